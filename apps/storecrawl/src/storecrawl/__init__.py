@@ -1,0 +1,1 @@
+"""A store-menu crawler that runs on Rolecall."""

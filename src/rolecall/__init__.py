@@ -1,0 +1,1 @@
+"""Role-based background work on Postgres."""
