@@ -1,0 +1,52 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tools import house
+
+Seed = Callable[[str, str], None]
+
+# Put together here, so that this file does not hold what the tool looks for.
+REGISTRY = "https" + "://" + "files.py" + "pi.example/simple"
+MACHINE_PATH = "/" + "root/thing"
+SECRET = "AKIA" + "A" * 16
+
+
+@pytest.mark.parametrize(
+    ("place", "text"),
+    [
+        ("docs/a.md", f"see {REGISTRY}"),
+        ("docs/a.md", f"it stands in {MACHINE_PATH}"),
+        ("deploy/a.yaml", f"key: {SECRET}"),
+        ("requirements.lock", "a @ ftp://somewhere/a.whl"),
+        ("requirements-dev.lock", "--index-url somewhere"),
+        ("src/rolecall/worker/run.py", "menu = 1"),
+        ("src/rolecall/model/task.py", "import psycopg"),
+        ("src/rolecall/model/task.py", "from rolecall.sql import tasks"),
+    ],
+)
+def test_what_has_no_place_here_is_an_offence(tree: Path, seed: Seed, place: str, text: str) -> None:
+    seed(place, f"\n{text}\n")
+
+    [found] = house.offences(tree)
+
+    assert (found.path, found.line) == (tree / place, 2)
+
+
+@pytest.mark.parametrize(
+    ("place", "text"),
+    [
+        ("apps/storecrawl/src/a.py", "menu = 1"),
+        ("src/rolecall/db/serve.py", "from types import MappingProxyType"),
+        ("src/rolecall/db/serve.py", "proxy = 1  # house: a connection pooler's word"),
+        ("src/rolecall/model/task.py", "from rolecall.model.ids import TaskId"),
+        ("docs/a.md", "GET /api/work/ and https://example.org/"),
+    ],
+)
+def test_what_belongs_there_is_none(tree: Path, seed: Seed, place: str, text: str) -> None:
+    seed(place, text)
+
+    assert not list(house.offences(tree))

@@ -1,0 +1,46 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tools import sizes
+
+Seed = Callable[[str, str], None]
+
+LONG_FUNCTION = "def long():\n" + "    print()\n" * 50
+LONG_CLASS = "class Long:\n" + "    x = 1\n" * 250
+SEVEN = "def seven(self, a, b, c, d, *, e, f, g):{}\n    pass\n"
+
+
+@pytest.mark.parametrize(
+    ("place", "text", "wrong"),
+    [
+        ("src/a.py", LONG_FUNCTION, "long() has 51 lines, 50 are allowed"),
+        ("src/a.py", LONG_CLASS, "class Long has 251 lines, 250 are allowed"),
+        ("src/a.py", "x = 1\n" * 401, "the file has 401 lines, 400 are allowed"),
+        ("tests/test_a.py", "x = 1\n" * 301, "the file has 301 lines, 300 are allowed"),
+        ("sql/functions/public/a.sql", "--\n" * 81, "the file has 81 lines, 80 are allowed"),
+        ("src/page.html", "<p>\n" * 61, "the file has 61 lines, 60 are allowed"),
+        ("src/a.py", SEVEN.format(""), "seven() has 7 parameters, 6 are allowed (else an options value)"),
+    ],
+)
+def test_what_is_too_big_is_an_offence(tree: Path, seed: Seed, place: str, text: str, wrong: str) -> None:
+    seed(place, text)
+
+    assert [found.wrong for found in sizes.offences(tree)] == [wrong]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        SEVEN.format("  # sizes: each is an option of the command"),
+        LONG_FUNCTION.replace("    print()\n", '    """Two\n    lines."""\n', 1),
+        "def short():\n    pass\n",
+    ],
+)
+def test_an_excused_signature_and_a_docstring_do_not_count(tree: Path, seed: Seed, text: str) -> None:
+    seed("src/a.py", text)
+
+    assert not list(sizes.offences(tree))

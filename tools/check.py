@@ -1,0 +1,52 @@
+"""Runs every check of the house before it fails: one line a step, and below it what the step found."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+
+from tools.offences import ROOT
+
+CHECKS = {
+    "lint": ["ruff", "check", "--quiet", "--output-format=concise"],
+    "format": ["ruff", "format", "--check", "--quiet", "--output-format=concise"],
+    "types": ["mypy", "--no-error-summary"],
+    "floors": ["lint-imports"],
+    "sizes": ["python", "-m", "tools.sizes"],
+    "sql": ["python", "-m", "tools.sql_headers"],
+    "house": ["python", "-m", "tools.house"],
+}
+FIXES = {
+    "lint": ["ruff", "check", "--quiet", "--fix-only"],
+    "format": ["ruff", "format", "--quiet"],
+}
+
+
+def main(words: list[str]) -> int:
+    """Run the steps that are named, or all; with `--fix` those that mend."""
+    steps = FIXES if "--fix" in words else CHECKS
+    named = [word for word in words if word != "--fix"]
+    if unknown := [word for word in named if word not in steps]:
+        print(f"check: there is no step {', '.join(unknown)}; there are {', '.join(steps)}", file=sys.stderr)
+        return 2
+    failed = [name for name in named or steps if not passes(name, steps[name])]
+    print(f"check: failed in {', '.join(failed)}" if failed else "check: all is well")
+    return 1 if failed else 0
+
+
+def passes(name: str, command: list[str]) -> bool:
+    started = time.monotonic()
+    program = [str(ROOT / ".venv" / "bin" / command[0]), *command[1:]]
+    done = subprocess.run(
+        program, cwd=ROOT, check=False, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+    )
+    passed = done.returncode == 0
+    print(f"{'ok  ' if passed else 'FAIL'} {name:<7} {time.monotonic() - started:5.1f} s", flush=True)
+    if not passed:
+        print(done.stdout.rstrip(), flush=True)
+    return passed
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

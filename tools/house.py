@@ -1,0 +1,84 @@
+"""Keeps out what has no place in the project: registry hosts, machine paths, secrets, borrowed words.
+
+A line of src/rolecall that must say one of the application's words says why: `# house: why`.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from tools.offences import ROOT, Offence, project_files, report
+
+ENGINE = Path("src/rolecall")
+MODEL = ENGINE / "model"
+EVERYWHERE = {
+    "names a package registry; the machine's own settings must": re.compile(
+        r"https?://[^\s\"'<>]*(pypi|npmjs|registry|/simple\b)", re.IGNORECASE
+    ),
+    "names a place that only one machine has": re.compile(r"(?<![\w.~$}/-])/(root|work|home/\w+)/"),
+    "looks like a secret": re.compile(
+        r"-----BEGIN [A-Z ]*PRIVATE KEY|\bAKIA[0-9A-Z]{16}\b|\bgh[pousr]_\w{30,}|\bxox[abp]-\w{10,}"
+    ),
+}
+IN_LOCKS = {
+    "is an address; a lock file holds names and hashes": re.compile(r"://|^\s*-(i|f|-\w*index|-find)")
+}
+IN_ENGINE = {
+    "is a word of the application or of another system": re.compile(
+        r"dispensar|\bcrawl|storecrawl|\bmenus?\b|\bprox(y|ies)\b|fingerprint|cannaiq|statbus|taskflow|queuert|dutchie",
+        re.IGNORECASE,
+    )
+}
+EXCUSED = re.compile(r"(#|--)\s*house:\s*\S")
+
+
+def offences(root: Path) -> Iterator[Offence]:
+    """Read every file of the project, line by line."""
+    for file in project_files(root):
+        place = file.relative_to(root)
+        try:
+            text = file.read_text()
+        except UnicodeDecodeError:
+            continue
+        yield from pattern_offences(file, text, rules_for(place))
+        if place.is_relative_to(MODEL) and place.suffix == ".py":
+            yield from foreign_imports(file, text)
+
+
+def rules_for(place: Path) -> dict[str, re.Pattern[str]]:
+    locks = IN_LOCKS if place.match("requirements*.lock") else {}
+    return EVERYWHERE | locks | (IN_ENGINE if place.is_relative_to(ENGINE) else {})
+
+
+def pattern_offences(file: Path, text: str, rules: dict[str, re.Pattern[str]]) -> Iterator[Offence]:
+    for number, line in enumerate(text.splitlines(), start=1):
+        for wrong, pattern in rules.items():
+            if (found := pattern.search(line)) and not EXCUSED.search(line):
+                yield Offence(file, number, f"{found[0]!r} {wrong}")
+
+
+def foreign_imports(file: Path, text: str) -> Iterator[Offence]:
+    """Imports of the model that are neither the standard library's nor the model's own."""
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            for name in imported(node):
+                if not (
+                    name.startswith("rolecall.model") or name.partition(".")[0] in sys.stdlib_module_names
+                ):
+                    yield Offence(
+                        file, node.lineno, f"the model imports {name}; it may use the standard library only"
+                    )
+
+
+def imported(node: ast.Import | ast.ImportFrom) -> list[str]:
+    if isinstance(node, ast.Import):
+        return [alias.name for alias in node.names]
+    return [] if node.level == 1 else [node.module or "a parent package"]
+
+
+if __name__ == "__main__":
+    sys.exit(report(offences(ROOT), ROOT))

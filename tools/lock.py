@@ -1,0 +1,47 @@
+"""Writes the three lock files anew: what runs, what develops, and the installer itself.
+
+One file serves every platform and each Python from 3.11 on; it holds names, versions and hashes, never an
+address.
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+from tools import bootstrap, uv
+
+ROOT = Path(__file__).resolve().parent.parent
+COMMON = (
+    "--quiet",
+    "--universal",
+    "--python-version=3.11",
+    "--generate-hashes",
+    "--no-emit-index-url",
+    "--no-emit-find-links",
+    "--custom-compile-command=./dev lock",
+)
+OURS = ("--no-emit-package=rolecall", "pyproject.toml", "apps/storecrawl/pyproject.toml", "--all-extras")
+# An index beside the main one may hold a few of a version's files only, and would hide the others' hashes.
+SIDE_INDEXES = ("UV_INDEX", "UV_EXTRA_INDEX_URL", "UV_FIND_LINKS")
+LOCKS = {
+    "requirements.lock": OURS,
+    "requirements-dev.lock": (*OURS, "--constraint=requirements.lock", "--group=pyproject.toml:dev"),
+    "requirements-uv.lock": ("--group=pyproject.toml:bootstrap",),
+}
+
+
+def main(options: list[str]) -> int:
+    """Write each file, with the versions that it has already unless `--upgrade` is among the options."""
+    found = uv.Uv.find(ROOT, bootstrap.say)
+    main_index_only = {name: value for name, value in found.environment.items() if name not in SIDE_INDEXES}
+    maker = replace(found, environment=main_index_only)
+    for name, sources in LOCKS.items():
+        maker.run("pip", "compile", *COMMON, *sources, f"--output-file={name}", *options)
+        print(f"lock: {name} names {(ROOT / name).read_text().count('==')} packages")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
