@@ -1,0 +1,83 @@
+"""Logging: lines that a person can follow, or one JSON object a line on request.
+
+Everything logs through the standard library's loggers; this module only decides how a record looks.
+Fields given as `extra={...}` follow the message as key=value in text and are keys of their own in JSON.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import math
+import sys
+from datetime import UTC, datetime
+from typing import TextIO
+
+from rolecall.config import LogFormat, LogSettings
+
+PACKAGE = "rolecall"
+STANDARD_FIELDS = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
+RESERVED_KEYS = frozenset({"at", "level", "logger", "message", "error"})
+
+
+def set_up_logging(settings: LogSettings, stream: TextIO | None = None) -> None:
+    """Send every record of this process to `stream` (default: stderr), replacing earlier handlers."""
+    handler = logging.StreamHandler(stream or sys.stderr)
+    handler.setFormatter(JsonLines() if settings.format is LogFormat.json else TextLines())
+    logging.basicConfig(handlers=[handler], level=settings.level.upper(), force=True)
+
+
+class TextLines(logging.Formatter):
+    """`2026-01-31T12:00:00.123Z [worker] Claimed task 7 (payload_fetch) attempt=1`"""
+
+    def format(self, record: logging.LogRecord) -> str:
+        level = "" if record.levelno == logging.INFO else f"{record.levelname} "
+        fields = "".join(f" {name}={_shown(value)}" for name, value in _fields(record).items())
+        line = f"{_at(record)} {level}[{_place(record)}] {record.getMessage()}{fields}"
+        return "\n".join((line, *_trace(self, record)))
+
+
+class JsonLines(logging.Formatter):
+    """`{"at": ..., "level": "info", "logger": "rolecall.worker", "message": ..., <fields>}`"""
+
+    def format(self, record: logging.LogRecord) -> str:
+        document: dict[str, object] = {
+            "at": _at(record),
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "message": record.getMessage(),
+        }
+        for name, value in _fields(record).items():
+            document[f"{name}_" if name in RESERVED_KEYS else name] = value
+        for trace in _trace(self, record):
+            document["error"] = trace
+        return json.dumps(document, default=str, ensure_ascii=False)
+
+
+def _fields(record: logging.LogRecord) -> dict[str, object]:
+    return {name: _plain(value) for name, value in vars(record).items() if name not in STANDARD_FIELDS}
+
+
+def _plain(value: object) -> object:
+    # JSON has no nan or inf; one such number must not make the whole line unreadable.
+    return str(value) if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _trace(formatter: logging.Formatter, record: logging.LogRecord) -> tuple[str, ...]:
+    if record.exc_info and record.exc_info[0]:
+        return (formatter.formatException(record.exc_info),)
+    return ()
+
+
+def _at(record: logging.LogRecord) -> str:
+    return datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def _place(record: logging.LogRecord) -> str:
+    first, _, rest = record.name.partition(".")
+    return rest.partition(".")[0] if first == PACKAGE and rest else record.name
+
+
+def _shown(value: object) -> str:
+    text = str(value)
+    return json.dumps(text, ensure_ascii=False) if not text.isprintable() or " " in text or not text else text

@@ -1,0 +1,109 @@
+"""Settings from the environment and from flags, and what happens to those that do not fit."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from rolecall.config import LogFormat, LogLevel, read_settings
+from rolecall.model.errors import ConfigError
+
+BAD_TEXTS = [
+    ("WORKER_SLOTS", "many"),
+    ("WORKER_SLOTS", "0"),
+    ("WORKER_SLOTS", "-1"),
+    ("WORKER_SLOTS", "1.5"),
+    ("WORKER_SLOTS", "99999999999999999999"),
+    ("POLL_INTERVAL_MS", "5s"),
+    ("POLL_INTERVAL_MS", "0"),
+    ("HEARTBEAT_INTERVAL_MS", "inf"),
+    ("WORKER_GRACE_S", "nan"),
+    ("WORKER_GRACE_S", "-1"),
+    ("WORKER_ROLE", "fetch,,parse"),
+    ("WORKER_ROLE", "no spaces"),
+    ("WORKER_ROLE", "1st"),
+    ("WORKER_ID", "x" * 101),
+    ("WORKER_ID", "a\nb"),
+    ("ROLECALL_LOG", "xml"),
+    ("ROLECALL_LOG_LEVEL", "loud"),
+    ("ROLECALL_DATA_DIR", __file__),
+]
+
+
+def test_an_empty_environment_gives_the_documented_defaults() -> None:
+    """covers SPEC 000-28, 000-14, 000-17"""
+    settings = read_settings({})
+
+    assert settings.database.url is None
+    assert settings.database.data_dir == Path("rolecall-data")
+    assert settings.worker.poll_interval == 5.0
+    assert settings.worker.heartbeat_interval == 30.0
+    assert settings.worker.slots == 1
+    assert settings.worker.roles == ()
+    assert (settings.log.format, settings.log.level) == (LogFormat.text, LogLevel.info)
+
+
+def test_every_variable_is_read() -> None:
+    """covers SPEC 000-28"""
+    settings = read_settings(
+        {
+            "DATABASE_URL": "postgresql://someone@db/work",
+            "ROLECALL_DATA_DIR": "elsewhere",
+            "ROLECALL_LOG": "JSON",
+            "ROLECALL_LOG_LEVEL": "debug",
+            "WORKER_ROLE": "fetch, parse,fetch",
+            "WORKER_ID": "worker-7",
+            "WORKER_SLOTS": "8",
+            "WORKER_GRACE_S": "2.5",
+            "POLL_INTERVAL_MS": "250",
+            "HEARTBEAT_INTERVAL_MS": "1000",
+        }
+    )
+
+    assert settings.database.url == "postgresql://someone@db/work"
+    assert not settings.database.embedded
+    assert settings.database.data_dir == Path("elsewhere")
+    assert (settings.log.format, settings.log.level) == (LogFormat.json, LogLevel.debug)
+    assert settings.worker.roles == ("fetch", "parse")
+    assert settings.worker.name == "worker-7"
+    assert (settings.worker.slots, settings.worker.grace) == (8, 2.5)
+    assert (settings.worker.poll_interval, settings.worker.heartbeat_interval) == (0.25, 1.0)
+
+
+@pytest.mark.parametrize(("variable", "text"), BAD_TEXTS)
+def test_a_text_that_does_not_fit_names_the_variable_and_the_value(variable: str, text: str) -> None:
+    """covers SPEC 000-28"""
+    with pytest.raises(ConfigError) as raised:
+        read_settings({variable: text})
+
+    assert raised.value.variable == variable
+    assert raised.value.value == text
+    assert variable in str(raised.value)
+
+
+def test_an_empty_variable_counts_as_not_set() -> None:
+    assert read_settings({"WORKER_SLOTS": " ", "DATABASE_URL": "", "WORKER_ROLE": ""}) == read_settings({})
+
+
+def test_a_flag_wins_over_its_variable() -> None:
+    assert read_settings({"WORKER_SLOTS": "2"}, {"WORKER_SLOTS": "3"}).worker.slots == 3
+
+
+def test_a_flag_that_is_not_given_leaves_the_variable() -> None:
+    assert read_settings({"WORKER_SLOTS": "2"}, {"WORKER_SLOTS": None}).worker.slots == 2
+
+
+def test_a_bad_flag_is_named_as_the_flag() -> None:
+    with pytest.raises(ConfigError) as raised:
+        read_settings({}, {"POLL_INTERVAL_MS": "soon"})
+
+    assert raised.value.variable == "--poll-interval-ms"
+
+
+def test_a_bad_database_url_is_refused_without_showing_its_password() -> None:
+    with pytest.raises(ConfigError) as raised:
+        read_settings({"DATABASE_URL": "postgres//someone:hunter2@db/work"})
+
+    assert raised.value.variable == "DATABASE_URL"
+    assert "hunter2" not in str(raised.value) + repr(raised.value)

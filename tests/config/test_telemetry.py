@@ -1,0 +1,102 @@
+"""Log lines: followable as text, one JSON object a line on request."""
+
+from __future__ import annotations
+
+import io
+import json
+import logging
+from collections.abc import Iterator
+
+import pytest
+
+from rolecall.config import LogFormat, LogLevel, LogSettings
+from rolecall.telemetry import set_up_logging
+
+
+@pytest.fixture(autouse=True)
+def _restore_logging() -> Iterator[None]:
+    root = logging.getLogger()
+    handlers, level = root.handlers[:], root.level
+    yield
+    root.handlers[:], root.level = handlers, level
+
+
+def written(format_: LogFormat, level: LogLevel = LogLevel.info) -> io.StringIO:
+    stream = io.StringIO()
+    set_up_logging(LogSettings(format=format_, level=level), stream)
+    return stream
+
+
+def test_a_text_line_says_when_where_and_what() -> None:
+    """covers SPEC 000-30"""
+    stream = written(LogFormat.text)
+
+    logging.getLogger("rolecall.worker.producer").info("Claimed task %d (%s)", 7, "fetch", extra={"attempt": 1})
+
+    moment, rest = stream.getvalue().rstrip("\n").split(" ", 1)
+    assert moment.endswith("Z")
+    assert rest == "[worker] Claimed task 7 (fetch) attempt=1"
+
+
+def test_a_warning_is_marked_in_text() -> None:
+    stream = written(LogFormat.text)
+
+    logging.getLogger("shop").warning("slow")
+
+    assert stream.getvalue().endswith("WARNING [shop] slow\n")
+
+
+def test_a_field_with_a_space_is_quoted_in_text() -> None:
+    stream = written(LogFormat.text)
+
+    logging.getLogger("shop").info("sold", extra={"product": "a b"})
+
+    assert stream.getvalue().endswith('[shop] sold product="a b"\n')
+
+
+def test_a_json_line_is_one_object_with_the_fields_as_keys() -> None:
+    """covers SPEC 000-30"""
+    stream = written(LogFormat.json)
+
+    logging.getLogger("rolecall.worker").info("Claimed\ntask", extra={"task": 7, "level": "x", "odd": float("nan")})
+
+    [line] = stream.getvalue().splitlines()
+    document = json.loads(line, parse_constant=pytest.fail)
+    assert document.pop("at").endswith("Z")
+    assert document == {
+        "level": "info",
+        "logger": "rolecall.worker",
+        "message": "Claimed\ntask",
+        "task": 7,
+        "level_": "x",
+        "odd": "nan",
+    }
+
+
+def test_an_exception_stands_in_the_same_json_line() -> None:
+    stream = written(LogFormat.json)
+
+    try:
+        raise ValueError("no good")
+    except ValueError:
+        logging.getLogger("shop").exception("it broke")
+
+    [line] = stream.getvalue().splitlines()
+    assert "ValueError: no good" in json.loads(line)["error"]
+
+
+def test_records_below_the_level_are_left_out() -> None:
+    stream = written(LogFormat.text, LogLevel.warning)
+
+    logging.getLogger("shop").info("chatter")
+
+    assert stream.getvalue() == ""
+
+
+def test_setting_up_twice_writes_each_record_once() -> None:
+    written(LogFormat.text)
+    stream = written(LogFormat.text)
+
+    logging.getLogger("shop").info("once")
+
+    assert len(stream.getvalue().splitlines()) == 1
