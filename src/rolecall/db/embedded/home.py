@@ -1,0 +1,129 @@
+"""The folder `<data dir>/postgres`: its files by name, who may use it, and how they are written."""
+
+from __future__ import annotations
+
+import os
+import re
+import secrets
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+from rolecall.db.embedded.account import user_name
+from rolecall.db.embedded.errors import DataDirectoryOfAnotherUser, DataDirectoryUnusable
+
+CLUSTER = re.compile(r"data-(?P<major>\d+)")
+UNFINISHED = ".init"
+
+
+@dataclass(frozen=True, slots=True)
+class Home:
+    """What stands where."""
+
+    folder: Path
+
+    @classmethod
+    def under(cls, data_dir: Path) -> Home:
+        """The home inside a data directory; nothing is touched yet."""
+        return cls(Path(os.path.realpath(data_dir)) / "postgres")
+
+    def open(self) -> None:
+        """Make the folder, or check that it is ours.
+
+        Raises `DataDirectoryUnusable`, `DataDirectoryOfAnotherUser`.
+        """
+        us = os.geteuid()
+        try:
+            self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            owner = self.folder.stat().st_uid
+        except OSError as error:
+            raise DataDirectoryUnusable(self.folder, f"{error.strerror} (as user {user_name(us)})") from error
+        if owner != us:
+            raise DataDirectoryOfAnotherUser(self.folder, user_name(owner), user_name(us))
+
+    @property
+    def attach_lock(self) -> Path:
+        """Held shared by every attached process."""
+        return self.folder / "attach.lock"
+
+    @property
+    def start_lock(self) -> Path:
+        """Held alone by who starts or stops the server."""
+        return self.folder / "start.lock"
+
+    @property
+    def startup_log(self) -> Path:
+        """What the server said before its own log was open."""
+        return self.folder / "startup.log"
+
+    @property
+    def port_file(self) -> Path:
+        """The port of the last start."""
+        return self.folder / "port"
+
+    @property
+    def password_file(self) -> Path:
+        """The password of the superuser `rolecall`."""
+        return self.folder / "password"
+
+    def cluster_of(self, major: int) -> Path:
+        """Where the cluster of a major version stands."""
+        return self.folder / f"data-{major}"
+
+    def newest_cluster(self) -> tuple[int, Path] | None:
+        """The finished cluster of the highest major version."""
+        matches = [CLUSTER.fullmatch(path.name) for path in self.folder.iterdir()]
+        majors = [int(match["major"]) for match in matches if match]
+        return (max(majors), self.cluster_of(max(majors))) if majors else None
+
+    def discard_unfinished(self) -> None:
+        """Remove what a killed starter left half-made; only under the start lock."""
+        for leftover in self.folder.glob(f"data-*{UNFINISHED}"):
+            shutil.rmtree(leftover)
+
+    def make_password(self) -> None:
+        """Generate the password, once; only under the start lock."""
+        if not self.password_file.exists():
+            write_durably(self.password_file, secrets.token_urlsafe(24), mode=0o600)
+
+    def password(self) -> str:
+        """The password of this home's clusters.  Raises `DataDirectoryUnusable`."""
+        try:
+            return self.password_file.read_text(encoding="ascii").strip()
+        except FileNotFoundError:
+            raise DataDirectoryUnusable(self.folder, "its password file is missing") from None
+
+    def last_port(self) -> int | None:
+        """The port that was used last, None where there is none or it is unreadable."""
+        try:
+            return int(self.port_file.read_text(encoding="ascii"))
+        except (FileNotFoundError, ValueError):
+            return None
+
+    def remember_port(self, port: int) -> None:
+        """Keep the port for the next start."""
+        write_durably(self.port_file, f"{port}\n", mode=0o600)
+
+
+def write_durably(path: Path, text: str, *, mode: int) -> None:
+    """Replace a file at once and for good: temporary name, fsync, rename, fsync of the folder."""
+    temporary = path.with_name(f".{path.name}.new")
+    temporary.unlink(missing_ok=True)
+    # never through a link: the server's user can write its own folder, and we may be root
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, mode)
+    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+        os.fchmod(descriptor, mode)
+        file.write(text)
+        file.flush()
+        os.fsync(descriptor)
+    temporary.replace(path)
+    sync_folder(path.parent)
+
+
+def sync_folder(folder: Path) -> None:
+    """Make renames inside the folder durable."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,87 @@
+"""The two file locks: presence on `attach.lock` (shared), and the right to start or stop on `start.lock`
+(exclusive).
+
+Both are `flock`s: the kernel frees them when their holder dies, however it dies. Python opens files
+close-on-exec, so neither Postgres nor any other program started from here inherits one.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from rolecall.db.embedded.errors import LockTimeout
+from rolecall.db.embedded.waiting import wait_until
+
+
+@contextmanager
+def exclusive(path: Path, seconds: float) -> Iterator[None]:
+    """Hold the lock alone for the length of the block; raises `LockTimeout` after `seconds`."""
+    descriptor = _open(path)
+    try:
+        if not wait_until(lambda: _try_lock(descriptor, fcntl.LOCK_EX), seconds):
+            raise LockTimeout(path, seconds)
+        yield
+    finally:
+        _unlock(descriptor)
+
+
+class Presence:
+    """A shared lock that says "one more process is attached"; used under the start lock only."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._descriptor: int | None = None
+        self._owner = os.getpid()
+
+    @property
+    def held(self) -> bool:
+        """Whether this process took the lock; a fork's copy of it is not a presence of its own."""
+        return self._descriptor is not None and self._owner == os.getpid()
+
+    def enter(self) -> None:
+        """Be present."""
+        self._forget_inherited()
+        if self._descriptor is None:
+            self._descriptor = _open(self._path)
+            self._owner = os.getpid()
+            fcntl.flock(self._descriptor, fcntl.LOCK_SH)
+
+    def is_last(self) -> bool:
+        """Whether nobody else is present."""
+        return self._descriptor is not None and _try_lock(self._descriptor, fcntl.LOCK_EX)
+
+    def leave(self) -> None:
+        """Be present no longer; nothing happens to one who is not."""
+        self._forget_inherited()
+        if self._descriptor is not None:
+            _unlock(self._descriptor)
+            self._descriptor = None
+
+    def _forget_inherited(self) -> None:
+        # unlocking a descriptor shared with the parent would take away the parent's presence; closing does
+        # not
+        if self._descriptor is not None and self._owner != os.getpid():
+            os.close(self._descriptor)
+            self._descriptor = None
+
+
+def _open(path: Path) -> int:
+    return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+
+
+def _try_lock(descriptor: int, kind: int) -> bool:
+    try:
+        fcntl.flock(descriptor, kind | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def _unlock(descriptor: int) -> None:
+    # explicit, as a child that another thread is just starting still shares the lock until its exec
+    fcntl.flock(descriptor, fcntl.LOCK_UN)
+    os.close(descriptor)

@@ -1,0 +1,140 @@
+"""The server as a process: start it detached, recognise it among recycled and dead process ids, stop it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+from rolecall.db.embedded.account import Account
+from rolecall.db.embedded.binaries import Binaries
+from rolecall.db.embedded.errors import StopFailed
+from rolecall.db.embedded.waiting import wait_until
+
+PID_FILE = "postmaster.pid"
+PORT_LINE, STATUS_LINE = 3, 7
+PROC = Path("/proc")
+IMMEDIATE_SECONDS = 15.0
+GONE = ("", "Z", "X")
+DETACHED = '"$@" >&2 & echo $!'
+
+
+@dataclass(frozen=True, slots=True)
+class Postmaster:
+    """A running server: its process, its TCP port, and whether it is starting, ready or stopping."""
+
+    pid: int
+    port: int
+    status: str = ""
+
+
+def running_postmaster(data: Path) -> Postmaster | None:
+    """The live server of this cluster, None where `postmaster.pid` is missing, stale, or a recycled id."""
+    lines = _pid_file(data)
+    try:
+        postmaster = Postmaster(int(lines[0]), int(lines[PORT_LINE]), "".join(lines[STATUS_LINE:]).strip())
+    except (IndexError, ValueError):
+        return None
+    return postmaster if _serves(postmaster.pid, data) else None
+
+
+def launch(binaries: Binaries, account: Account, data: Path, log: Path) -> int:
+    """Start the server in a session of its own and return its process id at once, ready or not.
+
+    A shell stands between for a moment, so that the server is nobody's child and leaves its starter no zombie.
+    """
+    server = [str(binaries.postgres), "-D", account.name_of(data), "-c", _identity(data)]
+    with log.open("wb") as stderr:
+        shell = subprocess.run(
+            ["/bin/sh", "-c", DETACHED, "rolecall", *account.prefix, *server],
+            cwd=data,
+            env=clean_environment() | _disowned(data),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=stderr,
+            start_new_session=True,
+            check=True,
+        )
+    return int(shell.stdout)
+
+
+def stop(data: Path, seconds: float) -> None:
+    """Shut down fast, then at once; both are safe for committed work.  Raises `StopFailed`."""
+    postmaster = running_postmaster(data)
+    if postmaster is None:
+        return
+    for how, patience in ((signal.SIGINT, seconds), (signal.SIGQUIT, IMMEDIATE_SECONDS)):
+        _signal(postmaster.pid, how)
+        if wait_until(lambda: not is_alive(postmaster.pid), patience):
+            return
+    raise StopFailed(postmaster.pid, seconds + IMMEDIATE_SECONDS)
+
+
+def is_alive(pid: int) -> bool:
+    """Whether the process runs; a zombie does not."""
+    state, _ = _state_and_command(pid)
+    return state not in GONE
+
+
+def clean_environment() -> dict[str, str]:
+    """An environment without ours, as PGDATA, PGOPTIONS and their like would change what the programs do."""
+    return {"PATH": os.defpath, "LC_ALL": "C", "TZ": "UTC"}
+
+
+def _pid_file(data: Path) -> list[str]:
+    try:
+        return (data / PID_FILE).read_text(encoding="utf-8", errors="replace").splitlines()
+    except FileNotFoundError:
+        return []
+
+
+def _disowned(data: Path) -> dict[str, str]:
+    """Tell Postgres that the process id of a stale `postmaster.pid` is no server.
+
+    Postgres believes a zombie or a recycled id and refuses to start; this variable, made for start scripts
+    whose own id may be the recycled one, exempts one id. Removing the file instead would also remove the
+    other check that hangs on it: that no orphaned backend still writes to the cluster.
+    """
+    lines = _pid_file(data)
+    return {"PG_GRANDPARENT_PID": lines[0].strip()} if lines else {}
+
+
+def _serves(pid: int, data: Path) -> bool:
+    state, command = _state_and_command(pid)
+    return state not in GONE and command.endswith(f" {_identity(data)}")
+
+
+def _identity(data: Path) -> str:
+    """A setting that means nothing to Postgres: it names the cluster to all who may look at the process."""
+    return f"rolecall.data={data}"
+
+
+def _state_and_command(pid: int) -> tuple[str, str]:
+    return _from_proc(PROC / str(pid)) if (PROC / "self").exists() else _from_ps(pid)
+
+
+def _from_proc(process: Path) -> tuple[str, str]:
+    """State letter and command line, empty for a process that is gone; both are readable for everybody."""
+    try:
+        state = process.joinpath("stat").read_text(errors="replace").rpartition(")")[2].split()[0]
+        command = process.joinpath("cmdline").read_bytes().replace(b"\0", b" ").rstrip()
+    except (FileNotFoundError, ProcessLookupError):
+        return "", ""
+    return state, command.decode(errors="surrogateescape")
+
+
+def _from_ps(pid: int) -> tuple[str, str]:
+    listing = subprocess.run(
+        ["ps", "-ww", "-o", "stat=,args=", "-p", str(pid)], capture_output=True, text=True, check=False
+    )
+    state, _, command = listing.stdout.strip().partition(" ")
+    return state[:1], command
+
+
+def _signal(pid: int, how: signal.Signals) -> None:
+    try:
+        os.kill(pid, how)
+    except ProcessLookupError:
+        return

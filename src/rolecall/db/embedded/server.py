@@ -1,0 +1,115 @@
+"""The embedded server as its users see it: attach, ask for a connection string, detach."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from rolecall.db.embedded.connection import Address, create_database
+from rolecall.db.embedded.errors import DataDirectoryUnusable, NotAttached
+from rolecall.db.embedded.home import Home
+from rolecall.db.embedded.locks import Presence, exclusive
+from rolecall.db.embedded.options import DEFAULT_OPTIONS, ServerOptions
+from rolecall.db.embedded.process import Postmaster, running_postmaster, stop
+from rolecall.db.embedded.start import ensure_running
+
+
+class EmbeddedServer:
+    """A real Postgres under a data directory, shared by all processes of this machine that attach to it.
+
+    Not for several threads at once. A forked child does not count as attached; it attaches for itself.
+
+        with EmbeddedServer(Path("rolecall-data")) as server:
+            psycopg.connect(server.dsn())
+    """
+
+    def __init__(self, data_dir: Path, *, options: ServerOptions = DEFAULT_OPTIONS) -> None:
+        self._home = Home.under(data_dir)
+        self._options = options
+        self._presence = Presence(self._home.attach_lock)
+        self._address: Address | None = None
+        self._databases: set[str] = set()
+
+    def __enter__(self) -> Self:
+        self.attach()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.detach()
+
+    @property
+    def pid(self) -> int | None:
+        """The process id of the server, None while it does not run or this process is not attached."""
+        postmaster = self._postmaster() if self._presence.held else None
+        return postmaster.pid if postmaster else None
+
+    def attach(self) -> None:
+        """Start the server or join it, and return when it has answered a real connection.
+
+        Once attached, a further call revives a server that has died meanwhile (its port may have changed, so
+        ask for the connection string again). Raises `EmbeddedServerError`, and is then not attached.
+        """
+        self._home.open()
+        with self._understandable_errors(), self._start_lock():
+            self._presence.enter()
+            try:
+                self._address = ensure_running(self._home, self._options)
+            except BaseException:
+                self._leave()
+                raise
+
+    def detach(self) -> None:
+        """Leave, and stop the server if nobody else is attached; does nothing unless attached.
+
+        Raises `LockTimeout`, `StopFailed`; this process is detached all the same.
+        """
+        if not self._presence.held:
+            self._presence.leave()
+            return
+        try:
+            with self._understandable_errors(), self._start_lock():
+                self._leave()
+        finally:
+            self._presence.leave()
+            self._address = None
+
+    def dsn(self, database: str = "rolecall") -> str:
+        """The connection string of a database, which is made on first use.
+
+        Raises `NotAttached`, `NotAnswering`.
+        """
+        if self._address is None or not self._presence.held:
+            raise NotAttached
+        if database not in self._databases:
+            create_database(self._address, database)
+            self._databases.add(database)
+        return self._address.dsn(database)
+
+    def _postmaster(self) -> Postmaster | None:
+        cluster = self._home.newest_cluster()
+        return running_postmaster(cluster[1]) if cluster else None
+
+    def _leave(self) -> None:
+        try:
+            cluster = self._home.newest_cluster()
+            if cluster is not None and self._presence.is_last():
+                stop(cluster[1], self._options.stop_timeout)
+        finally:
+            self._presence.leave()
+
+    @contextmanager
+    def _start_lock(self) -> Iterator[None]:
+        with exclusive(self._home.start_lock, self._options.start_timeout + self._options.stop_timeout):
+            yield
+
+    @contextmanager
+    def _understandable_errors(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise DataDirectoryUnusable(self._home.folder, str(error)) from error
