@@ -1,0 +1,44 @@
+-- Moves the completed among some reports into the finished tasks, where the fence and the worker still own them.
+-- returns: one row: which moved, their keys, and the follow-ups that their reports carry
+-- raises: nothing
+-- locks: tasks rows in id order
+-- notifies: nothing
+create or replace function rolecall.complete_tasks(p_worker_id bigint, p_reports jsonb, p_now timestamptz)
+returns table (ids bigint[], keys text[], follow_ups jsonb)
+language sql
+volatile
+set search_path = ''
+set enable_seqscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+as $$
+    with report as materialized (
+        select * from jsonb_to_recordset(p_reports) as given (
+            id bigint, fence int, outcome text, result jsonb, ran float8, follow_ups jsonb
+        )
+        where outcome = 'completed'
+        order by id
+    ),
+    done as (
+        delete from rolecall.tasks as task
+        using report
+        where task.id = report.id and task.fence = report.fence and task.worker_id = p_worker_id and task.state = 'running'
+        returning task.*, report.result, report.ran, report.follow_ups
+    ),
+    moved as (
+        insert into rolecall.finished_tasks (
+            id, chain_id, chain_index, created_at, scheduled_for, claimed_at, started_at, finished_at, worker_id, line_id,
+            fence, attempt, max_attempts, state, key, dedupe_key, payload, retry, info, result
+        )
+        select
+            id, chain_id, chain_index, created_at, scheduled_for, claimed_at,
+            coalesce(greatest(p_now - make_interval(secs => ran), claimed_at), started_at), p_now, worker_id, line_id,
+            fence, attempt, max_attempts, 'completed', key, dedupe_key, payload, retry, info, result
+        from done
+    )
+    select
+        coalesce(array_agg(id), '{}'), array_agg(distinct key) filter (where key is not null),
+        jsonb_agg(jsonb_build_object('chain_id', chain_id, 'chain_index', chain_index + 1, 'tasks', follow_ups))
+            filter (where jsonb_array_length(follow_ups) > 0)
+    from done
+$$;

@@ -1,0 +1,21 @@
+-- Says whether a document is a retry policy: kind none, linear or exponential, with sane numbers.
+-- returns: true or false
+-- raises: nothing
+-- locks: nothing
+-- notifies: nothing
+create or replace function rolecall.is_retry_policy(p_policy jsonb)
+returns boolean
+language sql
+immutable
+set search_path = ''
+as $$
+    select jsonb_typeof(p_policy) = 'object'
+        and coalesce(p_policy ->> 'kind' in ('none', 'linear', 'exponential'), false)
+        and not exists (
+            select
+            from jsonb_each(p_policy - 'kind') as part
+            where part.key not in ('first', 'factor', 'step', 'cap', 'jitter')
+                or jsonb_typeof(part.value) <> 'number'
+                or part.value::float8 not between 0 and 31536000
+        )
+$$;

@@ -1,0 +1,35 @@
+-- Lets go of the failed, snoozed and cancelled among some reports, where the fence and the worker still own them.
+-- returns: which were still owned
+-- raises: nothing
+-- locks: tasks rows in id order; keys rows in key order
+-- notifies: rolecall_wake, where an idle worker waits for the role
+create or replace function rolecall.lose_tasks(p_worker_id bigint, p_reports jsonb)
+returns bigint[]
+language plpgsql
+volatile
+set search_path = ''
+set enable_seqscan = off
+as $$
+declare
+    v_losses jsonb;
+begin
+    with owned as (
+        select report.*
+        from jsonb_to_recordset(p_reports) as report (
+            id bigint, fence int, outcome text, reason text, error text, after float8, final boolean
+        )
+        join rolecall.tasks as task on task.id = report.id
+        where report.outcome <> 'completed'
+            and task.fence = report.fence and task.worker_id = p_worker_id and task.state = 'running'
+        order by task.id
+        for update of task
+    )
+    select jsonb_agg(jsonb_build_object(
+        'id', id, 'error', error, 'after', after, 'final', final,
+        'reason', case outcome when 'failed' then coalesce(reason, 'error') else outcome end
+    ))
+    into v_losses
+    from owned;
+    return array(select task_id from rolecall.let_go(v_losses));
+end
+$$;

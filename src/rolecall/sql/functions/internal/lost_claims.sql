@@ -1,0 +1,18 @@
+-- Of a worker's claims, those that no longer own their task.
+-- returns: one row a lost claim, with the reason
+-- raises: nothing
+-- locks: nothing
+-- notifies: nothing
+create or replace function rolecall.lost_claims(p_worker_id bigint, p_ids bigint[], p_fences int[])
+returns table (task_id bigint, reason text)
+language sql
+volatile
+set search_path = ''
+as $$
+    select lost.id, lost.reason
+    from (
+        select claim.id, rolecall.why_lost(p_worker_id, claim.id, claim.fence) as reason
+        from unnest(p_ids, p_fences) as claim (id, fence)
+    ) as lost
+    where lost.reason <> 'owned'
+$$;

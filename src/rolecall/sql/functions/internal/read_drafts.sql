@@ -1,0 +1,51 @@
+-- Reads a batch of tasks as their callers wrote them, resolves role, handler and settings, and refuses what is not a task.
+-- returns: one row a task, with a new id, in input order
+-- raises: RC031 unknown role, RC040 invalid task
+-- locks: nothing
+-- notifies: nothing
+create or replace function rolecall.read_drafts(p_tasks jsonb, p_now timestamptz)
+returns table (
+    n bigint, id bigint, role text, handler text, priority int, due timestamptz,
+    key text, dedupe_key text, max_attempts int, payload jsonb, retry jsonb
+)
+language sql
+volatile
+set search_path = ''
+as $$
+    select
+        item.n, nextval('rolecall.tasks_id_seq'), named.role, named.handler, coalesce(item.priority, 0), named.due,
+        item.key, named.handler || '/' || item.dedupe_key,
+        nullif(coalesce(item.max_attempts, handler.max_attempts, role.max_attempts, 0), 0),
+        coalesce(item.payload, '{}'), item.retry
+    from rows from (jsonb_to_recordset(p_tasks) as (
+        role text, handler text, payload jsonb, priority int, scheduled_for timestamptz, after float8,
+        key text, dedupe_key text, max_attempts int, retry jsonb
+    )) with ordinality as item (
+        role, handler, payload, priority, scheduled_for, after, key, dedupe_key, max_attempts, retry, n
+    )
+    left join rolecall.handlers as handler on handler.name = coalesce(item.handler, item.role)
+    cross join lateral (
+        select
+            coalesce(item.role, handler.role, item.handler) as role,
+            coalesce(item.handler, item.role) as handler,
+            coalesce(
+                item.scheduled_for,
+                p_now + make_interval(secs => least(greatest(item.after, 0), 4e9)),
+                p_now
+            ) as due
+    ) as named
+    left join rolecall.roles as role on role.name = named.role
+    cross join lateral (
+        select rolecall.task_problem(
+            item.payload, role.max_payload_bytes, item.priority, named.due, p_now,
+            item.key, item.dedupe_key, item.max_attempts, item.retry
+        ) as text
+    ) as problem
+    where case
+        when role.name is null then rolecall.refuse('RC031', format(
+            'task %s: unknown role %s', item.n - 1, coalesce(quote_literal(named.role), '(neither role nor handler given)')
+        ))
+        when problem.text is not null then rolecall.refuse('RC040', format('task %s: %s', item.n - 1, problem.text))
+        else true
+    end
+$$;

@@ -1,0 +1,29 @@
+-- Says how many of the next p_limit tasks each of several lines of one priority has, by claim order across the lines.
+-- returns: one row a line that has any
+-- raises: nothing
+-- locks: nothing
+-- notifies: nothing
+create or replace function rolecall.share_out(p_line_ids int[], p_limit int, p_now timestamptz)
+returns table (line_id int, number int)
+language sql
+volatile
+set search_path = ''
+set enable_seqscan = off
+set enable_bitmapscan = off
+as $$
+    select next.line_id, count(*)::int
+    from (
+        select line.id as line_id
+        from unnest(p_line_ids) as line (id)
+        cross join lateral (
+            select task.scheduled_for, task.id
+            from rolecall.tasks as task
+            where task.line_id = line.id and task.state = 'pending' and not task.parked and task.scheduled_for <= p_now
+            order by task.scheduled_for, task.id
+            limit p_limit
+        ) as task
+        order by task.scheduled_for, task.id
+        limit p_limit
+    ) as next
+    group by next.line_id
+$$;

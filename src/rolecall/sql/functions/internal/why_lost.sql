@@ -1,0 +1,34 @@
+-- Says why a claim no longer owns its task.
+-- returns: taken, completed, cancelled, deleted; already where this very claim finished it; owned where the claim still owns it
+-- raises: nothing
+-- locks: nothing
+-- notifies: nothing
+create or replace function rolecall.why_lost(p_worker_id bigint, p_id bigint, p_fence int)
+returns text
+language sql
+volatile
+set search_path = ''
+as $$
+    select coalesce(
+        (
+            select case
+                when state = 'running' and worker_id = p_worker_id and fence = p_fence then 'owned'
+                else 'taken'
+            end
+            from rolecall.tasks
+            where id = p_id
+        ),
+        (
+            select case
+                when worker_id = p_worker_id and fence = p_fence then 'already'
+                when state = 'cancelled' then 'cancelled'
+                else 'completed'
+            end
+            from rolecall.finished_tasks
+            where id = p_id
+            order by finished_at desc
+            limit 1
+        ),
+        'deleted'
+    )
+$$;

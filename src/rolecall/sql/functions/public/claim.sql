@@ -1,0 +1,50 @@
+-- Takes pending tasks for a worker: each gets a lease, a deadline, the next fence and the next attempt. The first p_start of
+-- them (null: all) count as started, the others as prefetched.
+-- returns: the claimed tasks in claim order
+-- raises: RC050 wrong isolation level
+-- locks: tasks rows, then keys rows in key order, all skipping locked ones
+-- notifies: nothing
+create or replace function rolecall.claim(
+    p_worker_id bigint, p_roles text[], p_handlers text[], p_limit int, p_start int default null
+)
+returns table (
+    id bigint, fence int, attempt int, max_attempts int, role text, handler text, priority int, payload jsonb, key text,
+    chain_id bigint, chain_index int, scheduled_for timestamptz, created_at timestamptz,
+    lease_seconds float8, timeout_seconds float8
+)
+language plpgsql
+volatile
+set search_path = ''
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
+set enable_bitmapscan = off
+as $$
+declare
+    v_now timestamptz := rolecall.clock();
+    v_picked record;
+begin
+    perform rolecall.require_read_committed();
+    select * into v_picked from rolecall.pick_tasks(p_roles, p_handlers, p_limit, v_now);
+    if cardinality(v_picked.ids) = 0 then
+        return;
+    end if;
+    return query
+    with claimed as (
+        update rolecall.tasks as task
+        set state = 'running', parked = false, worker_id = p_worker_id, fence = task.fence + 1, attempt = task.attempt + 1,
+            claimed_at = v_now, lease_until = v_now + setting.lease, deadline_at = v_now + setting.timeout,
+            started_at = case when p_start is null or task.id = any(v_picked.ids[1:p_start]) then v_now end,
+            key_slot = case when task.key is not null then v_picked.slots[array_position(v_picked.keyed, task.id)] end
+        from rolecall.line_settings as setting
+        where task.id = any(v_picked.ids) and setting.line_id = task.line_id
+        returning task.*, setting.role, setting.handler, setting.priority, setting.lease, setting.timeout
+    )
+    select
+        claimed.id, claimed.fence, claimed.attempt, claimed.max_attempts, claimed.role, claimed.handler,
+        claimed.priority::int, claimed.payload, claimed.key, claimed.chain_id, claimed.chain_index,
+        claimed.scheduled_for, claimed.created_at,
+        extract(epoch from claimed.lease)::float8, extract(epoch from claimed.timeout)::float8
+    from claimed
+    order by claimed.priority desc, claimed.scheduled_for, claimed.id;
+end
+$$;

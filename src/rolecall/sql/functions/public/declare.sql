@@ -1,0 +1,23 @@
+-- Makes roles and handlers known, or changes what is said of them; a setting that is not said keeps its value.
+-- returns: nothing
+-- raises: RC041 invalid declaration
+-- locks: the roles and handlers that change, in name order
+-- notifies: nothing
+create or replace function rolecall.declare(p_roles jsonb, p_handlers jsonb default '[]')
+returns void
+language plpgsql
+volatile
+set search_path = ''
+as $$
+begin
+    perform rolecall.check_declaration(p_roles || p_handlers);
+    -- A role that only a handler names gets the defaults.
+    insert into rolecall.roles (name)
+    select distinct said.role from jsonb_to_recordset(p_handlers) as said (role text)
+    where said.role is not null and not exists (select from rolecall.roles where name = said.role)
+    order by said.role
+    on conflict do nothing;
+    perform rolecall.declare_role(said) from jsonb_array_elements(p_roles) as said order by said ->> 'name';
+    perform rolecall.declare_handler(said) from jsonb_array_elements(p_handlers) as said order by said ->> 'name';
+end
+$$;

@@ -1,0 +1,39 @@
+-- Extends the leases of a worker's claims, none beyond its deadline; a lease that has run out is extended too while nobody took
+-- the task.
+-- returns: one row a claim to be aborted: lost, or still owned but cancelled or over its deadline (timeout)
+-- raises: nothing
+-- locks: tasks rows, skipping locked ones
+-- notifies: nothing
+create or replace function rolecall.renew(p_worker_id bigint, p_ids bigint[], p_fences int[])
+returns table (task_id bigint, reason text)
+language plpgsql
+volatile
+set search_path = ''
+set enable_seqscan = off
+as $$
+declare
+    v_now timestamptz := rolecall.clock();
+begin
+    with held as materialized (
+        select task.id, setting.lease
+        from unnest(p_ids, p_fences) as claim (id, fence)
+        join rolecall.tasks as task on task.id = claim.id
+        join rolecall.line_settings as setting on setting.line_id = task.line_id
+        where task.fence = claim.fence and task.worker_id = p_worker_id and task.state = 'running'
+            and task.deadline_at > v_now and task.cancel_requested_at is null
+        for no key update of task skip locked
+    )
+    update rolecall.tasks as task
+    set lease_until = least(v_now + held.lease, task.deadline_at)
+    from held
+    where task.id = held.id;
+    return query
+    select * from rolecall.lost_claims(p_worker_id, p_ids, p_fences)
+    union all
+    select task.id, case when task.cancel_requested_at is not null then 'cancelled' else 'timeout' end
+    from unnest(p_ids, p_fences) as claim (id, fence)
+    join rolecall.tasks as task on task.id = claim.id
+    where task.fence = claim.fence and task.worker_id = p_worker_id and task.state = 'running'
+        and (task.deadline_at <= v_now or task.cancel_requested_at is not null);
+end
+$$;

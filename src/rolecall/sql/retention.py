@@ -1,0 +1,17 @@
+"""Typed calls that keep the store small: prune what is old, make the partitions that come next."""
+
+from __future__ import annotations
+
+from rolecall.sql.statement import Statement, by_first_column, single
+
+__all__ = ["make_partitions", "prune"]
+
+
+def prune() -> Statement[dict[str, int]]:
+    """Drop what the roles no longer want to keep; the answer counts it by kind."""
+    return Statement(query="select what, number from rolecall.prune()", read=by_first_column)
+
+
+def make_partitions(days_ahead: int = 7) -> Statement[int]:
+    """Make the coming days' partitions; the answer is how many were new."""
+    return Statement(query="select rolecall.make_partitions(%s::int)", params=(days_ahead,), read=single)

@@ -1,0 +1,33 @@
+"""A database call as a value: what to send, and how to read what comes back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+T = TypeVar("T")
+Row = tuple[Any, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Statement(Generic[T]):
+    """One SQL statement with its parameters, and the function that turns its rows into an answer."""
+
+    query: str
+    params: tuple[object, ...] = ()
+    read: Callable[[list[Row]], T]
+
+
+def nothing(_rows: list[Row]) -> None:
+    """Read an answer that says nothing."""
+
+
+def single(rows: list[Row]) -> Any:  # noqa: ANN401 - a column of any type
+    """Read the one value of the one row; None where there is no row."""
+    return rows[0][0] if rows else None
+
+
+def by_first_column(rows: list[Row]) -> dict[Any, Any]:
+    """Read two columns as a mapping."""
+    return dict(rows)  # type: ignore[arg-type]  # two columns a row, as every caller's query says

@@ -1,0 +1,111 @@
+"""JSON text that the database is sure to store: no NaN, no infinity, no NUL, no lone surrogate, text keys only."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+__all__ = ["NotStorable", "encode", "encode_text"]
+
+ESCAPED_NUL = "\\u0000"
+DEEPEST = 500
+SCALARS = frozenset({str, int, float, bool, type(None)})
+
+
+class NotStorable(ValueError):
+    """A value that JSON in the database cannot hold; the text says where and why."""
+
+
+def encode(value: object) -> str:
+    """Return the value as compact JSON text; raise NotStorable where the database would refuse it.
+
+    Dataclasses, Structs, datetimes, UUIDs, Decimals, enums, sets and bytes are turned into plain JSON first.
+    """
+    try:
+        text = ENCODER.encode(value)
+        text.encode()
+    except (TypeError, ValueError, RecursionError) as error:
+        raise NotStorable(_first_problem(value, "", 0) or str(error)) from error
+    # Both tests may cry wolf (a literal backslash before u0000, a rich key), so the slow walk has the last word.
+    if ESCAPED_NUL in text or not _has_text_keys(value):
+        problem = _first_problem(value, "", 0)
+        if problem:
+            raise NotStorable(problem)
+    return text
+
+
+def encode_text(text: str) -> str:
+    """Return a text that is known to be clean as a JSON string."""
+    return json.encoder.encode_basestring(text)
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, Mapping):
+        return dict(value)
+    return msgspec.to_builtins(value, str_keys=True)
+
+
+ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=_plain)
+
+
+def _has_text_keys(value: object) -> bool:
+    if isinstance(value, dict):
+        for key, item in value.items():
+            if not isinstance(key, str) or (type(item) not in SCALARS and not _has_text_keys(item)):
+                return False
+        return True
+    if isinstance(value, list | tuple):
+        return all(type(item) in SCALARS or _has_text_keys(item) for item in value)
+    return not isinstance(value, Mapping)
+
+
+def _first_problem(value: Any, path: str, depth: int) -> str | None:  # noqa: ANN401 - any value at all
+    here = path or "the value"
+    if depth > DEEPEST:
+        return f"{path[:60]}... is nested deeper than {DEEPEST} levels"
+    if isinstance(value, str):
+        problem = _text_problem(value)
+        return problem and f"{here} {problem}"
+    if isinstance(value, float):
+        return None if math.isfinite(value) else f"{here} is {value!r}, which is not JSON"
+    if isinstance(value, Mapping):
+        return _mapping_problem(value, path, depth)
+    if isinstance(value, list | tuple):
+        problems = (_first_problem(item, f"{path}[{n}]", depth + 1) for n, item in enumerate(value))
+        return next(filter(None, problems), None)
+    if value is None or isinstance(value, int):
+        return None
+    return _rich_problem(value, path, depth)
+
+
+def _mapping_problem(value: Mapping[object, object], path: str, depth: int) -> str | None:
+    for key, item in value.items():
+        if not isinstance(key, str):
+            return f"{path or 'the value'} has the key {key!r}, which is not text"
+        problem = _text_problem(key)
+        if problem:
+            return f"the key {key!r} {problem}"
+        problem = _first_problem(item, f"{path}.{key}" if path else key, depth + 1)
+        if problem:
+            return problem
+    return None
+
+
+def _rich_problem(value: object, path: str, depth: int) -> str | None:
+    try:
+        plain = _plain(value)
+    except (TypeError, ValueError, RecursionError):
+        return f"{path or 'the value'} is a {type(value).__name__}, which has no JSON form"
+    return _first_problem(plain, path, depth + 1)
+
+
+def _text_problem(text: str) -> str | None:
+    if "\0" in text:
+        return "contains a NUL character"
+    if any("\ud800" <= character <= "\udfff" for character in text):
+        return "contains half a surrogate pair"
+    return None

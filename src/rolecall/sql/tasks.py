@@ -1,0 +1,207 @@
+"""Typed calls about tasks: enqueue, claim, everything a claim's owner may do, cancel, retry, read."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice, starmap
+from typing import Any
+
+from rolecall.model.errors import InvalidTask, TaskNotFound
+from rolecall.model.outcomes import Report
+from rolecall.model.states import TaskState
+from rolecall.model.tasks import ClaimedTask, Enqueued, NewTask, Task
+from rolecall.sql.documents import reports_document, tasks_document
+from rolecall.sql.statement import Row, Statement, by_first_column, single
+from rolecall.sql.strict_json import NotStorable, encode
+
+__all__ = [
+    "TASK_COLUMNS",
+    "cancel",
+    "claim",
+    "enqueue_chunks",
+    "enqueue_many",
+    "finish",
+    "get",
+    "next_due",
+    "read_task",
+    "release",
+    "renew",
+    "report_info",
+    "rescue",
+    "retry",
+    "start",
+]
+
+CHUNK = 20_000
+
+# `payload::text` and its like keep the driver from decoding JSON, whatever loaders the connection has.
+TASK_COLUMNS = (
+    "id, state::text, status, role, handler, priority, payload::text, result::text, info::text, error, key, "
+    "dedupe_key, attempt, max_attempts, fence, worker_id, chain_id, chain_index, scheduled_for, created_at, "
+    "claimed_at, started_at, lease_until, deadline_at, cancel_requested_at, finished_at"
+)
+CLAIM_COLUMNS = (
+    "id, fence, attempt, coalesce(max_attempts, 0), role, handler, priority, payload::text, key, chain_id, "
+    "chain_index, scheduled_for, created_at, lease_seconds, timeout_seconds"
+)
+OWNED = "%s::bigint, %s::bigint[], %s::int[]"
+
+
+def enqueue_many(tasks: Sequence[NewTask]) -> Statement[list[Enqueued]]:
+    """Store a batch, all or nothing; the answers come in the order of the tasks."""
+    return Statement(
+        query="select ids, deduplicated from rolecall.enqueue_many(%s::jsonb)",
+        params=(tasks_document(tasks),),
+        read=_read_enqueued,
+    )
+
+
+def enqueue_chunks(tasks: Iterable[NewTask], *, size: int = CHUNK) -> list[Statement[list[Enqueued]]]:
+    """Store a batch of any length in several statements; run them in one transaction.
+
+    Everything is checked before the first statement exists, so that nothing is sent of a batch that is wrong.
+    """
+    remaining = iter(tasks)
+    statements: list[Statement[list[Enqueued]]] = []
+    while chunk := list(islice(remaining, size)):
+        try:
+            statements.append(enqueue_many(chunk))
+        except InvalidTask as error:
+            raise error.moved_by(len(statements) * size) from error
+    return statements
+
+
+def claim(
+    worker_id: int, roles: Sequence[str], handlers: Sequence[str], limit: int, start: int | None = None
+) -> Statement[list[ClaimedTask]]:
+    """Take up to `limit` tasks, best first; no roles means every role.
+
+    The first `start` of them are marked started (None: all of them), the rest are prefetched.
+    """
+    return Statement(
+        query=f"select {CLAIM_COLUMNS} from rolecall.claim(%s::bigint, %s::text[], %s::text[], %s::int, %s::int)",
+        params=(worker_id, list(roles), list(handlers), limit, start),
+        read=_read_claimed,
+    )
+
+
+def start(worker_id: int, claims: Iterable[tuple[int, int]]) -> Statement[dict[int, str]]:
+    """Mark prefetched tasks as started; the answer names the lost ones with the reason."""
+    return _about_claims("start", worker_id, claims)
+
+
+def renew(worker_id: int, claims: Iterable[tuple[int, int]]) -> Statement[dict[int, str]]:
+    """Extend the leases; the answer names the tasks whose handlers must be aborted, with the reason."""
+    return _about_claims("renew", worker_id, claims)
+
+
+def release(worker_id: int, claims: Iterable[tuple[int, int]]) -> Statement[dict[int, str]]:
+    """Give tasks back without spending an attempt; the answer names those that were lost already."""
+    return _about_claims("release", worker_id, claims)
+
+
+def finish(worker_id: int, reports: Iterable[Report]) -> Statement[dict[int, str]]:
+    """Finish a batch of claims, all or nothing; the answer names those that were not simply accepted."""
+    return Statement(
+        query="select task_id, verdict from rolecall.finish(%s::bigint, %s::jsonb)",
+        params=(worker_id, reports_document(reports)),
+        read=by_first_column,
+    )
+
+
+def report_info(
+    worker_id: int, task_id: int, fence: int, info: Mapping[str, object]
+) -> Statement[str | None]:
+    """Merge facts into a running task's info; the answer is None, or why the claim is lost."""
+    try:
+        document = encode(dict(info))
+    except NotStorable as error:
+        raise InvalidTask(f"info: {error}") from error
+    return Statement(
+        query="select rolecall.report_info(%s::bigint, %s::bigint, %s::int, %s::jsonb)",
+        params=(worker_id, task_id, fence, document),
+        read=single,
+    )
+
+
+def rescue(limit: int = 1000) -> Statement[dict[int, TaskState]]:
+    """Release what expired owners hold; the answer says what became of each task."""
+    return Statement(
+        query="select task_id, state::text from rolecall.rescue(%s::int)",
+        params=(limit,),
+        read=lambda rows: {task_id: TaskState(state) for task_id, state in rows},
+    )
+
+
+def cancel(ids: Iterable[int]) -> Statement[dict[int, str]]:
+    """Cancel tasks; each is cancelled, requested (it was running), finished or missing."""
+    return _about_ids("cancel", ids)
+
+
+def retry(ids: Iterable[int]) -> Statement[dict[int, str]]:
+    """Put failed and cancelled tasks back; each is pending, open, completed, duplicate or missing."""
+    return _about_ids("retry", ids)
+
+
+def next_due(roles: Sequence[str], handlers: Sequence[str]) -> Statement[float | None]:
+    """Ask how many seconds pass until the earliest of these tasks is due; None if there is none."""
+    return Statement(
+        query="select rolecall.next_due(%s::text[], %s::text[])",
+        params=(list(roles), list(handlers)),
+        read=single,
+    )
+
+
+def get(task_id: int) -> Statement[Task]:
+    """Read one task, open or finished; reading the answer raises TaskNotFound if there is none."""
+
+    def read(rows: list[Row]) -> Task:
+        if not rows:
+            raise TaskNotFound(task_id=task_id)
+        return read_task(rows[0])
+
+    return Statement(
+        query=f"select {TASK_COLUMNS} from rolecall.all_tasks where id = %s::bigint",
+        params=(task_id,),
+        read=read,
+    )
+
+
+def read_task(row: Row) -> Task:
+    """Read a row of TASK_COLUMNS."""
+    payload, result, info = map(_from_json, row[6:9])
+    return Task(row[0], TaskState(row[1]), *row[2:6], payload, result, info, *row[9:])
+
+
+def _from_json(text: str | None) -> Any:  # noqa: ANN401 - any JSON value
+    return None if text is None else json.loads(text)
+
+
+def _read_enqueued(rows: list[Row]) -> list[Enqueued]:
+    ids, deduplicated = rows[0]
+    if not deduplicated:
+        return list(map(Enqueued, ids))
+    stood = set(deduplicated)
+    return [Enqueued(task_id, task_id in stood) for task_id in ids]
+
+
+def _read_claimed(rows: list[Row]) -> list[ClaimedTask]:
+    return list(starmap(ClaimedTask, rows))
+
+
+def _about_claims(verb: str, worker_id: int, claims: Iterable[tuple[int, int]]) -> Statement[dict[int, str]]:
+    pairs = list(claims)
+    return Statement(
+        query=f"select task_id, reason from rolecall.{verb}({OWNED})",
+        params=(worker_id, [task_id for task_id, _ in pairs], [fence for _, fence in pairs]),
+        read=by_first_column,
+    )
+
+
+def _about_ids(verb: str, ids: Iterable[int]) -> Statement[dict[int, str]]:
+    return Statement(
+        query=f"select task_id, outcome from rolecall.{verb}(%s::bigint[])",
+        params=(list(ids),),
+        read=by_first_column,
+    )
