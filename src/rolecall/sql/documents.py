@@ -15,6 +15,8 @@ from rolecall.sql.strict_json import NotStorable, encode, encode_text
 
 __all__ = ["reports_document", "tasks_document"]
 
+OPTIONAL = ("handler", "role", "priority", "after", "key", "dedupe_key", "max_attempts")
+
 
 def tasks_document(tasks: Iterable[NewTask]) -> str:
     """Return the batch as one JSON array; raise InvalidTask, with the index, for what cannot be stored."""
@@ -35,22 +37,12 @@ def _task_item(task: NewTask, index: int) -> dict[str, object]:
     if type(payload) is not dict and not isinstance(payload, Mapping):
         raise InvalidTask(f"the payload is not an object but {type(payload).__name__}", index=index)
     item: dict[str, object] = {"payload": payload}
-    if task.handler is not None:
-        item["handler"] = task.handler
-    if task.role is not None:
-        item["role"] = task.role
-    if task.priority:
-        item["priority"] = task.priority
+    for name in OPTIONAL:
+        value = getattr(task, name)
+        if value is not None:
+            item[name] = value
     if task.scheduled_for is not None:
         item["scheduled_for"] = _moment(task.scheduled_for, index)
-    if task.after is not None:
-        item["after"] = task.after
-    if task.key is not None:
-        item["key"] = task.key
-    if task.dedupe_key is not None:
-        item["dedupe_key"] = task.dedupe_key
-    if task.max_attempts is not None:
-        item["max_attempts"] = task.max_attempts
     if task.retry is not None:
         item["retry"] = task.retry.to_json()
     return item

@@ -1,5 +1,6 @@
-"""Typed calls that look at the pool: counts, capacity, one task's history."""
+"""Typed calls that look at the pool: counts, capacity, lists, one task's history."""
 
+# ruff: noqa: S608 - only this module's own constants are built into a query
 from __future__ import annotations
 
 import json

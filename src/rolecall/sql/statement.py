@@ -23,11 +23,11 @@ def nothing(_rows: list[Row]) -> None:
     """Read an answer that says nothing."""
 
 
-def single(rows: list[Row]) -> Any:  # noqa: ANN401 - a column of any type
+def single(rows: list[Row]) -> Any:
     """Read the one value of the one row; None where there is no row."""
     return rows[0][0] if rows else None
 
 
 def by_first_column(rows: list[Row]) -> dict[Any, Any]:
     """Read two columns as a mapping."""
-    return dict(rows)  # type: ignore[arg-type]  # two columns a row, as every caller's query says
+    return dict(rows)

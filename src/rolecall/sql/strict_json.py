@@ -1,4 +1,4 @@
-"""JSON text that the database is sure to store: no NaN, no infinity, no NUL, no lone surrogate, text keys only."""
+"""JSON text that the database is sure to store: no NaN or infinity, no NUL, no lone surrogate, text keys."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def encode(value: object) -> str:
         text.encode()
     except (TypeError, ValueError, RecursionError) as error:
         raise NotStorable(_first_problem(value, "", 0) or str(error)) from error
-    # Both tests may cry wolf (a literal backslash before u0000, a rich key), so the slow walk has the last word.
+    # Both tests may cry wolf (a backslash before u0000 as plain text), so the slow walk has the last word.
     if ESCAPED_NUL in text or not _has_text_keys(value):
         problem = _first_problem(value, "", 0)
         if problem:
@@ -63,23 +63,26 @@ def _has_text_keys(value: object) -> bool:
     return not isinstance(value, Mapping)
 
 
-def _first_problem(value: Any, path: str, depth: int) -> str | None:  # noqa: ANN401 - any value at all
-    here = path or "the value"
+def _first_problem(value: Any, path: str, depth: int) -> str | None:
     if depth > DEEPEST:
         return f"{path[:60]}... is nested deeper than {DEEPEST} levels"
-    if isinstance(value, str):
-        problem = _text_problem(value)
-        return problem and f"{here} {problem}"
-    if isinstance(value, float):
-        return None if math.isfinite(value) else f"{here} is {value!r}, which is not JSON"
+    if value is None or isinstance(value, str | int | float):
+        return _scalar_problem(value, path or "the value")
     if isinstance(value, Mapping):
         return _mapping_problem(value, path, depth)
     if isinstance(value, list | tuple):
         problems = (_first_problem(item, f"{path}[{n}]", depth + 1) for n, item in enumerate(value))
         return next(filter(None, problems), None)
-    if value is None or isinstance(value, int):
-        return None
     return _rich_problem(value, path, depth)
+
+
+def _scalar_problem(value: str | float | None, path: str) -> str | None:
+    if isinstance(value, str):
+        problem = _text_problem(value)
+        return f"{path} {problem}" if problem else None
+    if isinstance(value, float) and not math.isfinite(value):
+        return f"{path} is {value!r}, which is not JSON"
+    return None
 
 
 def _mapping_problem(value: Mapping[object, object], path: str, depth: int) -> str | None:

@@ -1,5 +1,6 @@
 """Typed calls about tasks: enqueue, claim, everything a claim's owner may do, cancel, retry, read."""
 
+# ruff: noqa: S608 - only this module's own constants are built into a query
 from __future__ import annotations
 
 import json
@@ -45,6 +46,7 @@ CLAIM_COLUMNS = (
     "id, fence, attempt, coalesce(max_attempts, 0), role, handler, priority, payload::text, key, chain_id, "
     "chain_index, scheduled_for, created_at, lease_seconds, timeout_seconds"
 )
+CLAIM_PARAMS = "%s::bigint, %s::text[], %s::text[], %s::int, %s::int"
 OWNED = "%s::bigint, %s::bigint[], %s::int[]"
 
 
@@ -80,7 +82,7 @@ def claim(
     The first `start` of them are marked started (None: all of them), the rest are prefetched.
     """
     return Statement(
-        query=f"select {CLAIM_COLUMNS} from rolecall.claim(%s::bigint, %s::text[], %s::text[], %s::int, %s::int)",
+        query=f"select {CLAIM_COLUMNS} from rolecall.claim({CLAIM_PARAMS})",
         params=(worker_id, list(roles), list(handlers), limit, start),
         read=_read_claimed,
     )
@@ -170,11 +172,13 @@ def get(task_id: int) -> Statement[Task]:
 
 def read_task(row: Row) -> Task:
     """Read a row of TASK_COLUMNS."""
-    payload, result, info = map(_from_json, row[6:9])
-    return Task(row[0], TaskState(row[1]), *row[2:6], payload, result, info, *row[9:])
+    values = list(row)
+    values[1] = TaskState(row[1])
+    values[6:9] = map(_from_json, row[6:9])
+    return Task(*values)
 
 
-def _from_json(text: str | None) -> Any:  # noqa: ANN401 - any JSON value
+def _from_json(text: str | None) -> Any:
     return None if text is None else json.loads(text)
 
 

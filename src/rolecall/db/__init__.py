@@ -1,0 +1,1 @@
+"""Connections, migrator and the embedded server: all that touches the database."""

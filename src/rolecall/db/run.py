@@ -1,0 +1,64 @@
+"""The only two places that execute a statement: one sync, one async."""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+import psycopg
+from psycopg.rows import tuple_row
+
+from rolecall.model.errors import (
+    DatabaseError,
+    DatabaseUnavailable,
+    InvalidTask,
+    RolecallError,
+    error_for_sqlstate,
+)
+from rolecall.sql.statement import Statement
+
+__all__ = ["run", "run_async", "translate"]
+
+T = TypeVar("T")
+
+
+def run(conn: psycopg.Connection[Any], statement: Statement[T]) -> T:
+    """Execute a statement; what it commits is for the connection's transaction to decide."""
+    try:
+        # Not conn.cursor(): the caller's own connection may have another cursor class or row factory.
+        with psycopg.Cursor(conn, row_factory=tuple_row) as cursor:
+            rows = cursor.execute(statement.query, statement.params).fetchall()
+    except (psycopg.Error, UnicodeEncodeError) as error:
+        raise translate(error) from error
+    return statement.read(rows)
+
+
+async def run_async(conn: psycopg.AsyncConnection[Any], statement: Statement[T]) -> T:
+    """Execute a statement; what it commits is for the connection's transaction to decide."""
+    try:
+        async with psycopg.AsyncCursor(conn, row_factory=tuple_row) as cursor:
+            await cursor.execute(statement.query, statement.params)
+            rows = await cursor.fetchall()
+    except (psycopg.Error, UnicodeEncodeError) as error:
+        raise translate(error) from error
+    return statement.read(rows)
+
+
+def translate(error: psycopg.Error | UnicodeEncodeError) -> RolecallError:
+    """Turn a driver's error into ours, by its SQLSTATE and class, never by its message."""
+    problem = _problem(error)
+    if isinstance(error, UnicodeEncodeError):
+        return InvalidTask(problem)
+    known = error_for_sqlstate(error.sqlstate, problem)
+    if known is not None:
+        return known
+    if isinstance(error, psycopg.OperationalError | psycopg.InterfaceError):
+        return DatabaseUnavailable(problem, sqlstate=error.sqlstate)
+    if isinstance(error, psycopg.DataError):
+        return InvalidTask(problem)
+    return DatabaseError(problem, sqlstate=error.sqlstate)
+
+
+def _problem(error: psycopg.Error | UnicodeEncodeError) -> str:
+    if isinstance(error, UnicodeEncodeError):
+        return "a text contains half a surrogate pair"
+    return error.diag.message_primary or str(error) or type(error).__name__

@@ -1,0 +1,1 @@
+"""The values, rules and errors that every other floor speaks of; standard library only."""
