@@ -99,7 +99,7 @@ def is_mendable(root: Path) -> bool:
     """Only a venv that was finished once, in this very place, and still runs is mended, not made anew."""
     try:
         here = stamp_of(root).read_text().startswith(f"{root}\n")
-        check = [python_of(root), "-c", "import sys; sys.exit(sys.version_info < (3, 11))"]
+        check = [str(python_of(root)), "-c", "import sys; sys.exit(sys.version_info < (3, 11))"]
         return here and subprocess.run(check, check=False).returncode == 0
     except OSError:
         return False

@@ -9,7 +9,6 @@ import hashlib
 import importlib.util
 import re
 import shutil
-import ssl
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
@@ -137,7 +136,7 @@ def by_debian(pin: Pin, workspace: Path, environment: Mapping[str, str]) -> Path
 
 def unpack_from_debian(names: tuple[str, ...], workspace: Path, environment: Mapping[str, str]) -> Path:
     apt = workspace / "apt"
-    apt.mkdir()
+    (apt / "lists" / "partial").mkdir(parents=True)
     # Private lists and cache: root's own may be empty, and a user cannot write them.
     private = (
         "-o",
@@ -155,8 +154,8 @@ def unpack_from_debian(names: tuple[str, ...], workspace: Path, environment: Map
 
 
 def has_certificates(environment: Mapping[str, str]) -> bool:
-    configured = indexes.configured(environment).certificates or environment.get("PIP_CERT")
-    return bool(configured or ssl.get_default_verify_paths().cafile or SYSTEM_CERTIFICATES.exists())
+    configured = indexes.variables_for_pip(environment).get("PIP_CERT")
+    return bool(configured or SYSTEM_CERTIFICATES.exists())
 
 
 def certificates_from(unpacked: Path) -> Path:
@@ -170,10 +169,10 @@ def certificates_from(unpacked: Path) -> Path:
 def run(command: list[str], environment: Mapping[str, str], folder: Path | None = None) -> None:
     done = subprocess.run(command, env=environment, cwd=folder, capture_output=True, text=True, check=False)
     if done.returncode:
-        raise NotThisWay(f"{Path(command[0]).name} failed: {last_words(done.stderr)}")
+        raise NotThisWay(f"{Path(command[0]).name} failed: {told(done.stderr)}")
 
 
-def last_words(text: str) -> str:
-    """The last line that says something, without the password that an address in it may carry."""
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    return simple_index.without_password(lines[-1]) if lines else "it said nothing"
+def told(text: str) -> str:
+    """A failed command's first and last line, which name the cause and the result, without any password."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()] or ["it said nothing"]
+    return simple_index.without_password(" ... ".join(dict.fromkeys((lines[0], lines[-1]))))

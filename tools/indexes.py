@@ -83,7 +83,7 @@ def from_pip(environment: Mapping[str, str]) -> Indexes:
         extra=words("extra-index-url"),
         find_links=words("find-links"),
         trusted_hosts=words("trusted-host"),
-        certificates=settings.get("cert", "").strip(),
+        certificates=settings.get("cert", "").strip() or environment.get("SSL_CERT_FILE", ""),
     )
 
 
@@ -146,15 +146,13 @@ def variables_for_uv(environment: Mapping[str, str]) -> dict[str, str]:
 
 
 def variables_for_pip(environment: Mapping[str, str]) -> dict[str, str]:
-    """What pip's environment needs so that pip looks where uv would; nothing where uv has no settings."""
-    if not has_uv_settings(environment):
-        return {}
-    found = from_uv(environment)
+    """What pip's environment needs so that pip looks where uv would, and trusts whom."""
+    found = from_uv(environment) if has_uv_settings(environment) else Indexes()
     wanted = {
         "PIP_INDEX_URL": found.main,
         "PIP_EXTRA_INDEX_URL": " ".join(found.extra),
         "PIP_FIND_LINKS": " ".join(found.find_links),
         "PIP_TRUSTED_HOST": " ".join(found.trusted_hosts),
-        "PIP_CERT": environment.get("PIP_CERT") or found.certificates,
+        "PIP_CERT": pip_settings(environment).get("cert") or environment.get("SSL_CERT_FILE", ""),
     }
     return {name: value for name, value in wanted.items() if value}

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import subprocess
-from collections.abc import Iterable
+import os
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,12 +22,25 @@ class Offence:
         return f"{self.path}:{self.line}: {self.wrong}"
 
 
-def project_files(root: Path, *suffixes: str) -> list[Path]:
-    """All files of the project, those not yet committed included and those ignored by git left out."""
-    command = ["git", "-C", str(root), "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
-    names = subprocess.run(command, check=True, capture_output=True, text=True).stdout.split("\0")
-    files = [root / name for name in sorted(set(names)) if name.endswith(suffixes or "")]
-    return [file for file in files if file.is_file()]
+def project_files(root: Path, *suffixes: str) -> Iterator[Path]:
+    """All files of the project with such endings, but for what .gitignore names; git is not needed."""
+    ignored = ignored_patterns(root)
+    for folder, subfolders, names in os.walk(root):
+        place = Path(folder).relative_to(root)
+        subfolders[:] = sorted(name for name in subfolders if not is_ignored(place / name, ignored))
+        for name in sorted(names):
+            if name.endswith(suffixes or "") and not is_ignored(place / name, ignored):
+                yield root / place / name
+
+
+def ignored_patterns(root: Path) -> list[str]:
+    file = root / ".gitignore"
+    lines = file.read_text().splitlines() if file.exists() else []
+    return [".git", *(line.strip().strip("/") for line in lines if line.strip() and not line.startswith("#"))]
+
+
+def is_ignored(place: Path, patterns: list[str]) -> bool:
+    return any(place.match(pattern) for pattern in patterns)
 
 
 def report(offences: Iterable[Offence], root: Path) -> int:

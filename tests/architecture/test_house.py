@@ -28,12 +28,12 @@ SECRET = "AKIA" + "A" * 16
         ("src/rolecall/model/task.py", "from rolecall.sql import tasks"),
     ],
 )
-def test_what_has_no_place_here_is_an_offence(tree: Path, seed: Seed, place: str, text: str) -> None:
+def test_what_has_no_place_here_is_an_offence(tmp_path: Path, seed: Seed, place: str, text: str) -> None:
     seed(place, f"\n{text}\n")
 
-    [found] = house.offences(tree)
+    [found] = house.offences(tmp_path)
 
-    assert (found.path, found.line) == (tree / place, 2)
+    assert (found.path, found.line) == (tmp_path / place, 2)
 
 
 @pytest.mark.parametrize(
@@ -46,7 +46,7 @@ def test_what_has_no_place_here_is_an_offence(tree: Path, seed: Seed, place: str
         ("docs/a.md", "GET /api/work/ and https://example.org/"),
     ],
 )
-def test_what_belongs_there_is_none(tree: Path, seed: Seed, place: str, text: str) -> None:
+def test_what_belongs_there_is_none(tmp_path: Path, seed: Seed, place: str, text: str) -> None:
     seed(place, text)
 
-    assert not list(house.offences(tree))
+    assert not list(house.offences(tmp_path))

@@ -26,10 +26,10 @@ SEVEN = "def seven(self, a, b, c, d, *, e, f, g):{}\n    pass\n"
         ("src/a.py", SEVEN.format(""), "seven() has 7 parameters, 6 are allowed (else an options value)"),
     ],
 )
-def test_what_is_too_big_is_an_offence(tree: Path, seed: Seed, place: str, text: str, wrong: str) -> None:
+def test_what_is_too_big_is_an_offence(tmp_path: Path, seed: Seed, place: str, text: str, wrong: str) -> None:
     seed(place, text)
 
-    assert [found.wrong for found in sizes.offences(tree)] == [wrong]
+    assert [found.wrong for found in sizes.offences(tmp_path)] == [wrong]
 
 
 @pytest.mark.parametrize(
@@ -40,7 +40,7 @@ def test_what_is_too_big_is_an_offence(tree: Path, seed: Seed, place: str, text:
         "def short():\n    pass\n",
     ],
 )
-def test_an_excused_signature_and_a_docstring_do_not_count(tree: Path, seed: Seed, text: str) -> None:
+def test_an_excused_signature_and_a_docstring_do_not_count(tmp_path: Path, seed: Seed, text: str) -> None:
     seed("src/a.py", text)
 
-    assert not list(sizes.offences(tree))
+    assert not list(sizes.offences(tmp_path))

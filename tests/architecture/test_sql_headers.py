@@ -23,10 +23,10 @@ as $$ select rolecall.clock(); $$;  -- not now(), which no test can set
 """
 
 
-def test_a_file_in_the_house_style_is_no_offence(tree: Path, seed: Seed) -> None:
+def test_a_file_in_the_house_style_is_no_offence(tmp_path: Path, seed: Seed) -> None:
     seed(PLACE, GOOD)
 
-    assert not list(sql_headers.offences(tree))
+    assert not list(sql_headers.offences(tmp_path))
 
 
 @pytest.mark.parametrize(
@@ -41,29 +41,29 @@ def test_a_file_in_the_house_style_is_no_offence(tree: Path, seed: Seed) -> None
         ("$$;", "$$; create view rolecall.b as select 1;", 1, "this one makes 2"),
     ],
 )
-def test_a_departure_is_an_offence_at_its_line(  # sizes: a case's four parts and the tree
-    tree: Path, seed: Seed, old: str, new: str, line: int, wrong: str
+def test_a_departure_is_an_offence_at_its_line(  # sizes: a case's four parts and two fixtures
+    tmp_path: Path, seed: Seed, old: str, new: str, line: int, wrong: str
 ) -> None:
     seed(PLACE, GOOD.replace(old, new, 1))
 
-    [found] = sql_headers.offences(tree)
+    [found] = sql_headers.offences(tmp_path)
 
     assert found.line == line
     assert wrong in found.wrong
 
 
-def test_a_procedure_that_commits_needs_no_search_path(tree: Path, seed: Seed) -> None:
+def test_a_procedure_that_commits_needs_no_search_path(tmp_path: Path, seed: Seed) -> None:
     committing = GOOD.replace("function", "procedure").replace("set search_path = ''\n", "")
     seed(PLACE, committing.replace("$$ select", "$$\n  commit;\n select"))
 
-    assert not list(sql_headers.offences(tree))
+    assert not list(sql_headers.offences(tmp_path))
 
 
-def test_only_the_clock_may_read_the_servers_time(tree: Path, seed: Seed) -> None:
+def test_only_the_clock_may_read_the_servers_time(tmp_path: Path, seed: Seed) -> None:
     clock = GOOD.replace("claim_tasks", "clock").replace("rolecall.clock();", "now();")
     seed(str(sql_headers.CLOCK), clock)
     seed("src/rolecall/sql/migrations/0001_first.sql", "create table a (b timestamptz default now());\n")
 
-    [found] = sql_headers.offences(tree)
+    [found] = sql_headers.offences(tmp_path)
 
     assert found.path.name == "0001_first.sql"
