@@ -13,9 +13,9 @@ begin
     perform rolecall.check_declaration(p_roles || p_handlers);
     -- A role that only a handler names gets the defaults.
     insert into rolecall.roles (name)
-    select distinct said.role from jsonb_to_recordset(p_handlers) as said (role text)
-    where said.role is not null and not exists (select from rolecall.roles where name = said.role)
-    order by said.role
+    select distinct coalesce(said.role, said.name) as role from jsonb_to_recordset(p_handlers) as said (name text, role text)
+    where not exists (select from rolecall.roles where roles.name = coalesce(said.role, said.name))
+    order by role
     on conflict do nothing;
     perform rolecall.declare_role(said) from jsonb_array_elements(p_roles) as said order by said ->> 'name';
     perform rolecall.declare_handler(said) from jsonb_array_elements(p_handlers) as said order by said ->> 'name';

@@ -1,0 +1,29 @@
+-- Makes one day's partition of a table, unless it stands or the default partition already has rows of that day.
+-- returns: 1 when it was made, else 0
+-- raises: nothing
+-- locks: the partitioned table
+-- notifies: nothing
+create or replace function rolecall.make_partition(p_table text, p_column text, p_day date)
+returns int
+language plpgsql
+volatile
+set search_path = ''
+as $$
+declare
+    v_name text := format('%s_%s', p_table, to_char(p_day, 'YYYYMMDD'));
+    v_from timestamptz := p_day::timestamp at time zone 'utc';
+    v_to timestamptz := (p_day + 1)::timestamp at time zone 'utc';
+    v_taken boolean;
+begin
+    if to_regclass('rolecall.' || v_name) is not null then
+        return 0;
+    end if;
+    execute format('select exists (select from rolecall.%I where %I >= $1 and %I < $2)', p_table || '_default', p_column, p_column)
+    into v_taken using v_from, v_to;
+    if v_taken then
+        return 0;
+    end if;
+    execute format('create table rolecall.%I partition of rolecall.%I for values from (%L) to (%L)', v_name, p_table, v_from, v_to);
+    return 1;
+end
+$$;
