@@ -20,7 +20,7 @@ begin
         )
         join rolecall.tasks as task on task.id = report.id
         where report.outcome <> 'completed'
-            and task.fence = report.fence and task.worker_id = p_worker_id and task.state = 'running'
+            and task.fence = report.fence and (task.worker_id = p_worker_id) is true
         order by task.id
         for update of task
     )

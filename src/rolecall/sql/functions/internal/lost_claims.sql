@@ -8,11 +8,18 @@ returns table (task_id bigint, reason text)
 language sql
 volatile
 set search_path = ''
+set enable_seqscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
 as $$
     select lost.id, lost.reason
     from (
         select claim.id, rolecall.why_lost(p_worker_id, claim.id, claim.fence) as reason
         from unnest(p_ids, p_fences) as claim (id, fence)
+        where not exists (
+            select from rolecall.tasks as task
+            where task.id = claim.id and task.fence = claim.fence and (task.worker_id = p_worker_id) is true
+        )
     ) as lost
     where lost.reason <> 'owned'
 $$;

@@ -18,7 +18,7 @@ begin
         select task.id
         from unnest(p_ids, p_fences) as claim (id, fence)
         join rolecall.tasks as task on task.id = claim.id
-        where task.fence = claim.fence and task.worker_id = p_worker_id and task.state = 'running'
+        where task.fence = claim.fence and (task.worker_id = p_worker_id) is true
         order by task.id
         for update of task
     )

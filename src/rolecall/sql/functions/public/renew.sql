@@ -19,7 +19,7 @@ begin
         from unnest(p_ids, p_fences) as claim (id, fence)
         join rolecall.tasks as task on task.id = claim.id
         join rolecall.line_settings as setting on setting.line_id = task.line_id
-        where task.fence = claim.fence and task.worker_id = p_worker_id and task.state = 'running'
+        where task.fence = claim.fence and (task.worker_id = p_worker_id) is true
             and task.deadline_at > v_now and task.cancel_requested_at is null
         for no key update of task skip locked
     )
@@ -33,7 +33,7 @@ begin
     select task.id, case when task.cancel_requested_at is not null then 'cancelled' else 'timeout' end
     from unnest(p_ids, p_fences) as claim (id, fence)
     join rolecall.tasks as task on task.id = claim.id
-    where task.fence = claim.fence and task.worker_id = p_worker_id and task.state = 'running'
+    where task.fence = claim.fence and (task.worker_id = p_worker_id) is true
         and (task.deadline_at <= v_now or task.cancel_requested_at is not null);
 end
 $$;

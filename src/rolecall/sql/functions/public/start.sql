@@ -17,7 +17,7 @@ begin
         select held.id
         from unnest(p_ids, p_fences) as claim (id, fence)
         join rolecall.tasks as held on held.id = claim.id
-        where held.fence = claim.fence and held.worker_id = p_worker_id and held.state = 'running' and held.started_at is null
+        where held.fence = claim.fence and (held.worker_id = p_worker_id) is true and held.started_at is null
         for no key update of held skip locked
     ));
     return query select * from rolecall.lost_claims(p_worker_id, p_ids, p_fences);
