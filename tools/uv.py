@@ -46,7 +46,7 @@ class Uv:
             raise SetupError(f"this command failed, see above: {' '.join(command)}")
 
     def loudness(self) -> tuple[str, ...]:
-        """Uv's progress bars are for people; a log needs only its errors."""
+        """uv's progress bars are for people; a log needs only its errors."""
         return () if os.isatty(2) else ("--quiet",)
 
 

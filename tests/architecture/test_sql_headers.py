@@ -59,6 +59,13 @@ def test_a_procedure_that_commits_needs_no_search_path(tmp_path: Path, seed: See
     assert not list(sql_headers.offences(tmp_path))
 
 
+def test_a_function_may_say_why_it_sets_no_search_path(tmp_path: Path, seed: Seed) -> None:
+    unset = GOOD.replace("set search_path = ''\n", "")
+    seed(PLACE, unset.replace("-- notifies", "-- search_path: not set, so that it is inlined\n-- notifies"))
+
+    assert not list(sql_headers.offences(tmp_path))
+
+
 def test_only_the_clock_may_read_the_servers_time(tmp_path: Path, seed: Seed) -> None:
     clock = GOOD.replace("claim_tasks", "clock").replace("rolecall.clock();", "now();")
     seed(str(sql_headers.CLOCK), clock)
