@@ -15,14 +15,19 @@ declare
 begin
     with owned as (
         select report.*
-        from jsonb_to_recordset(p_reports) as report (
-            id bigint, fence int, outcome text, reason text, error text, after float8, final boolean
-        )
-        join rolecall.tasks as task on task.id = report.id
-        where report.outcome <> 'completed'
-            and task.fence = report.fence and (task.worker_id = p_worker_id) is true
-        order by task.id
-        for update of task
+        from (
+            select * from jsonb_to_recordset(p_reports) as given (
+                id bigint, fence int, outcome text, reason text, error text, after float8, final boolean
+            )
+            where given.outcome <> 'completed'
+            order by given.id
+        ) as report
+        cross join lateral (
+            select owned.id
+            from rolecall.tasks as owned
+            where owned.id = report.id and owned.fence = report.fence and (owned.worker_id = p_worker_id) is true
+            for update
+        ) as task
     )
     select jsonb_agg(jsonb_build_object(
         'id', id, 'error', error, 'after', after, 'final', final,

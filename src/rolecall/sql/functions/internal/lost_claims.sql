@@ -9,8 +9,6 @@ language sql
 volatile
 set search_path = ''
 set enable_seqscan = off
-set enable_hashjoin = off
-set enable_mergejoin = off
 as $$
     select lost.id, lost.reason
     from (
@@ -19,6 +17,7 @@ as $$
         where not exists (
             select from rolecall.tasks as task
             where task.id = claim.id and task.fence = claim.fence and (task.worker_id = p_worker_id) is true
+            offset 0
         )
     ) as lost
     where lost.reason <> 'owned'

@@ -13,6 +13,7 @@ as $$
 declare
     v_losses jsonb;
     v_asked bigint[];
+    v_workers bigint[];
     v_ended bigint[];
 begin
     perform rolecall.require_durability();
@@ -23,11 +24,8 @@ begin
         where task.id = any(p_ids) and task.state = 'running'
         returning task.id, task.worker_id
     )
-    select array_agg(asked.id), (select count(pg_notify('rolecall_cancel', worker)) from (
-        select distinct worker_id::text as worker from asked
-    ) as told) is null
-    into v_asked
-    from asked;
+    select array_agg(asked.id), array_agg(distinct asked.worker_id) into v_asked, v_workers from asked;
+    perform pg_notify('rolecall_cancel', worker::text) from unnest(v_workers) as worker;
     select jsonb_agg(jsonb_build_object('id', task.id, 'reason', 'cancelled')) into v_losses
     from rolecall.tasks as task
     where task.id = any(p_ids) and task.state <> 'running';

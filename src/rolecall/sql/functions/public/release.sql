@@ -16,11 +16,13 @@ begin
     return query select * from rolecall.lost_claims(p_worker_id, p_ids, p_fences);
     with owned as (
         select task.id
-        from unnest(p_ids, p_fences) as claim (id, fence)
-        join rolecall.tasks as task on task.id = claim.id
-        where task.fence = claim.fence and (task.worker_id = p_worker_id) is true
-        order by task.id
-        for update of task
+        from (select * from unnest(p_ids, p_fences) as given (id, fence) order by given.id) as claim
+        cross join lateral (
+            select owned.id
+            from rolecall.tasks as owned
+            where owned.id = claim.id and owned.fence = claim.fence and (owned.worker_id = p_worker_id) is true
+            for update
+        ) as task
     )
     select jsonb_agg(jsonb_build_object('id', id, 'reason', 'shutdown')) into v_losses from owned;
     perform rolecall.let_go(v_losses);

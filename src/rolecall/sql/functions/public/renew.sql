@@ -17,11 +17,14 @@ begin
     with held as materialized (
         select task.id, setting.lease
         from unnest(p_ids, p_fences) as claim (id, fence)
-        join rolecall.tasks as task on task.id = claim.id
+        cross join lateral (
+            select owned.id, owned.line_id
+            from rolecall.tasks as owned
+            where owned.id = claim.id and owned.fence = claim.fence and (owned.worker_id = p_worker_id) is true
+                and owned.deadline_at > v_now and owned.cancel_requested_at is null
+            for no key update skip locked
+        ) as task
         join rolecall.line_settings as setting on setting.line_id = task.line_id
-        where task.fence = claim.fence and (task.worker_id = p_worker_id) is true
-            and task.deadline_at > v_now and task.cancel_requested_at is null
-        for no key update of task skip locked
     )
     update rolecall.tasks as task
     set lease_until = least(v_now + held.lease, task.deadline_at)
@@ -32,8 +35,12 @@ begin
     union all
     select task.id, case when task.cancel_requested_at is not null then 'cancelled' else 'timeout' end
     from unnest(p_ids, p_fences) as claim (id, fence)
-    join rolecall.tasks as task on task.id = claim.id
-    where task.fence = claim.fence and (task.worker_id = p_worker_id) is true
-        and (task.deadline_at <= v_now or task.cancel_requested_at is not null);
+    cross join lateral (
+        select owned.id, owned.cancel_requested_at
+        from rolecall.tasks as owned
+        where owned.id = claim.id and owned.fence = claim.fence and (owned.worker_id = p_worker_id) is true
+            and (owned.deadline_at <= v_now or owned.cancel_requested_at is not null)
+        offset 0
+    ) as task;
 end
 $$;

@@ -13,6 +13,7 @@ as $$
 declare
     v_now timestamptz := rolecall.clock();
     v_back bigint[];
+    v_roles text[];
 begin
     perform rolecall.require_durability();
     perform from rolecall.finished_tasks
@@ -40,10 +41,11 @@ begin
         insert into rolecall.task_events (task_id, at, kind, attempt)
         select id, v_now, 'retried', 0 from back
     )
-    select array_agg(back.id), min(rolecall.wake(array[line.role])::text)
-    into v_back
+    select array_agg(back.id), array_agg(distinct line.role)
+    into v_back, v_roles
     from back
     join rolecall.lines as line on line.id = back.line_id;
+    perform rolecall.wake(v_roles);
     return query
     select given.id, coalesce(
         case when given.id = any(v_back) then 'pending' end,

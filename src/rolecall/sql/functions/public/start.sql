@@ -16,9 +16,13 @@ begin
     where task.id = any(array(
         select held.id
         from unnest(p_ids, p_fences) as claim (id, fence)
-        join rolecall.tasks as held on held.id = claim.id
-        where held.fence = claim.fence and (held.worker_id = p_worker_id) is true and held.started_at is null
-        for no key update of held skip locked
+        cross join lateral (
+            select owned.id
+            from rolecall.tasks as owned
+            where owned.id = claim.id and owned.fence = claim.fence and (owned.worker_id = p_worker_id) is true
+                and owned.started_at is null
+            for no key update skip locked
+        ) as held
     ));
     return query select * from rolecall.lost_claims(p_worker_id, p_ids, p_fences);
 end
