@@ -1,0 +1,65 @@
+"""One spelling for categories, subcategories and strain types, whatever the source wrote."""
+
+from __future__ import annotations
+
+import re
+
+from storecrawl.catalog.normalize.menu import Category
+from storecrawl.catalog.normalize.text import clean_text
+
+LABEL_LIMIT = 100
+
+_CATEGORIES = {
+    "flower": Category.FLOWER,
+    "flowers": Category.FLOWER,
+    "preroll": Category.PRE_ROLLS,
+    "prerolls": Category.PRE_ROLLS,
+    "vape": Category.VAPORIZERS,
+    "vapes": Category.VAPORIZERS,
+    "vaporizer": Category.VAPORIZERS,
+    "vaporizers": Category.VAPORIZERS,
+    "concentrate": Category.CONCENTRATES,
+    "concentrates": Category.CONCENTRATES,
+    "edible": Category.EDIBLES,
+    "edibles": Category.EDIBLES,
+    "oral": Category.ORAL,
+    "orals": Category.ORAL,
+    "tincture": Category.TINCTURES,
+    "tinctures": Category.TINCTURES,
+    "topical": Category.TOPICALS,
+    "topicals": Category.TOPICALS,
+    "cbd": Category.CBD,
+    "accessory": Category.ACCESSORIES,
+    "accessories": Category.ACCESSORIES,
+    "apparel": Category.APPAREL,
+}
+_STRAINS = {"hybrid_sativa": "sativa_hybrid", "hybrid_indica": "indica_hybrid", "cbd": "high_cbd"}
+_NO_STRAIN = {"n_a", "na", "not_applicable", "none", "unknown"}
+_NO_SUBCATEGORY = {"default", "n-a", "none"}
+_NOT_A_LETTER = re.compile(r"[^a-z]+")
+_NOT_ALPHANUMERIC = re.compile(r"[^a-z0-9]+")
+
+
+def category_of(spelling: object) -> Category | None:
+    """The category behind a spelling ("Pre-Rolls", "PRE_ROLLS"); OTHER when unknown, None when absent."""
+    text = clean_text(spelling, LABEL_LIMIT)
+    if text is None:
+        return None
+    return _CATEGORIES.get(_NOT_A_LETTER.sub("", text.lower()), Category.OTHER)
+
+
+def subcategory_of(spelling: object) -> str | None:
+    """A subcategory in lower kebab case; None for absent and for the source's "DEFAULT"."""
+    label = _label(spelling, "-")
+    return None if label in _NO_SUBCATEGORY else label
+
+
+def strain_of(spelling: object) -> str | None:
+    """A strain type in lower snake case ("indica_hybrid", "one_to_one"); None for "N/A" and its kin."""
+    label = _label(spelling, "_")
+    return None if label is None or label in _NO_STRAIN else _STRAINS.get(label, label)
+
+
+def _label(spelling: object, joint: str) -> str | None:
+    text = clean_text(spelling, LABEL_LIMIT)
+    return (_NOT_ALPHANUMERIC.sub(joint, text.lower()).strip(joint) or None) if text else None

@@ -1,0 +1,124 @@
+"""Read products with parallel arrays: the GraphQL documents of today and their ancestors of 2019."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from storecrawl.catalog.normalize.drafts import Draft, OptionDraft
+from storecrawl.catalog.normalize.errors import Unusable
+from storecrawl.catalog.normalize.potency import potency_of
+from storecrawl.catalog.normalize.prices import Prices, first_cents, special_cents
+from storecrawl.catalog.normalize.records import (
+    EMPTY,
+    Record,
+    first_image,
+    first_text,
+    list_at,
+    record_at,
+    records_at,
+)
+from storecrawl.catalog.normalize.stock import is_active, quantity_of
+from storecrawl.catalog.normalize.text import clean_text
+
+KEY_MEMBERS = ("_id", "id", "cName")
+
+
+@dataclass(frozen=True, slots=True)
+class _ByOption:
+    """What stands beside the options and is joined by their text, never by position."""
+
+    children: Mapping[str, Record]
+    inventory: Mapping[str, Record]
+    legacy: Mapping[str, Record]
+    below: frozenset[str]
+
+
+def draft_of(record: Record) -> Draft:
+    """Read one product; raise Unusable when its options are missing or no list."""
+    brand = record_at(record, "brand")
+    return Draft(
+        name=record.get("Name"),
+        slug=record.get("cName"),
+        brand=first_text(record.get("brandName"), brand.get("name")),
+        brand_id=first_text(record.get("brandId"), brand.get("id"), brand.get("_id")),
+        category=record.get("type"),
+        subcategory=record.get("subcategory"),
+        strain_type=record.get("strainType"),
+        description=first_text(record.get("description"), record.get("Description")),
+        image_url=first_image(record.get("Image"), images=records_at(record, "images")),
+        created_at=record.get("createdAt"),
+        thc=potency_of(record.get("THCContent"), record.get("THC")),
+        cbd=potency_of(record.get("CBDContent"), record.get("CBD")),
+        active=is_active(record.get("Status")),
+        below_threshold=record.get("isBelowThreshold") is True,
+        options=_options(record),
+    )
+
+
+def _options(record: Record) -> tuple[OptionDraft, ...]:
+    options = record.get("Options")
+    if not isinstance(options, list):
+        raise Unusable("Options is missing" if options is None else "Options is not a list")
+    beside = _beside(record)
+    return tuple(_option(record, position, option, beside) for position, option in enumerate(options))
+
+
+def _beside(record: Record) -> _ByOption:
+    below = (clean_text(option) for option in list_at(record, "optionsBelowThreshold"))
+    return _ByOption(
+        children=_by_option(records_at(record_at(record, "POSMetaData"), "children")),
+        inventory=_by_option(records_at(record, "manualInventory")),
+        legacy=_by_option(records_at(record, "quantities")),
+        below=frozenset(option for option in below if option),
+    )
+
+
+def _by_option(members: list[Record]) -> dict[str, Record]:
+    """Members by their option text; the first of two counts."""
+    named = ((clean_text(member.get("option")), member) for member in reversed(members))
+    return {option: member for option, member in named if option}
+
+
+def _option(record: Record, position: int, option: object, beside: _ByOption) -> OptionDraft:
+    name = clean_text(option) or ""
+    child = beside.children.get(name, EMPTY)
+    return OptionDraft(
+        option=option,
+        prices=_prices(record, position, child),
+        quantity=quantity_of(
+            child.get("quantityAvailable"),
+            child.get("quantity"),
+            beside.inventory.get(name, EMPTY).get("inventory"),
+            beside.legacy.get(name, EMPTY).get("quantity"),
+        ),
+        below_threshold=name in beside.below,
+        sku=child.get("canonicalSKU") or record_at(record, "POSMetaData").get("canonicalSKU"),
+        canonical_id=child.get("canonicalID"),
+        canonical_name=child.get("canonicalName"),
+    )
+
+
+def _prices(record: Record, position: int, child: Record) -> Prices:
+    common = _at(record, "Prices", position)
+    rec = first_cents(_at(record, "recPrices", position), common, child.get("recPrice"), child.get("price"))
+    med = first_cents(
+        _at(record, "medicalPrices", position), common, child.get("medPrice"), child.get("price")
+    )
+    return Prices(
+        rec=rec,
+        med=med,
+        special_rec=special_cents(_special(record, "recSpecialPrices", position), rec),
+        special_med=special_cents(_special(record, "medicalSpecialPrices", position), med),
+    )
+
+
+def _at(record: Record, name: str, position: int) -> object:
+    values = list_at(record, name)
+    return values[position] if position < len(values) else None
+
+
+def _special(record: Record, name: str, position: int) -> object:
+    """Special prices are positional, so an array of another length than the options says nothing."""
+    trusted = record.get("special") is True and len(list_at(record, name)) == len(list_at(record, "Options"))
+    return _at(record, name, position) if trusted else None

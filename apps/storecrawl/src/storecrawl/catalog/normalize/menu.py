@@ -1,0 +1,158 @@
+"""The values that a normalized menu is made of, the same whatever shape the document had."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+from enum import StrEnum
+
+
+class Shape(StrEnum):
+    """The forms of menu document that are understood."""
+
+    GRAPHQL = "graphql"
+    PLUS = "plus"
+    JOINT = "joint"
+    LEGACY = "legacy"
+
+
+class Availability(StrEnum):
+    """What a customer may expect of a product; `removed_from_menu` is only ever decided by the catalog."""
+
+    IN_STOCK = "in_stock"
+    OUT_OF_STOCK = "out_of_stock"
+    LIMITED = "limited"
+    REMOVED_FROM_MENU = "removed_from_menu"
+    UNKNOWN = "unknown"
+
+
+class Category(StrEnum):
+    """The one set of categories; the spelling of the source stays beside it."""
+
+    FLOWER = "flower"
+    PRE_ROLLS = "pre_rolls"
+    VAPORIZERS = "vaporizers"
+    CONCENTRATES = "concentrates"
+    EDIBLES = "edibles"
+    ORAL = "oral"
+    TINCTURES = "tinctures"
+    TOPICALS = "topicals"
+    CBD = "cbd"
+    ACCESSORIES = "accessories"
+    APPAREL = "apparel"
+    OTHER = "other"
+
+
+class PotencyUnit(StrEnum):
+    """What a potency figure counts; percent is of weight."""
+
+    PERCENTAGE = "PERCENTAGE"
+    MILLIGRAMS = "MILLIGRAMS"
+    MILLIGRAMS_PER_GRAM = "MILLIGRAMS_PER_GRAM"
+    MILLIGRAMS_PER_ML = "MILLIGRAMS_PER_ML"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Potency:
+    """A potency range; one value stands in both ends. The unit is None where the source does not say it."""
+
+    lo: Decimal
+    hi: Decimal
+    unit: PotencyUnit | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Weight:
+    """What an option weighs, in g, mg or ml; ounces become the grams of the trade (1/8oz = 3.5 g)."""
+
+    value: Decimal
+    unit: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Variant:
+    """One option of a product with its prices in cents; a special price is always below its regular one."""
+
+    option: str
+    option_raw: str
+    weight: Weight | None = None
+    pack_count: int | None = None
+    price_rec_cents: int | None = None
+    price_med_cents: int | None = None
+    special_rec_cents: int | None = None
+    special_med_cents: int | None = None
+    quantity: int | None = None
+    quantity_capped: bool = False
+    """True when the source counts no further: `quantity` then means "at least"."""
+    in_stock: bool = False
+    sku: str | None = None
+    canonical_id: str | None = None
+    canonical_name: str | None = None
+
+    @property
+    def on_special(self) -> bool:
+        """Whether either price is reduced."""
+        return self.special_rec_cents is not None or self.special_med_cents is not None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Product:
+    """One product of a store's menu; `external_id` is the platform's key and the only thing that is unique."""
+
+    external_id: str
+    slug: str | None
+    name: str
+    name_raw: str
+    brand: str | None
+    brand_raw: str | None
+    brand_external_id: str | None
+    category: Category | None
+    category_raw: str | None
+    subcategory: str | None
+    subcategory_raw: str | None
+    strain_type: str | None
+    strain_type_raw: str | None
+    thc: Potency | None
+    cbd: Potency | None
+    description: str | None
+    image_url: str | None
+    availability: Availability
+    in_stock: bool
+    created_at: datetime | None
+    variants: tuple[Variant, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Refusal:
+    """A product that could not be used, and why; where `option` is set, only that option of a product."""
+
+    index: int
+    external_id: str | None
+    option: str | None
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Menu:
+    """A whole normalized document.
+
+    `total_count` is what the source says that its menu holds, where it says so; `duplicates` counts the
+    records that were merged into an earlier one of the same key.
+    """
+
+    shape: Shape
+    products: tuple[Product, ...]
+    refused: tuple[Refusal, ...]
+    duplicates: int
+    total_count: int | None
+
+    @property
+    def variant_count(self) -> int:
+        """Options over all products."""
+        return sum(len(product.variants) for product in self.products)
+
+    @property
+    def special_count(self) -> int:
+        """Products of which at least one option is on special."""
+        return sum(any(variant.on_special for variant in product.variants) for product in self.products)

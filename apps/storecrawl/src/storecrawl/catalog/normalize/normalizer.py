@@ -1,0 +1,110 @@
+"""Turn a parsed document into a Menu: recognise, merge duplicates, read each product, keep the refusals."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Final
+
+from storecrawl.catalog.normalize import graphql, joint, plus
+from storecrawl.catalog.normalize.drafts import ID_LIMIT, Draft, product_of
+from storecrawl.catalog.normalize.errors import NotAMenu, Unusable
+from storecrawl.catalog.normalize.menu import Menu, Product, Refusal, Shape
+from storecrawl.catalog.normalize.records import Record, merge
+from storecrawl.catalog.normalize.shapes import RawMenu, recognise
+from storecrawl.catalog.normalize.text import identifier
+
+
+@dataclass(frozen=True, slots=True)
+class _Reader:
+    """How one form names its products and is read."""
+
+    key_members: tuple[str, ...]
+    draft_of: Callable[[Record], Draft]
+
+
+_READERS: Final = {
+    Shape.GRAPHQL: _Reader(graphql.KEY_MEMBERS, graphql.draft_of),
+    Shape.LEGACY: _Reader(graphql.KEY_MEMBERS, graphql.draft_of),
+    Shape.PLUS: _Reader(plus.KEY_MEMBERS, plus.draft_of),
+    Shape.JOINT: _Reader(joint.KEY_MEMBERS, joint.draft_of),
+}
+
+
+@dataclass(slots=True)
+class _Merged:
+    """The records of a menu by key, in order of first sight, with what has none."""
+
+    records: dict[str, tuple[int, Record]] = field(default_factory=dict)
+    refused: list[Refusal] = field(default_factory=list)
+    duplicates: int = 0
+
+
+def normalize(document: object) -> Menu:
+    """Normalize a parsed JSON document.
+
+    A bad product is refused and the rest kept; raises NotAMenu, and nothing else, when the document is no
+    menu, or has products of which none can be used. A menu that says itself that it is empty is a menu.
+    """
+    raw = recognise(document)
+    reader = _READERS[raw.shape]
+    merged = _merge(raw.records, reader.key_members)
+    refused, products = merged.refused, []
+    for external_id, (index, record) in merged.records.items():
+        product = _read(reader, external_id, index, record, refused)
+        if product is not None:
+            products.append(product)
+    if raw.records and not products:
+        raise NotAMenu(_nothing_usable(raw, refused))
+    return Menu(
+        shape=raw.shape,
+        products=tuple(products),
+        refused=tuple(sorted(refused, key=lambda refusal: refusal.index)),
+        duplicates=merged.duplicates,
+        total_count=raw.total_count,
+    )
+
+
+def _merge(records: Iterable[object], key_members: tuple[str, ...]) -> _Merged:
+    merged = _Merged()
+    for index, record in enumerate(records):
+        if not isinstance(record, dict):
+            merged.refused.append(_refusal(index, None, "it is not an object"))
+            continue
+        key = _key(record, key_members)
+        if key is None:
+            merged.refused.append(_refusal(index, None, f"it has no usable key ({', '.join(key_members)})"))
+        elif key in merged.records:
+            first, earlier = merged.records[key]
+            merged.records[key] = (first, merge(earlier, record))
+            merged.duplicates += 1
+        else:
+            merged.records[key] = (index, record)
+    return merged
+
+
+def _key(record: Record, members: tuple[str, ...]) -> str | None:
+    ids = (identifier(record.get(member), ID_LIMIT) for member in members)
+    return next((key for key in ids if key is not None), None)
+
+
+def _read(
+    reader: _Reader, external_id: str, index: int, record: Record, refused: list[Refusal]
+) -> Product | None:
+    def refuse_option(option: str | None, reason: str) -> None:
+        refused.append(Refusal(index=index, external_id=external_id, option=option or "", reason=reason))
+
+    try:
+        return product_of(external_id, reader.draft_of(record), refuse_option)
+    except Unusable as problem:
+        refused.append(_refusal(index, external_id, problem.reason))
+        return None
+
+
+def _refusal(index: int, external_id: str | None, reason: str) -> Refusal:
+    return Refusal(index=index, external_id=external_id, option=None, reason=reason)
+
+
+def _nothing_usable(raw: RawMenu, refused: list[Refusal]) -> str:
+    first = refused[0].reason
+    return f"none of {len(raw.records)} products of the {raw.shape} form can be used; the first: {first}"

@@ -1,0 +1,70 @@
+"""The rows of crawl payloads: enter one beside its file, find one, name all files that rows know."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from psycopg.rows import class_row, scalar_row
+
+from storecrawl.catalog.errors import DifferentPayload, UnknownPayload
+from storecrawl.catalog.statements import Connection, fetch
+from storecrawl.payloads import WrittenPayload
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredPayload:
+    """A row: all that is needed to read the file back and to apply it again. Sizes in bytes."""
+
+    id: int
+    store_id: int
+    task_id: int | None
+    storage_path: str
+    product_count: int
+    size_raw: int
+    size_gz: int
+    sha256: str
+    fetched_at: datetime
+    applied_at: datetime | None
+
+
+async def record_payload(
+    connection: Connection,
+    written: WrittenPayload,
+    *,
+    store_id: int,
+    task_id: int | None,
+    fetched_at: datetime,
+    product_count: int,
+) -> int:
+    """Enter a written file and note the fetch at its store; return the payload's id.
+
+    The same file gives the same id a second time; DifferentPayload is raised when its path belongs to another.
+    """
+    parameters = {
+        "path": written.path,
+        "size_raw": written.size_raw,
+        "size_gz": written.size_gz,
+        "sha256": written.sha256,
+        "store_id": store_id,
+        "task_id": task_id,
+        "fetched_at": fetched_at,
+        "product_count": product_count,
+    }
+    ids = await fetch(connection, "record_payload", parameters, scalar_row)
+    if not ids:
+        raise DifferentPayload(written.path)
+    return int(ids[0])
+
+
+async def find_payload(connection: Connection, payload_id: int) -> StoredPayload:
+    """The row of a payload; raises UnknownPayload."""
+    rows = await fetch(connection, "payload_by_id", {"payload_id": payload_id}, class_row(StoredPayload))
+    if not rows:
+        raise UnknownPayload(payload_id)
+    return rows[0]
+
+
+async def known_paths(connection: Connection) -> frozenset[str]:
+    """Every path that a row names: what `PayloadStore.collect_orphans` must leave alone."""
+    return frozenset(await fetch(connection, "payload_paths", {}, scalar_row))

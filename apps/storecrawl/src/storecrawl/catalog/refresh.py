@@ -1,0 +1,233 @@
+"""Apply a normalized menu to the catalog: upsert, miss, snapshot. Nothing here commits.
+
+A refresh is a handful of statements in the caller's transaction. It takes the store's row first, so that two of
+one store follow each other, and product rows in the order of their external ids. What it leaves behind depends
+on the payloads that were applied, not on how often or in which order:
+
+- a product shows the newest payload that holds it, by fetch time;
+- its misses are the applied payloads since it was last seen;
+- a snapshot belongs to a payload and is written once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from psycopg.rows import class_row, scalar_row, tuple_row
+
+from storecrawl.catalog.errors import UnknownPayload
+from storecrawl.catalog.normalize import Menu
+from storecrawl.catalog.plausibility import Plausibility
+from storecrawl.catalog.refresh_rows import (
+    Fetched,
+    KnownProduct,
+    Plan,
+    plan_refresh,
+    product_row,
+    product_snapshot_row,
+    variant_rows,
+    variant_snapshot_row,
+)
+from storecrawl.catalog.statements import Connection, execute, fetch, json_text
+
+MISS_THRESHOLD = 3
+DEFAULT_PLAUSIBILITY: Final = Plausibility()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RefreshReport:
+    """What applying a payload did.
+
+    Every product of the menu is one of `new`, `updated`, `returned` (from removal), `unchanged` or `stale` (the
+    catalog shows a newer payload). `missing` products were missed once more than before; `out_of_stock` of
+    them reached the threshold. The snapshots are those that were added.
+    """
+
+    payload_id: int
+    new: int
+    updated: int
+    returned: int
+    unchanged: int
+    stale: int
+    missing: int
+    out_of_stock: int
+    refused: int
+    product_snapshots: int
+    variant_snapshots: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _History:
+    applied: bool
+    newer: int
+    last_count: int | None
+    as_small: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Miss:
+    id: int
+    removed: bool
+
+
+async def apply_menu(
+    connection: Connection,
+    payload_id: int,
+    store_id: int,
+    fetched_at: datetime,
+    menu: Menu,
+    plausibility: Plausibility = DEFAULT_PLAUSIBILITY,
+) -> RefreshReport:
+    """Bring a payload's menu into the catalog; the second time it changes nothing.
+
+    Raises UnknownPayload unless the payload is that store's and of that fetch, and ImplausibleMenu, before
+    anything is written, when the menu is too small to be true. Runs in the caller's transaction.
+    """
+    place = {"payload_id": payload_id, "store_id": store_id, "fetched_at": fetched_at}
+    if not await fetch(connection, "lock_store", place, scalar_row):
+        raise UnknownPayload(payload_id, store_id)
+    history = await _history(connection, place, plausibility)
+    if not history.applied:
+        plausibility.check_claim(menu)
+        plausibility.check_history(menu, history.last_count, history.as_small)
+        await execute(
+            connection, "mark_applied", {"payload_id": payload_id, "applied_count": len(menu.products)}
+        )
+    fetched = Fetched(
+        payload_id=payload_id,
+        store_id=store_id,
+        fetched_at=fetched_at,
+        newer=history.newer,
+        threshold=MISS_THRESHOLD,
+    )
+    return await _refresh(connection, fetched, menu)
+
+
+async def _history(connection: Connection, place: dict[str, object], plausibility: Plausibility) -> _History:
+    parameters = {**place, "smallest_share": plausibility.smallest_share}
+    return (await fetch(connection, "read_history", parameters, class_row(_History)))[0]
+
+
+async def _refresh(connection: Connection, fetched: Fetched, menu: Menu) -> RefreshReport:
+    known = await _known_products(connection, fetched, menu)
+    plan = plan_refresh(menu, known, fetched)
+    ids = {product.external_id: product.id for product in known.values()}
+    ids |= await _write_products(connection, fetched, plan, known)
+    await _write_variants(connection, fetched, plan, known, ids)
+    await _touch(connection, fetched, plan, menu)
+    missed = await _count_misses(connection, fetched)
+    product_snapshots, variant_snapshots = await _add_snapshots(connection, fetched, menu, ids)
+    return RefreshReport(
+        payload_id=fetched.payload_id,
+        new=len(plan.new),
+        updated=len(plan.updated),
+        returned=len(plan.returned),
+        unchanged=len(plan.unchanged),
+        stale=len(plan.stale),
+        missing=len(missed),
+        out_of_stock=sum(miss.removed for miss in missed),
+        refused=sum(refusal.option is None for refusal in menu.refused),
+        product_snapshots=product_snapshots,
+        variant_snapshots=variant_snapshots,
+    )
+
+
+async def _known_products(connection: Connection, fetched: Fetched, menu: Menu) -> dict[str, KnownProduct]:
+    external_ids = [product.external_id for product in menu.products]
+    parameters = {"store_id": fetched.store_id, "external_ids": external_ids}
+    rows = await fetch(connection, "lock_products", parameters, class_row(KnownProduct))
+    return {row.external_id: row for row in rows}
+
+
+async def _write_products(
+    connection: Connection, fetched: Fetched, plan: Plan, known: dict[str, KnownProduct]
+) -> dict[str, int]:
+    """Write products whole; return their ids by external id."""
+    if not plan.written:
+        return {}
+    rows = [
+        product_row(product, fetched.misses(known.get(product.external_id)), fetched.threshold)
+        for product in plan.written
+    ]
+    parameters = {**_place(fetched), "products": json_text(rows)}
+    return {
+        external_id: id
+        for id, external_id in await fetch(connection, "upsert_products", parameters, tuple_row)
+    }
+
+
+async def _write_variants(
+    connection: Connection,
+    fetched: Fetched,
+    plan: Plan,
+    known: dict[str, KnownProduct],
+    ids: dict[str, int],
+) -> None:
+    if not plan.written:
+        return
+    rows = [
+        row
+        for product in plan.written
+        for row in variant_rows(
+            product,
+            ids[product.external_id],
+            removed=fetched.misses(known.get(product.external_id)) >= fetched.threshold,
+        )
+    ]
+    product_ids = [ids[product.external_id] for product in plan.written]
+    parameters = {"fetched_at": fetched.fetched_at, "variants": json_text(rows), "product_ids": product_ids}
+    await execute(connection, "upsert_variants", parameters)
+    await execute(connection, "unlist_variants", parameters)
+
+
+async def _touch(connection: Connection, fetched: Fetched, plan: Plan, menu: Menu) -> None:
+    """Note the sight of what is not written: unchanged, told better by newer payloads, or refused."""
+    place = _place(fetched)
+    if plan.unchanged:
+        await execute(connection, "touch_products", {**place, "ids": [known.id for known in plan.unchanged]})
+    if plan.stale:
+        await execute(
+            connection, "touch_stale_products", {**place, "ids": [known.id for known in plan.stale]}
+        )
+    refused = [
+        refusal.external_id for refusal in menu.refused if refusal.option is None and refusal.external_id
+    ]
+    if refused:
+        await execute(connection, "touch_refused_products", {**place, "external_ids": refused})
+
+
+async def _count_misses(connection: Connection, fetched: Fetched) -> list[_Miss]:
+    missed = await fetch(connection, "count_misses", _place(fetched), class_row(_Miss))
+    removed = [miss.id for miss in missed if miss.removed]
+    if removed:
+        parameters = {"fetched_at": fetched.fetched_at, "product_ids": removed}
+        await execute(connection, "empty_removed_variants", parameters)
+    return missed
+
+
+async def _add_snapshots(
+    connection: Connection, fetched: Fetched, menu: Menu, ids: dict[str, int]
+) -> tuple[int, int]:
+    products = [product_snapshot_row(product, ids[product.external_id]) for product in menu.products]
+    variants = [
+        variant_snapshot_row(variant, ids[product.external_id])
+        for product in menu.products
+        for variant in product.variants
+    ]
+    place = _place(fetched)
+    return (
+        await execute(connection, "add_product_snapshots", {**place, "products": json_text(products)}),
+        await execute(connection, "add_variant_snapshots", {**place, "variants": json_text(variants)}),
+    )
+
+
+def _place(fetched: Fetched) -> dict[str, object]:
+    return {
+        "payload_id": fetched.payload_id,
+        "store_id": fetched.store_id,
+        "fetched_at": fetched.fetched_at,
+        "newer": fetched.newer,
+        "threshold": fetched.threshold,
+    }

@@ -1,0 +1,184 @@
+"""What a menu's products are as rows, and which of them a payload has the right to write."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+
+import msgspec
+
+from storecrawl.catalog.normalize import Availability, Menu, Potency, Product, Variant
+
+HASH_BYTES = 16
+
+Row = dict[str, object]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KnownProduct:
+    """What the catalog had of a product before."""
+
+    id: int
+    external_id: str
+    content_hash: bytes
+    availability: str
+    consecutive_misses: int
+    first_seen_at: datetime
+    last_seen_at: datetime
+    last_fetched_at: datetime
+    last_payload_id: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fetched:
+    """The place of a payload in its store's history: `newer` applied payloads came after it."""
+
+    payload_id: int
+    store_id: int
+    fetched_at: datetime
+    newer: int
+    threshold: int
+
+    def misses(self, known: KnownProduct | None) -> int:
+        """Newer payloads without a product that this one shows."""
+        seen_since = known is not None and known.last_seen_at > self.fetched_at
+        return (
+            known.consecutive_misses if known is not None and seen_since else min(self.newer, self.threshold)
+        )
+
+    def is_older_than(self, known: KnownProduct) -> bool:
+        """Whether the catalog shows a product from a newer payload already."""
+        return (self.fetched_at, self.payload_id) < (known.last_fetched_at, known.last_payload_id)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """Every product of a menu in the one group that says what is written of it."""
+
+    new: tuple[Product, ...]
+    updated: tuple[Product, ...]
+    returned: tuple[Product, ...]
+    unchanged: tuple[KnownProduct, ...]
+    stale: tuple[KnownProduct, ...]
+
+    @property
+    def written(self) -> tuple[Product, ...]:
+        """The products that are written whole."""
+        return self.new + self.updated + self.returned
+
+
+def plan_refresh(menu: Menu, known: Mapping[str, KnownProduct], fetched: Fetched) -> Plan:
+    """Sort a menu's products by what the catalog knows of them."""
+    groups: dict[str, list[Product]] = {
+        group: [] for group in ("new", "updated", "returned", "unchanged", "stale")
+    }
+    for product in menu.products:
+        groups[_group(product, known.get(product.external_id), fetched)].append(product)
+    return Plan(
+        new=tuple(groups["new"]),
+        updated=tuple(groups["updated"]),
+        returned=tuple(groups["returned"]),
+        unchanged=tuple(known[product.external_id] for product in groups["unchanged"]),
+        stale=tuple(known[product.external_id] for product in groups["stale"]),
+    )
+
+
+def _group(product: Product, known: KnownProduct | None, fetched: Fetched) -> str:
+    if known is None:
+        return "new"
+    if fetched.is_older_than(known):
+        return "stale"
+    removed = fetched.misses(known) >= fetched.threshold
+    if (known.availability == Availability.REMOVED_FROM_MENU) != removed:
+        return "returned"
+    return "unchanged" if known.content_hash == content_hash(product) else "updated"
+
+
+def content_hash(product: Product) -> bytes:
+    """A fingerprint of a product with its variants, as normalized."""
+    return hashlib.blake2b(msgspec.json.encode(product), digest_size=HASH_BYTES).digest()
+
+
+def product_row(product: Product, misses: int, threshold: int) -> Row:
+    """A product for writing; one that newer payloads lack often enough is removed from the start."""
+    removed = misses >= threshold
+    return {
+        **_common(product),
+        "external_id": product.external_id,
+        "slug": product.slug,
+        "name_raw": product.name_raw,
+        "brand_raw": product.brand_raw,
+        "brand_external_id": product.brand_external_id,
+        "category_raw": product.category_raw,
+        "subcategory_raw": product.subcategory_raw,
+        "strain_type_raw": product.strain_type_raw,
+        "description": product.description,
+        "image_url": product.image_url,
+        "availability": Availability.REMOVED_FROM_MENU if removed else product.availability,
+        "in_stock": product.in_stock and not removed,
+        "listed_at": product.created_at,
+        "content_hash": content_hash(product).hex(),
+        "misses": misses,
+    }
+
+
+def product_snapshot_row(product: Product, product_id: int) -> Row:
+    """A product as its payload had it."""
+    return {**_common(product), "product_id": product_id}
+
+
+def variant_rows(product: Product, product_id: int, *, removed: bool) -> Iterable[Row]:
+    """The options of a product for writing."""
+    for position, variant in enumerate(product.variants):
+        yield {
+            **variant_snapshot_row(variant, product_id),
+            "option_raw": variant.option_raw,
+            "position": position,
+            "weight_value": variant.weight.value if variant.weight else None,
+            "weight_unit": variant.weight.unit if variant.weight else None,
+            "pack_count": variant.pack_count,
+            "in_stock": variant.in_stock and not removed,
+            "sku": variant.sku,
+            "canonical_id": variant.canonical_id,
+            "canonical_name": variant.canonical_name,
+        }
+
+
+def variant_snapshot_row(variant: Variant, product_id: int) -> Row:
+    """An option as its payload had it."""
+    return {
+        "product_id": product_id,
+        "option": variant.option,
+        "price_rec_cents": variant.price_rec_cents,
+        "price_med_cents": variant.price_med_cents,
+        "special_rec_cents": variant.special_rec_cents,
+        "special_med_cents": variant.special_med_cents,
+        "quantity": variant.quantity,
+        "quantity_capped": variant.quantity_capped,
+        "in_stock": variant.in_stock,
+    }
+
+
+def _common(product: Product) -> Row:
+    return {
+        "name": product.name,
+        "brand": product.brand,
+        "category": product.category,
+        "subcategory": product.subcategory,
+        "strain_type": product.strain_type,
+        **_potency("thc", product.thc),
+        **_potency("cbd", product.cbd),
+        "availability": product.availability,
+        "in_stock": product.in_stock,
+    }
+
+
+def _potency(name: str, potency: Potency | None) -> dict[str, Decimal | str | None]:
+    return {
+        f"{name}_lo": potency.lo if potency else None,
+        f"{name}_hi": potency.hi if potency else None,
+        f"{name}_unit": potency.unit if potency else None,
+    }

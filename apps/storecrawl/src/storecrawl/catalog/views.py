@@ -1,0 +1,21 @@
+"""Refresh the materialized views while readers go on reading."""
+
+from __future__ import annotations
+
+from psycopg import sql
+from psycopg.rows import tuple_row
+
+from storecrawl.catalog.statements import Connection, fetch
+
+
+async def refresh_views(connection: Connection) -> list[str]:
+    """Refresh every view of the schema in the caller's transaction; return their names.
+
+    Concurrently, so that readers never wait; only a view that was never filled (after a restore) is filled plainly.
+    """
+    views = await fetch(connection, "views", {}, tuple_row)
+    for name, populated in views:
+        manner = sql.SQL("concurrently ") if populated else sql.SQL("")
+        view = sql.Identifier("storecrawl", name)
+        await connection.execute(sql.SQL("refresh materialized view {}{}").format(manner, view))
+    return [name for name, _ in views]

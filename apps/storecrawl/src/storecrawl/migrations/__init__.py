@@ -1,0 +1,1 @@
+"""Numbered, forward-only SQL files of the schema `storecrawl`, executed in order, each in one transaction."""
