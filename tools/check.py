@@ -12,7 +12,7 @@ CHECKS = {
     "lint": ["ruff", "check", "--quiet", "--output-format=concise"],
     "format": ["ruff", "format", "--check", "--quiet", "--output-format=concise"],
     "types": ["mypy", "--no-error-summary"],
-    "floors": ["lint-imports"],
+    "floors": ["lint-imports", "--no-logo"],
     "sizes": ["python", "-m", "tools.sizes"],
     "sql": ["python", "-m", "tools.sql_headers"],
     "house": ["python", "-m", "tools.house"],
