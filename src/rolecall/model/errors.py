@@ -10,7 +10,8 @@ RolecallError                      every error raised on purpose; .problem says 
 ├── RoleError
 │   └── UnknownRole                RC031
 ├── WorkerError
-│   └── UnknownWorker              RC030
+│   ├── UnknownWorker              RC030
+│   └── InvalidReport              RC042
 ├── ScheduleError
 │   ├── ScheduleNotFound           RC020
 │   └── InvalidSchedule            RC021
@@ -48,6 +49,7 @@ __all__ = [
     "HandlerTimeout",
     "InvalidDeclaration",
     "InvalidPayload",
+    "InvalidReport",
     "InvalidSchedule",
     "InvalidTask",
     "LeaseLost",
@@ -145,6 +147,10 @@ class WorkerError(RolecallError):
 
 class UnknownWorker(WorkerError):
     """The roll call does not know this worker (any more); it must register again."""
+
+
+class InvalidReport(WorkerError):
+    """A worker reported an outcome that the engine does not know."""
 
 
 class ScheduleError(RolecallError):
@@ -289,6 +295,7 @@ ERROR_TABLE: tuple[ErrorRow, ...] = (
     ErrorRow(error=UnknownRole, exit_code=4, sqlstates=("RC031",)),
     ErrorRow(error=RoleError, exit_code=1),
     ErrorRow(error=UnknownWorker, exit_code=4, sqlstates=("RC030",)),
+    ErrorRow(error=InvalidReport, exit_code=2, sqlstates=("RC042",)),
     ErrorRow(error=WorkerError, exit_code=1),
     ErrorRow(error=ScheduleNotFound, exit_code=4, sqlstates=("RC020",)),
     ErrorRow(error=InvalidSchedule, exit_code=2, sqlstates=("RC021",)),

@@ -64,7 +64,6 @@ class Snoozed:
     fence: int
     after: float
     ran: float | None = None
-    follow_ups: Sequence[NewTask] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,7 +74,6 @@ class Cancelled:
     fence: int
     error: str = ""
     ran: float | None = None
-    follow_ups: Sequence[NewTask] = ()
 
 
 Report = Completed | Failed | Snoozed | Cancelled

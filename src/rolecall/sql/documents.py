@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import assert_never
@@ -16,6 +15,7 @@ from rolecall.sql.strict_json import NotStorable, encode, encode_text
 __all__ = ["reports_document", "tasks_document"]
 
 OPTIONAL = ("handler", "role", "priority", "after", "key", "dedupe_key", "max_attempts")
+LONGEST_DELAY = 3e9
 
 
 def tasks_document(tasks: Iterable[NewTask]) -> str:
@@ -70,10 +70,10 @@ def _report_text(report: Report) -> str:
         case Failed():
             return _failed(report)
         case Snoozed():
-            tail = f',"after":{_seconds(report.after)}{_ran(report.ran)}{_follow_ups(report.follow_ups)}'
+            tail = f',"after":{_seconds(report.after)}{_ran(report.ran)}'
             return f'{{"id":{report.id},"fence":{report.fence},"outcome":"snoozed"{tail}}}'
         case Cancelled():
-            tail = f"{_error(report.error)}{_ran(report.ran)}{_follow_ups(report.follow_ups)}"
+            tail = f"{_error(report.error)}{_ran(report.ran)}"
             return f'{{"id":{report.id},"fence":{report.fence},"outcome":"cancelled"{tail}}}'
         case _:
             assert_never(report)
@@ -86,7 +86,7 @@ def _completed(report: Completed) -> str:
     if report.ran is not None:
         text += f',"ran":{report.ran:.6f}'
     if report.follow_ups:
-        text += _follow_ups(report.follow_ups)
+        text += f',"follow_ups":{tasks_document(report.follow_ups)}'
     return text + "}"
 
 
@@ -110,8 +110,5 @@ def _ran(seconds: float | None) -> str:
 
 
 def _seconds(seconds: float) -> str:
-    return f"{seconds:.6f}" if math.isfinite(seconds) else "0"
-
-
-def _follow_ups(tasks: Sequence[NewTask]) -> str:
-    return f',"follow_ups":{tasks_document(tasks)}' if tasks else ""
+    # No delay may be such that the engine's arithmetic refuses the report: its task could never be finished.
+    return f"{min(max(0.0, seconds), LONGEST_DELAY):.6f}"

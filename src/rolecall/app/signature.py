@@ -1,0 +1,142 @@
+"""A handler's signature as the schema of its payload: read once at definition, used for every task.
+
+    async def fetch(ctx: Context, store: int, full: bool = False)   takes   {"store": 7}
+    def index(items: list[Product])   in batches, each task gives   {"id": 1, "name": "tea"}
+
+A leading `ctx` (or a first parameter annotated `Context`) comes from the worker, not from the payload.
+"""
+
+from __future__ import annotations
+
+import inspect
+import typing
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import Any
+
+import msgspec
+
+from rolecall.model.errors import InvalidDeclaration, InvalidPayload
+
+__all__ = ["Signature", "read_signature"]
+
+CONTEXT = "Context"
+OBJECTS = (
+    msgspec.inspect.StructType,
+    msgspec.inspect.DataclassType,
+    msgspec.inspect.TypedDictType,
+    msgspec.inspect.DictType,
+)
+# What has no name of its own, cannot be given by name.
+UNNAMED = {
+    inspect.Parameter.VAR_POSITIONAL: "*{} takes no named values: declare each parameter by name",
+    inspect.Parameter.VAR_KEYWORD: "**{} has no schema: declare each parameter by name",
+    inspect.Parameter.POSITIONAL_ONLY: "{} is positional-only: a payload gives its values by name",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Signature:
+    """The payload that a handler takes: `shape` is a type that msgspec knows, `schema` its JSON schema.
+
+    `arguments` names the parameters that the payload's fields become; None for a batch handler, where each
+    payload becomes an item.
+    """
+
+    handler: str
+    takes_context: bool
+    arguments: tuple[str, ...] | None
+    shape: Any
+    schema: dict[str, Any]
+    decoder: msgspec.json.Decoder[Any]
+
+    def decode(self, payload_json: str | bytes) -> Any:
+        """Return the keyword arguments (or the batch's item) of a payload; raise InvalidPayload."""
+        try:
+            value = self.decoder.decode(payload_json)
+        except (msgspec.DecodeError, UnicodeError) as error:
+            raise InvalidPayload(str(error), handler=self.handler) from error
+        if self.arguments is None:
+            return value
+        return {
+            name: given for name in self.arguments if (given := getattr(value, name)) is not msgspec.UNSET
+        }
+
+    def check(self, payload: Mapping[str, object]) -> dict[str, object]:
+        """Return the payload as plain JSON values; raise InvalidPayload where it does not fit."""
+        try:
+            plain = msgspec.to_builtins(dict(payload), str_keys=True)
+            msgspec.convert(plain, self.shape, str_keys=True)
+        except (msgspec.ValidationError, TypeError, ValueError, RecursionError) as error:
+            raise InvalidPayload(str(error), handler=self.handler) from error
+        return typing.cast("dict[str, object]", plain)
+
+
+def read_signature(function: Callable[..., object], *, handler: str, batch: bool) -> Signature:
+    """Read a function's signature; raise InvalidDeclaration, naming the parameter that has no schema."""
+    inner = inspect.unwrap(function)
+    if not inspect.isfunction(inner):
+        raise InvalidDeclaration(f"handler {handler!r} is a {type(inner).__name__}, not a function")
+    parameters = list(inspect.signature(inner).parameters.values())
+    takes_context = bool(parameters) and _is_context(parameters[0])
+    if takes_context:
+        del parameters[0]
+    try:
+        hints = _hints(inner, parameters)
+        shape = _item_shape(parameters, hints) if batch else _argument_shape(handler, parameters, hints)
+        return Signature(
+            handler=handler,
+            takes_context=takes_context,
+            arguments=None if batch else tuple(parameter.name for parameter in parameters),
+            shape=shape,
+            schema=msgspec.json.schema(shape),
+            decoder=msgspec.json.Decoder(shape),
+        )
+    except (TypeError, NameError, AttributeError) as error:
+        raise InvalidDeclaration(f"handler {handler!r}: {error}") from error
+
+
+def _is_context(parameter: inspect.Parameter) -> bool:
+    annotation = parameter.annotation
+    name = annotation if isinstance(annotation, str) else getattr(annotation, "__name__", "")
+    return parameter.name == "ctx" or name.strip("\"'").rpartition(".")[2] == CONTEXT
+
+
+def _hints(function: Callable[..., object], parameters: list[inspect.Parameter]) -> dict[str, Any]:
+    written = {}
+    for parameter in parameters:
+        if parameter.kind in UNNAMED:
+            raise TypeError(UNNAMED[parameter.kind].format(parameter.name))
+        if parameter.annotation is inspect.Parameter.empty:
+            raise TypeError(f"parameter {parameter.name} has no type annotation")
+        written[parameter.name] = parameter.annotation
+    # Only these annotations are evaluated: that of the context may be importable for type checkers alone.
+    return typing.get_type_hints(
+        SimpleNamespace(__annotations__=written),
+        globalns=getattr(function, "__globals__", {}),
+        include_extras=True,
+    )
+
+
+def _argument_shape(handler: str, parameters: list[inspect.Parameter], hints: dict[str, Any]) -> Any:
+    # A default stays with the function, which knows it best: what the payload leaves out is not passed on.
+    fields: list[Any] = [
+        (parameter.name, hints[parameter.name])
+        if parameter.default is inspect.Parameter.empty
+        else (parameter.name, hints[parameter.name] | msgspec.UnsetType, msgspec.UNSET)
+        for parameter in parameters
+    ]
+    return msgspec.defstruct(handler, fields, forbid_unknown_fields=True, kw_only=True)
+
+
+def _item_shape(parameters: list[inspect.Parameter], hints: dict[str, Any]) -> Any:
+    if len(parameters) != 1:
+        raise TypeError("a batch handler takes one parameter besides the context: items: list[Item]")
+    hint = hints[parameters[0].name]
+    if typing.get_origin(hint) is not list:
+        raise TypeError(f"{parameters[0].name} of a batch handler must be a list[Item], not {hint}")
+    (item,) = typing.get_args(hint)
+    if not isinstance(msgspec.inspect.type_info(item), OBJECTS):
+        raise TypeError(f"the items of a batch must be dataclasses, Structs or TypedDicts, not {item}")
+    return item
