@@ -1,0 +1,82 @@
+"""Runs the local upstream as a process of its own: `python -m storecrawl.demo.upstream --port 8091`."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import signal
+import sys
+
+from storecrawl.demo.upstream.faults import FaultDial
+from storecrawl.demo.upstream.local import LocalUpstream
+from storecrawl.demo.upstream.options import UpstreamOptions
+
+PARENT_POLL_SECONDS = 0.5
+
+
+def main() -> None:
+    """Serve until SIGTERM or SIGINT; the first line printed is the URL, once requests are answered."""
+    asked = _parser().parse_args()
+    try:
+        options = _options(asked)
+    except ValueError as error:
+        _parser().error(str(error))
+    asyncio.run(_serve(options, exit_with_parent=asked.exit_with_parent))
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m storecrawl.demo.upstream", description=__doc__)
+    defaults = UpstreamOptions()
+    parser.add_argument("--port", type=int, default=defaults.port, help="0 takes a free one")
+    parser.add_argument("--stores", type=int, default=defaults.stores)
+    parser.add_argument("--seed", type=int, default=defaults.seed)
+    parser.add_argument("--failure-rate", type=float, default=0.0, help="share of requests that fail, 0 to 1")
+    parser.add_argument("--slow-seconds", type=float, default=FaultDial().slow_seconds)
+    parser.add_argument(
+        "--step-seconds", type=float, default=defaults.step_seconds, help="wall time of a step; 0 never"
+    )
+    parser.add_argument("--epoch", type=float, default=None, help="unix time at which step 0 began")
+    parser.add_argument(
+        "--menu-median", type=int, default=defaults.menu_median, help="products of a usual menu"
+    )
+    parser.add_argument(
+        "--exit-with-parent", action="store_true", help="stop when the process that started this is gone"
+    )
+    return parser
+
+
+def _options(asked: argparse.Namespace) -> UpstreamOptions:
+    return UpstreamOptions(
+        port=asked.port,
+        stores=asked.stores,
+        seed=asked.seed,
+        step_seconds=asked.step_seconds,
+        epoch=asked.epoch,
+        menu_median=asked.menu_median,
+        failures=FaultDial(failure_rate=asked.failure_rate, slow_seconds=asked.slow_seconds),
+    )
+
+
+async def _serve(options: UpstreamOptions, *, exit_with_parent: bool) -> None:
+    stopped = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, stopped.set)
+    parent = os.getppid()
+    async with LocalUpstream(options) as upstream:
+        sys.stdout.write(f"{upstream.url}\n")
+        sys.stdout.flush()
+        while not stopped.is_set() and (os.getppid() == parent or not exit_with_parent):
+            await _wait(stopped, PARENT_POLL_SECONDS if exit_with_parent else None)
+
+
+async def _wait(stopped: asyncio.Event, seconds: float | None) -> None:
+    try:
+        async with asyncio.timeout(seconds):
+            await stopped.wait()
+    except TimeoutError:
+        pass
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,126 @@
+"""Answers GraphQL requests from a world: from the request's value to the body of its answer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+from graphql import ExecutionResult, GraphQLResolveInfo, execute_sync
+
+from storecrawl.demo.upstream.menus import Page
+from storecrawl.demo.upstream.queries import PRODUCTS_FIELD, BadQuery, QueryBook, UnknownHash
+from storecrawl.demo.upstream.schema import make_schema
+from storecrawl.demo.upstream.world import World
+
+FIRST_PAGE_OPERATION = "FilteredProducts"
+
+
+class PersistedQuery(msgspec.Struct, rename="camel"):
+    """The hash that stands for a query."""
+
+    sha256_hash: str
+    version: int = 1
+
+
+class Extensions(msgspec.Struct, rename="camel"):
+    """What a request may carry beside its query."""
+
+    persisted_query: PersistedQuery | None = None
+
+
+class GraphqlRequest(msgspec.Struct, rename="camel"):
+    """One request, whether it came by GET or by POST."""
+
+    operation_name: str | None = None
+    variables: dict[str, Any] | None = None
+    query: str | None = None
+    extensions: Extensions | None = None
+
+    @property
+    def digest(self) -> str | None:
+        """Return the persisted-query hash, if the request has one."""
+        persisted = None if self.extensions is None else self.extensions.persisted_query
+        return None if persisted is None else persisted.sha256_hash
+
+    @property
+    def is_first_page(self) -> bool:
+        """Say whether the request asks for the first page of a menu."""
+        return self.operation_name == FIRST_PAGE_OPERATION and not (self.variables or {}).get("page")
+
+
+class Answer(msgspec.Struct, frozen=True):
+    """The HTTP status and JSON body of an answer."""
+
+    status: int
+    body: bytes
+
+
+class Answerer:
+    """Runs requests against a world."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self._schema = make_schema()
+        self.queries = QueryBook(self._schema)
+        self._encode = msgspec.json.Encoder().encode
+        self._root = {
+            "filteredDispensaries": self._stores,
+            "getAllCitiesByState": self._cities,
+            "dispensarySearch": self._search,
+            "filteredProducts": self._products,
+        }
+
+    def answer(self, request: GraphqlRequest) -> Answer:
+        """Answer a request; what is wrong with it is in the answer, as GraphQL has it."""
+        try:
+            return self._run(request)
+        except UnknownHash:
+            status = 400 if request.is_first_page else 200
+            return self.error("PersistedQueryNotFound", "PERSISTED_QUERY_NOT_FOUND", status)
+        except BadQuery as error:
+            return self.error(str(error), error.code, 400)
+
+    def error(self, message: str, code: str, status: int) -> Answer:
+        """Return an answer that holds one error and no data."""
+        errors = [{"message": message, "extensions": {"code": code}}]
+        return Answer(status, self._encode({"errors": errors, "data": None}))
+
+    def _run(self, request: GraphqlRequest) -> Answer:
+        prepared = self.queries.find(request.query, request.digest)
+        pages: list[Page] = []
+        result = execute_sync(
+            self._schema,
+            prepared.document,
+            root_value=self._root,
+            context_value=pages,
+            variable_values=request.variables,
+            operation_name=request.operation_name,
+        )
+        if result.errors:
+            return self._failed(result)
+        data: dict[str, Any] = result.data or {}
+        if prepared.whole_products and pages:
+            data["filteredProducts"][PRODUCTS_FIELD] = [msgspec.Raw(product) for product in pages[0].products]
+        return Answer(200, self._encode({"data": data}))
+
+    def _failed(self, result: ExecutionResult) -> Answer:
+        message = result.errors[0].message if result.errors else "unknown error"
+        # Errors of variables come before execution and leave no data at all.
+        return self.error(message, "BAD_USER_INPUT" if result.data is None else "INTERNAL_SERVER_ERROR", 400)
+
+    def _stores(self, _: GraphQLResolveInfo[list[Page]], filter: dict[str, Any]) -> list[dict[str, Any]]:  # noqa: A002 (wire name)
+        return self._world.stores(filter)
+
+    def _cities(self, _: GraphQLResolveInfo[list[Page]], state: str) -> list[dict[str, Any]]:
+        return self._world.cities(state)
+
+    def _search(self, _: GraphQLResolveInfo[list[Page]], **arguments: Any) -> dict[str, Any]:
+        return {"results": self._world.matching(arguments["searchTerm"], arguments["limit"])}
+
+    def _products(self, info: GraphQLResolveInfo[list[Page]], **arguments: Any) -> dict[str, Any]:
+        page = self._world.page(arguments["filter"], arguments["page"], arguments["perPage"])
+        info.context.append(page)
+        return {
+            PRODUCTS_FIELD: lambda _: [msgspec.json.decode(product) for product in page.products],
+            "queryInfo": {"totalCount": page.total_count, "totalPages": page.total_pages},
+        }

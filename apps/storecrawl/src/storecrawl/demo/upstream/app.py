@@ -1,0 +1,141 @@
+"""The local upstream's web application: the GraphQL endpoints and the control endpoints."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from storecrawl.demo.upstream.answers import Answer, Answerer, Extensions, GraphqlRequest
+from storecrawl.demo.upstream.draws import Draw
+from storecrawl.demo.upstream.fault_answers import failed_response, json_response
+from storecrawl.demo.upstream.faults import FaultDial, FaultKind, FaultPlan
+from storecrawl.demo.upstream.options import UpstreamOptions
+from storecrawl.demo.upstream.world import World
+
+GRAPHQL_PATHS = ("/graphql", "/api-2/graphql", "/api-3/graphql", "/api-4/graphql")
+PREFLIGHT_HEADER = "apollo-require-preflight"
+MOST_STEPS = 10_000
+
+
+class Advance(msgspec.Struct):
+    """How many steps simulated time is to go on."""
+
+    steps: int = 1
+
+
+class DialChange(msgspec.Struct):
+    """What is to change on the failure dial; what is not given stays."""
+
+    failure_rate: float | None = None
+    weights: dict[FaultKind, float] | None = None
+    slow_seconds: float | None = None
+    retry_after_seconds: int | None = None
+
+
+class UpstreamServer:
+    """The state behind the endpoints; `app` is the ASGI application."""
+
+    def __init__(self, options: UpstreamOptions) -> None:
+        self.world = World(options)
+        self.faults = FaultPlan(options.seed, options.failures)
+        self._answerer = Answerer(self.world)
+        self.app = Starlette(
+            routes=[
+                *(Route(path, self._graphql, methods=["GET", "POST"]) for path in GRAPHQL_PATHS),
+                Route("/_control/advance", self._advance, methods=["POST"]),
+                Route("/_control/failures", self._set_failures, methods=["POST"]),
+                Route("/_control/forget", self._forget, methods=["POST"]),
+                Route("/_control/stats", self._stats, methods=["GET"]),
+            ]
+        )
+
+    def advance(self, steps: int) -> int:
+        """Let simulated time go on; return the new step."""
+        if not 0 <= steps <= MOST_STEPS:
+            raise ValueError(f"steps must be between 0 and {MOST_STEPS}, not {steps}")
+        return self.world.clock.advance(steps)
+
+    def forget_queries(self) -> None:
+        """Forget all persisted-query hashes."""
+        self._answerer.queries.forget()
+
+    def stats(self) -> dict[str, Any]:
+        """Return what was asked and what failed so far, with the step and the number of stores."""
+        step = self.world.clock.step
+        return {
+            "step": step,
+            "stores": len(self.world.directory.open_until(step)),
+            "requests": self.faults.requests.total(),
+            "operations": dict(self.faults.requests),
+            "faults": {kind.value: self.faults.faults[kind] for kind in FaultKind},
+        }
+
+    async def _graphql(self, http: Request) -> Response:
+        if http.method == "GET" and not http.headers.get(PREFLIGHT_HEADER):
+            return self._refused(f"A GET request needs the header {PREFLIGHT_HEADER}.")
+        try:
+            request = await _request_of(http)
+        except msgspec.MsgspecError as error:
+            return self._refused(f"The request is not a GraphQL request: {error}")
+        operation = request.operation_name or "anonymous"
+        fault = self.faults.next_fault(operation, is_first_page=request.is_first_page)
+        if fault is None:
+            return json_response(self._answerer.answer(request))
+        draw = Draw("failed", self.faults.requests.total())
+        return await failed_response(fault, self.faults.dial, draw, lambda: self._answerer.answer(request))
+
+    def _refused(self, message: str) -> Response:
+        answer: Answer = self._answerer.error(message, "BAD_REQUEST", 400)
+        return json_response(answer)
+
+    async def _advance(self, http: Request) -> Response:
+        try:
+            asked = msgspec.json.decode(await http.body() or b"{}", type=Advance)
+            return JSONResponse({"step": self.advance(asked.steps)})
+        except ValueError as error:
+            return _bad_control(error)
+
+    async def _set_failures(self, http: Request) -> Response:
+        try:
+            change = msgspec.json.decode(await http.body(), type=DialChange)
+            self.faults.dial = _changed(self.faults.dial, change)
+        except ValueError as error:
+            return _bad_control(error)
+        return Response(msgspec.json.encode(self.faults.dial), media_type="application/json")
+
+    async def _forget(self, _: Request) -> Response:
+        self.forget_queries()
+        return JSONResponse({"forgotten": True})
+
+    async def _stats(self, _: Request) -> Response:
+        return JSONResponse(self.stats())
+
+
+async def _request_of(http: Request) -> GraphqlRequest:
+    if http.method == "POST":
+        return msgspec.json.decode(await http.body(), type=GraphqlRequest)
+    asked = http.query_params
+    return GraphqlRequest(
+        operation_name=asked.get("operationName"),
+        variables=msgspec.json.decode(asked.get("variables", "null"), type=dict[str, Any] | None),
+        query=asked.get("query"),
+        extensions=msgspec.json.decode(asked.get("extensions", "null"), type=Extensions | None),
+    )
+
+
+def _changed(dial: FaultDial, change: DialChange) -> FaultDial:
+    given = {name: value for name, value in msgspec.structs.asdict(change).items() if value is not None}
+    kept = {
+        name: getattr(dial, name)
+        for name in ("failure_rate", "weights", "slow_seconds", "retry_after_seconds")
+    }
+    return FaultDial(**(kept | given))
+
+
+def _bad_control(error: ValueError) -> Response:
+    return JSONResponse({"error": str(error)}, 400)

@@ -1,0 +1,45 @@
+"""Simulated time: a step number that grows with the wall clock, by command, or both."""
+
+from __future__ import annotations
+
+import time
+from datetime import UTC, datetime, timedelta
+
+FIRST_STEP_AT = datetime(2025, 11, 3, 6, 0, tzinfo=UTC)
+STEP = timedelta(hours=4)
+STEP_MILLISECONDS = 14_400_000
+
+_FIRST_MILLISECOND = int(FIRST_STEP_AT.timestamp()) * 1000
+
+
+class SimulatedClock:
+    """Counts simulated steps of four hours each; step 0 began at `epoch` (unix seconds)."""
+
+    def __init__(self, *, step_seconds: float, epoch: float | None) -> None:
+        self._step_seconds = step_seconds
+        self._epoch = time.time() if epoch is None else epoch
+        self._advanced = 0
+
+    @property
+    def step(self) -> int:
+        """Return the number of the current step."""
+        if self._step_seconds == 0:
+            return self._advanced
+        return self._advanced + max(0, int((time.time() - self._epoch) / self._step_seconds))
+
+    def advance(self, steps: int) -> int:
+        """Go on by the given number of steps and return the new step."""
+        if steps < 0:
+            raise ValueError(f"simulated time does not go back: {steps} steps")
+        self._advanced += steps
+        return self.step
+
+
+def iso_text(step: int) -> str:
+    """Write the beginning of a step as the upstream writes `updatedAt`."""
+    return (FIRST_STEP_AT + step * STEP).strftime("%Y-%m-%dT%H:%M:%S.000Z")
+
+
+def epoch_text(step: int, milliseconds: int = 0) -> str:
+    """Write a moment of a step as the upstream writes `createdAt`: milliseconds since 1970, as a string."""
+    return str(_FIRST_MILLISECOND + step * STEP_MILLISECONDS + milliseconds)

@@ -1,0 +1,109 @@
+"""The directory of all stores: found by slug, id, place or words, and growing with simulated time."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from msgspec.structs import replace
+
+from storecrawl.demo.upstream.draws import Draw
+from storecrawl.demo.upstream.options import UpstreamOptions
+from storecrawl.demo.upstream.places import City
+from storecrawl.demo.upstream.stores import Store, StoreKind, make_store
+
+EARTH_RADIUS_MILES = 3958.8
+MOST_STORES_OPENED = 2_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Nearby:
+    """All places within a number of miles of a point."""
+
+    latitude: float
+    longitude: float
+    miles: float
+
+    def holds(self, store: Store) -> bool:
+        """Say whether the store stands within reach."""
+        return self.miles_to(store) <= self.miles
+
+    def miles_to(self, store: Store) -> float:
+        """Return the great-circle distance to the store."""
+        here, there = math.radians(self.latitude), math.radians(store.latitude)
+        turn = math.radians(store.longitude - self.longitude)
+        arc = math.sin((there - here) / 2) ** 2 + math.cos(here) * math.cos(there) * math.sin(turn / 2) ** 2
+        return 2 * EARTH_RADIUS_MILES * math.asin(math.sqrt(arc))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AreaSearch:
+    """What an area search asks for; what is None is not asked."""
+
+    state: str | None = None
+    city: str | None = None
+    near: Nearby | None = None
+    kinds: frozenset[StoreKind] = frozenset(StoreKind)
+
+    def holds(self, store: Store) -> bool:
+        """Say whether the store is one of those asked for."""
+        return (
+            (self.state is None or store.city.state.code == self.state.upper())
+            and (self.city is None or store.city.name.casefold() == self.city.casefold())
+            and (self.near is None or self.near.holds(store))
+            and store.kind in self.kinds
+        )
+
+
+class StoreDirectory:
+    """Every store that has opened up to a step, made when first asked for."""
+
+    def __init__(self, options: UpstreamOptions) -> None:
+        self._options = options
+        self._stores: list[Store] = []
+        self._by_name: dict[str, Store] = {}
+        self._step = -1
+
+    def open_until(self, step: int) -> list[Store]:
+        """Return the stores open at a step, oldest first. Steps only ever grow."""
+        while self._step < step and len(self._stores) < self._options.stores + MOST_STORES_OPENED:
+            self._step += 1
+            for _ in range(self._openings(self._step)):
+                self._add(make_store(self._options, len(self._stores), self._step))
+        return self._stores
+
+    def find(self, name: str, step: int) -> Store | None:
+        """Return the store with this slug or id, or None."""
+        self.open_until(step)
+        return self._by_name.get(name)
+
+    def search(self, search: AreaSearch, step: int) -> list[Store]:
+        """Return the stores of an area."""
+        return [store for store in self.open_until(step) if search.holds(store)]
+
+    def matching(self, term: str, limit: int, step: int) -> list[Store]:
+        """Return at most `limit` stores whose name or slug holds the term, whatever its case."""
+        wanted = term.casefold().strip()
+        found = (
+            s for s in self.open_until(step) if wanted in s.name.casefold() or wanted in s.slug.casefold()
+        )
+        return [store for store, _ in zip(found, range(limit), strict=False)]
+
+    def cities(self, state: str, step: int) -> dict[City, int]:
+        """Return the cities of a state that have stores, with how many."""
+        counts: dict[City, int] = {}
+        for store in self.search(AreaSearch(state=state), step):
+            counts[store.city] = counts.get(store.city, 0) + 1
+        return counts
+
+    def _openings(self, step: int) -> int:
+        if step == 0:
+            return self._options.stores
+        mean = self._options.new_stores_per_step
+        return int(mean) + Draw(self._options.seed, "openings", step).chance(mean - int(mean))
+
+    def _add(self, store: Store) -> None:
+        if store.slug in self._by_name:
+            store = replace(store, slug=f"{store.slug}-{store.number}")
+        self._stores.append(store)
+        self._by_name[store.slug] = self._by_name[store.id] = store

@@ -1,0 +1,87 @@
+"""The failure dial: which request fails in which way, decided by the request's number and nothing else."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from storecrawl.demo.upstream.draws import Draw, Weighted
+
+LONGEST_SLOW_SECONDS = 600.0
+DAY_SECONDS = 86_400
+
+
+class FaultKind(StrEnum):
+    """The ways in which the upstream can fail."""
+
+    BLOCKED = "blocked"
+    RATE_LIMITED = "rate_limited"
+    UNAVAILABLE = "unavailable"
+    ERRORS = "errors"
+    EMPTY_PAGE = "empty_page"
+    SCHEMA_DRIFT = "schema_drift"
+    FOREIGN_REDIRECT = "foreign_redirect"
+    SLOW = "slow"
+    CUT = "cut"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FaultDial:
+    """How often requests fail (`failure_rate`, 0 to 1) and how the failures share out over the kinds.
+
+    A kind without a weight does not occur. `slow_seconds` is how long a slow answer waits before it starts;
+    `retry_after_seconds` is what a 429 asks for.
+    """
+
+    failure_rate: float = 0.0
+    weights: Mapping[FaultKind, float] = field(default_factory=lambda: dict.fromkeys(FaultKind, 1.0))
+    slow_seconds: float = 2.0
+    retry_after_seconds: int = 1
+
+    def __post_init__(self) -> None:
+        """Refuse rates, weights and times that mean nothing."""
+        if not 0.0 <= self.failure_rate <= 1.0:
+            raise ValueError(f"failure_rate must be between 0 and 1, not {self.failure_rate}")
+        if any(not 0.0 <= weight < float("inf") for weight in self.weights.values()):
+            raise ValueError("the weights of failures must be finite and not negative")
+        if not 0.0 <= self.slow_seconds <= LONGEST_SLOW_SECONDS:
+            raise ValueError(
+                f"slow_seconds must be between 0 and {LONGEST_SLOW_SECONDS}, not {self.slow_seconds}"
+            )
+        if not 0 <= self.retry_after_seconds <= DAY_SECONDS:
+            raise ValueError(
+                f"retry_after_seconds must be between 0 and {DAY_SECONDS}, not {self.retry_after_seconds}"
+            )
+
+
+class FaultPlan:
+    """Numbers the requests, picks the fault of each, and counts what happened."""
+
+    def __init__(self, seed: int, dial: FaultDial) -> None:
+        self.dial = dial
+        self.requests: Counter[str] = Counter()
+        self.faults: Counter[FaultKind] = Counter()
+        self._seed = seed
+
+    def next_fault(self, operation: str, *, is_first_page: bool) -> FaultKind | None:
+        """Count one request and return the way in which it is to fail, if it is."""
+        self.requests[operation] += 1
+        draw = Draw(self._seed, "fault", self.requests.total())
+        if not draw.chance(self.dial.failure_rate):
+            return None
+        weights = _applicable(self.dial.weights, is_first_page=is_first_page)
+        if not weights:
+            return None
+        fault = draw.weighted(Weighted(weights))
+        self.faults[fault] += 1
+        return fault
+
+
+def _applicable(weights: Mapping[FaultKind, float], *, is_first_page: bool) -> dict[FaultKind, float]:
+    return {
+        kind: weight
+        for kind, weight in weights.items()
+        if weight > 0.0 and (is_first_page or kind is not FaultKind.EMPTY_PAGE)
+    }

@@ -1,0 +1,100 @@
+"""Runs the local upstream inside this process, in a thread with an event loop of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import threading
+from types import TracebackType
+from typing import Any, Self
+
+import uvicorn
+
+from storecrawl.demo.upstream.app import UpstreamServer
+from storecrawl.demo.upstream.faults import FaultDial
+from storecrawl.demo.upstream.options import UpstreamOptions
+
+HOST = "127.0.0.1"
+READY_POLL_SECONDS = 0.005
+STOP_SECONDS = 1
+
+
+class LocalUpstream:
+    """The local upstream as a context: it listens on 127.0.0.1 from entry to exit.
+
+        async with LocalUpstream(UpstreamOptions(stores=5)) as upstream:
+            client = UpstreamClient(upstream.url)
+
+    Raises OSError at entry if the port is taken.
+    """
+
+    def __init__(self, options: UpstreamOptions | None = None) -> None:
+        self.options = options or UpstreamOptions()
+        self.url = ""
+        self._server = UpstreamServer(self.options)
+        self._web = uvicorn.Server(
+            uvicorn.Config(
+                self._server.app,
+                lifespan="off",
+                log_config=None,
+                access_log=False,
+                # Cut answers are this server's trade; uvicorn would report each as a crash.
+                log_level="critical",
+                timeout_graceful_shutdown=STOP_SECONDS,
+            )
+        )
+        self._thread: threading.Thread | None = None
+
+    async def __aenter__(self) -> Self:
+        """Start to listen."""
+        listener = _listener(self.options.port)
+        self.url = f"http://{HOST}:{listener.getsockname()[1]}"
+        self._thread = threading.Thread(
+            target=self._serve, args=(listener,), name="local-upstream", daemon=True
+        )
+        self._thread.start()
+        while not self._web.started:
+            if not self._thread.is_alive():
+                raise RuntimeError("the local upstream did not start")
+            await asyncio.sleep(READY_POLL_SECONDS)
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Stop listening and wait until the server has gone."""
+        self._web.should_exit = True
+        if self._thread is not None:
+            await asyncio.to_thread(self._thread.join)
+
+    def advance(self, steps: int = 1) -> int:
+        """Let simulated time go on; return the new step."""
+        return self._server.advance(steps)
+
+    def set_failures(self, dial: FaultDial) -> None:
+        """Set the failure dial for the requests to come."""
+        self._server.faults.dial = dial
+
+    def forget_queries(self) -> None:
+        """Forget all persisted-query hashes, as an upstream does that rotates them."""
+        self._server.forget_queries()
+
+    def stats(self) -> dict[str, Any]:
+        """Return what was asked and what failed so far, with the step and the number of stores."""
+        return self._server.stats()
+
+    def _serve(self, listener: socket.socket) -> None:
+        with listener:
+            self._web.run(sockets=[listener])
+
+
+def _listener(port: int) -> socket.socket:
+    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind((HOST, port))
+        listener.listen(256)
+    except OSError:
+        listener.close()
+        raise
+    return listener

@@ -1,0 +1,167 @@
+"""Menus as they are served: written once per store and step, kept for a while, picked by filter and page."""
+
+from __future__ import annotations
+
+import math
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import msgspec
+
+from storecrawl.demo.upstream.campaigns import campaigns_at
+from storecrawl.demo.upstream.clock import iso_text
+from storecrawl.demo.upstream.options import UpstreamOptions
+from storecrawl.demo.upstream.product_document import Listing, StoreDay, product_document
+from storecrawl.demo.upstream.products import Shelf, make_brands, make_product
+from storecrawl.demo.upstream.shelf_life import Place, make_offer, make_placement, make_places
+from storecrawl.demo.upstream.stores import Store, StoreKind
+
+LARGEST_PAGE = 100
+
+
+class Entry(msgspec.Struct, frozen=True, kw_only=True):
+    """A product of a menu, written out twice: as customers see it (None if they do not), and in full."""
+
+    id: str
+    name: str
+    type: str
+    strain_type: str
+    subcategory: str | None
+    status: str
+    cents: int
+    medical_only: bool
+    adult_only: bool
+    shown: bytes | None
+    full: bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MenuFilter:
+    """Which products are asked for; empty sets ask for all. `show_everything` lifts the thresholds."""
+
+    pricing_type: str | None = None
+    status: str | None = None
+    types: frozenset[str] = frozenset()
+    strain_types: frozenset[str] = frozenset()
+    subcategories: frozenset[str] = frozenset()
+    product_ids: frozenset[str] = frozenset()
+    show_everything: bool = False
+    sort_by: str | None = None
+    descending: bool = False
+
+    def holds(self, entry: Entry, store: Store) -> bool:
+        """Say whether the product is one of those asked for."""
+        return (
+            (self.show_everything or entry.shown is not None)
+            and (self.status is None or entry.status == self.status)
+            and (not self.types or entry.type in self.types)
+            and (not self.strain_types or entry.strain_type in self.strain_types)
+            and (not self.subcategories or entry.subcategory in self.subcategories)
+            and (not self.product_ids or entry.id in self.product_ids)
+            and self._is_sold_to(entry, store)
+        )
+
+    def _is_sold_to(self, entry: Entry, store: Store) -> bool:
+        if store.kind is not StoreKind.BOTH or self.pricing_type is None:
+            return True
+        return not (entry.medical_only if self.pricing_type == "rec" else entry.adult_only)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Page:
+    """One page of a filtered menu: the products' JSON, and how many products and pages there are in all."""
+
+    products: list[bytes]
+    total_count: int
+    total_pages: int
+
+
+class MenuBook:
+    """Writes menus when they are first asked for and keeps those asked for last."""
+
+    def __init__(self, options: UpstreamOptions) -> None:
+        self._options = options
+        self._brands = make_brands(options.seed)
+        self._encode = msgspec.json.Encoder().encode
+        self._menus: OrderedDict[tuple[int, int], list[Entry]] = OrderedDict()
+
+    def page(self, store: Store, step: int, menu_filter: MenuFilter, number: int, size: int) -> Page:
+        """Return a page, counted from 0; pages hold at most 100 products."""
+        found = [entry for entry in self.menu(store, step) if menu_filter.holds(entry, store)]
+        _sort(found, menu_filter)
+        size = min(LARGEST_PAGE, size)
+        part = found[number * size : (number + 1) * size]
+        written = [entry.full if menu_filter.show_everything else entry.shown or entry.full for entry in part]
+        return Page(products=written, total_count=len(found), total_pages=math.ceil(len(found) / size))
+
+    def menu(self, store: Store, step: int) -> list[Entry]:
+        """Return all entries of a store's menu at a step."""
+        key = (store.number, step)
+        if key not in self._menus:
+            self._menus[key] = self._write(store, step)
+        self._menus.move_to_end(key)
+        while len(self._menus) > self._options.cached_menus:
+            self._menus.popitem(last=False)
+        return self._menus[key]
+
+    def _write(self, store: Store, step: int) -> list[Entry]:
+        seed = self._options.seed
+        day = StoreDay(
+            seed=seed,
+            store=store,
+            step=step,
+            updated_at=iso_text(step),
+            shelf=Shelf(habits=store.habits, brands=self._brands),
+            campaigns=campaigns_at(seed, store, step),
+        )
+        listings = (_listing(day, place) for place in make_places(seed, store))
+        return [self._entry(listing) for listing in listings if listing is not None]
+
+    def _entry(self, listing: Listing) -> Entry:
+        full = self._encode(product_document(listing))
+        product, placement = listing.product, listing.placement
+        return Entry(
+            id=placement.id,
+            name=product.name,
+            type=product.type_name,
+            strain_type=product.strain_type,
+            subcategory=product.subcategory,
+            status=listing.status,
+            cents=listing.offer.prices[0],
+            medical_only=placement.medical_only,
+            adult_only=placement.adult_only,
+            shown=self._shown(listing, full),
+            full=full,
+        )
+
+    def _shown(self, listing: Listing, full: bytes) -> bytes | None:
+        offer = listing.offer.above_threshold()
+        if offer is None or offer is listing.offer:
+            return None if offer is None else full
+        return self._encode(product_document(msgspec.structs.replace(listing, offer=offer)))
+
+
+_SORT_KEYS: dict[str, Callable[[Entry], str | int]] = {
+    "alpha": lambda entry: entry.name.casefold(),
+    "price": lambda entry: entry.cents,
+}
+"""Other orders of the upstream ("popularSortIdx", "weight", none) are the order of the menu."""
+
+
+def _sort(entries: list[Entry], menu_filter: MenuFilter) -> None:
+    key = _SORT_KEYS.get(menu_filter.sort_by or "")
+    if key is not None:
+        entries.sort(key=key, reverse=menu_filter.descending)
+
+
+def _listing(day: StoreDay, place: Place) -> Listing | None:
+    generation = place.generation_at(day.step)
+    if generation is None:
+        return None
+    placement = make_placement(day.seed, day.store, place, generation)
+    if placement.is_missing_at(day.step):
+        return None
+    product = make_product(day.seed, place.owner, place.number, generation, day.shelf)
+    offer = make_offer(day.store, product, placement, day.campaigns, day.step)
+    return Listing(day=day, product=product, placement=placement, offer=offer)

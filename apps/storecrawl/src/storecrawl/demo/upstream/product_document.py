@@ -1,0 +1,225 @@
+"""The wire shape of a product: one element of `filteredProducts.products`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from storecrawl.demo.upstream.campaigns import Campaign
+from storecrawl.demo.upstream.clock import STEP_MILLISECONDS, epoch_text
+from storecrawl.demo.upstream.draws import Draw
+from storecrawl.demo.upstream.pos_document import pos_document
+from storecrawl.demo.upstream.potency_document import potency_document
+from storecrawl.demo.upstream.products import Product, Shelf
+from storecrawl.demo.upstream.shelf_life import Offer, Placement
+from storecrawl.demo.upstream.stores import StockSource, Store, slugify
+
+IMAGES = "https://images.storecrawl.test"
+TAX_FACTOR = 1.2
+
+Document = dict[str, Any]
+
+
+class StoreDay(msgspec.Struct, frozen=True, kw_only=True):
+    """What all products of a store have in common at a step."""
+
+    seed: int
+    store: Store
+    step: int
+    updated_at: str
+    shelf: Shelf
+    campaigns: tuple[Campaign, ...]
+
+
+class Listing(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything that a product document tells of: what, where, and how it is offered."""
+
+    day: StoreDay
+    product: Product
+    placement: Placement
+    offer: Offer
+
+    @property
+    def status(self) -> str:
+        """Return the product's status as the upstream words it."""
+        return "Inactive" if self.placement.is_inactive else "Active"
+
+
+def product_document(listing: Listing) -> Document:
+    """Write a product as the upstream does."""
+    draw = Draw(listing.day.seed, "document", listing.placement.id)
+    return {
+        **_identity(listing, draw),
+        **_brand(listing.product),
+        **_class(listing.product, draw),
+        **_prices(listing),
+        **_specials(listing),
+        **potency_document(listing.product, draw),
+        **_stock(listing, draw),
+        "POSMetaData": pos_document(listing.day.store, listing.product, listing.offer, draw),
+        **_flags(listing, draw),
+        **_images(listing.product),
+        "__typename": "Products",
+    }
+
+
+def _identity(listing: Listing, draw: Draw) -> Document:
+    name = listing.product.name
+    slug = slugify(name).lower()
+    created_at = epoch_text(listing.placement.first_step, draw.whole(0, STEP_MILLISECONDS - 1))
+    return {
+        "_id": listing.placement.id,
+        "id": listing.placement.id,
+        "DispensaryID": listing.day.store.id,
+        "enterpriseProductId": listing.product.enterprise_id,
+        "cName": slug,
+        "pastCNames": draw.pick(([], [None, slug], [None, slug.split("-")[0], slug])),
+        "Name": name,
+        "Status": listing.status,
+        "createdAt": created_at,
+        "updatedAt": listing.day.updated_at,
+    }
+
+
+def _brand(product: Product) -> Document:
+    brand = product.brand
+    if brand is None:
+        return {"brand": None, "brandId": None, "brandName": None, "brandLogo": None}
+    image = f"{IMAGES}/{brand.image}"
+    return {
+        "brand": {
+            "id": brand.id,
+            "_id": brand.id,
+            "name": brand.name,
+            "description": brand.description,
+            "imageUrl": image,
+            "__typename": "Brand",
+        },
+        "brandId": brand.id,
+        "brandName": brand.name,
+        "brandLogo": image,
+    }
+
+
+def _class(product: Product, draw: Draw) -> Document:
+    return {
+        "type": product.type_name,
+        "subcategory": product.subcategory,
+        "strainType": product.strain_type,
+        "description": product.description,
+        "weight": draw.whole(1, 15),
+        "popularSortKey": round(draw.share(), 6),
+        "measurements": _measurements(draw) if draw.chance(0.05) else None,
+    }
+
+
+def _measurements(draw: Draw) -> Document:
+    values = [draw.pick((500, 1000, 3500))]
+    weight = {"unit": "MILLIGRAMS", "values": values, "__typename": "NetWeight"}
+    return {"netWeight": weight, "volume": None, "__typename": "Measurements"}
+
+
+def _prices(listing: Listing) -> Document:
+    offer, factor = listing.offer, TAX_FACTOR if listing.day.store.habits.medical_untaxed else 1.0
+    regular = [dollars(price) for price in offer.prices]
+    special = [dollars(price) for price in offer.special_prices]
+    return {
+        "Options": list(offer.options),
+        "rawOptions": [],
+        "AdditionalOptions": [],
+        "Prices": regular,
+        "recPrices": regular,
+        "medicalPrices": [dollars(round(price / factor)) for price in offer.prices],
+        "recSpecialPrices": special,
+        "medicalSpecialPrices": [dollars(round(price / factor)) for price in offer.special_prices],
+        "wholesalePrices": None,
+        "pricingTierData": None,
+    }
+
+
+def dollars(cents: int) -> float | int:
+    """Write an amount as the upstream does: a whole number where it is one."""
+    return cents / 100 if cents % 100 else cents // 100
+
+
+def _specials(listing: Listing) -> Document:
+    campaigns = listing.offer.campaigns
+    if not campaigns:
+        return {"special": None, "specialData": None}
+    sales = [_special(campaign) for campaign in campaigns if not campaign.is_bundle]
+    bundles = [_special(campaign) for campaign in campaigns if campaign.is_bundle]
+    return {
+        "special": True,
+        "specialData": {
+            "saleSpecials": sales,
+            "bogoSpecials": bundles or None,
+            "__typename": "Products_specialData",
+        },
+    }
+
+
+def _special(campaign: Campaign) -> Document:
+    return {
+        "specialId": campaign.id,
+        "specialName": campaign.name,
+        "specialType": "bogo" if campaign.is_bundle else "sale",
+        "discount": 0 if campaign.is_bundle else campaign.percent,
+        "percentDiscount": not campaign.is_bundle,
+        "dollarDiscount": False,
+        "targetPrice": False,
+        "menuType": "both",
+        "discountStacking": False,
+        "stackingBehavior": "cumulative",
+        "nonStackingBehavior": "favorCustomer",
+        "source": None,
+        "specialRestrictions": {campaign.category: {"discountType": "percentDiscount"}},
+        "__typename": "Products_specialData_special",
+    }
+
+
+def _stock(listing: Listing, draw: Draw) -> Document:
+    offer, below = listing.offer, listing.offer.below_threshold
+    nearly_out = [option for option, is_below in zip(offer.options, below, strict=True) if is_below]
+    return {
+        "manualInventory": _manual_inventory(listing),
+        "isBelowThreshold": True if all(below) else None,
+        "isBelowKioskThreshold": None,
+        "optionsBelowThreshold": nearly_out,
+        "optionsBelowKioskThreshold": [],
+        "limitsPerCustomer": [{"key": "1", "value": "5", "__typename": "Limit"}]
+        if draw.chance(0.03)
+        else None,
+    }
+
+
+def _manual_inventory(listing: Listing) -> list[Document]:
+    offer = listing.offer
+    if listing.day.store.habits.stock_source is not StockSource.MANUAL or offer.stock is None:
+        return []
+    return [
+        {"option": option, "inventory": left, "__typename": "Products_manualInventory"}
+        for option, left in zip(offer.options, offer.stock, strict=True)
+    ]
+
+
+def _flags(listing: Listing, draw: Draw) -> Document:
+    since = epoch_text(listing.placement.first_step)
+    featured = {"current": True, "startTime": since, "endTime": None, "__typename": "Products_featured"}
+    return {
+        "medicalOnly": listing.placement.medical_only,
+        "recOnly": listing.placement.adult_only,
+        "comingSoon": None,
+        "featured": featured if draw.chance(0.05) else None,
+        "vapeTaxApplicable": None,
+        "nonArmsLength": None,
+        "bottleDepositTaxCents": None,
+        "collectionCardBadge": {"title": "Staff pick", "__typename": "Badge"} if draw.chance(0.02) else None,
+        "certificateOfAnalysisEnabled": False,
+    }
+
+
+def _images(product: Product) -> Document:
+    url = f"{IMAGES}/{product.image}"
+    image = {"url": url, "description": "", "active": True, "__typename": "Products_Images"}
+    return {"Image": url, "images": [image]}

@@ -1,0 +1,158 @@
+"""How a menu changes over simulated time: what stands in a place, at what price, with how much left."""
+
+from __future__ import annotations
+
+import msgspec
+
+from storecrawl.demo.upstream.campaigns import Campaign, best_price
+from storecrawl.demo.upstream.draws import Draw
+from storecrawl.demo.upstream.products import Product
+from storecrawl.demo.upstream.stores import StockSource, Store, StoreKind
+
+CHAIN_SHARE = 0.32
+SHARE_PRICED_APART = 0.015
+BLIP_PERIOD = 400
+
+
+class Place(msgspec.Struct, frozen=True, kw_only=True):
+    """One place of a menu: products follow one another in it, each `lifetime` steps, a `gap` between."""
+
+    number: int
+    owner: str
+    lifetime: int
+    phase: int
+    gap: int
+
+    def generation_at(self, step: int) -> int | None:
+        """Return the number of the product that stands here at a step, or None while the place is empty."""
+        generation, age = divmod(step + self.phase, self.lifetime)
+        return None if age >= self.lifetime - self.gap else generation
+
+    def started_at(self, generation: int) -> int:
+        """Return the step at which a product came to stand here."""
+        return generation * self.lifetime - self.phase
+
+
+class Placement(msgspec.Struct, frozen=True, kw_only=True):
+    """A product in one store: its id there and its habits of selling. `first_step` may lie before step 0."""
+
+    id: str
+    first_step: int
+    price_factor: float
+    stock_top: int
+    restock_period: int
+    sold_per_step: float
+    phase: int
+    blip: int
+    is_inactive: bool
+    medical_only: bool
+    adult_only: bool
+
+    def is_missing_at(self, step: int) -> bool:
+        """Say whether the product is left out of the menu for just this step."""
+        return (step * 7 + self.blip) % BLIP_PERIOD == 0
+
+    def stock_at(self, step: int) -> int:
+        """Return what is left of the product's first option."""
+        sold = int(((step + self.phase) % self.restock_period) * self.sold_per_step)
+        return max(0, self.stock_top - sold)
+
+
+class Offer(msgspec.Struct, frozen=True, kw_only=True):
+    """A product as offered at one step; prices (cents) and stock stand beside the options."""
+
+    options: tuple[str, ...]
+    prices: tuple[int, ...]
+    special_prices: tuple[int, ...]
+    stock: tuple[int, ...] | None
+    below_threshold: tuple[bool, ...]
+    campaigns: tuple[Campaign, ...]
+
+    def above_threshold(self) -> Offer | None:
+        """Return the offer that customers see, without nearly sold-out options; None if none is left."""
+        if not any(self.below_threshold):
+            return self
+        kept = [number for number, below in enumerate(self.below_threshold) if not below]
+        return self._only(kept) if kept else None
+
+    def _only(self, kept: list[int]) -> Offer:
+        return Offer(
+            options=tuple(self.options[number] for number in kept),
+            prices=tuple(self.prices[number] for number in kept),
+            special_prices=tuple(self.special_prices[number] for number in kept)
+            if self.special_prices
+            else (),
+            stock=None if self.stock is None else tuple(self.stock[number] for number in kept),
+            below_threshold=(False,) * len(kept),
+            campaigns=self.campaigns,
+        )
+
+
+def make_places(seed: int, store: Store) -> tuple[Place, ...]:
+    """Make the places of a store's menu; a chain's share of them is the same in all of its stores."""
+    shared = 0 if store.chain is None else round(store.menu_size * CHAIN_SHARE)
+    return (
+        *_places(seed, f"chain-{store.chain}", shared),
+        *_places(seed, f"store-{store.number}", store.menu_size - shared),
+    )
+
+
+def make_placement(seed: int, store: Store, place: Place, generation: int) -> Placement:
+    """Place a product in a store."""
+    draw = Draw(seed, "placement", store.number, place.owner, place.number, generation)
+    top, period = draw.whole(4, 75), draw.whole(8, 30)
+    return Placement(
+        id=draw.object_id(),
+        first_step=place.started_at(generation),
+        price_factor=1.1 if draw.chance(SHARE_PRICED_APART) else 1.0,
+        stock_top=top,
+        restock_period=period,
+        sold_per_step=0.0 if draw.chance(0.12) else top * draw.real(0.7, 1.3) / period,
+        phase=draw.whole(0, period - 1),
+        blip=draw.whole(0, BLIP_PERIOD - 1),
+        is_inactive=draw.chance(0.01),
+        medical_only=store.kind is StoreKind.BOTH and draw.chance(0.04),
+        adult_only=store.kind is StoreKind.BOTH and draw.chance(0.04),
+    )
+
+
+def make_offer(
+    store: Store, product: Product, placement: Placement, campaigns: tuple[Campaign, ...], step: int
+) -> Offer:
+    """Offer a placed product at a step."""
+    prices = tuple(_price(price, product, placement, step) for price in product.prices)
+    active = tuple(campaign for campaign in campaigns if campaign.covers(product))
+    is_reduced = any(not campaign.is_bundle for campaign in active)
+    left = placement.stock_at(step)
+    stock = tuple(left // (number + 1) for number in range(len(prices)))
+    return Offer(
+        options=product.options,
+        prices=prices,
+        special_prices=tuple(best_price(price, active) for price in prices) if is_reduced else (),
+        stock=None if store.habits.stock_source is StockSource.NONE else stock,
+        below_threshold=tuple(left_over < store.habits.below_threshold for left_over in stock),
+        campaigns=active,
+    )
+
+
+def _places(seed: int, owner: str, count: int) -> list[Place]:
+    draw = Draw(seed, "places", owner)
+    return [_place(draw, owner, number) for number in range(count)]
+
+
+def _place(draw: Draw, owner: str, number: int) -> Place:
+    lifetime = draw.whole(30, 240)
+    return Place(
+        number=number,
+        owner=owner,
+        lifetime=lifetime,
+        phase=draw.whole(0, lifetime - 1),
+        gap=draw.whole(0, lifetime // 8),
+    )
+
+
+def _price(price: int, product: Product, placement: Placement, step: int) -> int:
+    turn = (step + product.price_phase) // product.price_period % len(product.price_moves)
+    factor = product.price_moves[turn] * placement.price_factor
+    # Whole dollars stay whole: a move changes what a shop writes on the label, not its habit of writing it.
+    return price if factor == 1.0 else max(75, round(price * factor / 100) * 100 + price % 100)

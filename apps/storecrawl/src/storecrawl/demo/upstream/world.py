@@ -1,0 +1,100 @@
+"""The whole local upstream without its wire: stores, menus and time, as one value that answers questions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from storecrawl.demo.upstream.clock import SimulatedClock
+from storecrawl.demo.upstream.directory import AreaSearch, Nearby, StoreDirectory
+from storecrawl.demo.upstream.menus import MenuBook, MenuFilter, Page
+from storecrawl.demo.upstream.options import UpstreamOptions
+from storecrawl.demo.upstream.store_document import city_document, store_document
+from storecrawl.demo.upstream.stores import Store, StoreKind
+
+DEFAULT_MILES = 25.0
+NO_PAGE = Page(products=[], total_count=0, total_pages=0)
+
+Document = dict[str, Any]
+Arguments = Mapping[str, Any]
+
+
+class World:
+    """Answers what the schema asks, at the current step of its clock."""
+
+    def __init__(self, options: UpstreamOptions) -> None:
+        self.options = options
+        self.clock = SimulatedClock(step_seconds=options.step_seconds, epoch=options.epoch)
+        self.directory = StoreDirectory(options)
+        self._menus = MenuBook(options)
+
+    def stores(self, asked: Arguments) -> list[Document]:
+        """Return the one store of a slug or id, or the stores of an area."""
+        name = asked.get("cNameOrID")
+        if name is not None:
+            store = self.directory.find(name, self.clock.step)
+            return [] if store is None else [self._document(store)]
+        search = _area_search(asked)
+        return [
+            self._document(store, search.near) for store in self.directory.search(search, self.clock.step)
+        ]
+
+    def matching(self, term: str, limit: int) -> list[Document]:
+        """Return the stores whose name holds a term."""
+        return [self._document(store) for store in self.directory.matching(term, limit, self.clock.step)]
+
+    def cities(self, state: str) -> list[Document]:
+        """Return the cities of a state that have stores."""
+        return [
+            city_document(city, stores)
+            for city, stores in self.directory.cities(state, self.clock.step).items()
+        ]
+
+    def page(self, asked: Arguments, number: int, size: int) -> Page:
+        """Return a page of a store's menu; an unknown store has an empty one."""
+        step = self.clock.step
+        store = self.directory.find(asked["dispensaryId"], step)
+        if store is None or number < 0 or size < 1:
+            return NO_PAGE
+        return self._menus.page(store, step, _menu_filter(asked), number, size)
+
+    def _document(self, store: Store, near: Nearby | None = None) -> Document:
+        distance = None if near is None else near.miles_to(store)
+        return store_document(store, self.options.seed, self.clock.step, distance)
+
+
+def _area_search(asked: Arguments) -> AreaSearch:
+    return AreaSearch(
+        state=asked.get("state"), city=asked.get("city"), near=_nearby(asked), kinds=frozenset(_kinds(asked))
+    )
+
+
+def _nearby(asked: Arguments) -> Nearby | None:
+    latitude, longitude = asked.get("nearLat"), asked.get("nearLng")
+    if latitude is None or longitude is None:
+        return None
+    return Nearby(latitude=latitude, longitude=longitude, miles=asked.get("distance") or DEFAULT_MILES)
+
+
+def _kinds(asked: Arguments) -> set[StoreKind]:
+    kinds = set(StoreKind)
+    if asked.get("medical"):
+        kinds.discard(StoreKind.ADULT)
+    if asked.get("recreational"):
+        kinds.discard(StoreKind.MEDICAL)
+    return kinds
+
+
+def _menu_filter(asked: Arguments) -> MenuFilter:
+    keeps_everything = asked.get("removeProductsBelowOptionThresholds") is False
+    return MenuFilter(
+        pricing_type=asked.get("pricingType"),
+        status=asked.get("Status"),
+        types=frozenset(asked.get("types") or ()),
+        strain_types=frozenset(asked.get("strainTypes") or ()),
+        subcategories=frozenset(asked.get("subcategories") or ()),
+        product_ids=frozenset(asked.get("productIds") or ()),
+        show_everything=keeps_everything or bool(asked.get("bypassOnlineThresholds")),
+        sort_by=asked.get("sortBy"),
+        descending=asked.get("sortDirection") == -1,
+    )

@@ -1,0 +1,201 @@
+"""The upstream client: stores, cities and menus over GraphQL, retried, typed in values and errors."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import json
+from collections.abc import Callable
+from random import Random
+from types import TracebackType
+from typing import Any, Self, TypeVar
+
+from storecrawl.upstream.egress import checked_base
+from storecrawl.upstream.errors import UnknownStore, UpstreamError, UpstreamFailure
+from storecrawl.upstream.exchange import Exchange, Reply
+from storecrawl.upstream.menu import RawMenu, merged
+from storecrawl.upstream.operations import CITIES, OPERATIONS, PRODUCTS, STORE_SEARCH, STORES, Operation
+from storecrawl.upstream.options import ClientOptions, MenuMode
+from storecrawl.upstream.pages import Page, page_of, walk_twice_if_short
+from storecrawl.upstream.records import City, Store, cities_of, stores_of
+from storecrawl.upstream.replies import HashUnknown, root_of
+from storecrawl.upstream.retry import RetryRule
+
+T = TypeVar("T")
+Variables = dict[str, Any]
+
+
+class UpstreamClient:
+    """Talks to one upstream. Every method raises the errors of `storecrawl.upstream.errors`.
+
+        async with UpstreamClient("https://upstream.example") as client:
+            menu = await client.menu((await client.store("some-slug")).id)
+
+    Raises ForbiddenUrl at once if the address is not plain http or https.
+    """
+
+    def __init__(
+        self, base_url: str, *, options: ClientOptions | None = None, random: Random | None = None
+    ) -> None:
+        self._options = options or ClientOptions()
+        self._exchange = Exchange(checked_base(base_url), self._options)
+        self._rule = RetryRule(self._options, random or Random())
+        self._digests = {
+            operation.name: self._options.hashes.get(operation.name, operation.digest)
+            for operation in OPERATIONS
+        }
+
+    async def __aenter__(self) -> Self:
+        """Return the client; connections are opened when needed."""
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Close all connections."""
+        await self.close()
+
+    async def close(self) -> None:
+        """Close all connections."""
+        await self._exchange.close()
+
+    async def cities(self, state: str) -> list[City]:
+        """Return the cities of a state (its two-letter code) that have active stores."""
+        return await self._stores_ask(CITIES, {"state": state}, lambda root: cities_of(CITIES, root))
+
+    async def stores(self, *, state: str | None = None, city: str | None = None) -> list[Store]:
+        """Return the active stores of a city or a state, or of everywhere."""
+        asked = {"state": state, "city": city, "activeOnly": True}
+        area = {name: value for name, value in asked.items() if value is not None}
+        return await self._stores_ask(
+            STORES, {"dispensaryFilter": area}, lambda root: stores_of(STORES, root)
+        )
+
+    async def store(self, slug_or_id: str) -> Store:
+        """Return the store with this slug or id. Raises UnknownStore if there is none."""
+        variables = {"dispensaryFilter": {"cNameOrID": slug_or_id}}
+        found = await self._stores_ask(STORES, variables, lambda root: stores_of(STORES, root))
+        if not found:
+            raise UnknownStore(slug_or_id)
+        return found[0]
+
+    async def search(self, term: str, limit: int = 10) -> list[Store]:
+        """Return at most `limit` stores whose name holds the term."""
+        variables = {"searchTerm": term, "limit": limit}
+        return await self._stores_ask(
+            STORE_SEARCH, variables, lambda root: stores_of(STORE_SEARCH, _results(root))
+        )
+
+    async def menu(self, dispensary_id: str, pricing_type: str = "rec") -> RawMenu:
+        """Return a store's whole menu for "rec" or "med" prices, in all modes that the options name.
+
+        An unknown store has an empty menu: the upstream makes no difference.
+        """
+        walks = {}
+        for mode in self._options.modes:
+            asked = _products_filter(dispensary_id, pricing_type, mode)
+            walks[mode] = await walk_twice_if_short(self._fetcher(asked), self._options, self._rule)
+        return RawMenu(
+            dispensary_id=dispensary_id,
+            pricing_type=pricing_type,
+            page_size=self._options.page_size,
+            walks=walks,
+            products=merged(walks),
+        )
+
+    def _fetcher(self, asked: Variables) -> Callable[[int], Any]:
+        async def fetch(number: int) -> Page:
+            variables = {
+                "productsFilter": asked,
+                "page": number,
+                "perPage": self._options.page_size,
+                "includeEnterpriseSpecials": False,
+            }
+            return await self._ask(self._options.menus_path, PRODUCTS, variables, page_of)
+
+        return fetch
+
+    async def _stores_ask(self, operation: Operation, variables: Variables, read: Callable[[Any], T]) -> T:
+        return await self._ask(self._options.stores_path, operation, variables, lambda _, root: read(root))
+
+    async def _ask(
+        self, path: str, operation: Operation, variables: Variables, read: Callable[[bytes, Any], T]
+    ) -> T:
+        for failures_before in itertools.count():
+            try:
+                reply, root = await self._answer(path, operation, variables)
+                return read(reply.body, root)
+            except UpstreamFailure as failure:
+                wait = self._rule.wait_after(failure, failures_before)
+                if wait is None:
+                    raise
+            await asyncio.sleep(wait)
+        raise AssertionError("counting has no end")
+
+    async def _answer(self, path: str, operation: Operation, variables: Variables) -> tuple[Reply, Any]:
+        try:
+            reply = await self._exchange.get(path, operation.name, self._by_hash(operation, variables))
+            return reply, root_of(reply, operation)
+        except HashUnknown:
+            return await self._answer_to_text(path, operation, variables)
+
+    async def _answer_to_text(
+        self, path: str, operation: Operation, variables: Variables
+    ) -> tuple[Reply, Any]:
+        reply = await self._exchange.post(path, operation.name, _by_text(operation, variables))
+        try:
+            root = root_of(reply, operation)
+        except HashUnknown as error:
+            raise UpstreamError("it knows neither the hash nor the text", retryable=False) from error
+        # The upstream has now seen our text: its hash is known there, whatever became of the configured one.
+        self._digests[operation.name] = operation.digest
+        return reply, root
+
+    def _by_hash(self, operation: Operation, variables: Variables) -> dict[str, str]:
+        return {
+            "operationName": operation.name,
+            "variables": _compact(variables),
+            "extensions": _compact(_extensions(self._digests[operation.name])),
+        }
+
+
+def _by_text(operation: Operation, variables: Variables) -> dict[str, Any]:
+    return {
+        "operationName": operation.name,
+        "variables": variables,
+        "query": operation.text,
+        "extensions": _extensions(operation.digest),
+    }
+
+
+def _extensions(digest: str) -> dict[str, Any]:
+    return {"persistedQuery": {"version": 1, "sha256Hash": digest}}
+
+
+def _compact(value: Any) -> str:
+    return json.dumps(value, separators=(",", ":"))
+
+
+def _results(root: Any) -> Any:
+    return root.get("results") if isinstance(root, dict) else None
+
+
+def _products_filter(dispensary_id: str, pricing_type: str, mode: MenuMode) -> Variables:
+    is_shown = mode is MenuMode.SHOWN
+    return {
+        "dispensaryId": dispensary_id,
+        "pricingType": pricing_type,
+        "strainTypes": [],
+        "subcategories": [],
+        "types": [],
+        "Status": "Active",
+        "useCache": False,
+        "isDefaultSort": True,
+        "sortBy": None,
+        "sortDirection": 1,
+        "bypassOnlineThresholds": not is_shown,
+        "isKioskMenu": False,
+        "removeProductsBelowOptionThresholds": is_shown,
+        "platformType": "ONLINE_MENU",
+        "preOrderType": None,
+    }

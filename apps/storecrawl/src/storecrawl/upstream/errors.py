@@ -1,0 +1,105 @@
+"""What can go wrong with the upstream, as one small tree.
+
+    UpstreamFailure             .retryable .retry_after (seconds, None if not said)
+    ├── Blocked                 401, 403 or a web page instead of data: this identity is not wanted
+    ├── RateLimited             429
+    ├── Unavailable             5xx, no connection, time ran out, connection cut, body cut
+    ├── UpstreamError           errors[] without data, or a 4xx: the upstream refuses the request
+    ├── SchemaDrift             the answer is well-formed but not in the shape that is known
+    ├── ForeignRedirect         the upstream sends us to another host; not followed
+    ├── TooLarge                a body above the byte cap
+    └── UnknownStore            no store has this slug or id
+    ForbiddenUrl                a ValueError: not an address that this client talks to
+
+Everything but TooLarge, UnknownStore and refusals of the request itself may pass if tried again later.
+"""
+
+from __future__ import annotations
+
+
+class UpstreamFailure(Exception):
+    """A request that brought no usable answer."""
+
+    retryable = True
+
+    def __init__(self, message: str, *, retry_after: float | None = None) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
+
+
+class Blocked(UpstreamFailure):
+    """The upstream refuses to talk to this identity."""
+
+    def __init__(self, status: int) -> None:
+        super().__init__(f"blocked by the upstream (HTTP {status})")
+        self.status = status
+
+
+class RateLimited(UpstreamFailure):
+    """The upstream asks for fewer requests; `retry_after` is what it asks to wait."""
+
+    def __init__(self, retry_after: float | None) -> None:
+        wish = "" if retry_after is None else f", asked to wait {retry_after:g} s"
+        super().__init__(f"rate limited by the upstream{wish}", retry_after=retry_after)
+
+
+class Unavailable(UpstreamFailure):
+    """The upstream gave no complete answer."""
+
+
+class UpstreamError(UpstreamFailure):
+    """The upstream answered with errors; `code` is its own word for them, if it has one."""
+
+    def __init__(self, message: str, *, code: str | None = None, retryable: bool = True) -> None:
+        super().__init__(f"the upstream answered: {message}")
+        self.code = code
+        self.retryable = retryable
+
+
+class SchemaDrift(UpstreamFailure):
+    """The answer lacks what every answer of this operation has.
+
+    It may pass: upstreams change a part of their servers first.
+    """
+
+    def __init__(self, operation: str, problem: str) -> None:
+        super().__init__(f"{operation}: {problem}")
+        self.operation = operation
+        self.problem = problem
+
+
+class ForeignRedirect(UpstreamFailure):
+    """The upstream redirects to another host, as walls do that want a browser's proof."""
+
+    def __init__(self, location: str) -> None:
+        super().__init__(f"redirected to another host: {location}")
+        self.location = location
+
+
+class TooLarge(UpstreamFailure):
+    """A body is larger than the cap, in bytes after decompression."""
+
+    retryable = False
+
+    def __init__(self, cap: int) -> None:
+        super().__init__(f"the answer is larger than {cap} bytes")
+        self.cap = cap
+
+
+class UnknownStore(UpstreamFailure):
+    """The upstream knows no such store."""
+
+    retryable = False
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"no store has the slug or id {name!r}")
+        self.name = name
+
+
+class ForbiddenUrl(ValueError):
+    """An address that this client does not talk to."""
+
+    def __init__(self, url: str, reason: str) -> None:
+        super().__init__(f"{url!r} is not an upstream address: {reason}")
+        self.url = url
+        self.reason = reason

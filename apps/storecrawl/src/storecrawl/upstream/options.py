@@ -1,0 +1,62 @@
+"""The settings of the upstream client."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+MEBIBYTE = 1_048_576
+LARGEST_PAGE = 100
+
+
+class MenuMode(StrEnum):
+    """Which products a menu request asks for: those that customers see, or also those nearly sold out."""
+
+    SHOWN = "shown"
+    FULL = "full"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClientOptions:
+    """How the client behaves. Times are in seconds.
+
+    A failed request is tried `retries` times more, after `backoff` · 2^n (twice that after a 429), give or
+    take `jitter` of it; a wait that would exceed `longest_wait` is left to the caller. `hashes` replaces
+    persisted-query hashes by operation name. `origin` is sent as Origin and Referer; by default it is the
+    upstream's own. `max_body_bytes` caps a body after decompression.
+    """
+
+    timeout: float = 30.0
+    retries: int = 3
+    backoff: float = 2.0
+    jitter: float = 0.25
+    longest_wait: float = 60.0
+    page_pause: float = 0.4
+    page_size: int = LARGEST_PAGE
+    page_cap: int = 200
+    concurrency: int = 8
+    max_body_bytes: int = 16 * MEBIBYTE
+    modes: tuple[MenuMode, ...] = (MenuMode.SHOWN, MenuMode.FULL)
+    stores_path: str = "/graphql"
+    menus_path: str = "/api-3/graphql"
+    hashes: Mapping[str, str] = field(default_factory=dict)
+    user_agent: str = "Mozilla/5.0 (compatible; Storecrawl)"
+    accept_language: str = "en-US,en;q=0.9"
+    origin: str | None = None
+    headers: Mapping[str, str] = field(default_factory=dict)
+    proxy: str | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse settings that cannot work."""
+        times = (self.backoff, self.jitter, self.longest_wait, self.page_pause)
+        if self.timeout <= 0 or min(times) < 0:
+            raise ValueError("the timeout must be above 0, and no other time below 0")
+        if self.retries < 0 or min(self.page_cap, self.concurrency, self.max_body_bytes) < 1:
+            raise ValueError(
+                "retries must be at least 0; page_cap, concurrency and max_body_bytes at least 1"
+            )
+        if not 1 <= self.page_size <= LARGEST_PAGE:
+            raise ValueError(f"page_size must be between 1 and {LARGEST_PAGE}, not {self.page_size}")
+        if not self.modes:
+            raise ValueError("modes must name at least one mode")
