@@ -1,0 +1,63 @@
+"""The crawler as a Rolecall app: its roles, their settings, and the schedules that keep it going."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from rolecall import App, exponential
+
+from storecrawl.crawler import Crawler
+from storecrawl.roles.analytics_refresh import add_analytics_refresh
+from storecrawl.roles.entry_point_discovery import add_entry_point_discovery
+from storecrawl.roles.payload_fetch import add_payload_fetch
+from storecrawl.roles.payload_fetch_all import add_payload_fetch_all
+from storecrawl.roles.product_discovery import add_product_discovery
+from storecrawl.roles.product_refresh import add_product_refresh
+from storecrawl.roles.product_resync import add_product_resync
+from storecrawl.roles.store_discovery import add_store_discovery
+from storecrawl.settings import CrawlSettings
+
+# Roles that talk to the upstream outlive its bad hours: ten attempts are about forty minutes with the default delays.
+# The timeouts bound one attempt; a discovery walks every city of the country.
+UPSTREAM_ROLES = {
+    "store_discovery": timedelta(hours=4),
+    "entry_point_discovery": timedelta(minutes=10),
+    "product_discovery": timedelta(minutes=30),
+    "payload_fetch": timedelta(minutes=30),
+}
+UPSTREAM_ATTEMPTS = 10
+
+
+def build_app(settings: CrawlSettings) -> App:
+    """Put the app together."""
+    app = App("storecrawl")
+    crawler = Crawler(settings)
+    add_store_discovery(app, crawler)
+    add_entry_point_discovery(app, crawler)
+    add_product_discovery(app, crawler)
+    add_payload_fetch_all(app, crawler)
+    add_payload_fetch(app, crawler)
+    add_product_resync(app)
+    add_product_refresh(app, crawler)
+    add_analytics_refresh(app)
+    _declare_roles(app, settings)
+    if settings.schedules:
+        _declare_schedules(app, settings)
+    return app
+
+
+def _declare_roles(app: App, settings: CrawlSettings) -> None:
+    patience = exponential(first=settings.retry_first, cap=30 * settings.retry_first)
+    for name, timeout in UPSTREAM_ROLES.items():
+        app.role(name, retry=patience, max_attempts=UPSTREAM_ATTEMPTS, timeout=timeout)
+    app.role("product_refresh", retry=patience, timeout=timedelta(minutes=10))
+    app.role("analytics_refresh", retry=patience, timeout=timedelta(hours=1))
+
+
+def _declare_schedules(app: App, settings: CrawlSettings) -> None:
+    app.schedule("payload_fetch_all", "payload_fetch_all", every=settings.fetch_every)
+    app.schedule("store_discovery", "store_discovery", every=settings.discover_every, priority=5)
+    app.schedule("analytics_refresh", "analytics_refresh", every=settings.analyse_every)
+
+
+app = build_app(CrawlSettings.from_environment())

@@ -1,0 +1,10 @@
+"""The roles of the crawl, one file a role.
+
+    store_discovery -> (promotion) -> product_discovery -> product_refresh      a new store
+    payload_fetch_all -> payload_fetch -> product_refresh                       every four hours
+    entry_point_discovery, product_resync                                       on demand
+    analytics_refresh                                                           every six hours
+
+A task that touches a store carries the store's key, so that no two of one store run at once. Whatever a role leaves
+behind in the database commits together with its follow-ups and its own completion.
+"""

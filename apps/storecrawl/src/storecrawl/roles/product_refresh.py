@@ -1,0 +1,38 @@
+"""product_refresh: turn a kept payload into products, variants and snapshots; never touches the upstream."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+import psycopg
+from rolecall import App, Context
+
+from storecrawl.catalog import StoredPayload, apply_menu, find_payload
+from storecrawl.catalog.normalize import Menu, normalize, parse_document
+from storecrawl.crawler import Crawler
+from storecrawl.payloads import PayloadStore
+
+
+def add_product_refresh(app: App, crawler: Crawler) -> None:
+    """Define the handler."""
+
+    @app.task(role="product_refresh")
+    async def product_refresh(ctx: Context, payload_id: int) -> None:
+        """Bring a payload into the catalog; a second run, or an older payload's replay, takes nothing back."""
+        payload = await _payload_row(ctx, payload_id)
+        menu = await crawler.in_thread(_menu_of, crawler.payloads, payload)
+        async with ctx.transaction() as tx:
+            report = await apply_menu(tx, payload.id, payload.store_id, payload.fetched_at, menu)
+            await ctx.complete(tx, asdict(report))
+
+
+async def _payload_row(ctx: Context, payload_id: int) -> StoredPayload:
+    tx: psycopg.AsyncConnection[Any]
+    async with ctx.transaction() as tx:
+        return await find_payload(tx, payload_id)
+
+
+def _menu_of(payloads: PayloadStore, payload: StoredPayload) -> Menu:
+    document = payloads.read(payload.storage_path, payload.sha256, payload.size_raw)
+    return normalize(parse_document(document))
