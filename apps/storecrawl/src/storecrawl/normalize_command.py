@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
+from typing import Final
 
 import msgspec
 from rich.console import Group, RenderableType
@@ -17,6 +18,7 @@ from storecrawl.catalog.normalize import (
     Menu,
     NotAMenu,
     Potency,
+    PotencyUnit,
     Product,
     Refusal,
     Variant,
@@ -29,6 +31,13 @@ from storecrawl.payloads.unpacking import unpack
 GZIP_MAGIC = b"\x1f\x8b"
 EXIT_DONE = 0
 EXIT_NOT_A_MENU = 2
+
+UNIT_SIGNS: Final = {
+    PotencyUnit.PERCENTAGE: "%",
+    PotencyUnit.MILLIGRAMS: "mg",
+    PotencyUnit.MILLIGRAMS_PER_GRAM: "mg/g",
+    PotencyUnit.MILLIGRAMS_PER_ML: "mg/ml",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,7 +150,7 @@ def _table(products: tuple[Product, ...]) -> Table:
     table.add_column("category")
     table.add_column("option")
     for heading in ("rec", "med", "THC", "stock"):
-        table.add_column(heading, justify="right")
+        table.add_column(heading, justify="right", no_wrap=True)
     for row in _rows(products):
         table.add_row(*map(escape, row))
     return table
@@ -173,7 +182,7 @@ def _potency(potency: Potency | None) -> str:
     if potency is None:
         return "-"
     figures = [f"{bound.normalize():f}" for bound in (potency.lo, potency.hi)]
-    unit = potency.unit.lower().replace("_", " ") if potency.unit else "(no unit)"
+    unit = UNIT_SIGNS[potency.unit] if potency.unit else "(no unit)"
     return f"{figures[0] if figures[0] == figures[1] else '-'.join(figures)} {unit}"
 
 

@@ -39,7 +39,7 @@ async def record_payload(
 ) -> int:
     """Enter a written file and note the fetch at its store; return the payload's id.
 
-    The same file gives the same id a second time; DifferentPayload is raised when its path belongs to another.
+    The same file gives the same id a second time; DifferentPayload when its path belongs to another.
     """
     parameters = {
         "path": written.path,

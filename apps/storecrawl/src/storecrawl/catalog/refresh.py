@@ -1,8 +1,8 @@
 """Apply a normalized menu to the catalog: upsert, miss, snapshot. Nothing here commits.
 
-A refresh is a handful of statements in the caller's transaction. It takes the store's row first, so that two of
-one store follow each other, and product rows in the order of their external ids. What it leaves behind depends
-on the payloads that were applied, not on how often or in which order:
+A refresh is a handful of statements in the caller's transaction. It takes the store's row first, so that two
+of one store follow each other, and product rows in the order of their external ids. What it leaves behind
+depends on the payloads that were applied, not on how often or in which order:
 
 - a product shows the newest payload that holds it, by fetch time;
 - its misses are the applied payloads since it was last seen;
@@ -40,9 +40,9 @@ DEFAULT_PLAUSIBILITY: Final = Plausibility()
 class RefreshReport:
     """What applying a payload did.
 
-    Every product of the menu is one of `new`, `updated`, `returned` (from removal), `unchanged` or `stale` (the
-    catalog shows a newer payload). `missing` products were missed once more than before; `out_of_stock` of
-    them reached the threshold. The snapshots are those that were added.
+    Every product of the menu is one of `new`, `updated`, `returned` (from removal), `unchanged` or `stale`
+    (the catalog shows a newer payload). `missing` products were missed once more than before; `out_of_stock`
+    of them reached the threshold. The snapshots are those that were added.
     """
 
     payload_id: int
@@ -153,8 +153,8 @@ async def _write_products(
     ]
     parameters = {**_place(fetched), "products": json_text(rows)}
     return {
-        external_id: id
-        for id, external_id in await fetch(connection, "upsert_products", parameters, tuple_row)
+        external_id: product_id
+        for product_id, external_id in await fetch(connection, "upsert_products", parameters, tuple_row)
     }
 
 

@@ -29,7 +29,7 @@ async def stores_due(
     limit: int | None = None,
     now: datetime | None = None,
 ) -> list[DueStore]:
-    """Enabled stores with a platform id that were not fetched within the interval, the longest unfetched first.
+    """Enabled stores with a platform id, not fetched within the interval, the longest unfetched first.
 
     Whether a task for the store is open already is for the caller to see to. `now` defaults to the
     database's clock.

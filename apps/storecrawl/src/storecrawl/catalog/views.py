@@ -11,7 +11,7 @@ from storecrawl.catalog.statements import Connection, fetch
 async def refresh_views(connection: Connection) -> list[str]:
     """Refresh every view of the schema in the caller's transaction; return their names.
 
-    Concurrently, so that readers never wait; only a view that was never filled (after a restore) is filled plainly.
+    Concurrently, so that readers never wait; a view that was never filled, as after a restore, plainly.
     """
     views = await fetch(connection, "views", {}, tuple_row)
     for name, populated in views:

@@ -1,4 +1,4 @@
-"""Crawl payload files: the fetched documents, gzipped on disk, each complete and checksummed or not visible at all.
+"""Crawl payload files: fetched documents, gzipped on disk, each complete and checksummed or not visible.
 
 A file is written under a temporary name, synced, renamed and its folder synced, before a row may name it; its
 name is made of numbers only. A reader opens it step by step below the root, refuses links, unpacks within

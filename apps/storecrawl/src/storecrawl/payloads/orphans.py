@@ -1,4 +1,4 @@
-"""Find files that no row of the catalog knows: temporary ones of killed writers, and whole ones whose row never came."""
+"""Remove files that no row knows: temporary ones of killed writers, whole ones whose row never came."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Names of crawl payload files, and the only way to open one: step by step below the root, never through a link."""
+"""Names of crawl payload files, and the only way to open one: below the root, never through a link."""
 
 from __future__ import annotations
 
@@ -65,21 +65,16 @@ def _open_root(root: Path, path: str, stack: ExitStack) -> int:
 def _open_part(folder: int, part: str, flags: int, path: str) -> int:
     try:
         return os.open(part, flags, dir_fd=folder)
-    except OSError:
+    except OSError as problem:
         if _is_link(folder, part):
             raise PayloadOutsideRoot(path, f"{part!r} is a link") from None
-        if not _exists(folder, part):
+        if isinstance(problem, (FileNotFoundError, NotADirectoryError)):
             raise PayloadMissing(path, "there is no such file") from None
         raise
 
 
 def _is_link(folder: int, part: str) -> bool:
-    return _exists(folder, part) and stat.S_ISLNK(os.lstat(part, dir_fd=folder).st_mode)
-
-
-def _exists(folder: int, part: str) -> bool:
     try:
-        os.lstat(part, dir_fd=folder)
+        return stat.S_ISLNK(os.lstat(part, dir_fd=folder).st_mode)
     except OSError:
         return False
-    return True

@@ -35,7 +35,7 @@ def utc_now() -> datetime:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WrittenPayload:
-    """A file as it was written: what its row must say. Sizes in bytes; the checksum is of the unpacked document."""
+    """A file as it was written, for its row; sizes in bytes, the checksum is of the unpacked document."""
 
     path: str
     size_raw: int
@@ -84,7 +84,7 @@ class PayloadStore:
         )
 
     def read(self, path: str, sha256: str, size_raw: int) -> bytes:
-        """The document behind a row's path, proved to be the one that was written; raises a PayloadError."""
+        """The document behind a row's path, proved to be the one that was written; or a PayloadError."""
         if size_raw > self._limits.max_bytes:
             raise PayloadTooLarge(path, f"its {size_raw} bytes are more than {self._limits.max_bytes}")
         descriptor = open_below(self._root, path)
@@ -99,9 +99,9 @@ class PayloadStore:
         return document
 
     def collect_orphans(self, known_paths: Container[str], older_than: timedelta = ORPHAN_AGE) -> list[str]:
-        """Remove temporary files and whole files without a row that are older than `older_than`; return their paths.
+        """Remove temporary files, and files without a row, older than `older_than`; return their paths.
 
-        Read `known_paths` from the catalog just before: the age is what protects a file whose row is being written.
+        Read `known_paths` just before: the age is what protects a file whose row is being written.
         """
         return remove_orphans(self._root, known_paths, self._clock() - older_than)
 
@@ -111,7 +111,7 @@ class PayloadStore:
 
 
 def _pack(document: bytes) -> bytes:
-    """gzip without a time of day in it, so that equal documents give equal files."""
+    """Gzip without a time of day in it, so that equal documents give equal files."""
     if _FASTER is not None:
         return _FASTER(document, FASTER_LEVEL, mtime=0)
     return gzip.compress(document, LEVEL, mtime=0)

@@ -11,7 +11,7 @@ from storecrawl.payloads.paths import TEMPORARY_PREFIX
 
 
 def write_durably(target: Path, content: bytes) -> None:
-    """Temporary name in the same folder, fsync, rename, fsync of the folder; nothing stays behind after an error."""
+    """Temporary name beside it, fsync, rename, fsync of the folder; an error leaves nothing behind."""
     _make_folder(target.parent)
     temporary = target.with_name(f"{TEMPORARY_PREFIX}{secrets.token_hex(16)}")
     try:

@@ -98,7 +98,7 @@ class Variant:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Product:
-    """One product of a store's menu; `external_id` is the platform's key and the only thing that is unique."""
+    """One product of a store's menu; only `external_id`, the platform's key, is unique."""
 
     external_id: str
     slug: str | None
@@ -125,7 +125,7 @@ class Product:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Refusal:
-    """A product that could not be used, and why; where `option` is set, only that option of a product."""
+    """A product that could not be used, and why; where `option` is set, only that option of it."""
 
     index: int
     external_id: str | None

@@ -1,0 +1,83 @@
+"""Hand-made products in today's form, and the captured menus of real stores."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from storecrawl.catalog.normalize import Menu, NotAMenu, Product, normalize, parse_document
+
+CAPTURES = Path(__file__).parents[6] / "shared" / "data" / "menus"
+
+Record = dict[str, object]
+
+
+@pytest.fixture
+def captures() -> Path:
+    """The folder of captured menus; the test is skipped where it does not exist."""
+    if not CAPTURES.is_dir():
+        pytest.skip("the captured menus (../shared/data/menus) are not here")
+    return CAPTURES
+
+
+@pytest.fixture
+def captured(captures: Path) -> Callable[[str], Menu]:
+    """Normalize a captured menu by its file name."""
+    return lambda name: normalize(parse_document((captures / name).read_bytes()))
+
+
+@pytest.fixture
+def record() -> Callable[..., Record]:
+    """A product record in today's form with one option; keyword arguments replace members."""
+
+    def make(**changes: object) -> Record:
+        return {
+            "_id": "64a000000000000000000001",
+            "Name": "Blue Dream",
+            "Status": "Active",
+            "type": "Flower",
+            "Options": ["1g"],
+            "Prices": [20],
+            "recPrices": [20],
+            "medicalPrices": [18],
+            "recSpecialPrices": [],
+            "medicalSpecialPrices": [],
+            "special": None,
+            "THCContent": {"unit": "PERCENTAGE", "range": [21.5]},
+            "CBDContent": {"unit": "PERCENTAGE", "range": None},
+            **changes,
+        }
+
+    return make
+
+
+@pytest.fixture
+def menu() -> Callable[..., Menu]:
+    """Normalize a document of the given records."""
+
+    def make(*records: object, total: int | None = None) -> Menu:
+        count = len(records) if total is None else total
+        section = {"products": list(records), "queryInfo": {"totalCount": count}}
+        return normalize({"data": {"filteredProducts": section}})
+
+    return make
+
+
+@pytest.fixture
+def product(menu: Callable[..., Menu], record: Callable[..., Record]) -> Callable[..., Product]:
+    """Normalize one record with the given members replaced."""
+    return lambda **changes: menu(record(**changes)).products[0]
+
+
+@pytest.fixture
+def reason() -> Callable[[object], str]:
+    """Why a document is refused."""
+
+    def ask(document: object) -> str:
+        with pytest.raises(NotAMenu) as refusal:
+            normalize(document)
+        return refusal.value.reason
+
+    return ask

@@ -1,0 +1,221 @@
+"""The normalizer against captured menus of real stores; every figure was counted in the files by other means."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+
+from storecrawl.catalog.normalize import Menu, NotAMenu, PotencyUnit, Shape, Weight, normalize, parse_document
+
+GRAPHQL = "graphql-filteredproducts-ethos-harmar-2025-11.json"
+PLUS = "plus-mpxnj-edibles-page1-2025-06.json"
+JOINT = "joint-cuzzies-2025-06.json"
+LEGACY = "legacy-dutchie-exercise-2019.json"
+
+Captured = Callable[[str], Menu]
+
+
+@pytest.mark.parametrize(
+    ("name", "shape", "products", "variants", "specials", "total"),
+    [
+        (GRAPHQL, Shape.GRAPHQL, 25, 25, 7, 814),
+        (PLUS, Shape.PLUS, 20, 20, 6, 101),
+        (JOINT, Shape.JOINT, 226, 226, 226, None),
+        (LEGACY, Shape.LEGACY, 3, 7, 0, None),
+    ],
+)
+def test_every_captured_menu_is_recognised_and_whole(
+    captured: Captured,
+    name: str,
+    shape: Shape,
+    products: int,
+    variants: int,
+    specials: int,
+    total: int | None,
+) -> None:
+    """covers SPEC C4, C5-9"""
+    menu = captured(name)
+
+    counts = (menu.shape, len(menu.products), menu.variant_count, menu.special_count, menu.total_count)
+    assert counts == (shape, products, variants, specials, total)
+    assert (menu.refused, menu.duplicates) == ((), 0)
+
+
+def test_the_seven_specials_have_their_exact_cents(captured: Captured) -> None:
+    """covers SPEC C5-3, C5-8"""
+    menu = captured(GRAPHQL)
+
+    specials = {
+        product.name: (variant.price_rec_cents, variant.special_rec_cents, variant.special_med_cents)
+        for product in menu.products
+        for variant in product.variants
+        if variant.on_special
+    }
+    assert specials == {
+        "Forza | Live Sugar | 1g": (4300, 2795, 2795),
+        "Key Lime Kush | Live Sugar | 1g": (4300, 2795, 2795),
+        "Pink Lady | Live Sugar | 1g": (4300, 2795, 2795),
+        "Pura Vida | Live Sugar | 1g": (4300, 2795, 2795),
+        "Pineapple Guava | 10mg Troche | 10pk": (2500, 1875, 1875),
+        "Blueberry | 50mg THC 10mg CBN Plus Troches | 10pk": (5200, 3900, 3900),
+        "Mixed Berry | 10mg Troche | 10pk": (2500, 1875, 1875),
+    }
+
+
+def test_prices_and_quantities_of_the_page_add_up(captured: Captured) -> None:
+    """covers SPEC C5-4, C5-6"""
+    variants = [variant for product in captured(GRAPHQL).products for variant in product.variants]
+
+    assert sum(variant.price_rec_cents or 0 for variant in variants) == 104_600
+    assert sum(variant.quantity or 0 for variant in variants) == 705
+    assert not any(variant.quantity_capped for variant in variants)
+
+
+def test_the_options_of_the_page_have_their_weights(captured: Captured) -> None:
+    """covers SPEC C5-7"""
+    variants = [variant for product in captured(GRAPHQL).products for variant in product.variants]
+
+    weights = Counter((variant.option, variant.weight) for variant in variants)
+    assert weights == {
+        ("N/A", None): 10,
+        (".5g", Weight(value=Decimal("0.5"), unit="g")): 6,
+        ("1gC", Weight(value=Decimal(1), unit="g")): 4,
+        ("1/4oz", Weight(value=Decimal(7), unit="g")): 3,
+        ("1/8oz", Weight(value=Decimal("3.5"), unit="g")): 2,
+    }
+
+
+def test_the_page_keeps_the_unit_of_each_potency(captured: Captured) -> None:
+    """covers SPEC C5-5"""
+    products = captured(GRAPHQL).products
+
+    units = Counter(product.thc.unit if product.thc else None for product in products)
+    assert units == {PotencyUnit.PERCENTAGE: 15, PotencyUnit.MILLIGRAMS: 3, None: 7}
+    assert [product.cbd.lo for product in products if product.cbd] == [Decimal("0.155")]
+
+
+def test_categories_outside_the_usual_list_are_kept(captured: Captured) -> None:
+    """covers SPEC C4"""
+    categories = Counter((product.category, product.category_raw) for product in captured(GRAPHQL).products)
+
+    assert categories == {
+        ("accessories", "Accessories"): 7,
+        ("vaporizers", "Vaporizers"): 6,
+        ("flower", "Flower"): 5,
+        ("concentrates", "Concentrate"): 4,
+        ("oral", "Oral"): 3,
+    }
+
+
+def test_a_double_blank_in_a_name_is_collapsed_and_kept_raw(captured: Captured) -> None:
+    """covers SPEC C5-8"""
+    products = captured(GRAPHQL).products
+
+    changed = [(product.name, product.name_raw) for product in products if product.name != product.name_raw]
+    assert changed == [
+        (
+            "Guava MTN x Strawberry Vegas | Cured Resin Liquid Diamond Cartridge | 500mg",
+            "Guava MTN x Strawberry Vegas  | Cured Resin Liquid Diamond Cartridge | 500mg",
+        )
+    ]
+
+
+def test_the_plus_specials_are_a_quarter_off_and_only_recreational(captured: Captured) -> None:
+    """covers SPEC C5-3"""
+    variants = [variant for product in captured(PLUS).products for variant in product.variants]
+
+    reduced = [
+        (variant.price_rec_cents, variant.special_rec_cents) for variant in variants if variant.on_special
+    ]
+    assert sorted(reduced) == [(2400, 1800)] * 4 + [(3200, 2400)] * 2
+    assert {variant.special_med_cents for variant in variants} == {None}
+
+
+def test_a_pack_option_gives_count_and_total_weight(captured: Captured) -> None:
+    """covers SPEC C5-7"""
+    variants = [variant for product in captured(PLUS).products for variant in product.variants]
+
+    packs = Counter((variant.option, variant.pack_count, variant.weight) for variant in variants)
+    milligrams, gram = Weight(value=Decimal(100), unit="mg"), Weight(value=Decimal(1), unit="g")
+    assert packs == {
+        ("10pk/100mg", 10, milligrams): 7,
+        ("20pk/100mg", 20, milligrams): 7,
+        ("1g", None, gram): 6,
+    }
+
+
+@pytest.mark.parametrize(("name", "capped"), [(PLUS, 7), (JOINT, 68)])
+def test_a_quantity_of_twenty_five_means_at_least_that(captured: Captured, name: str, capped: int) -> None:
+    """covers SPEC C5-6"""
+    variants = [variant for product in captured(name).products for variant in product.variants]
+
+    assert [variant.quantity for variant in variants if variant.quantity_capped] == [25] * capped
+
+
+def test_a_menu_that_is_wholly_on_special_is_read_to_the_cent(captured: Captured) -> None:
+    """covers SPEC C5-3, C5-8"""
+    variants = [variant for product in captured(JOINT).products for variant in product.variants]
+
+    assert sum(variant.price_rec_cents or 0 for variant in variants) == 1_010_216
+    assert sum(variant.special_rec_cents or 0 for variant in variants) == 648_441
+    assert {variant.price_med_cents for variant in variants} == {None}
+
+
+def test_products_of_one_name_stay_apart(captured: Captured) -> None:
+    """covers SPEC C5-1"""
+    products = captured(JOINT).products
+
+    names = Counter(product.name for product in products)
+    assert sum(count > 1 for count in names.values()) == 7
+    assert len({product.external_id for product in products}) == 226
+    assert all(re.fullmatch("[0-9a-f]{24}", product.external_id) for product in products)
+
+
+def test_text_figures_become_exact_potencies(captured: Captured) -> None:
+    """covers SPEC C5-5"""
+    products = captured(JOINT).products
+
+    assert Counter(product.thc.unit for product in products if product.thc) == {
+        PotencyUnit.PERCENTAGE: 223,
+        PotencyUnit.MILLIGRAMS: 3,
+    }
+    assert sum(product.cbd is None for product in products) == 161
+    assert products[0].thc is not None
+    assert products[0].thc.lo == Decimal("0.07")
+
+
+def test_the_oldest_form_has_prices_for_each_option_and_no_unit(captured: Captured) -> None:
+    """covers SPEC C5-2, C5-5"""
+    taffy, gummies, flower = captured(LEGACY).products
+
+    options = [(variant.option, variant.price_rec_cents) for variant in flower.variants]
+    assert options == [("1g", 1080), ("1/8oz", 3240), ("1/4oz", 6480), ("1/2oz", 12960), ("1oz", 24720)]
+    assert [(product.thc.hi, product.thc.unit) for product in (taffy, gummies, flower) if product.thc] == [
+        (Decimal(100), None),
+        (Decimal(20), None),
+        (Decimal(29), None),
+    ]
+    assert (taffy.variants[0].quantity, gummies.variants[0].weight) == (28, None)
+
+
+@pytest.mark.parametrize(
+    ("name", "seen"),
+    [
+        ("foreign-sweed-curaleaf-sample-2025-06.json", "another platform (Sweed)"),
+        ("flat-trulieve-squirrel-hill-2025-11.csv", "looks like CSV"),
+        ("flat-mpxnj-2025-06.csv", "looks like CSV"),
+        ("flat-quincy-dom-2025-09.jsonl", "several documents, one a line"),
+        ("stores-dutchie-slugs-on-ca-bc.json", "cName, city_page, name"),
+        ("stores-ontario-sites-a.json", "platform, site, src, store"),
+        ("stores-oregon-ids-2021.json", "dispensaryId, geo, name, zip"),
+    ],
+)
+def test_what_is_no_menu_is_refused_by_what_was_seen(captures: Path, name: str, seen: str) -> None:
+    """covers SPEC C5-9"""
+    with pytest.raises(NotAMenu, match=re.escape(seen)):
+        normalize(parse_document((captures / name).read_bytes()))

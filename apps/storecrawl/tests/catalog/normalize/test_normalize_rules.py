@@ -1,0 +1,257 @@
+"""One hand-made product for each rule of the normalizer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from decimal import Decimal
+
+import pytest
+
+from storecrawl.catalog.normalize import Availability, Menu, PotencyUnit, Product
+
+Make = Callable[..., Product]
+Record = Callable[..., dict[str, object]]
+Document = Callable[..., Menu]
+
+
+@pytest.mark.parametrize(
+    ("members", "key"),
+    [
+        ({"_id": "a1", "id": "b2", "cName": "c3"}, "a1"),
+        ({"_id": None, "id": "b2", "cName": "c3"}, "b2"),
+        ({"_id": "  ", "id": None, "cName": "c3"}, "c3"),
+    ],
+)
+def test_the_key_falls_back_from_id_to_slug(product: Make, members: dict[str, object], key: str) -> None:
+    """covers SPEC C5-1"""
+    assert product(**members).external_id == key
+
+
+def test_a_repeated_product_is_merged_and_the_later_figure_wins(menu: Document, record: Record) -> None:
+    """covers SPEC C5-1"""
+    merged = menu(record(brandName="Old"), record(brandName="New"))
+
+    assert ([product.brand for product in merged.products], merged.duplicates) == (["New"], 1)
+
+
+def test_a_later_null_does_not_wipe_an_earlier_figure(menu: Document, record: Record) -> None:
+    """covers SPEC C5-1"""
+    assert menu(record(brandName="Old"), record(brandName=None)).products[0].brand == "Old"
+
+
+def test_children_are_joined_by_option_and_not_by_position(product: Make) -> None:
+    """covers SPEC C5-2"""
+    children = [{"option": "1/8oz", "quantityAvailable": 7}, {"option": "1g", "quantityAvailable": 3}]
+    shuffled = product(Options=["1g", "1/4oz", "1/8oz"], POSMetaData={"children": children})
+
+    quantities = {variant.option: variant.quantity for variant in shuffled.variants}
+    assert quantities == {"1g": 3, "1/4oz": None, "1/8oz": 7}
+
+
+def test_an_option_that_occurs_twice_is_kept_once_and_told(menu: Document, record: Record) -> None:
+    """covers SPEC C5-2"""
+    twice = menu(record(Options=["1g", " 1g "], recPrices=[20, 30]))
+
+    assert [variant.price_rec_cents for variant in twice.products[0].variants] == [2000]
+    assert [(refusal.option, refusal.reason) for refusal in twice.refused] == [
+        ("1g", "the option occurs twice; the first was kept")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("special", "specials", "cents"),
+    [
+        (True, [15], 1500),
+        (True, [], None),
+        (True, [15, 15], None),
+        (None, [15], None),
+        (False, [15], None),
+        (True, [20], None),
+        (True, [25], None),
+        (True, [0], None),
+        (True, [-1], None),
+    ],
+)
+def test_a_special_price_needs_flag_length_and_a_real_reduction(
+    product: Make, special: object, specials: list[int], cents: int | None
+) -> None:
+    """covers SPEC C5-3"""
+    assert product(special=special, recSpecialPrices=specials).variants[0].special_rec_cents == cents
+
+
+@pytest.mark.parametrize(
+    ("members", "cents"),
+    [
+        ({"recPrices": [21], "Prices": [22]}, 2100),
+        ({"recPrices": [], "Prices": [22]}, 2200),
+        (
+            {"recPrices": [], "Prices": [], "POSMetaData": {"children": [{"option": "1g", "recPrice": 23}]}},
+            2300,
+        ),
+        ({"recPrices": [], "Prices": [], "POSMetaData": {"children": [{"option": "1g", "price": 24}]}}, 2400),
+        ({"recPrices": [0], "Prices": [0]}, None),
+        ({"recPrices": [-5], "Prices": None}, None),
+    ],
+)
+def test_a_recreational_price_is_looked_for_in_order(
+    product: Make, members: dict[str, object], cents: int | None
+) -> None:
+    """covers SPEC C5-4"""
+    assert product(**members).variants[0].price_rec_cents == cents
+
+
+@pytest.mark.parametrize(
+    ("members", "cents"),
+    [
+        ({"medicalPrices": [17], "Prices": [22]}, 1700),
+        ({"medicalPrices": [], "Prices": [22]}, 2200),
+        (
+            {
+                "medicalPrices": [],
+                "Prices": [],
+                "POSMetaData": {"children": [{"option": "1g", "medPrice": 16}]},
+            },
+            1600,
+        ),
+    ],
+)
+def test_a_medical_price_is_looked_for_in_order(
+    product: Make, members: dict[str, object], cents: int | None
+) -> None:
+    """covers SPEC C5-4"""
+    assert product(**members).variants[0].price_med_cents == cents
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        ({"unit": "PERCENTAGE", "range": [20]}, (20, 20, PotencyUnit.PERCENTAGE)),
+        ({"unit": "PERCENTAGE", "range": [20, 24.5]}, (20, 24.5, PotencyUnit.PERCENTAGE)),
+        ({"unit": "MILLIGRAMS", "range": [824.88]}, (824.88, 824.88, PotencyUnit.MILLIGRAMS)),
+        ({"unit": "mg/g", "range": ["3.5"]}, (3.5, 3.5, PotencyUnit.MILLIGRAMS_PER_GRAM)),
+        ({"unit": "PERCENTAGE", "range": [100.5]}, None),
+        ({"unit": "PERCENTAGE", "range": [-1]}, None),
+        ({"unit": "MILLIGRAMS", "range": [float("inf")]}, None),
+        ({"unit": "MILLIGRAMS", "range": [10_000_000]}, None),
+        ({"unit": "PERCENTAGE", "range": None}, None),
+    ],
+)
+def test_potency_keeps_its_unit_and_drops_the_impossible(
+    product: Make, content: object, expected: tuple[float, float, PotencyUnit] | None
+) -> None:
+    """covers SPEC C5-5"""
+    thc = product(THCContent=content).thc
+
+    assert (thc and (float(thc.lo), float(thc.hi), thc.unit)) == expected
+
+
+def test_the_scalar_potency_counts_only_without_a_structured_one(product: Make) -> None:
+    """covers SPEC C5-5"""
+    structured = {"unit": "PERCENTAGE", "range": [200]}
+
+    assert product(THCContent=structured, THC=20).thc is None
+    fallback = product(THCContent=None, THC=20).thc
+    assert fallback is not None
+    assert (fallback.lo, fallback.unit) == (Decimal(20), None)
+
+
+@pytest.mark.parametrize(
+    ("child", "quantity"),
+    [
+        ({"quantityAvailable": 4, "quantity": 9}, 4),
+        ({"quantityAvailable": None, "quantity": 9}, 9),
+        ({"quantityAvailable": 0, "quantity": 9}, 0),
+        ({"quantity": -2}, 0),
+        ({"quantity": "12"}, 12),
+        ({}, None),
+    ],
+)
+def test_a_quantity_is_the_available_one_first(
+    product: Make, child: dict[str, object], quantity: int | None
+) -> None:
+    """covers SPEC C5-6"""
+    children = {"children": [{"option": "1g", **child}]}
+
+    assert product(POSMetaData=children).variants[0].quantity == quantity
+
+
+@pytest.mark.parametrize(
+    ("members", "availability"),
+    [
+        ({}, Availability.IN_STOCK),
+        ({"Status": "Inactive"}, Availability.OUT_OF_STOCK),
+        ({"isBelowThreshold": True}, Availability.OUT_OF_STOCK),
+        ({"manualInventory": [{"option": "1g", "inventory": 0}]}, Availability.OUT_OF_STOCK),
+        ({"manualInventory": [{"option": "1g", "inventory": 2}]}, Availability.IN_STOCK),
+        (
+            {"manualInventory": [{"option": "1g", "inventory": 2}], "isBelowThreshold": True},
+            Availability.LIMITED,
+        ),
+        (
+            {"Status": "Inactive", "manualInventory": [{"option": "1g", "inventory": 2}]},
+            Availability.OUT_OF_STOCK,
+        ),
+        ({"Status": None}, Availability.UNKNOWN),
+    ],
+)
+def test_availability_follows_status_quantity_and_threshold(
+    product: Make, members: dict[str, object], availability: Availability
+) -> None:
+    """covers SPEC C5-6, C5-10"""
+    judged = product(**members)
+
+    assert judged.availability == availability
+    assert judged.in_stock == (availability in {Availability.IN_STOCK, Availability.LIMITED})
+
+
+def test_only_the_options_with_stock_are_in_stock(product: Make) -> None:
+    """covers SPEC C5-6"""
+    inventory = [{"option": "1g", "inventory": 0}, {"option": "1/8oz", "inventory": 5}]
+    judged = product(Options=["1g", "1/8oz", "1oz"], manualInventory=inventory)
+
+    assert [variant.in_stock for variant in judged.variants] == [False, True, False]
+
+
+def test_names_are_cleaned_and_kept_raw(product: Make) -> None:
+    """covers SPEC C5-8"""
+    cleaned = product(Name=" Salt &amp; Pepper\u00a0 | 1g ", brandName="Cresco ")
+
+    assert (cleaned.name, cleaned.name_raw) == ("Salt & Pepper | 1g", " Salt &amp; Pepper\u00a0 | 1g ")
+    assert (cleaned.brand, cleaned.brand_raw) == ("Cresco", "Cresco ")
+
+
+def test_a_bad_product_is_recorded_and_the_rest_kept(menu: Document, record: Record) -> None:
+    """covers SPEC C5-9"""
+    mixed = menu(
+        record(_id="a"),
+        record(_id="b", Name=" "),
+        record(_id="c", Options=None),
+        record(_id=None),
+        "not a product",
+        record(_id="d", Options=[None]),
+    )
+
+    assert [product.external_id for product in mixed.products] == ["a"]
+    assert [(refusal.index, refusal.external_id, refusal.reason) for refusal in mixed.refused] == [
+        (1, "b", "it has no name"),
+        (2, "c", "Options is missing"),
+        (3, None, "it has no usable key (_id, id, cName)"),
+        (4, None, "it is not an object"),
+        (5, "d", "the option has no name"),
+        (5, "d", "none of its options can be used"),
+    ]
+
+
+@pytest.mark.parametrize("created", ["1758030118081", 1758030118081, "2025-09-16T13:41:58.081Z"])
+def test_a_moment_is_read_from_milliseconds_and_from_iso_text(product: Make, created: object) -> None:
+    """covers SPEC C4"""
+    assert product(createdAt=created).created_at == datetime(2025, 9, 16, 13, 41, 58, 81_000, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    "created", ["99999999999999999", "yesterday", -1, True, {}, "0001-01-01T00:00:00+14:00"]
+)
+def test_an_impossible_moment_is_none(product: Make, created: object) -> None:
+    """covers SPEC C4"""
+    assert product(createdAt=created).created_at is None

@@ -1,0 +1,178 @@
+"""Single values: weights, prices, texts, categories and strain types as sources spell them."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+import pytest
+
+from storecrawl.catalog.normalize.categories import category_of, strain_of, subcategory_of
+from storecrawl.catalog.normalize.prices import cents_of
+from storecrawl.catalog.normalize.text import clean_text, storable_json, web_address
+from storecrawl.catalog.normalize.weight import pack_count_of, weight_of
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "unit"),
+    [
+        ("1/8oz", "3.5", "g"),
+        ("1/4oz", "7", "g"),
+        ("1/2oz", "14", "g"),
+        ("1oz", "28", "g"),
+        ("2oz", "56", "g"),
+        ("3.5g", "3.5", "g"),
+        ("0.5g", "0.5", "g"),
+        (".5g", "0.5", "g"),
+        ("0.025g", "0.025", "g"),
+        ("1gC", "1", "g"),
+        ("1 Gram", "1", "g"),
+        ("100mg", "100", "mg"),
+        ("10pk/100mg", "100", "mg"),
+        ("30ml", "30", "ml"),
+    ],
+)
+def test_an_option_has_the_weight_that_it_says(option: str, value: str, unit: str) -> None:
+    """covers SPEC C5-7"""
+    weight = weight_of(option)
+
+    assert weight is not None
+    assert (weight.value, weight.unit) == (Decimal(value), unit)
+
+
+@pytest.mark.parametrize(
+    "option", ["N/A", "Eclipse Gummies", "1/0oz", "0g", "5pk", "g", "1g and more", "999999g", "١g"]
+)
+def test_other_options_have_no_weight(option: str) -> None:
+    """covers SPEC C5-7"""
+    assert weight_of(option) is None
+
+
+@pytest.mark.parametrize(
+    ("option", "count"), [("10pk/100mg", 10), ("5 pack", 5), ("1g", None), ("0pk", None)]
+)
+def test_a_pack_is_counted(option: str, count: int | None) -> None:
+    """covers SPEC C5-7"""
+    assert pack_count_of(option) == count
+
+
+@pytest.mark.parametrize(
+    ("dollars", "cents"),
+    [
+        (27.95, 2795),
+        (19.99, 1999),
+        (1.005, 101),
+        (0.29, 29),
+        (43, 4300),
+        ("30.00", 3000),
+        ("$12.49", 1249),
+        ("1,249.50", 124_950),
+        (Decimal("12.34"), 1234),
+        (0, None),
+        (0.001, None),
+        (-3, None),
+        (True, None),
+        ("12 dollars", None),
+        ("1_000", None),
+        ("", None),
+        ("NaN", None),
+        (float("nan"), None),
+        (float("inf"), None),
+        (10**400, None),
+        (10_000_000, None),
+        (None, None),
+        ([20], None),
+    ],
+)
+def test_a_price_is_exact_cents_or_nothing(dollars: object, cents: int | None) -> None:
+    """covers SPEC C5-4, C5-8"""
+    assert cents_of(dollars) == cents
+
+
+@pytest.mark.parametrize(
+    ("written", "read"),
+    [
+        ("  Key   Lime\t\n Kush ", "Key Lime Kush"),
+        ("Salt&nbsp;&amp;&#32;Pepper", "Salt & Pepper"),
+        ("&Shine", "&Shine"),
+        ("R&copycat", "R&copycat"),
+        ("Grön – Δ9", "Grön – Δ9"),
+        ("a\x00b\u200bc", "abc"),
+        ("lone \ud800 half", "lone \ufffd half"),
+        ("&#0;", "\ufffd"),
+        (" \u00a0 ", None),
+        (12, None),
+    ],
+)
+def test_text_is_decoded_trimmed_and_made_storable(written: object, read: str | None) -> None:
+    """covers SPEC C5-8"""
+    assert clean_text(written) == read
+
+
+@pytest.mark.parametrize(
+    ("spelling", "category"),
+    [
+        ("Pre-Rolls", "pre_rolls"),
+        ("PRE_ROLLS", "pre_rolls"),
+        ("Edible", "edibles"),
+        ("🍬Edibles🍫", "edibles"),
+        ("Vape", "vaporizers"),
+        ("VAPORIZERS", "vaporizers"),
+        ("Concentrate", "concentrates"),
+        ("Topical", "topicals"),
+        ("Oral", "oral"),
+        ("Gift cards", "other"),
+        (" ", None),
+        (None, None),
+    ],
+)
+def test_spellings_of_a_category_are_one(spelling: object, category: str | None) -> None:
+    """covers SPEC C4"""
+    assert category_of(spelling) == category
+
+
+@pytest.mark.parametrize(
+    ("spelling", "subcategory"),
+    [("live-resin", "live-resin"), ("SHAKE_TRIM", "shake-trim"), ("DEFAULT", None)],
+)
+def test_spellings_of_a_subcategory_are_one(spelling: str, subcategory: str | None) -> None:
+    """covers SPEC C4"""
+    assert subcategory_of(spelling) == subcategory
+
+
+@pytest.mark.parametrize(
+    ("spelling", "strain"),
+    [
+        ("Hybrid", "hybrid"),
+        ("INDICA_HYBRID", "indica_hybrid"),
+        ("HYBRID_SATIVA", "sativa_hybrid"),
+        ("High CBD", "high_cbd"),
+        ("ONE_TO_ONE", "one_to_one"),
+        ("N/A", None),
+        ("NOT_APPLICABLE", None),
+        ("", None),
+    ],
+)
+def test_spellings_of_a_strain_type_are_one(spelling: str, strain: str | None) -> None:
+    """covers SPEC C4"""
+    assert strain_of(spelling) == strain
+
+
+@pytest.mark.parametrize(
+    ("written", "address"),
+    [
+        ("https://example.org/a.png", "https://example.org/a.png"),
+        ("//example.org/a.png", "https://example.org/a.png"),
+        ("javascript:alert(1)", None),
+        ("https://example.org/a b.png", None),
+    ],
+)
+def test_only_web_addresses_count_as_pictures(written: str, address: str | None) -> None:
+    """covers SPEC C4"""
+    assert web_address(written) == address
+
+
+def test_json_is_made_storable_at_every_depth() -> None:
+    """covers RELIABILITY F65"""
+    value = {"a\x00": ["\ud800", float("nan"), 2**70, {"b": [1, True, None]}]}
+
+    assert storable_json(value) == {"a\ufffd": ["\ufffd", None, None, {"b": [1, True, None]}]}

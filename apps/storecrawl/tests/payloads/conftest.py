@@ -1,0 +1,30 @@
+"""A store of crawl payload files in a folder of its own, and a document that does not compress to nothing."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from storecrawl.payloads import PayloadStore
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """The folder of crawl payloads; it does not exist before the first write."""
+    return tmp_path / "data" / "payloads"
+
+
+@pytest.fixture
+def store(root: Path) -> PayloadStore:
+    """A store with the default limits."""
+    return PayloadStore(root)
+
+
+@pytest.fixture
+def document() -> bytes:
+    """Some 60 kB of JSON, the same each time."""
+    chance = random.Random(7)
+    return msgspec.json.encode([{"id": chance.randbytes(12).hex(), "price": n} for n in range(1_500)])

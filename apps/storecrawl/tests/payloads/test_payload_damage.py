@@ -1,0 +1,209 @@
+"""Damaged, foreign and hostile files: the reader gives the written document, or a typed error, and stays small."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import os
+import random
+import subprocess
+import sys
+import zlib
+from pathlib import Path
+
+import pytest
+
+from storecrawl.payloads import (
+    Limits,
+    PayloadCorrupt,
+    PayloadError,
+    PayloadMissing,
+    PayloadOutsideRoot,
+    PayloadStore,
+    PayloadTooLarge,
+)
+
+MEBIBYTE = 1024**2
+GIBIBYTE = 1024**3
+BOMB_READER = """
+import resource, sys
+from pathlib import Path
+from storecrawl.payloads import PayloadError, PayloadStore
+
+root, size = Path(sys.argv[1]), int(sys.argv[2])
+try:
+    PayloadStore(root).read("bomb.json.gz", "0" * 64, size)
+except PayloadError as error:
+    print(type(error).__name__, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+"""
+
+
+@pytest.fixture
+def plant(root: Path) -> str:
+    """The path of a file that a test may fill as it likes."""
+    root.mkdir(parents=True)
+    return "planted.json.gz"
+
+
+def test_a_file_cut_at_any_thousandth_byte_is_corrupt(
+    store: PayloadStore, root: Path, document: bytes
+) -> None:
+    """covers RELIABILITY F68, invariant 21"""
+    written = store.write(7, document, task_id=1, attempt=1)
+    whole = (root / written.path).read_bytes()
+    assert len(whole) > 20_000
+
+    for length in [*range(0, len(whole), 1_000), len(whole) - 1]:
+        (root / written.path).write_bytes(whole[:length])
+        with pytest.raises(PayloadCorrupt):
+            store.read(written.path, written.sha256, written.size_raw)
+
+
+def test_a_flipped_bit_is_noticed_or_changes_nothing(
+    store: PayloadStore, root: Path, document: bytes
+) -> None:
+    """covers RELIABILITY F68, invariant 21"""
+    written = store.write(7, document, task_id=1, attempt=1)
+    whole = (root / written.path).read_bytes()
+    chance = random.Random(3)
+    places = [*range(10 * 8), *(chance.randrange(len(whole) * 8) for _ in range(300))]
+
+    for place in places:
+        damaged = bytearray(whole)
+        damaged[place // 8] ^= 1 << place % 8
+        (root / written.path).write_bytes(damaged)
+        assert _read(store, written.path, written.sha256, written.size_raw) in {None, document}
+
+
+def test_another_documents_file_is_corrupt(store: PayloadStore, document: bytes) -> None:
+    """covers RELIABILITY F68"""
+    written = store.write(7, document, task_id=1, attempt=1)
+    other = hashlib.sha256(b"another").hexdigest()
+
+    with pytest.raises(PayloadCorrupt, match="checksum"):
+        store.read(written.path, other, written.size_raw)
+
+
+@pytest.mark.parametrize("difference", [-1, 1])
+def test_a_size_that_differs_is_corrupt(store: PayloadStore, document: bytes, difference: int) -> None:
+    """covers RELIABILITY F68"""
+    written = store.write(7, document, task_id=1, attempt=1)
+
+    with pytest.raises(PayloadCorrupt):
+        store.read(written.path, written.sha256, written.size_raw + difference)
+
+
+@pytest.mark.parametrize("tail", [b"\0", gzip.compress(b"more")])
+def test_something_after_the_end_is_corrupt(store: PayloadStore, root: Path, plant: str, tail: bytes) -> None:
+    """covers RELIABILITY F68"""
+    (root / plant).write_bytes(gzip.compress(b"{}") + tail)
+
+    with pytest.raises(PayloadCorrupt):
+        store.read(plant, hashlib.sha256(b"{}").hexdigest(), 2)
+
+
+@pytest.mark.parametrize(
+    ("size_in_the_row", "expected"),
+    [(GIBIBYTE, "PayloadTooLarge"), (100 * MEBIBYTE, "PayloadTooLarge"), (1_000, "PayloadCorrupt")],
+)
+def test_a_bomb_is_refused_in_little_memory(root: Path, size_in_the_row: int, expected: str) -> None:
+    """covers RELIABILITY F68, invariant 21"""
+    root.mkdir(parents=True)
+    _write_bomb(root / "bomb.json.gz", GIBIBYTE)
+
+    command = [sys.executable, "-c", BOMB_READER, str(root), str(size_in_the_row)]
+    answer = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
+
+    error, kibibytes = answer.stdout.split()
+    assert error == expected
+    assert 0 < int(kibibytes) < 200 * 1024
+
+
+def test_the_ratio_is_bounded_too(root: Path, plant: str) -> None:
+    """covers RELIABILITY F68"""
+    (root / plant).write_bytes(gzip.compress(bytes(1_000_000)))
+    store = PayloadStore(root, limits=Limits(max_ratio=200))
+
+    with pytest.raises(PayloadTooLarge):
+        store.read(plant, hashlib.sha256(bytes(1_000_000)).hexdigest(), 1_000_000)
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["../secret", "/etc/passwd", "a/../../secret", "a//b", "./a", "", "a/", "a\x00b", "..", "2026/./x"],
+)
+def test_a_path_that_leaves_the_root_is_refused(store: PayloadStore, root: Path, path: str) -> None:
+    """covers RELIABILITY F68, invariant 21"""
+    root.mkdir(parents=True)
+    (root.parent / "secret").write_bytes(gzip.compress(b"{}"))
+
+    with pytest.raises(PayloadOutsideRoot):
+        store.read(path, hashlib.sha256(b"{}").hexdigest(), 2)
+
+
+@pytest.mark.parametrize("inside", [True, False])
+def test_a_link_in_the_place_of_the_file_is_refused(
+    store: PayloadStore, root: Path, plant: str, inside: bool
+) -> None:
+    """covers RELIABILITY F68"""
+    target = (root if inside else root.parent) / "target"
+    target.write_bytes(gzip.compress(b"{}"))
+    (root / plant).symlink_to(target)
+
+    with pytest.raises(PayloadOutsideRoot):
+        store.read(plant, hashlib.sha256(b"{}").hexdigest(), 2)
+
+
+def test_a_link_in_the_place_of_a_folder_is_refused(store: PayloadStore, root: Path, plant: str) -> None:
+    """covers RELIABILITY F68"""
+    (root.parent / plant).write_bytes(gzip.compress(b"{}"))
+    (root / "2026").symlink_to(root.parent)
+
+    with pytest.raises(PayloadOutsideRoot):
+        store.read(f"2026/{plant}", hashlib.sha256(b"{}").hexdigest(), 2)
+
+
+def test_a_root_that_is_itself_a_link_is_fine(tmp_path: Path, document: bytes) -> None:
+    """covers RELIABILITY F68"""
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+    store = PayloadStore(tmp_path / "link")
+    written = store.write(7, document, task_id=1, attempt=1)
+
+    assert store.read(written.path, written.sha256, written.size_raw) == document
+
+
+def test_a_pipe_or_folder_in_the_place_of_the_file_is_corrupt(
+    store: PayloadStore, root: Path, plant: str
+) -> None:
+    """covers RELIABILITY F68"""
+    os.mkfifo(root / plant)
+    (root / "folder").mkdir()
+
+    for path in (plant, "folder"):
+        with pytest.raises(PayloadCorrupt, match="no plain file"):
+            store.read(path, "0" * 64, 2)
+
+
+def test_a_file_in_the_place_of_a_folder_means_missing(store: PayloadStore, root: Path, plant: str) -> None:
+    """covers RELIABILITY F68"""
+    (root / plant).write_bytes(b"")
+
+    with pytest.raises(PayloadMissing):
+        store.read(f"{plant}/x", "0" * 64, 2)
+
+
+def _read(store: PayloadStore, path: str, sha256: str, size_raw: int) -> bytes | None:
+    try:
+        return store.read(path, sha256, size_raw)
+    except PayloadError:
+        return None
+
+
+def _write_bomb(file: Path, size: int) -> None:
+    packer = zlib.compressobj(9, wbits=31)
+    zeros = bytes(MEBIBYTE)
+    with file.open("wb") as opened:
+        for _ in range(size // len(zeros)):
+            opened.write(packer.compress(zeros))
+        opened.write(packer.flush())

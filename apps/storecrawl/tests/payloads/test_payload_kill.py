@@ -1,0 +1,113 @@
+"""kill -9 of a writer, in a process of its own, at every step of a write: no half file is ever visible."""
+
+from __future__ import annotations
+
+import hashlib
+import signal
+import subprocess
+import sys
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from storecrawl.payloads import PayloadStore
+
+# Every system call of a write goes through `os`: the writer dies before or after the n-th of them, and a write
+# that it dies "after" has reached the disk only in part.
+WRITER = """
+import os, signal, sys
+from pathlib import Path
+from storecrawl.payloads import PayloadStore
+
+root, document, victim, moment = Path(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3]), sys.argv[4]
+steps = 0
+
+def deadly(name):
+    call = getattr(os, name)
+    def step(*arguments, **options):
+        global steps
+        steps += 1
+        if steps == victim and moment == "before":
+            os.kill(os.getpid(), signal.SIGKILL)
+        if steps == victim and name == "write":
+            arguments = (arguments[0], arguments[1][: len(arguments[1]) // 2])
+        result = call(*arguments, **options)
+        if steps == victim:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return result
+    return step
+
+content = document.read_bytes()
+for name in ("mkdir", "open", "write", "fsync", "close", "rename"):
+    setattr(os, name, deadly(name))
+PayloadStore(root).write(7, content, task_id=1, attempt=1)
+print(steps)
+"""
+
+
+@pytest.fixture
+def source(tmp_path: Path, document: bytes) -> Path:
+    """The document as a file, for the writer."""
+    file = tmp_path / "document.json"
+    file.write_bytes(document)
+    return file
+
+
+@pytest.mark.timeout(180)
+def test_a_writer_killed_at_any_step_leaves_a_whole_file_or_none(
+    tmp_path: Path, source: Path, document: bytes
+) -> None:
+    """covers SPEC E5-13, RELIABILITY F68, invariant 21"""
+    steps = int(_write(tmp_path / "unharmed", source, 0, "never").stdout)
+    assert steps >= 12
+    outcomes = set()
+
+    for victim in range(1, steps + 1):
+        for moment in ("before", "after"):
+            root = tmp_path / f"{victim}-{moment}"
+            assert _write(root, source, victim, moment).returncode == -signal.SIGKILL
+            visible = _visible(root)
+            assert all(_is_whole(root, path, document) for path in visible)
+            outcomes.add(len(visible))
+
+    assert outcomes == {0, 1}
+
+
+def test_what_a_killed_writer_left_is_collected_and_the_retry_succeeds(
+    tmp_path: Path, source: Path, document: bytes
+) -> None:
+    """covers SPEC E5-13, RELIABILITY F68"""
+    root = _with_a_temporary_file(tmp_path, source)
+    store = PayloadStore(root)
+
+    written = store.write(7, document, task_id=1, attempt=2)
+    removed = store.collect_orphans({written.path}, older_than=timedelta(seconds=-60))
+
+    assert len(removed) == 1
+    assert [path.relative_to(root).as_posix() for path in root.rglob("*") if path.is_file()] == [written.path]
+    assert store.read(written.path, written.sha256, written.size_raw) == document
+
+
+def _write(root: Path, source: Path, victim: int, moment: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-c", WRITER, str(root), str(source), str(victim), moment]
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+
+
+def _with_a_temporary_file(folder: Path, source: Path) -> Path:
+    """The folder of a writer that was killed at the first step after which a temporary file is left."""
+    for victim in range(1, 100):
+        root = folder / f"killed-{victim}"
+        assert _write(root, source, victim, "after").returncode == -signal.SIGKILL
+        if any(root.rglob("tmp.*")):
+            return root
+    raise AssertionError("no step of a write leaves a temporary file")
+
+
+def _visible(root: Path) -> list[str]:
+    return [path.relative_to(root).as_posix() for path in root.rglob("store_*") if path.is_file()]
+
+
+def _is_whole(root: Path, path: str, document: bytes) -> bool:
+    digest = hashlib.sha256(document).hexdigest()
+    return PayloadStore(root).read(path, digest, len(document)) == document
