@@ -22,7 +22,7 @@ the server; drop both.
 
 *Killed processes.* Who is killed while attached loses his share without a word: the server stays until the
 next one attaches and, as the last, leaves. Who is killed with start.lock in his hand leaves one of a few
-states, and all are looked at afresh by the next: a cluster half made stands under `data-18.init` and is
+states, and all are looked at afresh by the next: a cluster half made stands under `data-18.*.init` and is
 thrown away (it gets its name by rename, when done); a server on its way up is waited for; a server on its way
 down is waited for and started again. Where the server itself was killed, Postgres recovers from its log:
 `fsync` and `synchronous_commit` are on.
@@ -34,8 +34,8 @@ never removed.
 reaches it; it inherits no lock, as Python opens files close-on-exec.
 
 *Root* cannot run Postgres. `account` picks another user; `reach` copies the programs where he can read them.
-Files of the home belong to us, the cluster to the server's user. He is given his folder as working directory,
-and so needs no right on any folder above it.
+Files of the home belong to us, the cluster to the server's user. He is handed his folder as an open
+descriptor, and so needs no right on any folder above it.
 
 *Clients* come over TCP on 127.0.0.1 with a generated password: the same on all systems, in all containers,
 for drivers in all languages. The port is kept from start to start while nobody else takes it.

@@ -1,7 +1,7 @@
 """The operating system user that Postgres runs as: ourselves, or, for root (whom Postgres refuses), somebody
 harmless.
 
-Folders are handed to Postgres as its working directory, and as root named `/proc/self/cwd`: so the server
+As root the data folder is handed to Postgres as an open descriptor and named `/proc/self/fd/N`: so the server
 needs no way through the folders above (often 0700), no capability, and no `chmod` of what is not ours.
 """
 
@@ -10,13 +10,23 @@ from __future__ import annotations
 import os
 import pwd
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from rolecall.db.embedded.errors import RootNotSupported
 
 CANDIDATES = ("postgres", "nobody")
-WORKING_DIRECTORY = Path("/proc/self/cwd")
+DESCRIPTORS = Path("/proc/self/fd")
+
+
+@dataclass(frozen=True, slots=True)
+class Reached:
+    """What a program is to call a folder, and the descriptors that it must inherit for that."""
+
+    name: str
+    descriptors: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,9 +47,17 @@ class Account:
         """Whether the server runs as somebody else than this process."""
         return bool(self.prefix)
 
-    def name_of(self, folder: Path) -> str:
-        """What the server calls its working directory `folder`."""
-        return str(WORKING_DIRECTORY) if self.is_other else str(folder)
+    @contextmanager
+    def reach(self, folder: Path) -> Iterator[Reached]:
+        """Name a folder of the user's so that he can use it wherever it stands."""
+        if not self.is_other:
+            yield Reached(str(folder))
+            return
+        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            yield Reached(str(DESCRIPTORS / str(descriptor)), (descriptor,))
+        finally:
+            os.close(descriptor)
 
     def give(self, path: Path) -> None:
         """Make the user the owner of a file or folder that we made."""
@@ -72,7 +90,7 @@ def user_name(uid: int) -> str:
 
 def _account_for_root(existing_data: Path | None) -> Account:
     setpriv = shutil.which("setpriv")
-    if setpriv is None or not WORKING_DIRECTORY.exists():
+    if setpriv is None or not DESCRIPTORS.is_dir():
         raise RootNotSupported("changing the user needs Linux with /proc and setpriv (package util-linux)")
     uid, gid = _owner_of(existing_data) if existing_data else _harmless_user()
     return Account(

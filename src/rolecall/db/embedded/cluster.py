@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 import subprocess
 from collections.abc import Mapping
 from pathlib import Path
@@ -25,7 +26,8 @@ def make_cluster(home: Home, binaries: Binaries, account: Account) -> Path:
     Raises `StartFailed`.
     """
     data = home.cluster_of(binaries.major)
-    unfinished = data.with_name(f"{data.name}{UNFINISHED}")
+    # a name for this attempt alone: the initdb of a killed starter may still be writing to the last one
+    unfinished = data.with_name(f"{data.name}.{secrets.token_hex(4)}{UNFINISHED}")
     home.make_password()
     unfinished.mkdir(mode=0o700)
     account.give(unfinished)
@@ -44,40 +46,36 @@ def configure(data: Path, settings: Mapping[str, str], port: int) -> None:
 
 
 def _initdb(folder: Path, binaries: Binaries, account: Account, password: str) -> None:
-    command = [
-        *account.prefix,
-        str(binaries.initdb),
-        f"--pgdata={account.name_of(folder)}",
-        f"--username={SUPERUSER}",
-        "--pwfile=/dev/stdin",
-        "--auth=scram-sha-256",
-        "--encoding=UTF8",
-        "--data-checksums",
-        *_locale(binaries.major),
-    ]
-    try:
-        done = _run(command, folder, _pipe_with(password, account))
-    except subprocess.TimeoutExpired as error:
-        raise StartFailed(
-            f"initdb did not finish within {INITDB_SECONDS} s", str(error.stderr or "")
-        ) from None
-    if done.returncode != 0:
-        raise StartFailed(f"initdb ended with status {done.returncode}", done.stderr.strip())
+    with account.reach(folder) as reached:
+        command = [
+            *account.prefix,
+            str(binaries.initdb),
+            f"--pgdata={reached.name}",
+            f"--username={SUPERUSER}",
+            "--pwfile=/dev/stdin",
+            "--auth=scram-sha-256",
+            "--encoding=UTF8",
+            "--data-checksums",
+            *_locale(binaries.major),
+        ]
+        _run(command, stdin=_pipe_with(password, account), inherited=reached.descriptors)
 
 
-def _run(command: list[str], folder: Path, stdin: int) -> subprocess.CompletedProcess[str]:
+def _run(command: list[str], *, stdin: int, inherited: tuple[int, ...]) -> None:
     try:
-        return subprocess.run(
+        subprocess.run(
             command,
-            cwd=folder,
+            cwd="/",
             env=clean_environment(),
             stdin=stdin,
+            pass_fds=inherited,
             capture_output=True,
-            text=True,
-            errors="replace",
             timeout=INITDB_SECONDS,
-            check=False,
+            check=True,
         )
+    except (subprocess.CalledProcessError, subprocess.TimeoutExpired) as error:
+        said = (error.stderr or b"").decode(errors="replace")
+        raise StartFailed("no cluster could be made by initdb", said.strip()) from error
     finally:
         os.close(stdin)
 

@@ -26,7 +26,8 @@ class Address:
     def dsn(self, database: str) -> str:
         """The connection string of a database, password included."""
         user, password = quote(SUPERUSER, safe=""), quote(self.password, safe="")
-        return f"postgresql://{user}:{password}@{HOST}:{self.port}/{quote(database, safe='')}"
+        # said aloud, as PGSSLMODE and some drivers demand what a server on loopback need not have
+        return f"postgresql://{user}:{password}@{HOST}:{self.port}/{quote(database, safe='')}?sslmode=disable"
 
 
 def refusal(address: Address) -> str | None:

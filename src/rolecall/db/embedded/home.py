@@ -79,7 +79,8 @@ class Home:
     def discard_unfinished(self) -> None:
         """Remove what a killed starter left half-made; only under the start lock."""
         for leftover in self.folder.glob(f"data-*{UNFINISHED}"):
-            shutil.rmtree(leftover)
+            # its initdb may still be writing, until it misses what we remove; the rest goes next time
+            shutil.rmtree(leftover, ignore_errors=True)
 
     def make_password(self) -> None:
         """Generate the password, once; only under the start lock."""

@@ -43,17 +43,19 @@ def running_postmaster(data: Path) -> Postmaster | None:
 def launch(binaries: Binaries, account: Account, data: Path, log: Path) -> int:
     """Start the server in a session of its own and return its process id at once, ready or not.
 
-    A shell stands between for a moment, so that the server is nobody's child and leaves its starter no zombie.
+    A shell stands between for a moment, so that the server is nobody's child and leaves it no zombie.
     """
-    server = [str(binaries.postgres), "-D", account.name_of(data), "-c", _identity(data)]
-    with log.open("wb") as stderr:
+    _discard_torn_pid_file(data)
+    with account.reach(data) as reached, log.open("wb") as stderr:
+        server = [str(binaries.postgres), "-D", reached.name, "-c", _identity(data)]
         shell = subprocess.run(
             ["/bin/sh", "-c", DETACHED, "rolecall", *account.prefix, *server],
-            cwd=data,
+            cwd="/",
             env=clean_environment() | _disowned(data),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=stderr,
+            pass_fds=reached.descriptors,
             start_new_session=True,
             check=True,
         )
@@ -88,6 +90,13 @@ def _pid_file(data: Path) -> list[str]:
         return (data / PID_FILE).read_text(encoding="utf-8", errors="replace").splitlines()
     except FileNotFoundError:
         return []
+
+
+def _discard_torn_pid_file(data: Path) -> None:
+    """Remove a `postmaster.pid` that a power cut left empty: Postgres would refuse to start over it."""
+    lines = _pid_file(data)
+    if not lines or not lines[0].strip().isdecimal():
+        (data / PID_FILE).unlink(missing_ok=True)
 
 
 def _disowned(data: Path) -> dict[str, str]:

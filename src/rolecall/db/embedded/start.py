@@ -21,7 +21,8 @@ from rolecall.db.embedded.waiting import wait_until
 # below the ports that the kernel lends to outgoing connections, so that ours is rarely taken when we come
 # back to it
 PORTS = range(20_000, 32_768)
-UNREADY = ("starting", "stopping")
+READY = "ready"
+REFUSED_SECONDS = 5.0
 MAX_LAUNCHES = 5
 BETWEEN_LAUNCHES_SECONDS = 0.3
 ORPHANS_IN_LOG = "pre-existing shared memory block"
@@ -51,6 +52,7 @@ class _Start:
         self._launched: int | None = None
         self._launches = 0
         self._not_before = 0.0
+        self._refused_since: float | None = None
 
     def advance(self) -> bool:
         """Go one step; True once the server has answered."""
@@ -65,15 +67,23 @@ class _Start:
         return False
 
     def _answers(self, postmaster: Postmaster) -> bool:
-        if postmaster.status in UNREADY:
-            self.refusal = f"the server is {postmaster.status}"
+        if postmaster.status != READY:
+            self.refusal = f"the server is {postmaster.status or 'starting'}"
             return False
         self.port = postmaster.port
         self.refusal = refusal(Address(postmaster.port, self._home.password()))
+        if self.refusal is not None:
+            self._count_refusal(self.refusal)
         return self.refusal is None
 
+    def _count_refusal(self, reason: str) -> None:
+        """All connections may be taken for a moment; a wrong password stays wrong."""
+        self._refused_since = self._refused_since or time.monotonic()
+        if time.monotonic() - self._refused_since > REFUSED_SECONDS:
+            raise StartFailed(f"the server runs but refuses us: {reason}", "")
+
     def _take_failure(self) -> None:
-        """A launch has ended: a port just taken or an orphaned backend heals, what fails each time does not."""
+        """A launch has ended: a taken port or an orphaned backend heals, what fails each time does not."""
         self._launched = None
         self._not_before = time.monotonic() + BETWEEN_LAUNCHES_SECONDS
         if ORPHANS_IN_LOG in _text(self._home.startup_log):
@@ -85,8 +95,9 @@ class _Start:
 
     def _launch(self) -> None:
         major, data = self._home.newest_cluster() or (None, None)
+        found = find_binaries(major)
         account = server_account(data)
-        binaries = within_reach(find_binaries(major), account)
+        binaries = within_reach(found, account)
         if data is None:
             data = make_cluster(self._home, binaries, account)
         port = _free_port(self._home.last_port())

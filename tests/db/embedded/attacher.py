@@ -1,0 +1,30 @@
+"""A process that attaches, says so in one line of JSON, and detaches when its standard input ends."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+from rolecall.db.embedded import EmbeddedServer, EmbeddedServerError
+
+
+def main(data_dir: Path) -> int:
+    """Attach until told to leave; an error is told in the same line."""
+    try:
+        with EmbeddedServer(data_dir) as server:
+            say(pid=server.pid, dsn=server.dsn())
+            sys.stdin.read()
+    except EmbeddedServerError as error:
+        say(error=type(error).__name__, problem=str(error))
+        return 1
+    return 0
+
+
+def say(**facts: object) -> None:
+    sys.stdout.write(json.dumps(facts) + "\n")
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    sys.exit(main(Path(sys.argv[1])))

@@ -1,0 +1,68 @@
+"""Data directories that leave no server behind."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from rolecall.db.embedded import EmbeddedServer
+from rolecall.db.embedded.home import Home
+from tests.db.embedded.helpers import Attach, Attached, stop_leftovers
+
+
+@pytest.fixture(scope="session")
+def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A data directory with a cluster that was started and stopped once."""
+    folder = tmp_path_factory.mktemp("prepared") / "data"
+    with EmbeddedServer(folder) as server:
+        server.dsn()
+    Home.under(folder).port_file.unlink()
+    return folder
+
+
+@pytest.fixture
+def cold_dir(tmp_path: Path) -> Iterator[Path]:
+    """A data directory that does not exist yet; pytest keeps it under a parent of mode 0700."""
+    folder = tmp_path / "cold"
+    yield folder
+    stop_leftovers(folder)
+
+
+@pytest.fixture
+def data_dir(prepared: Path, tmp_path: Path) -> Iterator[Path]:
+    """A data directory with a cluster, not running; a copy, as making one takes most of a second."""
+    folder = tmp_path / "data"
+    subprocess.run(["cp", "-a", str(prepared), str(folder)], check=True)
+    yield folder
+    stop_leftovers(folder)
+
+
+@pytest.fixture
+def open_dir() -> Iterator[Path]:
+    """A folder that every user can reach."""
+    folder = Path(tempfile.mkdtemp(prefix="rolecall-"))
+    folder.chmod(0o755)
+    yield folder
+    stop_leftovers(folder)
+    shutil.rmtree(folder)
+
+
+@pytest.fixture
+def attach() -> Iterator[Attach]:
+    """Starts processes that attach; none outlives the test."""
+    with ExitStack() as stack:
+        yield lambda *words, **options: stack.enter_context(Attached(*words, **options))
+
+
+@pytest.fixture
+def as_root() -> None:
+    """Skip where the tests are not run by root."""
+    if os.geteuid() != 0:
+        pytest.skip("needs root, to become another user")

@@ -1,0 +1,133 @@
+"""Real processes that attach, and ways to look at and kill what they started."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Self
+
+import psutil
+import psycopg
+
+from rolecall.db.embedded.home import Home
+from rolecall.db.embedded.process import is_alive, running_postmaster, stop
+from rolecall.db.embedded.waiting import wait_until
+
+HERE = Path(__file__).parent
+ATTACHER, WRITER = HERE / "attacher.py", HERE / "writer.py"
+PATIENCE = 30.0
+
+
+class Attached:
+    """A child process that is attached, or on its way."""
+
+    def __init__(
+        self,
+        data_dir: Path,
+        *,
+        python: Sequence[str] = (sys.executable,),
+        environment: Mapping[str, str] | None = None,
+    ) -> None:
+        self._facts: dict[str, Any] | None = None
+        self._process = subprocess.Popen(
+            [*python, str(ATTACHER), str(data_dir)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env={**os.environ, **(environment or {})},
+        )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.kill()
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What it said once it was attached, or had failed."""
+        if self._facts is None:
+            assert self._process.stdout is not None
+            self._facts = json.loads(self._process.stdout.readline() or b"{}")
+        return self._facts
+
+    @property
+    def server_pid(self) -> int:
+        return int(self.facts["pid"])
+
+    @property
+    def dsn(self) -> str:
+        return str(self.facts["dsn"])
+
+    def leave(self) -> int:
+        """Let it detach and end; returns its exit status."""
+        with self._process:
+            self._process.communicate(timeout=PATIENCE)
+        return self._process.returncode
+
+    def kill(self) -> None:
+        """End it as `kill -9` does; nothing happens to one that has ended."""
+        with self._process:
+            self._process.kill()
+
+
+Attach = Callable[..., Attached]
+
+
+def cluster(data_dir: Path) -> Path:
+    """The folder of the cluster, which must exist."""
+    newest = Home.under(data_dir).newest_cluster()
+    assert newest is not None
+    return newest[1]
+
+
+def server_pid(data_dir: Path) -> int | None:
+    """The process id of the server that runs there."""
+    postmaster = running_postmaster(cluster(data_dir))
+    return postmaster.pid if postmaster else None
+
+
+def server_log(data_dir: Path) -> str:
+    """All that the server has written since the cluster was made."""
+    return "".join(log.read_text() for log in sorted((cluster(data_dir) / "log").glob("*.log")))
+
+
+def kill_server(data_dir: Path) -> None:
+    """`kill -9` of postmaster and backends, at the same moment."""
+    postmaster = server_pid(data_dir)
+    assert postmaster is not None
+    family = [psutil.Process(postmaster), *psutil.Process(postmaster).children(recursive=True)]
+    for process in family:
+        with contextlib.suppress(psutil.NoSuchProcess):
+            process.kill()
+    assert wait_until(lambda: not any(is_alive(process.pid) for process in family), PATIENCE)
+
+
+def stop_leftovers(data_dir: Path) -> None:
+    """Leave no server behind, whatever the test did."""
+    home = Home.under(data_dir)
+    newest = home.newest_cluster() if home.folder.exists() else None
+    if newest is not None:
+        stop(newest[1], PATIENCE)
+
+
+def is_gone(pid: int) -> bool:
+    """Whether the process ends within the time that a shutdown may take."""
+    return wait_until(lambda: not is_alive(pid), PATIENCE)
+
+
+def do(dsn: str, statement: str) -> None:
+    """Run a statement and commit it."""
+    with psycopg.connect(dsn, autocommit=True) as connection:
+        connection.execute(statement.encode())
+
+
+def ask(dsn: str, query: str) -> Any:
+    """The first value that a query gives."""
+    with psycopg.connect(dsn, autocommit=True) as connection:
+        row = connection.execute(query.encode()).fetchone()
+    return row[0] if row else None

