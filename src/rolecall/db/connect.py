@@ -8,7 +8,7 @@ import psycopg
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg_pool import AsyncConnectionPool, ConnectionPool
 
-from rolecall.db.run import translate
+from rolecall.db.run import translated
 from rolecall.model.errors import ConfigError
 
 __all__ = ["async_pool", "connect", "connect_async", "pool", "with_defaults"]
@@ -38,22 +38,18 @@ def with_defaults(dsn: str, what: str) -> str:
 
 def connect(dsn: str, what: str, *, prepare_threshold: int | None = PREPARE_AFTER) -> Connection:
     """Open a connection in autocommit; `prepare_threshold=None` is for transaction poolers."""
-    try:
+    with translated():
         return psycopg.connect(with_defaults(dsn, what), autocommit=True, prepare_threshold=prepare_threshold)
-    except psycopg.Error as error:
-        raise translate(error) from error
 
 
 async def connect_async(
     dsn: str, what: str, *, prepare_threshold: int | None = PREPARE_AFTER
 ) -> AsyncConnection:
     """Open a connection in autocommit; `prepare_threshold=None` is for transaction poolers."""
-    try:
+    with translated():
         return await psycopg.AsyncConnection.connect(
             with_defaults(dsn, what), autocommit=True, prepare_threshold=prepare_threshold
         )
-    except psycopg.Error as error:
-        raise translate(error) from error
 
 
 def pool(

@@ -23,7 +23,7 @@ from rolecall.db.migrations import (
     refuse_newer,
     require_current,
 )
-from rolecall.db.run import run, run_async, translate
+from rolecall.db.run import run, run_async, translated
 from rolecall.sql.statement import Statement, single
 
 __all__ = ["ROLECALL", "Migrations", "check", "check_async", "migrate", "pending", "sql_text"]
@@ -67,11 +67,9 @@ def migrate(conn: Connection, migrations: Migrations = ROLECALL) -> list[str]:
     Raises SchemaTooNew for a database of a newer release, SchemaDrift where an applied file was edited.
     """
     done: list[str] = []
-    try:
+    with translated():
         while pending(conn, migrations):
             done += _apply_next(conn, migrations)
-    except psycopg.Error as error:
-        raise translate(error) from error
     return done
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
 import psycopg
@@ -16,35 +18,39 @@ from rolecall.model.errors import (
 )
 from rolecall.sql.statement import Statement
 
-__all__ = ["run", "run_async", "translate"]
+__all__ = ["run", "run_async", "translated"]
 
 T = TypeVar("T")
 
 
 def run(conn: psycopg.Connection[Any], statement: Statement[T]) -> T:
     """Execute a statement; what it commits is for the connection's transaction to decide."""
-    try:
-        # Not conn.cursor(): the caller's own connection may have another cursor class or row factory.
-        with psycopg.Cursor(conn, row_factory=tuple_row) as cursor:
-            rows = cursor.execute(statement.query, statement.params).fetchall()
-    except (psycopg.Error, UnicodeEncodeError) as error:
-        raise translate(error) from error
+    # Not conn.cursor(): the caller's own connection may have another cursor class or row factory.
+    with translated(), psycopg.Cursor(conn, row_factory=tuple_row) as cursor:
+        rows = cursor.execute(statement.query, statement.params).fetchall()
     return statement.read(rows)
 
 
 async def run_async(conn: psycopg.AsyncConnection[Any], statement: Statement[T]) -> T:
     """Execute a statement; what it commits is for the connection's transaction to decide."""
-    try:
+    with translated():
         async with psycopg.AsyncCursor(conn, row_factory=tuple_row) as cursor:
             await cursor.execute(statement.query, statement.params)
             rows = await cursor.fetchall()
-    except (psycopg.Error, UnicodeEncodeError) as error:
-        raise translate(error) from error
     return statement.read(rows)
 
 
-def translate(error: psycopg.Error | UnicodeEncodeError) -> RolecallError:
-    """Turn a driver's error into ours, by its SQLSTATE and class, never by its message."""
+@contextmanager
+def translated() -> Iterator[None]:
+    """Let no driver's error out of the block: raise ours, with the driver's as its cause."""
+    try:
+        yield
+    except (psycopg.Error, UnicodeEncodeError) as error:
+        raise _translate(error) from error
+
+
+def _translate(error: psycopg.Error | UnicodeEncodeError) -> RolecallError:
+    # By SQLSTATE and class, never by the message, which changes with the server's language.
     problem = _problem(error)
     if isinstance(error, UnicodeEncodeError):
         return InvalidTask(problem)

@@ -1,0 +1,33 @@
+"""Where a client's database is: given, named by DATABASE_URL, or the embedded server of this machine."""
+
+from __future__ import annotations
+
+from rolecall.config import read_settings
+from rolecall.db.embedded import EmbeddedServer
+
+__all__ = ["Source"]
+
+
+class Source:
+    """Finds the database when it is first needed, and holds on to the embedded server meanwhile."""
+
+    def __init__(self, dsn: str | None) -> None:
+        self._dsn = dsn
+        self._server: EmbeddedServer | None = None
+
+    def attach(self) -> str:
+        """Return the connection string; starts or joins the embedded server where nothing else is named."""
+        if self._dsn is not None:
+            return self._dsn
+        settings = read_settings().database
+        if settings.url is not None:
+            return settings.url
+        self._server = EmbeddedServer(settings.data_dir)
+        self._server.attach()
+        return self._server.dsn()
+
+    def detach(self) -> None:
+        """Let go of the embedded server; the last to do so stops it."""
+        server, self._server = self._server, None
+        if server is not None:
+            server.detach()
