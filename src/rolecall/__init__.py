@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rolecall.app import App, HandlerDefinition, RoleDefinition
 from rolecall.client import AsyncClient, Client
-from rolecall.db.embedded import EmbeddedServer
+from rolecall.db.embedded import EmbeddedServer, EmbeddedServerError
 from rolecall.db.migrator import Migrations, check, migrate
 from rolecall.model.errors import (
     ConfigError,
@@ -38,8 +38,9 @@ from rolecall.model.retry import RetryPolicy, exponential, immediate, linear, no
 from rolecall.model.schedules import Schedule
 from rolecall.model.states import LostReason, TaskState
 from rolecall.model.tasks import Enqueued, NewTask, Task
-
-# Context, Worker and WorkerOptions are to be exported here, from rolecall.worker, when that package stands.
+from rolecall.worker.context import Context
+from rolecall.worker.options import WorkerOptions
+from rolecall.worker.worker import Worker
 
 __all__ = [
     "App",
@@ -47,9 +48,11 @@ __all__ = [
     "Cancel",
     "Client",
     "ConfigError",
+    "Context",
     "DatabaseError",
     "DatabaseUnavailable",
     "EmbeddedServer",
+    "EmbeddedServerError",
     "Enqueued",
     "HandlerAborted",
     "HandlerDefinition",
@@ -82,6 +85,8 @@ __all__ = [
     "TaskState",
     "UnknownRole",
     "WaitTimeout",
+    "Worker",
+    "WorkerOptions",
     "WrongIsolation",
     "check",
     "exponential",

@@ -144,15 +144,14 @@ class App:
         first_run_at: datetime | None = None,
     ) -> Schedule:
         """Declare a schedule: enqueue this handler's task again and again; raises InvalidPayload."""
+        name_of_handler = handler if isinstance(handler, str) else handler.name
+        definition = self._handlers.get(name_of_handler) if isinstance(handler, str) else handler
         given = dict(payload or {})
-        if isinstance(handler, HandlerDefinition):
-            given = handler.signature.check(given)
-            handler = handler.name
         schedule = Schedule(
             name=name,
-            handler=handler,
+            handler=name_of_handler,
             every=in_seconds(every) or 0.0,
-            payload=given,
+            payload=definition.signature.check(given) if definition else given,
             priority=priority,
             key=key,
             enabled=enabled,
