@@ -1,0 +1,105 @@
+"""Where claimed tasks wait for a slot, slots wait for tasks, and the loop gets its turn in between."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Iterable
+from itertools import islice
+from time import monotonic
+
+from rolecall.wake.waker import Waker
+from rolecall.worker.held import Held
+
+SLICE = 0.001
+NO_CALL = -1
+
+
+class Board:
+    """The local line of claimed tasks that have not begun, in claim order.
+
+    Slots take from the left. When the line is as short as `call_at`, or a slot finds it empty, the producer
+    is called. Handlers that never suspend would starve the loop: `slice_is_over` says when a slot must let
+    it turn.
+    """
+
+    def __init__(self) -> None:
+        self.ready: deque[Held] = deque()
+        self.room = Waker()
+        self.call_at = NO_CALL
+        self.slice_ends = 0.0
+        self.closed = False
+        self._waiting: deque[asyncio.Future[None]] = deque()
+        self._turn_is_near = False
+
+    @property
+    def free_slots(self) -> int:
+        return len(self._waiting)
+
+    def put(self, several: Iterable[Held]) -> None:
+        """Add tasks in claim order and wake as many slots as there is work for."""
+        self.ready.extend(several)
+        for _ in range(min(len(self.ready), len(self._waiting))):
+            self._waiting.popleft().set_result(None)
+
+    def withdraw(self, held: Held) -> bool:
+        """Take back a task that has not begun; false when it is not here any more."""
+        try:
+            self.ready.remove(held)
+        except ValueError:
+            return False
+        return True
+
+    def take_like(self, held: Held, most: int) -> list[Held]:
+        """Take up to `most` more tasks of the same handler, in claim order, wherever they stand."""
+        alike = list(islice((other for other in self.ready if other.runner is held.runner), most))
+        if len(alike) == len(self.ready):
+            self.ready.clear()
+        elif alike:
+            taken = set(alike)
+            rest = [other for other in self.ready if other not in taken]
+            self.ready.clear()
+            self.ready.extend(rest)
+        if len(self.ready) <= self.call_at:
+            self.call_producer()
+        return alike
+
+    def clear(self) -> list[Held]:
+        """Take back everything that has not begun."""
+        unbegun = list(self.ready)
+        self.ready.clear()
+        return unbegun
+
+    def close(self) -> None:
+        """Send the waiting slots home; the busy ones follow when their handler has ended."""
+        self.closed = True
+        while self._waiting:
+            self._waiting.popleft().set_result(None)
+
+    def call_producer(self) -> None:
+        self.call_at = NO_CALL
+        self.room.nudge()
+
+    async def wait_for_work(self) -> None:
+        """Wait as a free slot until there is a task or the board closes."""
+        waiting = asyncio.get_running_loop().create_future()
+        self._waiting.append(waiting)
+        self.call_producer()
+        try:
+            await waiting
+        finally:
+            if waiting in self._waiting:
+                self._waiting.remove(waiting)
+
+    async def let_the_loop_turn(self) -> None:
+        """Begin a new slice after one turn of the loop; all slots share the slices, so that turns stay
+        short.
+        """
+        if not self._turn_is_near:
+            self._turn_is_near = True
+            asyncio.get_running_loop().call_soon(self._turn)
+        await asyncio.sleep(0)
+
+    def _turn(self) -> None:
+        self._turn_is_near = False
+        self.slice_ends = monotonic() + SLICE

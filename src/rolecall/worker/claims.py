@@ -1,0 +1,70 @@
+"""What a worker asks the pool: tasks for its roles and handlers, when the next one is due, whether to be
+notified.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from time import monotonic
+
+from rolecall.sql import tasks
+from rolecall.worker import failpoints
+from rolecall.worker.held import Held
+from rolecall.worker.rollcall import RollCall
+from rolecall.worker.runners import Runner
+from rolecall.worker.session import Session
+
+
+class Claims:
+    """Claims on one connection of its own: the engine remembers per connection where its last claim
+    stopped.
+    """
+
+    def __init__(self, session: Session, roll: RollCall, runners: Mapping[str, Runner]) -> None:
+        self._session = session
+        self._roll = roll
+        self._roles = roll.info.roles
+        self._runners = runners
+        self._handlers = tuple(runners)
+
+    @property
+    def marked_idle(self) -> bool:
+        """Whether an enqueue notifies this worker."""
+        return self._roll.idle
+
+    async def take(self, limit: int, start: int) -> list[Held]:
+        """Claim up to `limit` tasks, best first; the first `start` count as started."""
+        return await self._claim(self._handlers, limit, start)
+
+    async def take_more(self, several: Sequence[Held], calls: int) -> list[Held]:
+        """Claim what fills up the batch calls that `several` begins; at most `calls` calls are filled.
+
+        A free slot asks for one task; when that one belongs to a batch handler, the slot can take more like
+        it.
+        """
+        more: list[Held] = []
+        for runner in {held.runner for held in several if held.runner.most > 1}:
+            there = sum(held.runner is runner for held in several)
+            missing = runner.most * min(calls, there) - there
+            if missing > 0:
+                name = next(held.task.handler for held in several if held.runner is runner)
+                more += await self._claim((name,), missing, missing)
+        return more
+
+    async def next_due(self) -> float | None:
+        """Return the seconds until the earliest pending task is due; None if there is none."""
+        return await self._session.run(tasks.next_due(self._roles, self._handlers))
+
+    async def mark_idle(self, *, idle: bool) -> None:
+        await self._roll.mark_idle(self._session, idle=idle)
+
+    async def _claim(self, handlers: Sequence[str], limit: int, start: int) -> list[Held]:
+        worker_id = self._roll.worker_id
+        claimed = await self._session.run(tasks.claim(worker_id, self._roles, handlers, limit, start))
+        if claimed:
+            failpoints.hit(failpoints.AFTER_CLAIM)
+        now = monotonic()
+        return [
+            Held(task, self._runners[task.handler], worker_id, now, started=number < start)
+            for number, task in enumerate(claimed)
+        ]

@@ -1,0 +1,72 @@
+"""Brings claimed tasks to the slots, and takes back those that wait there too long."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from time import monotonic
+
+from rolecall.model.states import LostReason
+from rolecall.worker.aborts import Aborter
+from rolecall.worker.board import Board
+from rolecall.worker.held import Hands, Held
+from rolecall.worker.keeper import LeaseKeeper
+from rolecall.worker.narrator import Narrator
+from rolecall.worker.settler import Settler
+
+STALE_AFTER = 0.5
+
+
+class Delivery:
+    """From here on a claimed task is held: its lease is kept until it is settled or given back."""
+
+    def __init__(
+        self,
+        board: Board,
+        hands: Hands,
+        *,
+        keeper: LeaseKeeper,
+        settler: Settler,
+        aborter: Aborter,
+        narrator: Narrator,
+    ) -> None:
+        self._board = board
+        self._hands = hands
+        self._keeper = keeper
+        self._settler = settler
+        self._aborter = aborter
+        self._narrator = narrator
+        self._check: asyncio.TimerHandle | None = None
+
+    def deliver(self, several: Sequence[Held]) -> None:
+        """Hold tasks, in claim order, and let the slots begin them."""
+        for older in self._hands.take(several):
+            self._aborter.abort(older, LostReason.TAKEN)
+        self._narrator.claimed(several)
+        self._board.put(several)
+        self._keeper.watch(several)
+        self._watch_the_line()
+
+    def take_back_all(self) -> None:
+        """Give back whatever has not begun."""
+        self._settler.give_back(self._board.clear())
+
+    def stop(self) -> None:
+        if self._check is not None:
+            self._check.cancel()
+
+    def _watch_the_line(self) -> None:
+        if self._check is None and self._board.ready:
+            self._check = asyncio.get_running_loop().call_later(STALE_AFTER, self._take_back_stale)
+
+    def _take_back_stale(self) -> None:
+        # Nothing waits behind a slow handler while another worker may be idle.
+        self._check = None
+        before = monotonic() - STALE_AFTER
+        ready = self._board.ready
+        stale = []
+        while ready and ready[0].claimed_at <= before:
+            stale.append(ready.popleft())
+        if stale:
+            self._settler.give_back(stale)
+        self._watch_the_line()

@@ -1,0 +1,28 @@
+"""Places at which a test can kill this process: `ROLECALL_FAILPOINT=<place>` or `<place>:<nth time>`.
+
+Without that variable nothing is armed and every place costs one comparison.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections.abc import Iterator
+
+VARIABLE = "ROLECALL_FAILPOINT"
+AFTER_CLAIM = "after_claim"
+MID_HANDLER = "mid_handler"
+BEFORE_FINISH = "before_finish"
+AFTER_FINISH = "after_finish"
+EXIT_CODE = 137
+
+_place, _, _nth = os.environ.get(VARIABLE, "").partition(":")
+_COUNT: Iterator[int] = itertools.count(1)
+_NTH = int(_nth or 1)
+ARMED: str | None = _place or None
+
+
+def hit(place: str) -> None:
+    """Die here, as by kill -9, if this is the armed place and its time has come."""
+    if place == ARMED and next(_COUNT) >= _NTH:
+        os._exit(EXIT_CODE)

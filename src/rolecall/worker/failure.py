@@ -1,0 +1,43 @@
+"""What an exception tells a person: its type and message, then the few frames that matter."""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Iterable
+from pathlib import Path
+
+MOST_FRAMES = 8
+LONGEST_MESSAGE = 4_000
+OUR_FOLDER = str(Path(__file__).parent)
+
+
+def describe(error: BaseException) -> str:
+    """Return `Type: message` and the tail of the traceback, without the worker's own frames."""
+    frames = _frames(error)
+    tail = "".join(traceback.format_list(frames[-MOST_FRAMES:])).rstrip()
+    cause = error.__cause__
+    because = f"\ncaused by {_headline(cause)}" if cause is not None else ""
+    return f"{_headline(error)}{because}\n{tail}" if tail else f"{_headline(error)}{because}"
+
+
+def _headline(error: BaseException) -> str:
+    kind = type(error)
+    name = kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
+    message = _message(error)
+    return f"{name}: {message}" if message else name
+
+
+def _message(error: BaseException) -> str:
+    try:
+        text = str(error)
+    except Exception as unprintable:  # noqa: BLE001 - an error whose own __str__ fails must still be told
+        text = f"(its message cannot be shown: {type(unprintable).__name__})"
+    return text if len(text) <= LONGEST_MESSAGE else f"{text[:LONGEST_MESSAGE]} ..."
+
+
+def _frames(error: BaseException) -> list[traceback.FrameSummary]:
+    return list(_foreign(traceback.extract_tb(error.__traceback__)))
+
+
+def _foreign(frames: Iterable[traceback.FrameSummary]) -> Iterable[traceback.FrameSummary]:
+    return (frame for frame in frames if not frame.filename.startswith(OUR_FOLDER))

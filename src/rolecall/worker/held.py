@@ -1,0 +1,100 @@
+"""The tasks in this process's hands: from the claim's answer until the answer to their report."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rolecall.model.outcomes import Report
+    from rolecall.model.states import LostReason
+    from rolecall.model.tasks import ClaimedTask
+    from rolecall.worker.runners import Runner
+    from rolecall.worker.slots import Slot
+
+LOOKS_PER_LEASE = 4
+LATE_LOOK = 0.25
+
+
+class Held:
+    """One claimed task: who runs it, since when, and what became of it. Times are monotonic seconds."""
+
+    __slots__ = (
+        "aborted",
+        "began_at",
+        "claimed_at",
+        "deadline",
+        "ended",
+        "finishing",
+        "look_at",
+        "report",
+        "runner",
+        "settled",
+        "slot",
+        "started",
+        "task",
+        "worker_id",
+    )
+
+    def __init__(
+        self, task: ClaimedTask, runner: Runner, worker_id: int, claimed_at: float, *, started: bool
+    ) -> None:
+        self.task = task
+        self.runner = runner
+        self.worker_id = worker_id
+        self.claimed_at = claimed_at
+        self.deadline = None if task.timeout_seconds is None else claimed_at + task.timeout_seconds
+        self.look_at = claimed_at  # when its lease is to be renewed, or its deadline has come
+        self.look_again(claimed_at)
+        self.started = started  # the database knows that it began
+        self.began_at = 0.0
+        self.slot: Slot | None = None
+        self.aborted: LostReason | None = None
+        self.ended = False  # the handler returned, raised, or is not waited for any more
+        self.finishing = False  # its row is locked by the handler's own transaction
+        self.settled = False  # that transaction committed: nothing is left to report
+        self.report: Report | None = None
+
+    def look_again(self, now: float) -> None:
+        """Plan the next question to the database about it, after one that was answered."""
+        self.look_at = now + self.task.lease_seconds / LOOKS_PER_LEASE
+        if self.deadline is not None:
+            self.look_at = min(self.look_at, self.deadline if now < self.deadline else now + LATE_LOOK)
+
+
+class Hands:
+    """Every held task by its id; read by the thread that renews, written by the loop that works."""
+
+    def __init__(self) -> None:
+        self._held: dict[int, Held] = {}
+        self._lock = threading.Lock()
+
+    def __len__(self) -> int:
+        return len(self._held)
+
+    def take(self, several: Iterable[Held]) -> list[Held]:
+        """Remember new ones; return the older claims on the same tasks that they replace."""
+        replaced = []
+        with self._lock:
+            for held in several:
+                older = self._held.get(held.task.id)
+                if older is not None:
+                    replaced.append(older)
+                self._held[held.task.id] = held
+        return replaced
+
+    def drop(self, several: Iterable[Held]) -> None:
+        """Forget them, whatever became of them."""
+        with self._lock:
+            for held in several:
+                if self._held.get(held.task.id) is held:
+                    del self._held[held.task.id]
+
+    def find(self, task_id: int) -> Held | None:
+        return self._held.get(task_id)
+
+    def all(self) -> list[Held]:
+        """Return a copy that any thread may walk."""
+        with self._lock:
+            return list(self._held.values())

@@ -1,0 +1,116 @@
+"""Keeps the leases of everything held, and finds out which tasks must stop."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import math
+from collections.abc import Callable, Iterable, Sequence
+from time import monotonic
+
+from rolecall.model.errors import RolecallError
+from rolecall.model.states import LostReason
+from rolecall.sql import tasks
+from rolecall.wake.backoff import Backoff
+from rolecall.wake.waker import Waker
+from rolecall.worker.held import Hands, Held
+from rolecall.worker.session import Session
+
+MOST_RENEWALS = 1_000
+SLACK = 0.02
+LONGEST_NAP = 60.0
+
+Lost = tuple[Held, LostReason]
+log = logging.getLogger("rolecall.worker")
+
+
+class LeaseKeeper:
+    """One statement renews every lease that is due: a quarter of its lease after the claim or the last
+    renewal.
+
+    It lives in the pulse's thread, so that leases are kept while a handler blocks the worker's loop;
+    `watch` and `look_now` may be called from any thread, `lost` is called in the pulse's. A database that
+    does not answer aborts nothing: whoever lost a task learns it from the first answer after that.
+    """
+
+    def __init__(self, hands: Hands, session: Session, lost: Callable[[list[Lost]], None]) -> None:
+        self._hands = hands
+        self._session = session
+        self._lost = lost
+        self._waker = Waker()
+        self._backoff = Backoff(0.1, 5.0)
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._planned = math.inf
+        self._all = False
+        self._closing = False
+
+    def watch(self, several: Sequence[Held]) -> None:
+        """Take new tasks into account; call it after they are in the hands."""
+        if min(held.look_at for held in several) < self._planned:
+            self._nudge()
+
+    def look_now(self) -> None:
+        """Ask about every held task at once: one of them was cancelled."""
+        self._all = True
+        self._nudge()
+
+    def close(self) -> None:
+        self._closing = True
+        self._nudge()
+
+    async def run(self) -> None:
+        """Renew until closed."""
+        self._loop = asyncio.get_running_loop()
+        while not self._closing:
+            await self._waker.wait(self._until_next())
+            if not self._closing:
+                await self._look()
+
+    def _nudge(self) -> None:
+        if self._loop is not None:
+            self._loop.call_soon_threadsafe(self._waker.nudge)
+
+    def _until_next(self) -> float:
+        now = monotonic()
+        self._planned = min((held.look_at for held in self._watched()), default=math.inf)
+        return max(0.0, min(self._planned - now, LONGEST_NAP))
+
+    async def _look(self) -> None:
+        now = monotonic()
+        everything, self._all = self._all, False
+        due = [held for held in self._watched() if everything or held.look_at <= now + SLACK]
+        try:
+            for worker_id, some in _portions(due):
+                await self._renew(worker_id, some)
+        except RolecallError as error:
+            if not self._closing:
+                log.warning("Leases could not be renewed: %s", error)
+                await asyncio.sleep(self._backoff.next())
+        else:
+            self._backoff.reset()
+
+    async def _renew(self, worker_id: int, some: Sequence[Held]) -> None:
+        asked_at = monotonic()
+        reasons = await self._session.run(
+            tasks.renew(worker_id, [(held.task.id, held.task.fence) for held in some])
+        )
+        for held in some:
+            held.look_again(asked_at)
+        if reasons:
+            self._lost(
+                [(held, LostReason(reasons[held.task.id])) for held in some if held.task.id in reasons]
+            )
+
+    def _watched(self) -> Iterable[Held]:
+        # What a handler finishes in its own transaction is locked by it: nobody else can take it, and
+        # asking would wait.
+        return (held for held in self._hands.all() if held.aborted is None and not held.finishing)
+
+
+def _portions(due: Iterable[Held]) -> Iterable[tuple[int, list[Held]]]:
+    by_worker: dict[int, list[Held]] = {}
+    for held in due:
+        by_worker.setdefault(held.worker_id, []).append(held)
+    for worker_id, several in by_worker.items():
+        for first in range(0, len(several), MOST_RENEWALS):
+            yield worker_id, several[first : first + MOST_RENEWALS]

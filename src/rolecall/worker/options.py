@@ -1,0 +1,51 @@
+"""The settings of a worker: one frozen value, checked when it is built."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rolecall.model.errors import ConfigError
+
+MOST_SLOTS = 1_000
+MOST_PREFETCH = 10_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkerOptions:
+    """How one worker process works; all durations are seconds.
+
+    `roles`: empty = every role. `prefetch`: the most tasks that may be claimed beyond the free slots, 0 =
+    none. `name`: how people call this worker; by default made from its role. `listen=False`: poll only.
+    `grace`: how long running handlers may go on after a stop. `abort_grace`: how long an aborted handler
+    may take to end before its task is reported without it. `call_deadline`: the longest wait for one answer
+    of the database. `pooled`: the DSN leads to a transaction pooler, so nothing may be prepared or set on a
+    connection; `listen_dsn` is then the direct way, for notifications only.
+    """
+
+    roles: tuple[str, ...] = ()
+    slots: int = 1
+    prefetch: int = 1_000
+    name: str | None = None
+    poll_interval: float = 5.0
+    heartbeat_interval: float = 30.0
+    grace: float = 25.0
+    abort_grace: float = 5.0
+    call_deadline: float = 15.0
+    listen: bool = True
+    maintenance: bool = True
+    pooled: bool = False
+    listen_dsn: str | None = None
+
+    def __post_init__(self) -> None:
+        _between("slots", self.slots, 1, MOST_SLOTS)
+        _between("prefetch", self.prefetch, 0, MOST_PREFETCH)
+        for name in ("poll_interval", "heartbeat_interval", "abort_grace", "call_deadline"):
+            _between(name, getattr(self, name), 0.01, 86_400)
+        _between("grace", self.grace, 0, 86_400)
+
+
+def _between(name: str, value: float, least: float, most: float) -> None:
+    if not least <= value <= most:
+        raise ConfigError(
+            f"must be between {least:g} and {most:g}, not {value!r}", variable=name, value=value
+        )

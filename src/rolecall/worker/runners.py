@@ -1,0 +1,162 @@
+"""The ways to run a handler: awaited on the loop, called in the slot's thread, or called once for many
+tasks.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+from rolecall.model.errors import RolecallError
+from rolecall.model.states import LostReason
+from rolecall.worker.context import BatchContext, Context, Services
+from rolecall.worker.held import Held
+from rolecall.worker.outcomes import Outcomes
+from rolecall.worker.program import Handler
+from rolecall.worker.slots import Slot
+
+
+class Runner(Protocol):
+    """Runs one handler. `interruptible`: a cancellation of the slot reaches the handler. `most`: tasks a
+    call takes.
+    """
+
+    interruptible: bool
+    most: int
+
+    async def run(self, held: Held, slot: Slot) -> None:
+        """Run a task (and others like it, for a batch) to its outcome; raise only if the slot must end."""
+
+
+def runner_for(handler: Handler, services: Services, outcomes: Outcomes) -> Runner:
+    """Choose how a handler is run, once, from the way it is written."""
+    if handler.batch is not None:
+        return BatchRunner(handler, services, outcomes)
+    if handler.is_async:
+        return AsyncRunner(handler, services, outcomes)
+    return ThreadRunner(handler, services, outcomes)
+
+
+class AsyncRunner:
+    """Awaits the handler directly in the slot."""
+
+    interruptible = True
+    most = 1
+
+    def __init__(self, handler: Handler, services: Services, outcomes: Outcomes) -> None:
+        self._decode = handler.decode
+        self._call = handler.call
+        self._takes_context = handler.takes_context
+        self._services = services
+        self._outcomes = outcomes
+
+    async def run(self, held: Held, slot: Slot) -> None:
+        slot.begin((held,))
+        context = Context(held, self._services) if self._takes_context else None
+        try:
+            result = await self._call(context, self._decode(held.task.payload_json))
+        except BaseException as error:  # noqa: BLE001 - whatever a handler raises belongs to its task
+            failed(self._outcomes, slot, error)
+            return
+        if held.aborted is not None:
+            slot.absorb()
+        self._outcomes.returned(held, result, context.follow_ups if context is not None else ())
+
+
+class ThreadRunner:
+    """Calls the handler in the slot's own thread; an abort reaches it through its context only."""
+
+    interruptible = False
+    most = 1
+
+    def __init__(self, handler: Handler, services: Services, outcomes: Outcomes) -> None:
+        self._decode = handler.decode
+        self._call = handler.call
+        self._services = services
+        self._outcomes = outcomes
+
+    async def run(self, held: Held, slot: Slot) -> None:
+        slot.begin((held,))
+        context = Context(held, self._services)
+        try:
+            arguments = self._decode(held.task.payload_json)
+            result = await slot.thread.call(self._call, context, arguments)
+        except BaseException as error:  # noqa: BLE001 - whatever a handler raises belongs to its task
+            failed(self._outcomes, slot, error)
+            return
+        self._outcomes.returned(held, result, context.follow_ups)
+
+
+class BatchRunner:
+    """Calls the handler once with what is there of its tasks; each of them still has its own outcome."""
+
+    def __init__(self, handler: Handler, services: Services, outcomes: Outcomes) -> None:
+        self._handler = handler
+        self._is_async = handler.is_async
+        self._services = services
+        self._outcomes = outcomes
+        self.interruptible = self._is_async
+        self.most = handler.batch or 1
+
+    async def run(self, held: Held, slot: Slot) -> None:
+        together = [held, *slot.board.take_like(held, self.most - 1)]
+        slot.begin(together)
+        items = self._decode(together)
+        if not items:
+            return
+        fit = list(items)
+        contexts = [Context(each, self._services) for each in fit]
+        try:
+            results = await self._call(slot, BatchContext(contexts, self._services), list(items.values()))
+            outcomes = _one_each(results, len(fit))
+        except BaseException as error:  # noqa: BLE001 - whatever a handler raises belongs to its tasks
+            failed(self._outcomes, slot, error)
+            return
+        slot.absorb()
+        for each, context, outcome in zip(fit, contexts, outcomes, strict=True):
+            self._outcomes.returned(each, outcome, context.follow_ups)
+
+    def _decode(self, together: Sequence[Held]) -> dict[Held, Any]:
+        items = {}
+        for held in together:
+            try:
+                items[held] = self._handler.decode(held.task.payload_json)
+            except Exception as error:  # noqa: BLE001 - one task's payload is no other task's problem
+                self._outcomes.raised(held, error)
+        return items
+
+    async def _call(self, slot: Slot, context: BatchContext, items: list[Any]) -> Any:
+        if self._is_async:
+            return await self._handler.call_batch(context, items)
+        return await slot.thread.call(self._handler.call_batch, context, items)
+
+
+def failed(outcomes: Outcomes, slot: Slot, error: BaseException) -> None:
+    """Report an error for every task of the call that has no outcome yet; re-raise the end of the slot
+    itself.
+    """
+    unfinished = [held for held in slot.running if not held.ended]
+    if isinstance(error, asyncio.CancelledError) and not slot.absorb():
+        for held in unfinished:
+            held.aborted = LostReason.SHUTDOWN
+            outcomes.aborted(held)
+        raise error
+    slot.absorb()
+    for held in unfinished:
+        outcomes.raised(held, error)
+
+
+def _one_each(results: object, number: int) -> Sequence[object]:
+    if results is None:
+        return [None] * number
+    if not isinstance(results, list | tuple) or len(results) != number:
+        said = f"{len(results)} results" if isinstance(results, list | tuple) else type(results).__name__
+        raise WrongResults(
+            f"a batch handler returns None or one result an item: got {said} for {number} items"
+        )
+    return results
+
+
+class WrongResults(RolecallError):
+    """A batch handler returned something that does not say what became of each task."""

@@ -1,0 +1,147 @@
+"""A connection that comes back by itself: run this statement, reconnecting until it is answered or given
+up.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeVar
+
+from psycopg import AsyncConnection
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
+from psycopg_pool import AsyncConnectionPool
+
+from rolecall.db.connect import PREPARE_AFTER, async_pool, connect_async
+from rolecall.db.run import run_async
+from rolecall.model.errors import DatabaseUnavailable
+from rolecall.sql.statement import Statement
+from rolecall.wake.backoff import Backoff
+
+Connection = AsyncConnection[tuple[Any, ...]]
+Connect = Callable[[], Awaitable[Connection]]
+T = TypeVar("T")
+
+FIRST_RETRY = 0.05
+LONGEST_RETRY = 5.0
+ASYNC_COMMIT = "-c synchronous_commit=off"
+log = logging.getLogger("rolecall.worker")
+
+
+class Session:
+    """One connection, one statement at a time, each answered within `deadline` seconds or asked again.
+
+    Only for statements that may run twice: every write of a worker shows its fence, so a repetition whose
+    first run did commit is told so. Errors of the statement itself are raised at once.
+    """
+
+    def __init__(self, name: str, connect: Connect, *, deadline: float) -> None:
+        self._name = name
+        self._connect = connect
+        self._deadline = deadline
+        self._connection: Connection | None = None
+        self._turn = asyncio.Lock()
+        self._backoff = Backoff(FIRST_RETRY, LONGEST_RETRY)
+        self._given_up = asyncio.Event()
+        self._away = False
+
+    async def run(self, statement: Statement[T]) -> T:
+        """Return the answer, however long the database is away; after `give_up` raise DatabaseUnavailable."""
+        async with self._turn:
+            while True:
+                try:
+                    return await self._attempt(statement)
+                except DatabaseUnavailable as error:
+                    await self._drop()
+                    if self._given_up.is_set():
+                        raise
+                    self._complain(error)
+                await self._pause()
+
+    def give_up(self) -> None:
+        """From now on an unanswered statement raises instead of being asked again."""
+        self._given_up.set()
+
+    async def close(self) -> None:
+        """Give up and close the connection."""
+        self.give_up()
+        await self._drop()
+
+    async def _attempt(self, statement: Statement[T]) -> T:
+        try:
+            async with asyncio.timeout(self._deadline):
+                if self._connection is None:
+                    self._connection = await self._connect()
+                answer = await run_async(self._connection, statement)
+        except TimeoutError:
+            problem = f"no answer within {self._deadline:g} s"
+            raise DatabaseUnavailable(problem) from None
+        except OSError as error:
+            raise DatabaseUnavailable(str(error)) from error
+        self._answered()
+        return answer
+
+    async def _drop(self) -> None:
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            await connection.close()
+
+    async def _pause(self) -> None:
+        try:
+            async with asyncio.timeout(self._backoff.next()):
+                await self._given_up.wait()
+        except TimeoutError:
+            pass
+
+    def _complain(self, error: DatabaseUnavailable) -> None:
+        level = logging.DEBUG if self._away else logging.WARNING
+        log.log(level, "The database does not answer on connection %r, trying again: %s", self._name, error)
+        self._away = True
+
+    def _answered(self) -> None:
+        if self._away:
+            log.info("The database answers again on connection %r", self._name)
+            self._away = False
+        self._backoff.reset()
+
+
+class Sessions:
+    """Opens every connection of one worker to one database; behind a transaction pooler nothing is prepared
+    or set.
+    """
+
+    def __init__(self, dsn: str, *, deadline: float, pooled: bool = False) -> None:
+        self._dsn = dsn
+        self._deadline = deadline
+        self._pooled = pooled
+        self._prepare_after = None if pooled else PREPARE_AFTER
+
+    def open(self, name: str) -> Session:
+        """Make a session whose commits wait for the disk."""
+        return self._session(name, self._dsn)
+
+    def open_relaxed(self, name: str) -> Session:
+        """Make a session whose commits a crash of the server may undo: for claims, which are then simply
+        repeated.
+        """
+        return self._session(name, self._dsn if self._pooled else with_option(self._dsn, ASYNC_COMMIT))
+
+    async def connect(self, name: str) -> Connection:
+        return await self._connect(name, self._dsn)
+
+    def pool(self, name: str, *, most: int) -> AsyncConnectionPool[Connection]:
+        """Make a pool for handlers' own transactions; it opens with its first use."""
+        return async_pool(self._dsn, name, max_size=most, prepare_threshold=self._prepare_after)
+
+    def _session(self, name: str, dsn: str) -> Session:
+        return Session(name, lambda: self._connect(name, dsn), deadline=self._deadline)
+
+    async def _connect(self, name: str, dsn: str) -> Connection:
+        return await connect_async(dsn, f"worker:{name}", prepare_threshold=self._prepare_after)
+
+
+def with_option(dsn: str, option: str) -> str:
+    """Return the DSN with one more server option, keeping those that it has."""
+    given = conninfo_to_dict(dsn).get("options")
+    return make_conninfo(dsn, options=f"{given} {option}" if given else option)

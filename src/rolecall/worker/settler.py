@@ -1,0 +1,206 @@
+"""Writes what became of claimed tasks, in batches: outcomes, late starts, and tasks given back, on one
+connection.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import groupby
+from operator import attrgetter
+from time import monotonic
+
+from rolecall.model.errors import DatabaseUnavailable, RolecallError
+from rolecall.model.outcomes import Completed, Failed
+from rolecall.sql import tasks
+from rolecall.wake.waker import Waker
+from rolecall.worker import failpoints
+from rolecall.worker.held import Hands, Held
+from rolecall.worker.narrator import Narrator
+from rolecall.worker.session import Session
+
+MOST_REPORTS = 1_000
+START_AFTER = 0.01
+GATHER_FROM = 32
+GATHER_UP_TO = 500
+GATHER_FOR = 0.01
+ACCEPTED_BEFORE = "already"
+
+log = logging.getLogger("rolecall.worker")
+
+
+class Settler:
+    """One flush at a time: what is reported while it is under way goes with the next one.
+
+    That alone makes single outcomes quick and bursts cheap. A finish that the database cannot take (a
+    follow-up for an unknown role, say) is repeated report by report, and the guilty one becomes a failure
+    that says why. A flush that was interrupted is repeated until answered: the fence makes the repetition
+    harmless.
+    """
+
+    def __init__(self, session: Session, hands: Hands, narrator: Narrator, stir: Callable[[], None]) -> None:
+        self._session = session
+        self._hands = hands
+        self._narrator = narrator
+        self._stir = stir
+        self._reports: list[Held] = []
+        self._begun: list[Held] = []
+        self._returned: list[Held] = []
+        self._bell = Waker()
+        self._resting = True
+        self._closing = False
+        self._busy = False
+
+    def settle(self, held: Held) -> None:
+        """Take an ended task whose `report` stands."""
+        self._reports.append(held)
+        if self._resting:
+            self._bell.nudge()
+
+    def settled_by_handler(self, held: Held) -> None:
+        """Take a task that its handler's own transaction completed: nothing is left to write."""
+        held.report = Completed(id=held.task.id, fence=held.task.fence)
+        self._answered([held], {})
+
+    def began(self, held: Held) -> None:
+        """Take a prefetched task that has begun: the database hears of it unless it ends at once."""
+        self._begun.append(held)
+        if self._resting:
+            self._bell.nudge()
+
+    def give_back(self, several: Iterable[Held]) -> None:
+        """Take tasks that are to be claimable again, their attempt not spent."""
+        self._returned.extend(several)
+        self._bell.nudge()
+
+    def close(self) -> None:
+        """End `run()` once everything taken so far is written."""
+        self._closing = True
+        self._bell.nudge()
+
+    @property
+    def unsettled(self) -> int:
+        """How many outcomes and returned tasks are not written yet."""
+        return len(self._reports) + len(self._returned)
+
+    async def run(self) -> None:
+        """Flush until closed; raise DatabaseUnavailable only after the session was told to give up."""
+        while not (self._closing and not self.unsettled):
+            await self._rest()
+            await self._flush()
+
+    async def _rest(self) -> None:
+        if self._closing or self._returned:
+            return
+        if not self._reports:
+            await self._nap(START_AFTER if self._begun else None)
+        elif self._busy and len(self._reports) < GATHER_UP_TO:
+            # Under load a few milliseconds more make the batch, and so the price of an outcome, several
+            # times better.
+            await asyncio.sleep(GATHER_FOR)
+
+    async def _nap(self, seconds: float | None) -> None:
+        self._resting = True
+        self._bell.forget()
+        await self._bell.wait(seconds)
+        self._resting = False
+
+    async def _flush(self) -> None:
+        batch = self._reports[:MOST_REPORTS]
+        del self._reports[: len(batch)]
+        begun = self._take_begun(monotonic() - START_AFTER)
+        returned, self._returned = self._returned, []
+        for worker_id, some in _by_worker(batch):
+            await self._finish(worker_id, some)
+        for worker_id, some in _by_worker(begun):
+            await self._start(worker_id, some)
+        for worker_id, some in _by_worker(returned):
+            await self._release(worker_id, some)
+        self._busy = len(self._reports) >= GATHER_FROM
+
+    def _take_begun(self, before: float) -> list[Held]:
+        running = [held for held in self._begun if not (held.ended or held.finishing)]
+        self._begun = [held for held in running if held.began_at > before]
+        return [held for held in running if held.began_at <= before]
+
+    async def _finish(self, worker_id: int, some: Sequence[Held]) -> None:
+        try:
+            verdicts = await self._send(worker_id, some)
+        except DatabaseUnavailable:
+            self._reports[:0] = some
+            raise
+        except RolecallError as error:
+            await self._isolate(worker_id, some, error)
+        else:
+            self._answered(some, verdicts)
+
+    async def _send(self, worker_id: int, some: Sequence[Held]) -> dict[int, str]:
+        failpoints.hit(failpoints.BEFORE_FINISH)
+        verdicts = await self._session.run(
+            tasks.finish(worker_id, [held.report for held in some if held.report])
+        )
+        failpoints.hit(failpoints.AFTER_FINISH)
+        return verdicts
+
+    async def _isolate(self, worker_id: int, some: Sequence[Held], error: RolecallError) -> None:
+        if len(some) == 1:
+            await self._refused(worker_id, some[0], error)
+            return
+        for held in some:
+            await self._finish(worker_id, [held])
+
+    async def _refused(self, worker_id: int, held: Held, error: RolecallError) -> None:
+        task = held.task
+        log.warning("The outcome of task %d (%s) was refused: %s", task.id, task.handler, error)
+        held.report = Failed(id=task.id, fence=task.fence, error=f"the outcome was refused: {error}")
+        try:
+            self._answered([held], await self._send(worker_id, [held]))
+        except DatabaseUnavailable:
+            self._reports.insert(0, held)
+            raise
+        except RolecallError as again:
+            log.warning("Task %d cannot be finished; it will run again after its lease: %s", task.id, again)
+            self._hands.drop([held])
+
+    def _answered(self, some: Sequence[Held], verdicts: dict[int, str]) -> None:
+        self._hands.drop(some)
+        for task_id, verdict in verdicts.items():
+            if verdict != ACCEPTED_BEFORE:
+                log.info("The outcome of task %d was dropped: %s", task_id, verdict)
+        self._narrator.settled(some, verdicts)
+        if any(_may_free_work(held) for held in some):
+            self._stir()
+
+    async def _start(self, worker_id: int, some: Sequence[Held]) -> None:
+        try:
+            await self._session.run(tasks.start(worker_id, map(_claim, some)))
+        except DatabaseUnavailable:
+            raise
+        except RolecallError as error:
+            log.warning("%d tasks could not be marked as started: %s", len(some), error)
+
+    async def _release(self, worker_id: int, some: Sequence[Held]) -> None:
+        try:
+            await self._session.run(tasks.release(worker_id, map(_claim, some)))
+        except DatabaseUnavailable:
+            self._returned[:0] = some
+            raise
+        except RolecallError as error:
+            log.warning("%d tasks could not be given back; their leases will run out: %s", len(some), error)
+        self._hands.drop(some)
+        self._narrator.released(some)
+
+
+def _by_worker(several: Iterable[Held]) -> Iterator[tuple[int, list[Held]]]:
+    for worker_id, group in groupby(several, attrgetter("worker_id")):
+        yield worker_id, list(group)
+
+
+def _claim(held: Held) -> tuple[int, int]:
+    return held.task.id, held.task.fence
+
+
+def _may_free_work(held: Held) -> bool:
+    report = held.report
+    return held.task.key is not None or type(report) is not Completed or bool(report.follow_ups)

@@ -1,0 +1,113 @@
+"""A worker from its start to its end: opens its staff, lets it work, and sends it home in the right order."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Coroutine
+from typing import Any
+
+from rolecall.worker.farewell import Farewell
+from rolecall.worker.options import WorkerOptions
+from rolecall.worker.program import Program
+from rolecall.worker.staff import Staff
+
+log = logging.getLogger("rolecall.worker")
+
+
+class Worker:
+    """Runs an app's tasks until it is told to stop; one worker object runs once.
+
+    worker = Worker(app, "postgresql://...", WorkerOptions(roles=("mail",), slots=10))
+    await worker.run()
+
+    The database must be migrated: `run` raises SchemaMissing or SchemaTooNew otherwise.
+    """
+
+    def __init__(self, app: Program, dsn: str, options: WorkerOptions | None = None) -> None:
+        self._app = app
+        self._dsn = dsn
+        self._options = options or WorkerOptions()
+        self._stopping = asyncio.Event()
+        self._now = asyncio.Event()
+        self._failure: BaseException | None = None
+
+    @property
+    def stopping(self) -> bool:
+        """True once it was told to stop."""
+        return self._stopping.is_set()
+
+    def stop(self, *, now: bool = False) -> None:
+        """Claim no more and let running handlers finish within the grace period; `now`: abort them."""
+        self._stopping.set()
+        if now:
+            self._now.set()
+
+    async def run(self, stop: asyncio.Event | None = None) -> None:
+        """Work until `stop()` is called, or the given event is set, or this coroutine is cancelled.
+
+        What has not begun by then is given back at once, what runs may finish within the grace period and
+        is given back otherwise: neither spends an attempt. Raises what made it stop, if that was an error.
+        """
+        following = asyncio.create_task(self._follow(stop)) if stop is not None else None
+        staff = Staff(self._app, self._dsn, self._options)
+        try:
+            if await self._opened(staff):
+                await self._work(staff)
+        finally:
+            if following is not None:
+                following.cancel()
+        if self._failure is not None:
+            raise self._failure
+
+    async def _follow(self, stop: asyncio.Event) -> None:
+        await stop.wait()
+        self.stop()
+
+    async def _opened(self, staff: Staff) -> bool:
+        """Wait for the database, but not longer than until a stop; false if that came first."""
+        opening = asyncio.create_task(staff.open())
+        stopping = asyncio.create_task(self._stopping.wait())
+        try:
+            await asyncio.wait({opening, stopping}, return_when=asyncio.FIRST_COMPLETED)
+            if not opening.done():
+                return False
+            opening.result()
+            return True
+        finally:
+            stopping.cancel()
+            opening.cancel()
+            if not opening.done() or opening.cancelled() or opening.exception():
+                await staff.close()
+
+    async def _work(self, staff: Staff) -> None:
+        self._announce(staff)
+        working = {name: self._start(name, duty) for name, duty in staff.duties().items()}
+        staff.pulse.start()
+        try:
+            await self._stopping.wait()
+        except asyncio.CancelledError:
+            self.stop(now=True)
+            raise
+        finally:
+            await Farewell(staff, working, self._now, grace=self._options.grace).say()
+            log.info("Worker %d has stopped", staff.roll.worker_id)
+
+    def _announce(self, staff: Staff) -> None:
+        served = self._options.roles
+        log.info("Starting worker %d for role: %s", staff.roll.worker_id, ", ".join(served) or "all")
+        known = {handler.role for handler in self._app.handlers.values()}
+        for role in set(served) - known:
+            log.warning("No handler of this app has the role %s by default", role)
+
+    def _start(self, name: str, duty: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        task = asyncio.create_task(duty, name=f"rolecall-{name}")
+        task.add_done_callback(self._ended)
+        return task
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        error = None if task.cancelled() else task.exception()
+        if error is not None and not self.stopping:
+            log.critical("%s failed: the worker stops", task.get_name(), exc_info=error)
+            self._failure = error
+            self.stop()
