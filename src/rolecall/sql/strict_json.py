@@ -12,7 +12,6 @@ import msgspec
 __all__ = ["NotStorable", "encode", "encode_text"]
 
 ESCAPED_NUL = "\\u0000"
-DEEPEST = 500
 SCALARS = frozenset({str, int, float, bool, type(None)})
 
 
@@ -28,13 +27,12 @@ def encode(value: object) -> str:
     try:
         text = ENCODER.encode(value)
         text.encode()
+        suspicious = ESCAPED_NUL in text or not _has_text_keys(value)
     except (TypeError, ValueError, RecursionError) as error:
-        raise NotStorable(_first_problem(value, "", 0) or str(error)) from error
-    # Both tests may cry wolf (a backslash before u0000 as plain text), so the slow walk has the last word.
-    if ESCAPED_NUL in text or not _has_text_keys(value):
-        problem = _first_problem(value, "", 0)
-        if problem:
-            raise NotStorable(problem)
+        raise NotStorable(_problem(value) or str(error)) from error
+    # The suspicion may be false (a backslash before u0000 as plain text), so the slow walk has the last word.
+    if suspicious and (problem := _problem(value)):
+        raise NotStorable(problem)
     return text
 
 
@@ -63,17 +61,22 @@ def _has_text_keys(value: object) -> bool:
     return not isinstance(value, Mapping)
 
 
-def _first_problem(value: Any, path: str, depth: int) -> str | None:
-    if depth > DEEPEST:
-        return f"{path[:60]}... is nested deeper than {DEEPEST} levels"
+def _problem(value: object) -> str | None:
+    try:
+        return _first_problem(value, "")
+    except RecursionError:
+        return "the value is nested too deeply"
+
+
+def _first_problem(value: Any, path: str) -> str | None:
     if value is None or isinstance(value, str | int | float):
         return _scalar_problem(value, path or "the value")
     if isinstance(value, Mapping):
-        return _mapping_problem(value, path, depth)
+        return _mapping_problem(value, path)
     if isinstance(value, list | tuple):
-        problems = (_first_problem(item, f"{path}[{n}]", depth + 1) for n, item in enumerate(value))
+        problems = (_first_problem(item, f"{path}[{n}]") for n, item in enumerate(value))
         return next(filter(None, problems), None)
-    return _rich_problem(value, path, depth)
+    return _rich_problem(value, path)
 
 
 def _scalar_problem(value: str | float | None, path: str) -> str | None:
@@ -85,25 +88,25 @@ def _scalar_problem(value: str | float | None, path: str) -> str | None:
     return None
 
 
-def _mapping_problem(value: Mapping[object, object], path: str, depth: int) -> str | None:
+def _mapping_problem(value: Mapping[object, object], path: str) -> str | None:
     for key, item in value.items():
         if not isinstance(key, str):
             return f"{path or 'the value'} has the key {key!r}, which is not text"
         problem = _text_problem(key)
         if problem:
             return f"the key {key!r} {problem}"
-        problem = _first_problem(item, f"{path}.{key}" if path else key, depth + 1)
+        problem = _first_problem(item, f"{path}.{key}" if path else key)
         if problem:
             return problem
     return None
 
 
-def _rich_problem(value: object, path: str, depth: int) -> str | None:
+def _rich_problem(value: object, path: str) -> str | None:
     try:
         plain = _plain(value)
     except (TypeError, ValueError, RecursionError):
         return f"{path or 'the value'} is a {type(value).__name__}, which has no JSON form"
-    return _first_problem(plain, path, depth + 1)
+    return _first_problem(plain, path)
 
 
 def _text_problem(text: str) -> str | None:

@@ -1,0 +1,76 @@
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from rolecall.model import errors
+from rolecall.model.errors import ERROR_TABLE, InvalidTask, RolecallError, error_for_sqlstate, exit_code_for
+
+
+def _tree(root: type[RolecallError]) -> set[type[RolecallError]]:
+    return {root}.union(
+        *(_tree(child) for child in root.__subclasses__() if child.__module__ == errors.__name__)
+    )
+
+
+def test_every_error_has_one_row_in_the_table() -> None:
+    rows = [row.error for row in ERROR_TABLE]
+
+    assert len(rows) == len(set(rows))
+    assert set(rows) == _tree(RolecallError)
+
+
+def test_no_row_hides_a_more_specific_one_below_it() -> None:
+    rows = [row.error for row in ERROR_TABLE]
+
+    hidden = [low for n, low in enumerate(rows) if any(issubclass(low, high) for high in rows[:n])]
+
+    assert hidden == []
+
+
+def test_each_sqlstate_stands_for_one_error() -> None:
+    states = [state for row in ERROR_TABLE for state in row.sqlstates]
+
+    assert len(states) == len(set(states))
+
+
+def test_each_sqlstate_can_be_built_into_its_error() -> None:
+    built = {state: error_for_sqlstate(state, "why") for row in ERROR_TABLE for state in row.sqlstates}
+
+    assert {state: type(error) for state, error in built.items()} == {
+        state: row.error for row in ERROR_TABLE for state in row.sqlstates
+    }
+    assert {error.problem for error in built.values() if error} == {"why"}
+
+
+def test_an_unknown_sqlstate_stands_for_nothing() -> None:
+    assert error_for_sqlstate("XX000", "why") is None
+    assert error_for_sqlstate(None, "why") is None
+
+
+def test_the_drawn_tree_names_every_error() -> None:
+    drawn = set(re.findall(r"\b[A-Z][A-Za-z]+\b", errors.__doc__ or ""))
+
+    assert {error.__name__ for error in _tree(RolecallError)} <= drawn
+
+
+def test_every_error_is_exported() -> None:
+    assert {error.__name__ for error in _tree(RolecallError)} <= set(errors.__all__)
+
+
+def test_no_error_ends_a_command_as_success() -> None:
+    assert all(row.exit_code > 0 for row in ERROR_TABLE)
+
+
+@pytest.mark.parametrize("row", ERROR_TABLE, ids=lambda row: row.error.__name__)
+def test_the_exit_code_is_that_of_the_row(row: errors.ErrorRow) -> None:
+    bare = row.error.__new__(row.error)
+
+    assert exit_code_for(bare) == row.exit_code
+
+
+def test_an_invalid_task_says_its_place_in_the_batch() -> None:
+    assert str(InvalidTask("no", index=3)) == "task 3: no"
+    assert InvalidTask("no", index=3).moved_by(20).index == 23
+    assert InvalidTask("no").moved_by(20).index is None

@@ -1,0 +1,154 @@
+from __future__ import annotations
+
+import json
+import math
+from datetime import datetime, timedelta, timezone
+from typing import Any
+
+import pytest
+
+from rolecall.model.errors import InvalidTask
+from rolecall.model.outcomes import Cancelled, Completed, Failed, Report, Snoozed
+from rolecall.model.retry import linear
+from rolecall.model.tasks import NewTask
+from rolecall.sql.documents import reports_document, tasks_document
+from rolecall.sql.tasks import enqueue_chunks, enqueue_many
+
+
+def _item(task: NewTask) -> Any:
+    (item,) = json.loads(tasks_document([task]))
+    return item
+
+
+def _report(report: Report) -> Any:
+    (item,) = json.loads(reports_document([report]))
+    return item
+
+
+def test_a_plain_task_says_nothing_that_is_default() -> None:
+    assert _item(NewTask(handler="fetch", payload={"a": 1})) == {
+        "handler": "fetch", "payload": {"a": 1}, "priority": 0,
+    }  # fmt: skip
+
+
+def test_everything_that_is_said_of_a_task_is_passed_on() -> None:
+    east = timezone(timedelta(hours=2))
+    task = NewTask(
+        role="mail",
+        priority=-3,
+        scheduled_for=datetime(2026, 1, 1, 14, tzinfo=east),
+        after=1.5,
+        key="k",
+        dedupe_key="d",
+        max_attempts=0,
+        retry=linear(),
+    )
+
+    assert _item(task) == {
+        "role": "mail",
+        "payload": {},
+        "priority": -3,
+        "scheduled_for": "2026-01-01T14:00:00+02:00",
+        "after": 1.5,
+        "key": "k",
+        "dedupe_key": "d",
+        "max_attempts": 0,
+        "retry": linear().to_json(),
+    }
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        NewTask(handler="h", payload=[1]),  # type: ignore[arg-type]  # on purpose
+        NewTask(handler="h", payload={"a": math.nan}),
+        NewTask(handler="h\0"),
+        NewTask(handler="h", key="\ud800"),
+        NewTask(handler="h", after=math.inf),
+        NewTask(handler="h", scheduled_for=datetime(2026, 1, 1)),  # noqa: DTZ001 - on purpose
+    ],
+    ids=["list", "nan", "handler", "key", "after", "no zone"],
+)
+def test_a_bad_task_is_named_by_its_place(bad: NewTask) -> None:
+    with pytest.raises(InvalidTask) as refused:
+        tasks_document([NewTask(handler="h"), bad])
+
+    assert refused.value.index == 1
+    assert str(refused.value).startswith("task 1: ")
+
+
+def test_a_place_counts_from_the_start_of_a_long_batch() -> None:
+    batch = [NewTask(handler="h")] * 5 + [NewTask(handler="h", payload={"a": math.nan})]
+
+    with pytest.raises(InvalidTask) as refused:
+        enqueue_chunks(batch, size=2)
+
+    assert refused.value.index == 5
+
+
+def test_a_long_batch_is_cut_into_statements() -> None:
+    statements = enqueue_chunks((NewTask(handler="h", payload={"n": n}) for n in range(5)), size=2)
+
+    lengths = [len(json.loads(str(statement.params[0]))) for statement in statements]
+
+    assert lengths == [2, 2, 1]
+    assert enqueue_chunks([]) == []
+
+
+def test_the_answers_say_which_tasks_stood_already() -> None:
+    statement = enqueue_many([NewTask(handler="h")] * 3)
+
+    answers = statement.read([([7, 8, 9], [8])])
+
+    assert [(answer.id, answer.deduplicated) for answer in answers] == [(7, False), (8, True), (9, False)]
+
+
+def test_a_completed_report_carries_its_result_as_it_is() -> None:
+    report = Completed(id=1, fence=2, result_json='{"a":[1]}', ran=0.25, follow_ups=[NewTask(handler="next")])
+
+    assert _report(report) == {
+        "id": 1,
+        "fence": 2,
+        "outcome": "completed",
+        "result": {"a": [1]},
+        "ran": 0.25,
+        "follow_ups": [{"handler": "next", "payload": {}, "priority": 0}],
+    }
+
+
+def test_the_shortest_report_is_short() -> None:
+    assert _report(Completed(id=1, fence=2)) == {"id": 1, "fence": 2, "outcome": "completed"}
+
+
+def test_a_failed_report_says_why_and_what_then() -> None:
+    report = Failed(id=1, fence=2, error='he said "no"\n\0', reason="timeout", final=True, after=3, ran=1)
+
+    assert _report(report) == {
+        "id": 1,
+        "fence": 2,
+        "outcome": "failed",
+        "error": 'he said "no"\n\ufffd',
+        "reason": "timeout",
+        "final": True,
+        "after": 3,
+        "ran": 1,
+    }
+
+
+def test_snoozed_and_cancelled_reports_are_told_apart() -> None:
+    assert _report(Snoozed(id=1, fence=2, after=30)) == {
+        "id": 1, "fence": 2, "outcome": "snoozed", "after": 30,
+    }  # fmt: skip
+    assert _report(Cancelled(id=1, fence=2, error="pointless")) == {
+        "id": 1, "fence": 2, "outcome": "cancelled", "error": "pointless",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(("asked", "sent"), [(1e300, 3e9), (-5, 0), (math.nan, 0), (math.inf, 3e9)])
+def test_no_delay_can_spoil_a_batch_of_reports(asked: float, sent: float) -> None:
+    assert _report(Snoozed(id=1, fence=2, after=asked))["after"] == sent
+
+
+def test_a_bad_follow_up_is_refused_before_anything_is_sent() -> None:
+    with pytest.raises(InvalidTask):
+        reports_document([Completed(id=1, fence=1, follow_ups=[NewTask(handler="h", payload={"a": "\0"})])])

@@ -1,0 +1,116 @@
+from __future__ import annotations
+
+import dataclasses
+import enum
+import json
+import math
+from datetime import UTC, datetime
+from decimal import Decimal
+from types import MappingProxyType
+from typing import Any
+from uuid import UUID
+
+import msgspec
+import pytest
+
+from rolecall.sql.strict_json import NotStorable, encode
+
+
+class Colour(enum.Enum):
+    RED = "red"
+
+
+class Size(enum.StrEnum):
+    BIG = "big"
+
+
+@dataclasses.dataclass
+class Point:
+    x: int
+    at: datetime
+
+
+class Store(msgspec.Struct):
+    name: str
+    tags: dict[int, str]
+
+
+NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [None, True, 0, -1, 1.5, "", "text", "ümläut \U0001f600", [], {}, [1, [2, {"a": None}]], 10**100],
+)
+def test_plain_json_comes_back_as_it_was(value: object) -> None:
+    assert json.loads(encode(value)) == value
+
+
+@pytest.mark.parametrize(
+    ("value", "plain"),
+    [
+        ((1, 2), [1, 2]),
+        (Point(x=1, at=NOON), {"x": 1, "at": "2026-01-01T12:00:00Z"}),
+        (Store(name="a", tags={1: "b"}), {"name": "a", "tags": {"1": "b"}}),
+        (UUID(int=0), "00000000-0000-0000-0000-000000000000"),
+        (Decimal("1.50"), "1.50"),
+        (Colour.RED, "red"),
+        ({"size": Size.BIG, Size.BIG: 1}, {"size": "big", "big": 1}),
+        (MappingProxyType({"a": NOON}), {"a": "2026-01-01T12:00:00Z"}),
+        ({7}, [7]),
+        (b"xx", "eHg="),
+    ],
+)
+def test_rich_values_become_plain_ones(value: object, plain: object) -> None:
+    assert json.loads(encode(value)) == plain
+    assert json.loads(encode({"in": [value]})) == {"in": [plain]}
+
+
+@pytest.mark.parametrize(
+    ("value", "problem"),
+    [
+        ({"a": math.nan}, "a is nan, which is not JSON"),
+        ({"a": [1, -math.inf]}, "a[1] is -inf, which is not JSON"),
+        ({"a": {"b": "x\0y"}}, "a.b contains a NUL character"),
+        ({"a": {"b\0": 1}}, "the key 'b\\x00' contains a NUL character"),
+        ({"a": "\ud800"}, "a contains half a surrogate pair"),
+        ({"\udfff": 1}, "the key '\\udfff' contains half a surrogate pair"),
+        ({"a": {1: 2}}, "a has the key 1, which is not text"),
+        ({None: 2}, "the value has the key None, which is not text"),
+        (MappingProxyType({1: 2}), "the value has the key 1, which is not text"),
+        ({"a": object()}, "a is a object, which has no JSON form"),
+        ({"a": Point(x=1, at="\0")}, "a.at contains a NUL character"),  # type: ignore[arg-type]  # on purpose
+        ("\0", "the value contains a NUL character"),
+    ],
+)
+def test_what_the_database_would_refuse_is_refused_with_its_place(value: object, problem: str) -> None:
+    with pytest.raises(NotStorable) as refused:
+        encode(value)
+
+    assert str(refused.value) == problem
+
+
+def test_a_backslash_before_u0000_is_only_text() -> None:
+    assert json.loads(encode({"a": "\\u0000"})) == {"a": "\\u0000"}
+
+
+def test_a_ring_is_refused() -> None:
+    ring: list[Any] = []
+    ring.append(ring)
+
+    with pytest.raises(NotStorable, match="nested too deeply"):
+        encode(ring)
+
+
+def test_endless_depth_is_refused() -> None:
+    deep: list[Any] = []
+    for _ in range(100_000):
+        deep = [deep]
+
+    with pytest.raises(NotStorable, match="nested too deeply"):
+        encode(deep)
+
+
+def test_a_number_too_long_for_text_is_refused() -> None:
+    with pytest.raises(NotStorable):
+        encode(10**5000)
