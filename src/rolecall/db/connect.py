@@ -30,8 +30,10 @@ def with_defaults(dsn: str, what: str) -> str:
     """Return the DSN with our timeouts and name where it says nothing itself."""
     try:
         given = conninfo_to_dict(dsn)
-    except psycopg.ProgrammingError as error:
-        raise ConfigError(str(error).strip(), variable="DATABASE_URL", value=dsn) from error
+    except psycopg.ProgrammingError:
+        # The text may hold a password, and libpq's message quotes it: neither may be shown.
+        problem = "is not a Postgres URL such as postgresql://user:password@host:5432/database"
+        raise ConfigError(problem, variable="database", value="(hidden)") from None
     defaults = DEFAULTS | {"application_name": f"rolecall:{what}"}
     return make_conninfo(dsn, **{name: value for name, value in defaults.items() if name not in given})
 

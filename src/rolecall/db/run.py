@@ -59,7 +59,8 @@ def _translate(error: psycopg.Error | UnicodeEncodeError) -> RolecallError:
         return known
     if isinstance(error, psycopg.OperationalError | psycopg.InterfaceError):
         return DatabaseUnavailable(problem, sqlstate=error.sqlstate)
-    if isinstance(error, psycopg.DataError):
+    # A DataError without a SQLSTATE never left this process: a NUL in a text parameter, for one.
+    if isinstance(error, psycopg.DataError) and error.sqlstate is None:
         return InvalidTask(problem)
     return DatabaseError(problem, sqlstate=error.sqlstate)
 

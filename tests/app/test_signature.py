@@ -1,0 +1,268 @@
+"""A handler's signature as the schema of its payload, with annotations as texts, as many users have them."""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import enum
+import functools
+import json
+from collections.abc import Callable
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import TYPE_CHECKING, Annotated, Any, TypedDict
+from uuid import UUID
+
+import msgspec
+import pytest
+
+from rolecall import App, InvalidDeclaration, InvalidPayload
+
+if TYPE_CHECKING:
+    from somewhere import Context  # type: ignore[import-not-found]  # must not be imported at run time
+
+
+class Colour(enum.Enum):
+    RED = "red"
+
+
+@dataclasses.dataclass
+class Point:
+    x: int
+    y: int = 0
+
+
+class Store(msgspec.Struct):
+    id: int
+
+
+class Row(TypedDict):
+    n: int
+
+
+def define(function: Callable[..., Any], **options: Any) -> Any:
+    return App("test").task(None, **options)(function)
+
+
+def run(definition: Any, payload: str) -> Any:
+    return definition.call("ctx", definition.decode(payload))
+
+
+def rich(  # sizes: one parameter a kind of type
+    number: int,
+    *,
+    when: datetime,
+    who: UUID,
+    price: Decimal,
+    colour: Colour,
+    point: Point,
+    store: Store,
+    note: str | None = None,
+    tags: dict[int, str] | None = None,
+    share: Annotated[float, msgspec.Meta(ge=0, le=1)] = 0.5,
+) -> dict[str, Any]:
+    return locals()
+
+
+RICH = {
+    "number": 1,
+    "when": datetime(2026, 1, 1, tzinfo=UTC),
+    "who": UUID(int=1),
+    "price": Decimal("1.50"),
+    "colour": Colour.RED,
+    "point": Point(x=1),
+    "store": Store(id=7),
+}
+
+
+def test_rich_types_go_through_json_and_come_back() -> None:
+    definition = define(rich)
+
+    task = definition.task(**RICH, tags={1: "a"})
+
+    assert run(definition, json.dumps(task.payload)) == RICH | {
+        "note": None, "tags": {1: "a"}, "share": 0.5,
+    }  # fmt: skip
+
+
+def test_what_is_left_out_gets_the_functions_own_default() -> None:
+    default: list[int] = []
+
+    def handler(items: list[int] = default) -> list[int]:
+        return items
+
+    assert run(define(handler), "{}") is default
+
+
+def test_none_that_is_given_is_not_the_default() -> None:
+    def handler(note: str | None = "default") -> str | None:
+        return note
+
+    assert run(define(handler), '{"note": null}') is None
+
+
+@pytest.mark.parametrize(
+    ("payload", "problem"),
+    [
+        ({"number": "1"}, "Expected `int`, got `str` - at `$.number`"),
+        ({}, "missing required field `number`"),
+        ({"number": 1, "odd": 2}, "unknown field `odd`"),
+        ({"number": None}, "got `null`"),
+        ({"number": object()}, "object is unsupported"),
+    ],
+)
+def test_a_payload_that_does_not_fit_is_refused_at_once(payload: dict[str, Any], problem: str) -> None:
+    def handler(number: int) -> None: ...
+
+    with pytest.raises(InvalidPayload, match="payload of 'handler'") as refused:
+        define(handler).task(**payload)
+
+    assert problem in str(refused.value)
+
+
+@pytest.mark.parametrize("payload", ['{"number": "1"}', "{}", '{"number": 1, "odd": 2}', "[]", "nonsense"])
+def test_a_payload_that_does_not_fit_is_refused_at_the_run(payload: str) -> None:
+    def handler(number: int) -> None: ...
+
+    with pytest.raises(InvalidPayload):
+        define(handler).decode(payload)
+
+
+def test_a_limit_in_the_annotation_holds() -> None:
+    with pytest.raises(InvalidPayload, match=r"share"):
+        define(rich).task(**RICH, share=2)
+
+
+def test_the_context_comes_first_and_is_no_part_of_the_payload() -> None:
+    def by_type(context: Context, number: int) -> Any:
+        return context, number
+
+    def by_name(ctx, number: int) -> Any:  # type: ignore[no-untyped-def]  # noqa: ANN001 - on purpose
+        return ctx, number
+
+    assert [run(define(each), '{"number": 1}') for each in (by_type, by_name)] == [("ctx", 1)] * 2
+    assert define(by_type).takes_context
+
+
+def test_a_field_may_be_called_context() -> None:
+    def handler(context: str) -> str:
+        return context
+
+    assert run(define(handler), '{"context": "kitchen"}') == "kitchen"
+
+
+def test_an_async_handler_is_told_from_a_sync_one() -> None:
+    async def handler(number: int) -> int:
+        return number
+
+    assert define(handler).is_async
+    assert asyncio.run(run(define(handler), '{"number": 1}')) == 1
+
+
+def test_a_decorated_handler_shows_its_inner_signature() -> None:
+    def doubled(function: Callable[..., int]) -> Callable[..., int]:
+        @functools.wraps(function)
+        def wrapper(*args: Any, **kwargs: Any) -> int:
+            return 2 * function(*args, **kwargs)
+
+        return wrapper
+
+    @doubled
+    def handler(number: int) -> int:
+        return number
+
+    assert run(define(handler), '{"number": 2}') == 4
+
+
+def test_the_schema_is_plain_json_schema() -> None:
+    def handler(number: int, note: str = "") -> None: ...
+
+    schema = define(handler).signature.schema["$defs"]["handler"]
+
+    assert schema["required"] == ["number"]
+    assert schema["additionalProperties"] is False
+    assert set(schema["properties"]) == {"number", "note"}
+
+
+@pytest.mark.parametrize("item", [Point, Store, Row])
+def test_a_batch_handler_takes_one_item_a_task(item: Any) -> None:
+    def handler(items: list[Any]) -> int:
+        return len(items)
+
+    handler.__annotations__["items"] = list[item]
+    definition = define(handler, batch=10)
+    field = next(iter(definition.signature.schema["$defs"][item.__name__]["properties"]))
+
+    decoded = [definition.decode(json.dumps({field: n})) for n in range(3)]
+
+    assert definition.call_batch("ctx", decoded) == 3
+    assert definition.task(**{field: 1}).payload == {field: 1}
+
+
+def test_a_batch_handler_may_take_the_context() -> None:
+    def handler(ctx: Context, items: list[Point]) -> Any:
+        return ctx, items
+
+    assert define(handler, batch=2).call_batch("ctx", [Point(1)]) == ("ctx", [Point(1)])
+
+
+def positional(number: int, /) -> None: ...
+def starred(*numbers: int) -> None: ...
+def keywords(**numbers: int) -> None: ...
+def bare(number) -> None: ...  # type: ignore[no-untyped-def]  # noqa: ANN001 - on purpose
+def unknown(number: Nowhere) -> None: ...  # type: ignore[name-defined]  # noqa: F821 - on purpose
+def strange(lock: asyncio.Event) -> None: ...
+def generator(number: int) -> Any:
+    yield number
+
+
+@pytest.mark.parametrize(
+    ("function", "problem"),
+    [
+        (positional, "number is positional-only"),
+        (starred, r"\*numbers takes no named values"),
+        (keywords, r"\*\*numbers has no schema"),
+        (bare, "number has no type annotation"),
+        (unknown, "'Nowhere' is not defined"),
+        (strange, "not supported"),
+        (generator, "is a generator"),
+        (len, "not a function"),
+    ],
+)
+def test_a_signature_without_a_schema_is_refused_at_the_definition(
+    function: Callable[..., Any], problem: str
+) -> None:
+    with pytest.raises(InvalidDeclaration, match=problem):
+        define(function)
+
+
+def test_a_sync_wrapper_around_an_async_handler_is_refused() -> None:
+    async def inner(number: int) -> int:
+        return number
+
+    @functools.wraps(inner)
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        return inner(*args, **kwargs)
+
+    with pytest.raises(InvalidDeclaration, match="wrapper must be async"):
+        define(wrapper)
+
+
+def numbers(items: list[int]) -> None: ...
+def no_list(items: Point) -> None: ...
+def two(items: list[Point], more: int) -> None: ...
+
+
+@pytest.mark.parametrize(
+    ("function", "problem"), [(numbers, "must be dataclasses"), (no_list, "list"), (two, "one parameter")]
+)
+def test_a_batch_handler_of_another_shape_is_refused(function: Callable[..., Any], problem: str) -> None:
+    with pytest.raises(InvalidDeclaration, match=problem):
+        define(function, batch=5)
+
+
+def test_a_batch_of_nothing_is_refused() -> None:
+    def handler(items: list[Point]) -> None: ...
+
+    with pytest.raises(InvalidDeclaration, match="at least 1"):
+        define(handler, batch=0)

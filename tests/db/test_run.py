@@ -1,0 +1,120 @@
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Any
+
+import psycopg
+import pytest
+from psycopg.rows import dict_row
+
+from rolecall.db.connect import connect, connect_async, with_defaults
+from rolecall.db.run import run, run_async
+from rolecall.model.errors import (
+    ConfigError,
+    DatabaseError,
+    DatabaseUnavailable,
+    InvalidTask,
+    SchemaMissing,
+    UnknownRole,
+)
+from rolecall.sql.statement import Statement, nothing, single
+
+Ask = Callable[[Statement[Any]], Awaitable[Any]]
+NOWHERE = "host=127.0.0.1 port=1 dbname=none"
+
+
+@pytest.fixture(params=["sync", "async"])
+async def ask(
+    request: pytest.FixtureRequest, database: str
+) -> AsyncIterator[Callable[[Statement[Any]], Awaitable[Any]]]:
+    """Either executor, behind one shape."""
+    if request.param == "async":
+        async with await connect_async(database, "test") as aconnection:
+            yield lambda statement: run_async(aconnection, statement)
+        return
+    with connect(database, "test") as connection:
+
+        async def ask(statement: Statement[Any]) -> Any:
+            return run(connection, statement)
+
+        yield ask
+
+
+def raising(sqlstate: str) -> Statement[Any]:
+    body = f"begin raise exception using errcode = '{sqlstate}', message = 'the message'; end"
+    return Statement(query=f"do $$ {body} $$", read=nothing)
+
+
+async def test_rows_are_read_by_the_statement(ask: Ask) -> None:
+    assert await ask(Statement(query="select %s::int + 1", params=(41,), read=single)) == 42
+
+
+@pytest.mark.parametrize(
+    ("sqlstate", "error"),
+    [
+        ("RC040", InvalidTask),
+        ("RC031", UnknownRole),
+        ("22P05", InvalidTask),
+        ("3F000", SchemaMissing),
+        ("40P01", DatabaseUnavailable),
+        ("55P03", DatabaseUnavailable),
+        ("57P01", DatabaseUnavailable),
+        ("XX000", DatabaseError),
+        ("22012", DatabaseError),
+    ],
+)
+async def test_an_error_is_known_by_its_sqlstate(ask: Ask, sqlstate: str, error: type[DatabaseError]) -> None:
+    with pytest.raises(error) as raised:
+        await ask(raising(sqlstate))
+
+    assert type(raised.value) is error
+    assert raised.value.problem == "the message"
+    assert isinstance(raised.value.__cause__, psycopg.Error)
+
+
+@pytest.mark.parametrize("text", ["a\0b", "\ud800"])
+async def test_a_text_that_cannot_be_sent_is_an_invalid_task(ask: Ask, text: str) -> None:
+    with pytest.raises(InvalidTask):
+        await ask(Statement(query="select %s::text", params=(text,), read=single))
+
+
+async def test_a_lost_connection_is_told_from_a_refusal(ask: Ask) -> None:
+    with pytest.raises(DatabaseUnavailable):
+        await ask(Statement(query="select pg_terminate_backend(pg_backend_pid())", read=nothing))
+
+
+def test_a_connection_with_other_rows_is_read_all_the_same(database: str) -> None:
+    with psycopg.connect(database, row_factory=dict_row, cursor_factory=psycopg.ClientCursor) as connection:
+        assert run(connection, Statement(query="select %s::int", params=(7,), read=single)) == 7
+
+
+def test_nothing_is_committed_for_the_caller(database: str, connection: psycopg.Connection[Any]) -> None:
+    connection.execute("create table marks (n int)")
+    with psycopg.connect(database) as other:
+        run(other, Statement(query="insert into marks values (1) returning n", read=single))
+        other.rollback()
+
+    assert connection.execute("select count(*) from marks").fetchall() == [(0,)]
+
+
+async def test_a_server_that_is_not_there_is_unavailable() -> None:
+    with pytest.raises(DatabaseUnavailable):
+        connect(NOWHERE, "test")
+    with pytest.raises(DatabaseUnavailable):
+        await connect_async(NOWHERE, "test")
+
+
+def test_our_timeouts_apply_where_the_dsn_is_silent() -> None:
+    dsn = with_defaults("postgresql://u@h/d?connect_timeout=30", "client")
+
+    assert "connect_timeout=30" in dsn
+    assert "tcp_user_timeout=8000" in dsn
+    assert "application_name=rolecall:client" in dsn
+
+
+def test_a_dsn_that_is_none_is_refused_without_showing_it() -> None:
+    with pytest.raises(ConfigError) as refused:
+        with_defaults("postgresql://user:secret@host:port/x y", "client")
+
+    assert "secret" not in str(refused.value)
+    assert "secret" not in str(refused.value.value)
