@@ -1,19 +1,29 @@
-"""A fresh, migrated database for each test that asks for one."""
+"""A fresh, migrated database for each test that asks for one, and short ways to fill it."""
 
 from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping
+from datetime import UTC, datetime, timedelta
 from importlib import resources
+from typing import Any, LiteralString
 
 import psycopg
 import pytest
 import pytest_asyncio
 from psycopg import sql
 from psycopg.conninfo import make_conninfo
+from psycopg.rows import dict_row
+
+from storecrawl.catalog import RefreshReport, apply_menu, record_payload
+from storecrawl.catalog.normalize import Menu, normalize
+from storecrawl.payloads import WrittenPayload
 
 SERVER_VARIABLE = "ROLECALL_TEST_SERVER"
+START = datetime(2026, 5, 1, tzinfo=UTC)
+
+Query = Callable[..., Awaitable[list[dict[str, Any]]]]
 
 
 @pytest.fixture(scope="session")
@@ -52,6 +62,94 @@ async def connection(database: str) -> AsyncIterator[psycopg.AsyncConnection]:
     """An open connection that commits each statement by itself, unless a test opens a transaction."""
     async with await psycopg.AsyncConnection.connect(database, autocommit=True) as opened:
         yield opened
+
+
+@pytest.fixture
+def query(connection: psycopg.AsyncConnection) -> Query:
+    """Run a query and return its rows by column name."""
+
+    async def run(text: LiteralString, *parameters: object) -> list[dict[str, Any]]:
+        async with connection.cursor(row_factory=dict_row) as cursor:
+            await cursor.execute(text, parameters)
+            return await cursor.fetchall()
+
+    return run
+
+
+@pytest.fixture
+def new_store(query: Query) -> Callable[..., Awaitable[int]]:
+    """Enter a store and return its id; keyword arguments are its state and when it was last fetched."""
+
+    async def make(
+        state: str | None = None, last_fetch_at: datetime | None = None, *, crawl_enabled: bool = True
+    ) -> int:
+        rows = await query(
+            "insert into storecrawl.stores (platform_store_id, name, state, last_fetch_at, crawl_enabled)"
+            " values (%s, 'A store', %s, %s, %s) returning id",
+            secrets.token_hex(12),
+            state,
+            last_fetch_at,
+            crawl_enabled,
+        )
+        return int(rows[0]["id"])
+
+    return make
+
+
+@pytest.fixture
+def make_menu() -> Callable[..., Menu]:
+    """A menu of products by external id, each with the members of its record that differ from the usual."""
+
+    def make(products: Mapping[str, Mapping[str, object]] | Iterable[str], total: int | None = None) -> Menu:
+        changes = products if isinstance(products, Mapping) else dict.fromkeys(products, {})
+        records = [
+            {
+                "_id": key,
+                "Name": f"Product {key}",
+                "Status": "Active",
+                "Options": ["1g"],
+                "recPrices": [20],
+                **members,
+            }
+            for key, members in changes.items()
+        ]
+        return normalize(
+            {"data": {"filteredProducts": {"products": records, "queryInfo": {"totalCount": total}}}}
+        )
+
+    return make
+
+
+@pytest.fixture
+def new_payload(connection: psycopg.AsyncConnection) -> Callable[..., Awaitable[int]]:
+    """Enter the row of a payload that was fetched `hour` hours after the start; return its id."""
+
+    async def make(store_id: int, hour: int, product_count: int = 1) -> int:
+        path = f"2026/05/01/store_{store_id}_1_1_{secrets.token_hex(8)}.json.gz"
+        return await record_payload(
+            connection,
+            WrittenPayload(path=path, size_raw=2, size_gz=22, sha256="0" * 64),
+            store_id=store_id,
+            task_id=1,
+            fetched_at=START + timedelta(hours=hour),
+            product_count=product_count,
+        )
+
+    return make
+
+
+@pytest.fixture
+def refresh(
+    connection: psycopg.AsyncConnection, new_payload: Callable[..., Awaitable[int]]
+) -> Callable[..., Awaitable[RefreshReport]]:
+    """Apply a menu as fetched at an hour, in a transaction, as a new payload or as the given one."""
+
+    async def run(store_id: int, hour: int, menu: Menu, payload_id: int | None = None) -> RefreshReport:
+        payload = payload_id or await new_payload(store_id, hour, len(menu.products))
+        async with connection.transaction():
+            return await apply_menu(connection, payload, store_id, START + timedelta(hours=hour), menu)
+
+    return run
 
 
 def _migrations() -> list[bytes]:

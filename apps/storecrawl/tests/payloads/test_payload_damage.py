@@ -1,4 +1,4 @@
-"""Damaged, foreign and hostile files: the reader gives the written document, or a typed error, and stays small."""
+"""Damaged and hostile files: the reader gives the written document or a typed error, and stays small."""
 
 from __future__ import annotations
 

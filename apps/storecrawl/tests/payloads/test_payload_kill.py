@@ -13,8 +13,8 @@ import pytest
 
 from storecrawl.payloads import PayloadStore
 
-# Every system call of a write goes through `os`: the writer dies before or after the n-th of them, and a write
-# that it dies "after" has reached the disk only in part.
+# Every system call of a write goes through `os`: the writer dies before or after the n-th of them, and a
+# write that it dies "after" has reached the disk only in part.
 WRITER = """
 import os, signal, sys
 from pathlib import Path

@@ -1,12 +1,14 @@
 """Apply a normalized menu to the catalog: upsert, miss, snapshot. Nothing here commits.
 
 A refresh is a handful of statements in the caller's transaction. It takes the store's row first, so that two
-of one store follow each other, and product rows in the order of their external ids. What it leaves behind
-depends on the payloads that were applied, not on how often or in which order:
+of one store follow each other, and product rows in the order of their external ids. What products are now
+depends on which payloads were applied, not on how often or in which order:
 
 - a product shows the newest payload that holds it, by fetch time;
 - its misses are the applied payloads since it was last seen;
 - a snapshot belongs to a payload and is written once.
+
+Only the moments of change tell in which order the payloads came.
 """
 
 from __future__ import annotations
@@ -78,6 +80,7 @@ async def apply_menu(
     store_id: int,
     fetched_at: datetime,
     menu: Menu,
+    *,
     plausibility: Plausibility = DEFAULT_PLAUSIBILITY,
 ) -> RefreshReport:
     """Bring a payload's menu into the catalog; the second time it changes nothing.

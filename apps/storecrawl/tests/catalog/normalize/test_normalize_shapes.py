@@ -123,8 +123,10 @@ figures = scalars | st.sampled_from(
     ["1g", "1/8oz", "12.50", "Active", 10**400, float("nan"), "\ud800", "\x00"]
 )
 members = st.sampled_from(
-    "_id id cName Name Status type Options Prices recPrices recSpecialPrices special THCContent THC unit range "
-    "POSMetaData children option quantity quantityAvailable manualInventory inventory optionsBelowThreshold "
+    "_id id cName Name Status type Options Prices recPrices recSpecialPrices special THCContent THC unit "
+    "range "
+    "POSMetaData children option quantity quantityAvailable manualInventory inventory "
+    "optionsBelowThreshold "
     "variants priceRec price menuType jointId posId name category brand images url createdAt products data "
     "filteredProducts queryInfo totalCount products_list menu errors message potencyThc".split()
 )

@@ -1,0 +1,122 @@
+"""Products that a menu no longer has: counted, taken out of stock at the threshold, never deleted."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
+
+from storecrawl.catalog import RefreshReport
+from storecrawl.catalog.normalize import Menu
+
+pytestmark = pytest.mark.asyncio
+
+MakeMenu = Callable[..., Menu]
+NewStore = Callable[..., Awaitable[int]]
+Refresh = Callable[..., Awaitable[RefreshReport]]
+Query = Callable[..., Awaitable[list[dict[str, Any]]]]
+
+STATE_OF_B = (
+    "select consecutive_misses, availability::text, in_stock from storecrawl.products where external_id = 'b'"
+)
+
+
+@pytest.mark.parametrize(
+    ("absences", "expected"),
+    [
+        (0, (0, "in_stock", True)),
+        (1, (1, "in_stock", True)),
+        (2, (2, "in_stock", True)),
+        (3, (3, "removed_from_menu", False)),
+        (5, (3, "removed_from_menu", False)),
+    ],
+)
+async def test_the_third_miss_in_a_row_removes_a_product(
+    new_store: NewStore,
+    make_menu: MakeMenu,
+    refresh: Refresh,
+    query: Query,
+    absences: int,
+    expected: tuple[int, str, bool],
+) -> None:
+    """covers SPEC B14-6, 001-14"""
+    store = await new_store()
+    await refresh(store, 0, make_menu(["a", "b"]))
+    for hour in range(1, absences + 1):
+        await refresh(store, hour, make_menu(["a"]))
+
+    [row] = await query(STATE_OF_B)
+    assert tuple(row.values()) == expected
+
+
+async def test_the_report_tells_what_was_missed_and_removed(
+    new_store: NewStore, make_menu: MakeMenu, refresh: Refresh
+) -> None:
+    """covers SPEC B14-6"""
+    store = await new_store()
+    await refresh(store, 0, make_menu(["a", "b", "c"]))
+
+    reports = [await refresh(store, hour, make_menu(["a"])) for hour in (1, 2, 3, 4)]
+
+    assert [(report.missing, report.out_of_stock) for report in reports] == [(2, 0), (2, 0), (2, 2), (0, 0)]
+
+
+async def test_nothing_of_a_removed_product_is_in_stock(
+    new_store: NewStore, make_menu: MakeMenu, refresh: Refresh, query: Query
+) -> None:
+    """covers SPEC B14-6"""
+    store = await new_store()
+    for hour, products in enumerate((["a", "b"], ["a"], ["a"], ["a"])):
+        await refresh(store, hour, make_menu(products))
+
+    rows = await query(
+        "select external_id, variant.in_stock from storecrawl.variants as variant"
+        " join storecrawl.products as product on product.id = product_id order by external_id"
+    )
+    assert [tuple(row.values()) for row in rows] == [("a", True), ("b", False)]
+
+
+async def test_a_removed_product_is_never_deleted(
+    new_store: NewStore, make_menu: MakeMenu, refresh: Refresh, query: Query
+) -> None:
+    """covers SPEC B14-7"""
+    store = await new_store()
+    for hour, products in enumerate((["a", "b"], ["a"], ["a"], ["a"], ["a"])):
+        await refresh(store, hour, make_menu(products))
+
+    assert len(await query("select id from storecrawl.products")) == 2
+    assert len(await query("select id from storecrawl.variants")) == 2
+    assert len(await query("select payload_id from storecrawl.product_snapshots")) == 6
+
+
+@pytest.mark.parametrize("absences", [1, 2, 3, 4])
+async def test_a_product_that_returns_starts_anew(
+    new_store: NewStore, make_menu: MakeMenu, refresh: Refresh, query: Query, absences: int
+) -> None:
+    """covers SPEC B14-6"""
+    store = await new_store()
+    await refresh(store, 0, make_menu(["a", "b"]))
+    for hour in range(1, absences + 1):
+        await refresh(store, hour, make_menu(["a"]))
+
+    report = await refresh(store, 10, make_menu(["a", "b"]))
+
+    assert report.returned == (1 if absences >= 3 else 0)
+    [row] = await query(STATE_OF_B)
+    assert tuple(row.values()) == (0, "in_stock", True)
+    assert await query("select id from storecrawl.variants where not in_stock") == []
+
+
+async def test_a_product_that_could_not_be_read_is_not_missed(
+    new_store: NewStore, make_menu: MakeMenu, refresh: Refresh, query: Query
+) -> None:
+    """covers SPEC C5-9, B14-6"""
+    store = await new_store()
+    await refresh(store, 0, make_menu(["a", "b"]))
+    for hour in (1, 2, 3):
+        report = await refresh(store, hour, make_menu({"a": {}, "b": {"Name": None}}))
+        assert (report.refused, report.missing) == (1, 0)
+
+    [row] = await query(STATE_OF_B)
+    assert tuple(row.values()) == (0, "in_stock", True)

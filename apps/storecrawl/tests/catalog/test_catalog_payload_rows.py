@@ -1,0 +1,106 @@
+"""The rows of crawl payloads."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import psycopg
+import pytest
+
+from storecrawl.catalog import DifferentPayload, UnknownPayload, find_payload, known_paths, record_payload
+from storecrawl.payloads import WrittenPayload
+
+pytestmark = pytest.mark.asyncio
+
+AT = datetime(2026, 5, 1, 12, tzinfo=UTC)
+WRITTEN = WrittenPayload(
+    path="2026/05/01/store_1_41_1_0123456789abcdef.json.gz",
+    size_raw=1_500_000,
+    size_gz=150_000,
+    sha256="ab" * 32,
+)
+
+NewStore = Callable[..., Awaitable[int]]
+Query = Callable[..., Awaitable[list[dict[str, Any]]]]
+
+
+async def _record(
+    connection: psycopg.AsyncConnection, store: int, written: WrittenPayload = WRITTEN, at: datetime = AT
+) -> int:
+    return await record_payload(
+        connection, written, store_id=store, task_id=41, fetched_at=at, product_count=600
+    )
+
+
+async def test_a_row_tells_all_that_reading_the_file_needs(
+    connection: psycopg.AsyncConnection, new_store: NewStore
+) -> None:
+    """covers SPEC 001-21, C6"""
+    store = await new_store()
+    payload = await find_payload(connection, await _record(connection, store))
+
+    assert (payload.store_id, payload.task_id, payload.product_count) == (store, 41, 600)
+    assert (payload.storage_path, payload.sha256) == (WRITTEN.path, WRITTEN.sha256)
+    assert (payload.size_raw, payload.size_gz, payload.fetched_at) == (1_500_000, 150_000, AT)
+    assert payload.applied_at is None
+
+
+async def test_recording_one_file_twice_gives_one_row(
+    connection: psycopg.AsyncConnection, new_store: NewStore, query: Query
+) -> None:
+    """covers SPEC E5-13"""
+    store = await new_store()
+
+    assert await _record(connection, store) == await _record(connection, store)
+    assert len(await query("select id from storecrawl.payloads")) == 1
+
+
+async def test_a_path_belongs_to_one_document(
+    connection: psycopg.AsyncConnection, new_store: NewStore
+) -> None:
+    """covers SPEC C6"""
+    store = await new_store()
+    await _record(connection, store)
+
+    with pytest.raises(DifferentPayload):
+        await _record(connection, store, replace(WRITTEN, sha256="cd" * 32))
+
+
+async def test_recording_notes_the_newest_fetch_at_the_store(
+    connection: psycopg.AsyncConnection, new_store: NewStore, query: Query
+) -> None:
+    """covers SPEC 001-20, C6"""
+    store = await new_store()
+    await _record(connection, store)
+    await _record(connection, store, replace(WRITTEN, path="older"), AT - timedelta(hours=1))
+
+    assert await query("select last_fetch_at from storecrawl.stores") == [{"last_fetch_at": AT}]
+
+
+@pytest.mark.parametrize("path", ["/etc/passwd", "../x", "a/../x"])
+async def test_a_path_outside_the_root_is_no_row(
+    connection: psycopg.AsyncConnection, new_store: NewStore, path: str
+) -> None:
+    """covers RELIABILITY F68"""
+    store = await new_store()
+
+    with pytest.raises(psycopg.errors.CheckViolation):
+        await _record(connection, store, replace(WRITTEN, path=path))
+
+
+async def test_the_known_paths_are_those_of_all_rows(
+    connection: psycopg.AsyncConnection, new_store: NewStore
+) -> None:
+    """covers RELIABILITY F68"""
+    await _record(connection, await new_store())
+
+    assert await known_paths(connection) == {WRITTEN.path}
+
+
+async def test_an_unknown_payload_is_told(connection: psycopg.AsyncConnection) -> None:
+    """covers SPEC 001-14"""
+    with pytest.raises(UnknownPayload, match="no crawl payload 12"):
+        await find_payload(connection, 12)

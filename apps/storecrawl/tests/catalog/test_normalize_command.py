@@ -1,0 +1,137 @@
+"""`storecrawl normalize FILE`: the report, its two forms, and the exit code."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from storecrawl.normalize_command import NormalizeReport, normalize_file, render, render_json
+
+DOCUMENT = {
+    "data": {
+        "filteredProducts": {
+            "products": [
+                {
+                    "_id": "a",
+                    "Name": "Live Sugar [1g]",
+                    "type": "Concentrate",
+                    "Status": "Active",
+                    "Options": ["1gC"],
+                    "recPrices": [43],
+                    "special": True,
+                    "recSpecialPrices": [27.95],
+                    "THCContent": {"unit": "PERCENTAGE", "range": [89.744]},
+                    "manualInventory": [{"option": "1gC", "inventory": 3}],
+                },
+                {"_id": "b", "Options": ["1g"]},
+            ],
+            "queryInfo": {"totalCount": 814},
+        }
+    }
+}
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    """A menu with one good product and one bad one."""
+    written = tmp_path / "menu.json"
+    written.write_text(json.dumps(DOCUMENT))
+    return written
+
+
+def _printed(report: NormalizeReport) -> str:
+    console = Console(file=io.StringIO(), width=120)
+    console.print(render(report))
+    assert isinstance(console.file, io.StringIO)
+    return console.file.getvalue()
+
+
+def test_the_json_has_shape_counts_products_and_refusals(file: Path) -> None:
+    """covers SPEC C5-2, C5-5, C5-8, C5-9"""
+    code, report = normalize_file(file)
+    answer = json.loads(render_json(report))
+
+    assert (code, answer["shape"], answer["error"]) == (0, "graphql", None)
+    assert answer["counts"] == {
+        "products": 1,
+        "variants": 1,
+        "specials": 1,
+        "refused": 1,
+        "duplicates": 0,
+        "total_count": 814,
+    }
+    [product] = answer["products"]
+    assert (product["name"], product["thc"]) == (
+        "Live Sugar [1g]",
+        {"lo": 89.744, "hi": 89.744, "unit": "PERCENTAGE"},
+    )
+    [variant] = product["variants"]
+    assert (variant["option"], variant["price_rec_cents"], variant["special_rec_cents"]) == (
+        "1gC",
+        4300,
+        2795,
+    )
+    assert (variant["quantity"], variant["in_stock"], variant["weight"]) == (
+        3,
+        True,
+        {"value": 1.0, "unit": "g"},
+    )
+    assert answer["refused"] == [{"index": 1, "external_id": "b", "option": None, "reason": "it has no name"}]
+
+
+def test_a_person_sees_counts_prices_and_refusals(file: Path) -> None:
+    """covers SPEC C5-9"""
+    text = _printed(normalize_file(file)[1])
+
+    for part in (
+        "1 products of 814",
+        "Live Sugar [1g]",
+        "27.95 (was 43.00)",
+        "89.744 %",
+        "#1 b: it has no name",
+    ):
+        assert part in text
+
+
+def test_a_gzipped_menu_is_read_as_it_is(file: Path) -> None:
+    """covers SPEC 001-13"""
+    packed = file.with_suffix(".json.gz")
+    packed.write_bytes(gzip.compress(file.read_bytes()))
+
+    assert normalize_file(packed)[1].products == normalize_file(file)[1].products
+
+
+@pytest.mark.parametrize(
+    ("content", "seen"),
+    [
+        (b"name,price,brand\na,1,b\n", "looks like CSV"),
+        (b"[]", "an empty list"),
+        (b"", "empty"),
+        (b'[{"variants": [{"promoPrice": 1, "unitSize": {}, "availableQty": 2}]}]', "another platform"),
+        (gzip.compress(b"[1, 2, 3]")[:-9], "cut short"),
+        (gzip.compress(bytes(10_000_000)), "unpacks to more than"),
+    ],
+)
+def test_what_is_no_menu_ends_with_code_two_and_says_why(tmp_path: Path, content: bytes, seen: str) -> None:
+    """covers SPEC C5-9, RELIABILITY F68"""
+    written = tmp_path / "file"
+    written.write_bytes(content)
+
+    code, report = normalize_file(written)
+
+    assert code == 2
+    assert seen in json.loads(render_json(report))["error"]
+    assert "not a menu" in _printed(report)
+
+
+def test_a_missing_file_and_a_folder_end_with_code_two(tmp_path: Path) -> None:
+    """covers SPEC C5-9"""
+    missing, folder = normalize_file(tmp_path / "none"), normalize_file(tmp_path)
+
+    assert (missing[0], missing[1].error) == (2, "cannot be read: No such file or directory")
+    assert (folder[0], folder[1].error) == (2, "cannot be read: Is a directory")
