@@ -45,6 +45,7 @@ from rolecall.worker.worker import Worker
 __all__ = [
     "App",
     "AsyncClient",
+    "BatchContext",
     "Cancel",
     "Client",
     "ConfigError",

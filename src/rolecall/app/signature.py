@@ -21,7 +21,7 @@ from rolecall.model.errors import InvalidDeclaration, InvalidPayload
 
 __all__ = ["Signature", "read_signature"]
 
-CONTEXT = "Context"
+CONTEXTS = frozenset({"Context", "BatchContext"})
 OBJECTS = (
     msgspec.inspect.StructType,
     msgspec.inspect.DataclassType,
@@ -100,7 +100,7 @@ def read_signature(function: Callable[..., object], *, handler: str, batch: bool
 def _is_context(parameter: inspect.Parameter) -> bool:
     annotation = parameter.annotation
     name = annotation if isinstance(annotation, str) else getattr(annotation, "__name__", "")
-    return parameter.name == "ctx" or name.strip("\"'").rpartition(".")[2] == CONTEXT
+    return parameter.name == "ctx" or name.strip("\"'").rpartition(".")[2] in CONTEXTS
 
 
 def _hints(function: Callable[..., object], parameters: list[inspect.Parameter]) -> dict[str, Any]:
