@@ -45,11 +45,15 @@ FLAGS = {
 
 
 class LogFormat(StrEnum):
+    """How a log line looks."""
+
     text = "text"
     json = "json"
 
 
 class LogLevel(StrEnum):
+    """The least level that is written."""
+
     debug = "debug"
     info = "info"
     warning = "warning"
@@ -70,6 +74,8 @@ class DatabaseSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogSettings:
+    """What is logged, and how it looks."""
+
     format: LogFormat = LogFormat.text
     level: LogLevel = LogLevel.info
 
@@ -88,6 +94,8 @@ class WorkerSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
+    """Everything that can be set from outside."""
+
     database: DatabaseSettings = field(default_factory=DatabaseSettings)
     log: LogSettings = field(default_factory=LogSettings)
     worker: WorkerSettings = field(default_factory=WorkerSettings)
@@ -148,12 +156,13 @@ def _log(source: _Source) -> LogSettings:
 
 def _worker(source: _Source) -> WorkerSettings:
     standard = WorkerSettings()
+    heartbeat = source.read("HEARTBEAT_INTERVAL_MS", _milliseconds(100), standard.heartbeat_interval)
     return WorkerSettings(
         roles=source.read("WORKER_ROLE", _roles, standard.roles),
         name=source.read("WORKER_ID", _name, standard.name),
         slots=source.read("WORKER_SLOTS", _whole(1, 1_000), standard.slots),
         poll_interval=source.read("POLL_INTERVAL_MS", _milliseconds(10), standard.poll_interval),
-        heartbeat_interval=source.read("HEARTBEAT_INTERVAL_MS", _milliseconds(100), standard.heartbeat_interval),
+        heartbeat_interval=heartbeat,
         grace=source.read("WORKER_GRACE_S", _seconds(0, DAY_S), standard.grace),
     )
 

@@ -70,7 +70,8 @@ def _trace(formatter: logging.Formatter, record: logging.LogRecord) -> tuple[str
 
 
 def _at(record: logging.LogRecord) -> str:
-    return datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    moment = datetime.fromtimestamp(record.created, UTC)
+    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def _place(record: logging.LogRecord) -> str:

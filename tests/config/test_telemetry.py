@@ -31,7 +31,8 @@ def test_a_text_line_says_when_where_and_what() -> None:
     """covers SPEC 000-30"""
     stream = written(LogFormat.text)
 
-    logging.getLogger("rolecall.worker.producer").info("Claimed task %d (%s)", 7, "fetch", extra={"attempt": 1})
+    log = logging.getLogger("rolecall.worker.producer")
+    log.info("Claimed task %d (%s)", 7, "fetch", extra={"attempt": 1})
 
     moment, rest = stream.getvalue().rstrip("\n").split(" ", 1)
     assert moment.endswith("Z")
@@ -58,7 +59,8 @@ def test_a_json_line_is_one_object_with_the_fields_as_keys() -> None:
     """covers SPEC 000-30"""
     stream = written(LogFormat.json)
 
-    logging.getLogger("rolecall.worker").info("Claimed\ntask", extra={"task": 7, "level": "x", "odd": float("nan")})
+    odd = {"task": 7, "level": "x", "odd": float("nan")}
+    logging.getLogger("rolecall.worker").info("Claimed\ntask", extra=odd)
 
     [line] = stream.getvalue().splitlines()
     document = json.loads(line, parse_constant=pytest.fail)

@@ -1,0 +1,7 @@
+"""Makes `python -m rolecall.cli` the same as the `rolecall` command."""
+
+from __future__ import annotations
+
+from rolecall.cli.main import main
+
+main()

@@ -1,0 +1,68 @@
+"""`rolecall enqueue`: put one task into the pool, and wait for it if asked to."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Annotated, Any
+
+from typer import Argument, Option
+
+from rolecall.cli.commands.tasks import print_task
+from rolecall.cli.output import print_line
+from rolecall.cli.shell import Shell
+from rolecall.cli.values import read_date, read_duration, read_payload
+from rolecall.model.errors import RolecallError
+from rolecall.model.states import TaskState
+from rolecall.model.tasks import Enqueued, NewTask, Task
+from rolecall.service.services import Services
+
+
+def enqueue(  # sizes: each is an option of the command
+    shell: Shell,
+    handler: Annotated[str, Argument(help="The handler that does the task.")],
+    payload: Annotated[str, Argument(help="A JSON object, @FILE, or - for stdin.")] = "{}",
+    *,
+    role: Annotated[str | None, Option(help="The role; by default the handler's own.")] = None,
+    priority: Annotated[int, Option(help="-100 to 100, higher first.")] = 0,
+    at: Annotated[str | None, Option(metavar="DATE", help="Not before this ISO 8601 date or time.")] = None,
+    after: Annotated[str | None, Option(metavar="DURATION", help="Not before so long: 90, 15m, 4h.")] = None,
+    key: Annotated[str | None, Option(help="At most one running task of it.")] = None,
+    dedupe_key: Annotated[str | None, Option(help="At most one open task per handler of it.")] = None,
+    max_attempts: Annotated[int | None, Option(help="How often to try; 0 = without limit.")] = None,
+    wait: Annotated[str | None, Option(metavar="DURATION", help="Wait so long for it to finish.")] = None,
+) -> None:
+    """Enqueue one task; with --wait, exit 0 only if it completes."""
+    task = NewTask(
+        handler=handler,
+        role=role,
+        payload=read_payload(payload),
+        priority=priority,
+        scheduled_for=None if at is None else read_date(at),
+        after=None if after is None else read_duration(after, "--after"),
+        key=key,
+        dedupe_key=dedupe_key,
+        max_attempts=max_attempts,
+    )
+    seconds = None if wait is None else read_duration(wait, "--wait")
+    enqueued, finished = shell.call(lambda services: _enqueue(services, task, seconds))
+    shell.show(_document(enqueued, finished), lambda: _print(enqueued, finished))
+    if finished is not None and finished.state is not TaskState.COMPLETED:
+        raise RolecallError(f"task {finished.id} {finished.state}: {finished.error or 'no reason given'}")
+
+
+async def _enqueue(services: Services, task: NewTask, seconds: float | None) -> tuple[Enqueued, Task | None]:
+    enqueued = await services.tasks.enqueue(task)
+    if seconds is None:
+        return enqueued, None
+    return enqueued, await services.tasks.wait(enqueued.id, seconds)
+
+
+def _document(enqueued: Enqueued, finished: Task | None) -> dict[str, Any]:
+    return asdict(enqueued) | ({} if finished is None else {"task": asdict(finished)})
+
+
+def _print(enqueued: Enqueued, finished: Task | None) -> None:
+    stood = " stood already" if enqueued.deduplicated else " enqueued"
+    print_line(f"task {enqueued.id}{stood}")
+    if finished is not None:
+        print_task(finished)

@@ -1,0 +1,19 @@
+"""`rolecall rescue` and `prune`: what the workers do anyway, at once."""
+
+from __future__ import annotations
+
+from rolecall.cli.output import print_table
+from rolecall.cli.shell import Shell
+
+
+def rescue(shell: Shell) -> None:
+    """Release the tasks whose workers died: pending again, or failed where no attempt is left."""
+    rescued = shell.call(lambda services: services.maintenance.rescue())
+    document = [{"id": task_id, "state": state} for task_id, state in rescued.items()]
+    shell.show(document, lambda: print_table(("id", "now"), rescued.items(), "nothing to rescue"))
+
+
+def prune(shell: Shell) -> None:
+    """Drop finished tasks, events and workers that are older than their roles keep them."""
+    pruned = shell.call(lambda services: services.maintenance.prune())
+    shell.show(pruned, lambda: print_table(("what", "number"), pruned.items(), "nothing to prune"))

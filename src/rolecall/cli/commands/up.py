@@ -1,0 +1,37 @@
+"""`rolecall up`: everything from one command: database, schema, schedules, workers."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from typer import Option
+
+from rolecall.app import App
+from rolecall.cli.commands.worker import Processes, announce, work
+from rolecall.cli.locate import load_app
+from rolecall.cli.shell import Shell
+from rolecall.cli.termination import Terminated
+from rolecall.db.connect import connect
+from rolecall.db.migrator import migrate
+from rolecall.model.errors import ConfigError
+
+AppReference = Annotated[
+    str | None, Option("--app", metavar="MODULE:APP", help="The App to run; else only schedules.")
+]
+
+
+def up(shell: Shell, *, app: AppReference = None, processes: Processes = 1) -> None:
+    """Bring up the database, its schema, the schedules and the workers; stay until SIGTERM."""
+    if app is None and processes > 1:
+        raise ConfigError(
+            "several processes need an App to run (--app)", variable="--processes", value=processes
+        )
+    loaded = load_app(app) if app else App("rolecall")
+    try:
+        with shell.database(create=True) as dsn:
+            with connect(dsn, "up") as connection:
+                migrate(connection)
+            announce(shell, app, processes)
+            work(shell, dsn, loaded, app, processes)
+    except Terminated:
+        return

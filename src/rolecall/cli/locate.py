@@ -1,0 +1,60 @@
+"""Finds the App that `--app module:attribute` names."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+import traceback
+from difflib import get_close_matches
+from pathlib import Path
+from types import ModuleType
+
+from rolecall.app import App
+from rolecall.model.errors import ConfigError
+
+FLAG = "--app"
+
+
+def load_app(reference: str) -> App:
+    """Import the module, the working folder first, and return its App; ConfigError says what is wrong."""
+    module_name, colon, attribute = reference.partition(":")
+    if not (module_name and colon and attribute):
+        raise _refused(reference, "is not of the form module:attribute")
+    module = _import(module_name, reference)
+    found = _attribute(module, attribute, reference)
+    if not isinstance(found, App):
+        raise _refused(reference, f"is of type {type(found).__name__}, not a rolecall App")
+    return found
+
+
+def _import(name: str, reference: str) -> ModuleType:
+    here = str(Path.cwd())
+    if here not in sys.path:
+        sys.path.insert(0, here)
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name and f"{name}.".startswith(f"{error.name}."):
+            raise _refused(reference, f"there is no module {error.name} here or installed") from None
+        raise _broken(name, reference, error) from error
+    except Exception as error:
+        raise _broken(name, reference, error) from error
+
+
+def _broken(name: str, reference: str, error: Exception) -> ConfigError:
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    place = f"{Path(last.filename).name}, line {last.lineno}"
+    return _refused(reference, f"importing {name} failed: {type(error).__name__}: {error} ({place})")
+
+
+def _attribute(module: ModuleType, name: str, reference: str) -> object:
+    if hasattr(module, name):
+        return getattr(module, name)
+    apps = [known for known, value in vars(module).items() if isinstance(value, App)]
+    close = get_close_matches(name, vars(module), n=1)
+    hint = f"; did you mean {module.__name__}:{(apps or close)[0]}?" if apps or close else ""
+    raise _refused(reference, f"module {module.__name__} has no attribute {name}{hint}")
+
+
+def _refused(reference: str, problem: str) -> ConfigError:
+    return ConfigError(f"{reference!r} {problem}", variable=FLAG, value=reference)

@@ -1,0 +1,70 @@
+"""How results are shown: tables for people, or one JSON document for programs."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import TextIO
+
+import msgspec
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+WIDE = 10_000
+
+
+def print_json(value: object, stream: TextIO | None = None) -> None:
+    """Write one indented JSON document; values are dataclasses, durations become seconds."""
+    plain = msgspec.to_builtins(value, enc_hook=str)
+    print(json.dumps(plain, indent=2, ensure_ascii=False), file=stream or sys.stdout)
+
+
+def print_table(columns: Sequence[str], rows: Iterable[Sequence[object]], nothing: str) -> None:
+    """Write a table, or the sentence `nothing` where there are no rows; cells are never cut."""
+    table = Table(*columns, box=SIMPLE_HEAD, pad_edge=False)
+    for row in rows:
+        table.add_row(*(Text(shown(cell), overflow="fold") for cell in row))
+    _console().print(table if table.row_count else Text(nothing))
+
+
+def print_facts(facts: Iterable[tuple[str, object]]) -> None:
+    """Write name and value pairs, one a line, leaving out what is empty."""
+    grid = Table.grid(padding=(0, 2))
+    for name, value in facts:
+        if value is not None:
+            grid.add_row(Text(name, style="bold"), Text(shown(value), overflow="fold"))
+    _console().print(grid)
+
+
+def print_line(text: str) -> None:
+    _console().print(Text(shown(text)), soft_wrap=True)
+
+
+def shown(value: object) -> str:
+    """One cell: times in UTC to the second, JSON compact, control characters made visible."""
+    match value:
+        case None:
+            return ""
+        case str():
+            return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in value)
+        case datetime():
+            return value.astimezone(UTC).strftime("%Y-%m-%d %H:%M:%SZ")
+        case timedelta():
+            return str(value)
+        case bool():
+            return "yes" if value else "no"
+        case float():
+            return f"{value:.1f}"
+        case dict() | list() | tuple():
+            return shown(json.dumps(msgspec.to_builtins(value, enc_hook=str), ensure_ascii=False))
+        case _:
+            return str(value)
+
+
+def _console() -> Console:
+    # A pipe has no width: cutting or wrapping there would lose what the reader's grep looks for.
+    return Console(highlight=False, width=None if sys.stdout.isatty() else WIDE)

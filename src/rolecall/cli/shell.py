@@ -1,0 +1,104 @@
+"""What every command is given: the settings, the way to the database, and how to show an answer."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import os
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import wraps
+from typing import Any, Concatenate, ParamSpec, TypeVar
+
+from rolecall.cli.options import DATABASE, LOGGING, json_option, settings_options
+from rolecall.cli.output import print_json
+from rolecall.config import DatabaseSettings, Settings, read_settings
+from rolecall.db.connect import connect_async
+from rolecall.db.embedded import EmbeddedServer
+from rolecall.model.errors import ConfigError
+from rolecall.service.database import OneConnection
+from rolecall.service.services import Services
+from rolecall.telemetry import set_up_logging
+
+T = TypeVar("T")
+P = ParamSpec("P")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shell:
+    """One run of a command; `flags` are the settings that were given as flags, by their variables' names."""
+
+    settings: Settings
+    flags: Mapping[str, str]
+    as_json: bool
+
+    def call(self, action: Callable[[Services], Awaitable[T]]) -> T:
+        """Run one action against the services; the database is there for as long as it takes."""
+        with self.database() as dsn:
+            return asyncio.run(_call(dsn, action))
+
+    @contextmanager
+    def database(self, *, create: bool = False) -> Iterator[str]:
+        """The DSN of the given Postgres or of the embedded one, which is attached to meanwhile.
+
+        Without `create`, an embedded database that nobody made yet is refused: it would only be an empty one.
+        """
+        settings = self.settings.database
+        if settings.url is not None:
+            yield settings.url
+            return
+        if not create:
+            _require_data(settings)
+        with EmbeddedServer(settings.data_dir) as server:
+            yield server.dsn()
+
+    def show(self, value: object, for_people: Callable[[], None]) -> None:
+        """Write the value as JSON where asked for, else call what shows it to people."""
+        if self.as_json:
+            print_json(value)
+        else:
+            for_people()
+
+
+def with_shell(
+    body: Callable[Concatenate[Shell, P], None], settings: Iterable[tuple[str, str, str]] = ()
+) -> Callable[..., None]:
+    """Make a command of a function: its own options, the given settings and those that all commands share.
+
+    The settings reach it through the shell, checked, from flag or environment alike.
+    """
+    own = list(inspect.signature(body, eval_str=True).parameters.values())[1:]
+    shared = [json_option(), *settings_options([*settings, *DATABASE, *LOGGING])]
+
+    @wraps(body)
+    def command(*args: P.args, **options: P.kwargs) -> None:
+        shell = _open_shell({parameter.name: options.pop(parameter.name) for parameter in shared})
+        body(shell, *args, **options)
+
+    command.__signature__ = inspect.Signature([*own, *shared])  # type: ignore[attr-defined]  # typer reads it
+    command.__annotations__ = {parameter.name: parameter.annotation for parameter in [*own, *shared]}
+    return command
+
+
+def _open_shell(options: dict[str, Any]) -> Shell:
+    as_json = options.pop("as_json")
+    flags = {name: text for name, text in options.items() if text is not None}
+    settings = read_settings(os.environ, flags)
+    set_up_logging(settings.log)
+    return Shell(settings=settings, flags=flags, as_json=as_json)
+
+
+def _require_data(settings: DatabaseSettings) -> None:
+    if not (settings.data_dir / "postgres").is_dir():
+        raise ConfigError(
+            f"there is no database under {str(settings.data_dir)!r} yet: make one with `rolecall up` or "
+            "`rolecall migrate`, or name another one by --data-dir or DATABASE_URL",
+            variable="ROLECALL_DATA_DIR",
+            value=str(settings.data_dir),
+        )
+
+
+async def _call(dsn: str, action: Callable[[Services], Awaitable[T]]) -> T:
+    async with await connect_async(dsn, "cli") as connection:
+        return await action(Services.over(OneConnection(connection)))

@@ -1,0 +1,34 @@
+"""What an operator may do at once that the workers do anyway, every so often."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from rolecall.model.states import TaskState
+from rolecall.service.database import Database
+from rolecall.sql import retention, tasks
+
+BATCH = 1_000
+
+
+class Maintenance:
+    """Rescue and retention, on demand."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def rescue(self) -> dict[int, TaskState]:
+        """Release all tasks whose lease ran out, a batch a transaction; returns what became of each."""
+        rescued: dict[int, TaskState] = {}
+        while batch := await self._database.run(tasks.rescue(BATCH)):
+            rescued |= batch
+            if len(batch) < BATCH:
+                break
+        return rescued
+
+    async def prune(self) -> dict[str, int]:
+        """Drop what the roles no longer keep, a bounded share a transaction; returns how much, by kind."""
+        total: Counter[str] = Counter()
+        while any((share := await self._database.run(retention.prune())).values()):
+            total.update(share)
+        return dict(total)
