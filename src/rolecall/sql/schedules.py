@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from rolecall.model.errors import InvalidSchedule
 from rolecall.model.schedules import Schedule
 from rolecall.sql.statement import Statement, single
 from rolecall.sql.strict_json import NotStorable, encode
 
-__all__ = ["delete", "fire", "put", "trigger"]
+__all__ = ["delete", "ensure", "fire", "put", "trigger"]
 
 
 def put(schedule: Schedule) -> Statement[int]:
     """Store the schedule under its name, or change the one that stands; the answer is its id."""
     return Statement(
         query="select rolecall.put_schedule(%s::jsonb)", params=(_document(schedule),), read=single
+    )
+
+
+def ensure(schedules: Iterable[Schedule]) -> Statement[int]:
+    """Store those that are not there yet, and leave the others as people have made them; the answer is how many."""
+    documents = ",".join(_document(schedule) for schedule in schedules)
+    return Statement(
+        query="select rolecall.ensure_schedules(%s::jsonb)", params=(f"[{documents}]",), read=single
     )
 
 

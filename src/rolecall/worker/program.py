@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
+from rolecall.model.schedules import Schedule
+
 
 class Handler(Protocol):
     """The code that does tasks of one name."""
@@ -41,6 +43,10 @@ class Program(Protocol):
     @property
     def handlers(self) -> Mapping[str, Handler]:
         """The handlers by name."""
+
+    @property
+    def schedules(self) -> Mapping[str, Schedule]:
+        """The schedules by name."""
 
     def declaration(self) -> tuple[list[dict[str, object]], list[dict[str, object]]]:
         """Return the roles and the handlers as the engine stores them."""

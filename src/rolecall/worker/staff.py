@@ -10,7 +10,7 @@ from typing import Any
 from rolecall.db.migrator import check_async
 from rolecall.maintenance.crew import Crew
 from rolecall.maintenance.periodic import Periodic
-from rolecall.sql import roles
+from rolecall.sql import roles, schedules
 from rolecall.sql.statement import Statement, nothing
 from rolecall.wake.listener import CANCEL_CHANNEL, WAKE_CHANNEL, Listener, ListenerOptions, send_probe
 from rolecall.wake.pace import Pace, PaceOptions
@@ -58,7 +58,7 @@ class Staff:
         self._build_rounds()
 
     async def open(self) -> None:
-        """Make sure that the schema fits, declare the app, enter the roll."""
+        """Make sure that the schema fits, declare the app, add its schedules, enter the roll."""
         await self.claiming.run(ANY_ANSWER)
         connection = await self._sessions.connect("check")
         try:
@@ -66,6 +66,7 @@ class Staff:
         finally:
             await connection.close()
         await self.claiming.run(roles.declare(*self._app.declaration()))
+        await self.claiming.run(schedules.ensure(self._app.schedules.values()))
         await self.roll.register(self.claiming)
 
     def duties(self) -> dict[str, Coroutine[Any, Any, None]]:
