@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import msgspec
-from graphql import ExecutionResult, GraphQLResolveInfo, execute_sync
+from graphql import GraphQLError, GraphQLResolveInfo, execute_sync
 
 from storecrawl.demo.upstream.menus import Page
 from storecrawl.demo.upstream.queries import PRODUCTS_FIELD, BadQuery, QueryBook, UnknownHash
@@ -97,16 +97,17 @@ class Answerer:
             operation_name=request.operation_name,
         )
         if result.errors:
-            return self._failed(result)
+            return self._failed(result.errors[0])
         data: dict[str, Any] = result.data or {}
         if prepared.whole_products and pages:
             data["filteredProducts"][PRODUCTS_FIELD] = [msgspec.Raw(product) for product in pages[0].products]
         return Answer(200, self._encode({"data": data}))
 
-    def _failed(self, result: ExecutionResult) -> Answer:
-        message = result.errors[0].message if result.errors else "unknown error"
-        # Errors of variables come before execution and leave no data at all.
-        return self.error(message, "BAD_USER_INPUT" if result.data is None else "INTERNAL_SERVER_ERROR", 400)
+    def _failed(self, first: GraphQLError) -> Answer:
+        # An error of the variables comes before execution and so has no path.
+        if first.path is None:
+            return self.error(first.message, "BAD_USER_INPUT", 400)
+        return self.error(first.message, "INTERNAL_SERVER_ERROR", 200)
 
     def _stores(self, _: GraphQLResolveInfo[list[Page]], filter: dict[str, Any]) -> list[dict[str, Any]]:  # noqa: A002 (wire name)
         return self._world.stores(filter)

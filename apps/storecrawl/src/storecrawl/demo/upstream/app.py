@@ -69,7 +69,7 @@ class UpstreamServer:
         step = self.world.clock.step
         return {
             "step": step,
-            "stores": len(self.world.directory.open_until(step)),
+            "stores": self.world.directory.count_at(step),
             "requests": self.faults.requests.total(),
             "operations": dict(self.faults.requests),
             "faults": {kind.value: self.faults.faults[kind] for kind in FaultKind},

@@ -7,13 +7,11 @@ from dataclasses import dataclass
 
 from msgspec.structs import replace
 
-from storecrawl.demo.upstream.draws import Draw
 from storecrawl.demo.upstream.options import UpstreamOptions
 from storecrawl.demo.upstream.places import City
 from storecrawl.demo.upstream.stores import Store, StoreKind, make_store
 
 EARTH_RADIUS_MILES = 3958.8
-MOST_STORES_OPENED = 2_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,14 +60,16 @@ class StoreDirectory:
         self._options = options
         self._stores: list[Store] = []
         self._by_name: dict[str, Store] = {}
-        self._step = -1
+
+    def count_at(self, step: int) -> int:
+        """Return how many stores are open at a step; their number at most doubles."""
+        opened = int(self._options.new_stores_per_step * step)
+        return self._options.stores + min(opened, self._options.stores)
 
     def open_until(self, step: int) -> list[Store]:
         """Return the stores open at a step, oldest first. Steps only ever grow."""
-        while self._step < step and len(self._stores) < self._options.stores + MOST_STORES_OPENED:
-            self._step += 1
-            for _ in range(self._openings(self._step)):
-                self._add(make_store(self._options, len(self._stores), self._step))
+        for number in range(len(self._stores), self.count_at(step)):
+            self._add(make_store(self._options, number, self._opened_at(number)))
         return self._stores
 
     def find(self, name: str, step: int) -> Store | None:
@@ -96,11 +96,9 @@ class StoreDirectory:
             counts[store.city] = counts.get(store.city, 0) + 1
         return counts
 
-    def _openings(self, step: int) -> int:
-        if step == 0:
-            return self._options.stores
-        mean = self._options.new_stores_per_step
-        return int(mean) + Draw(self._options.seed, "openings", step).chance(mean - int(mean))
+    def _opened_at(self, number: int) -> int:
+        later = number - self._options.stores + 1
+        return math.ceil(later / self._options.new_stores_per_step) if later > 0 else 0
 
     def _add(self, store: Store) -> None:
         if store.slug in self._by_name:

@@ -13,7 +13,8 @@ class UpstreamOptions:
 
     `step_seconds` is the wall time of one simulated step (four simulated hours); 0 leaves time to the control
     endpoint. `epoch` (unix seconds) is when step 0 began: give the same epoch to a restarted server and its
-    simulated time goes on instead of starting over. `port` 0 takes a free one.
+    simulated time goes on instead of starting over. New stores open until there are twice as many as at first.
+    `port` 0 takes a free one.
     """
 
     stores: int = 300
@@ -21,7 +22,7 @@ class UpstreamOptions:
     port: int = 0
     step_seconds: float = 0.0
     epoch: float | None = None
-    new_stores_per_step: float = 0.5
+    new_stores_per_step: float = 1.0
     menu_median: int = 380
     menu_smallest: int = 20
     menu_largest: int = 1_200

@@ -1,0 +1,155 @@
+"""Each way of failing has its own typed outcome (covers SPEC C1-7, C1-8)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from storecrawl.demo.upstream import FaultDial, FaultKind, LocalUpstream
+from storecrawl.upstream import (
+    Blocked,
+    ClientOptions,
+    ForeignRedirect,
+    RateLimited,
+    SchemaDrift,
+    Unavailable,
+    UpstreamClient,
+    UpstreamError,
+    UpstreamFailure,
+)
+
+from .conftest import QUICK, ClientFor
+
+ONLY_ONCE = replace(QUICK, retries=0)
+OUTCOMES = [
+    (FaultKind.BLOCKED, Blocked),
+    (FaultKind.RATE_LIMITED, RateLimited),
+    (FaultKind.UNAVAILABLE, Unavailable),
+    (FaultKind.ERRORS, UpstreamError),
+    (FaultKind.SCHEMA_DRIFT, SchemaDrift),
+    (FaultKind.FOREIGN_REDIRECT, ForeignRedirect),
+    (FaultKind.CUT, Unavailable),
+]
+
+
+def always(kind: FaultKind, **settings: float) -> FaultDial:
+    return FaultDial(failure_rate=1.0, weights={kind: 1.0}, retry_after_seconds=0, **settings)
+
+
+async def first_store_id(client: UpstreamClient) -> str:
+    stores = await client.stores()
+    return max(stores, key=lambda store: store.slug).id
+
+
+@pytest.mark.parametrize(("kind", "outcome"), OUTCOMES)
+async def test_a_failing_menu_page_ends_in_the_error_of_its_kind(
+    upstream: LocalUpstream, client_for: ClientFor, kind: FaultKind, outcome: type[UpstreamFailure]
+) -> None:
+    client = client_for(upstream.url, ONLY_ONCE)
+    store = await first_store_id(client)
+    upstream.set_failures(always(kind))
+
+    with pytest.raises(outcome) as raised:
+        await client.menu(store)
+
+    assert type(raised.value) is outcome
+    assert raised.value.retryable
+
+
+@pytest.mark.parametrize(("kind", "outcome"), OUTCOMES)
+async def test_a_failing_store_lookup_ends_in_the_error_of_its_kind(
+    upstream: LocalUpstream, client_for: ClientFor, kind: FaultKind, outcome: type[UpstreamFailure]
+) -> None:
+    upstream.set_failures(always(kind))
+
+    with pytest.raises(outcome) as raised:
+        await client_for(upstream.url, ONLY_ONCE).stores()
+
+    assert type(raised.value) is outcome
+
+
+async def test_an_answer_that_does_not_come_in_time_is_unavailable(
+    upstream: LocalUpstream, client_for: ClientFor
+) -> None:
+    upstream.set_failures(always(FaultKind.SLOW, slow_seconds=5.0))
+
+    with pytest.raises(Unavailable, match=r"within 0\.2 s"):
+        await client_for(upstream.url, replace(ONLY_ONCE, timeout=0.2)).stores()
+
+
+async def test_a_slow_answer_in_time_is_an_answer(upstream: LocalUpstream, client: UpstreamClient) -> None:
+    upstream.set_failures(always(FaultKind.SLOW, slow_seconds=0.05))
+
+    assert len(await client.stores()) == upstream.options.stores
+
+
+async def test_a_failed_request_is_tried_three_times_more_and_then_raised(
+    upstream: LocalUpstream, client: UpstreamClient
+) -> None:
+    upstream.set_failures(always(FaultKind.UNAVAILABLE))
+
+    with pytest.raises(Unavailable):
+        await client.stores()
+
+    assert upstream.stats()["faults"]["unavailable"] == 4
+
+
+async def test_a_rate_limit_tells_how_long_to_wait(upstream: LocalUpstream, client_for: ClientFor) -> None:
+    weights = {FaultKind.RATE_LIMITED: 1.0}
+    upstream.set_failures(FaultDial(failure_rate=1.0, weights=weights, retry_after_seconds=120))
+
+    with pytest.raises(RateLimited) as raised:
+        await client_for(upstream.url, QUICK).stores()
+
+    assert raised.value.retry_after == 120
+    assert upstream.stats()["requests"] == 1
+
+
+async def test_an_empty_first_page_is_asked_for_three_times_more(
+    upstream: LocalUpstream, client_for: ClientFor
+) -> None:
+    client = client_for(upstream.url, ClientOptions(backoff=0.01, page_pause=0.0, page_cap=1))
+    store = await first_store_id(client)
+    await client.menu(store)
+    asked_before = upstream.stats()["operations"]["FilteredProducts"]
+    upstream.set_failures(always(FaultKind.EMPTY_PAGE))
+
+    menu = await client.menu(store)
+
+    assert menu.products == []
+    assert upstream.stats()["operations"]["FilteredProducts"] - asked_before == 2 * 4
+
+
+async def test_a_first_page_that_was_empty_once_brings_the_whole_menu(
+    upstream: LocalUpstream, client: UpstreamClient
+) -> None:
+    store = await first_store_id(client)
+    whole = await client.menu(store)
+    upstream.set_failures(FaultDial(failure_rate=0.4, weights={FaultKind.EMPTY_PAGE: 1.0}))
+
+    menu = await client.menu(store)
+
+    assert len(menu.products) == len(whole.products)
+
+
+async def test_all_menus_arrive_although_three_of_ten_requests_fail(
+    upstream: LocalUpstream, client: UpstreamClient
+) -> None:
+    stores = await client.stores()
+    upstream.set_failures(FaultDial(failure_rate=0.3, slow_seconds=0.01, retry_after_seconds=0))
+
+    sizes = [len(await persistent_menu(client, store.id)) for store in stores]
+
+    assert min(sizes) >= 15
+    assert sum(upstream.stats()["faults"].values()) > 10
+
+
+async def persistent_menu(client: UpstreamClient, store: str) -> list[dict[str, object]]:
+    for _ in range(5):
+        try:
+            menu = await client.menu(store)
+        except (Blocked, RateLimited, Unavailable, UpstreamError, SchemaDrift, ForeignRedirect):
+            continue
+        if menu.is_complete and menu.products:
+            return menu.products
+    raise AssertionError(f"no menu of {store} in five tries")

@@ -1,0 +1,178 @@
+"""Persisted queries, request forms and the schema (covers SPEC C1-2 to C1-6, C2-1 to C2-6)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from typing import Any
+
+import httpx2
+import msgspec
+import pytest
+import pytest_asyncio
+from graphql import parse, validate
+from storecrawl.demo.upstream import LocalUpstream
+from storecrawl.demo.upstream.answers import Answerer, GraphqlRequest
+from storecrawl.demo.upstream.queries import QueryBook
+from storecrawl.demo.upstream.schema import make_schema
+from storecrawl.demo.upstream.world import World
+from storecrawl.upstream import UpstreamClient
+from storecrawl.upstream.operations import OPERATIONS, PRODUCTS, STORES, Operation
+
+from .conftest import QUICK, SMALL_WORLD, ClientFor
+
+STALE_HASH = "ee29c060826dc41c527e470e9ae502c9b2c169720faa0a9f5d25e1b9a530a4a0"
+PREFLIGHT = {"apollo-require-preflight": "true"}
+
+
+@pytest_asyncio.fixture
+async def http(upstream: LocalUpstream) -> AsyncIterator[httpx2.AsyncClient]:
+    async with httpx2.AsyncClient(base_url=upstream.url, trust_env=False) as client:
+        yield client
+
+
+def by_hash(operation: Operation, variables: dict[str, Any], digest: str) -> dict[str, str]:
+    extensions = {"persistedQuery": {"version": 1, "sha256Hash": digest}}
+    return {
+        "operationName": operation.name,
+        "variables": json.dumps(variables),
+        "extensions": json.dumps(extensions),
+    }
+
+
+def first_page(store: str) -> dict[str, Any]:
+    return {"productsFilter": {"dispensaryId": store, "Status": "Active"}, "page": 0, "perPage": 50}
+
+
+@pytest.mark.parametrize("operation", OPERATIONS, ids=lambda operation: operation.name)
+def test_every_operation_of_the_client_is_valid_in_the_schema(operation: Operation) -> None:
+    assert validate(make_schema(), parse(operation.text)) == []
+
+
+def test_the_products_operation_asks_for_whole_products() -> None:
+    assert QueryBook(make_schema()).find(PRODUCTS.text, None).whole_products
+
+
+def test_products_put_in_whole_equal_products_executed_field_by_field() -> None:
+    world = World(SMALL_WORLD)
+    store = world.directory.open_until(0)[0].id
+    executed_text = PRODUCTS.text.replace("products {", "products @include(if: true) {")
+    requests = [
+        GraphqlRequest(query=text, variables=first_page(store)) for text in (PRODUCTS.text, executed_text)
+    ]
+
+    spliced, executed = (msgspec.json.decode(Answerer(world).answer(request).body) for request in requests)
+
+    assert spliced == executed
+    assert len(spliced["data"]["filteredProducts"]["products"]) == 50
+
+
+async def test_a_partial_selection_brings_only_what_was_asked(
+    http: httpx2.AsyncClient, client: UpstreamClient
+) -> None:
+    store = (await client.stores())[0].id
+    query = "query Q($f: ProductsFilter!) { filteredProducts(filter: $f) { products { Name } } }"
+
+    answer = await http.post("/graphql", json={"query": query, "variables": {"f": {"dispensaryId": store}}})
+
+    assert {tuple(row) for row in answer.json()["data"]["filteredProducts"]["products"]} == {("Name",)}
+
+
+async def test_an_unknown_hash_is_answered_by_asking_for_the_text(
+    upstream: LocalUpstream, client: UpstreamClient
+) -> None:
+    await client.stores()
+    asked_at_first = upstream.stats()["requests"]
+    await client.stores()
+
+    assert (asked_at_first, upstream.stats()["requests"]) == (2, 3)
+
+
+async def test_a_rotated_hash_costs_one_request_more(upstream: LocalUpstream, client: UpstreamClient) -> None:
+    await client.stores()
+    upstream.forget_queries()
+
+    await client.stores()
+
+    assert upstream.stats()["requests"] == 4
+
+
+async def test_a_stale_hash_of_the_configuration_is_replaced_by_our_own(
+    upstream: LocalUpstream, client_for: ClientFor
+) -> None:
+    client = client_for(upstream.url, replace(QUICK, hashes={STORES.name: STALE_HASH}))
+    await client.stores()
+    await client.stores()
+
+    assert upstream.stats()["requests"] == 3
+
+
+@pytest.mark.parametrize(
+    ("operation", "status"), [(STORES, 200), (PRODUCTS, 400)], ids=["stores", "products"]
+)
+async def test_an_unknown_hash_is_named_as_apollo_names_it(
+    http: httpx2.AsyncClient, operation: Operation, status: int
+) -> None:
+    answer = await http.get("/api-3/graphql", params=by_hash(operation, {}, STALE_HASH), headers=PREFLIGHT)
+
+    assert answer.status_code == status
+    assert answer.json()["errors"][0]["message"] == "PersistedQueryNotFound"
+    assert answer.json()["errors"][0]["extensions"]["code"] == "PERSISTED_QUERY_NOT_FOUND"
+
+
+async def test_a_get_request_without_the_preflight_header_is_refused(http: httpx2.AsyncClient) -> None:
+    answer = await http.get("/graphql", params=by_hash(STORES, {}, STORES.digest))
+
+    assert answer.status_code == 400
+
+
+async def test_a_text_under_a_foreign_hash_is_refused(http: httpx2.AsyncClient) -> None:
+    extensions = {"persistedQuery": {"version": 1, "sha256Hash": STALE_HASH}}
+
+    answer = await http.post("/graphql", json={"query": STORES.text, "extensions": extensions})
+
+    assert (answer.status_code, answer.json()["errors"][0]["extensions"]["code"]) == (400, "BAD_REQUEST")
+
+
+@pytest.mark.parametrize(
+    ("document", "code"),
+    [
+        ({"query": "query {"}, "GRAPHQL_PARSE_FAILED"),
+        ({"query": "query { nothing }"}, "GRAPHQL_VALIDATION_FAILED"),
+        ({"query": STORES.text, "variables": {"dispensaryFilter": 5}}, "BAD_USER_INPUT"),
+        ({}, "BAD_REQUEST"),
+        ({"variables": 7}, "BAD_REQUEST"),
+    ],
+)
+async def test_a_bad_request_is_named(http: httpx2.AsyncClient, document: dict[str, Any], code: str) -> None:
+    answer = await http.post("/graphql", json=document)
+
+    assert (answer.status_code, answer.json()["errors"][0]["extensions"]["code"]) == (400, code)
+
+
+@pytest.mark.parametrize(
+    ("asked", "field", "expected"),
+    [
+        ({"types": ["Flower"]}, "type", {"Flower"}),
+        ({"strainTypes": ["Indica"]}, "strainType", {"Indica"}),
+        ({"Status": "Inactive"}, "Status", {"Inactive"}),
+    ],
+)
+def test_a_filter_leaves_only_what_it_asks_for(asked: dict[str, Any], field: str, expected: set[str]) -> None:
+    world = World(replace(SMALL_WORLD, menu_median=400))
+    store = max(world.directory.open_until(0), key=lambda candidate: candidate.menu_size).id
+
+    page = world.page({"dispensaryId": store, "bypassOnlineThresholds": True, **asked}, 0, 100)
+
+    assert {msgspec.json.decode(product)[field] for product in page.products} == expected
+
+
+def test_products_are_found_by_their_ids() -> None:
+    world = World(SMALL_WORLD)
+    asked = {"dispensaryId": world.directory.open_until(0)[0].id}
+    wanted = msgspec.json.decode(world.page(asked, 0, 100).products[3])["_id"]
+
+    page = world.page({**asked, "productIds": [wanted]}, 0, 100)
+
+    assert page.total_count == 1

@@ -1,0 +1,89 @@
+"""When a failed request is tried again, and after how long (covers SPEC C1-8)."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from random import Random
+from typing import Any
+
+import pytest
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from storecrawl.upstream import ClientOptions, RateLimited, TooLarge, Unavailable
+from storecrawl.upstream.retry import RetryRule
+
+from .conftest import QUICK, ClientFor, Serve
+
+EXACT = RetryRule(ClientOptions(jitter=0.0), Random(1))
+
+
+def test_waits_double() -> None:
+    waits = [EXACT.wait_after(Unavailable("gone"), failures) for failures in range(3)]
+
+    assert waits == [2.0, 4.0, 8.0]
+
+
+def test_waits_are_twice_as_long_after_a_rate_limit() -> None:
+    assert EXACT.wait_after(RateLimited(None), 1) == 8.0
+
+
+def test_after_three_retries_the_failure_is_raised() -> None:
+    assert EXACT.wait_after(Unavailable("gone"), 3) is None
+
+
+def test_what_cannot_pass_is_not_retried() -> None:
+    assert EXACT.wait_after(TooLarge(5), 0) is None
+
+
+def test_the_upstream_may_ask_for_a_longer_wait() -> None:
+    assert EXACT.wait_after(RateLimited(30.0), 0) == 30.0
+
+
+def test_a_wait_beyond_the_longest_is_left_to_the_caller() -> None:
+    assert EXACT.wait_after(RateLimited(61.0), 0) is None
+
+
+def test_jitter_blurs_a_wait_by_its_share() -> None:
+    rule = RetryRule(ClientOptions(jitter=0.25), Random(1))
+
+    waits = {rule.pause(0) for _ in range(200)}
+
+    assert len(waits) > 100
+    assert 1.5 <= min(waits) < 1.6
+    assert 2.4 < max(waits) <= 2.5
+
+
+async def test_no_more_requests_run_at_once_than_allowed(serve: Serve, client_for: ClientFor) -> None:
+    running: list[int] = []
+    peaks: list[int] = []
+
+    async def respond(_: Request) -> Response:
+        running.append(1)
+        peaks.append(len(running))
+        await asyncio.sleep(0.02)
+        running.pop()
+        return JSONResponse({"data": {"filteredDispensaries": []}})
+
+    client = client_for(await serve(respond), replace(QUICK, concurrency=3))
+    await asyncio.gather(*(client.stores() for _ in range(12)))
+
+    assert max(peaks) == 3
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"timeout": 0.0},
+        {"backoff": -1.0},
+        {"retries": -1},
+        {"page_cap": 0},
+        {"concurrency": 0},
+        {"max_body_bytes": 0},
+        {"page_size": 101},
+        {"modes": ()},
+    ],
+)
+def test_settings_that_cannot_work_are_refused(wrong: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match=next(iter(wrong)) if wrong.keys() != {"backoff"} else "time"):
+        ClientOptions(**wrong)
