@@ -43,7 +43,7 @@ def running_postmaster(data: Path) -> Postmaster | None:
 def launch(binaries: Binaries, account: Account, data: Path, log: Path) -> int:
     """Start the server in a session of its own and return its process id at once, ready or not.
 
-    A shell stands between for a moment, so that the server is nobody's child, and no zombie of ours when it ends.
+    A shell stands between for a moment, so that the server is no child and no zombie of ours.
     """
     _discard_torn_pid_file(data)
     with account.reach(data) as reached, log.open("wb") as stderr:
