@@ -1,0 +1,90 @@
+"""CPU time from /proc (Linux only): of the workers' sessions, of the server, of the whole machine."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+PROC = Path("/proc")
+TICKS_A_SECOND = os.sysconf("SC_CLK_TCK")
+PARENT, SESSION, USER, SYSTEM, REAPED_USER, REAPED_SYSTEM = 1, 3, 11, 12, 13, 14
+IDLE, IO_WAIT = 3, 4
+
+
+@dataclass(frozen=True, slots=True)
+class Process:
+    """One process; `own` and `reaped` (its ended children) are CPU seconds."""
+
+    pid: int
+    parent: int
+    session: int
+    own: float
+    reaped: float
+
+
+def processes() -> Iterator[Process]:
+    """Every process that lives now."""
+    for folder in PROC.iterdir():
+        if folder.name.isdecimal():
+            try:
+                yield _read(folder)
+            except (FileNotFoundError, ProcessLookupError):
+                continue
+
+
+def cpu_of_sessions(sessions: set[int]) -> float:
+    """CPU seconds of all processes of some sessions, their ended children included."""
+    return sum(each.own + each.reaped for each in processes() if each.session in sessions)
+
+
+def cpu_of_server(postmaster: int) -> float:
+    """CPU seconds of a Postgres server: the postmaster, its living backends and its ended ones."""
+    return sum(
+        each.own + each.reaped if each.pid == postmaster else each.own
+        for each in processes()
+        if postmaster in {each.pid, each.parent}
+    )
+
+
+def cpu_of_machine() -> float:
+    """CPU seconds that anybody has used since the machine started."""
+    ticks = [int(word) for word in PROC.joinpath("stat").read_text().split("\n", 1)[0].split()[1:9]]
+    return (sum(ticks) - ticks[IDLE] - ticks[IO_WAIT]) / TICKS_A_SECOND
+
+
+class Stopwatch:
+    """Measures a block: seconds on the clock, and CPU seconds of this process and of the server."""
+
+    def __init__(self, postmaster: int) -> None:
+        self._postmaster = postmaster
+        self.seconds = self.own_cpu = self.server_cpu = 0.0
+
+    def __enter__(self) -> Self:
+        self.server_cpu = cpu_of_server(self._postmaster)
+        self.own_cpu = time.process_time()
+        self.seconds = time.perf_counter()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.seconds = time.perf_counter() - self.seconds
+        self.own_cpu = time.process_time() - self.own_cpu
+        self.server_cpu = cpu_of_server(self._postmaster) - self.server_cpu
+
+
+def _read(folder: Path) -> Process:
+    fields = (folder / "stat").read_text(errors="replace").rpartition(")")[2].split()
+    ticks = [int(fields[index]) for index in (USER, SYSTEM, REAPED_USER, REAPED_SYSTEM)]
+    return Process(
+        pid=int(folder.name),
+        parent=int(fields[PARENT]),
+        session=int(fields[SESSION]),
+        own=(ticks[0] + ticks[1]) / TICKS_A_SECOND,
+        reaped=(ticks[2] + ticks[3]) / TICKS_A_SECOND,
+    )

@@ -1,0 +1,79 @@
+"""One measure, as it is kept in a file of JSON lines and as the report reads it."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sizes:
+    """How much of each work: queued tasks, single calls, latency tasks, tasks run under a held snapshot.
+
+    `drain_seconds` is the longest drain; what is not done by then counts as left over.
+    """
+
+    tasks: int = 20_000
+    singles: int = 2_000
+    latencies: int = 200
+    preload: int = 100_000
+    preload_seconds: float = 100.0
+    drain_seconds: float = 40.0
+
+
+QUICK = Sizes(
+    tasks=10_000, singles=300, latencies=60, preload=20_000, preload_seconds=15.0, drain_seconds=15.0
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Record:
+    """What one work came to: tasks a second and CPU microseconds a task, or latencies in milliseconds.
+
+    `other_cpu` is what anybody else on the machine burnt meanwhile, in seconds, the start of our own programs
+    included; `detail` is the adapter's answer.
+    """
+
+    peer: str
+    work: str
+    repeat: int = 0
+    rate: float | None = None
+    worker_us: float | None = None
+    server_us: float | None = None
+    p50: float | None = None
+    p95: float | None = None
+    p99: float | None = None
+    other_cpu: float | None = None
+    problem: str | None = None
+    detail: dict[str, Any] = field(default_factory=dict)
+
+
+class Log:
+    """The file that a session's measures are appended to, after one line about the machine and the peers."""
+
+    def __init__(self, path: Path, heading: dict[str, Any]) -> None:
+        self.path = path
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self._write(heading)
+
+    def add(self, record: Record) -> None:
+        """Keep a measure, with the time and the machine's load."""
+        moment = {"at": time.strftime("%FT%TZ", time.gmtime()), "load": os.getloadavg()[0]}
+        facts = {name: value for name, value in asdict(record).items() if value not in (None, {})}
+        self._write(moment | facts)
+
+    def _write(self, entry: dict[str, Any]) -> None:
+        with self.path.open("a") as file:
+            file.write(json.dumps(entry) + "\n")
+
+
+def read_log(lines: Iterable[str]) -> tuple[dict[str, Any], list[Record]]:
+    """Read a session's file: its heading and its measures."""
+    heading, *entries = [json.loads(line) for line in lines]
+    known = {each.name for each in fields(Record)}
+    return heading, [Record(**{name: entry[name] for name in entry if name in known}) for entry in entries]

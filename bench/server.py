@@ -1,0 +1,126 @@
+"""The throw-away server that all is measured on: 1 GB of buffers, 200 connections, else as Postgres comes."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import psycopg
+
+from rolecall.db.embedded import EmbeddedServer, ServerOptions
+
+DATABASE = "bench"
+# The embedded server saves where a demo may; a benchmark takes back what Postgres itself says.
+AS_POSTGRES_COMES = {
+    "wal_level": "replica",
+    "max_wal_senders": "10",
+    "dynamic_shared_memory_type": "posix",
+    "logging_collector": "off",
+    "log_lock_waits": "off",
+}
+OPTIONS = ServerOptions(
+    shared_buffers="1GB",
+    max_connections=200,
+    tcp_keepalives_idle=0,
+    tcp_keepalives_interval=0,
+    tcp_keepalives_count=0,
+    client_connection_check_interval="0",
+    extra=AS_POSTGRES_COMES,
+)
+SHOWN = (
+    "server_version",
+    "shared_buffers",
+    "max_connections",
+    "fsync",
+    "synchronous_commit",
+    "wal_level",
+    "wal_sync_method",
+    "autovacuum",
+    "jit",
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Server:
+    """A running server: `dsn` of the measured database, `admin` of another one, and a folder for measures."""
+
+    dsn: str = field(repr=False)
+    admin: str = field(repr=False)
+    postmaster: int
+    cluster: Path
+    scratch: Path
+
+    def empty(self) -> None:
+        """Give the measured database up for a new one."""
+        with self.connect(self.admin) as connection:
+            connection.execute(f"drop database if exists {DATABASE} with (force)".encode())
+            connection.execute(f"create database {DATABASE}".encode())
+
+    def analyze(self) -> None:
+        """Let the planner know what is queued, and let no checkpoint fall into a measure."""
+        with self.connect(self.dsn) as connection:
+            connection.execute("analyze")
+        self.checkpoint()
+
+    def checkpoint(self) -> None:
+        """Write out now what a checkpoint would otherwise write during a measure."""
+        with self.connect(self.dsn) as connection:
+            connection.execute("checkpoint")
+
+    @contextmanager
+    def held_snapshot(self) -> Iterator[None]:
+        """Keep a snapshot as a forgotten transaction does: what dies meanwhile cannot be cleaned away."""
+        with psycopg.connect(self.dsn) as connection:
+            connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
+            connection.execute("select count(*) from pg_class")
+            yield
+            connection.rollback()
+
+    def settings(self) -> dict[str, str]:
+        """The server's settings that matter to the numbers."""
+        with self.connect(self.admin) as connection:
+            rows = connection.execute(
+                "select name, current_setting(name) from pg_settings where name = any(%s)", [list(SHOWN)]
+            )
+            return dict(rows.fetchall())
+
+    def environment(self) -> dict[str, str]:
+        """What an adapter is told about the place."""
+        return {
+            "BENCH_PGDSN": self.dsn,
+            "BENCH_PGDATA": str(self.cluster),
+            "BENCH_STATS_DIR": str(self.scratch / "stats"),
+            "BENCH_WORKER_LOG": str(self.scratch / "workers.log"),
+        }
+
+    def connect(self, dsn: str) -> psycopg.Connection[tuple[str, str]]:
+        """Open a connection in autocommit."""
+        return psycopg.connect(dsn, autocommit=True)
+
+
+@contextmanager
+def throw_away_server(options: ServerOptions = OPTIONS) -> Iterator[Server]:
+    """Start a server in a temporary folder, and leave nothing of it behind."""
+    with (
+        tempfile.TemporaryDirectory(prefix="rolecall-bench-") as folder,
+        tempfile.TemporaryDirectory(prefix="rolecall-bench-", dir=_memory()) as scratch,
+    ):
+        embedded = EmbeddedServer(Path(folder), options=options)
+        with embedded:
+            yield Server(
+                dsn=embedded.dsn(DATABASE),
+                admin=embedded.dsn("postgres"),
+                postmaster=embedded.pid or 0,
+                cluster=next(Path(folder, "postgres").glob("data-*")),
+                scratch=Path(scratch),
+            )
+
+
+def _memory() -> str | None:
+    """Where the measures are written: task functions must not wait for a disk."""
+    shared = "/dev/shm"  # noqa: S108 - the kernel's memory, if it has any
+    return shared if os.access(shared, os.W_OK) else None

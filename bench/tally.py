@@ -1,0 +1,95 @@
+"""Counts what task functions do, from within: executions in shared memory, start times in a file a process.
+
+The clock of a benchmark must not believe a peer's own books: a task that runs twice counts twice here.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+import struct
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+COUNTS = struct.Struct("=qqq")
+
+
+class Tally:
+    """One process's executions, written below `folder`; safe for threads."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._lock = threading.Lock()
+        self._memory: mmap.mmap | None = None
+        self._count = 0
+        self._first = 0
+        self._stamps = -1
+
+    def tick(self) -> None:
+        """Count one execution of the no-op task."""
+        now = time.time_ns()
+        with self._lock:
+            if self._memory is None:
+                self._memory = self._open_counts()
+                self._first = now
+            self._count += 1
+            COUNTS.pack_into(self._memory, 0, self._count, self._first, now)
+
+    def stamp(self, number: int) -> None:
+        """Note when the latency task with this number started."""
+        now = time.time_ns()
+        with self._lock:
+            if self._stamps < 0:
+                path = self._folder / f"{os.getpid()}.stamps"
+                self._stamps = os.open(path, os.O_CREAT | os.O_APPEND | os.O_WRONLY)
+            os.write(self._stamps, f"{number} {now}\n".encode())
+
+    def _open_counts(self) -> mmap.mmap:
+        with (self._folder / f"{os.getpid()}.counts").open("w+b") as file:
+            file.write(bytes(COUNTS.size))
+            file.flush()
+            return mmap.mmap(file.fileno(), COUNTS.size)
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """Executions of all processes together; the first and the last one's time in nanoseconds."""
+
+    total: int = 0
+    first: int = 0
+    last: int = 0
+
+
+def read_counts(folder: Path) -> Counts:
+    """Add up what every process has counted."""
+    each = [COUNTS.unpack(data) for data in _contents(folder, "*.counts") if len(data) == COUNTS.size]
+    counted = [counts for counts in each if counts[0]]
+    if not counted:
+        return Counts()
+    totals, firsts, lasts = zip(*counted, strict=True)
+    return Counts(sum(totals), min(firsts), max(lasts))
+
+
+def read_stamps(folder: Path) -> dict[int, int]:
+    """The start of every latency task by its number, in nanoseconds; of several starts the first counts."""
+    started: dict[int, int] = {}
+    for data in _contents(folder, "*.stamps"):
+        for line in data.decode().splitlines(keepends=True):
+            number, _, moment = line.partition(" ")
+            if moment.endswith("\n"):
+                started.setdefault(int(number), int(moment))
+    return started
+
+
+def clear(folder: Path) -> None:
+    """Forget all executions."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for file in folder.iterdir():
+        file.unlink()
+
+
+def _contents(folder: Path, pattern: str) -> Iterator[bytes]:
+    return (file.read_bytes() for file in folder.glob(pattern))

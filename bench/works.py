@@ -1,0 +1,143 @@
+"""The works: what is measured of a peer, in which state of the database.
+
+W1   enqueue tasks in bulk                 W3   as W2, with two worker processes
+W1s  enqueue one at a time                 W4   latency of single tasks to an idle worker
+W2   one worker process drains a queue     W5   as W2, while an old snapshot is held
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+from bench.peers import AdapterFailed, Answer, Peer
+from bench.processes import cpu_of_machine
+from bench.record import Record, Sizes
+from bench.server import Server
+
+WORKS = ("W1", "W1s", "W2", "W3", "W4", "W5")
+HELD_DRAIN_SECONDS = 5.0
+MICRO = 1e6
+
+Work = Callable[[str], Record]
+
+
+class Round:
+    """All works of one peer, once. `repeat` counts the rounds."""
+
+    def __init__(self, server: Server, peer: Peer, sizes: Sizes, repeat: int) -> None:
+        self._server = server
+        self._peer = peer
+        self._sizes = sizes
+        self._repeat = repeat
+
+    def measure(self, works: frozenset[str]) -> Iterator[Record]:
+        """Yield the measures of the works that are asked for; a failure is a measure that says why."""
+        if "W1s" in works:
+            yield self._attempt("W1s", self._single)
+        if works & {"W1", "W2"}:
+            yield self._attempt("W1", self._bulk)
+        if "W2" in works:
+            yield self._attempt("W2", self._drain_one)
+        if "W3" in works:
+            yield self._attempt("W3", self._drain_two)
+        if "W4" in works:
+            yield self._attempt("W4", self._latency)
+        if "W5" in works:
+            yield self._attempt("W5", self._drain_held)
+
+    def _attempt(self, work: str, measure: Work) -> Record:
+        try:
+            return measure(work)
+        except AdapterFailed as error:
+            return Record(peer=self._peer.name, work=work, repeat=self._repeat, problem=str(error))
+
+    def _single(self, work: str) -> Record:
+        self._fresh()
+        return self._record(work, "enqueue-single", str(self._sizes.singles))
+
+    def _bulk(self, work: str) -> Record:
+        self._fresh()
+        return self._record(work, "enqueue", str(self._sizes.tasks))
+
+    def _drain_one(self, work: str) -> Record:
+        """Drain what W1 has queued."""
+        self._server.analyze()
+        return self._drain(work, processes=1)
+
+    def _drain_two(self, work: str) -> Record:
+        self._fresh()
+        self._fill(self._sizes.tasks)
+        self._server.analyze()
+        return self._drain(work, processes=2)
+
+    def _latency(self, work: str) -> Record:
+        self._fresh()
+        return self._record(work, "latency", "--count", str(self._sizes.latencies))
+
+    def _drain_held(self, work: str) -> Record:
+        self._fresh()
+        with self._server.held_snapshot():
+            preloaded, left = self._preload()
+            self._fill(self._sizes.tasks - left)
+            return self._drain(work, processes=1, preloaded=preloaded)
+
+    def _preload(self) -> tuple[int, int]:
+        """Work until enough has died under the snapshot; return how much ran and what is still queued."""
+        preloaded = left = 0
+        began = time.monotonic()
+        while preloaded < self._sizes.preload and time.monotonic() < began + self._sizes.preload_seconds:
+            self._fill(self._sizes.tasks - left)
+            if not preloaded:
+                self._server.analyze()
+            spare = max(HELD_DRAIN_SECONDS, began + self._sizes.preload_seconds - time.monotonic())
+            answer = self._ask("drain", str(self._sizes.tasks), seconds=spare)
+            preloaded += answer["executed"]
+            left = answer["left"]
+        return preloaded, left
+
+    def _fresh(self) -> None:
+        self._server.empty()
+        self._ask("setup")
+        self._server.checkpoint()
+
+    def _fill(self, number: int) -> None:
+        if number > 0:
+            self._ask("enqueue", str(number))
+
+    def _drain(self, work: str, *, processes: int, **facts: int) -> Record:
+        return self._record(work, "drain", str(self._sizes.tasks), "--procs", str(processes), **facts)
+
+    def _record(self, work: str, *words: str, **facts: int) -> Record:
+        before = cpu_of_machine()
+        answer = self._ask(*words)
+        busy = cpu_of_machine() - before
+        own = answer.get("worker_cpu_s", 0.0) + answer.get("server_cpu_s", 0.0)
+        record = Record(
+            peer=self._peer.name,
+            work=work,
+            repeat=self._repeat,
+            other_cpu=round(max(0.0, busy - own), 2),
+            detail=answer | facts,
+        )
+        return _with_figures(record, answer)
+
+    def _ask(self, *words: str, seconds: float | None = None) -> Answer:
+        environment = self._server.environment() | {
+            "BENCH_DRAIN_TIMEOUT": str(seconds or self._sizes.drain_seconds)
+        }
+        return self._peer.ask(*words, environment=environment)
+
+
+def _with_figures(record: Record, answer: Answer) -> Record:
+    """Add the latencies, or the rate with its price a task."""
+    if "rate" not in answer:
+        return replace(record, p50=answer["p50"], p95=answer["p95"], p99=answer["p99"])
+    number = max(1, answer["cpu_tasks"] if "cpu_tasks" in answer else answer["n"])
+    return replace(
+        record,
+        rate=answer["rate"],
+        worker_us=answer["worker_cpu_s"] / number * MICRO,
+        server_us=answer["server_cpu_s"] / number * MICRO,
+    )
