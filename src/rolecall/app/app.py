@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import AbstractAsyncContextManager, nullcontext
 from datetime import datetime
 from types import MappingProxyType
 from typing import ParamSpec, TypeVar, overload
@@ -19,6 +20,7 @@ __all__ = ["App"]
 P = ParamSpec("P")
 R = TypeVar("R")
 T = TypeVar("T")
+Lifespan = Callable[[], AbstractAsyncContextManager[object]]
 
 
 class App:
@@ -30,10 +32,14 @@ class App:
     async def greet(ctx: Context, name: str) -> None: ...
 
     app.schedule("greet everybody", greet, every=timedelta(days=1), payload={"name": "all"})
+
+    `lifespan` makes an async context manager that each worker of the app enters before its first task and leaves after
+    its last: the place for what handlers share, such as an HTTP client.
     """
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, *, lifespan: Lifespan = nullcontext) -> None:
         self.name = name
+        self.lifespan = lifespan
         self._handlers: dict[str, HandlerDefinition[..., object]] = {}
         self._roles: dict[str, RoleDefinition] = {}
         self._schedules: dict[str, Schedule] = {}

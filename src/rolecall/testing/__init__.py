@@ -1,11 +1,12 @@
-"""For the tests of programs that use Rolecall: a database of its own for every test, and a clock to set.
+"""For the tests of programs that use Rolecall: a database of its own for every test, a clock to set, a worker to drain it.
 
-Load the fixtures with `pytest_plugins = ["rolecall.testing.plugin"]` in your conftest.py.
+Load the fixtures with `pytest_plugins = ["rolecall.testing.plugin"]` in your conftest.py, or `-p rolecall.testing.plugin`.
 """
 
 from __future__ import annotations
 
 from rolecall.testing.clock import Clock
 from rolecall.testing.databases import TestServer, clone, template
+from rolecall.testing.draining import drain, working
 
-__all__ = ["Clock", "TestServer", "clone", "template"]
+__all__ = ["Clock", "TestServer", "clone", "drain", "template", "working"]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from typing import Any, Protocol
 
 from rolecall.model.schedules import Schedule
@@ -47,6 +48,10 @@ class Program(Protocol):
     @property
     def schedules(self) -> Mapping[str, Schedule]:
         """The schedules by name."""
+
+    @property
+    def lifespan(self) -> Callable[[], AbstractAsyncContextManager[object]]:
+        """What a worker enters before its first task and leaves after its last."""
 
     def declaration(self) -> tuple[list[dict[str, object]], list[dict[str, object]]]:
         """Return the roles and the handlers as the engine stores them."""

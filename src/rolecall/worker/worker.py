@@ -53,7 +53,8 @@ class Worker:
         staff = Staff(self._app, self._dsn, self._options)
         try:
             if await self._opened(staff):
-                await self._work(staff)
+                async with self._app.lifespan():
+                    await self._work(staff)
         finally:
             if following is not None:
                 following.cancel()

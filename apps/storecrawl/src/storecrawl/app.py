@@ -30,8 +30,8 @@ UPSTREAM_ATTEMPTS = 10
 
 def build_app(settings: CrawlSettings) -> App:
     """Put the app together."""
-    app = App("storecrawl")
     crawler = Crawler(settings)
+    app = App("storecrawl", lifespan=crawler.lifespan)
     add_store_discovery(app, crawler)
     add_entry_point_discovery(app, crawler)
     add_product_discovery(app, crawler)

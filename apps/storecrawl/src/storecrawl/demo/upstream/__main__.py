@@ -22,7 +22,7 @@ def main() -> None:
         options = _options(asked)
     except ValueError as error:
         _parser().error(str(error))
-    asyncio.run(_serve(options, exit_with_parent=asked.exit_with_parent))
+    asyncio.run(_serve(options, asked.parent))
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -41,7 +41,7 @@ def _parser() -> argparse.ArgumentParser:
         "--menu-median", type=int, default=defaults.menu_median, help="products of a usual menu"
     )
     parser.add_argument(
-        "--exit-with-parent", action="store_true", help="stop when the process that started this is gone"
+        "--parent", type=int, default=None, help="stop when this process, the starter, is gone"
     )
     return parser
 
@@ -58,16 +58,15 @@ def _options(asked: argparse.Namespace) -> UpstreamOptions:
     )
 
 
-async def _serve(options: UpstreamOptions, *, exit_with_parent: bool) -> None:
+async def _serve(options: UpstreamOptions, parent: int | None) -> None:
     stopped = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stopped.set)
-    parent = os.getppid()
     async with LocalUpstream(options) as upstream:
         sys.stdout.write(f"{upstream.url}\n")
         sys.stdout.flush()
-        while not stopped.is_set() and (os.getppid() == parent or not exit_with_parent):
-            await _wait(stopped, PARENT_POLL_SECONDS if exit_with_parent else None)
+        while not stopped.is_set() and parent in {None, os.getppid()}:
+            await _wait(stopped, None if parent is None else PARENT_POLL_SECONDS)
 
 
 async def _wait(stopped: asyncio.Event, seconds: float | None) -> None:

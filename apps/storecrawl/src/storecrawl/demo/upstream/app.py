@@ -80,7 +80,7 @@ class UpstreamServer:
             return self._refused(f"A GET request needs the header {PREFLIGHT_HEADER}.")
         try:
             request = await _request_of(http)
-        except msgspec.MsgspecError as error:
+        except ValueError as error:
             return self._refused(f"The request is not a GraphQL request: {error}")
         operation = request.operation_name or "anonymous"
         fault = self.faults.next_fault(operation, is_first_page=request.is_first_page)

@@ -1,0 +1,16 @@
+"""A test's database has the crawler's tables beside Rolecall's."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+from rolecall import Migrations
+from rolecall.db.migrations import ROLECALL
+
+from storecrawl.schema import MIGRATIONS
+
+
+@pytest.fixture(scope="session")
+def migrations() -> Sequence[Migrations]:
+    return (ROLECALL, MIGRATIONS)

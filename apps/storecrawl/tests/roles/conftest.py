@@ -1,0 +1,69 @@
+"""A small world to crawl: a local upstream, a database, and the app between them."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+from rolecall import App, Client, NewTask
+from rolecall.testing import drain
+
+from storecrawl.app import build_app
+from storecrawl.demo.upstream import LocalUpstream, UpstreamOptions
+from storecrawl.settings import CrawlSettings
+
+SMALL_WORLD = UpstreamOptions(stores=5, menu_smallest=20, menu_median=30, menu_largest=60)
+
+
+@pytest.fixture
+async def upstream() -> AsyncIterator[LocalUpstream]:
+    async with LocalUpstream(SMALL_WORLD) as running:
+        yield running
+
+
+@pytest.fixture
+def settings(upstream: LocalUpstream, tmp_path: Path) -> CrawlSettings:
+    return CrawlSettings(
+        upstream=upstream.url, data_dir=tmp_path, page_pause=0.001, backoff=0.01, retry_first=0.1, schedules=False
+    )
+
+
+class Crawl:
+    """The app with its database: enqueue, run everything, look at what came of it."""
+
+    def __init__(self, settings: CrawlSettings, database: str, connection: psycopg.Connection[Any]) -> None:
+        self.app: App = build_app(settings)
+        self.settings = settings
+        self.database = database
+        self._connection = connection
+
+    def enqueue(self, *tasks: NewTask) -> list[int]:
+        with Client(self.database, app=self.app) as client:
+            return [task.id for task in client.enqueue_many(tasks)]
+
+    async def run(self, *tasks: NewTask) -> None:
+        self.enqueue(*tasks)
+        await drain(self.app, self.database)
+
+    def rows(self, query: str, *parameters: object) -> list[tuple[Any, ...]]:
+        return self._connection.execute(query.encode(), parameters).fetchall()
+
+    def value(self, query: str, *parameters: object) -> Any:
+        return self.rows(query, *parameters)[0][0]
+
+
+@pytest.fixture
+def crawl(settings: CrawlSettings, database: str, connection: psycopg.Connection[Any]) -> Crawl:
+    return Crawl(settings, database, connection)
+
+
+@pytest.fixture
+def crawl_with(
+    settings: CrawlSettings, database: str, connection: psycopg.Connection[Any]
+) -> Callable[..., Crawl]:
+    """The same with some settings changed."""
+    return lambda **changes: Crawl(replace(settings, **changes), database, connection)

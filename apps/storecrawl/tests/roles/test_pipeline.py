@@ -1,0 +1,107 @@
+"""From a discovered store to products, through the real worker."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from rolecall import NewTask
+
+from storecrawl.demo.upstream import FaultDial, LocalUpstream
+
+DISCOVER = NewTask(handler="store_discovery")
+
+
+async def test_a_discovery_leads_to_every_stores_products(crawl: Any) -> None:
+    """Covers SPEC 000-8, 001-13, 001-14, 001-18, 001-19: discovery, promotion, first crawl, refresh."""
+    await crawl.run(DISCOVER)
+
+    assert crawl.value("select count(*) from storecrawl.stores") == 5
+    assert crawl.rows("select distinct state::text from rolecall.all_tasks") == [("completed",)]
+    unrefreshed = "select count(*) from storecrawl.stores s where not exists (select from storecrawl.products p where p.store_id = s.id)"
+    assert crawl.value(unrefreshed) == 0
+
+
+async def test_the_result_of_a_discovery_names_the_new_stores(crawl: Any) -> None:
+    """Covers SPEC 001-19."""
+    await crawl.run(DISCOVER)
+
+    result = crawl.value("select result from rolecall.all_tasks where handler = 'store_discovery'")
+    assert result["newStoreIds"] == [row[0] for row in crawl.rows("select id from storecrawl.stores order by id")]
+
+
+async def test_follow_ups_belong_to_the_chain_of_the_task_that_asked_for_them(crawl: Any) -> None:
+    await crawl.run(DISCOVER)
+
+    chain = crawl.rows("select handler, chain_index, count(*) from rolecall.all_tasks group by 1, 2 order by 2")
+    assert chain == [("store_discovery", 0, 1), ("product_discovery", 1, 5), ("product_refresh", 2, 5)]
+    assert crawl.value("select count(distinct chain_id) from rolecall.all_tasks") == 1
+
+
+async def test_a_second_discovery_finds_nothing_new(crawl: Any) -> None:
+    await crawl.run(DISCOVER)
+    await crawl.run(DISCOVER)
+
+    assert crawl.value("select count(*) from rolecall.all_tasks where handler = 'product_discovery'") == 5
+
+
+async def test_every_payload_row_has_its_file_and_its_task(crawl: Any) -> None:
+    """Covers SPEC 001-13, 001-21: file, metadata row and follow-up belong together."""
+    await crawl.run(DISCOVER)
+
+    rows = crawl.rows("select storage_path, size_gz, task_id from storecrawl.payloads")
+    files = {path.relative_to(crawl.settings.data_dir / "payloads").as_posix(): path for path in _files(crawl.settings.data_dir)}
+    assert {path for path, _, _ in rows} == set(files)
+    assert all(files[path].stat().st_size == size for path, size, _ in rows)
+    assert crawl.value("select count(*) from storecrawl.payloads join rolecall.all_tasks t on t.id = task_id") == 5
+
+
+async def test_a_payload_refreshed_twice_changes_nothing(crawl: Any) -> None:
+    """Covers SPEC E5-14, 001-15."""
+    await crawl.run(DISCOVER)
+    before = _catalog(crawl)
+
+    payloads = crawl.rows("select id from storecrawl.payloads")
+    await crawl.run(*(NewTask(handler="product_refresh", payload={"payload_id": id_}) for (id_,) in payloads))
+
+    assert _catalog(crawl) == before
+
+
+async def test_a_lost_payload_file_fails_the_refresh_and_says_so(crawl: Any) -> None:
+    """Covers RELIABILITY 21."""
+    await crawl.run(DISCOVER)
+    (payload, path), *_ = crawl.rows("select id, storage_path from storecrawl.payloads")
+    (crawl.settings.data_dir / "payloads" / path).unlink()
+
+    await crawl.run(NewTask(handler="product_refresh", payload={"payload_id": payload}, max_attempts=1))
+
+    state, error = crawl.rows("select state::text, error from rolecall.all_tasks order by id desc limit 1")[0]
+    assert state == "failed"
+    assert "PayloadMissing" in error
+
+
+async def test_the_views_are_refreshed(crawl: Any) -> None:
+    """Covers SPEC 000-4, 001-9: analytics_refresh."""
+    await crawl.run(DISCOVER)
+    await crawl.run(NewTask(handler="analytics_refresh"))
+
+    assert crawl.value("select count(*) from storecrawl.store_product_counts") == 5
+
+
+async def test_an_upstream_that_fails_half_the_time_is_crawled_all_the_same(crawl: Any, upstream: LocalUpstream) -> None:
+    """Covers SPEC E5-15: each fault leads to a retry, in the client or by the task's policy."""
+    upstream.set_failures(FaultDial(failure_rate=0.4))
+
+    await crawl.run(DISCOVER)
+
+    assert crawl.value("select count(distinct store_id) from storecrawl.payloads where applied_at is not null") == 5
+    assert crawl.rows("select distinct state::text from rolecall.all_tasks") == [("completed",)]
+
+
+def _files(root: Path) -> list[Path]:
+    return list((root / "payloads").rglob("*.json.gz"))
+
+
+def _catalog(crawl: Any) -> list[Any]:
+    tables = ("products", "variants", "product_snapshots", "variant_snapshots")
+    return [crawl.value(f"select count(*) from storecrawl.{table}") for table in tables]
