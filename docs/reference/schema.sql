@@ -459,6 +459,25 @@ begin
     return query select * from rolecall.store_tasks(p_tasks, null, 0);
 end
 $$;
+CREATE FUNCTION rolecall.ensure_schedules(p_schedules jsonb) RETURNS integer
+    LANGUAGE plpgsql
+    SET search_path TO ''
+    AS $$
+declare
+    v_said jsonb;
+    v_stored int := 0;
+begin
+    for v_said in
+        select said from jsonb_array_elements(p_schedules) as said
+        where not exists (select from rolecall.schedules where schedules.name = said ->> 'name')
+        order by said ->> 'name'
+    loop
+        perform rolecall.put_schedule(v_said);
+        v_stored := v_stored + 1;
+    end loop;
+    return v_stored;
+end
+$$;
 CREATE FUNCTION rolecall.find_or_insert(p_task jsonb, p_chain_id bigint, p_chain_index integer) RETURNS TABLE(id bigint, stood boolean)
     LANGUAGE plpgsql
     SET search_path TO ''
@@ -552,7 +571,7 @@ begin
     perform from rolecall.keys where key = any(p_keys) order by key for update;
     -- A statement of its own: it sees what was parked before the locks were had.
     with head as (
-        select distinct on (wanted.key, line.role) parked.id, line.role
+        select distinct on (wanted.key, line.role, line.handler) parked.id, line.role
         from unnest(p_keys) as wanted (key)
         cross join rolecall.lines as line
         cross join lateral (
@@ -566,7 +585,7 @@ begin
             select from rolecall.tasks as task
             where task.key = wanted.key and task.state = 'pending' and task.parked
         )
-        order by wanted.key, line.role, line.priority desc, parked.scheduled_for, parked.id
+        order by wanted.key, line.role, line.handler, line.priority desc, parked.scheduled_for, parked.id
     )
     select array_agg(head.id order by head.id), array_agg(distinct head.role) into v_heads, v_roles from head;
     update rolecall.tasks set parked = false where id = any(v_heads) and state = 'pending';
@@ -889,6 +908,7 @@ CREATE FUNCTION rolecall.park_losers(p_keys text[], p_winners bigint[]) RETURNS 
 declare
     -- Bounds the time of one claim: 5,000 rows take about a twentieth of a second.
     v_bound constant int := 5000;
+    v_now timestamptz := rolecall.clock();
     v_locked text[];
     v_full text[];
     v_parked int;
@@ -906,7 +926,8 @@ begin
     set parked = true
     where loser.id = any(array(
         select task.id from rolecall.tasks as task
-        where task.key = any(v_full) and task.state = 'pending' and not task.parked and task.id <> all(p_winners)
+        where task.key = any(v_full) and task.state = 'pending' and not task.parked and task.scheduled_for <= v_now
+            and task.id <> all(p_winners)
         limit v_bound
         for update skip locked
     ));

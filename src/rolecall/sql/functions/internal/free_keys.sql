@@ -1,5 +1,5 @@
--- Brings back, for keys that got room, the best parked task of each role: keys are global, and a role without workers must
--- not keep the others waiting.
+-- Brings back, for keys that got room, the best parked task of each role and handler: keys are global, and what no worker
+-- can run must not keep the others waiting.
 -- returns: nothing
 -- raises: nothing
 -- locks: keys rows in key order, waiting; then the parked tasks in id order
@@ -20,7 +20,7 @@ begin
     perform from rolecall.keys where key = any(p_keys) order by key for update;
     -- A statement of its own: it sees what was parked before the locks were had.
     with head as (
-        select distinct on (wanted.key, line.role) parked.id, line.role
+        select distinct on (wanted.key, line.role, line.handler) parked.id, line.role
         from unnest(p_keys) as wanted (key)
         cross join rolecall.lines as line
         cross join lateral (
@@ -34,7 +34,7 @@ begin
             select from rolecall.tasks as task
             where task.key = wanted.key and task.state = 'pending' and task.parked
         )
-        order by wanted.key, line.role, line.priority desc, parked.scheduled_for, parked.id
+        order by wanted.key, line.role, line.handler, line.priority desc, parked.scheduled_for, parked.id
     )
     select array_agg(head.id order by head.id), array_agg(distinct head.role) into v_heads, v_roles from head;
     update rolecall.tasks set parked = false where id = any(v_heads) and state = 'pending';

@@ -1,4 +1,5 @@
--- Takes the waiting tasks of keys without room out of the claim's way; who frees a key brings them back, best first.
+-- Takes the due tasks of keys without room out of the claim's way; who frees a key brings them back, best first. A task that
+-- is due later stays where it is: brought back as the best of all, it would keep the due ones waiting for its hour.
 -- returns: false when more was to be parked than one call does, or a key was locked by somebody else
 -- raises: nothing
 -- locks: tasks rows and keys rows, skipping locked ones
@@ -12,6 +13,7 @@ as $$
 declare
     -- Bounds the time of one claim: 5,000 rows take about a twentieth of a second.
     v_bound constant int := 5000;
+    v_now timestamptz := rolecall.clock();
     v_locked text[];
     v_full text[];
     v_parked int;
@@ -29,7 +31,8 @@ begin
     set parked = true
     where loser.id = any(array(
         select task.id from rolecall.tasks as task
-        where task.key = any(v_full) and task.state = 'pending' and not task.parked and task.id <> all(p_winners)
+        where task.key = any(v_full) and task.state = 'pending' and not task.parked and task.scheduled_for <= v_now
+            and task.id <> all(p_winners)
         limit v_bound
         for update skip locked
     ));

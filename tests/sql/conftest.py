@@ -1,0 +1,37 @@
+"""The engine of a test: a database of its own whose clock stands still, with one role."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from typing import Any
+
+import psycopg
+import pytest
+
+from rolecall.testing import Clock
+from tests.sql.engine import START, WORK, Engine
+
+Session = Callable[[], Engine]
+
+
+@pytest.fixture
+def engine(connection: psycopg.Connection[Any], clock: Clock, database: str) -> Engine:
+    """The engine, in a world where it is START until the test moves the clock."""
+    clock.set(START)
+    engine = Engine(connection, clock, database)
+    engine.declare(WORK)
+    return engine
+
+
+@pytest.fixture
+def session(engine: Engine) -> Iterator[Session]:
+    """Opens further sessions to the engine of this test."""
+    with ExitStack() as stack:
+
+        def open_session() -> Engine:
+            connection = stack.enter_context(psycopg.connect(engine.database, autocommit=True))
+            engine.clock.follow(connection)
+            return Engine(connection, engine.clock, engine.database)
+
+        yield open_session

@@ -1,0 +1,235 @@
+"""The engine's functions as a test calls them: one session, plain values in, typed rows out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+import psycopg
+from psycopg.rows import class_row
+from psycopg.types.json import Jsonb
+
+from rolecall.testing import Clock
+
+START = datetime(2026, 1, 1, tzinfo=UTC)
+LEASE = 60
+TIMEOUT = 3600
+STEP = 10
+# The one role of most tests: three attempts, ten seconds more before each.
+WORK = {
+    "name": "work",
+    "lease": LEASE,
+    "timeout": TIMEOUT,
+    "max_attempts": 3,
+    "retry": {"kind": "linear", "step": STEP, "cap": 300},
+}
+
+Connection = psycopg.Connection[Any]
+Document = dict[str, Any]
+Claims = Sequence["Claim"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claim:
+    """A row of rolecall.claim, and whose it is."""
+
+    worker_id: int
+    id: int
+    fence: int
+    attempt: int
+    max_attempts: int | None
+    role: str
+    handler: str
+    priority: int
+    payload: Document
+    key: str | None
+    chain_id: int
+    chain_index: int
+    scheduled_for: datetime
+    created_at: datetime
+    lease_seconds: float
+    timeout_seconds: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskRow:
+    """A row of rolecall.all_tasks."""
+
+    id: int
+    state: str
+    status: str
+    role: str
+    handler: str
+    priority: int
+    payload: Document
+    result: Any
+    info: Document | None
+    error: str | None
+    key: str | None
+    dedupe_key: str | None
+    attempt: int
+    max_attempts: int | None
+    fence: int
+    worker_id: int | None
+    chain_id: int
+    chain_index: int
+    scheduled_for: datetime
+    created_at: datetime
+    claimed_at: datetime | None
+    started_at: datetime | None
+    lease_until: datetime | None
+    deadline_at: datetime | None
+    cancel_requested_at: datetime | None
+    finished_at: datetime | None
+
+
+class Engine:
+    """One session with the engine."""
+
+    def __init__(self, connection: Connection, clock: Clock, database: str) -> None:
+        self.connection = connection
+        self.clock = clock
+        self.database = database
+
+    def rows(self, query: str, *params: object) -> list[tuple[Any, ...]]:
+        """Run a statement of the test's own."""
+        cursor = self.connection.execute(query.encode(), params)
+        return cursor.fetchall() if cursor.description else []
+
+    def value(self, query: str, *params: object) -> Any:
+        """Run a statement that answers with one value."""
+        [[value]] = self.rows(query, *params)
+        return value
+
+    def declare(self, *roles: Document, handlers: Iterable[Document] = ()) -> None:
+        self.rows("select rolecall.declare(%s, %s)", Jsonb(list(roles)), Jsonb(list(handlers)))
+
+    def enqueue(self, role: str = "work", **words: object) -> int:
+        """Store one task; return its id."""
+        ids, _ = self.enqueue_many([{"role": role, **words}])
+        return ids[0]
+
+    def enqueue_many(self, tasks: object) -> tuple[list[int], list[int]]:
+        """Store a batch; return the ids, and those that already stood."""
+        [(ids, deduplicated)] = self.rows("select * from rolecall.enqueue_many(%s)", Jsonb(tasks))
+        return ids, deduplicated
+
+    def worker(self, *roles: str, name: str = "worker", slots: int = 1) -> int:
+        """Put a worker on the roll; no roles: every role."""
+        query = "select rolecall.register_worker(%s, %s, %s, %s, 'host', 1, '0')"
+        worker_id: int = self.value(query, name, list(roles), self.handlers(), slots)
+        return worker_id
+
+    def handlers(self) -> list[str]:
+        """Every name that a task may have been enqueued under."""
+        names: list[str] = self.value(
+            "select array(select name from rolecall.handlers union select name from rolecall.roles)"
+        )
+        return names
+
+    def claim(  # sizes: the words of the function itself
+        self,
+        limit: int = 1,
+        *roles: str,
+        worker: int | None = None,
+        handlers: Sequence[str] | None = None,
+        start: int | None = None,
+    ) -> list[Claim]:
+        """Claim for a worker, or for a new one."""
+        worker_id = self.worker(*roles) if worker is None else worker
+        names = self.handlers() if handlers is None else list(handlers)
+        with self.connection.cursor(row_factory=class_row(lambda **row: Claim(worker_id=worker_id, **row))) as cursor:
+            cursor.execute(
+                "select * from rolecall.claim(%s, %s, %s, %s, %s)", (worker_id, list(roles), names, limit, start)
+            )
+            return cursor.fetchall()
+
+    def claim_one(self, *roles: str, worker: int | None = None) -> Claim:
+        [claim] = self.claim(1, *roles, worker=worker)
+        return claim
+
+    def start(self, *claims: Claim) -> dict[int, str]:
+        return self._about("start", claims)
+
+    def renew(self, *claims: Claim) -> dict[int, str]:
+        return self._about("renew", claims)
+
+    def release(self, *claims: Claim) -> dict[int, str]:
+        return self._about("release", claims)
+
+    def finish(self, worker: int, *reports: Document) -> dict[int, str]:
+        """Send reports as they are; return the verdicts by task."""
+        return dict(self.rows("select * from rolecall.finish(%s, %s)", worker, Jsonb(list(reports))))
+
+    def complete(self, claim: Claim, **words: object) -> str | None:
+        """Report one claim as completed; return the verdict."""
+        return self.report(claim, "completed", **words)
+
+    def fail(self, claim: Claim, error: str = "boom", **words: object) -> str | None:
+        return self.report(claim, "failed", error=error, **words)
+
+    def snooze(self, claim: Claim, after: float) -> str | None:
+        return self.report(claim, "snoozed", after=after)
+
+    def report(self, claim: Claim, outcome: str, **words: object) -> str | None:
+        return self.finish(claim.worker_id, report(claim, outcome, **words)).get(claim.id)
+
+    def report_info(self, claim: Claim, info: object) -> str | None:
+        lost: str | None = self.value(
+            "select rolecall.report_info(%s, %s, %s, %s)", claim.worker_id, claim.id, claim.fence, Jsonb(info)
+        )
+        return lost
+
+    def rescue(self, limit: int = 1000) -> dict[int, str]:
+        return dict(self.rows("select task_id, state::text from rolecall.rescue(%s)", limit))
+
+    def cancel(self, *ids: int) -> dict[int, str]:
+        return dict(self.rows("select * from rolecall.cancel(%s)", list(ids)))
+
+    def retry(self, *ids: int) -> dict[int, str]:
+        return dict(self.rows("select * from rolecall.retry(%s)", list(ids)))
+
+    def put_schedule(self, name: str = "tick", every: float = 60, **words: object) -> int:
+        document = {"name": name, "every": every, "role": "work", **words}
+        schedule_id: int = self.value("select rolecall.put_schedule(%s)", Jsonb(document))
+        return schedule_id
+
+    def fire_schedules(self, limit: int = 100) -> list[tuple[str, int | None]]:
+        return [(name, task_id) for name, task_id in self.rows("select * from rolecall.fire_schedules(%s)", limit)]
+
+    def trigger(self, name: str = "tick") -> int:
+        task_id: int = self.value("select rolecall.trigger_schedule(%s)", name)
+        return task_id
+
+    def prune(self) -> dict[str, int]:
+        return dict(self.rows("select * from rolecall.prune()"))
+
+    def task(self, task_id: int) -> TaskRow:
+        [task] = [task for task in self.tasks() if task.id == task_id]
+        return task
+
+    def tasks(self) -> list[TaskRow]:
+        """Read the whole pool, open and finished."""
+        with self.connection.cursor(row_factory=class_row(TaskRow)) as cursor:
+            cursor.execute("select * from rolecall.all_tasks order by id")
+            return cursor.fetchall()
+
+    def events(self, task_id: int) -> list[str]:
+        """The kinds of a task's stored events, oldest first."""
+        return [kind for (kind,) in self.rows("select kind from rolecall.task_events where task_id = %s", task_id)]
+
+    def forget_floors(self) -> None:
+        """Let this session's next claim look from the start of each line, as a new session would."""
+        self.rows("select set_config('rolecall.floor_' || id, '', false) from rolecall.lines")
+
+    def _about(self, verb: str, claims: Claims) -> dict[int, str]:
+        [worker] = {claim.worker_id for claim in claims}
+        query = f"select * from rolecall.{verb}(%s, %s, %s)"  # noqa: S608 - a verb of this class
+        return dict(self.rows(query, worker, [claim.id for claim in claims], [claim.fence for claim in claims]))
+
+
+def report(claim: Claim, outcome: str, **words: object) -> Document:
+    """Write one report for finish."""
+    return {"id": claim.id, "fence": claim.fence, "outcome": outcome, **words}
