@@ -8,7 +8,7 @@ import pytest
 from psycopg.rows import dict_row
 
 from rolecall.db.connect import connect, connect_async, with_defaults
-from rolecall.db.run import run, run_async
+from rolecall.db.run import run, run_all, run_all_async, run_async
 from rolecall.model.errors import (
     ConfigError,
     DatabaseError,
@@ -95,6 +95,60 @@ def test_nothing_is_committed_for_the_caller(database: str, connection: psycopg.
         other.rollback()
 
     assert connection.execute("select count(*) from marks").fetchall() == [(0,)]
+
+
+INSERTS = [
+    Statement(query="insert into marks values (%s::int) returning n", params=(n,), read=single)
+    for n in (1, 2, 1)
+]
+
+
+@pytest.fixture
+def marks(connection: psycopg.Connection[Any]) -> Callable[[], int]:
+    """How many rows are there for others to see."""
+    connection.execute("create table marks (n int primary key)")
+    return lambda: len(connection.execute("select n from marks").fetchall())
+
+
+def test_statements_that_go_together_leave_nothing_when_one_fails(
+    database: str, marks: Callable[[], int]
+) -> None:
+    with connect(database, "test") as own, pytest.raises(DatabaseError):
+        run_all(own, INSERTS)
+
+    assert marks() == 0
+
+
+async def test_statements_that_go_together_async_leave_nothing_when_one_fails(
+    database: str, marks: Callable[[], int]
+) -> None:
+    async with await connect_async(database, "test") as own:
+        with pytest.raises(DatabaseError):
+            await run_all_async(own, INSERTS)
+
+    assert marks() == 0
+
+
+def test_statements_that_go_together_commit_on_a_connection_that_commits_by_itself(
+    database: str, marks: Callable[[], int]
+) -> None:
+    with connect(database, "test") as own:
+        assert run_all(own, INSERTS[:2]) == [1, 2]
+        assert marks() == 2
+
+
+@pytest.mark.parametrize("autocommit", [True, False])
+def test_statements_that_go_together_wait_for_the_owners_commit(
+    database: str, marks: Callable[[], int], *, autocommit: bool
+) -> None:
+    with psycopg.connect(database, autocommit=autocommit) as own:
+        if autocommit:
+            own.execute("begin")
+        run_all(own, INSERTS[:2])
+        assert marks() == 0
+        own.rollback()
+
+    assert marks() == 0
 
 
 async def test_a_server_that_is_not_there_is_unavailable() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import asynccontextmanager
 from math import inf
 from types import TracebackType
@@ -19,7 +19,7 @@ from rolecall.client.requests import AnyTask, TaskOptions, new_task, several
 from rolecall.client.source import Source
 from rolecall.client.waiting import pauses
 from rolecall.db.connect import async_pool
-from rolecall.db.run import run_async, translated
+from rolecall.db.run import run_all_async, run_async, translated
 from rolecall.model.errors import WaitTimeout
 from rolecall.model.insight import RoleCount
 from rolecall.model.tasks import Enqueued, NewTask, Task
@@ -92,8 +92,12 @@ class AsyncClient:
     ) -> list[Enqueued]:
         """Store a batch of any size, all or nothing; the answers come in the order of the batch."""
         statements = tasks.enqueue_chunks(batch)
+        if not statements:
+            return []
         await self._declare(connection)
-        return [stored for chunk in await self._run_all(statements, connection) for stored in chunk]
+        async with self._connection(connection) as here:
+            chunks = await run_all_async(here, statements)
+        return [stored for chunk in chunks for stored in chunk]
 
     async def get(self, task_id: int) -> Task:
         """Read a task, open or finished; raises TaskNotFound."""
@@ -131,14 +135,6 @@ class AsyncClient:
     async def _run(self, statement: Statement[T], joined: psycopg.AsyncConnection[Any] | None = None) -> T:
         async with self._connection(joined) as connection:
             return await run_async(connection, statement)
-
-    async def _run_all(
-        self, statements: Sequence[Statement[T]], joined: psycopg.AsyncConnection[Any] | None
-    ) -> list[T]:
-        if len(statements) < 2:  # noqa: PLR2004 - one statement is a transaction by itself
-            return [await self._run(statement, joined) for statement in statements]
-        async with self._connection(joined) as connection, connection.transaction():
-            return [await run_async(connection, statement) for statement in statements]
 
     async def _declare(self, joined: psycopg.AsyncConnection[Any] | None) -> None:
         if self._app is None or not self._undeclared:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from math import inf
 from threading import Lock
@@ -19,7 +19,7 @@ from rolecall.client.requests import AnyTask, TaskOptions, new_task, several
 from rolecall.client.source import Source
 from rolecall.client.waiting import pauses
 from rolecall.db.connect import pool
-from rolecall.db.run import run, translated
+from rolecall.db.run import run, run_all, translated
 from rolecall.model.errors import WaitTimeout
 from rolecall.model.insight import RoleCount
 from rolecall.model.tasks import Enqueued, NewTask, Task
@@ -91,8 +91,12 @@ class Client:
     ) -> list[Enqueued]:
         """Store a batch of any size, all or nothing; the answers come in the order of the batch."""
         statements = tasks.enqueue_chunks(batch)
+        if not statements:
+            return []
         self._declare(connection)
-        return [stored for chunk in self._run_all(statements, connection) for stored in chunk]
+        with self._connection(connection) as here:
+            chunks = run_all(here, statements)
+        return [stored for chunk in chunks for stored in chunk]
 
     def get(self, task_id: int) -> Task:
         """Read a task, open or finished; raises TaskNotFound."""
@@ -130,12 +134,6 @@ class Client:
     def _run(self, statement: Statement[T], joined: psycopg.Connection[Any] | None = None) -> T:
         with self._connection(joined) as connection:
             return run(connection, statement)
-
-    def _run_all(self, statements: Sequence[Statement[T]], joined: psycopg.Connection[Any] | None) -> list[T]:
-        if len(statements) < 2:  # noqa: PLR2004 - one statement is a transaction by itself
-            return [self._run(statement, joined) for statement in statements]
-        with self._connection(joined) as connection, connection.transaction():
-            return [run(connection, statement) for statement in statements]
 
     def _declare(self, joined: psycopg.Connection[Any] | None) -> None:
         if self._app is None or not self._undeclared:

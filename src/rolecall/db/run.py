@@ -1,9 +1,9 @@
-"""The only two places that execute a statement: one sync, one async."""
+"""The only two places that execute a statement, one sync and one async, and how several go together."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from typing import Any, TypeVar
 
 import psycopg
@@ -18,7 +18,7 @@ from rolecall.model.errors import (
 )
 from rolecall.sql.statement import Statement
 
-__all__ = ["run", "run_async", "translated"]
+__all__ = ["run", "run_all", "run_all_async", "run_async", "translated"]
 
 T = TypeVar("T")
 
@@ -40,6 +40,18 @@ async def run_async(conn: psycopg.AsyncConnection[Any], statement: Statement[T])
     return statement.read(rows)
 
 
+def run_all(conn: psycopg.Connection[Any], statements: Sequence[Statement[T]]) -> list[T]:
+    """Execute statements together: in the transaction that stands, else in one of their own."""
+    with conn.transaction() if _needs_transaction(conn, statements) else nullcontext():
+        return [run(conn, statement) for statement in statements]
+
+
+async def run_all_async(conn: psycopg.AsyncConnection[Any], statements: Sequence[Statement[T]]) -> list[T]:
+    """Execute statements together: in the transaction that stands, else in one of their own."""
+    async with conn.transaction() if _needs_transaction(conn, statements) else nullcontext():
+        return [await run_async(conn, statement) for statement in statements]
+
+
 @contextmanager
 def translated() -> Iterator[None]:
     """Let no driver's error out of the block: raise ours, with the driver's as its cause."""
@@ -47,6 +59,14 @@ def translated() -> Iterator[None]:
         yield
     except (psycopg.Error, UnicodeEncodeError) as error:
         raise _translate(error) from error
+
+
+def _needs_transaction(
+    conn: psycopg.Connection[Any] | psycopg.AsyncConnection[Any], statements: Sequence[Statement[Any]]
+) -> bool:
+    # Without autocommit the driver begins and the owner commits: a block of ours would commit for him.
+    idle = conn.info.transaction_status is psycopg.pq.TransactionStatus.IDLE
+    return conn.autocommit and idle and len(statements) > 1
 
 
 def _translate(error: psycopg.Error | UnicodeEncodeError) -> RolecallError:

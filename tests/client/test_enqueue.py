@@ -1,0 +1,134 @@
+from __future__ import annotations
+
+import math
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import psycopg
+import pytest
+
+from rolecall import App, InvalidPayload, InvalidTask, NewTask, TaskState, UnknownRole, linear
+from tests.client.conftest import Face, Kind, counted
+
+Connection = psycopg.Connection[Any]
+
+
+async def test_a_definition_a_name_and_a_ready_task_all_enqueue(face: Face, app: App) -> None:
+    add = app.handlers["add"]
+
+    stored = [
+        await face("enqueue", add, {"a": 1}),
+        await face("enqueue", "add", {"a": 1}),
+        await face("enqueue", add.task(a=1)),
+    ]
+
+    tasks = [await face("get", each.id) for each in stored]
+    assert {(task.handler, task.role, task.payload["a"]) for task in tasks} == {("add", "sums", 1)}
+
+
+async def test_everything_that_is_said_is_stored(face: Face) -> None:
+    moment = datetime.now(UTC) + timedelta(hours=1)
+
+    stored = await face(
+        "enqueue", "add", {"a": 1}, priority=7, scheduled_for=moment, key="k", dedupe_key="d",
+        max_attempts=2, retry=linear(),
+    )  # fmt: skip
+    task = await face("get", stored.id)
+
+    assert (task.priority, task.scheduled_for, task.key, task.max_attempts) == (7, moment, "k", 2)
+    assert task.dedupe_key is not None
+    assert (task.state, task.status) == (TaskState.PENDING, "scheduled")
+
+
+async def test_options_of_a_ready_task_win_over_its_own(face: Face) -> None:
+    task = NewTask(handler="add", payload={"a": 1}, priority=1, key="k")
+
+    stored = await face("get", (await face("enqueue", task, priority=9)).id)
+
+    assert (stored.priority, stored.key) == (9, "k")
+
+
+async def test_a_task_that_stands_already_is_said_to(face: Face) -> None:
+    first = await face("enqueue", "add", {"a": 1}, dedupe_key="d")
+    second = await face("enqueue", "add", {"a": 2}, dedupe_key="d")
+
+    assert (first.deduplicated, second.deduplicated) == (False, True)
+    assert first.id == second.id
+
+
+async def test_answers_come_in_the_order_of_the_batch(face: Face) -> None:
+    batch = [NewTask(handler="add", payload={"a": n}) for n in range(50)]
+
+    stored = await face("enqueue_many", batch)
+
+    payloads = [(await face("get", each.id)).payload["a"] for each in stored[::7]]
+    assert payloads == list(range(50))[::7]
+
+
+async def test_nothing_to_enqueue_is_nothing(face: Face, connection: Connection) -> None:
+    with counted(connection) as grown:
+        assert await face("enqueue_many", []) == []
+    assert grown == [0]
+
+
+async def test_a_batch_of_many_chunks_is_stored_whole(face: Face, connection: Connection) -> None:
+    with counted(connection) as grown:
+        stored = await face("enqueue_many", (NewTask(handler="add", payload={"a": n}) for n in range(45_000)))
+
+    assert grown == [45_000]
+    assert len({each.id for each in stored}) == 45_000
+
+
+async def test_a_batch_that_the_database_refuses_late_leaves_nothing(
+    face: Face, connection: Connection
+) -> None:
+    batch = [NewTask(handler="add", payload={"a": n}) for n in range(20_000)]
+
+    with counted(connection) as grown, pytest.raises(InvalidTask, match="priority"):
+        await face("enqueue_many", [*batch, NewTask(handler="add", priority=1_000)])
+    assert grown == [0]
+
+
+async def test_a_payload_is_checked_against_the_handler_that_is_named(face: Face) -> None:
+    for what in ("add", face.client._app.handlers["add"]):
+        with pytest.raises(InvalidPayload):
+            await face("enqueue", what, {"a": "one"})
+
+
+@pytest.mark.parametrize("payload", [[1], "text", 7, {1: 2}, {"a": math.nan}])
+async def test_a_payload_that_is_no_json_object_is_an_invalid_task(
+    kind: Kind, database: str, payload: Any
+) -> None:
+    face = Face(kind, database)
+
+    with pytest.raises(InvalidTask):
+        await face("enqueue", "anything", payload)
+
+
+async def test_a_ready_task_takes_no_second_payload(face: Face) -> None:
+    with pytest.raises(InvalidTask, match="payload already"):
+        await face("enqueue", NewTask(handler="add", payload={"a": 1}), {"a": 2})
+
+
+async def test_an_unknown_role_is_refused(face: Face) -> None:
+    with pytest.raises(UnknownRole, match="nowhere"):
+        await face("enqueue", "nowhere")
+
+
+async def test_the_app_is_declared_before_the_first_task(face: Face, connection: Connection) -> None:
+    assert connection.execute("select 1 from rolecall.handlers").fetchall() == []
+
+    await face("enqueue", "add", {"a": 1})
+
+    stored = connection.execute("select name, role, signature is not null from rolecall.handlers")
+    assert stored.fetchall() == [("add", "sums", True)]
+
+
+async def test_the_app_is_declared_once_a_client(face: Face, connection: Connection) -> None:
+    await face("enqueue", "add", {"a": 1})
+    connection.execute("update rolecall.handlers set description = 'edited by a person'")
+
+    await face("enqueue", "add", {"a": 1})
+
+    stored = connection.execute("select description from rolecall.handlers")
+    assert stored.fetchall() == [("edited by a person",)]

@@ -1,0 +1,29 @@
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+from rolecall import AsyncClient, Client
+
+
+def _verbs(client: type) -> dict[str, Any]:
+    return {
+        name: list(inspect.signature(member).parameters)
+        for name, member in vars(client).items()
+        if inspect.isfunction(member) and not name.startswith("_")
+    }
+
+
+def test_both_faces_have_the_same_verbs_with_the_same_parameters() -> None:
+    assert _verbs(Client) == _verbs(AsyncClient)
+    assert {"enqueue", "enqueue_many", "get", "wait", "cancel", "retry", "counts"} < set(_verbs(Client))
+
+
+def test_both_faces_say_the_same_of_each_verb() -> None:
+    said = {name: getattr(Client, name).__doc__ for name in _verbs(Client)}
+
+    assert said == {name: getattr(AsyncClient, name).__doc__ for name in _verbs(AsyncClient)}
+
+
+def test_every_verb_of_the_async_face_is_async() -> None:
+    assert all(inspect.iscoroutinefunction(getattr(AsyncClient, name)) for name in _verbs(AsyncClient))
