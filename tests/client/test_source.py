@@ -1,0 +1,29 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from rolecall.client.source import Source
+from rolecall.db.connect import connect
+
+
+def test_without_any_name_it_is_the_embedded_server(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.delenv("DATABASE_URL", raising=False)
+    monkeypatch.setenv("ROLECALL_DATA_DIR", str(tmp_path / "data"))
+    source = Source(None)
+
+    dsn = source.attach()
+    try:
+        with connect(dsn, "test") as connection:
+            assert connection.execute("select 1").fetchall() == [(1,)]
+    finally:
+        source.detach()
+        source.detach()
+
+
+def test_what_is_given_wins(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DATABASE_URL", "host=elsewhere")
+
+    assert Source("host=here").attach() == "host=here"
+    assert Source(None).attach() == "host=elsewhere"
