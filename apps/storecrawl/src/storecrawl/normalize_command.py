@@ -50,6 +50,7 @@ class Counts:
     refused: int
     duplicates: int
     total_count: int | None
+    complete: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,6 +130,7 @@ def _report(path: Path, menu: Menu) -> NormalizeReport:
             refused=sum(refusal.option is None for refusal in menu.refused),
             duplicates=menu.duplicates,
             total_count=menu.total_count,
+            complete=menu.complete,
         ),
         products=menu.products,
         refused=menu.refused,

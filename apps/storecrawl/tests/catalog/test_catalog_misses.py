@@ -120,3 +120,17 @@ async def test_a_product_that_could_not_be_read_is_not_missed(
 
     [row] = await query(STATE_OF_B)
     assert tuple(row.values()) == (0, "in_stock", True)
+
+
+async def test_what_an_incomplete_menu_lacks_is_not_missed(
+    new_store: NewStore, make_menu: MakeMenu, refresh: Refresh, query: Query
+) -> None:
+    """covers SPEC C2-7, B14-6"""
+    store = await new_store()
+    await refresh(store, 0, make_menu(["a", "b"]))
+    for hour in (1, 2, 3):
+        assert (await refresh(store, hour, make_menu(["a"], total=2))).missing == 0
+    assert (await refresh(store, 4, make_menu(["a"]))).missing == 1
+
+    [row] = await query(STATE_OF_B)
+    assert tuple(row.values()) == (1, "in_stock", True)

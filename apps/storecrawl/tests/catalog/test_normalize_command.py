@@ -64,6 +64,7 @@ def test_the_json_has_shape_counts_products_and_refusals(file: Path) -> None:
         "refused": 1,
         "duplicates": 0,
         "total_count": 814,
+        "complete": False,
     }
     [product] = answer["products"]
     assert (product["name"], product["thc"]) == (

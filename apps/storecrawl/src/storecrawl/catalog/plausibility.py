@@ -26,9 +26,8 @@ class Plausibility:
 
     def check_claim(self, menu: Menu) -> None:
         """Raise ImplausibleMenu when the document is a page: far less than it says that the menu has."""
-        held = len(menu.products) + menu.duplicates + sum(refusal.option is None for refusal in menu.refused)
-        if menu.total_count is not None and self._too_few(held, menu.total_count):
-            raise ImplausibleMenu(held, menu.total_count, "the document itself claims")
+        if menu.total_count is not None and self._too_few(menu.record_count, menu.total_count):
+            raise ImplausibleMenu(menu.record_count, menu.total_count, "the document itself claims")
 
     def check_history(self, menu: Menu, last_count: int | None, as_small: int) -> None:
         """Raise ImplausibleMenu when the store had far more before and no other fetch since confirms it."""

@@ -5,7 +5,7 @@ of one store follow each other, and product rows in the order of their external 
 depends on which payloads were applied, not on how often or in which order:
 
 - a product shows the newest payload that holds it, by fetch time;
-- its misses are the applied payloads since it was last seen;
+- its misses are the complete payloads that were applied since it was last seen;
 - a snapshot belongs to a payload and is written once.
 
 Only the moments of change tell in which order the payloads came.
@@ -95,9 +95,8 @@ async def apply_menu(
     if not history.applied:
         plausibility.check_claim(menu)
         plausibility.check_history(menu, history.last_count, history.as_small)
-        await execute(
-            connection, "mark_applied", {"payload_id": payload_id, "applied_count": len(menu.products)}
-        )
+        outcome = {"applied_count": len(menu.products), "complete": menu.complete}
+        await execute(connection, "mark_applied", {"payload_id": payload_id, **outcome})
     fetched = Fetched(
         payload_id=payload_id,
         store_id=store_id,

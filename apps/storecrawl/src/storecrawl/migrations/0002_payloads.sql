@@ -14,16 +14,21 @@ create table storecrawl.payloads (
     created_at    timestamptz not null default clock_timestamp(),
     applied_at    timestamptz,
     applied_count integer,
+    complete      boolean,
 
     constraint counts_are_not_negative check (product_count >= 0 and size_raw >= 0 and size_gz >= 0),
     constraint checksum_is_hexadecimal check (sha256 ~ '^[0-9a-f]{64}$'),
     constraint path_stays_below_its_root check (storage_path !~ '(^/|(^|/)\.\.(/|$))'),
-    constraint applied_says_how_many check ((applied_at is null) = (applied_count is null))
+    constraint applied_says_how_many check
+        ((applied_at is null) = (applied_count is null) and (applied_at is null) = (complete is null))
 );
 
 comment on table storecrawl.payloads is 'One row a crawl payload file; never deleted, any of them can be applied again.';
 comment on column storecrawl.payloads.product_count is 'Products in the document as it was fetched.';
 comment on column storecrawl.payloads.applied_count is 'Products that were normalized when the document was first applied.';
+
+comment on column storecrawl.payloads.complete is
+    'Whether the document held the whole menu: only then does what it lacks count as missed.';
 
 create index payloads_by_store on storecrawl.payloads (store_id, fetched_at desc, id desc);
 create index applied_payloads_by_store on storecrawl.payloads (store_id, fetched_at, id)

@@ -53,7 +53,7 @@ comment on table storecrawl.products is 'The newest known state of each product 
 comment on column storecrawl.products.listed_at is 'When the platform says that the product was made.';
 comment on column storecrawl.products.content_hash is 'Of product and variants as normalized: equal means nothing to write.';
 comment on column storecrawl.products.consecutive_misses is
-    'Newer applied payloads without the product; counted up to the threshold of removal.';
+    'Newer complete payloads without the product; counted up to the threshold of removal.';
 comment on column storecrawl.products.last_seen_at is 'Newest fetch that held the product, usable or not.';
 comment on column storecrawl.products.last_fetched_at is 'Fetch that the row shows; an older payload never overwrites it.';
 

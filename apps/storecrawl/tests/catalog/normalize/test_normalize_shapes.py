@@ -39,7 +39,26 @@ def test_our_own_document_is_the_answer_with_a_note_on_the_fetch(record: Record)
     """covers SPEC 001-13"""
     answer = {"data": {"filteredProducts": {"products": [record()], "queryInfo": {"totalCount": 1}}}}
 
-    assert normalize({**answer, "fetched": {"at": "2026-01-01T00:00:00Z", "pages": 1}}) == normalize(answer)
+    assert normalize({**answer, "fetched": {"complete": True, "pages": 1}}) == normalize(answer)
+
+
+@pytest.mark.parametrize(
+    ("fetched", "total", "complete"),
+    [
+        ({}, 1, True),
+        ({}, None, True),
+        ({}, 2, False),
+        ({"complete": True}, 2, True),
+        ({"complete": False}, 1, False),
+    ],
+)
+def test_a_menu_is_complete_as_its_fetch_or_else_its_count_says(
+    record: Record, fetched: dict[str, bool], total: int | None, complete: bool
+) -> None:
+    """covers SPEC C2-7, C5-9"""
+    section = {"products": [record()], "queryInfo": {"totalCount": total}}
+
+    assert normalize({"data": {"filteredProducts": section}, "fetched": fetched}).complete == complete
 
 
 def test_a_menu_that_says_it_is_empty_is_a_menu(menu: Callable[..., Menu]) -> None:

@@ -137,15 +137,18 @@ class Refusal:
 class Menu:
     """A whole normalized document.
 
-    `total_count` is what the source says that its menu holds, where it says so; `duplicates` counts the
-    records that were merged into an earlier one of the same key.
+    `total_count` is what the source says that its menu holds, where it says so; of the `record_count` records
+    of the document, `duplicates` were merged into an earlier one of the same key. What an incomplete menu
+    lacks must not be taken for vanished.
     """
 
     shape: Shape
     products: tuple[Product, ...]
     refused: tuple[Refusal, ...]
+    record_count: int
     duplicates: int
     total_count: int | None
+    complete: bool
 
     @property
     def variant_count(self) -> int:

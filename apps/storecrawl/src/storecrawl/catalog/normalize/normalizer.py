@@ -60,8 +60,10 @@ def normalize(document: object) -> Menu:
         shape=raw.shape,
         products=tuple(products),
         refused=tuple(sorted(refused, key=lambda refusal: refusal.index)),
+        record_count=len(raw.records),
         duplicates=merged.duplicates,
         total_count=raw.total_count,
+        complete=raw.is_complete,
     )
 
 

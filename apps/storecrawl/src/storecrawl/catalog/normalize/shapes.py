@@ -26,6 +26,15 @@ class RawMenu:
     shape: Shape
     records: Sequence[object]
     total_count: int | None
+    said_complete: bool | None = None
+    """What our own fetch noted in the document, where it is one of ours."""
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether nothing speaks for products that the document lacks."""
+        if self.said_complete is not None:
+            return self.said_complete
+        return self.total_count is None or len(self.records) >= self.total_count
 
 
 def recognise(document: object) -> RawMenu:
@@ -58,8 +67,10 @@ def _from_graphql(document: Record, section: Record) -> RawMenu:
     if not isinstance(products, list):
         error = f": {_first_error(document)}" if document.get("errors") else ""
         raise NotAMenu(f"filteredProducts holds no list of products{error}")
-    total = record_at(section, "queryInfo").get("totalCount")
-    return RawMenu(shape=Shape.GRAPHQL, records=products, total_count=_count(total))
+    total = _count(record_at(section, "queryInfo").get("totalCount"))
+    noted = record_at(document, "fetched").get("complete")
+    complete = noted if isinstance(noted, bool) else None
+    return RawMenu(shape=Shape.GRAPHQL, records=products, total_count=total, said_complete=complete)
 
 
 def _from_plus(products: object, total: object) -> RawMenu:

@@ -1,5 +1,5 @@
 -- What stands around a payload in its store's history; to be read after the store is locked.
--- returns: whether it was applied before; how many newer payloads were applied; the size of the last one applied before it; how many fetches
+-- returns: whether it was applied before; how many newer complete payloads were applied; the size of the last one applied before it; how many fetches
 --          between the two were also below the share of that size
 with earlier as (
     select id, fetched_at, applied_count
@@ -16,7 +16,7 @@ select
         select count(*)
         from storecrawl.payloads
         where store_id = %(store_id)s
-            and applied_at is not null
+            and complete
             and fetched_at > %(fetched_at)s
     ) as newer,
     (select applied_count from earlier) as last_count,
