@@ -14,6 +14,7 @@ from rolecall import EmbeddedServerError, RolecallError, migrate
 from typer import Argument, Option
 
 from storecrawl.demo.options import DemoOptions
+from storecrawl.demo.processes import KeepsDying
 from storecrawl.demo.run import Cycle, Stopped, run_cycle, run_on
 from storecrawl.demo.screen import Screen
 from storecrawl.normalize_command import normalize_file, render, render_json
@@ -35,7 +36,7 @@ def main() -> None:
     """Run the command that this process was started with."""
     try:
         commands()
-    except (RolecallError, EmbeddedServerError, psycopg.OperationalError) as error:
+    except (RolecallError, EmbeddedServerError, KeepsDying, psycopg.OperationalError) as error:
         print(f"storecrawl: {' '.join(str(error).split())}", file=sys.stderr)
         sys.exit(NO_DATABASE)
 

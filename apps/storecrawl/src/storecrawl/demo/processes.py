@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
@@ -14,6 +15,16 @@ from typing import IO, Self
 
 PR_SET_PDEATHSIG = 1
 STOP_SECONDS = 30.0
+RESTART_SECONDS = 1.0
+EARLY_DEATH_SECONDS = 5.0
+MOST_EARLY_DEATHS = 5
+
+
+class KeepsDying(RuntimeError):
+    """A command ends again and again as soon as it is started."""
+
+    def __init__(self, log: Path) -> None:
+        super().__init__(f"a process of the demo keeps dying; its last words are in {log}")
 
 
 class ChildProcess:
@@ -27,6 +38,8 @@ class ChildProcess:
         self._environment = {**os.environ, **environment}
         self._log = log
         self._process: subprocess.Popen[bytes] | None = None
+        self._started = 0.0
+        self._early_deaths = 0
 
     def __enter__(self) -> Self:
         self.keep_running()
@@ -42,13 +55,17 @@ class ChildProcess:
         """The process id; None before the start."""
         return self._process.pid if self._process else None
 
-    def keep_running(self) -> bool:
-        """Start the command if it does not run; return whether it had to be started."""
+    def keep_running(self) -> None:
+        """Start the command if it does not run, at most once a second. Raises KeepsDying."""
         if self._process is not None and self._process.poll() is None:
-            return False
+            return
+        age = time.monotonic() - self._started
+        if self._process is not None and age < RESTART_SECONDS:
+            return
+        self._count_death(age)
         with self._log.open("ab") as log:
             self._process = self._spawn(log)
-        return True
+        self._started = time.monotonic()
 
     def stop(self) -> None:
         """Ask the process to end, and kill it when it has not within half a minute."""
@@ -60,6 +77,12 @@ class ChildProcess:
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
+
+    def _count_death(self, age: float) -> None:
+        early = self._process is not None and age < EARLY_DEATH_SECONDS
+        self._early_deaths = self._early_deaths + 1 if early else 0
+        if self._early_deaths >= MOST_EARLY_DEATHS:
+            raise KeepsDying(self._log)
 
     def _spawn(self, log: IO[bytes]) -> subprocess.Popen[bytes]:
         return subprocess.Popen(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
@@ -107,8 +108,9 @@ def _upstream_command(options: DemoOptions, memory: Memory) -> list[str]:
         "--seed": options.seed,
         "--failure-rate": options.failure_rate,
         "--step-seconds": 0 if options.once else options.step_seconds,
+        "--parent": os.getpid(),
     }
-    return ["-m", "storecrawl.demo.upstream", "--exit-with-parent", *_flat(flags)]
+    return ["-m", "storecrawl.demo.upstream", *_flat(flags)]
 
 
 def _crew_command(options: DemoOptions, folder: Path) -> list[str]:
