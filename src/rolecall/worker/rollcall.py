@@ -32,17 +32,22 @@ class RollCall:
 
     async def beat(self, session: Session) -> None:
         """Say that this worker lives; register again if nobody knows it any more."""
-        known = await session.run(workers.beat(self.worker_id, len(self._hands), idle=self.idle))
-        if not known:
+        if not await self._beat(session):
             await self.register(session)
-            await session.run(workers.beat(self.worker_id, len(self._hands), idle=self.idle))
+            await self._beat(session)
             log.warning("The roll did not know this worker any more; it goes on as worker %d", self.worker_id)
 
     async def mark_idle(self, session: Session, *, idle: bool) -> None:
         """Say whether this worker waits for work: while it does, an enqueue notifies it."""
         if self.idle != idle:
-            await session.run(workers.mark_idle(self.worker_id, idle=idle))
             self.idle = idle
+            await session.run(workers.mark_idle(self.worker_id, idle=idle))
+
+    async def _beat(self, session: Session) -> bool:
+        told = self.idle
+        known = await session.run(workers.beat(self.worker_id, len(self._hands), idle=told))
+        # A mark set meanwhile, in the other thread, may have been overwritten by what this beat said.
+        return known if self.idle == told else await self._beat(session)
 
     async def deregister(self, session: Session) -> int:
         """Leave the roll and give back what is still held; return how many tasks that were."""

@@ -1,0 +1,116 @@
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import psycopg
+import pytest
+
+from rolecall.db.connect import connect_async
+from rolecall.db.run import run
+from rolecall.wake.listener import Listener, ListenerOptions, send_probe
+from tests.worker.bench import Bench, until
+
+TERMINATE = "select count(pg_terminate_backend(pid)) from pg_stat_activity where application_name = 'rolecall:ear'"
+
+
+class Ear:
+    """A listener with what it heard, and the ways to disturb it."""
+
+    def __init__(self, bench: Bench, **options: float) -> None:
+        self.heard: list[str] = []
+        self.returns = 0
+        self.pooled = False
+        self.refusals = 0
+        self._bench = bench
+        self.listener = Listener(
+            connect=self._connect,
+            probe=self._probe,
+            hears={"rolecall_wake": self.heard.append},
+            on_return=self._returned,
+            options=ListenerOptions(**({"first_retry": 0.05, "longest_retry": 0.1, "probe_within": 0.2} | options)),
+        )
+
+    async def _connect(self) -> psycopg.AsyncConnection[tuple[Any, ...]]:
+        if self.refusals:
+            self.refusals -= 1
+            raise OSError("no route")
+        return await connect_async(self._bench.dsn, "ear")
+
+    async def _probe(self, token: str) -> None:
+        # A transaction pooler delivers nothing: as if the probe had never been sent.
+        if not self.pooled:
+            run(self._bench.connection, send_probe(token))
+
+    def _returned(self) -> None:
+        self.returns += 1
+
+
+@asynccontextmanager
+async def listening(ear: Ear) -> AsyncIterator[None]:
+    running = asyncio.create_task(ear.listener.run())
+    try:
+        yield
+    finally:
+        running.cancel()
+        await asyncio.wait({running})
+
+
+async def test_it_hears_the_payload_of_a_notification(bench: Bench) -> None:
+    ear = Ear(bench)
+    async with listening(ear):
+        await until(lambda: ear.listener.alive)
+        bench.ask("select pg_notify('rolecall_wake', 'mail')")
+
+        await until(lambda: ear.heard == ["mail"])
+
+
+async def test_it_comes_back_when_its_connection_ends_and_asks_for_a_look(bench: Bench) -> None:
+    """covers RELIABILITY F48"""
+    ear = Ear(bench)
+    async with listening(ear):
+        await until(lambda: ear.returns == 1)
+        bench.ask(TERMINATE)
+
+        await until(lambda: ear.returns == 2 and ear.listener.alive)
+
+        bench.ask("select pg_notify('rolecall_wake', 'mail')")
+        await until(lambda: ear.heard == ["mail"])
+
+
+async def test_it_does_not_trust_a_listen_whose_notifications_never_arrive(
+    bench: Bench, caplog: pytest.LogCaptureFixture
+) -> None:
+    """covers RELIABILITY F34"""
+    ear = Ear(bench)
+    ear.pooled = True
+    with caplog.at_level(logging.INFO, "rolecall.wake"):
+        async with listening(ear):
+            await until(lambda: "transaction pooler" in caplog.text)
+            assert not ear.listener.alive
+            ear.pooled = False
+
+            await until(lambda: ear.listener.alive)
+
+    assert "Notifications arrive again" in caplog.text
+    assert caplog.text.count("polling instead") == 1
+
+
+async def test_failing_to_connect_is_never_fatal(bench: Bench) -> None:
+    """covers RELIABILITY F47"""
+    ear = Ear(bench)
+    ear.refusals = 3
+    async with listening(ear):
+        await until(lambda: ear.listener.alive)
+
+
+async def test_it_notices_that_the_server_forgot_its_channels(bench: Bench) -> None:
+    ear = Ear(bench, test_every=0.05)
+    async with listening(ear):
+        await until(lambda: ear.returns == 1)
+        ear.listener._hears = {"rolecall_wake": ear.heard.append, "rolecall_cancel": ear.heard.append}
+
+        await until(lambda: ear.returns == 2)

@@ -1,0 +1,76 @@
+"""A place to try a worker: a migrated database, an app of the test's own, and facts to wait for."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from time import monotonic
+from typing import Any
+
+import psycopg
+
+from rolecall import App, NewTask, Task, TaskState, Worker, WorkerOptions
+from rolecall.db.run import run
+from rolecall.sql import roles, tasks
+
+PATIENCE = 15.0
+
+
+class Bench:
+    """Everything is done through the engine's own calls, on one connection beside the worker's."""
+
+    def __init__(self, dsn: str, connection: psycopg.Connection[Any]) -> None:
+        self.dsn = dsn
+        self.connection = connection
+        self.app = App("test")
+        # The first rescue only notes since when this server is up; the next ones do what they say.
+        self.rescue()
+
+    def enqueue(self, *wanted: NewTask) -> list[int]:
+        """Declare the app as it stands and store tasks."""
+        run(self.connection, roles.declare(*self.app.declaration()))
+        return [enqueued.id for enqueued in run(self.connection, tasks.enqueue_many(wanted))]
+
+    def task(self, task_id: int) -> Task:
+        return run(self.connection, tasks.get(task_id))
+
+    def cancel(self, task_id: int) -> None:
+        run(self.connection, tasks.cancel([task_id]))
+
+    def rescue(self) -> dict[int, TaskState]:
+        return run(self.connection, tasks.rescue())
+
+    def ask(self, query: str, *params: object) -> Any:
+        """Return the first column of the first row."""
+        row = self.connection.execute(query.encode(), params).fetchone()
+        return row[0] if row else None
+
+    @asynccontextmanager
+    async def working(self, **options: Any) -> AsyncIterator[Worker]:
+        """Run a worker beside the block, then stop it and wait until it has gone."""
+        worker = Worker(self.app, self.dsn, WorkerOptions(**({"maintenance": False} | options)))
+        running = asyncio.create_task(worker.run())
+        try:
+            yield worker
+        finally:
+            worker.stop()
+            await asyncio.wait_for(running, PATIENCE)
+
+    async def finished(self, *ids: int, within: float = PATIENCE) -> list[Task]:
+        """Wait until every task has finished."""
+        await until(lambda: all(self.task(task_id).is_finished for task_id in ids), within)
+        return [self.task(task_id) for task_id in ids]
+
+    async def state(self, task_id: int, wanted: str, within: float = PATIENCE) -> Task:
+        """Wait until a task is in a state."""
+        await until(lambda: self.task(task_id).state == wanted, within)
+        return self.task(task_id)
+
+
+async def until(fact: Callable[[], object], within: float = PATIENCE) -> None:
+    """Wait until something is so; the deadline is the failure."""
+    deadline = monotonic() + within
+    while not fact():
+        assert monotonic() < deadline, f"not so within {within:g} s"
+        await asyncio.sleep(0.01)

@@ -1,0 +1,171 @@
+from __future__ import annotations
+
+import asyncio
+import logging
+
+import pytest
+from psycopg.conninfo import make_conninfo
+
+from rolecall import Worker, WorkerOptions
+from rolecall.db.connect import connect
+from rolecall.model.errors import DatabaseUnavailable, InvalidTask, SchemaMissing
+from rolecall.sql import tasks
+from rolecall.sql.statement import Statement, single
+from rolecall.worker.session import Session, Sessions, with_option
+from tests.worker.bench import Bench, until
+
+TERMINATE = """
+select count(pg_terminate_backend(pid)) from pg_stat_activity
+where datname = current_database() and application_name like 'rolecall:worker:%%'
+"""
+
+
+async def test_a_worker_survives_the_end_of_all_its_connections(bench: Bench) -> None:
+    """covers SPEC 000-22, RELIABILITY F30"""
+
+    @bench.app.task
+    async def work(n: int) -> int:
+        await asyncio.sleep(0.002)
+        return n
+
+    ids = bench.enqueue(*(work.task(n=n) for n in range(600)))
+
+    async with bench.working(slots=5, maintenance=True):
+        for _ in range(3):
+            await asyncio.sleep(0.1)
+            assert bench.ask(TERMINATE)
+        later = bench.enqueue(*(work.task(n=n) for n in range(100)))
+        await bench.finished(*later)
+        # A claim whose answer was lost comes back with its lease: only those may be missing.
+        left = [task_id for task_id in ids if not bench.task(task_id).is_finished]
+
+    assert all(bench.task(task_id).state in {"running", "pending"} for task_id in left)
+    assert len(left) < 300
+
+
+def _let_in(bench: Bench, answer: str) -> None:
+    name = bench.connection.info.dbname
+    with connect(make_conninfo(bench.dsn, dbname="postgres"), "doorman") as doorman:
+        doorman.execute(f'alter database "{name}" allow_connections {answer}'.encode())
+
+
+async def test_outcomes_wait_for_a_database_that_is_away(
+    bench: Bench, caplog: pytest.LogCaptureFixture
+) -> None:
+    going = asyncio.Event()
+
+    @bench.app.task
+    async def work() -> str:
+        going.set()
+        await asyncio.sleep(0.2)
+        return "kept"
+
+    (task_id,) = bench.enqueue(work.task())
+
+    async with bench.working():
+        await going.wait()
+        _let_in(bench, "false")
+        bench.ask(TERMINATE)
+        await until(lambda: "does not answer" in caplog.text)
+        await asyncio.sleep(0.5)
+        _let_in(bench, "true")
+        (task,) = await bench.finished(task_id)
+
+    assert (task.result, task.attempt) == ("kept", 1)
+
+
+async def test_a_worker_that_the_roll_forgot_registers_again(
+    bench: Bench, caplog: pytest.LogCaptureFixture
+) -> None:
+    @bench.app.task
+    async def work() -> None: ...
+
+    bench.enqueue()
+    async with bench.working(heartbeat_interval=0.1):
+        await until(lambda: bench.ask("select count(*) from rolecall.workers"))
+        first = bench.ask("delete from rolecall.workers returning id")
+        await until(lambda: bench.ask("select count(*) from rolecall.workers"))
+        (task_id,) = bench.enqueue(work.task())
+        (task,) = await bench.finished(task_id)
+
+    assert task.worker_id is not None
+    assert task.worker_id > first
+
+
+async def test_a_worker_waits_for_a_database_and_can_be_stopped_meanwhile(
+    bench: Bench, caplog: pytest.LogCaptureFixture
+) -> None:
+    worker = Worker(bench.app, "postgresql://nobody@127.0.0.1:1/nothing")
+
+    with caplog.at_level(logging.WARNING, "rolecall.worker"):
+        running = asyncio.create_task(worker.run())
+        await until(lambda: "does not answer" in caplog.text)
+        worker.stop()
+        await asyncio.wait_for(running, 5)
+
+
+async def test_a_worker_refuses_a_database_without_the_schema(bench: Bench) -> None:
+    bench.connection.execute("drop schema rolecall cascade")
+
+    with pytest.raises(SchemaMissing):
+        await Worker(bench.app, bench.dsn).run()
+
+
+async def test_a_call_that_is_not_answered_in_time_is_asked_again(bench: Bench) -> None:
+    """covers RELIABILITY F33"""
+    session = Sessions(bench.dsn, deadline=0.2).open("slow")
+    bench.connection.execute("create sequence tries")
+    slow_at_first: Statement[int] = Statement(
+        query="select case when nextval('tries') < 3 then pg_sleep(5)::text::int else 7 end", read=single
+    )
+
+    assert await session.run(slow_at_first) == 7
+    await session.close()
+
+
+async def test_an_error_of_the_statement_itself_is_raised_at_once(bench: Bench) -> None:
+    session = Sessions(bench.dsn, deadline=5).open("refused")
+    unreadable: Statement[None] = Statement(query="select '{'::jsonb", read=single)
+
+    with pytest.raises(InvalidTask):
+        await session.run(unreadable)
+
+    await session.close()
+
+
+async def test_a_session_that_gave_up_raises_instead_of_waiting(bench: Bench) -> None:
+    async def refuse() -> object:
+        raise DatabaseUnavailable("nobody there")
+
+    session = Session("none", refuse, deadline=1)  # type: ignore[arg-type]
+    asking = asyncio.create_task(session.run(tasks.next_due([], [])))
+    await asyncio.sleep(0.1)
+    session.give_up()
+
+    with pytest.raises(DatabaseUnavailable):
+        await asking
+
+
+def test_an_option_is_added_to_those_that_the_dsn_has() -> None:
+    assert "-c a=1 -c b=2" in with_option("host=x options='-c a=1'", "-c b=2")
+    assert "b=2" in with_option("host=x", "-c b=2")
+
+
+async def test_claims_do_not_wait_for_the_disk_and_everything_else_does(bench: Bench) -> None:
+    """covers RELIABILITY 0.8"""
+    sessions = Sessions(bench.dsn, deadline=5)
+    setting: Statement[str] = Statement(query="show synchronous_commit", read=single)
+    relaxed, strict = sessions.open_relaxed("claim"), sessions.open("settle")
+
+    assert await relaxed.run(setting) == "off"
+    assert await strict.run(setting) == "on"
+
+    await relaxed.close()
+    await strict.close()
+
+
+async def test_an_app_without_handlers_stands_and_stops(bench: Bench) -> None:
+    running = asyncio.create_task(Worker(bench.app, bench.dsn, WorkerOptions(maintenance=False)).run())
+    await until(lambda: bench.ask("select count(*) from rolecall.workers"))
+    running.cancel()
+    await asyncio.wait({running})

@@ -1,0 +1,247 @@
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+import time
+
+import pytest
+
+from rolecall import Context, HandlerAborted, LostReason, immediate
+from tests.worker.bench import Bench, until
+
+LEASE = 0.4
+
+
+async def test_the_lease_of_a_running_task_is_renewed(bench: Bench) -> None:
+    enough = asyncio.Event()
+
+    @bench.app.task(lease=LEASE)
+    async def long() -> None:
+        await enough.wait()
+
+    (task_id,) = bench.enqueue(long.task())
+
+    async with bench.working():
+        started = (await bench.state(task_id, "running")).lease_until
+        await until(lambda: (bench.task(task_id).lease_until or started) > started)  # type: ignore[operator]
+        await asyncio.sleep(LEASE * 2)
+        assert bench.rescue() == {}
+        enough.set()
+        (task,) = await bench.finished(task_id)
+
+    assert (task.state, task.attempt) == ("completed", 1)
+
+
+async def test_a_handler_that_blocks_the_loop_keeps_its_lease(
+    bench: Bench, caplog: pytest.LogCaptureFixture
+) -> None:
+    """covers RELIABILITY F8"""
+    rescued: list[object] = []
+
+    def rescue_meanwhile() -> None:
+        time.sleep(LEASE * 3)
+        rescued.append(bench.rescue())
+
+    @bench.app.task(lease=LEASE)
+    async def rude() -> None:
+        rescuer = threading.Thread(target=rescue_meanwhile)
+        rescuer.start()
+        rescuer.join()
+
+    (task_id,) = bench.enqueue(rude.task())
+
+    with caplog.at_level(logging.WARNING, "rolecall.worker"):
+        async with bench.working():
+            (task,) = await bench.finished(task_id)
+
+    assert (task.state, task.attempt, rescued) == ("completed", 1, [{}])
+    assert "rude blocks it" in caplog.text
+
+
+async def test_a_blocked_thread_keeps_its_lease(bench: Bench) -> None:
+    enough = threading.Event()
+
+    @bench.app.task(lease=LEASE)
+    def long() -> None:
+        enough.wait(10)
+
+    (task_id,) = bench.enqueue(long.task())
+
+    async with bench.working():
+        await bench.state(task_id, "running")
+        await asyncio.sleep(LEASE * 3)
+        assert bench.rescue() == {}
+        enough.set()
+        (task,) = await bench.finished(task_id)
+
+    assert task.attempt == 1
+
+
+async def test_a_handler_whose_task_was_taken_is_aborted_and_its_outcome_dropped(bench: Bench) -> None:
+    """covers SPEC 000-10, RELIABILITY F5"""
+    told: list[LostReason | None] = []
+
+    @bench.app.task(lease=LEASE, retry=immediate())
+    async def long(ctx: Context) -> str:
+        if told:
+            return "the second owner's"
+        try:
+            await asyncio.sleep(60)
+        finally:
+            told.append(ctx.aborted)
+        return "the first owner's"
+
+    (task_id,) = bench.enqueue(long.task())
+
+    async with bench.working():
+        await bench.state(task_id, "running")
+        bench.ask("update rolecall.tasks set fence = fence + 1, worker_id = 0, lease_until = now() returning 1")
+        await until(lambda: told)
+        await until(bench.rescue)
+        (task,) = await bench.finished(task_id)
+
+    assert told == [LostReason.TAKEN]
+    assert task.result == "the second owner's"
+
+
+async def test_the_slot_of_an_aborted_handler_lives_on(bench: Bench) -> None:
+    @bench.app.task(lease=LEASE)
+    async def stuck() -> None:
+        await asyncio.sleep(60)
+
+    @bench.app.task
+    async def next_one() -> None:
+        async with asyncio.timeout(5):
+            await asyncio.sleep(0)
+
+    stopped, after = bench.enqueue(stuck.task().options(priority=1), next_one.task())
+
+    async with bench.working():
+        await bench.state(stopped, "running")
+        bench.ask("delete from rolecall.tasks where id = %s returning 1", stopped)
+        (task,) = await bench.finished(after)
+
+    assert task.state == "completed"
+
+
+async def test_the_cancellation_of_a_running_task_reaches_its_handler_at_once(bench: Bench) -> None:
+    """covers SPEC 000-12"""
+    told: list[LostReason | None] = []
+
+    @bench.app.task(lease=60)
+    async def long(ctx: Context) -> None:
+        try:
+            await asyncio.sleep(60)
+        finally:
+            told.append(ctx.aborted)
+
+    (task_id,) = bench.enqueue(long.task())
+
+    async with bench.working():
+        await bench.state(task_id, "running")
+        await asyncio.sleep(0.1)
+        bench.cancel(task_id)
+        (task,) = await bench.finished(task_id, within=3)
+
+    assert task.state == "cancelled"
+    assert told == [LostReason.CANCELLED]
+
+
+async def test_a_plain_function_learns_of_its_cancellation_by_asking(bench: Bench) -> None:
+    @bench.app.task(lease=LEASE)
+    def long(ctx: Context) -> None:
+        for _ in range(1_000):
+            ctx.check()
+            time.sleep(0.01)
+
+    (task_id,) = bench.enqueue(long.task())
+
+    async with bench.working():
+        await bench.state(task_id, "running")
+        bench.cancel(task_id)
+        (task,) = await bench.finished(task_id)
+
+    assert task.state == "cancelled"
+
+
+async def test_a_handler_over_its_timeout_is_stopped_and_fails_with_that_reason(bench: Bench) -> None:
+    """covers RELIABILITY F7"""
+    told: list[LostReason | None] = []
+
+    @bench.app.task(lease=60, timeout=0.3, max_attempts=1)
+    async def slow(ctx: Context) -> None:
+        try:
+            await asyncio.sleep(60)
+        finally:
+            told.append(ctx.aborted)
+
+    (task_id,) = bench.enqueue(slow.task())
+
+    async with bench.working():
+        (task,) = await bench.finished(task_id, within=5)
+
+    assert task.state == "failed"
+    assert "did not finish within 0.3 s" in (task.error or "")
+    assert told == [LostReason.TIMEOUT]
+
+
+async def test_a_thread_that_does_not_stop_is_reported_without_it_and_keeps_its_slot(bench: Bench) -> None:
+    """covers RELIABILITY F7"""
+    release = threading.Event()
+
+    @bench.app.task(lease=60, timeout=0.2, max_attempts=1)
+    def stuck() -> None:
+        release.wait(20)
+
+    @bench.app.task
+    def other() -> None: ...
+
+    hangs, waits = bench.enqueue(stuck.task().options(priority=1), other.task())
+
+    async with bench.working(abort_grace=0.2):
+        (task,) = await bench.finished(hangs)
+        assert bench.task(waits).state == "pending"
+        release.set()
+        await bench.finished(waits)
+
+    assert task.state == "failed"
+
+
+async def test_a_handler_that_swallows_its_abort_is_asked_again(bench: Bench) -> None:
+    @bench.app.task(timeout=0.2, max_attempts=1)
+    async def stubborn() -> None:
+        try:
+            await asyncio.sleep(60)
+        except asyncio.CancelledError:
+            await asyncio.sleep(60)
+
+    @bench.app.task
+    async def other() -> None: ...
+
+    hangs, waits = bench.enqueue(stubborn.task().options(priority=1), other.task())
+
+    async with bench.working(abort_grace=0.2):
+        (task, _) = await bench.finished(hangs, waits)
+
+    assert task.state == "failed"
+
+
+async def test_an_aborted_handler_hears_why_from_check_and_info(bench: Bench) -> None:
+    heard: list[object] = []
+
+    @bench.app.task(lease=60)
+    async def curious(ctx: Context) -> None:
+        bench.ask("delete from rolecall.tasks where id = %s returning 1", ctx.task_id)
+        try:
+            await ctx.info({"pages": 3})
+        except HandlerAborted as aborted:
+            heard.append(aborted.reason)
+            raise
+
+    bench.enqueue(curious.task())
+
+    async with bench.working():
+        await until(lambda: heard)
+
+    assert heard == [LostReason.DELETED]

@@ -1,0 +1,172 @@
+from __future__ import annotations
+
+import asyncio
+import threading
+from time import monotonic
+
+from rolecall import Context, LostReason, Worker, WorkerOptions
+from tests.worker.bench import Bench, until
+
+
+async def test_running_tasks_may_finish_within_the_grace_period(bench: Bench) -> None:
+    """covers RELIABILITY F13"""
+    going = asyncio.Event()
+
+    @bench.app.task
+    async def long() -> str:
+        going.set()
+        await asyncio.sleep(0.3)
+        return "finished"
+
+    (task_id,) = bench.enqueue(long.task())
+
+    async with bench.working(grace=10):
+        await going.wait()
+
+    assert bench.task(task_id).result == "finished"
+
+
+async def test_what_has_not_begun_is_given_back_and_no_attempt_spent(bench: Bench) -> None:
+    """covers SPEC 000-11, RELIABILITY F13"""
+    quick_ones, slow_one = 30, asyncio.Event()
+
+    @bench.app.task
+    async def work(n: int) -> None:
+        if n == quick_ones:
+            slow_one.set()
+            await asyncio.sleep(0.3)
+
+    ids = bench.enqueue(*(work.task(n=n) for n in range(200)))
+
+    async with bench.working(grace=10):
+        await slow_one.wait()
+
+    tasks = [bench.task(task_id) for task_id in ids]
+    assert {task.state for task in tasks} == {"completed", "pending"}
+    assert {task.attempt for task in tasks if task.state == "pending"} == {0}
+    assert all(task.fence <= 1 for task in tasks)
+
+
+async def test_after_the_grace_period_running_tasks_are_aborted_and_claimable_at_once(bench: Bench) -> None:
+    """covers RELIABILITY F13"""
+    told: list[LostReason | None] = []
+    all_going = asyncio.Barrier(11)
+
+    @bench.app.task
+    async def long(ctx: Context) -> None:
+        await all_going.wait()
+        try:
+            await asyncio.sleep(60)
+        finally:
+            told.append(ctx.aborted)
+
+    ids = bench.enqueue(*(long.task() for _ in range(10)))
+
+    async with bench.working(slots=10, grace=0.2):
+        await all_going.wait()
+        began = monotonic()
+
+    tasks = [bench.task(task_id) for task_id in ids]
+    assert monotonic() - began < 1.2
+    assert {(task.state, task.attempt) for task in tasks} == {("pending", 0)}
+    assert told == [LostReason.SHUTDOWN] * 10
+
+
+async def test_a_second_stop_cuts_the_grace_period_short(bench: Bench) -> None:
+    going = asyncio.Event()
+
+    @bench.app.task
+    async def long() -> None:
+        going.set()
+        await asyncio.sleep(60)
+
+    (task_id,) = bench.enqueue(long.task())
+
+    async with bench.working(grace=60) as worker:
+        await going.wait()
+        worker.stop()
+        await asyncio.sleep(0.1)
+        assert bench.task(task_id).state == "running"
+        worker.stop(now=True)
+        await bench.state(task_id, "pending", within=2)
+
+    assert bench.task(task_id).attempt == 0
+
+
+async def test_a_thread_that_never_returns_does_not_hold_the_shutdown(bench: Bench) -> None:
+    going, release = threading.Event(), threading.Event()
+
+    @bench.app.task
+    def stuck() -> None:
+        going.set()
+        release.wait(30)
+
+    (task_id,) = bench.enqueue(stuck.task())
+
+    async with bench.working(grace=0.1):
+        await until(going.is_set)
+        began = monotonic()
+
+    release.set()
+    assert monotonic() - began < 5
+    assert (bench.task(task_id).state, bench.task(task_id).attempt) == ("pending", 0)
+
+
+async def test_a_stopped_worker_is_off_the_roll(bench: Bench) -> None:
+    @bench.app.task
+    async def nothing() -> None: ...
+
+    bench.enqueue()
+    async with bench.working(name="ada"):
+        await until(lambda: bench.ask("select count(*) from rolecall.workers where stopped_at is null"))
+
+    assert bench.ask("select count(*) from rolecall.workers where stopped_at is null") == 0
+    assert bench.ask("select name from rolecall.workers") == "ada"
+
+
+async def test_an_embedding_program_stops_a_worker_by_its_event(bench: Bench) -> None:
+    @bench.app.task
+    async def nothing() -> None: ...
+
+    (task_id,) = bench.enqueue(nothing.task())
+    stop = asyncio.Event()
+    running = asyncio.create_task(Worker(bench.app, bench.dsn, WorkerOptions()).run(stop))
+    await bench.finished(task_id)
+
+    stop.set()
+
+    await asyncio.wait_for(running, 5)
+
+
+async def test_a_cancelled_run_gives_its_tasks_back(bench: Bench) -> None:
+    @bench.app.task
+    async def long() -> None:
+        await asyncio.sleep(60)
+
+    (task_id,) = bench.enqueue(long.task())
+    running = asyncio.create_task(Worker(bench.app, bench.dsn).run())
+    await bench.state(task_id, "running")
+
+    running.cancel()
+    await asyncio.wait({running}, timeout=5)
+
+    assert running.cancelled()
+    assert (bench.task(task_id).state, bench.task(task_id).attempt) == ("pending", 0)
+
+
+async def test_a_worker_leaves_no_thread_task_or_connection_behind(bench: Bench) -> None:
+    @bench.app.task
+    def nothing() -> None: ...
+
+    (task_id,) = bench.enqueue(nothing.task())
+    async with bench.working(maintenance=True):
+        await bench.finished(task_id)
+
+    await until(lambda: not [t for t in threading.enumerate() if t.name.startswith("rolecall")])
+    await until(
+        lambda: not bench.ask(
+            "select count(*) from pg_stat_activity where datname = current_database() "
+            "and application_name like 'rolecall:worker:%%'"
+        )
+    )
+    assert not [t for t in asyncio.all_tasks() if t.get_name().startswith("rolecall")]

@@ -1,0 +1,125 @@
+from __future__ import annotations
+
+import asyncio
+
+from rolecall import Context, HandlerAborted
+from tests.worker.bench import Bench, until
+
+
+async def test_a_task_completes_with_its_handlers_rows_in_one_transaction(bench: Bench) -> None:
+    """covers RELIABILITY F3"""
+    bench.connection.execute("create table ledger (task_id bigint)")
+    seen: list[object] = []
+
+    @bench.app.task
+    async def second() -> None: ...
+
+    @bench.app.task
+    async def record(ctx: Context) -> str:
+        async with ctx.transaction() as tx:
+            await tx.execute("insert into ledger values (%s)", (ctx.task_id,))
+            ctx.follow_up(second.task())
+            await ctx.complete(tx, {"rows": 1})
+            seen.append((bench.ask("select count(*) from ledger"), bench.task(ctx.task_id).state))
+        return "what is returned after that is not the result"
+
+    (task_id,) = bench.enqueue(record.task())
+
+    async with bench.working():
+        (task, _) = await bench.finished(task_id, task_id + 1)
+
+    assert seen == [(0, "running")]
+    assert (task.state, task.result, task.attempt) == ("completed", {"rows": 1}, 1)
+    assert bench.ask("select count(*) from ledger") == 1
+    assert bench.task(task_id + 1).chain_id == task_id
+
+
+async def test_a_rolled_back_completion_is_the_failure_that_rolled_it_back(bench: Bench) -> None:
+    bench.connection.execute("create table ledger (task_id bigint)")
+
+    @bench.app.task(max_attempts=1)
+    async def record(ctx: Context) -> None:
+        async with ctx.transaction() as tx:
+            await tx.execute("insert into ledger values (%s)", (ctx.task_id,))
+            await ctx.complete(tx)
+            raise ValueError("after all")
+
+    (task_id,) = bench.enqueue(record.task())
+
+    async with bench.working():
+        (task,) = await bench.finished(task_id)
+
+    assert task.state == "failed"
+    assert "after all" in (task.error or "")
+    assert bench.ask("select count(*) from ledger") == 0
+
+
+async def test_a_lost_claim_rolls_its_transaction_back(bench: Bench) -> None:
+    """covers RELIABILITY F5, F6"""
+    bench.connection.execute("create table ledger (task_id bigint)")
+    caught: list[HandlerAborted] = []
+
+    @bench.app.task(lease=60)
+    async def record(ctx: Context) -> None:
+        bench.ask("update rolecall.tasks set fence = fence + 1, worker_id = 0 returning 1")
+        try:
+            async with ctx.transaction() as tx:
+                await tx.execute("insert into ledger values (%s)", (ctx.task_id,))
+                await ctx.complete(tx)
+        except HandlerAborted as aborted:
+            caught.append(aborted)
+            raise
+
+    (task_id,) = bench.enqueue(record.task())
+
+    async with bench.working():
+        await until(lambda: caught)
+
+    assert caught[0].reason == "taken"
+    assert bench.ask("select count(*) from ledger") == 0
+    assert (bench.task(task_id).state, bench.task(task_id).fence) == ("running", 2)
+
+
+async def test_an_open_completion_does_not_hinder_the_leases_of_others(bench: Bench) -> None:
+    release = asyncio.Event()
+
+    @bench.app.task(lease=0.4)
+    async def record(ctx: Context) -> None:
+        async with ctx.transaction() as tx:
+            await ctx.complete(tx)
+            await release.wait()
+
+    @bench.app.task(lease=0.4)
+    async def other() -> None:
+        await release.wait()
+
+    first, second = bench.enqueue(record.task(), other.task())
+
+    async with bench.working(slots=2):
+        before = (await bench.state(second, "running")).lease_until
+        await until(lambda: (bench.task(second).lease_until or before) > before)  # type: ignore[operator]
+        await asyncio.sleep(1)
+        assert bench.ask("select count(*) from rolecall.tasks where lease_until < clock_timestamp()") <= 1
+        release.set()
+        tasks = await bench.finished(first, second)
+
+    assert [task.attempt for task in tasks] == [1, 1]
+
+
+async def test_handlers_transactions_cannot_starve_the_workers_own_calls(bench: Bench) -> None:
+    """covers RELIABILITY F32"""
+    everybody = asyncio.Barrier(3)
+
+    @bench.app.task(lease=0.4)
+    async def hold(ctx: Context) -> None:
+        async with ctx.transaction():
+            await everybody.wait()
+            await ctx.info({"holding": True})
+            await asyncio.sleep(0.8)
+
+    ids = bench.enqueue(*(hold.task() for _ in range(3)))
+
+    async with bench.working(slots=3):
+        tasks = await bench.finished(*ids)
+
+    assert {(task.state, task.attempt) for task in tasks} == {("completed", 1)}
