@@ -45,7 +45,8 @@ create table storecrawl.products (
     constraint thc_is_a_range check ((thc_lo is null) = (thc_hi is null) and thc_lo <= thc_hi and thc_lo >= 0),
     constraint cbd_is_a_range check ((cbd_lo is null) = (cbd_hi is null) and cbd_lo <= cbd_hi and cbd_lo >= 0),
     constraint misses_are_counted check (consecutive_misses >= 0),
-    constraint removed_is_not_in_stock check (not (in_stock and availability in ('removed_from_menu', 'out_of_stock'))),
+    constraint removed_is_not_in_stock check
+        (not (in_stock and availability in ('removed_from_menu', 'out_of_stock'))),
     constraint seen_in_order check (first_seen_at <= last_fetched_at and last_fetched_at <= last_seen_at)
 ) with (fillfactor = 80);
 
@@ -86,7 +87,8 @@ create table storecrawl.variants (
     constraint an_option_is_short check (length(option) between 1 and 100),
     constraint prices_are_positive check (price_rec_cents > 0 and price_med_cents > 0),
     constraint specials_are_below_regular_prices check
-        (special_rec_cents between 1 and price_rec_cents - 1 and special_med_cents between 1 and price_med_cents - 1),
+        (special_rec_cents between 1 and price_rec_cents - 1
+         and special_med_cents between 1 and price_med_cents - 1),
     constraint specials_need_regular_prices check
         ((special_rec_cents is null or price_rec_cents is not null)
          and (special_med_cents is null or price_med_cents is not null)),

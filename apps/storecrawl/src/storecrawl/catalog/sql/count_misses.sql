@@ -1,6 +1,6 @@
--- Count, for each product that was last seen before a payload, the complete payloads since: the number follows
--- from the history alone, so that a second run, or payloads in another order, lead to the same. At the threshold
--- the product counts as removed and counting stops.
+-- Count, for each product that was last seen before a payload, the complete payloads since: the number
+-- follows from the history alone, so that a second run, or payloads in another order, lead to the same.
+-- At the threshold the product counts as removed and counting stops.
 -- returns: id of each product whose number changed, and whether it was removed by that
 with absent as (
     select id, last_seen_at

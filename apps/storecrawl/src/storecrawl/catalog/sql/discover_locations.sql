@@ -1,4 +1,4 @@
--- Enter or renew what discovery saw; a location that our own rules rejected gets another chance when it changed.
+-- Enter or renew what discovery saw; a location that our own rules rejected gets another chance.
 -- returns: how many were new
 with seen as (
     select *

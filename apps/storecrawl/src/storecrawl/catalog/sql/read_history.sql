@@ -1,6 +1,6 @@
 -- What stands around a payload in its store's history; to be read after the store is locked.
--- returns: whether it was applied before; how many newer complete payloads were applied; the size of the last one applied before it; how many fetches
---          between the two were also below the share of that size
+-- returns: whether it was applied before; how many newer complete payloads were applied; the size of the
+--          last one applied before it; how many fetches between the two were below the share of that size
 with earlier as (
     select id, fetched_at, applied_count
     from storecrawl.payloads

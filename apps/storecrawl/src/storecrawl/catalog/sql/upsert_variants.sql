@@ -42,8 +42,10 @@ where not known.listed
         known.quantity, known.quantity_capped, known.in_stock,
         known.sku, known.canonical_id, known.canonical_name
     ) is distinct from (
-        excluded.option_raw, excluded.position, excluded.weight_value, excluded.weight_unit, excluded.pack_count,
-        excluded.price_rec_cents, excluded.price_med_cents, excluded.special_rec_cents, excluded.special_med_cents,
+        excluded.option_raw, excluded.position,
+        excluded.weight_value, excluded.weight_unit, excluded.pack_count,
+        excluded.price_rec_cents, excluded.price_med_cents,
+        excluded.special_rec_cents, excluded.special_med_cents,
         excluded.quantity, excluded.quantity_capped, excluded.in_stock,
         excluded.sku, excluded.canonical_id, excluded.canonical_name
     )
