@@ -8,10 +8,11 @@ from random import Random
 from typing import Any
 
 import msgspec
+import pytest
 from storecrawl.demo.upstream import LocalUpstream
-from storecrawl.upstream import MenuMode, RawMenu, UpstreamClient
+from storecrawl.upstream import MenuMode, RawMenu, SchemaDrift, UpstreamClient
 from storecrawl.upstream.menu import merge_documents
-from storecrawl.upstream.pages import Page, walk_pages, walk_twice_if_short
+from storecrawl.upstream.pages import Page, page_of, walk_pages, walk_twice_if_short
 from storecrawl.upstream.retry import RetryRule
 
 from .conftest import QUICK, ClientFor
@@ -59,6 +60,17 @@ async def test_products_that_customers_see_are_above_the_threshold(client: Upstr
     full = [product for menu in menus for product in menu.products]
     assert not any(product["isBelowThreshold"] for product in shown)
     assert any(product["isBelowThreshold"] for product in full)
+
+
+async def test_customers_do_not_see_options_below_the_threshold(client: UpstreamClient) -> None:
+    walks = [(await client.menu(store.id)).walks for store in await client.stores()]
+
+    shown = {key: p for walk in walks for key, p in walk[MenuMode.SHOWN].products.items()}
+    full = {key: p for walk in walks for key, p in walk[MenuMode.FULL].products.items()}
+    partly_out = {key: p for key, p in full.items() if p["optionsBelowThreshold"] and key in shown}
+    assert partly_out
+    for key, product in partly_out.items():
+        assert set(shown[key]["Options"]) == set(product["Options"]) - set(product["optionsBelowThreshold"])
 
 
 async def test_the_document_has_the_shape_of_an_answer(client: UpstreamClient) -> None:
@@ -157,6 +169,31 @@ async def test_the_product_without_any_key_is_kept_for_the_normalizer_to_judge()
     walk = await walk_pages(Book(keyless).fetch, QUICK, RULE)
 
     assert [product["Name"] for product in walk.products.values()] == ["x", "y"]
+
+
+KNOWN_PRODUCT = {"_id": "a", "id": "a", "Name": "x", "Options": [], "Prices": [], "Status": "", "type": ""}
+
+
+def root(*products: dict[str, Any]) -> dict[str, Any]:
+    return {"products": list(products), "queryInfo": {"totalCount": 2, "totalPages": 1}}
+
+
+@pytest.mark.parametrize(
+    "missing", [{"_id", "id"}, {"Name"}, {"Options"}, {"Prices"}, {"Status"}, {"type"}], ids=str
+)
+def test_a_field_that_all_products_of_a_page_lack_is_a_drift(missing: set[str]) -> None:
+    drifted = {name: value for name, value in KNOWN_PRODUCT.items() if name not in missing}
+
+    with pytest.raises(SchemaDrift):
+        page_of(b"", root(drifted, drifted))
+
+
+def test_a_field_that_one_product_lacks_is_no_drift() -> None:
+    assert len(page_of(b"", root({"_id": "b"}, KNOWN_PRODUCT)).products) == 2
+
+
+def test_an_empty_page_is_no_drift() -> None:
+    assert page_of(b"", root()).products == []
 
 
 def test_of_two_documents_the_one_with_more_priced_options_wins_whole() -> None:

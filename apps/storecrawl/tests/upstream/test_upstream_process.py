@@ -18,8 +18,8 @@ from .conftest import SMALL_WORLD, ClientFor
 
 COMMAND = [sys.executable, "-m", "storecrawl.demo.upstream"]
 STARTER = """
-import subprocess, sys, time
-child = subprocess.Popen([*sys.argv[1:], "--exit-with-parent"], stdout=subprocess.PIPE, text=True)
+import os, subprocess, sys, time
+child = subprocess.Popen([*sys.argv[1:], "--parent", str(os.getpid())], stdout=subprocess.PIPE, text=True)
 print(child.pid, child.stdout.readline(), end="", flush=True)
 time.sleep(60)
 """

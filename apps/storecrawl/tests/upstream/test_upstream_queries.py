@@ -127,6 +127,12 @@ async def test_a_get_request_without_the_preflight_header_is_refused(http: httpx
     assert answer.status_code == 400
 
 
+async def test_a_body_that_is_not_utf8_is_refused(http: httpx2.AsyncClient) -> None:
+    answer = await http.post("/graphql", content=b'{"query": "\xff"}')
+
+    assert answer.status_code == 400
+
+
 async def test_a_text_under_a_foreign_hash_is_refused(http: httpx2.AsyncClient) -> None:
     extensions = {"persistedQuery": {"version": 1, "sha256Hash": STALE_HASH}}
 

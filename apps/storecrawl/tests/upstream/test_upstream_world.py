@@ -97,6 +97,15 @@ def test_over_a_week_products_vanish_and_new_ones_come() -> None:
     assert len(after.keys() - before.keys()) > 0.05 * len(before)
 
 
+def test_a_product_can_be_missing_for_one_step_and_come_back() -> None:
+    menus = [documents(BIG, step).keys() for step in range(8)]
+
+    assert any(
+        (before & after) - between
+        for before, between, after in zip(menus, menus[1:], menus[2:], strict=False)
+    )
+
+
 def test_a_new_product_was_created_after_the_old_menu() -> None:
     before, after = documents(BIG, 0), documents(BIG, 42)
     new = [document for key, document in after.items() if key not in before]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import struct
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from hashlib import blake2b
 from itertools import accumulate, count
@@ -27,11 +28,7 @@ class Weighted(Generic[T]):
 
     def at(self, share: float) -> T:
         """Return the value that stands at `share` (0 to 1) of the summed weights."""
-        point = share * self.bounds[-1]
-        for value, bound in zip(self.values, self.bounds, strict=True):
-            if point < bound:
-                return value
-        return self.values[-1]
+        return self.values[bisect_right(self.bounds, share * self.bounds[-1], hi=len(self.values) - 1)]
 
 
 class Draw:
@@ -74,7 +71,8 @@ class Draw:
 
     def object_id(self) -> str:
         """Return an id of 24 hex digits."""
-        return self._hex_digits(24)
+        share = self.share
+        return f"{int(share() * _WORD):08x}{int(share() * _WORD):08x}{int(share() * _WORD):08x}"
 
     def short_id(self) -> str:
         """Return an id of 17 letters and digits, as older stores have."""
@@ -82,11 +80,8 @@ class Draw:
 
     def uuid(self) -> str:
         """Return 32 hex digits in the usual five groups."""
-        digits = self._hex_digits(32)
+        digits = f"{self.object_id()}{int(self.share() * _WORD):08x}"
         return f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"
-
-    def _hex_digits(self, length: int) -> str:
-        return "".join(f"{int(self.share() * _WORD):08x}" for _ in range(length // 8))
 
 
 def _shares(key: str) -> Iterator[float]:

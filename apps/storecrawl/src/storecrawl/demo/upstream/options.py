@@ -13,7 +13,7 @@ class UpstreamOptions:
 
     `step_seconds` is the wall time of one simulated step (four simulated hours); 0 leaves time to the control
     endpoint. `epoch` (unix seconds) is when step 0 began: give the same epoch to a restarted server and its
-    simulated time goes on instead of starting over. New stores open until there are twice as many as at first.
+    simulated time goes on instead of starting over. Stores open until there are twice as many as at first.
     `port` 0 takes a free one.
     """
 
