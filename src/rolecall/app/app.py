@@ -33,8 +33,8 @@ class App:
 
     app.schedule("greet everybody", greet, every=timedelta(days=1), payload={"name": "all"})
 
-    `lifespan` makes an async context manager that each worker of the app enters before its first task and leaves after
-    its last: the place for what handlers share, such as an HTTP client.
+    `lifespan` makes an async context manager that each worker of the app enters before its first task and
+    leaves after its last: the place for what handlers share, such as an HTTP client.
     """
 
     def __init__(self, name: str, *, lifespan: Lifespan = nullcontext) -> None:
@@ -173,9 +173,7 @@ class App:
             [handler.to_json() for handler in self._handlers.values()],
         )
 
-    def _define(
-        self, function: Callable[P, R], name: str | None, settings: HandlerSettings
-    ) -> HandlerDefinition[P, R]:
+    def _define(self, function: Callable[P, R], name: str | None, settings: HandlerSettings) -> HandlerDefinition[P, R]:
         definition = define(function, name, settings)
         known: HandlerDefinition[..., object] = definition
         _enter(self._handlers, "handler", definition.name, known)

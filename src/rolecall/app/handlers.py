@@ -102,16 +102,12 @@ class HandlerDefinition(Generic[P, R_co]):
         }
         return {name: value for name, value in said.items() if value is not None}
 
-    def _invoke(
-        self, context: object, items: tuple[Any, ...], arguments: dict[str, Any]
-    ) -> R_co | Awaitable[R_co]:
+    def _invoke(self, context: object, items: tuple[Any, ...], arguments: dict[str, Any]) -> R_co | Awaitable[R_co]:
         call: Callable[..., R_co] = self.function
         return call(context, *items, **arguments) if self.takes_context else call(*items, **arguments)
 
 
-def define(
-    function: Callable[P, R_co], name: str | None, settings: HandlerSettings
-) -> HandlerDefinition[P, R_co]:
+def define(function: Callable[P, R_co], name: str | None, settings: HandlerSettings) -> HandlerDefinition[P, R_co]:
     """Read a function into a definition; raise InvalidDeclaration where it cannot be a handler."""
     handler = name or str(getattr(function, "__name__", type(function).__name__))
     _require_plain_call(function, handler)

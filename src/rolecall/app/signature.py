@@ -59,9 +59,7 @@ class Signature:
             raise InvalidPayload(str(error), handler=self.handler) from error
         if self.arguments is None:
             return value
-        return {
-            name: given for name in self.arguments if (given := getattr(value, name)) is not msgspec.UNSET
-        }
+        return {name: given for name in self.arguments if (given := getattr(value, name)) is not msgspec.UNSET}
 
     def check(self, payload: Mapping[str, object]) -> dict[str, object]:
         """Return the payload as plain JSON values; raise InvalidPayload where it does not fit."""

@@ -14,17 +14,13 @@ __all__ = ["delete", "ensure", "fire", "put", "trigger"]
 
 def put(schedule: Schedule) -> Statement[int]:
     """Store the schedule under its name, or change the one that stands; the answer is its id."""
-    return Statement(
-        query="select rolecall.put_schedule(%s::jsonb)", params=(_document(schedule),), read=single
-    )
+    return Statement(query="select rolecall.put_schedule(%s::jsonb)", params=(_document(schedule),), read=single)
 
 
 def ensure(schedules: Iterable[Schedule]) -> Statement[int]:
-    """Store those that are not there yet, and leave the others as people have made them; the answer is how many."""
+    """Store those that are not there yet, leave the others as people made them; the answer is how many."""
     documents = ",".join(_document(schedule) for schedule in schedules)
-    return Statement(
-        query="select rolecall.ensure_schedules(%s::jsonb)", params=(f"[{documents}]",), read=single
-    )
+    return Statement(query="select rolecall.ensure_schedules(%s::jsonb)", params=(f"[{documents}]",), read=single)
 
 
 def fire(limit: int = 100) -> Statement[list[tuple[str, int]]]:

@@ -1,6 +1,7 @@
-"""For the tests of programs that use Rolecall: a database of its own for every test, a clock to set, a worker to drain it.
+"""For the tests of programs that use Rolecall: a database for every test, a clock to set, a worker to drain it.
 
-Load the fixtures with `pytest_plugins = ["rolecall.testing.plugin"]` in your conftest.py, or `-p rolecall.testing.plugin`.
+Load the fixtures with `pytest_plugins = ["rolecall.testing.plugin"]` in your conftest.py, or with
+`-p rolecall.testing.plugin`.
 """
 
 from __future__ import annotations

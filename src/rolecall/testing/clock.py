@@ -61,9 +61,7 @@ class Clock:
 
     async def show(self, connection: psycopg.AsyncConnection[Any]) -> None:
         """Show an open async connection the present time."""
-        await connection.execute(
-            "select set_config('rolecall.fake_now', %s, false)", (self.now().isoformat(),)
-        )
+        await connection.execute("select set_config('rolecall.fake_now', %s, false)", (self.now().isoformat(),))
 
 
 def _read(connection: psycopg.Connection[Any]) -> datetime:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from contextlib import asynccontextmanager
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
 
 import psycopg
 
@@ -14,15 +15,22 @@ from rolecall.worker.worker import Worker
 
 LOOK_SECONDS = 0.02
 # What is due, runs, or will be due soon enough to wait for.
-OPEN = "select count(*) from rolecall.tasks where state = 'running' or scheduled_for <= rolecall.clock() + interval '5 s'"
+OPEN = """\
+select count(*)
+from rolecall.tasks
+where state = 'running' or scheduled_for <= rolecall.clock() + interval '5 s'
+"""
 
 
 async def drain(app: App, dsn: str, options: WorkerOptions | None = None, *, timeout: float = 30.0) -> None:
-    """Run a worker until no task runs, is due, or becomes due within five seconds; raises TimeoutError after `timeout`."""
+    """Run a worker until no task runs, is due, or becomes due within five seconds.
+
+    Raises TimeoutError after `timeout` seconds.
+    """
     async with asyncio.timeout(timeout), working(app, dsn, options):
         connection = await psycopg.AsyncConnection.connect(dsn, autocommit=True)
         async with connection:
-            while await _open_tasks(connection):
+            while await _open_tasks(connection):  # noqa: ASYNC110 - the fact stands in the database
                 await asyncio.sleep(LOOK_SECONDS)
 
 
@@ -38,7 +46,7 @@ async def working(app: App, dsn: str, options: WorkerOptions | None = None) -> A
         await running
 
 
-async def _open_tasks(connection: psycopg.AsyncConnection) -> int:
+async def _open_tasks(connection: psycopg.AsyncConnection[Any]) -> int:
     cursor = await connection.execute(OPEN)
     row = await cursor.fetchone()
-    return row[0] if row else 0
+    return int(row[0]) if row else 0
