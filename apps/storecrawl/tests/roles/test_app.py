@@ -1,0 +1,70 @@
+"""What the app declares: its roles, their patience, and the schedules that keep the crawl going."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rolecall import ConfigError, NewTask
+
+from storecrawl.app import build_app
+from storecrawl.settings import CrawlSettings
+
+
+def test_every_role_of_the_crawl_has_its_handler() -> None:
+    """Covers SPEC 000-4, 001-17: the roles of both documents."""
+    roles = {handler.name: handler.role for handler in build_app(CrawlSettings()).handlers.values()}
+
+    assert roles == {
+        "analytics_refresh": "analytics_refresh",
+        "entry_point_discovery": "entry_point_discovery",
+        "payload_fetch": "payload_fetch",
+        "payload_fetch_all": "payload_fetch",
+        "product_discovery": "product_discovery",
+        "product_refresh": "product_refresh",
+        "product_resync": "product_resync",
+        "store_discovery": "store_discovery",
+    }
+
+
+def test_the_default_schedules_fetch_discover_and_analyse() -> None:
+    """Covers SPEC 001-8 and settles 001-10: the regular crawl is scheduled as payload_fetch_all."""
+    schedules = build_app(CrawlSettings()).schedules.values()
+
+    assert {(schedule.name, timedelta(seconds=schedule.every), schedule.priority) for schedule in schedules} == {
+        ("payload_fetch_all", timedelta(hours=4), 0),
+        ("store_discovery", timedelta(hours=24), 5),
+        ("analytics_refresh", timedelta(hours=6), 0),
+    }
+
+
+async def test_the_first_crawl_fetches_within_its_own_task(crawl: Any) -> None:
+    """Covers SPEC 001-16: product_discovery does the fetch itself, no payload_fetch task stands between."""
+    await crawl.run(NewTask(handler="store_discovery"))
+
+    assert crawl.value("select count(*) from rolecall.all_tasks where handler = 'payload_fetch'") == 0
+    tasks = crawl.rows("select distinct handler from rolecall.all_tasks t join storecrawl.payloads p on p.task_id = t.id")
+    assert tasks == [("product_discovery",)]
+
+
+def test_settings_survive_the_way_through_the_environment() -> None:
+    settings = CrawlSettings(upstream="http://127.0.0.1:9", data_dir=Path("x"), states=("AZ", "CO"), schedules=False)
+
+    assert CrawlSettings.from_environment(settings.to_environment()) == settings
+
+
+@pytest.mark.parametrize(
+    ("variable", "value"),
+    [
+        ("STORECRAWL_UPSTREAM", "ftp://example.org"),
+        ("STORECRAWL_FETCH_EVERY", "soon"),
+        ("STORECRAWL_FETCH_EVERY", "nan"),
+        ("STORECRAWL_BACKOFF", "-1"),
+        ("STORECRAWL_SCHEDULES", "perhaps"),
+    ],
+)
+def test_a_setting_that_is_none_is_refused_by_name(variable: str, value: str) -> None:
+    with pytest.raises(ConfigError, match=variable):
+        CrawlSettings.from_environment({variable: value})
