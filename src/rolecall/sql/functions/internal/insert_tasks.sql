@@ -14,7 +14,8 @@ declare
     v_roles text[];
 begin
     with draft as materialized (
-        select * from rolecall.read_drafts(p_tasks, v_now)
+        select nextval('rolecall.tasks_id_seq') as id, read.*
+        from (select * from rolecall.read_drafts(p_tasks, v_now) order by n) as read
     ),
     line as materialized (
         select min(id) as id, role, handler, priority::int

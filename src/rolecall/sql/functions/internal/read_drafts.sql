@@ -1,11 +1,11 @@
 -- Reads a batch of tasks as their callers wrote them, resolves role, handler and settings, and refuses what is not a task.
--- returns: one row a task, with a new id, in input order
+-- returns: one row a task, numbered by its place in the input
 -- raises: RC031 unknown role, RC040 invalid task
 -- locks: nothing
 -- notifies: nothing
 create or replace function rolecall.read_drafts(p_tasks jsonb, p_now timestamptz)
 returns table (
-    n bigint, id bigint, role text, handler text, priority int, due timestamptz,
+    n bigint, role text, handler text, priority int, due timestamptz,
     key text, dedupe_key text, max_attempts int, payload jsonb, retry jsonb
 )
 language sql
@@ -13,7 +13,7 @@ volatile
 set search_path = ''
 as $$
     select
-        item.n, nextval('rolecall.tasks_id_seq'), named.role, named.handler, coalesce(item.priority, 0), named.due,
+        item.n, named.role, named.handler, coalesce(item.priority, 0), named.due,
         item.key, named.handler || '/' || item.dedupe_key,
         nullif(coalesce(item.max_attempts, handler.max_attempts, role.max_attempts, 0), 0),
         coalesce(item.payload, '{}'), item.retry
