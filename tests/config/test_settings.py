@@ -32,7 +32,7 @@ BAD_TEXTS = [
 
 
 def test_an_empty_environment_gives_the_documented_defaults() -> None:
-    """covers SPEC 000-28, 000-14, 000-17"""
+    """Covers SPEC 000-28, 000-14, 000-17"""
     settings = read_settings({})
 
     assert settings.database.url is None
@@ -45,7 +45,7 @@ def test_an_empty_environment_gives_the_documented_defaults() -> None:
 
 
 def test_every_variable_is_read() -> None:
-    """covers SPEC 000-28"""
+    """Covers SPEC 000-28"""
     settings = read_settings(
         {
             "DATABASE_URL": "postgresql://someone@db/work",
@@ -73,7 +73,7 @@ def test_every_variable_is_read() -> None:
 
 @pytest.mark.parametrize(("variable", "text"), BAD_TEXTS)
 def test_a_text_that_does_not_fit_names_the_variable_and_the_value(variable: str, text: str) -> None:
-    """covers SPEC 000-28"""
+    """Covers SPEC 000-28"""
     with pytest.raises(ConfigError) as raised:
         read_settings({variable: text})
 

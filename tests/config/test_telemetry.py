@@ -28,7 +28,7 @@ def written(format_: LogFormat, level: LogLevel = LogLevel.info) -> io.StringIO:
 
 
 def test_a_text_line_says_when_where_and_what() -> None:
-    """covers SPEC 000-30"""
+    """Covers SPEC 000-30"""
     stream = written(LogFormat.text)
 
     log = logging.getLogger("rolecall.worker.producer")
@@ -56,7 +56,7 @@ def test_a_field_with_a_space_is_quoted_in_text() -> None:
 
 
 def test_a_json_line_is_one_object_with_the_fields_as_keys() -> None:
-    """covers SPEC 000-30"""
+    """Covers SPEC 000-30"""
     stream = written(LogFormat.json)
 
     odd = {"task": 7, "level": "x", "odd": float("nan")}

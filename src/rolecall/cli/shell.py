@@ -16,6 +16,7 @@ from rolecall.cli.output import print_json
 from rolecall.config import DatabaseSettings, Settings, read_settings
 from rolecall.db.connect import connect_async
 from rolecall.db.embedded import EmbeddedServer
+from rolecall.db.migrator import check_async
 from rolecall.model.errors import ConfigError
 from rolecall.service.database import OneConnection
 from rolecall.service.services import Services
@@ -34,7 +35,10 @@ class Shell:
     as_json: bool
 
     def call(self, action: Callable[[Services], Awaitable[T]]) -> T:
-        """Run one action against the services; the database is there for as long as it takes."""
+        """Run one action against the services; the database is there for as long as it takes.
+
+        Raises SchemaMissing, SchemaTooNew.
+        """
         with self.database() as dsn:
             return asyncio.run(_call(dsn, action))
 
@@ -101,4 +105,5 @@ def _require_data(settings: DatabaseSettings) -> None:
 
 async def _call(dsn: str, action: Callable[[Services], Awaitable[T]]) -> T:
     async with await connect_async(dsn, "cli") as connection:
+        await check_async(connection)
         return await action(Services.over(OneConnection(connection)))

@@ -59,9 +59,7 @@ def _need(capacity: RoleCapacity) -> RoleNeed:
         role=capacity.role,
         pending_tasks=capacity.pending_tasks,
         active_workers=capacity.active_workers,
-        workers_needed={
-            _horizon(hours): workers_needed(capacity.pending_tasks, rate, hours) for hours in HORIZONS
-        },
+        workers_needed={_horizon(hours): workers_needed(capacity.pending_tasks, rate, hours) for hours in HORIZONS},
     )
 
 

@@ -47,10 +47,7 @@ def capacity(
         ("role", need.role),
         ("pending tasks", need.pending_tasks),
         ("active workers", need.active_workers),
-        *(
-            (f"workers needed {when.replace('_', ' ')}", number)
-            for when, number in need.workers_needed.items()
-        ),
+        *((f"workers needed {when.replace('_', ' ')}", number) for when, number in need.workers_needed.items()),
     ]
     shell.show(need, lambda: print_facts(facts))
 

@@ -15,17 +15,13 @@ from rolecall.db.connect import connect
 from rolecall.db.migrator import migrate
 from rolecall.model.errors import ConfigError
 
-AppReference = Annotated[
-    str | None, Option("--app", metavar="MODULE:APP", help="The App to run; else only schedules.")
-]
+AppReference = Annotated[str | None, Option("--app", metavar="MODULE:APP", help="The App to run; else only schedules.")]
 
 
 def up(shell: Shell, *, app: AppReference = None, processes: Processes = 1) -> None:
     """Bring up the database, its schema, the schedules and the workers; stay until SIGTERM."""
     if app is None and processes > 1:
-        raise ConfigError(
-            "several processes need an App to run (--app)", variable="--processes", value=processes
-        )
+        raise ConfigError("several processes need an App to run (--app)", variable="--processes", value=processes)
     loaded = load_app(app) if app else App("rolecall")
     try:
         with shell.database(create=True) as dsn:

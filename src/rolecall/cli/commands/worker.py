@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
+import logging
 import sys
 from typing import Annotated
 
@@ -10,17 +10,19 @@ from typer import Exit, Option
 
 from rolecall.app import App
 from rolecall.cli.locate import load_app
-from rolecall.cli.output import print_line
 from rolecall.cli.shell import Shell
-from rolecall.cli.termination import Terminated
+from rolecall.cli.termination import Terminated, unwinding_on_sigterm
 from rolecall.config import FLAGS, WorkerSettings
+from rolecall.worker.loop import run
 from rolecall.worker.options import WorkerOptions
 from rolecall.worker.signals import stop_on_signals
-from rolecall.worker.supervisor import supervise
+from rolecall.worker.supervisor import Supervisor
 from rolecall.worker.worker import Worker
 
 AppReference = Annotated[str, Option("--app", metavar="MODULE:APP", help="The App to run.")]
 Processes = Annotated[int, Option(min=1, max=1_000, help="How many processes; what dies is restarted.")]
+
+log = logging.getLogger("rolecall.cli")
 
 
 def worker(shell: Shell, *, app: AppReference, processes: Processes = 1) -> None:
@@ -35,19 +37,20 @@ def worker(shell: Shell, *, app: AppReference, processes: Processes = 1) -> None
 
 
 def announce(shell: Shell, app: str | None, processes: int) -> None:
-    """Say on stdout that the database is there and the workers start."""
+    """Say that the database is there and the workers start."""
     database = shell.settings.database
     where = str(database.data_dir.absolute()) if database.embedded else None
     document = {"app": app, "processes": processes, "embedded": database.embedded, "data_dir": where}
-    shell.show(document, lambda: print_line(f"rolecall is up on {where or 'the given Postgres'}"))
+    shell.show(document, lambda: log.info("Working on %s", where or "the given Postgres"))
     sys.stdout.flush()
 
 
 def work(shell: Shell, dsn: str, app: App, reference: str | None, processes: int) -> None:
     """Run the app's tasks, in this process or in several under a supervisor, until told to stop."""
     if processes == 1:
-        asyncio.run(_run(Worker(app, dsn, worker_options(shell.settings.worker))))
-    elif code := supervise(_one_process(shell, reference), processes):
+        with unwinding_on_sigterm():
+            run(_run(Worker(app, dsn, worker_options(shell.settings.worker))))
+    elif code := run(Supervisor(_one_process(shell, reference), processes).run()):
         raise Exit(code)
 
 

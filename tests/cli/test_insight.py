@@ -1,0 +1,93 @@
+"""`rolecall counts`, `capacity`, `roles`, `workers`, `rescue` and `prune`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tests.cli.conftest import Run
+
+Sql = Callable[..., list[tuple[Any, ...]]]
+
+
+def test_tasks_are_counted_by_role_and_state(cli: Run) -> None:
+    """Covers SPEC 000-31"""
+    cli("enqueue", "add")
+    cli("enqueue", "add", "--after", "1h")
+
+    assert cli("counts", "--json").json == [{"role": "sums", "state": "pending", "number": 2}]
+    assert cli("counts").out.split()[-3:] == ["sums", "pending", "2"]
+
+
+def test_a_role_tells_its_capacity(cli: Run) -> None:
+    """Covers SPEC 000-24"""
+    cli("enqueue", "add")
+    cli("enqueue", "add", "--after", "1h")
+
+    [role] = cli("capacity", "--json").json
+    assert role["role"] == "sums"
+    assert (role["pending_tasks"], role["ready_tasks"], role["active_workers"]) == (2, 1, 0)
+    assert role["estimated_hours_to_drain"] is None
+
+
+def test_one_role_tells_how_many_workers_it_needs(cli: Run) -> None:
+    """Covers SPEC 000-25"""
+    need = cli("capacity", "sums", "--json").json
+
+    assert need["workers_needed"] == {"for_1_hour": 0, "for_4_hours": 0, "for_8_hours": 0}
+
+
+def test_an_unknown_role_is_met_with_a_close_one(cli: Run) -> None:
+    done = cli("capacity", "sum")
+
+    assert done.code == 4
+    assert "did you mean 'sums'?" in done.err
+
+
+def test_roles_are_listed_with_their_settings(cli: Run) -> None:
+    [role] = cli("roles", "--json").json
+
+    assert (role["name"], role["lease"]) == ("sums", 60.0)
+
+
+def test_only_workers_heard_of_lately_are_on_the_roll(cli: Run, sql: Sql) -> None:
+    """Covers SPEC 000-26, 000-31"""
+    for name in ("alive", "silent", "gone"):
+        sql("select rolecall.register_worker(%s, '{sums}', '{add}', 2, 'host', 1, '0')", name)
+    sql("update rolecall.workers set heartbeat_at = heartbeat_at - interval '301 s' where name = 'silent'")
+    sql("select rolecall.deregister_worker(id) from rolecall.workers where name = 'gone'")
+
+    assert [worker["name"] for worker in cli("workers", "--json").json] == ["alive"]
+    assert {worker["name"] for worker in cli("workers", "--json", "--all").json} == {"alive", "silent", "gone"}
+    table = cli("workers", "--all").out
+    assert "stopped" in table
+    assert "silent" in table
+
+
+def test_a_task_of_a_dead_worker_is_rescued(cli: Run, sql: Sql) -> None:
+    """Covers SPEC 000-18"""
+    task_id = cli("enqueue", "add", "--json").json["id"]
+    [(worker_id,)] = sql("select rolecall.register_worker('w', '{}', '{add}', 1, 'h', 1, '0')")
+    sql("select * from rolecall.claim(%s, '{}', '{add}', 1)", worker_id)
+    assert cli("rescue", "--json").json == []
+
+    sql("update rolecall.tasks set lease_until = lease_until - interval '1 hour'")
+    sql("update rolecall.server_epoch set seen_at = seen_at - interval '1 hour'")
+
+    assert cli("rescue", "--json").json == [{"id": task_id, "state": "pending"}]
+
+
+def test_pruning_twice_leaves_nothing_to_prune(cli: Run, sql: Sql) -> None:
+    sql("select rolecall.register_worker('w', '{}', '{add}', 1, 'h', 1, '0')")
+    sql("update rolecall.workers set heartbeat_at = heartbeat_at - interval '2 days'")
+
+    assert cli("prune", "--json").json["workers"] == 1
+    assert cli("prune").out == "nothing to prune\n"
+
+
+@pytest.mark.parametrize("command", ["counts", "capacity", "roles", "workers", "rescue", "prune"])
+def test_nothing_to_show_is_still_a_document_and_a_sentence(cli: Run, command: str) -> None:
+    assert cli(command, "--json").json is not None
+    assert cli(command).out.strip()

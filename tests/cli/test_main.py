@@ -1,0 +1,122 @@
+"""The command as a whole: help, usage, settings, and the lines and codes of errors."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from rolecall.cli.values import read_duration
+from rolecall.model.errors import ConfigError
+from tests.cli.conftest import Run
+
+COMMANDS = [
+    ["up"], ["migrate"], ["worker"], ["enqueue"], ["counts"], ["capacity"], ["roles"], ["workers"],
+    ["rescue"], ["prune"],
+    *(["tasks", verb] for verb in ("list", "show", "retry", "cancel")),
+    *(["schedules", verb] for verb in ("list", "put", "trigger", "delete")),
+]  # fmt: skip
+
+WRONG_APPS = [
+    ("shop", "not of the form module:attribute"),
+    ("nowhere:app", "no module nowhere"),
+    ("nowhere.deep:app", "no module nowhere"),
+    ("shop:application", "did you mean shop:app?"),
+    ("shop:number", "of type int, not a rolecall App"),
+    ("broken:app", "ZeroDivisionError: division by zero (broken.py, line 3)"),
+    ("needy:app", "No module named 'something_else'"),
+]
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+def test_every_command_explains_itself(bare: Run, command: list[str]) -> None:
+    done = bare(*command, "--help")
+
+    assert done.code == 0
+    for option in ("--json", "--database-url", "--data-dir", "--log"):
+        assert option in done.out
+
+
+def test_the_command_alone_shows_what_there_is(bare: Run) -> None:
+    out = bare("--help").out
+
+    assert all(command[0] in out for command in COMMANDS)
+
+
+def test_the_version_is_told(bare: Run) -> None:
+    assert bare("--version").out.startswith("rolecall ")
+
+
+def test_an_unknown_command_ends_with_code_2_and_one_line(bare: Run) -> None:
+    done = bare("enqeue")
+
+    assert (done.code, len(done.err.splitlines())) == (2, 1)
+    assert "enqueue" in done.err
+
+
+def test_a_bad_variable_is_named_with_its_value(bare: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Covers SPEC 000-28"""
+    monkeypatch.setenv("POLL_INTERVAL_MS", "fast")
+
+    done = bare("worker", "--app", "shop:app")
+
+    assert done.code == 2
+    assert "POLL_INTERVAL_MS: 'fast'" in done.err
+
+
+def test_a_bad_flag_is_named_with_its_value(bare: Run) -> None:
+    done = bare("worker", "--app", "shop:app", "--slots", "0")
+
+    assert done.code == 2
+    assert "--slots: '0'" in done.err
+
+
+@pytest.mark.parametrize(("reference", "part"), WRONG_APPS)
+@pytest.mark.parametrize("command", ["up", "worker"])
+def test_an_app_that_cannot_be_had_is_explained(
+    bare: Run, folder: Path, command: str, reference: str, part: str
+) -> None:
+    (folder / "broken.py").write_text("a = 0\n\n1 / a\n")
+    (folder / "needy.py").write_text("import something_else\n")
+
+    done = bare(command, "--app", reference)
+
+    assert (done.code, len(done.err.splitlines())) == (2, 1)
+    assert part in done.err
+    assert not (folder / "rolecall-data").exists()
+
+
+def test_several_processes_need_an_app(bare: Run) -> None:
+    assert bare("up", "--processes", "2").code == 2
+
+
+def test_a_server_that_is_not_there_ends_with_code_6(bare: Run) -> None:
+    done = bare("counts", "--database-url", "postgresql://nobody@127.0.0.1:1/none")
+
+    assert (done.code, len(done.err.splitlines())) == (6, 1)
+
+
+def test_looking_at_a_database_that_nobody_made_makes_none(bare: Run, folder: Path) -> None:
+    done = bare("counts", "--data-dir", "elsewhere")
+
+    assert done.code == 2
+    assert "rolecall up" in done.err
+    assert not (folder / "elsewhere").exists()
+
+
+def test_a_data_dir_that_is_a_file_is_refused(bare: Run) -> None:
+    assert bare("counts", "--data-dir", "shop.py").code == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [("90", 90), ("1.5", 1.5), ("15m", 900), ("4h", 14_400), ("1d12h", 129_600), ("1w", 604_800), ("0.5h", 1_800)],
+)
+def test_a_duration_is_a_number_or_has_units(text: str, seconds: float) -> None:
+    assert read_duration(text, "--after") == seconds
+
+
+@pytest.mark.parametrize("text", ["", "m", "1y", "1h 5", "5 m", "1,5"])
+def test_what_is_no_duration_is_refused(text: str) -> None:
+    with pytest.raises(ConfigError):
+        read_duration(text, "--after")

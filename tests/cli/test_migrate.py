@@ -1,0 +1,76 @@
+"""`rolecall migrate`, and what the others say to a database that it has not seen."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from uuid import uuid4
+
+import psycopg
+import pytest
+
+from rolecall.testing import TestServer
+from tests.cli.conftest import Run
+
+
+@pytest.fixture
+def empty(postgres_server: TestServer, monkeypatch: pytest.MonkeyPatch, bare: Run) -> Iterator[str]:
+    """A database without a schema, in DATABASE_URL."""
+    name = f"rolecall_empty_{uuid4().hex[:12]}"
+    postgres_server.create(name)
+    monkeypatch.setenv("DATABASE_URL", postgres_server.dsn(name))
+    yield postgres_server.dsn(name)
+    postgres_server.drop(name)
+
+
+def test_the_second_migration_has_nothing_to_do(empty: str, bare: Run) -> None:
+    assert "0001_first_schema" in bare("migrate", "--json").json["applied"]
+    assert bare("migrate", "--json").json == {"applied": []}
+    assert "nothing to do" in bare("migrate").out
+
+
+def test_a_check_says_what_is_pending_and_changes_nothing(empty: str, bare: Run) -> None:
+    checked = bare("migrate", "--check", "--json")
+
+    assert checked.code == 7
+    assert "0001_first_schema" in checked.json["pending"]
+    assert bare("migrate", "--check").code == 7
+
+
+def test_a_check_of_a_current_database_ends_well(empty: str, bare: Run) -> None:
+    bare("migrate")
+
+    assert (bare("migrate", "--check").code, bare("migrate", "--check", "--json").json) == (0, {"pending": []})
+
+
+def test_the_printed_script_makes_the_same_schema(empty: str, bare: Run, folder: Path) -> None:
+    script = bare("migrate", "--sql").out
+
+    with psycopg.connect(empty, autocommit=True) as connection:
+        connection.execute(script.encode())
+
+    assert bare("migrate", "--check").code == 0
+
+
+def test_a_script_and_a_check_exclude_each_other(bare: Run) -> None:
+    assert bare("migrate", "--sql", "--check").code == 2
+
+
+def test_a_database_without_a_schema_ends_with_code_7(empty: str, bare: Run) -> None:
+    done = bare("counts")
+
+    assert (done.code, len(done.err.splitlines())) == (7, 1)
+    assert "0001_first_schema" in done.err
+
+
+def test_a_newer_database_ends_with_code_7(cli: Run, dsn: str) -> None:
+    with psycopg.connect(dsn, autocommit=True) as connection:
+        connection.execute(
+            "insert into rolecall.schema_migrations (package, version, name, checksum)"
+            " values ('rolecall', 9999, 'from_tomorrow', '')"
+        )
+
+    done = cli("counts")
+
+    assert done.code == 7
+    assert "9999" in done.err

@@ -1,0 +1,137 @@
+"""`rolecall tasks`: list, show, retry, cancel."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tests.cli.conftest import Run
+
+Sql = Callable[..., list[tuple[Any, ...]]]
+
+
+@pytest.fixture
+def failed(sql: Sql) -> int:
+    """A task that failed for good."""
+    [(task_id,)] = sql("select rolecall.enqueue('sums', p_handler => 'stumble', p_max_attempts => 1)")
+    [(worker_id,)] = sql("select rolecall.register_worker('w', '{}', '{stumble}', 1, 'h', 1, '0')")
+    [(fence,)] = sql("select fence from rolecall.claim(%s, '{}', '{stumble}', 1)", worker_id)
+    report = f'[{{"id": {task_id}, "fence": {fence}, "outcome": "failed", "error": "over a stone"}}]'
+    sql("select * from rolecall.finish(%s, %s)", worker_id, report)
+    return int(task_id)
+
+
+def enqueued(cli: Run, *arguments: str) -> int:
+    return int(cli("enqueue", "add", *arguments, "--json").json["id"])
+
+
+def test_the_newest_stand_first(cli: Run) -> None:
+    ids = [enqueued(cli) for _ in range(3)]
+
+    assert [task["id"] for task in cli("tasks", "list", "--json").json] == ids[::-1]
+
+
+def test_a_page_goes_on_before_the_last_one_shown(cli: Run) -> None:
+    ids = [enqueued(cli) for _ in range(3)]
+
+    page = cli("tasks", "list", "--json", "--limit", 1, "--before", ids[2]).json
+    assert [task["id"] for task in page] == [ids[1]]
+
+
+def test_a_finer_status_filters_as_a_state_does(cli: Run) -> None:
+    later = enqueued(cli, "--after", "1h")
+    enqueued(cli)
+
+    assert [task["id"] for task in cli("tasks", "list", "--json", "--state", "scheduled").json] == [later]
+    assert len(cli("tasks", "list", "--json", "--state", "pending").json) == 2
+
+
+def test_role_handler_and_key_filter_together(cli: Run, failed: int) -> None:
+    wanted = enqueued(cli, "--key", "k")
+    enqueued(cli)
+
+    found = cli("tasks", "list", "--json", "--role", "sums", "--handler", "add", "--key", "k").json
+    assert [task["id"] for task in found] == [wanted]
+
+
+def test_the_table_shows_what_a_terminal_would_choke_on(cli: Run) -> None:
+    enqueued(cli, "--key", "[red]\x1b[0m")
+
+    assert "[red]\\x1b[0m" in cli("tasks", "list").out
+
+
+def test_an_empty_list_says_so(cli: Run) -> None:
+    assert cli("tasks", "list").out == "no such tasks\n"
+    assert cli("tasks", "list", "--json").json == []
+
+
+@pytest.mark.parametrize("wrong", [("--state", "lost"), ("--limit", "0"), ("--limit", "1001"), ("--before", "x")])
+def test_a_filter_that_makes_no_sense_is_refused(cli: Run, wrong: tuple[str, str]) -> None:
+    done = cli("tasks", "list", *wrong)
+
+    assert done.code == 2
+    assert len(done.err.splitlines()) == 1
+
+
+def test_a_task_is_shown_with_its_story(cli: Run, failed: int) -> None:
+    shown = cli("tasks", "show", failed, "--json").json
+
+    assert shown["task"]["state"] == "failed"
+    assert shown["task"]["error"] == "over a stone"
+    assert [entry["kind"] for entry in shown["timeline"]][:3] == ["created", "claimed", "started"]
+
+
+def test_a_person_sees_the_error_and_the_story(cli: Run, failed: int) -> None:
+    out = cli("tasks", "show", failed).out
+
+    assert "over a stone" in out
+    assert "claimed" in out
+
+
+@pytest.mark.parametrize("verb", ["show", "retry", "cancel"])
+def test_a_task_that_is_not_there_ends_with_code_4(cli: Run, verb: str) -> None:
+    done = cli("tasks", verb, "4711")
+
+    assert done.code == 4
+    assert "4711" in done.err
+
+
+@pytest.mark.parametrize("verb", ["show", "retry", "cancel"])
+@pytest.mark.parametrize("wrong", ["x", "1.5", "99999999999999999999"])
+def test_an_id_that_is_none_ends_with_code_2(cli: Run, verb: str, wrong: str) -> None:
+    assert cli("tasks", verb, wrong).code == 2
+
+
+def test_a_failed_task_is_pending_again_under_its_id(cli: Run, failed: int) -> None:
+    done = cli("tasks", "retry", failed, "--json")
+
+    assert (done.code, done.json) == (0, [{"id": failed, "outcome": "pending"}])
+
+
+def test_an_open_task_cannot_be_retried(cli: Run) -> None:
+    done = cli("tasks", "retry", enqueued(cli))
+
+    assert done.code == 5
+    assert "cannot be retried: open" in done.err
+
+
+def test_what_can_be_retried_is_retried_beside_what_cannot(cli: Run, failed: int) -> None:
+    done = cli("tasks", "retry", "4711", failed, "--json")
+
+    assert done.code == 4
+    assert done.json == [{"id": 4711, "outcome": "missing"}, {"id": failed, "outcome": "pending"}]
+
+
+def test_a_pending_task_is_cancelled(cli: Run) -> None:
+    task_id = enqueued(cli)
+
+    assert cli("tasks", "cancel", task_id, task_id, "--json").json == [{"id": task_id, "outcome": "cancelled"}]
+    assert cli("tasks", "show", task_id, "--json").json["task"]["state"] == "cancelled"
+
+
+def test_cancelling_a_finished_task_changes_nothing(cli: Run, failed: int) -> None:
+    done = cli("tasks", "cancel", failed, "--json")
+
+    assert (done.code, done.json) == (0, [{"id": failed, "outcome": "finished"}])

@@ -1,0 +1,218 @@
+"""`rolecall up` and `rolecall worker` as real processes, on the embedded default and on a given Postgres."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import psutil
+import pytest
+
+from tests.cli.conftest import Result, Run
+
+Spawn = Callable[..., subprocess.Popen[str]]
+
+DEADLINE = 30.0
+
+
+def until(fact: Callable[[], bool], what: str) -> None:
+    deadline = time.monotonic() + DEADLINE
+    while not fact():
+        assert time.monotonic() < deadline, f"never: {what}"
+        time.sleep(0.05)
+
+
+def document(process: subprocess.Popen[str]) -> dict[str, object]:
+    """What `--json` writes when the database is there."""
+    assert process.stdout is not None
+    text = ""
+    while not text.endswith("}\n"):
+        line = process.stdout.readline()
+        assert line, process.stderr.read() if process.stderr else ""
+        text += line
+    found = json.loads(text)
+    assert isinstance(found, dict)
+    return found
+
+
+def runs(pid: int) -> bool:
+    """Whether it does more than wait for somebody to take note of its end."""
+    try:
+        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
+
+
+def ended(process: subprocess.Popen[str]) -> Result:
+    out, err = process.communicate(timeout=DEADLINE)
+    return Result(process.returncode, out, err)
+
+
+def server_pid(data_dir: Path) -> int:
+    [file] = data_dir.glob("postgres/data-*/postmaster.pid")
+    return int(file.read_text().split()[0])
+
+
+@pytest.mark.timeout(120)
+def test_up_runs_what_another_process_enqueues_and_ends_clean(spawn: Spawn, execute: Run, folder: Path) -> None:
+    """Covers SPEC 000-14, 000-30"""
+    up = spawn("up", "--app", "shop:app", "--json")
+    assert document(up) == {
+        "app": "shop:app",
+        "processes": 1,
+        "embedded": True,
+        "data_dir": str(folder / "rolecall-data"),
+    }
+    postmaster = server_pid(folder / "rolecall-data")
+    until(lambda: len(execute("workers", "--json").json) == 1, "the worker is on the roll")
+
+    done = execute("enqueue", "add", '{"a": 1, "b": 2}', "--wait", "20", "--json")
+    failed = execute("enqueue", "stumble", "--wait", "20")
+    up.send_signal(signal.SIGTERM)
+    stopped = ended(up)
+
+    assert (done.code, done.json["task"]["result"]) == (0, 3)
+    assert failed.code == 1
+    assert "over a stone" in failed.err
+    assert stopped.code == 0, stopped.err
+    assert "Starting worker" in stopped.err
+    assert not runs(postmaster)
+
+
+@pytest.mark.timeout(120)
+def test_what_was_enqueued_is_still_there_after_the_next_start(execute: Run, spawn: Spawn, folder: Path) -> None:
+    first = spawn("up", "--app", "shop:app", "--roles", "other", "--json")
+    document(first)
+    until(lambda: len(execute("workers", "--json").json) == 1, "the worker is on the roll")
+    task_id = execute("enqueue", "add", '{"a": 2, "b": 2}', "--json").json["id"]
+    first.send_signal(signal.SIGTERM)
+    assert ended(first).code == 0
+
+    second = spawn("up", "--app", "shop:app", "--json")
+    document(second)
+
+    until(lambda: "completed" in execute("tasks", "show", task_id).out, "the task completes")
+    second.send_signal(signal.SIGTERM)
+    assert ended(second).code == 0
+
+
+def test_up_without_an_app_migrates_and_fires_schedules(
+    spawn: Spawn, bare: Run, dsn: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Covers SPEC 001-1, 001-7"""
+    monkeypatch.setenv("DATABASE_URL", dsn)
+    bare("schedules", "put", "often", "--every", "1h", "--handler", "add")
+
+    up = spawn("up", DATABASE_URL=dsn)
+
+    until(lambda: len(bare("tasks", "list", "--json").json) == 1, "the schedule fires")
+    up.send_signal(signal.SIGTERM)
+    assert ended(up).code == 0
+
+
+def test_an_apps_schedules_are_stored_once_and_then_the_operators(
+    spawn: Spawn, cli: Run, dsn: str, folder: Path
+) -> None:
+    """Covers SPEC 001-2, 001-8"""
+    declared = 'app.schedule("hourly", "add", every=3600, payload={"a": 1, "b": 1}, enabled=False)\n'
+    (folder / "shop.py").write_text((folder / "shop.py").read_text() + declared)
+    first = spawn("up", "--app", "shop:app", DATABASE_URL=dsn)
+    until(lambda: len(cli("schedules", "list", "--json").json) == 1, "the schedule is stored")
+    first.send_signal(signal.SIGTERM)
+    ended(first)
+    cli("schedules", "put", "hourly", "--every", "2h")
+
+    second = spawn("up", "--app", "shop:app", DATABASE_URL=dsn)
+    until(lambda: len(cli("workers", "--json").json) == 1, "the second worker is on the roll")
+    second.send_signal(signal.SIGTERM)
+
+    assert ended(second).code == 0
+    [schedule] = cli("schedules", "list", "--json").json
+    assert (schedule["every"], schedule["enabled"]) == (7_200, False)
+
+
+def test_a_worker_serves_the_roles_and_bears_the_name_of_its_environment(spawn: Spawn, cli: Run, dsn: str) -> None:
+    """Covers SPEC 000-2, 000-28"""
+    worker = spawn(
+        "worker", "--app", "shop:app", DATABASE_URL=dsn, WORKER_ROLE="sums,mail", WORKER_ID="wilma",
+        WORKER_SLOTS="3", HEARTBEAT_INTERVAL_MS="500",
+    )  # fmt: skip
+
+    until(lambda: len(cli("workers", "--json").json) == 1, "the worker is on the roll")
+    [known] = cli("workers", "--json").json
+    worker.send_signal(signal.SIGTERM)
+
+    assert (known["name"], known["roles"], known["slots"]) == ("wilma", ["sums", "mail"], 3)
+    assert ended(worker).code == 0
+    assert cli("workers", "--json").json == []
+
+
+def test_a_worker_without_a_name_is_called_after_its_role(spawn: Spawn, cli: Run, dsn: str) -> None:
+    """Covers SPEC 000-29"""
+    spawn("worker", "--app", "shop:app", "--roles", "sums", DATABASE_URL=dsn)
+    until(lambda: len(cli("workers", "--json").json) == 1, "the worker is on the roll")
+
+    name = cli("workers", "--json").json[0]["name"]
+
+    assert name.startswith("worker-sums-")
+    assert int(name.rpartition("-")[2], 16) >= 0
+    assert len(name.rpartition("-")[2]) == 8
+
+
+@pytest.mark.timeout(120)
+def test_several_processes_share_the_work_and_end_together(spawn: Spawn, cli: Run, dsn: str) -> None:
+    """Covers SPEC 000-3"""
+    up = spawn("up", "--app", "shop:app", "--processes", "2", "--slots", "2", DATABASE_URL=dsn)
+    until(lambda: len(cli("workers", "--json").json) == 2, "two workers are on the roll")
+    pids = {worker["pid"] for worker in cli("workers", "--json").json}
+
+    done = cli("enqueue", "add", '{"a": 1, "b": 2}', "--wait", "20", "--json")
+    up.send_signal(signal.SIGTERM)
+
+    assert done.json["task"]["result"] == 3
+    assert up.pid not in pids
+    assert ended(up).code == 0
+    assert not any(map(runs, pids))
+
+
+def test_a_worker_on_a_database_without_a_schema_ends_with_code_7(
+    execute: Run, postgres_server: object, database: str
+) -> None:
+    done = execute("worker", "--app", "shop:app", DATABASE_URL=f"{database} dbname=postgres")
+
+    assert done.code == 7
+    assert len(done.err.splitlines()) <= 2
+
+
+def test_a_stop_in_the_middle_of_the_start_ends_with_code_0(spawn: Spawn, folder: Path) -> None:
+    up = spawn("up", "--app", "shop:app")
+    until((folder / "rolecall-data" / "postgres").exists, "the start begins")
+
+    up.send_signal(signal.SIGTERM)
+
+    assert ended(up).code == 0
+    assert not list(folder.glob("rolecall-data/postgres/data-*/postmaster.pid"))
+
+
+def test_both_ways_to_name_the_package_are_the_command(folder: Path) -> None:
+    for module in ("rolecall", "rolecall.cli"):
+        command = [sys.executable, "-m", module, "--version"]
+        done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=folder)
+        assert done.stdout.startswith("rolecall ")
+
+
+def test_log_lines_are_json_on_request(spawn: Spawn, cli: Run, dsn: str) -> None:
+    """Covers SPEC 000-30"""
+    worker = spawn("worker", "--app", "shop:app", "--log", "json", DATABASE_URL=dsn)
+    until(lambda: len(cli("workers", "--json").json) == 1, "the worker is on the roll")
+    worker.send_signal(signal.SIGTERM)
+
+    lines = [json.loads(line) for line in ended(worker).err.splitlines()]
+
+    assert any(line["message"].startswith("Starting worker") for line in lines)
+    assert all(line["at"].endswith("Z") for line in lines)

@@ -1,0 +1,97 @@
+"""What an operator may ask about the pool as a whole, its roles and workers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import psycopg
+import pytest
+
+from rolecall import NewTask, TaskState, UnknownRole
+from rolecall.model.insight import RoleCount
+from rolecall.service.insight import workers_needed
+from rolecall.service.services import Services
+
+ADD = NewTask(handler="add")
+Connection = psycopg.AsyncConnection[Any]
+
+REGISTER = "select rolecall.register_worker(%s, '{sums}', '{add}', 2, 'host', 1, '0')"
+
+
+@pytest.mark.parametrize(("hours", "needed"), [(1, 10), (4, 3), (8, 2)])
+def test_500_tasks_at_50_an_hour_need_10_3_and_2_workers(hours: float, needed: int) -> None:
+    """Covers SPEC 000-25"""
+    assert workers_needed(500, 50.0, hours) == needed
+
+
+def test_no_work_needs_no_workers_whatever_the_rate() -> None:
+    assert workers_needed(0, None, 1) == 0
+
+
+def test_without_a_rate_nobody_knows() -> None:
+    assert workers_needed(1, None, 1) is None
+
+
+async def test_counts_are_by_role_and_state(services: Services) -> None:
+    """Covers SPEC 000-31"""
+    await services.tasks.enqueue_many([ADD, ADD])
+
+    assert await services.insight.counts() == [RoleCount(role="sums", state="pending", number=2)]
+
+
+async def test_a_role_tells_what_it_needs(services: Services) -> None:
+    """Covers SPEC 000-25"""
+    await services.tasks.enqueue(ADD)
+
+    need = await services.insight.need("sums")
+
+    assert (need.pending_tasks, need.active_workers) == (1, 0)
+    assert need.workers_needed == {"for_1_hour": None, "for_4_hours": None, "for_8_hours": None}
+
+
+async def test_an_unknown_role_needs_nothing_but_a_close_name(services: Services) -> None:
+    with pytest.raises(UnknownRole, match="did you mean 'sums'"):
+        await services.insight.need("sum")
+
+
+async def test_declared_roles_are_listed(services: Services) -> None:
+    [role] = await services.roles.list()
+
+    assert role.name == "sums"
+    assert role.paused_at is None
+
+
+async def test_a_worker_is_active_for_five_minutes_after_its_heartbeat(
+    services: Services, aconnection: Connection
+) -> None:
+    """Covers SPEC 000-26, 000-31"""
+    await aconnection.execute(REGISTER, ["early"])
+    await aconnection.execute(REGISTER, ["late"])
+    move = "update rolecall.workers set heartbeat_at = heartbeat_at - %s::interval where name = %s"
+    await aconnection.execute(move, ["290 s", "early"])
+    await aconnection.execute(move, ["301 s", "late"])
+
+    assert [worker.name for worker in await services.workers.list()] == ["early"]
+    assert {worker.name for worker in await services.workers.list(everyone=True)} == {"early", "late"}
+
+
+async def test_what_a_dead_worker_held_is_rescued(services: Services, aconnection: Connection) -> None:
+    """Covers SPEC 000-18"""
+    stored = await services.tasks.enqueue(ADD)
+    cursor = await aconnection.execute(REGISTER, ["dead"])
+    [worker_id] = await cursor.fetchone() or [0]
+    await aconnection.execute("select rolecall.claim(%s, '{}', '{add}', 1)", [worker_id])
+    assert await services.maintenance.rescue() == {}
+
+    await aconnection.execute("update rolecall.tasks set lease_until = lease_until - interval '1 hour'")
+    await aconnection.execute("update rolecall.server_epoch set seen_at = seen_at - interval '1 hour'")
+
+    assert await services.maintenance.rescue() == {stored.id: TaskState.PENDING}
+
+
+async def test_pruning_counts_what_it_drops_until_nothing_is_left(services: Services, aconnection: Connection) -> None:
+    await aconnection.execute(REGISTER, ["long gone"])
+    await aconnection.execute("update rolecall.workers set heartbeat_at = heartbeat_at - interval '2 days'")
+
+    assert (await services.maintenance.prune())["workers"] == 1
+    assert await services.maintenance.prune() == {}
