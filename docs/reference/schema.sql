@@ -225,26 +225,25 @@ begin
     order by claimed.priority desc, claimed.scheduled_for, claimed.id;
 end
 $$;
-CREATE FUNCTION rolecall.claim_from_line(p_line_id integer, p_line_ids integer[], p_limit integer, p_now timestamp with time zone) RETURNS TABLE(ids bigint[], keyed bigint[], slots smallint[])
+CREATE FUNCTION rolecall.claim_from_line(p_line_id integer, p_line_ids integer[], p_limit integer, p_taken bigint[], p_now timestamp with time zone) RETURNS TABLE(ids bigint[], keyed bigint[], slots smallint[])
     LANGUAGE plpgsql
     SET search_path TO ''
     AS $$
 declare
     v_began timestamptz := clock_timestamp();
-    v_start constant rolecall.floor := ('-infinity', 0, null);
-    v_floor rolecall.floor := nullif(current_setting('rolecall.floor_' || p_line_id, true), '')::rolecall.floor;
+    v_floor rolecall.floor := rolecall.line_floor(p_line_id);
     v_reached rolecall.floor;
 begin
     if v_floor.look_below_at > v_began then
         select walk.ids, walk.keyed, walk.slots, (walk.reached).scheduled_for, (walk.reached).id
         into ids, keyed, slots, v_reached.scheduled_for, v_reached.id
-        from rolecall.walk_line(p_line_id, p_line_ids, v_floor, p_limit, p_now) as walk;
+        from rolecall.walk_line(p_line_id, p_line_ids, v_floor, p_limit, p_taken, p_now) as walk;
     end if;
     if ids is null or (cardinality(ids) = 0 and v_floor.look_below_at < v_began + interval '1 s') then
+        v_floor := rolecall.look_below(p_line_id, p_now);
         select walk.ids, walk.keyed, walk.slots, (walk.reached).scheduled_for, (walk.reached).id
         into ids, keyed, slots, v_reached.scheduled_for, v_reached.id
-        from rolecall.walk_line(p_line_id, p_line_ids, v_start, p_limit, p_now) as walk;
-        v_floor.look_below_at := clock_timestamp() + greatest('50 ms', 19 * (clock_timestamp() - v_began));
+        from rolecall.walk_line(p_line_id, p_line_ids, v_floor, p_limit, p_taken, p_now) as walk;
     end if;
     if v_reached.scheduled_for is not null then
         v_reached.look_below_at := v_floor.look_below_at;
@@ -601,7 +600,8 @@ declare
     v_roles text[];
 begin
     with draft as materialized (
-        select * from rolecall.read_drafts(p_tasks, v_now)
+        select nextval('rolecall.tasks_id_seq') as id, read.*
+        from (select * from rolecall.read_drafts(p_tasks, v_now) order by n) as read
     ),
     line as materialized (
         select min(id) as id, role, handler, priority::int
@@ -783,6 +783,37 @@ begin
     return query select * from unnest(v_ids, v_states);
 end
 $$;
+CREATE FUNCTION rolecall.line_floor(p_line_id integer) RETURNS rolecall.floor
+    LANGUAGE sql
+    SET search_path TO ''
+    AS $$
+    select nullif(current_setting('rolecall.floor_' || p_line_id, true), '')::rolecall.floor
+$$;
+CREATE FUNCTION rolecall.look_below(p_line_id integer, p_now timestamp with time zone) RETURNS rolecall.floor
+    LANGUAGE plpgsql
+    SET search_path TO ''
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    AS $$
+declare
+    v_began timestamptz := clock_timestamp();
+    v_floor rolecall.floor := (p_now, 0, null);
+    v_first record;
+begin
+    select task.scheduled_for, task.id into v_first
+    from rolecall.tasks as task
+    where task.line_id = p_line_id and task.state = 'pending' and not task.parked and task.scheduled_for <= p_now
+    order by task.scheduled_for, task.id
+    limit 1;
+    if found then
+        v_floor := (v_first.scheduled_for, v_first.id - 1, null);
+    end if;
+    v_floor.look_below_at := clock_timestamp() + greatest('50 ms', 19 * (clock_timestamp() - v_began));
+    perform set_config('rolecall.floor_' || p_line_id, v_floor::text, false);
+    return v_floor;
+end
+$$;
 CREATE FUNCTION rolecall.lose_tasks(p_worker_id bigint, p_reports jsonb) RETURNS bigint[]
     LANGUAGE plpgsql
     SET search_path TO ''
@@ -886,16 +917,17 @@ CREATE FUNCTION rolecall.next_due(p_roles text[], p_handlers text[]) RETURNS dou
     SET search_path TO ''
     SET enable_seqscan TO 'off'
     AS $$
-    select extract(epoch from greatest(min(head.scheduled_for) - rolecall.clock(), '0 s'))::float8
+    select greatest(extract(epoch from min(head.scheduled_for) - rolecall.clock()), case when count(*) > 0 then 0 end)::float8
     from rolecall.line_settings as setting
+    cross join lateral rolecall.line_floor(setting.line_id) as floor
     cross join lateral (
         select task.scheduled_for
         from rolecall.tasks as task
         where task.line_id = setting.line_id and task.state = 'pending' and not task.parked
-            and task.scheduled_for > coalesce(
-                ((nullif(current_setting('rolecall.floor_' || setting.line_id, true), ''))::rolecall.floor).scheduled_for,
-                '-infinity'
-            )
+            and task.scheduled_for >= case
+                when floor.look_below_at > clock_timestamp() + interval '1 s' then floor.scheduled_for
+                else '-infinity'
+            end
         order by task.scheduled_for
         limit 1
     ) as head
@@ -935,6 +967,50 @@ begin
     return v_parked < v_bound and cardinality(v_locked) = cardinality(p_keys);
 end
 $$;
+CREATE FUNCTION rolecall.pick_from_level(p_level integer[], p_line_ids integer[], p_limit integer, p_taken bigint[], p_now timestamp with time zone) RETURNS TABLE(ids bigint[], keyed bigint[], slots smallint[])
+    LANGUAGE plpgsql
+    SET search_path TO ''
+    AS $$
+declare
+    v_left int[] := p_level;
+    v_taken bigint[] := p_taken;
+    v_shared boolean := true;
+    v_share record;
+    v_got record;
+begin
+    ids := '{}';
+    keyed := '{}';
+    slots := '{}';
+    perform rolecall.look_below(line, p_now) from unnest(p_level) as line
+    where (rolecall.line_floor(line)).look_below_at > clock_timestamp() is not true;
+    while v_shared and cardinality(ids) < p_limit loop
+        v_shared := false;
+        for v_share in
+            select * from rolecall.share_out(v_left, p_limit - cardinality(ids), v_taken, p_now)
+            union all
+            -- Where nobody has a share, a line may still have something below the floor of this session.
+            select line, null from unnest(v_left) as line
+        loop
+            exit when cardinality(ids) >= p_limit or (v_share.number is null and cardinality(ids) > 0);
+            exit when v_share.number is null and v_shared;
+            select * into v_got from rolecall.claim_from_line(
+                v_share.line_id, p_line_ids, least(v_share.number, p_limit - cardinality(ids)), v_taken, p_now
+            );
+            v_shared := v_share.number is not null;
+            if cardinality(v_got.ids) < v_share.number then
+                v_left := array_remove(v_left, v_share.line_id);
+            end if;
+            ids := ids || v_got.ids;
+            keyed := keyed || v_got.keyed;
+            slots := slots || v_got.slots;
+            -- Only a winner of a key can stand in another line than the one that was walked.
+            v_taken := v_taken || v_got.keyed;
+        end loop;
+        v_taken := p_taken || ids;
+    end loop;
+    return next;
+end
+$$;
 CREATE FUNCTION rolecall.pick_tasks(p_roles text[], p_handlers text[], p_limit integer, p_now timestamp with time zone) RETURNS TABLE(ids bigint[], keyed bigint[], slots smallint[])
     LANGUAGE plpgsql
     SET search_path TO ''
@@ -945,8 +1021,8 @@ declare
         where (p_roles = '{}' or setting.role = any(p_roles)) and setting.handler = any(p_handlers) and not setting.paused
     );
     v_level record;
-    v_line record;
     v_got record;
+    v_in_order boolean := true;
 begin
     ids := '{}';
     keyed := '{}';
@@ -955,22 +1031,27 @@ begin
         select array_agg(line.id) as lines from rolecall.lines as line
         where line.id = any(v_all) group by line.priority order by line.priority desc
     loop
-        for v_line in
-            select v_level.lines[1] as line_id, p_limit as number where cardinality(v_level.lines) = 1
-            union all
-            select share.* from rolecall.share_out(v_level.lines, p_limit - cardinality(ids), p_now) as share
-            where cardinality(v_level.lines) > 1
-        loop
-            continue when cardinality(ids) >= p_limit;
+        if cardinality(v_level.lines) = 1 then
             select * into v_got from rolecall.claim_from_line(
-                v_line.line_id, v_all, least(v_line.number, p_limit - cardinality(ids)), p_now
+                v_level.lines[1], v_all, p_limit - cardinality(ids), keyed, p_now
             );
-            ids := ids || v_got.ids;
-            keyed := keyed || v_got.keyed;
-            slots := slots || v_got.slots;
-        end loop;
+        else
+            select * into v_got from rolecall.pick_from_level(v_level.lines, v_all, p_limit - cardinality(ids), keyed, p_now);
+            v_in_order := false;
+        end if;
+        ids := ids || v_got.ids;
+        keyed := keyed || v_got.keyed;
+        slots := slots || v_got.slots;
         exit when cardinality(ids) >= p_limit;
     end loop;
+    if cardinality(ids) > 1 and (cardinality(keyed) > 0 or not v_in_order) then
+        ids := array(
+            select task.id from rolecall.tasks as task
+            join rolecall.lines as line on line.id = task.line_id
+            where task.id = any(ids)
+            order by line.priority desc, task.scheduled_for, task.id
+        );
+    end if;
     return next;
 end
 $$;
@@ -985,15 +1066,18 @@ declare
     v_oldest timestamptz := v_now - coalesce(
         (select max(greatest(keep_completed, keep_failed)) from rolecall.roles), interval '30 days'
     );
+    -- Whatever finished after this is wanted by every role: without this bound, each call would read the whole history.
+    v_youngest timestamptz := v_now - (select min(least(keep_completed, keep_failed)) from rolecall.roles);
 begin
     return query select 'partitions', rolecall.drop_partitions((v_oldest at time zone 'utc')::date)::bigint;
     delete from rolecall.finished_tasks as finished
-    where (finished.id, finished.finished_at) in (
+    where finished.finished_at < v_youngest and (finished.id, finished.finished_at) in (
         select old.id, old.finished_at
         from rolecall.finished_tasks as old
         join rolecall.lines as line on line.id = old.line_id
         join rolecall.roles as role on role.name = line.role
-        where old.finished_at < v_now - case old.state when 'completed' then role.keep_completed else role.keep_failed end
+        where old.finished_at < v_youngest
+            and old.finished_at < v_now - case old.state when 'completed' then role.keep_completed else role.keep_failed end
         limit v_bound
     );
     get diagnostics number = row_count;
@@ -1053,12 +1137,12 @@ begin
     return v_id;
 end
 $$;
-CREATE FUNCTION rolecall.read_drafts(p_tasks jsonb, p_now timestamp with time zone) RETURNS TABLE(n bigint, id bigint, role text, handler text, priority integer, due timestamp with time zone, key text, dedupe_key text, max_attempts integer, payload jsonb, retry jsonb)
+CREATE FUNCTION rolecall.read_drafts(p_tasks jsonb, p_now timestamp with time zone) RETURNS TABLE(n bigint, role text, handler text, priority integer, due timestamp with time zone, key text, dedupe_key text, max_attempts integer, payload jsonb, retry jsonb)
     LANGUAGE sql
     SET search_path TO ''
     AS $$
     select
-        item.n, nextval('rolecall.tasks_id_seq'), named.role, named.handler, coalesce(item.priority, 0), named.due,
+        item.n, named.role, named.handler, coalesce(item.priority, 0), named.due,
         item.key, named.handler || '/' || item.dedupe_key,
         nullif(coalesce(item.max_attempts, handler.max_attempts, role.max_attempts, 0), 0),
         coalesce(item.payload, '{}'), item.retry
@@ -1413,7 +1497,7 @@ begin
     return next;
 end
 $$;
-CREATE FUNCTION rolecall.share_out(p_line_ids integer[], p_limit integer, p_now timestamp with time zone) RETURNS TABLE(line_id integer, number integer)
+CREATE FUNCTION rolecall.share_out(p_line_ids integer[], p_limit integer, p_taken bigint[], p_now timestamp with time zone) RETURNS TABLE(line_id integer, number integer)
     LANGUAGE sql
     SET search_path TO ''
     SET enable_seqscan TO 'off'
@@ -1423,10 +1507,12 @@ CREATE FUNCTION rolecall.share_out(p_line_ids integer[], p_limit integer, p_now 
     from (
         select line.id as line_id
         from unnest(p_line_ids) as line (id)
+        cross join lateral rolecall.line_floor(line.id) as floor
         cross join lateral (
             select task.scheduled_for, task.id
             from rolecall.tasks as task
             where task.line_id = line.id and task.state = 'pending' and not task.parked and task.scheduled_for <= p_now
+                and (task.scheduled_for, task.id) > (floor.scheduled_for, floor.id) and task.id <> all(p_taken)
             order by task.scheduled_for, task.id
             limit p_limit
         ) as task
@@ -1564,7 +1650,7 @@ CREATE FUNCTION rolecall.wake(p_roles text[]) RETURNS void
             and worker.heartbeat_at > rolecall.clock() - interval '5 min'
     )
 $$;
-CREATE FUNCTION rolecall.walk_line(p_line_id integer, p_line_ids integer[], p_after rolecall.floor, p_limit integer, p_now timestamp with time zone) RETURNS TABLE(ids bigint[], keyed bigint[], slots smallint[], reached rolecall.floor)
+CREATE FUNCTION rolecall.walk_line(p_line_id integer, p_line_ids integer[], p_after rolecall.floor, p_limit integer, p_taken bigint[], p_now timestamp with time zone) RETURNS TABLE(ids bigint[], keyed bigint[], slots smallint[], reached rolecall.floor)
     LANGUAGE plpgsql
     SET search_path TO ''
     SET plan_cache_mode TO 'force_generic_plan'
@@ -1575,7 +1661,7 @@ declare
     v_after rolecall.floor := p_after;
     v_step int := p_limit;
     v_whole boolean := true;
-    v_met text[] := '{}';
+    v_met text[] := array(select task.key from rolecall.tasks as task where task.id = any(p_taken) and task.key is not null);
     v_free bigint[];
     v_keys text[];
     v_seen int;
@@ -1594,7 +1680,7 @@ begin
             from rolecall.tasks as task
             where task.line_id = p_line_id and task.state = 'pending' and not task.parked
                 and (task.scheduled_for, task.id) > (v_after.scheduled_for, v_after.id)
-                and task.scheduled_for <= p_now
+                and task.scheduled_for <= p_now and task.id <> all(p_taken)
                 and (task.key is null or task.key <> all(v_met))
             order by task.scheduled_for, task.id
             limit v_step
@@ -1602,8 +1688,8 @@ begin
         ) as seen;
         exit when v_seen = 0;
         if v_keys is null then
+            v_whole := v_whole and v_seen <= p_limit - cardinality(ids);
             ids := ids || v_free[1:p_limit - cardinality(ids)];
-            v_whole := v_whole and v_seen <= p_limit;
         else
             select * into v_won from rolecall.settle_keys(v_free, v_keys, p_line_ids, p_limit - cardinality(ids), p_now);
             ids := ids || v_won.ids;

@@ -5,7 +5,7 @@
 -- locks: tasks rows, then keys rows in key order, all skipping locked ones
 -- notifies: nothing
 create or replace function rolecall.walk_line(
-    p_line_id int, p_line_ids int[], p_after rolecall.floor, p_limit int, p_now timestamptz
+    p_line_id int, p_line_ids int[], p_after rolecall.floor, p_limit int, p_taken bigint[], p_now timestamptz
 )
 returns table (ids bigint[], keyed bigint[], slots smallint[], reached rolecall.floor)
 language plpgsql
@@ -19,7 +19,7 @@ declare
     v_after rolecall.floor := p_after;
     v_step int := p_limit;
     v_whole boolean := true;
-    v_met text[] := '{}';
+    v_met text[] := array(select task.key from rolecall.tasks as task where task.id = any(p_taken) and task.key is not null);
     v_free bigint[];
     v_keys text[];
     v_seen int;
@@ -38,7 +38,7 @@ begin
             from rolecall.tasks as task
             where task.line_id = p_line_id and task.state = 'pending' and not task.parked
                 and (task.scheduled_for, task.id) > (v_after.scheduled_for, v_after.id)
-                and task.scheduled_for <= p_now
+                and task.scheduled_for <= p_now and task.id <> all(p_taken)
                 and (task.key is null or task.key <> all(v_met))
             order by task.scheduled_for, task.id
             limit v_step
@@ -46,8 +46,8 @@ begin
         ) as seen;
         exit when v_seen = 0;
         if v_keys is null then
+            v_whole := v_whole and v_seen <= p_limit - cardinality(ids);
             ids := ids || v_free[1:p_limit - cardinality(ids)];
-            v_whole := v_whole and v_seen <= p_limit;
         else
             select * into v_won from rolecall.settle_keys(v_free, v_keys, p_line_ids, p_limit - cardinality(ids), p_now);
             ids := ids || v_won.ids;

@@ -1,4 +1,5 @@
--- Says how long a worker of some roles and handlers may sleep until the earliest pending task is due.
+-- Says how long a worker of some roles and handlers may sleep until the earliest pending task is due. Like a claim it leaves
+-- out what is below this session's floors while a look there is expensive.
 -- returns: seconds; 0 when one is due, null when none is pending
 -- raises: nothing
 -- locks: nothing
@@ -10,16 +11,17 @@ volatile
 set search_path = ''
 set enable_seqscan = off
 as $$
-    select extract(epoch from greatest(min(head.scheduled_for) - rolecall.clock(), '0 s'))::float8
+    select greatest(extract(epoch from min(head.scheduled_for) - rolecall.clock()), case when count(*) > 0 then 0 end)::float8
     from rolecall.line_settings as setting
+    cross join lateral rolecall.line_floor(setting.line_id) as floor
     cross join lateral (
         select task.scheduled_for
         from rolecall.tasks as task
         where task.line_id = setting.line_id and task.state = 'pending' and not task.parked
-            and task.scheduled_for > coalesce(
-                ((nullif(current_setting('rolecall.floor_' || setting.line_id, true), ''))::rolecall.floor).scheduled_for,
-                '-infinity'
-            )
+            and task.scheduled_for >= case
+                when floor.look_below_at > clock_timestamp() + interval '1 s' then floor.scheduled_for
+                else '-infinity'
+            end
         order by task.scheduled_for
         limit 1
     ) as head

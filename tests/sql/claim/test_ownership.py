@@ -1,0 +1,108 @@
+"""What a claim gives its worker: a lease, a deadline, a fence and an attempt, all from the claim itself."""
+
+from __future__ import annotations
+
+import time
+from datetime import timedelta
+
+from tests.sql.engine import LEASE, START, TIMEOUT, Engine
+
+
+def test_a_running_task_has_a_lease_and_a_deadline_from_the_first_moment(engine: Engine) -> None:
+    """Covers invariant 7, SPEC 000-19 and F1: nothing can be lost between claim and first heartbeat."""
+    engine.enqueue()
+    claim = engine.claim_one()
+    task = engine.task(claim.id)
+
+    assert task.lease_until == START + timedelta(seconds=LEASE)
+    assert task.deadline_at == START + timedelta(seconds=TIMEOUT)
+    assert (claim.lease_seconds, claim.timeout_seconds) == (LEASE, TIMEOUT)
+    assert (task.state, task.worker_id, task.claimed_at, task.started_at) == ("running", claim.worker_id, START, START)
+
+
+def test_a_handlers_own_lease_and_timeout_rule_its_tasks(engine: Engine) -> None:
+    engine.declare(handlers=[{"name": "slow", "role": "work", "lease": 300, "timeout": 7200}])
+    engine.enqueue(handler="slow")
+    claim = engine.claim_one()
+
+    assert (claim.lease_seconds, claim.timeout_seconds) == (300, 7200)
+    assert engine.task(claim.id).deadline_at == START + timedelta(hours=2)
+
+
+def test_every_claim_hands_out_the_next_fence(engine: Engine) -> None:
+    """Covers invariant 3: fences strictly increase, whatever is refunded."""
+    engine.enqueue(max_attempts=0)
+    fences = []
+    for give_back in (engine.release, engine.fail, lambda claim: engine.snooze(claim, 0)):
+        claim = engine.claim_one()
+        fences.append(claim.fence)
+        give_back(claim)
+        engine.clock.advance(hours=1)
+
+    assert fences == sorted(set(fences))
+    assert engine.claim_one().fence > fences[-1]
+
+
+def test_the_attempt_is_counted_by_the_claim(engine: Engine) -> None:
+    """Covers invariant 6 and F11: whatever becomes of the worker, this attempt was one."""
+    engine.enqueue()
+    assert engine.claim_one().attempt == 1
+    engine.clock.advance(seconds=LEASE + 1)
+    engine.rescue()
+    engine.clock.advance(hours=1)
+
+    assert engine.claim_one().attempt == 2
+
+
+def test_the_claim_tells_all_that_a_worker_needs(engine: Engine) -> None:
+    task_id = engine.enqueue(payload={"store": 7}, priority=3, key="k", max_attempts=9)
+    claim = engine.claim_one()
+
+    assert (claim.id, claim.role, claim.handler, claim.priority) == (task_id, "work", "work", 3)
+    assert (claim.payload, claim.key, claim.max_attempts) == ({"store": 7}, "k", 9)
+    assert (claim.chain_id, claim.chain_index, claim.scheduled_for, claim.created_at) == (task_id, 0, START, START)
+
+
+def test_a_lease_counts_from_the_claim_not_from_the_transactions_start(engine: Engine) -> None:
+    """Covers F9: now() stands still in a transaction, and would hand out leases that are already shorter."""
+    engine.clock.set(START)
+    engine.enqueue()
+    engine.rows("set rolecall.fake_now = ''")
+    with engine.connection.transaction():
+        began = engine.value("select transaction_timestamp()")
+        time.sleep(0.2)
+        claim = engine.claim_one()
+        lease = engine.value("select lease_until - %s from rolecall.tasks", began)
+    assert lease >= timedelta(seconds=claim.lease_seconds + 0.2)
+
+
+def test_prefetched_tasks_are_claimed_but_not_started(engine: Engine) -> None:
+    engine.enqueue_many([{"role": "work"}] * 3)
+    claims = engine.claim(3, start=1)
+
+    assert [engine.task(claim.id).status for claim in claims] == ["running", "claimed", "claimed"]
+
+
+def test_the_first_in_claim_order_are_the_started_ones(engine: Engine) -> None:
+    """The worker runs what it gets first: across lines too, those and no others count as started."""
+    engine.declare({"name": "other"})
+    for role in ("work", "other", "work", "other"):
+        engine.enqueue(role, key="k" if role == "other" else None)
+        engine.clock.advance(seconds=1)
+    claims = engine.claim(3, start=2)
+
+    assert [engine.task(claim.id).status for claim in claims] == ["running", "running", "claimed"]
+
+
+def test_a_session_at_another_isolation_level_is_refused(engine: Engine) -> None:
+    """Covers F24."""
+    engine.enqueue()
+    for level in ("repeatable read", "serializable"):
+        engine.rows(f"set default_transaction_isolation = '{level}'")
+        for call in ("claim(1, '{}', '{work}', 1)", "finish(1, '[]')", "fire_schedules()"):
+            try:
+                engine.rows(f"select * from rolecall.{call}")
+            except Exception as error:  # noqa: BLE001 - whatever it raises is looked at
+                assert getattr(error, "sqlstate", None) == "RC050", call
+            else:
+                raise AssertionError(call)
