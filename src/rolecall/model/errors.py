@@ -20,7 +20,8 @@ RolecallError                      every error raised on purpose; .problem says 
 │   ├── InvalidPayload                    .handler: the payload does not fit the handler's signature
 │   ├── HandlerMissing                    .handler
 │   ├── HandlerTimeout                    .after (seconds)
-│   └── HandlerAborted                    .reason (LostReason)
+│   ├── HandlerAborted                    .reason (LostReason)
+│   └── PermanentFailure                  raised by a handler: no retry would help
 ├── DatabaseError                         .sqlstate
 │   ├── DatabaseUnavailable               worth retrying: no connection, a restart, a lock timeout, a deadlock
 │   ├── SchemaMissing                     .package .pending: run the migrations first
@@ -53,6 +54,7 @@ __all__ = [
     "InvalidSchedule",
     "InvalidTask",
     "LeaseLost",
+    "PermanentFailure",
     "RoleError",
     "RolecallError",
     "ScheduleError",
@@ -205,6 +207,10 @@ class HandlerAborted(HandlerError):
         self.reason = reason
 
 
+class PermanentFailure(HandlerError):
+    """For handlers to raise: the task fails at once, because no retry would help."""
+
+
 class DatabaseError(RolecallError):
     """The database refused or could not answer; the driver's error is the cause."""
 
@@ -305,6 +311,7 @@ ERROR_TABLE: tuple[ErrorRow, ...] = (
     ErrorRow(error=HandlerMissing, exit_code=4),
     ErrorRow(error=HandlerTimeout, exit_code=8),
     ErrorRow(error=HandlerAborted, exit_code=5),
+    ErrorRow(error=PermanentFailure, exit_code=1),
     ErrorRow(error=HandlerError, exit_code=1),
     ErrorRow(error=DatabaseUnavailable, exit_code=6),
     ErrorRow(error=SchemaMissing, exit_code=7, sqlstates=_NO_SCHEMA),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from time import monotonic
 
-from rolecall.model.errors import InvalidPayload
+from rolecall.model.errors import InvalidPayload, PermanentFailure
 from rolecall.model.outcomes import Cancel, Cancelled, Completed, Failed, Report, Snooze, Snoozed
 from rolecall.model.states import LostReason
 from rolecall.model.tasks import NewTask
@@ -83,7 +83,9 @@ def _failure(held: Held, error: BaseException) -> Failed:
     task = held.task
     if isinstance(error, InvalidPayload):
         return Failed(id=task.id, fence=task.fence, error=str(error), final=True)
-    return Failed(id=task.id, fence=task.fence, error=describe(error), ran=monotonic() - held.began_at)
+    final = isinstance(error, PermanentFailure)
+    ran = monotonic() - held.began_at
+    return Failed(id=task.id, fence=task.fence, error=describe(error), ran=ran, final=final)
 
 
 def _after_abort(held: Held) -> Report | None:

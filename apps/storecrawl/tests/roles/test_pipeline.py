@@ -73,10 +73,11 @@ async def test_a_lost_payload_file_fails_the_refresh_and_says_so(crawl: Any) -> 
     (payload, path), *_ = crawl.rows("select id, storage_path from storecrawl.payloads")
     (crawl.settings.data_dir / "payloads" / path).unlink()
 
-    await crawl.run(NewTask(handler="product_refresh", payload={"payload_id": payload}, max_attempts=1))
+    await crawl.run(NewTask(handler="product_refresh", payload={"payload_id": payload}))
 
-    state, error = crawl.rows("select state::text, error from rolecall.all_tasks order by id desc limit 1")[0]
-    assert state == "failed"
+    row = crawl.rows("select state::text, attempt, error from rolecall.all_tasks order by id desc limit 1")[0]
+    state, attempt, error = row
+    assert (state, attempt) == ("failed", 1)
     assert "PayloadMissing" in error
 
 
