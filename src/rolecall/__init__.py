@@ -39,7 +39,7 @@ from rolecall.model.retry import RetryPolicy, exponential, immediate, linear, no
 from rolecall.model.schedules import Schedule
 from rolecall.model.states import LostReason, TaskState
 from rolecall.model.tasks import Enqueued, NewTask, Task
-from rolecall.worker.context import Context
+from rolecall.worker.context import BatchContext, Context
 from rolecall.worker.options import WorkerOptions
 from rolecall.worker.worker import Worker
 
