@@ -68,7 +68,7 @@ async def test_a_payload_refreshed_twice_changes_nothing(crawl: Any) -> None:
 
 
 async def test_a_lost_payload_file_fails_the_refresh_and_says_so(crawl: Any) -> None:
-    """Covers RELIABILITY 21."""
+    """Covers RELIABILITY invariant 21."""
     await crawl.run(DISCOVER)
     (payload, path), *_ = crawl.rows("select id, storage_path from storecrawl.payloads")
     (crawl.settings.data_dir / "payloads" / path).unlink()
