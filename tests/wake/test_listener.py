@@ -14,7 +14,10 @@ from rolecall.db.run import run
 from rolecall.wake.listener import Listener, ListenerOptions, send_probe
 from tests.worker.bench import Bench, until
 
-TERMINATE = "select count(pg_terminate_backend(pid)) from pg_stat_activity where application_name = 'rolecall:ear'"
+TERMINATE = """
+select count(pg_terminate_backend(pid)) from pg_stat_activity
+where datname = current_database() and application_name = 'rolecall:ear'
+"""
 
 
 class Ear:

@@ -49,9 +49,7 @@ def _let_in(bench: Bench, answer: str) -> None:
         doorman.execute(f'alter database "{name}" allow_connections {answer}'.encode())
 
 
-async def test_outcomes_wait_for_a_database_that_is_away(
-    bench: Bench, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_outcomes_wait_for_a_database_that_is_away(bench: Bench, caplog: pytest.LogCaptureFixture) -> None:
     going = asyncio.Event()
 
     @bench.app.task
@@ -74,9 +72,7 @@ async def test_outcomes_wait_for_a_database_that_is_away(
     assert (task.result, task.attempt) == ("kept", 1)
 
 
-async def test_a_worker_that_the_roll_forgot_registers_again(
-    bench: Bench, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_a_worker_that_the_roll_forgot_registers_again(bench: Bench) -> None:
     @bench.app.task
     async def work() -> None: ...
 

@@ -157,17 +157,18 @@ async def test_a_handler_that_never_suspends_does_not_starve_the_loop(bench: Ben
     async def spin(n: int) -> None: ...
 
     ids = bench.enqueue(*(spin.task(n=n) for n in range(2_000)))
-    longest, last = 0.0, None
     loop = asyncio.get_running_loop()
+    longest, last = 0.0, loop.time()
 
     def watch() -> None:
         nonlocal longest, last
         now = loop.time()
-        longest, last = max(longest, now - (last or now)), now
+        longest, last = max(longest, now - last), now
         loop.call_later(0.001, watch)
 
     async with bench.working():
         await until(lambda: bench.ask("select count(*) from rolecall.all_tasks where state = 'running'"))
+        last = loop.time()
         watch()
         await until(lambda: not bench.ask("select count(*) from rolecall.tasks"))
 

@@ -11,6 +11,7 @@ from rolecall import Context, HandlerAborted, LostReason, immediate
 from tests.worker.bench import Bench, until
 
 LEASE = 0.4
+TAKE_OVER = "update rolecall.tasks set fence = fence + 1, worker_id = 0, lease_until = now() returning 1"
 
 
 async def test_the_lease_of_a_running_task_is_renewed(bench: Bench) -> None:
@@ -33,9 +34,7 @@ async def test_the_lease_of_a_running_task_is_renewed(bench: Bench) -> None:
     assert (task.state, task.attempt) == ("completed", 1)
 
 
-async def test_a_handler_that_blocks_the_loop_keeps_its_lease(
-    bench: Bench, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_a_handler_that_blocks_the_loop_keeps_its_lease(bench: Bench, caplog: pytest.LogCaptureFixture) -> None:
     """covers RELIABILITY F8"""
     rescued: list[object] = []
 
@@ -96,7 +95,7 @@ async def test_a_handler_whose_task_was_taken_is_aborted_and_its_outcome_dropped
 
     async with bench.working():
         await bench.state(task_id, "running")
-        bench.ask("update rolecall.tasks set fence = fence + 1, worker_id = 0, lease_until = now() returning 1")
+        bench.ask(TAKE_OVER)
         await until(lambda: told)
         await until(bench.rescue)
         (task,) = await bench.finished(task_id)

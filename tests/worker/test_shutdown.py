@@ -164,9 +164,11 @@ async def test_a_worker_leaves_no_thread_task_or_connection_behind(bench: Bench)
 
     await until(lambda: not [t for t in threading.enumerate() if t.name.startswith("rolecall")])
     await until(
-        lambda: not bench.ask(
-            "select count(*) from pg_stat_activity where datname = current_database() "
-            "and application_name like 'rolecall:worker:%%'"
+        lambda: (
+            not bench.ask(
+                "select count(*) from pg_stat_activity where datname = current_database() "
+                "and application_name like 'rolecall:worker:%%'"
+            )
         )
     )
     assert not [t for t in asyncio.all_tasks() if t.get_name().startswith("rolecall")]

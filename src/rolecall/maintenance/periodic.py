@@ -23,9 +23,7 @@ class Periodic:
     An error is logged and never ends the loop: the next call comes after a growing delay.
     """
 
-    def __init__(
-        self, name: str, once: Callable[[], Awaitable[None]], *, every: float, log: logging.Logger
-    ) -> None:
+    def __init__(self, name: str, once: Callable[[], Awaitable[None]], *, every: float, log: logging.Logger) -> None:
         self._name = name
         self._once = once
         self._every = every

@@ -43,9 +43,7 @@ class ListenerOptions:
 
 def send_probe(token: str) -> Statement[None]:
     """Notify whoever is just proving its listener; only the sender of this token cares."""
-    return Statement(
-        query=f"select pg_notify('{PROBE_CHANNEL}', %s)", params=(token,), read=lambda _rows: None
-    )
+    return Statement(query=f"select pg_notify('{PROBE_CHANNEL}', %s)", params=(token,), read=lambda _rows: None)
 
 
 class Listener:

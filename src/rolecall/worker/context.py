@@ -105,18 +105,14 @@ class Context:
 
     @property
     def idempotency_key(self) -> str:
-        """Show this to systems outside: a repeated attempt has another one, a repeated request within it
-        has not.
-        """
+        """Show this to systems outside, so that they recognise a request that this attempt repeats."""
         return f"{self._held.task.id}:{self._held.task.attempt}"
 
     @property
     def log(self) -> logging.LoggerAdapter[logging.Logger]:
         """A logger whose records carry the task's id, handler and attempt."""
         task = self._held.task
-        return logging.LoggerAdapter(
-            log, {"task_id": task.id, "handler": task.handler, "attempt": task.attempt}
-        )
+        return logging.LoggerAdapter(log, {"task_id": task.id, "handler": task.handler, "attempt": task.attempt})
 
     @property
     def aborted(self) -> LostReason | None:
@@ -136,9 +132,7 @@ class Context:
     async def info(self, facts: Mapping[str, object]) -> None:
         """Merge facts into the task's info, visible at once; raise HandlerAborted if the claim is lost."""
         task = self._held.task
-        lost = await self._services.session.run(
-            tasks.report_info(self._held.worker_id, task.id, task.fence, facts)
-        )
+        lost = await self._services.session.run(tasks.report_info(self._held.worker_id, task.id, task.fence, facts))
         if lost is not None:
             raise HandlerAborted(reason=LostReason(lost))
 

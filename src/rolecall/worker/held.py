@@ -37,9 +37,7 @@ class Held:
         "worker_id",
     )
 
-    def __init__(
-        self, task: ClaimedTask, runner: Runner, worker_id: int, claimed_at: float, *, started: bool
-    ) -> None:
+    def __init__(self, task: ClaimedTask, runner: Runner, worker_id: int, claimed_at: float, *, started: bool) -> None:
         self.task = task
         self.runner = runner
         self.worker_id = worker_id

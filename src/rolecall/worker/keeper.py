@@ -91,15 +91,11 @@ class LeaseKeeper:
 
     async def _renew(self, worker_id: int, some: Sequence[Held]) -> None:
         asked_at = monotonic()
-        reasons = await self._session.run(
-            tasks.renew(worker_id, [(held.task.id, held.task.fence) for held in some])
-        )
+        reasons = await self._session.run(tasks.renew(worker_id, [(held.task.id, held.task.fence) for held in some]))
         for held in some:
             held.look_again(asked_at)
         if reasons:
-            self._lost(
-                [(held, LostReason(reasons[held.task.id])) for held in some if held.task.id in reasons]
-            )
+            self._lost([(held, LostReason(reasons[held.task.id])) for held in some if held.task.id in reasons])
 
     def _watched(self) -> Iterable[Held]:
         # What a handler finishes in its own transaction is locked by it: nobody else can take it, and

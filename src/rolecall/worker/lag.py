@@ -38,9 +38,7 @@ class LagWatch:
             self._warned = True
             culprits = {each.task.handler for each in held if each.slot is not None and not each.ended}
             names = ", ".join(sorted(culprits)) or "something"
-            log.warning(
-                "The loop has not turned for %.1f s: %s blocks it (make it a plain `def`)", lag, names
-            )
+            log.warning("The loop has not turned for %.1f s: %s blocks it (make it a plain `def`)", lag, names)
 
     def _answer(self) -> None:
         self._asked_at = None

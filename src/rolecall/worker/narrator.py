@@ -66,9 +66,7 @@ class Narrator:
         if self._told <= FAILURES_TOLD:
             task = held.task
             headline = report.error.partition("\n")[0]
-            log.warning(
-                "Task %d (%s) failed at attempt %d: %s", task.id, task.handler, task.attempt, headline
-            )
+            log.warning("Task %d (%s) failed at attempt %d: %s", task.id, task.handler, task.attempt, headline)
         elif self._told == FAILURES_TOLD + 1:
             log.warning("More tasks fail; the next summary counts them")
 

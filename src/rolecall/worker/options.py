@@ -46,6 +46,4 @@ class WorkerOptions:
 
 def _between(name: str, value: float, least: float, most: float) -> None:
     if not least <= value <= most:
-        raise ConfigError(
-            f"must be between {least:g} and {most:g}, not {value!r}", variable=name, value=value
-        )
+        raise ConfigError(f"must be between {least:g} and {most:g}, not {value!r}", variable=name, value=value)

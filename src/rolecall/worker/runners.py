@@ -152,9 +152,7 @@ def _one_each(results: object, number: int) -> Sequence[object]:
         return [None] * number
     if not isinstance(results, list | tuple) or len(results) != number:
         said = f"{len(results)} results" if isinstance(results, list | tuple) else type(results).__name__
-        raise WrongResults(
-            f"a batch handler returns None or one result an item: got {said} for {number} items"
-        )
+        raise WrongResults(f"a batch handler returns None or one result an item: got {said} for {number} items")
     return results
 
 

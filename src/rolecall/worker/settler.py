@@ -137,9 +137,7 @@ class Settler:
 
     async def _send(self, worker_id: int, some: Sequence[Held]) -> dict[int, str]:
         failpoints.hit(failpoints.BEFORE_FINISH)
-        verdicts = await self._session.run(
-            tasks.finish(worker_id, [held.report for held in some if held.report])
-        )
+        verdicts = await self._session.run(tasks.finish(worker_id, [held.report for held in some if held.report]))
         failpoints.hit(failpoints.AFTER_FINISH)
         return verdicts
 

@@ -67,12 +67,7 @@ class Slot:
 
     def interrupt(self) -> None:
         """Cancel the running handler, if every task it works on must stop and it can be cancelled at all."""
-        if (
-            self.running
-            and self.running[0].runner.interruptible
-            and self._must_stop
-            and self._task is not None
-        ):
+        if self.running and self.running[0].runner.interruptible and self._must_stop and self._task is not None:
             self._task.cancel()
 
     def absorb(self) -> bool:

@@ -143,9 +143,7 @@ class Staff:
             options=ListenerOptions(),
         )
         lag = LagWatch(self._loop, self.hands)
-        self.pulse = Pulse(
-            self.keeper, self.roll, lag, session=self.renewing, beat_every=options.heartbeat_interval
-        )
+        self.pulse = Pulse(self.keeper, self.roll, lag, session=self.renewing, beat_every=options.heartbeat_interval)
         self.crew = Crew(self.minding)
         self.summary = Periodic("Summary", self.narrator.summarize, every=SUMMARY_EVERY, log=log)
 

@@ -1,0 +1,115 @@
+from __future__ import annotations
+
+import asyncio
+import logging
+from datetime import timedelta
+
+import pytest
+
+from rolecall.db.run import run
+from rolecall.maintenance import fire, housekeeping, rescue
+from rolecall.maintenance.crew import Crew
+from rolecall.maintenance.duties import Duty, Runs
+from rolecall.model.workers import WorkerInfo
+from rolecall.sql import schedules, tasks, workers
+from rolecall.worker.session import Session, Sessions
+from tests.worker.bench import Bench, until
+
+PARTITIONS = "select count(*) from pg_class where relname like 'finished_tasks_2%%'"
+
+
+@pytest.fixture
+def session(bench: Bench) -> Session:
+    return Sessions(bench.dsn, deadline=5).open("maintain")
+
+
+def lose(bench: Bench, number: int) -> list[int]:
+    """Claim tasks for a worker that is never heard of again."""
+
+    @bench.app.task(lease=0.1)
+    async def work() -> None: ...
+
+    ids = bench.enqueue(*(work.task() for _ in range(number)))
+    info = WorkerInfo(name="lost", roles=(), handlers=("work",), slots=1, host="h", pid=1, version="0")
+    lost = run(bench.connection, workers.register(info))
+    run(bench.connection, tasks.claim(lost, [], ["work"], number))
+    return ids
+
+
+async def test_the_tasks_of_a_lost_worker_are_rescued_all_in_one_run(
+    bench: Bench, session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """covers SPEC 000-13, RELIABILITY F1"""
+    monkeypatch.setattr(rescue, "MOST_AT_ONCE", 10)
+    ids = lose(bench, 25)
+    await asyncio.sleep(0.3)
+
+    summary = await rescue.run_once(session)
+
+    assert summary == "Rescued 25 tasks of lost workers: 25 pending"
+    assert {bench.task(task_id).state for task_id in ids} == {"pending"}
+    assert await rescue.run_once(session) is None
+    await session.close()
+
+
+async def test_due_schedules_fire_once_whoever_ticks(bench: Bench, session: Session) -> None:
+    """covers SPEC 000-17"""
+
+    @bench.app.task
+    async def sweep() -> None: ...
+
+    bench.enqueue()
+    run(bench.connection, schedules.put(bench.app.schedule("sweep often", sweep, every=timedelta(hours=1))))
+    other = Sessions(bench.dsn, deadline=5).open("other")
+
+    summaries = await asyncio.gather(fire.run_once(session), fire.run_once(other))
+
+    assert sorted(filter(None, summaries)) == ["Fired sweep often"]
+    assert bench.ask("select count(*) from rolecall.tasks") == 1
+    await session.close()
+    await other.close()
+
+
+async def test_housekeeping_makes_the_coming_partitions_and_then_nothing(session: Session) -> None:
+    first = await housekeeping.run_once(session)
+
+    assert "partitions made" in (first or "")
+    assert await housekeeping.run_once(session) is None
+    await session.close()
+
+
+async def test_a_failing_duty_harms_no_other(bench: Bench, session: Session, caplog: pytest.LogCaptureFixture) -> None:
+    runs = 0
+
+    async def fine(_session: Runs) -> str | None:
+        nonlocal runs
+        runs += 1
+        return f"Ran {runs}"
+
+    async def broken(_session: Runs) -> str | None:
+        raise ValueError("broken duty")
+
+    duties = [
+        Duty(name="Broken", every=0.02, run_once=broken),
+        Duty(name="Fine", every=0.02, run_once=fine),
+    ]
+    crew = Crew(session, duties)
+    with caplog.at_level(logging.INFO, "rolecall.maintenance"):
+        running = asyncio.create_task(crew.run())
+        await until(lambda: runs >= 3)
+        crew.stop()
+        await asyncio.wait_for(running, 5)
+
+    assert "Ran 2" in caplog.text
+    assert "Broken failed: broken duty" in caplog.text
+
+
+async def test_a_worker_does_the_standing_duties(bench: Bench) -> None:
+    (task_id,) = lose(bench, 1)
+    await asyncio.sleep(0.2)
+
+    async with bench.working(maintenance=True):
+        await until(lambda: bench.ask("select count(*) from rolecall.task_events where kind = 'crashed'"))
+        await until(lambda: bench.ask(PARTITIONS) > 2)
+
+    assert bench.task(task_id).state == "pending"

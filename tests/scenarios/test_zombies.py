@@ -1,0 +1,43 @@
+from __future__ import annotations
+
+import signal
+
+from tests.scenarios.victims import Victims, ended
+from tests.worker.bench import until
+
+
+async def test_a_worker_stopped_past_its_lease_changes_nothing_when_it_returns(victims: Victims) -> None:
+    """covers SPEC E5-4, 000-10, RELIABILITY F5"""
+    bench = victims.bench
+    (task_id,) = bench.enqueue(bench.app.handlers["linger"].task())
+    with victims.process("zombie") as zombie:
+        await until(victims.sign("begun-1").exists)
+        zombie.send_signal(signal.SIGSTOP)
+        with victims.process("owner"):
+            # The second attempt still runs when the zombie returns: only the fence can tell them apart.
+            await until(victims.sign("begun-2").exists, 30)
+            victims.sign("go-1").touch()
+            zombie.send_signal(signal.SIGCONT)
+
+            await until(lambda: "taken" in victims.log("zombie"))
+
+            assert (bench.task(task_id).state, bench.task(task_id).fence) == ("running", 2)
+            victims.sign("go-2").touch()
+            (task,) = await bench.finished(task_id)
+
+    assert (task.state, task.result) == ("completed", {"attempt": 2})
+
+
+async def test_a_stopped_process_gives_its_running_task_back_and_exits_well(victims: Victims) -> None:
+    """covers RELIABILITY F13"""
+    bench = victims.bench
+    (task_id,) = bench.enqueue(bench.app.handlers["linger"].task())
+    with victims.process("first") as first:
+        await until(victims.sign("begun-1").exists)
+        first.send_signal(signal.SIGTERM)
+        await until(lambda: "running tasks may finish" in victims.log("first"))
+        first.send_signal(signal.SIGTERM)
+
+        assert await ended(first) == 0
+
+    assert (bench.task(task_id).state, bench.task(task_id).attempt) == ("pending", 0)
