@@ -17,15 +17,18 @@ declare
     v_oldest timestamptz := v_now - coalesce(
         (select max(greatest(keep_completed, keep_failed)) from rolecall.roles), interval '30 days'
     );
+    -- Whatever finished after this is wanted by every role: without this bound, each call would read the whole history.
+    v_youngest timestamptz := v_now - (select min(least(keep_completed, keep_failed)) from rolecall.roles);
 begin
     return query select 'partitions', rolecall.drop_partitions((v_oldest at time zone 'utc')::date)::bigint;
     delete from rolecall.finished_tasks as finished
-    where (finished.id, finished.finished_at) in (
+    where finished.finished_at < v_youngest and (finished.id, finished.finished_at) in (
         select old.id, old.finished_at
         from rolecall.finished_tasks as old
         join rolecall.lines as line on line.id = old.line_id
         join rolecall.roles as role on role.name = line.role
-        where old.finished_at < v_now - case old.state when 'completed' then role.keep_completed else role.keep_failed end
+        where old.finished_at < v_youngest
+            and old.finished_at < v_now - case old.state when 'completed' then role.keep_completed else role.keep_failed end
         limit v_bound
     );
     get diagnostics number = row_count;
