@@ -1,4 +1,4 @@
--- Decides what a lost claim comes to.
+-- Decides what a lost claim comes to. A task whose cancellation was asked for never runs again, however its claim ends.
 -- returns: one row: the attempt is spent, the state that follows, and when a pending task is due again
 -- raises: nothing
 -- locks: nothing
@@ -31,6 +31,7 @@ as $$
         case
             when p_reason = 'cancelled' then 'cancelled'
             when spent and (p_final or p_task.attempt >= p_task.max_attempts or delay is null) then 'failed'
+            when p_task.cancel_requested_at is not null then 'cancelled'
             else 'pending'
         end::rolecall.task_state,
         coalesce(p_now + delay, p_task.scheduled_for)

@@ -1,0 +1,92 @@
+"""Cancelling a task that somebody runs: a request, which the end of the claim fulfils."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.sql.engine import LEASE, Engine
+
+
+def test_a_running_task_is_asked_to_stop(engine: Engine) -> None:
+    """Covers F63: the owner keeps the task until it has stopped."""
+    task_id = engine.enqueue()
+    claim = engine.claim_one()
+
+    assert engine.cancel(task_id) == {task_id: "requested"}
+
+    assert engine.task(task_id).state == "running"
+    assert engine.renew(claim) == {task_id: "cancelled"}
+
+
+def test_asking_again_keeps_the_first_moment(engine: Engine) -> None:
+    task_id = engine.enqueue()
+    engine.claim_one()
+    engine.cancel(task_id)
+    asked_at = engine.task(task_id).cancel_requested_at
+    engine.clock.advance(seconds=5)
+
+    assert engine.cancel(task_id) == {task_id: "requested"}
+
+    assert engine.task(task_id).cancel_requested_at == asked_at
+
+
+def test_a_completion_that_comes_first_wins(engine: Engine) -> None:
+    task_id = engine.enqueue()
+    claim = engine.claim_one()
+    engine.cancel(task_id)
+
+    assert engine.complete(claim, result=1) is None
+
+    assert engine.task(task_id).state == "completed"
+
+
+@pytest.mark.parametrize("outcome", ["cancelled", "failed", "snoozed"])
+def test_however_the_claim_ends_the_task_does_not_run_again(engine: Engine, outcome: str) -> None:
+    task_id = engine.enqueue()
+    claim = engine.claim_one()
+    engine.cancel(task_id)
+
+    engine.report(claim, outcome, error="stopped", after=1)
+
+    assert engine.task(task_id).state == "cancelled"
+    assert engine.task(task_id).error == "stopped"
+
+
+def test_a_release_of_a_cancelled_task_ends_it(engine: Engine) -> None:
+    task_id = engine.enqueue()
+    claim = engine.claim_one()
+    engine.cancel(task_id)
+
+    engine.release(claim)
+
+    assert engine.task(task_id).state == "cancelled"
+
+
+def test_a_cancelled_task_whose_worker_died_ends_cancelled(engine: Engine) -> None:
+    task_id = engine.enqueue()
+    engine.claim_one()
+    engine.cancel(task_id)
+    engine.clock.advance(seconds=LEASE + 1)
+
+    assert engine.rescue() == {task_id: "cancelled"}
+
+
+def test_a_task_that_fails_for_good_while_it_is_asked_to_stop_has_failed(engine: Engine) -> None:
+    task_id = engine.enqueue(max_attempts=1)
+    claim = engine.claim_one()
+    engine.cancel(task_id)
+
+    engine.fail(claim)
+
+    assert engine.task(task_id).state == "failed"
+
+
+def test_the_worker_is_told_by_its_number(engine: Engine) -> None:
+    task_id = engine.enqueue()
+    claim = engine.claim_one()
+    engine.rows("listen rolecall_cancel")
+
+    engine.cancel(task_id)
+
+    [notice] = engine.connection.notifies(timeout=5, stop_after=1)
+    assert (notice.channel, notice.payload) == ("rolecall_cancel", str(claim.worker_id))
