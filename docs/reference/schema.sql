@@ -148,10 +148,14 @@ begin
             perform rolecall.refuse('RC041', format('%s is not a name of a role or handler', coalesce(v_said ->> 'name', 'null')));
         elsif v_said -> 'retry' <> 'null' and not rolecall.is_retry_policy(v_said -> 'retry') then
             perform rolecall.refuse('RC041', format('%s: %s is not a retry policy', v_said ->> 'name', v_said -> 'retry'));
-        elsif (v_said ->> 'lease')::float8 not between 0.1 and 86400 or (v_said ->> 'timeout')::float8 <= 0 then
-            perform rolecall.refuse('RC041', format('%s: lease is 0.1 to 86400 s, timeout is positive', v_said ->> 'name'));
+        elsif (v_said ->> 'lease')::float8 not between 0.1 and 86400 or (v_said ->> 'timeout')::float8 not between 0.001 and 4e9 then
+            perform rolecall.refuse('RC041', format('%s: lease is 0.1 to 86400 s, timeout 0.001 to 4e9 s', v_said ->> 'name'));
         elsif (v_said ->> 'max_attempts')::int < 0 then
             perform rolecall.refuse('RC041', format('%s: max_attempts is positive, or 0 for unlimited', v_said ->> 'name'));
+        elsif (v_said ->> 'max_payload_bytes')::int not between 1024 and 67108864 then
+            perform rolecall.refuse('RC041', format('%s: max_payload_bytes is 1024 to 67108864', v_said ->> 'name'));
+        elsif (v_said ->> 'keep_completed')::float8 not between 0 and 4e9 or (v_said ->> 'keep_failed')::float8 not between 0 and 4e9 then
+            perform rolecall.refuse('RC041', format('%s: what is finished is kept 0 to 4e9 s', v_said ->> 'name'));
         end if;
     end loop;
 end
@@ -184,6 +188,8 @@ begin
         perform rolecall.refuse('RC021', 'a schedule has a name of 1 to 100 characters');
     elsif v_every is null or v_every not between 1 and 315360000 then
         perform rolecall.refuse('RC021', format('schedule %s: every is 1 to 315360000 seconds', v_name));
+    elsif not isfinite((p_schedule ->> 'first_run_at')::timestamptz) then
+        perform rolecall.refuse('RC021', format('schedule %s: first_run_at is a moment, not infinity', v_name));
     end if;
     -- What refuses a task refuses the schedule that would enqueue it.
     perform rolecall.read_drafts(jsonb_build_array(p_schedule - '{name,every,enabled,first_run_at}'::text[]), rolecall.clock());
@@ -644,7 +650,7 @@ CREATE FUNCTION rolecall.is_retry_policy(p_policy jsonb) RETURNS boolean
             from jsonb_each(p_policy - 'kind') as part
             where part.key not in ('first', 'factor', 'step', 'cap', 'jitter')
                 or jsonb_typeof(part.value) <> 'number'
-                or part.value::float8 not between 0 and 31536000
+                or part.value::float8 not between 0 and case part.key when 'jitter' then 1 when 'factor' then 1000 else 31536000 end
         )
 $$;
 CREATE TABLE rolecall.tasks (
@@ -712,6 +718,7 @@ CREATE FUNCTION rolecall.judge_loss(p_task rolecall.tasks, p_policy jsonb, p_rea
         case
             when p_reason = 'cancelled' then 'cancelled'
             when spent and (p_final or p_task.attempt >= p_task.max_attempts or delay is null) then 'failed'
+            when p_task.cancel_requested_at is not null then 'cancelled'
             else 'pending'
         end::rolecall.task_state,
         coalesce(p_now + delay, p_task.scheduled_for)
@@ -731,9 +738,10 @@ declare
     v_states rolecall.task_state[];
 begin
     with loss as materialized (
-        select task.id, task.attempt, task.worker_id, task.started_at, setting.role, given.reason, given.error, judged.*
+        select task.id, task.attempt, task.worker_id, setting.role, given.reason, given.error, judged.*,
+            task.fence + (given.reported is not true)::int as next_fence
         from jsonb_to_recordset(p_losses) as given (
-            id bigint, reason text, error text, after float8, final boolean, ran float8
+            id bigint, reason text, error text, after float8, final boolean, reported boolean
         )
         join rolecall.tasks as task on task.id = given.id
         join rolecall.line_settings as setting on setting.line_id = task.line_id
@@ -744,7 +752,7 @@ begin
     ended as (
         delete from rolecall.tasks as task using loss
         where task.id = loss.id and loss.next_state <> 'pending'
-        returning task.*, loss.next_state, loss.error as last_error, loss.reason
+        returning task.*, loss.next_state, loss.next_fence, loss.error as last_error, loss.reason
     ),
     moved as (
         insert into rolecall.finished_tasks (
@@ -753,14 +761,14 @@ begin
         )
         select
             id, chain_id, chain_index, created_at, scheduled_for, claimed_at, started_at, v_now, worker_id, line_id,
-            fence, attempt, max_attempts, next_state, key, dedupe_key, payload, retry, info,
+            next_fence, attempt, max_attempts, next_state, key, dedupe_key, payload, retry, info,
             coalesce(last_error, error, case when next_state = 'failed' then reason end)
         from ended
         returning key
     ),
     back as (
         update rolecall.tasks as task
-        set state = 'pending', scheduled_for = loss.due, attempt = task.attempt - (not loss.spent)::int,
+        set state = 'pending', scheduled_for = loss.due, fence = loss.next_fence, attempt = task.attempt - (not loss.spent)::int,
             refunds = task.refunds + (loss.reason in ('shutdown', 'crashed') and not loss.spent)::int,
             worker_id = null, claimed_at = null, started_at = null, lease_until = null, deadline_at = null,
             cancel_requested_at = null, key_slot = null, error = coalesce(loss.error, task.error)
@@ -839,7 +847,7 @@ begin
         ) as task
     )
     select jsonb_agg(jsonb_build_object(
-        'id', id, 'error', error, 'after', after, 'final', final,
+        'id', id, 'error', error, 'after', after, 'final', final, 'reported', true,
         'reason', case outcome when 'failed' then coalesce(reason, 'error') else outcome end
     ))
     into v_losses
@@ -852,7 +860,7 @@ CREATE FUNCTION rolecall.lost_claims(p_worker_id bigint, p_ids bigint[], p_fence
     SET search_path TO ''
     SET enable_seqscan TO 'off'
     AS $$
-    select lost.id, lost.reason
+    select lost.id, case lost.reason when 'already' then 'completed' else lost.reason end
     from (
         select claim.id, rolecall.why_lost(p_worker_id, claim.id, claim.fence) as reason
         from unnest(p_ids, p_fences) as claim (id, fence)
@@ -1125,7 +1133,7 @@ begin
         make_interval(secs => every), coalesce(enabled, true), coalesce(first_run_at, v_now), v_now
     from said
     on conflict (name) do update
-    set role = excluded.role, handler = excluded.handler, payload = coalesce(p_schedule -> 'payload', old.payload),
+    set role = excluded.role, handler = excluded.handler, payload = coalesce(nullif(p_schedule -> 'payload', 'null'), old.payload),
         priority = coalesce((p_schedule ->> 'priority')::int, old.priority), key = coalesce(p_schedule ->> 'key', old.key),
         every = excluded.every, enabled = coalesce((p_schedule ->> 'enabled')::boolean, old.enabled),
         next_run_at = case
@@ -1269,7 +1277,7 @@ begin
     update rolecall.tasks as task
     set info = coalesce(task.info, '{}') || p_info
     where task.id = p_id and task.fence = p_fence and task.worker_id = p_worker_id and task.state = 'running';
-    return case when not found then rolecall.why_lost(p_worker_id, p_id, p_fence) end;
+    return case when not found then (select lost.reason from rolecall.lost_claims(p_worker_id, array[p_id], array[p_fence]) as lost) end;
 end
 $$;
 CREATE FUNCTION rolecall.require_durability() RETURNS void
@@ -1715,6 +1723,8 @@ CREATE FUNCTION rolecall.why_lost(p_worker_id bigint, p_id bigint, p_fence integ
         (
             select case
                 when state = 'running' and worker_id = p_worker_id and fence = p_fence then 'owned'
+                -- Whoever else takes a claim away moves the fence on.
+                when state = 'pending' and fence = p_fence then 'already'
                 else 'taken'
             end
             from rolecall.tasks

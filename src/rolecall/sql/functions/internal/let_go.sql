@@ -1,5 +1,6 @@
 -- The one way to lose a task: each goes back to pending by its retry policy, or ends as failed or cancelled. Errors, timeouts
--- and crashes spend the attempt; snoozes do not; shutdowns and crashes before the start do not, ten times at most.
+-- and crashes spend the attempt; snoozes do not; shutdowns and crashes before the start do not, ten times at most. What its own
+-- claim did not report also moves the fence on, so that a late report cannot take that end for its own.
 -- returns: one row a task, with the state it went to
 -- raises: nothing
 -- locks: the caller holds the tasks; keys rows in key order
@@ -20,9 +21,10 @@ declare
     v_states rolecall.task_state[];
 begin
     with loss as materialized (
-        select task.id, task.attempt, task.worker_id, task.started_at, setting.role, given.reason, given.error, judged.*
+        select task.id, task.attempt, task.worker_id, setting.role, given.reason, given.error, judged.*,
+            task.fence + (given.reported is not true)::int as next_fence
         from jsonb_to_recordset(p_losses) as given (
-            id bigint, reason text, error text, after float8, final boolean, ran float8
+            id bigint, reason text, error text, after float8, final boolean, reported boolean
         )
         join rolecall.tasks as task on task.id = given.id
         join rolecall.line_settings as setting on setting.line_id = task.line_id
@@ -33,7 +35,7 @@ begin
     ended as (
         delete from rolecall.tasks as task using loss
         where task.id = loss.id and loss.next_state <> 'pending'
-        returning task.*, loss.next_state, loss.error as last_error, loss.reason
+        returning task.*, loss.next_state, loss.next_fence, loss.error as last_error, loss.reason
     ),
     moved as (
         insert into rolecall.finished_tasks (
@@ -42,14 +44,14 @@ begin
         )
         select
             id, chain_id, chain_index, created_at, scheduled_for, claimed_at, started_at, v_now, worker_id, line_id,
-            fence, attempt, max_attempts, next_state, key, dedupe_key, payload, retry, info,
+            next_fence, attempt, max_attempts, next_state, key, dedupe_key, payload, retry, info,
             coalesce(last_error, error, case when next_state = 'failed' then reason end)
         from ended
         returning key
     ),
     back as (
         update rolecall.tasks as task
-        set state = 'pending', scheduled_for = loss.due, attempt = task.attempt - (not loss.spent)::int,
+        set state = 'pending', scheduled_for = loss.due, fence = loss.next_fence, attempt = task.attempt - (not loss.spent)::int,
             refunds = task.refunds + (loss.reason in ('shutdown', 'crashed') and not loss.spent)::int,
             worker_id = null, claimed_at = null, started_at = null, lease_until = null, deadline_at = null,
             cancel_requested_at = null, key_slot = null, error = coalesce(loss.error, task.error)

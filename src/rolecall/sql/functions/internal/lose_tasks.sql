@@ -30,7 +30,7 @@ begin
         ) as task
     )
     select jsonb_agg(jsonb_build_object(
-        'id', id, 'error', error, 'after', after, 'final', final,
+        'id', id, 'error', error, 'after', after, 'final', final, 'reported', true,
         'reason', case outcome when 'failed' then coalesce(reason, 'error') else outcome end
     ))
     into v_losses

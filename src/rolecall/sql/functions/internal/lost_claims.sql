@@ -1,4 +1,4 @@
--- Of a worker's claims, those that no longer own their task.
+-- Of a worker's claims, those that no longer own their task; to one that asks while its own report is under way, it is completed.
 -- returns: one row a lost claim, with the reason
 -- raises: nothing
 -- locks: nothing
@@ -10,7 +10,7 @@ volatile
 set search_path = ''
 set enable_seqscan = off
 as $$
-    select lost.id, lost.reason
+    select lost.id, case lost.reason when 'already' then 'completed' else lost.reason end
     from (
         select claim.id, rolecall.why_lost(p_worker_id, claim.id, claim.fence) as reason
         from unnest(p_ids, p_fences) as claim (id, fence)

@@ -1,5 +1,5 @@
 -- Says why a claim no longer owns its task.
--- returns: taken, completed, cancelled, deleted; already where this very claim finished it; owned where the claim still owns it
+-- returns: taken, completed, cancelled, deleted; already where this very claim ended by its own report; owned where it still owns
 -- raises: nothing
 -- locks: nothing
 -- notifies: nothing
@@ -13,6 +13,8 @@ as $$
         (
             select case
                 when state = 'running' and worker_id = p_worker_id and fence = p_fence then 'owned'
+                -- Whoever else takes a claim away moves the fence on.
+                when state = 'pending' and fence = p_fence then 'already'
                 else 'taken'
             end
             from rolecall.tasks

@@ -1,0 +1,97 @@
+"""Renewals: longer leases for what is still owned, and the reason for what is not."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from tests.sql.engine import LEASE, START, TIMEOUT, Engine
+
+
+def test_a_renewal_counts_the_lease_from_now(engine: Engine) -> None:
+    """Covers SPEC 000-17."""
+    engine.enqueue()
+    claim = engine.claim_one()
+    engine.clock.advance(seconds=20)
+
+    assert engine.renew(claim) == {}
+    assert engine.task(claim.id).lease_until == START + timedelta(seconds=20 + LEASE)
+
+
+def test_one_call_renews_all(engine: Engine) -> None:
+    engine.enqueue_many([{"role": "work"}] * 3)
+    claims = engine.claim(3)
+    engine.clock.advance(seconds=30)
+
+    assert engine.renew(*claims) == {}
+    assert {task.lease_until for task in engine.tasks()} == {START + timedelta(seconds=30 + LEASE)}
+
+
+def test_a_lease_that_ran_out_is_renewed_while_nobody_took_the_task(engine: Engine) -> None:
+    engine.enqueue()
+    claim = engine.claim_one()
+    engine.clock.advance(seconds=LEASE + 1)
+
+    assert engine.renew(claim) == {}
+    assert engine.rescue() == {}
+
+
+def test_no_renewal_reaches_beyond_the_deadline(engine: Engine) -> None:
+    """Covers F7: a handler that hangs is not kept alive by its worker's heartbeat."""
+    engine.enqueue()
+    claim = engine.claim_one()
+    engine.clock.advance(seconds=TIMEOUT - 10)
+
+    assert engine.renew(claim) == {}
+    assert engine.task(claim.id).lease_until == START + timedelta(seconds=TIMEOUT)
+
+
+def test_past_the_deadline_the_answer_is_timeout_though_the_task_is_still_owned(engine: Engine) -> None:
+    engine.enqueue()
+    claim = engine.claim_one()
+    engine.clock.advance(seconds=TIMEOUT)
+
+    assert engine.renew(claim) == {claim.id: "timeout"}
+    assert engine.fail(claim, "too long", reason="timeout") is None
+    assert engine.events(claim.id) == ["timeout"]
+
+
+def test_a_cancelled_task_is_not_renewed(engine: Engine) -> None:
+    engine.enqueue()
+    claim = engine.claim_one()
+    engine.cancel(claim.id)
+    engine.clock.advance(seconds=20)
+
+    assert engine.renew(claim) == {claim.id: "cancelled"}
+    assert engine.task(claim.id).lease_until == START + timedelta(seconds=LEASE)
+
+
+def test_a_lost_claim_renews_nothing(engine: Engine) -> None:
+    """Covers invariant 3 and F5: a zombie's heartbeat does not extend the new owner's lease."""
+    engine.enqueue()
+    zombie = engine.claim_one()
+    engine.clock.advance(seconds=LEASE + 1)
+    engine.rescue()
+    engine.clock.advance(hours=1)
+    owner = engine.claim_one()
+    lease_until = engine.task(owner.id).lease_until
+    engine.clock.advance(seconds=5)
+
+    assert engine.renew(zombie) == {zombie.id: "taken"}
+    assert engine.task(owner.id).lease_until == lease_until
+
+
+def test_a_renewal_that_crosses_its_own_completion_says_completed(engine: Engine) -> None:
+    """Renewals know no `already`: the words are those of a lost claim."""
+    engine.enqueue()
+    claim = engine.claim_one()
+    engine.complete(claim)
+
+    assert engine.renew(claim) == {claim.id: "completed"}
+
+
+def test_an_unknown_task_is_deleted(engine: Engine) -> None:
+    assert dict(engine.rows("select * from rolecall.renew(1, '{4711}', '{1}')")) == {4711: "deleted"}
+
+
+def test_nothing_to_renew_is_nothing(engine: Engine) -> None:
+    assert engine.rows("select * from rolecall.renew(1, '{}', '{}')") == []

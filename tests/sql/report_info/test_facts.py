@@ -1,0 +1,59 @@
+"""Facts that a running task reports before it ends."""
+
+from __future__ import annotations
+
+import psycopg
+import pytest
+
+from tests.sql.engine import LEASE, Engine
+
+
+def test_facts_are_merged_and_the_last_word_counts(engine: Engine) -> None:
+    engine.enqueue()
+    claim = engine.claim_one()
+
+    assert engine.report_info(claim, {"pages": 1, "store": 7}) is None
+    assert engine.report_info(claim, {"pages": 2}) is None
+
+    assert engine.task(claim.id).info == {"pages": 2, "store": 7}
+
+
+def test_facts_outlive_a_failed_attempt_and_the_task(engine: Engine) -> None:
+    task_id = engine.enqueue()
+    claim = engine.claim_one()
+    engine.report_info(claim, {"pages": 1})
+    engine.fail(claim)
+    engine.clock.advance(hours=1)
+
+    engine.complete(engine.claim_one())
+
+    assert engine.task(task_id).info == {"pages": 1}
+
+
+def test_a_lost_claim_reports_nothing(engine: Engine) -> None:
+    """Covers invariant 3: every write shows the fence."""
+    engine.enqueue()
+    claim = engine.claim_one()
+    engine.clock.advance(seconds=LEASE + 1)
+    engine.rescue()
+
+    assert engine.report_info(claim, {"pages": 1}) == "taken"
+    assert engine.task(claim.id).info is None
+
+
+def test_after_the_end_the_answer_is_completed(engine: Engine) -> None:
+    engine.enqueue()
+    claim = engine.claim_one()
+    engine.complete(claim)
+
+    assert engine.report_info(claim, {"pages": 1}) == "completed"
+
+
+@pytest.mark.parametrize("info", [[1], "x", 1, None])
+def test_what_is_no_object_is_refused(engine: Engine, info: object) -> None:
+    engine.enqueue()
+
+    with pytest.raises(psycopg.Error) as refusal:
+        engine.report_info(engine.claim_one(), info)
+
+    assert refusal.value.sqlstate == "RC040"

@@ -1,0 +1,49 @@
+"""Starting what was claimed ahead."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from tests.sql.engine import LEASE, START, Engine
+
+
+def test_a_prefetched_task_starts_when_its_turn_comes(engine: Engine) -> None:
+    """Covers SPEC 000-5 and 000-6: claimed, then running."""
+    engine.enqueue()
+    [claim] = engine.claim(start=0)
+    assert engine.task(claim.id).status == "claimed"
+    engine.clock.advance(seconds=3)
+
+    assert engine.start(claim) == {}
+
+    task = engine.task(claim.id)
+    assert (task.status, task.started_at) == ("running", START + timedelta(seconds=3))
+
+
+def test_starting_twice_keeps_the_first_moment(engine: Engine) -> None:
+    engine.enqueue()
+    [claim] = engine.claim(start=0)
+    engine.start(claim)
+    engine.clock.advance(seconds=3)
+
+    assert engine.start(claim) == {}
+    assert engine.task(claim.id).started_at == START
+
+
+def test_a_lost_claim_does_not_start(engine: Engine) -> None:
+    engine.enqueue()
+    [claim] = engine.claim(start=0)
+    engine.clock.advance(seconds=LEASE + 1)
+    engine.rescue()
+    [owner] = engine.claim(start=0)
+
+    assert engine.start(claim) == {claim.id: "taken"}
+    assert engine.task(owner.id).status == "claimed"
+
+
+def test_what_ended_meanwhile_is_said(engine: Engine) -> None:
+    engine.enqueue()
+    [claim] = engine.claim(start=0)
+    engine.complete(claim)
+
+    assert engine.start(claim) == {claim.id: "completed"}
