@@ -17,6 +17,8 @@ begin
         perform rolecall.refuse('RC021', 'a schedule has a name of 1 to 100 characters');
     elsif v_every is null or v_every not between 1 and 315360000 then
         perform rolecall.refuse('RC021', format('schedule %s: every is 1 to 315360000 seconds', v_name));
+    elsif not isfinite((p_schedule ->> 'first_run_at')::timestamptz) then
+        perform rolecall.refuse('RC021', format('schedule %s: first_run_at is a moment, not infinity', v_name));
     end if;
     -- What refuses a task refuses the schedule that would enqueue it.
     perform rolecall.read_drafts(jsonb_build_array(p_schedule - '{name,every,enabled,first_run_at}'::text[]), rolecall.clock());

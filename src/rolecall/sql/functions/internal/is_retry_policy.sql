@@ -1,4 +1,5 @@
--- Says whether a document is a retry policy: kind none, linear or exponential, with sane numbers.
+-- Says whether a document is a retry policy: kind none, linear or exponential, with numbers from which a delay can be worked out
+-- whatever the attempt, as a task whose delay overflows could never be let go.
 -- returns: true or false
 -- raises: nothing
 -- locks: nothing
@@ -16,6 +17,6 @@ as $$
             from jsonb_each(p_policy - 'kind') as part
             where part.key not in ('first', 'factor', 'step', 'cap', 'jitter')
                 or jsonb_typeof(part.value) <> 'number'
-                or part.value::float8 not between 0 and 31536000
+                or part.value::float8 not between 0 and case part.key when 'jitter' then 1 when 'factor' then 1000 else 31536000 end
         )
 $$;

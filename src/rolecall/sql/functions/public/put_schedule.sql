@@ -32,7 +32,7 @@ begin
         make_interval(secs => every), coalesce(enabled, true), coalesce(first_run_at, v_now), v_now
     from said
     on conflict (name) do update
-    set role = excluded.role, handler = excluded.handler, payload = coalesce(p_schedule -> 'payload', old.payload),
+    set role = excluded.role, handler = excluded.handler, payload = coalesce(nullif(p_schedule -> 'payload', 'null'), old.payload),
         priority = coalesce((p_schedule ->> 'priority')::int, old.priority), key = coalesce(p_schedule ->> 'key', old.key),
         every = excluded.every, enabled = coalesce((p_schedule ->> 'enabled')::boolean, old.enabled),
         next_run_at = case

@@ -1,0 +1,110 @@
+"""Declaring roles and handlers."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import psycopg
+import pytest
+
+from tests.sql.engine import Document, Engine
+
+POLICIES = [
+    {"kind": "sometimes"},
+    {"kind": "linear", "step": -1},
+    {"kind": "linear", "step": "5"},
+    {"kind": "linear", "pace": 5},
+    {"kind": "exponential", "jitter": 1.5},
+    {"kind": "exponential", "factor": 1e6},
+    {"kind": "exponential", "cap": 1e9},
+    {},
+    [],
+    "linear",
+]
+
+
+def test_a_role_has_defaults_for_what_is_not_said(engine: Engine) -> None:
+    engine.declare({"name": "plain"})
+
+    [row] = engine.rows("select lease, timeout, max_attempts, retry ->> 'kind' from rolecall.roles where name = 'plain'")
+    assert row == (timedelta(seconds=60), timedelta(hours=1), 5, "exponential")
+
+
+def test_what_is_not_said_again_keeps_its_value(engine: Engine) -> None:
+    engine.declare({"name": "a", "lease": 30, "description": "first"})
+    engine.declare({"name": "a", "description": "second"})
+
+    assert engine.rows("select lease, description from rolecall.roles where name = 'a'") == [
+        (timedelta(seconds=30), "second")
+    ]
+
+
+def test_zero_attempts_stand_for_unlimited(engine: Engine) -> None:
+    engine.declare({"name": "a", "max_attempts": 0})
+
+    assert engine.value("select max_attempts from rolecall.roles where name = 'a'") is None
+
+
+def test_a_handler_brings_its_role_along(engine: Engine) -> None:
+    engine.declare(handlers=[{"name": "fetch", "role": "crawl"}, {"name": "alone"}])
+
+    assert engine.rows("select name from rolecall.roles order by name") == [("alone",), ("crawl",), ("work",)]
+
+
+def test_a_handlers_settings_go_back_to_its_role_when_they_are_no_longer_said(engine: Engine) -> None:
+    engine.declare(handlers=[{"name": "h", "role": "work", "lease": 5}])
+    engine.declare(handlers=[{"name": "h", "role": "work"}])
+
+    assert engine.rows("select lease from rolecall.handlers") == [(None,)]
+
+
+def test_the_same_declaration_again_writes_nothing(engine: Engine) -> None:
+    """Covers invariant 15: a hundred workers that start declare the same."""
+    roles = [{"name": "a", "lease": 30, "retry": {"kind": "none"}}]
+    handlers = [{"name": "h", "role": "a", "signature": {"type": "object"}, "timeout": 3}]
+    engine.declare(*roles, handlers=handlers)
+
+    with engine.connection.transaction():
+        engine.declare(*roles, handlers=handlers)
+        assert engine.value("select pg_current_xact_id_if_assigned()") is None
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"name": ""},
+        {"name": None},
+        {"name": "1st"},
+        {"name": "with space"},
+        {"name": "x" * 64},
+        {"lease": 0.01},
+        {"lease": 90000},
+        {"timeout": 0},
+        {"timeout": 1e12},
+        {"max_attempts": -1},
+        *({"retry": policy} for policy in POLICIES),
+    ],
+    ids=str,
+)
+def test_what_cannot_be_is_refused_for_roles_and_handlers_alike(engine: Engine, said: Document) -> None:
+    document = {"name": "a", **said}
+    for roles, handlers in (([document], []), ([], [document])):
+        with pytest.raises(psycopg.Error) as refusal:
+            engine.declare(*roles, handlers=handlers)
+
+        assert refusal.value.sqlstate == "RC041"
+
+
+@pytest.mark.parametrize("said", [{"max_payload_bytes": 1}, {"keep_completed": -1}, {"keep_failed": 1e12}], ids=str)
+def test_a_roles_limits_are_checked_too(engine: Engine, said: Document) -> None:
+    with pytest.raises(psycopg.Error) as refusal:
+        engine.declare({"name": "a", **said})
+
+    assert refusal.value.sqlstate == "RC041"
+
+
+def test_one_bad_declaration_refuses_all(engine: Engine) -> None:
+    with pytest.raises(psycopg.Error):
+        engine.declare({"name": "good"}, {"name": "bad", "lease": -1})
+
+    assert engine.value("select count(*) from rolecall.roles where name = 'good'") == 0

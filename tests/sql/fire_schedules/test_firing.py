@@ -1,0 +1,134 @@
+"""Firing schedules: one task a slot, on the grid, whatever happened in between."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+from tests.sql.conftest import Session
+from tests.sql.engine import START, Engine
+
+
+def stored(engine: Engine, column: str) -> Any:
+    return engine.value(f"select {column} from rolecall.schedules where name = 'tick'")
+
+
+def test_a_due_schedule_enqueues_its_task(engine: Engine) -> None:
+    """Covers SPEC 001-7 and 001-9: one task, and the tick is noted."""
+    engine.put_schedule(payload={"state": "AZ"}, priority=5, key="k")
+
+    [(name, task_id)] = engine.fire_schedules()
+
+    assert name == "tick"
+    assert task_id is not None
+    task = engine.task(task_id)
+    assert (task.role, task.payload, task.priority, task.key) == ("work", {"state": "AZ"}, 5, "k")
+    assert stored(engine, "(last_task_id, last_task_count, last_error)::text") == f"({task_id},1,)"
+    assert stored(engine, "last_run_at") == START
+
+
+def test_nothing_is_fired_before_its_time(engine: Engine) -> None:
+    engine.put_schedule(every=60)
+    engine.fire_schedules()
+    engine.clock.advance(seconds=59.9)
+    assert engine.fire_schedules() == []
+
+    engine.clock.advance(seconds=0.1)
+
+    assert len(engine.fire_schedules()) == 1
+
+
+def test_a_disabled_schedule_does_not_fire(engine: Engine) -> None:
+    engine.put_schedule(enabled=False)
+
+    assert engine.fire_schedules() == []
+
+
+def test_the_grid_is_kept_however_late_the_tick_is(engine: Engine) -> None:
+    """Covers invariant 9 and SPEC 001-12: no drift by the delay of a tick."""
+    engine.put_schedule(every=60)
+    for delay in (0, 7, 59):
+        engine.clock.set(START + timedelta(seconds=60 * delay + delay))
+        engine.fire_schedules()
+
+        assert (stored(engine, "next_run_at") - START) % timedelta(seconds=60) == timedelta()
+
+
+def test_slots_missed_in_a_downtime_come_to_one_run(engine: Engine) -> None:
+    """Covers F57 and SPEC 001-12: a missed window runs once, no burst."""
+    engine.put_schedule(every=60)
+    engine.fire_schedules()
+    engine.clock.advance(seconds=10 * 60 + 30)
+
+    assert len(engine.fire_schedules()) == 1
+    assert engine.fire_schedules() == []
+    assert stored(engine, "next_run_at") == START + timedelta(minutes=11)
+
+
+def test_every_slot_of_a_day_gets_its_task(engine: Engine) -> None:
+    """Covers invariant 9: none missing, none double."""
+    engine.put_schedule(every=3600)
+    for _ in range(4 * 24):
+        engine.fire_schedules()
+        engine.clock.advance(minutes=15)
+
+    assert [task.created_at for task in engine.tasks()] == [START + timedelta(hours=hour) for hour in range(24)]
+
+
+def test_two_tickers_fire_a_slot_once(engine: Engine, session: Session) -> None:
+    """Covers SPEC 001-5, E5-7 and F56: the second skips what the first holds, and finds nothing after it."""
+    other = session()
+    engine.put_schedule()
+    with engine.connection.transaction():
+        assert len(engine.fire_schedules()) == 1
+        assert other.fire_schedules() == []
+
+    assert other.fire_schedules() == []
+    assert len(engine.tasks()) == 1
+
+
+def test_a_rolled_back_tick_leaves_the_slot_to_the_next(engine: Engine, session: Session) -> None:
+    """Covers SPEC 001-5: the task and the plan move in one transaction."""
+    engine.put_schedule()
+    engine.rows("begin")
+    engine.fire_schedules()
+    engine.rows("rollback")
+    assert engine.tasks() == []
+
+    assert len(session().fire_schedules()) == 1
+
+
+def test_a_schedule_whose_task_is_refused_notes_why_and_hinders_no_other(engine: Engine) -> None:
+    """Covers SPEC 001-6: last_error."""
+    engine.declare({"name": "gone"})
+    engine.put_schedule("bad", role="gone")
+    engine.put_schedule("good")
+    engine.rows("delete from rolecall.roles where name = 'gone'")
+
+    fired = dict(engine.fire_schedules())
+
+    assert fired["bad"] is None
+    assert fired["good"] is not None
+    [(error, count, next_run_at)] = engine.rows(
+        "select last_error, last_task_count, next_run_at from rolecall.schedules where name = 'bad'"
+    )
+    assert ("unknown role" in error, count, next_run_at) == (True, 0, START + timedelta(seconds=60))
+
+
+def test_one_call_fires_no_more_than_its_limit_and_the_most_overdue_first(engine: Engine) -> None:
+    for name, minutes in (("c", 3), ("a", 1), ("b", 2)):
+        engine.put_schedule(name, first_run_at=(START + timedelta(minutes=minutes)).isoformat())
+    engine.clock.advance(minutes=5)
+
+    assert [name for name, _ in engine.fire_schedules(2)] == ["a", "b"]
+    assert [name for name, _ in engine.fire_schedules(2)] == ["c"]
+
+
+def test_the_slots_of_one_schedule_are_tasks_of_their_own(engine: Engine) -> None:
+    """A slot's task that is still open does not swallow the next slot's."""
+    engine.put_schedule(every=60)
+    engine.fire_schedules()
+    engine.clock.advance(seconds=60)
+    engine.fire_schedules()
+
+    assert len(engine.tasks()) == 2

@@ -1,0 +1,120 @@
+"""Storing and changing schedules."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Any
+
+import psycopg
+import pytest
+from psycopg.types.json import Jsonb
+
+from tests.sql.engine import START, Engine
+
+
+def stored(engine: Engine, column: str) -> Any:
+    return engine.value(f"select {column} from rolecall.schedules where name = 'tick'")
+
+
+def test_a_new_schedule_runs_first_at_once(engine: Engine) -> None:
+    engine.put_schedule()
+
+    assert stored(engine, "next_run_at") == START
+    assert stored(engine, "enabled")
+
+
+def test_a_new_schedule_may_name_its_first_run(engine: Engine) -> None:
+    first = START + timedelta(days=1)
+    engine.put_schedule(first_run_at=first.isoformat())
+
+    assert stored(engine, "next_run_at") == first
+
+
+def test_the_name_is_the_schedule(engine: Engine) -> None:
+    """Covers SPEC 001-6: names are unique, so putting one again changes it."""
+    schedule_id = engine.put_schedule(priority=5)
+
+    assert engine.put_schedule(every=120) == schedule_id
+    assert engine.value("select count(*) from rolecall.schedules") == 1
+
+
+def test_what_is_not_said_keeps_its_value(engine: Engine) -> None:
+    """Covers SPEC 001-11: a schedule can be edited."""
+    engine.put_schedule(priority=5, payload={"state": "AZ"}, key="k", enabled=False)
+
+    engine.put_schedule(payload=None)
+
+    assert stored(engine, "(priority, payload, key, enabled)::text") == '(5,"{""state"": ""AZ""}",k,f)'
+
+
+def test_a_changed_interval_counts_from_the_last_run(engine: Engine) -> None:
+    engine.put_schedule(every=3600)
+    engine.fire_schedules()
+    engine.clock.advance(minutes=10)
+
+    engine.put_schedule(every=1800)
+
+    assert stored(engine, "next_run_at") == START + timedelta(minutes=30)
+
+
+def test_an_unchanged_interval_keeps_the_plan(engine: Engine) -> None:
+    engine.put_schedule(every=3600)
+    engine.fire_schedules()
+    engine.clock.advance(minutes=10)
+
+    engine.put_schedule(every=3600, priority=1)
+
+    assert stored(engine, "next_run_at") == START + timedelta(hours=1)
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        ({"name": ""}, "RC021"),
+        ({"name": "x" * 101}, "RC021"),
+        ({"name": None}, "RC021"),
+        ({"every": 0.5}, "RC021"),
+        ({"every": None}, "RC021"),
+        ({"every": 10**10}, "RC021"),
+        ({"first_run_at": "-infinity"}, "RC021"),
+        ({"first_run_at": "infinity"}, "RC021"),
+        ({"role": "unknown"}, "RC031"),
+        ({"payload": [1]}, "RC040"),
+        ({"priority": 1000}, "RC040"),
+        ({"key": ""}, "RC040"),
+    ],
+)
+def test_what_could_never_run_is_refused(engine: Engine, words: dict[str, object], code: str) -> None:
+    document = {"name": "tick", "every": 60, "role": "work", **words}
+
+    with pytest.raises(psycopg.Error) as refusal:
+        engine.rows("select rolecall.put_schedule(%s)", Jsonb(document))
+
+    assert refusal.value.sqlstate == code
+
+
+def test_a_deleted_schedule_is_gone_and_its_tasks_stay(engine: Engine) -> None:
+    engine.put_schedule()
+    [(_, task_id)] = engine.fire_schedules()
+
+    assert engine.value("select rolecall.delete_schedule('tick')")
+    assert not engine.value("select rolecall.delete_schedule('tick')")
+    assert [task.id for task in engine.tasks()] == [task_id]
+
+
+def test_ensuring_schedules_leaves_edited_ones_alone(engine: Engine) -> None:
+    """Covers SPEC 001-8: defaults exist after the first start, and an operator's change survives the next."""
+    defaults = Jsonb([{"name": name, "every": 60, "role": "work"} for name in ("tick", "tock")])
+    engine.put_schedule(every=7200, enabled=False)
+
+    assert engine.value("select rolecall.ensure_schedules(%s)", defaults) == 1
+    assert engine.value("select rolecall.ensure_schedules(%s)", defaults) == 0
+    assert stored(engine, "every") == timedelta(hours=2)
+
+
+def test_moments_are_read_with_their_zone(engine: Engine) -> None:
+    """Covers SPEC 001-6 and F58: a moment is one, whatever the session's time zone."""
+    engine.rows("set timezone = 'America/Phoenix'")
+    engine.put_schedule(first_run_at="2026-03-08T09:30:00Z")
+
+    assert stored(engine, "next_run_at") == datetime.fromisoformat("2026-03-08T09:30:00Z")
