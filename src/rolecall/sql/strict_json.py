@@ -13,6 +13,7 @@ __all__ = ["NotStorable", "encode", "encode_text"]
 
 ESCAPED_NUL = "\\u0000"
 SCALARS = frozenset({str, int, float, bool, type(None)})
+SURE = SCALARS - {float}
 
 
 class NotStorable(ValueError):
@@ -24,6 +25,36 @@ def encode(value: object) -> str:
 
     Dataclasses, Structs, datetimes, UUIDs, Decimals, enums, sets and bytes are turned into plain JSON first.
     """
+    return _encode_plain(value) or _encode_any(value)
+
+
+def encode_text(text: str) -> str:
+    """Return a text that is known to be clean as a JSON string."""
+    return json.encoder.encode_basestring(text)
+
+
+def _encode_plain(value: object) -> str | None:
+    """Return what needs no second thought at a tenth of the price; None for everything else."""
+    try:
+        text = msgspec.json.encode(value).decode() if _is_plain(value) else ESCAPED_NUL
+    except (OverflowError, ValueError, RecursionError):
+        return None
+    return None if ESCAPED_NUL in text else text
+
+
+def _is_plain(value: object) -> bool:
+    """Whether msgspec writes it as `json` does: it lets NaN and keys that are no text pass without a word."""
+    if type(value) is dict:
+        for key, item in value.items():
+            if type(key) is not str or (type(item) not in SURE and not _is_plain(item)):
+                return False
+        return True
+    if type(value) is list:
+        return all(type(item) in SURE or _is_plain(item) for item in value)
+    return type(value) in SURE or (type(value) is float and math.isfinite(value))
+
+
+def _encode_any(value: object) -> str:
     try:
         text = ENCODER.encode(value)
         text.encode()
@@ -34,11 +65,6 @@ def encode(value: object) -> str:
     if suspicious and (problem := _problem(value)):
         raise NotStorable(problem)
     return text
-
-
-def encode_text(text: str) -> str:
-    """Return a text that is known to be clean as a JSON string."""
-    return json.encoder.encode_basestring(text)
 
 
 def _plain(value: object) -> object:
