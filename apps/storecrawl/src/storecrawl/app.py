@@ -5,7 +5,6 @@ from __future__ import annotations
 from datetime import timedelta
 
 from rolecall import App, exponential
-
 from storecrawl.crawler import Crawler
 from storecrawl.roles.analytics_refresh import add_analytics_refresh
 from storecrawl.roles.entry_point_discovery import add_entry_point_discovery
@@ -26,6 +25,11 @@ UPSTREAM_ROLES = {
     "payload_fetch": timedelta(minutes=30),
 }
 UPSTREAM_ATTEMPTS = 10
+OTHER_ROLES = {
+    "product_refresh": timedelta(minutes=10),
+    "product_resync": timedelta(minutes=1),
+    "analytics_refresh": timedelta(hours=1),
+}
 
 
 def build_app(settings: CrawlSettings) -> App:
@@ -49,9 +53,9 @@ def build_app(settings: CrawlSettings) -> App:
 def _declare_roles(app: App, settings: CrawlSettings) -> None:
     patience = exponential(first=settings.retry_first, cap=30 * settings.retry_first)
     for name, timeout in UPSTREAM_ROLES.items():
-        app.role(name, retry=patience, max_attempts=UPSTREAM_ATTEMPTS, timeout=timeout)
-    app.role("product_refresh", retry=patience, timeout=timedelta(minutes=10))
-    app.role("analytics_refresh", retry=patience, timeout=timedelta(hours=1))
+        app.role(name, retry=patience, lease=settings.lease, max_attempts=UPSTREAM_ATTEMPTS, timeout=timeout)
+    for name, timeout in OTHER_ROLES.items():
+        app.role(name, retry=patience, lease=settings.lease, timeout=timeout)
 
 
 def _declare_schedules(app: App, settings: CrawlSettings) -> None:

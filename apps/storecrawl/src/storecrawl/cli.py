@@ -4,25 +4,42 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NoReturn
 
 import psycopg
 import typer
+from psycopg.conninfo import conninfo_to_dict
 from rich.console import Console
-from rolecall import EmbeddedServerError, RolecallError, migrate
-from typer import Argument, Option
+from typer import Argument, Exit, Option
+from typer.exceptions import TyperException
+from typer.main import get_command
 
-from storecrawl.demo.options import DemoOptions
+from rolecall import ConfigError, DatabaseError, EmbeddedServerError, RolecallError, migrate
+from storecrawl.demo.options import MOST_FAILURES, DemoOptions
 from storecrawl.demo.processes import KeepsDying
 from storecrawl.demo.run import Cycle, Stopped, run_cycle, run_on
-from storecrawl.demo.screen import Screen
+from storecrawl.demo.screen import screen_for
 from storecrawl.normalize_command import normalize_file, render, render_json
 from storecrawl.schema import MIGRATIONS
 
+NAME = "storecrawl"
 INCOMPLETE = 1
+MISUSED = 2
 NO_DATABASE = 6
 INTERRUPTED = 130
+SIGNALLED = 128
+
+
+def _checked_address(text: str | None) -> str | None:
+    """Refuse what is no address of a Postgres, without a word of it: it may hold a password."""
+    try:
+        conninfo_to_dict(text or "")
+    except psycopg.ProgrammingError:
+        raise ConfigError("it is no Postgres URL", variable="DATABASE_URL") from None
+    return text or None
+
 
 commands = typer.Typer(
     help="Discovers stores, fetches their menus, keeps every payload, and turns payloads into products.",
@@ -32,44 +49,69 @@ commands = typer.Typer(
 )
 
 
-def main() -> None:
-    """Run the command that this process was started with."""
+def main() -> NoReturn:
+    """Run the command that this process was started with, and exit."""
+    sys.exit(run(sys.argv[1:]))
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run one command; answers go to stdout, an error as one line to stderr; returns the exit code."""
     try:
-        commands()
-    except (RolecallError, EmbeddedServerError, KeepsDying, psycopg.OperationalError) as error:
-        print(f"storecrawl: {' '.join(str(error).split())}", file=sys.stderr)
-        sys.exit(NO_DATABASE)
+        code = get_command(commands)(arguments, prog_name=NAME, standalone_mode=False)
+    except TyperException as error:
+        return _complain(error.format_message(), error.exit_code)
+    except ConfigError as error:
+        return _complain(str(error), MISUSED)
+    except (DatabaseError, EmbeddedServerError, psycopg.Error) as error:
+        return _complain(str(error), NO_DATABASE)
+    except (RolecallError, KeepsDying) as error:
+        return _complain(str(error), INCOMPLETE)
+    except (typer.Abort, KeyboardInterrupt):
+        return INTERRUPTED
+    return code if isinstance(code, int) else 0
 
 
 @commands.command()
 def demo(  # sizes: a command's flags
     *,
     once: Annotated[bool, Option("--once", help="One full cycle to the end, then exit.")] = False,
-    as_json: Annotated[bool, Option("--json", help="Print one JSON summary at the end (with --once).")] = False,
-    stores: Annotated[int, Option(min=1, max=5_000, help="Stores of the local upstream.")] = 300,
-    seed: Annotated[int, Option(help="Seed of the local upstream's world.")] = 1,
+    as_json: Annotated[bool, Option("--json", help="With --once: print one JSON summary and nothing else.")] = False,
+    stores: Annotated[
+        int | None, Option(min=1, max=5_000, help="Stores of the local upstream.", show_default="300")
+    ] = None,
+    seed: Annotated[int | None, Option(help="Seed of the local upstream's world.", show_default="1")] = None,
     failure_rate: Annotated[
-        float, Option(min=0.0, max=0.9, help="Share of the local upstream's answers that fail.")
+        float, Option(min=0.0, max=MOST_FAILURES, help="Share of the local upstream's answers that fail.")
     ] = 0.0,
-    upstream: Annotated[str | None, Option(help="Crawl this URL instead of the local upstream.")] = None,
-    data_dir: Annotated[Path, Option(help="Holds everything: database, payloads, logs.")] = Path("storecrawl-data"),
+    upstream: Annotated[str | None, Option(metavar="URL", help="Crawl this instead of the local upstream.")] = None,
+    database_url: Annotated[
+        str | None,
+        Option(
+            envvar="DATABASE_URL",
+            metavar="URL",
+            callback=_checked_address,
+            help="Work on this Postgres instead of the embedded one.",
+        ),
+    ] = None,
+    data_dir: Annotated[
+        Path, Option(metavar="DIR", help="Holds everything: database, payloads, logs; a second run there goes on.")
+    ] = Path("storecrawl-data"),
     processes: Annotated[int, Option(min=1, max=64, help="Worker processes.")] = 2,
     slots: Annotated[int, Option(min=1, max=256, help="Tasks at once in each worker process.")] = 4,
     step_seconds: Annotated[float, Option(min=5.0, help="Wall time of four simulated hours.")] = 60.0,
 ) -> None:
-    """Crawl a whole world on this machine: database, upstream, scheduler, workers; then stay up."""
+    """Crawl a whole world on this machine: database, upstream, schedules, workers; then stay up.
+
+    Exit codes: 0 all is there, or the end was asked for; 1 something is missing (it says what); 2 a wrong option;
+    6 no database.
+    """
+    if as_json and not once:
+        raise ConfigError("there is no summary without --once", variable="--json")
     options = DemoOptions(
-        data_dir=data_dir, stores=stores, seed=seed, upstream=upstream, failure_rate=failure_rate,
-        once=once, processes=processes, slots=slots, step_seconds=step_seconds,
+        data_dir=data_dir, stores=stores, seed=seed, upstream=upstream, database=database_url,
+        failure_rate=failure_rate, once=once, processes=processes, slots=slots, step_seconds=step_seconds,
     )  # fmt: skip
-    console = Console(stderr=as_json)
-    try:
-        with Screen(console, title="storecrawl", quiet=as_json) as screen:
-            cycle = run_cycle(options, screen.show) if once else run_on(options, screen.show)
-    except Stopped:
-        raise typer.Exit(INTERRUPTED if once else 0) from None
-    if cycle is not None:
-        _conclude(cycle, as_json=as_json)
+    raise Exit(_demo_once(options, as_json=as_json) if once else _demo_on(options))
 
 
 @commands.command()
@@ -84,12 +126,20 @@ def normalize(
         print(render_json(report))
     else:
         Console(stderr=code != 0).print(render(report))
-    raise typer.Exit(code)
+    raise Exit(code)
 
 
 @commands.command("migrate")
 def migrate_database(
-    database_url: Annotated[str, Option(envvar="DATABASE_URL", help="The database to bring up to date.")],
+    database_url: Annotated[
+        str,
+        Option(
+            envvar="DATABASE_URL",
+            metavar="URL",
+            callback=_checked_address,
+            help="The database to bring up to date.",
+        ),
+    ],
 ) -> None:
     """Bring Rolecall's and the crawler's tables of a given database up to date."""
     with psycopg.connect(database_url, autocommit=True) as connection:
@@ -97,10 +147,36 @@ def migrate_database(
     print("\n".join(done) or "nothing to do")
 
 
-def _conclude(cycle: Cycle, *, as_json: bool) -> None:
-    summary = cycle.figures.summary(cycle.seconds)
-    if as_json:
-        print(json.dumps(summary))
+def _demo_once(options: DemoOptions, *, as_json: bool) -> int:
+    try:
+        with screen_for(options, quiet=as_json) as screen:
+            cycle = run_cycle(options, screen)
+    except Stopped as end:
+        return SIGNALLED + end.number
+    print(json.dumps(cycle.figures.summary(cycle.seconds)) if as_json else _in_words(cycle))
     for problem in cycle.problems:
-        print(f"storecrawl: {problem}", file=sys.stderr)
-    raise typer.Exit(INCOMPLETE if cycle.problems else 0)
+        _complain(problem, INCOMPLETE)
+    return INCOMPLETE if cycle.problems else 0
+
+
+def _demo_on(options: DemoOptions) -> int:
+    try:
+        with screen_for(options, quiet=False) as screen:
+            run_on(options, screen)
+    except Stopped:
+        print(f"Ended. {options.data_dir} keeps everything: the next demo there goes on.")
+    return 0
+
+
+def _in_words(cycle: Cycle) -> str:
+    figures = cycle.figures
+    return (
+        f"{figures.stores:,} stores, {figures.payloads:,} payloads, {figures.products:,} products with"
+        f" {figures.variants:,} variants, {figures.snapshots:,} snapshots; {figures.ended_tasks:,} tasks,"
+        f" {figures.failed_tasks:,} of them failed; {cycle.seconds:.1f} seconds"
+    )
+
+
+def _complain(problem: str, code: int) -> int:
+    print(f"{NAME}: {' '.join(problem.split())}", file=sys.stderr)
+    return code

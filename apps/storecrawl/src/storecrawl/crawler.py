@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from functools import cached_property
@@ -38,6 +39,8 @@ class Crawler:
     @asynccontextmanager
     async def lifespan(self) -> AsyncIterator[None]:
         """Hold the client open for the life of a worker, and close it at the end."""
+        # A line for each page would drown those about tasks.
+        logging.getLogger("httpx2").setLevel(logging.WARNING)
         self._upstream = UpstreamClient(self.settings.upstream, options=self._client_options())
         async with self._upstream:
             yield

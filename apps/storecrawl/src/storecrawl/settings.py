@@ -19,6 +19,7 @@ class CrawlSettings:
     `upstream` is the base URL of the menu platform, `data_dir` the root of the crawl payload files, `states` the
     two-letter codes that discovery covers (empty: every state the platform names). `fetch_every` and the other
     times are seconds. `retry_first` is the delay after a task's first failed attempt; it doubles up to 30 times that.
+    `lease` is how long a worker that says nothing keeps a task: after that the task is given to another.
     `page_pause` and `backoff` are the client's politeness between pages and after a failed request. Without `schedules`
     nothing runs but what somebody enqueues.
     """
@@ -30,6 +31,7 @@ class CrawlSettings:
     discover_every: float = 24 * 3600.0
     analyse_every: float = 6 * 3600.0
     retry_first: float = 10.0
+    lease: float = 60.0
     page_pause: float = 0.4
     backoff: float = 2.0
     schedules: bool = True
@@ -88,6 +90,7 @@ _READERS = {
     "discover_every": _seconds,
     "analyse_every": _seconds,
     "retry_first": _seconds,
+    "lease": _seconds,
     "page_pause": _seconds,
     "backoff": _seconds,
     "schedules": _truth,

@@ -1,37 +1,120 @@
-"""What a demo remembers in its folder: where its upstream listened and when that world began."""
+"""What a demo remembers in its folder: which world its upstream has, and how far simulated time has come there."""
 
 from __future__ import annotations
 
 import socket
-import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import msgspec
 
+from rolecall import ConfigError
+from storecrawl.demo.options import DemoOptions
+
 LOOPBACK = "127.0.0.1"
+FILE = "demo.json"
+STORES = 300
+SEED = 1
+KEEP_SECONDS = 5.0
+# The local upstream's longest step: within one run, time that passes so slowly stands still.
+STANDSTILL_SECONDS = 86_400.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Memory:
-    """The upstream's port and the unix time of its first step, so that a restarted demo goes on in the same world."""
+    """The world of a folder: it was at `step` at the unix time `since`, and goes on by one each `step_seconds`.
+
+    Of 0 seconds a step, time stands still. While no demo runs it does not go on either. `port` is where the upstream
+    listens.
+    """
 
     port: int
-    epoch: float
+    stores: int
+    seed: int
+    step: float
+    since: float
+    step_seconds: float
 
-    @classmethod
-    def of(cls, data_dir: Path) -> Memory:
-        """Read the folder's memory; a folder without one, or whose port is taken, gets a new one."""
-        file = data_dir / "demo.json"
-        known = msgspec.json.decode(file.read_bytes(), type=cls) if file.exists() else None
-        if known is not None and _is_free(known.port):
-            return known
-        fresh = cls(port=_free_port(), epoch=known.epoch if known else time.time())
-        # Renamed into place: a demo killed in between leaves the old memory or the new one.
-        draft = file.with_suffix(".draft")
-        draft.write_bytes(msgspec.json.encode(fresh))
-        draft.replace(file)
-        return fresh
+    def at(self, now: float) -> Memory:
+        """Return the same world at another moment."""
+        gone = (now - self.since) / self.step_seconds if self.step_seconds else 0.0
+        return replace(self, step=self.step + max(0.0, gone), since=now)
+
+    def flags(self) -> dict[str, object]:
+        """Return what the upstream must be told to serve this world."""
+        pace = self.step_seconds or STANDSTILL_SECONDS
+        step = self.step if self.step_seconds else int(self.step)
+        return {
+            "--port": self.port,
+            "--stores": self.stores,
+            "--seed": self.seed,
+            "--step-seconds": pace,
+            "--epoch": self.since - step * pace,
+        }
+
+
+def recall(folder: Path, options: DemoOptions, now: float) -> Memory:
+    """Return the folder's world, as the options want it from now on, and keep it.
+
+    Raises ConfigError for another seed or fewer stores than the folder knows: what it holds would not fit them.
+    """
+    known = _read(folder / FILE)
+    if known is not None:
+        _require_same_world(known, options, folder)
+    memory = Memory(
+        port=known.port if known and _is_free(known.port) else _free_port(),
+        stores=options.stores or (known.stores if known else STORES),
+        seed=_seed(options, known),
+        step=_last_step(known) if known else 0.0,
+        since=now,
+        step_seconds=0.0 if options.once else options.step_seconds,
+    )
+    keep(folder, memory)
+    return memory
+
+
+def keep(folder: Path, memory: Memory) -> None:
+    """Write the memory down; a demo killed meanwhile leaves the old one or the new one."""
+    draft = folder / f"{FILE}.draft"
+    draft.write_bytes(msgspec.json.encode(memory))
+    draft.replace(folder / FILE)
+
+
+def _read(file: Path) -> Memory | None:
+    try:
+        return msgspec.json.decode(file.read_bytes(), type=Memory)
+    except FileNotFoundError:
+        return None
+    except msgspec.DecodeError:
+        raise ConfigError(
+            f"{file} is damaged: remove it, or choose another folder", variable="--data-dir", value=file.parent
+        ) from None
+
+
+def _require_same_world(known: Memory, options: DemoOptions, folder: Path) -> None:
+    if _seed(options, known) != known.seed:
+        raise ConfigError(
+            f"{folder} holds the world of seed {known.seed}; another seed needs another --data-dir",
+            variable="--seed",
+            value=options.seed,
+        )
+    if options.stores is not None and options.stores < known.stores:
+        raise ConfigError(
+            f"{folder} holds a world of {known.stores} stores; a smaller one needs another --data-dir",
+            variable="--stores",
+            value=options.stores,
+        )
+
+
+def _seed(options: DemoOptions, known: Memory | None) -> int:
+    if options.seed is not None:
+        return options.seed
+    return known.seed if known else SEED
+
+
+def _last_step(known: Memory) -> float:
+    """How far that world may have come: the last word of a killed demo is some seconds old."""
+    return known.at(known.since + KEEP_SECONDS).step
 
 
 def _is_free(port: int) -> bool:

@@ -2,25 +2,57 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import urlsplit
+
+from rolecall import ConfigError
+
+MOST_FAILURES = 0.9
+LONGEST_STEP = 86_400.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DemoOptions:
     """The size of the demo and what it crawls.
 
-    `upstream` is a URL to crawl instead of the local upstream; `failure_rate` (0 to 1) is the local one's failure dial.
-    `once` runs one full cycle and ends. `step_seconds` is the wall time of four simulated hours, at which the menus
-    change and every store is fetched again.
+    `stores` and `seed` describe the local upstream's world; None is that of the folder, else 300 and 1. `upstream` is
+    a URL to crawl instead, `database` a Postgres to use instead of the embedded one. `failure_rate` (0 to 1) is the
+    local upstream's failure dial. `once` runs one full cycle and ends. `step_seconds` is the wall time of four
+    simulated hours, at which the menus change and every store is fetched again. Raises ConfigError.
     """
 
     data_dir: Path
-    stores: int = 300
-    seed: int = 1
+    stores: int | None = None
+    seed: int | None = None
     upstream: str | None = None
+    database: str | None = None
     failure_rate: float = 0.0
     once: bool = False
     processes: int = 2
     slots: int = 4
     step_seconds: float = 60.0
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot work, before anything is started."""
+        _require_within("--failure-rate", self.failure_rate, 0.0, MOST_FAILURES)
+        _require_within("--step-seconds", self.step_seconds, 5.0, LONGEST_STEP)
+        if self.upstream is not None:
+            _require_web_address(self.upstream)
+
+
+def _require_within(flag: str, value: float, least: float, most: float) -> None:
+    # A range of the command line lets nan pass, which is neither below nor above anything.
+    if math.isnan(value) or not least <= value <= most:
+        raise ConfigError(f"{value:g} is not between {least:g} and {most:g}", variable=flag, value=value)
+
+
+def _require_web_address(text: str) -> None:
+    try:
+        address = urlsplit(text)
+        usable = address.scheme in {"http", "https"} and bool(address.hostname) and address.port != 0
+    except ValueError:
+        usable = False
+    if not usable:
+        raise ConfigError(f"{text!r} is no http or https address", variable="--upstream", value=text)

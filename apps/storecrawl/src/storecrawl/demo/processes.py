@@ -8,23 +8,24 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
-from types import TracebackType
-from typing import IO, Self
+from typing import IO
 
 PR_SET_PDEATHSIG = 1
 STOP_SECONDS = 30.0
 RESTART_SECONDS = 1.0
 EARLY_DEATH_SECONDS = 5.0
 MOST_EARLY_DEATHS = 5
+LAST_WORDS_BYTES = 4_096
 
 
 class KeepsDying(RuntimeError):
     """A command ends again and again as soon as it is started."""
 
     def __init__(self, log: Path) -> None:
-        super().__init__(f"a process of the demo keeps dying; its last words are in {log}")
+        super().__init__(f"a process of the demo keeps dying; the end of {log} says: {last_words(log)}")
 
 
 class ChildProcess:
@@ -40,20 +41,7 @@ class ChildProcess:
         self._process: subprocess.Popen[bytes] | None = None
         self._started = 0.0
         self._early_deaths = 0
-
-    def __enter__(self) -> Self:
-        self.keep_running()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.stop()
-
-    @property
-    def pid(self) -> int | None:
-        """The process id; None before the start."""
-        return self._process.pid if self._process else None
+        self._asked_to_stop = False
 
     def keep_running(self) -> None:
         """Start the command if it does not run, at most once a second. Raises KeepsDying."""
@@ -65,18 +53,28 @@ class ChildProcess:
         self._count_death(age)
         with self._log.open("ab") as log:
             self._process = self._spawn(log)
+        self._asked_to_stop = False
         self._started = time.monotonic()
 
+    def ask_to_stop(self) -> None:
+        """Ask the process to end, once: asked again, a worker would drop what it is at."""
+        if self._process is not None and not self._asked_to_stop:
+            self._asked_to_stop = True
+            self._process.terminate()
+
     def stop(self) -> None:
-        """Ask the process to end, and kill it when it has not within half a minute."""
+        """End the process: asked to, killed when it has not ended within half a minute or the wait is interrupted."""
         if self._process is None:
             return
-        self._process.terminate()
+        self.ask_to_stop()
         try:
             self._process.wait(STOP_SECONDS)
         except subprocess.TimeoutExpired:
+            pass
+        finally:
             self._process.kill()
             self._process.wait()
+            self._process = None
 
     def _count_death(self, age: float) -> None:
         early = self._process is not None and age < EARLY_DEATH_SECONDS
@@ -93,10 +91,28 @@ class ChildProcess:
             stderr=log,
             # A Ctrl-C in the terminal is for the demo, which then stops its children in order.
             start_new_session=True,
-            preexec_fn=die_with_parent if sys.platform == "linux" else None,
+            preexec_fn=_following_parent(),  # noqa: PLW1509 - the demo has no threads
         )
 
 
-def die_with_parent() -> None:
-    """Have the kernel terminate this process when its parent is gone."""
-    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
+def last_words(log: Path) -> str:
+    """Return the last line of a log that says something."""
+    with log.open("rb") as file:
+        file.seek(max(0, log.stat().st_size - LAST_WORDS_BYTES))
+        lines = [line.strip() for line in file.read().decode(errors="replace").splitlines() if line.strip()]
+    return lines[-1] if lines else "nothing"
+
+
+def _following_parent() -> Callable[[], None] | None:
+    """Return what makes a child end with this process; None where the kernel offers nothing like it."""
+    if sys.platform != "linux":
+        return None
+    # Everything is looked up here: between fork and exec a child must not import or allocate much.
+    return partial(_follow_parent, ctypes.CDLL(None).prctl, os.getpid())
+
+
+def _follow_parent(prctl: Callable[[int, int], int], parent: int) -> None:
+    prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
+    # A parent that was killed before the line above will never send that signal.
+    if os.getppid() != parent:
+        os._exit(1)

@@ -6,82 +6,108 @@ import signal
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TypeVar
 
-from rolecall import Client
-
-from storecrawl.app import build_app
-from storecrawl.demo.figures import Figures
+from storecrawl.demo.audit import find_problems, take_inventory
+from storecrawl.demo.database import Connection
+from storecrawl.demo.figures import Figures, read_figures
+from storecrawl.demo.folder import PAYLOADS
 from storecrawl.demo.options import DemoOptions
+from storecrawl.demo.requests import enqueue, retry_failed
+from storecrawl.demo.screen import Screen
 from storecrawl.demo.stage import Stage
-from storecrawl.settings import CrawlSettings
+
+T = TypeVar("T")
 
 LOOK_SECONDS = 0.25
-Show = Callable[[Figures, float], None]
+# Looking takes at most a tenth of the time, however much there is to count.
+PAUSE_FACTOR = 9.0
+STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 
 class Stopped(Exception):
-    """Somebody asked the demo to end."""
+    """Somebody asked the demo to end, by this signal."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(signal.Signals(number).name)
+        self.number = number
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Cycle:
     """One full cycle: the final figures, the seconds it took, and what should exist and does not."""
 
     figures: Figures
     seconds: float
-    problems: list[str]
+    problems: tuple[str, ...]
 
 
-def run_cycle(options: DemoOptions, show: Show) -> Cycle:
-    """Discover, fetch and refresh every store once, then refresh the views. Raises Stopped on SIGINT and SIGTERM."""
+def run_cycle(options: DemoOptions, screen: Screen) -> Cycle:
+    """Discover, fetch and refresh every store once, then refresh the views; on a known folder, do what is left of that.
+
+    Raises Stopped when told to end before.
+    """
     began = time.monotonic()
-    app = build_app(CrawlSettings(schedules=False))
-    with stop_on_signals(), Stage(options) as stage, Client(stage.dsn, app=app) as client:
+    with stop_on_signals(), Stage(options, screen.note) as stage:
+        _insist(stage, partial(retry_failed, app=stage.app))
         for handler in ("store_discovery", "analytics_refresh"):
-            client.enqueue(handler, dedupe_key="demo")
-            figures = _until_done(stage, lambda seen: show(seen, time.monotonic() - began))
-        expected = figures.stores if options.upstream else options.stores
-        return Cycle(figures, time.monotonic() - began, figures.problems(expected))
+            _insist(stage, partial(enqueue, app=stage.app, handler=handler))
+            figures = _until_done(stage, screen)
+        return _conclude(stage, options, figures, began)
 
 
-def run_on(options: DemoOptions, show: Show) -> None:
-    """Crawl until SIGINT or SIGTERM; raises Stopped then."""
-    began = time.monotonic()
-    with stop_on_signals(), Stage(options) as stage:
-        for figures in watch(stage):
-            show(figures, time.monotonic() - began)
-
-
-def _until_done(stage: Stage, show: Callable[[Figures], None]) -> Figures:
-    for figures in watch(stage):
-        show(figures)
-        if figures.open_tasks == 0:
-            return figures
-    raise AssertionError("a watch has no end")
-
-
-def watch(stage: Stage) -> Iterator[Figures]:
-    """Yield the figures again and again, restarting meanwhile what has died."""
-    while True:
-        stage.keep_running()
-        figures = stage.figures()
-        if figures is not None:
-            yield figures
-        time.sleep(LOOK_SECONDS)
+def run_on(options: DemoOptions, screen: Screen) -> None:
+    """Crawl until told to end; raises Stopped then."""
+    with stop_on_signals(), Stage(options, screen.note) as stage:
+        for figures in _answers(stage, partial(read_figures, roles=list(stage.app.roles))):
+            screen.show(figures)
 
 
 @contextmanager
 def stop_on_signals() -> Iterator[None]:
-    """Turn SIGTERM and SIGINT into an orderly end."""
+    """Turn the signals that ask for an end into Stopped; one more while things are ended makes that quick."""
 
-    def stop(_number: int, _frame: object) -> None:
-        raise Stopped
+    def stop(number: int, _frame: object) -> None:
+        raise Stopped(number)
 
-    numbers = (signal.SIGTERM, signal.SIGINT)
-    before = [signal.signal(number, stop) for number in numbers]
+    before = [signal.signal(number, stop) for number in STOP_SIGNALS]
     try:
         yield
     finally:
-        for number, handler in zip(numbers, before, strict=True):
+        for number, handler in zip(STOP_SIGNALS, before, strict=True):
             signal.signal(number, handler)
+
+
+def _until_done(stage: Stage, screen: Screen) -> Figures:
+    for figures in _answers(stage, partial(read_figures, roles=list(stage.app.roles))):
+        screen.show(figures)
+        if figures is not None and figures.open_tasks == 0:
+            return figures
+    raise AssertionError("asking has no end")
+
+
+def _conclude(stage: Stage, options: DemoOptions, figures: Figures, began: float) -> Cycle:
+    inventory = _insist(stage, take_inventory)
+    problems = find_problems(inventory, figures, options.data_dir / PAYLOADS, stage.expected_stores)
+    exact = replace(figures, snapshots=inventory.snapshots)
+    return Cycle(figures=exact, seconds=time.monotonic() - began, problems=tuple(problems))
+
+
+def _insist(stage: Stage, question: Callable[[Connection], T]) -> T:
+    for answer in _answers(stage, question):
+        if answer is not None:
+            return answer
+    raise AssertionError("asking has no end")
+
+
+def _answers(stage: Stage, question: Callable[[Connection], T]) -> Iterator[T | None]:
+    """Ask again and again, restarting meanwhile what has died; None while the database is away."""
+    while True:
+        stage.keep_running()
+        began = time.monotonic()
+        answer = stage.ask(question)
+        pause = PAUSE_FACTOR * (time.monotonic() - began) if answer is not None else 0.0
+        yield answer
+        time.sleep(max(LOOK_SECONDS, pause))

@@ -1,0 +1,88 @@
+"""The last look at a full cycle: does everything exist that should?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from psycopg.rows import class_row
+
+from storecrawl.demo.database import Connection
+from storecrawl.demo.figures import Figures
+
+INVENTORY = """
+select
+    (select count(*) from storecrawl.stores where crawl_enabled and not exists (
+        select from storecrawl.payloads where store_id = stores.id and applied_at is not null
+    )) as unrefreshed_stores,
+    (select count(*) from storecrawl.payloads where applied_at is null) as unapplied_payloads,
+    (select count(*) from storecrawl.product_snapshots) as snapshots,
+    (select count(*) from storecrawl.store_product_counts) as analysed_stores,
+    array(select storage_path from storecrawl.payloads) as paths,
+    (select handler || ' ' || id || ': ' || coalesce(error, 'no error')
+     from rolecall.all_tasks where state = 'failed' order by id limit 1) as failure
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Inventory:
+    """What is counted once, at the end, as it reads many rows.
+
+    `paths` are the payload files that rows name, `failure` is what the first of the failed tasks said.
+    """
+
+    unrefreshed_stores: int
+    unapplied_payloads: int
+    snapshots: int
+    analysed_stores: int
+    paths: list[str]
+    failure: str | None
+
+
+def take_inventory(connection: Connection) -> Inventory:
+    """Count."""
+    row = connection.cursor(row_factory=class_row(Inventory)).execute(INVENTORY).fetchone()
+    if row is None:
+        raise LookupError("select returned no row")
+    return row
+
+
+def find_problems(inventory: Inventory, figures: Figures, payloads: Path, expected_stores: int | None) -> Iterator[str]:
+    """Say what should exist after one full cycle and does not.
+
+    `payloads` is the root of the payload files, `expected_stores` how many the upstream has, where that is known.
+    """
+    yield from _missing_stores(inventory, figures, expected_stores)
+    yield from _missing_products(inventory, figures)
+    yield from _missing_files(inventory, payloads)
+    if figures.open_tasks:
+        yield f"{figures.open_tasks} tasks are still open"
+    if figures.failed_tasks:
+        yield f"{figures.failed_tasks} tasks failed, the first of them was {inventory.failure}"
+
+
+def _missing_stores(inventory: Inventory, figures: Figures, expected: int | None) -> Iterator[str]:
+    if figures.stores == 0:
+        yield "no stores were found"
+    elif expected is not None and figures.stores < expected:
+        yield f"{figures.stores} stores were found, there are {expected}"
+    if inventory.unrefreshed_stores:
+        yield f"{inventory.unrefreshed_stores} of {figures.stores} stores were not refreshed"
+    if inventory.analysed_stores != figures.stores:
+        yield f"the views show {inventory.analysed_stores} of {figures.stores} stores"
+
+
+def _missing_products(inventory: Inventory, figures: Figures) -> Iterator[str]:
+    if inventory.unapplied_payloads:
+        yield f"{inventory.unapplied_payloads} payloads were not turned into products"
+    if figures.stores and not (figures.products and figures.variants):
+        yield f"{figures.products} products with {figures.variants} variants were found"
+    if inventory.snapshots != figures.snapshots:
+        yield f"there are {inventory.snapshots} snapshots, the payloads held {figures.snapshots} products"
+
+
+def _missing_files(inventory: Inventory, payloads: Path) -> Iterator[str]:
+    missing = [path for path in inventory.paths if not (payloads / path).is_file()]
+    if missing:
+        yield f"{len(missing)} payload files are gone, the first of them is {missing[0]}"
