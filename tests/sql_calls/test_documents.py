@@ -27,7 +27,7 @@ def _report(report: Report) -> Any:
 
 def test_a_plain_task_says_nothing_that_is_default() -> None:
     assert _item(NewTask(handler="fetch", payload={"a": 1})) == {
-        "handler": "fetch", "payload": {"a": 1}, "priority": 0,
+        "handler": "fetch", "payload": {"a": 1},
     }  # fmt: skip
 
 
@@ -112,7 +112,7 @@ def test_a_completed_report_carries_its_result_as_it_is() -> None:
         "outcome": "completed",
         "result": {"a": [1]},
         "ran": 0.25,
-        "follow_ups": [{"handler": "next", "payload": {}, "priority": 0}],
+        "follow_ups": [{"handler": "next", "payload": {}}],
     }
 
 

@@ -14,7 +14,7 @@ from rolecall.sql.strict_json import NotStorable, encode, encode_text
 
 __all__ = ["reports_document", "tasks_document"]
 
-OPTIONAL = ("handler", "role", "priority", "after", "key", "dedupe_key", "max_attempts")
+OPTIONAL = ("handler", "role", "after", "key", "dedupe_key", "max_attempts")
 LONGEST_DELAY = 3e9
 
 
@@ -41,6 +41,8 @@ def _task_item(task: NewTask, index: int) -> dict[str, object]:
         value = getattr(task, name)
         if value is not None:
             item[name] = value
+    if task.priority != 0:
+        item["priority"] = task.priority
     if task.scheduled_for is not None:
         item["scheduled_for"] = _moment(task.scheduled_for, index)
     if task.retry is not None:
