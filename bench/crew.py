@@ -7,7 +7,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -20,8 +19,8 @@ STOP_SECONDS = 3.0
 class Crew:
     """Workers that run while the block does; whatever they started ends with them."""
 
-    def __init__(self, command: Sequence[str], number: int, log: Path) -> None:
-        self._command = list(command)
+    def __init__(self, script: str, number: int, log: Path) -> None:
+        self._command = [sys.executable, script, "worker"]
         self._number = number
         self._log = log
         self._workers: list[subprocess.Popen[bytes]] = []
@@ -74,10 +73,3 @@ class Crew:
 
 def _start(command: list[str], log: int) -> subprocess.Popen[bytes]:
     return subprocess.Popen(command, stdout=log, stderr=log, stdin=subprocess.DEVNULL, start_new_session=True)
-
-
-def worker_command(script: str, environment: Mapping[str, str] = os.environ) -> list[str]:
-    """The command that runs a worker of an adapter; BENCH_PROFILE names a file for its profile, if any."""
-    profile = environment.get("BENCH_PROFILE")
-    wrapped = ["-m", "cProfile", "-o", profile] if profile else []
-    return [sys.executable, *wrapped, script, "worker"]

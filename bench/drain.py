@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench.crew import Crew, worker_command
+from bench.crew import Crew
 from bench.processes import cpu_of_server
 from bench.tally import Counts, clear, read_counts
 
@@ -76,7 +76,7 @@ class Drain:
         """Drain with so many processes; what is not done after `seconds` is left. Raises DrainFailed."""
         clear(self._folder)
         before, launched, deadline = self._pending(), time.time_ns(), time.monotonic() + seconds
-        with Crew(worker_command(script), processes, self._log) as crew:
+        with Crew(script, processes, self._log) as crew:
             self._wait_for(1, crew, deadline)
             first = self._moment(crew, time.time_ns())
             self._wait_for(number, crew, deadline)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench.crew import Crew, worker_command
+from bench.crew import Crew
 from bench.tally import clear, read_stamps
 
 WARM_UP = (-1, -2, -3)
@@ -46,7 +46,7 @@ class Latency:
     def run(self, send: Send, count: int, interval: float) -> Mapping[str, float]:
         """Return percentiles in ms; `call_*` counts from before the enqueue call. Raises LatencyFailed."""
         clear(self._folder)
-        with Crew(worker_command(self._script), 1, self._log) as crew:
+        with Crew(self._script, 1, self._log) as crew:
             send(WARM_UP, WARM_UP_INTERVAL)
             if not self._wait_for(len(WARM_UP), START_SECONDS):
                 raise LatencyFailed(f"the warm-up tasks did not run: {crew.last_words()}")

@@ -135,9 +135,7 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _answer(
-    adapter: Adapter, place: Place, arguments: argparse.Namespace, script: str
-) -> Mapping[str, object]:
+def _answer(adapter: Adapter, place: Place, arguments: argparse.Namespace, script: str) -> Mapping[str, object]:
     match arguments.command:
         case "info":
             return _info(adapter)
@@ -177,9 +175,7 @@ def _enqueued(place: Place, number: int, enqueue: Callable[[int, Stopwatch], Non
     }
 
 
-def _drained(
-    adapter: Adapter, place: Place, arguments: argparse.Namespace, script: str
-) -> Mapping[str, object]:
+def _drained(adapter: Adapter, place: Place, arguments: argparse.Namespace, script: str) -> Mapping[str, object]:
     with adapter.pending() as pending:
         drain = Drain(place.folder, place.log, place.postmaster, pending)
         return asdict(drain.run(script, arguments.number, arguments.procs, place.timeout))

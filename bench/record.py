@@ -26,9 +26,7 @@ class Sizes:
     drain_seconds: float = 40.0
 
 
-QUICK = Sizes(
-    tasks=10_000, singles=300, latencies=60, preload=20_000, preload_seconds=15.0, drain_seconds=15.0
-)
+QUICK = Sizes(tasks=10_000, singles=300, latencies=60, preload=20_000, preload_seconds=15.0, drain_seconds=15.0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

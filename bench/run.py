@@ -97,9 +97,7 @@ def _facts(peer: Peer, server: Server) -> dict[str, Any]:
 
 def _processor() -> str:
     lines = Path("/proc/cpuinfo").read_text().splitlines()
-    return next(
-        (line.partition(":")[2].strip() for line in lines if line.startswith("model name")), "unknown"
-    )
+    return next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), "unknown")
 
 
 def _commit() -> str:
@@ -145,9 +143,7 @@ def _several(known: Sequence[str]) -> Any:
     def read(text: str) -> tuple[str, ...]:
         names = tuple(text.split(","))
         if unknown := [name for name in names if name not in known]:
-            raise argparse.ArgumentTypeError(
-                f"there is no {', '.join(unknown)}; there are {', '.join(known)}"
-            )
+            raise argparse.ArgumentTypeError(f"there is no {', '.join(unknown)}; there are {', '.join(known)}")
         return names
 
     return read

@@ -124,9 +124,7 @@ class Round:
         return _with_figures(record, answer)
 
     def _ask(self, *words: str, seconds: float | None = None) -> Answer:
-        environment = self._server.environment() | {
-            "BENCH_DRAIN_TIMEOUT": str(seconds or self._sizes.drain_seconds)
-        }
+        environment = self._server.environment() | {"BENCH_DRAIN_TIMEOUT": str(seconds or self._sizes.drain_seconds)}
         return self._peer.ask(*words, environment=environment)
 
 

@@ -28,6 +28,8 @@ from rolecall.app import App
 from rolecall.client import Client
 from rolecall.db.connect import connect
 from rolecall.db.migrator import migrate
+from rolecall.db.run import run as execute
+from rolecall.sql import retention
 from rolecall.worker import Worker, WorkerOptions
 from rolecall.worker.loop import run
 
@@ -59,8 +61,10 @@ class RolecallAdapter(Adapter):
         self._lat = lat
 
     def setup(self) -> None:
+        """Migrate, and make the days' partitions, which the first worker of a new database would do at its start."""
         with connect(self.dsn, "bench") as connection:
             migrate(connection)
+            execute(connection, retention.make_partitions())
 
     def enqueue(self, number: int, watch: Stopwatch) -> None:
         with self._client() as client, watch:

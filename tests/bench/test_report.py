@@ -32,8 +32,7 @@ def test_a_target_that_is_not_reached_is_said_to_be_missed() -> None:
 
 def test_a_latency_may_be_at_most_the_other_one() -> None:
     waits = [
-        Record(peer=peer, work="W4", p50=p50, p95=3.0, p99=4.0)
-        for peer, p50 in (("rolecall", 2.0), ("pgqueuer", 1.0))
+        Record(peer=peer, work="W4", p50=p50, p95=3.0, p99=4.0) for peer, p50 in (("rolecall", 2.0), ("pgqueuer", 1.0))
     ]
 
     assert "2.00 x PGQueuer's p50, at most 1: MISSED" in Summary(waits).verdicts("W4")
@@ -54,6 +53,4 @@ def test_the_table_and_the_drawing_name_every_peer() -> None:
         [rate("rolecall", "W2", 2.0), rate("pgqueuer", "W2", 1.0), rate("ceiling", MOVE.format(STEP), 4.0)]
     )
 
-    assert all(
-        name in markdown(summary) and name in bars(summary) for name in ("rolecall", "pgqueuer", "ceiling")
-    )
+    assert all(name in markdown(summary) and name in bars(summary) for name in ("rolecall", "pgqueuer", "ceiling"))
