@@ -2,7 +2,7 @@
 -- committed before it got the keys' locks, so that no two claims give one place away twice.
 -- returns: the winners with the slot that each takes; a key that somebody else holds locked has none
 -- raises: nothing
--- locks: keys rows in key order, skipping locked ones; then the winners, skipping locked ones
+-- locks: keys rows in key order, skipping locked and unborn ones; then the winners, skipping locked ones
 -- notifies: nothing
 create or replace function rolecall.win_keys(p_keys text[], p_line_ids int[], p_now timestamptz)
 returns table (id bigint, key text, slot smallint)
@@ -13,8 +13,14 @@ as $$
 declare
     v_locked text[];
 begin
+    with missing as materialized (
+        select distinct wanted.key from unnest(p_keys) as wanted (key)
+        where not exists (select from rolecall.keys as known where known.key = wanted.key)
+    )
     insert into rolecall.keys (key)
-    select distinct wanted.key from unnest(p_keys) as wanted (key) order by wanted.key
+    select missing.key from missing
+    -- Two that insert the same row wait for each other. A thousand numbers keep the locks few; a clash costs one claim's delay.
+    where pg_try_advisory_xact_lock(7246926, hashtext(missing.key) & 1023)
     on conflict do nothing;
     v_locked := array(
         select held.key from rolecall.keys as held

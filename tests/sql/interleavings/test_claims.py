@@ -1,0 +1,157 @@
+"""Claims against claims, completions, cancellations and renewals, in every order."""
+
+from __future__ import annotations
+
+from itertools import chain
+
+from tests.sql.engine import LEASE, Claim, Engine
+from tests.sql.interleavings.stage import Stage, commit, opening, rollback
+
+
+def claims_in(answers: list[list[object]]) -> list[Claim]:
+    lists = (answer for answer in chain(*answers) if isinstance(answer, list))
+    return [claim for claim in chain(*lists) if isinstance(claim, Claim)]
+
+
+def test_two_claims_of_one_key_make_one_run(stage: Stage) -> None:
+    """Covers invariant 5, SPEC 000-12, 000-16: neither waits, neither fails, one of them gets a task."""
+    for play in stage.orders(2, 2):
+        stage.engine.enqueue_many([{"role": "work", "key": "store"}] * 2)
+        script = (opening(lambda engine: engine.claim(2, worker=1)), commit)
+
+        answers = play.run(script, script)
+
+        assert len(claims_in(answers)) == 1
+        assert play.waited == set()
+
+
+def test_a_claim_that_is_rolled_back_leaves_its_key_to_the_others(stage: Stage) -> None:
+    for play in stage.orders(2, 2):
+        stage.engine.enqueue_many([{"role": "work", "key": "store"}] * 2)
+
+        play.run(
+            (opening(lambda engine: engine.claim(2, worker=1)), rollback),
+            (opening(lambda engine: engine.claim(2, worker=2)), commit),
+        )
+
+        assert play.waited == set()
+        stage.engine.forget_floors()
+        running = [task for task in stage.engine.tasks() if task.state == "running"]
+        assert len(running) + len(stage.engine.claim(2)) == 1
+
+
+def test_claims_of_new_keys_in_opposite_order_do_not_wait_for_each_other(stage: Stage) -> None:
+    """Covers F25: a key that nobody has used before is a new row, and a new row can be waited for."""
+
+    def claim_again(engine: Engine, role: str) -> object:
+        claims = engine.claim(1, role, worker=1)
+        commit(engine)
+        return claims
+
+    def enqueue_crosswise(engine: Engine) -> object:
+        return engine.enqueue_many([{"role": "a", "key": "y"}, {"role": "b", "key": "x"}])
+
+    for play in stage.orders(2, 2, 1):
+        stage.engine.declare({"name": "a"}, {"name": "b"})
+        stage.engine.enqueue_many([{"role": "a", "key": "x"}, {"role": "b", "key": "y"}])
+
+        play.run(
+            (opening(lambda engine: engine.claim(1, "a", worker=1)), lambda engine: claim_again(engine, "a")),
+            (opening(lambda engine: engine.claim(1, "b", worker=2)), lambda engine: claim_again(engine, "b")),
+            (enqueue_crosswise,),
+        )
+
+        assert play.waited == set()
+        assert {task.key for task in stage.engine.tasks() if task.state == "running"} == {"x", "y"}
+
+
+def test_a_claim_beside_a_completion_leaves_nothing_parked_behind(stage: Stage) -> None:
+    """Covers F22: park against free, in every order."""
+    for play in stage.orders(2, 2):
+        stage.engine.enqueue_many([{"role": "work", "key": "store"}] * 3)
+        holder = stage.engine.claim_one()
+
+        play.run(
+            (opening(lambda engine: engine.claim(3, worker=1)), commit),
+            (opening(lambda engine: engine.complete(holder)), commit),
+        )
+
+        assert play.waited <= {1}
+        taken = [task for task in stage.engine.tasks() if task.state == "running"]
+        assert len(taken) + len(stage.engine.claim(3)) == 1
+
+
+def test_a_claim_beside_a_completion_that_is_rolled_back(stage: Stage) -> None:
+    for play in stage.orders(2, 2):
+        stage.engine.enqueue_many([{"role": "work", "key": "store"}] * 3)
+        holder = stage.engine.claim_one()
+
+        play.run(
+            (opening(lambda engine: engine.claim(3, worker=1)), commit),
+            (opening(lambda engine: engine.complete(holder)), rollback),
+        )
+
+        assert [task.id for task in stage.engine.tasks() if task.state == "running"] == [holder.id]
+
+
+def test_a_rescue_beside_a_completion_ends_the_task_once(stage: Stage) -> None:
+    """Covers F12: either the completion stands, or the rescue does and the completion hears of it."""
+    for play in stage.orders(2, 2):
+        claim = expired(stage.engine)
+
+        [[rescued, _], [verdict, _]] = play.run(
+            (opening(Engine.rescue), commit), (opening(lambda engine: engine.complete(claim)), commit)
+        )
+
+        completed = stage.engine.task(claim.id).state == "completed"
+        assert (rescued, verdict) == (({}, None) if completed else ({claim.id: "pending"}, "taken"))
+
+
+def test_a_rescue_beside_a_renewal_takes_nothing_that_is_renewed(stage: Stage) -> None:
+    for play in stage.orders(2, 2):
+        claim = expired(stage.engine)
+
+        [[rescued, _], [lost, _]] = play.run(
+            (opening(Engine.rescue), commit), (opening(lambda engine: engine.renew(claim)), commit)
+        )
+
+        running = stage.engine.task(claim.id).state == "running"
+        assert running == (rescued == {})
+        assert running or lost in ({}, {claim.id: "taken"})
+
+
+def test_a_cancellation_beside_a_completion(stage: Stage) -> None:
+    """Covers F63: a completion that came first stands, and a cancellation that came first is told."""
+    for play in stage.orders(2, 2):
+        task_id = stage.engine.enqueue()
+        claim = stage.engine.claim_one()
+
+        [[answer, _], [verdict, _]] = play.run(
+            (opening(lambda engine: engine.cancel(task_id)), commit),
+            (opening(lambda engine: engine.complete(claim)), commit),
+        )
+
+        assert verdict is None
+        assert stage.engine.task(task_id).state == "completed"
+        assert answer in ({task_id: "requested"}, {task_id: "finished"})
+
+
+def test_a_cancellation_beside_a_claim(stage: Stage) -> None:
+    for play in stage.orders(2, 2):
+        task_id = stage.engine.enqueue(key="store")
+
+        [[answer, _], [claims, _]] = play.run(
+            (opening(lambda engine: engine.cancel(task_id)), commit),
+            (opening(lambda engine: engine.claim(1, worker=1)), commit),
+        )
+
+        assert (answer == {task_id: "cancelled"}) == (claims == [])
+        assert (answer == {task_id: "requested"}) == (claims != [])
+
+
+def expired(engine: Engine) -> Claim:
+    """A claim whose lease has run out."""
+    engine.enqueue()
+    claim = engine.claim_one()
+    engine.clock.advance(seconds=LEASE + 1)
+    return claim
