@@ -39,7 +39,7 @@ def lose(bench: Bench, number: int) -> list[int]:
 async def test_the_tasks_of_a_lost_worker_are_rescued_all_in_one_run(
     bench: Bench, session: Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """covers SPEC 000-13, RELIABILITY F1"""
+    """covers SPEC 000-18, RELIABILITY F1"""
     monkeypatch.setattr(rescue, "MOST_AT_ONCE", 10)
     ids = lose(bench, 25)
     await asyncio.sleep(0.3)
@@ -53,7 +53,7 @@ async def test_the_tasks_of_a_lost_worker_are_rescued_all_in_one_run(
 
 
 async def test_due_schedules_fire_once_whoever_ticks(bench: Bench, session: Session) -> None:
-    """covers SPEC 000-17"""
+    """covers SPEC 001-5, 001-7, E5-7, RELIABILITY invariant 9"""
 
     @bench.app.task
     async def sweep() -> None: ...

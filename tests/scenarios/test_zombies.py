@@ -7,7 +7,7 @@ from tests.worker.bench import until
 
 
 async def test_a_worker_stopped_past_its_lease_changes_nothing_when_it_returns(victims: Victims) -> None:
-    """covers SPEC E5-4, 000-10, RELIABILITY F5"""
+    """covers SPEC E5-4, RELIABILITY F5 and invariant 3"""
     bench = victims.bench
     (task_id,) = bench.enqueue(bench.app.handlers["linger"].task())
     with victims.process("zombie") as zombie:
@@ -21,7 +21,7 @@ async def test_a_worker_stopped_past_its_lease_changes_nothing_when_it_returns(v
 
             await until(lambda: "taken" in victims.log("zombie"))
 
-            assert (bench.task(task_id).state, bench.task(task_id).fence) == ("running", 2)
+            assert (bench.task(task_id).state, bench.task(task_id).attempt) == ("running", 2)
             victims.sign("go-2").touch()
             (task,) = await bench.finished(task_id)
 
@@ -29,7 +29,7 @@ async def test_a_worker_stopped_past_its_lease_changes_nothing_when_it_returns(v
 
 
 async def test_a_stopped_process_gives_its_running_task_back_and_exits_well(victims: Victims) -> None:
-    """covers RELIABILITY F13"""
+    """covers RELIABILITY F13 and invariant 18"""
     bench = victims.bench
     (task_id,) = bench.enqueue(bench.app.handlers["linger"].task())
     with victims.process("first") as first:

@@ -1,17 +1,19 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from time import monotonic
 
 from tests.worker.bench import Bench, until
 
 IDLE = "select count(*) from rolecall.workers where idle and stopped_at is null"
 BEATEN = "select count(*) from rolecall.workers where heartbeat_at > started_at"
+WRITTEN = """
+select sum(n_tup_ins + n_tup_upd + n_tup_del) from pg_stat_user_tables where schemaname = 'rolecall'
+"""
 
 
 async def test_a_notification_starts_a_task_long_before_the_poll_interval(bench: Bench) -> None:
-    """covers SPEC 000-14"""
-
     @bench.app.task
     async def work() -> None: ...
 
@@ -27,6 +29,8 @@ async def test_a_notification_starts_a_task_long_before_the_poll_interval(bench:
 
 
 async def test_without_listening_it_polls(bench: Bench) -> None:
+    """covers SPEC 000-14, E5-8, RELIABILITY invariant 14"""
+
     @bench.app.task
     async def work() -> None: ...
 
@@ -79,6 +83,32 @@ async def test_light_load_writes_nothing_about_idleness(bench: Bench) -> None:
         after = bench.ask("select xmin::text from rolecall.workers")
 
     assert before == after
+
+
+async def test_an_idle_worker_writes_nothing(bench: Bench) -> None:
+    """covers RELIABILITY F38 and invariant 15"""
+
+    @bench.app.task
+    async def work() -> None: ...
+
+    bench.enqueue()
+    async with bench.working(poll_interval=0.2, maintenance=True):
+        await until(lambda: bench.ask(IDLE) and bench.ask(BEATEN))
+        await _stands_still(lambda: bench.ask(WRITTEN), seconds=2.5)
+
+
+async def _stands_still(number: Callable[[], object], seconds: float) -> None:
+    """Wait until a number has not changed for a while; the server's counters lag by a second."""
+    seen, since = number(), monotonic()
+
+    def stood() -> bool:
+        nonlocal seen, since
+        now = number()
+        if now != seen:
+            seen, since = now, monotonic()
+        return monotonic() - since > seconds
+
+    await until(stood)
 
 
 async def test_a_busy_worker_does_not_ask_to_be_notified(bench: Bench) -> None:

@@ -21,7 +21,7 @@ where datname = current_database() and application_name like 'rolecall:worker:%%
 
 
 async def test_a_worker_survives_the_end_of_all_its_connections(bench: Bench) -> None:
-    """covers SPEC 000-22, RELIABILITY F30"""
+    """covers RELIABILITY F30"""
 
     @bench.app.task
     async def work(n: int) -> int:
@@ -50,6 +50,7 @@ def _let_in(bench: Bench, answer: str) -> None:
 
 
 async def test_outcomes_wait_for_a_database_that_is_away(bench: Bench, caplog: pytest.LogCaptureFixture) -> None:
+    """covers RELIABILITY F10"""
     going = asyncio.Event()
 
     @bench.app.task

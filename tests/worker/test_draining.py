@@ -9,7 +9,7 @@ from tests.worker.bench import Bench, until
 
 
 async def test_a_worker_drains_everything(bench: Bench) -> None:
-    """covers SPEC 000-1, 000-5"""
+    """covers SPEC 001-4"""
     ran: list[int] = []
 
     @bench.app.task
@@ -28,6 +28,7 @@ async def test_a_worker_drains_everything(bench: Bench) -> None:
 
 
 async def test_one_slot_runs_the_more_important_first(bench: Bench) -> None:
+    """covers SPEC 000-11"""
     ran: list[int] = []
 
     @bench.app.task
@@ -56,7 +57,7 @@ async def test_slots_run_side_by_side(bench: Bench) -> None:
 
 
 async def test_a_worker_claims_only_its_roles_and_handlers(bench: Bench) -> None:
-    """covers RELIABILITY F75"""
+    """covers SPEC 000-2, RELIABILITY F75 and invariant 19"""
 
     @bench.app.task(role="mail")
     async def send() -> None: ...

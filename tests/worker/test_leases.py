@@ -15,6 +15,7 @@ TAKE_OVER = "update rolecall.tasks set fence = fence + 1, worker_id = 0, lease_u
 
 
 async def test_the_lease_of_a_running_task_is_renewed(bench: Bench) -> None:
+    """covers SPEC 000-17"""
     enough = asyncio.Event()
 
     @bench.app.task(lease=LEASE)
@@ -78,7 +79,7 @@ async def test_a_blocked_thread_keeps_its_lease(bench: Bench) -> None:
 
 
 async def test_a_handler_whose_task_was_taken_is_aborted_and_its_outcome_dropped(bench: Bench) -> None:
-    """covers SPEC 000-10, RELIABILITY F5"""
+    """covers RELIABILITY F5 and invariant 3"""
     told: list[LostReason | None] = []
 
     @bench.app.task(lease=LEASE, retry=immediate())
@@ -125,7 +126,6 @@ async def test_the_slot_of_an_aborted_handler_lives_on(bench: Bench) -> None:
 
 
 async def test_the_cancellation_of_a_running_task_reaches_its_handler_at_once(bench: Bench) -> None:
-    """covers SPEC 000-12"""
     told: list[LostReason | None] = []
 
     @bench.app.task(lease=60)

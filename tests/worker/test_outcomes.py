@@ -9,7 +9,7 @@ from tests.worker.bench import Bench
 
 
 async def test_a_failed_attempt_is_repeated_by_its_policy(bench: Bench) -> None:
-    """covers SPEC 000-9"""
+    """covers SPEC 000-6, 000-20"""
     attempts: list[int] = []
 
     @bench.app.task(retry=immediate(), max_attempts=5)
@@ -29,6 +29,8 @@ async def test_a_failed_attempt_is_repeated_by_its_policy(bench: Bench) -> None:
 
 
 async def test_the_last_failure_says_what_happened_and_where(bench: Bench) -> None:
+    """covers SPEC 000-21"""
+
     @bench.app.task(max_attempts=1)
     async def broken() -> None:
         raise ValueError("bad price")
@@ -97,7 +99,6 @@ class Uncommon(BaseException):
 
 @pytest.mark.parametrize("error", [Uncommon("odd"), SystemExit(3), GeneratorExit(), asyncio.CancelledError()])
 async def test_a_crashing_handler_harms_no_other(bench: Bench, error: BaseException) -> None:
-    """covers SPEC 000-21"""
     others_may_end = asyncio.Event()
 
     @bench.app.task(max_attempts=1)
@@ -134,7 +135,7 @@ async def test_a_plain_function_that_exits_fails_its_task_only(bench: Bench) -> 
 
 
 async def test_text_that_the_database_cannot_hold_still_finishes_the_task(bench: Bench) -> None:
-    """covers RELIABILITY F65"""
+    """covers RELIABILITY F65 and invariant 20"""
 
     @bench.app.task(max_attempts=1)
     async def nasty(kind: str) -> object:
@@ -153,6 +154,8 @@ async def test_text_that_the_database_cannot_hold_still_finishes_the_task(bench:
 
 
 async def test_a_follow_up_stands_in_the_chain_of_its_task(bench: Bench) -> None:
+    """covers SPEC 000-8"""
+
     @bench.app.task
     async def second(n: int) -> None: ...
 
@@ -172,6 +175,8 @@ async def test_a_follow_up_stands_in_the_chain_of_its_task(bench: Bench) -> None
 
 
 async def test_a_refused_follow_up_fails_its_own_task_and_no_other(bench: Bench) -> None:
+    """covers RELIABILITY invariant 20"""
+
     @bench.app.task(max_attempts=1)
     async def spawn(role: str | None) -> str:
         return "fine"

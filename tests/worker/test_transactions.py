@@ -7,7 +7,7 @@ from tests.worker.bench import Bench, until
 
 
 async def test_a_task_completes_with_its_handlers_rows_in_one_transaction(bench: Bench) -> None:
-    """covers RELIABILITY F3"""
+    """covers RELIABILITY F3 and invariant 4"""
     bench.connection.execute("create table ledger (task_id bigint)")
     seen: list[object] = []
 

@@ -82,9 +82,10 @@ class LeaseKeeper:
         try:
             for worker_id, some in _portions(due):
                 await self._renew(worker_id, some)
-        except RolecallError as error:
+        except Exception as error:
             if not self._closing:
-                log.warning("Leases could not be renewed: %s", error)
+                expected = isinstance(error, RolecallError)
+                log.warning("Leases could not be renewed: %s", error, exc_info=None if expected else error)
                 await asyncio.sleep(self._backoff.next())
         else:
             self._backoff.reset()

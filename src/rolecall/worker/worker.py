@@ -50,10 +50,10 @@ class Worker:
         is given back otherwise: neither spends an attempt. Raises what made it stop, if that was an error.
         """
         following = asyncio.create_task(self._follow(stop)) if stop is not None else None
-        staff = Staff(self._app, self._dsn, self._options)
         try:
-            if await self._opened(staff):
-                async with self._app.lifespan():
+            async with self._app.lifespan():
+                staff = Staff(self._app, self._dsn, self._options)
+                if await self._opened(staff):
                     await self._work(staff)
         finally:
             if following is not None:

@@ -1,0 +1,57 @@
+from __future__ import annotations
+
+import logging
+import re
+
+import pytest
+
+from tests.worker.bench import Bench, until
+
+
+async def test_a_person_can_follow_what_a_worker_does(bench: Bench, caplog: pytest.LogCaptureFixture) -> None:
+    """covers SPEC 000-30"""
+
+    @bench.app.task(role="mail", max_attempts=1)
+    async def send(n: int) -> None:
+        if n:
+            raise ValueError("no such address")
+
+    first, second = bench.enqueue(send.task(n=0), send.task(n=1))
+    with caplog.at_level(logging.DEBUG, "rolecall.worker"):
+        async with bench.working(roles=("mail",)):
+            await bench.finished(first, second)
+
+    worker_id = bench.ask("select id from rolecall.workers")
+    told = [record.getMessage() for record in caplog.records]
+    assert f"Starting worker {worker_id} for role: mail" in told
+    assert f"Claimed task {first} (mail) attempt 1" in told
+    assert f"Task {first} completed" in told
+    assert f"Task {second} (send) failed at attempt 1: ValueError: no such address" in told
+    assert any(re.match(r"1 completed, 1 failed in .* 0 held", line) for line in told)
+
+
+async def test_a_burst_of_failures_is_counted_not_recited(bench: Bench, caplog: pytest.LogCaptureFixture) -> None:
+    @bench.app.task(max_attempts=1)
+    async def broken() -> None:
+        raise ValueError("again")
+
+    ids = bench.enqueue(*(broken.task() for _ in range(50)))
+    with caplog.at_level(logging.WARNING, "rolecall.worker"):
+        async with bench.working():
+            await bench.finished(*ids)
+
+    assert sum("failed at attempt" in record.getMessage() for record in caplog.records) < 25
+    assert "More tasks fail" in caplog.text
+
+
+async def test_a_worker_without_a_name_is_called_after_its_role(bench: Bench) -> None:
+    """covers SPEC 000-29"""
+
+    @bench.app.task(role="mail")
+    async def send() -> None: ...
+
+    bench.enqueue()
+    async with bench.working(roles=("mail",)):
+        await until(lambda: bench.ask("select name from rolecall.workers"))
+
+    assert re.fullmatch(r"worker-mail-[0-9a-f]{8}", bench.ask("select name from rolecall.workers"))
