@@ -93,10 +93,10 @@ def test_a_size_that_differs_is_corrupt(store: PayloadStore, document: bytes, di
         store.read(written.path, written.sha256, written.size_raw + difference)
 
 
-@pytest.mark.parametrize("tail", [b"\0", gzip.compress(b"more")])
+@pytest.mark.parametrize("tail", [b"\0", gzip.compress(b"more", mtime=0)])
 def test_something_after_the_end_is_corrupt(store: PayloadStore, root: Path, plant: str, tail: bytes) -> None:
     """covers RELIABILITY F68"""
-    (root / plant).write_bytes(gzip.compress(b"{}") + tail)
+    (root / plant).write_bytes(gzip.compress(b"{}", mtime=0) + tail)
 
     with pytest.raises(PayloadCorrupt):
         store.read(plant, hashlib.sha256(b"{}").hexdigest(), 2)
@@ -135,7 +135,7 @@ def test_the_ratio_is_bounded_too(root: Path, plant: str) -> None:
 def test_a_path_that_leaves_the_root_is_refused(store: PayloadStore, root: Path, path: str) -> None:
     """covers RELIABILITY F68, invariant 21"""
     root.mkdir(parents=True)
-    (root.parent / "secret").write_bytes(gzip.compress(b"{}"))
+    (root.parent / "secret").write_bytes(gzip.compress(b"{}", mtime=0))
 
     with pytest.raises(PayloadOutsideRoot):
         store.read(path, hashlib.sha256(b"{}").hexdigest(), 2)
@@ -147,7 +147,7 @@ def test_a_link_in_the_place_of_the_file_is_refused(
 ) -> None:
     """covers RELIABILITY F68"""
     target = (root if inside else root.parent) / "target"
-    target.write_bytes(gzip.compress(b"{}"))
+    target.write_bytes(gzip.compress(b"{}", mtime=0))
     (root / plant).symlink_to(target)
 
     with pytest.raises(PayloadOutsideRoot):
@@ -156,7 +156,7 @@ def test_a_link_in_the_place_of_the_file_is_refused(
 
 def test_a_link_in_the_place_of_a_folder_is_refused(store: PayloadStore, root: Path, plant: str) -> None:
     """covers RELIABILITY F68"""
-    (root.parent / plant).write_bytes(gzip.compress(b"{}"))
+    (root.parent / plant).write_bytes(gzip.compress(b"{}", mtime=0))
     (root / "2026").symlink_to(root.parent)
 
     with pytest.raises(PayloadOutsideRoot):
