@@ -1,7 +1,7 @@
 -- Cancels tasks: open ones at once, a running one by telling its worker.
 -- returns: one row a given id: cancelled, requested (it was running), finished (it had ended), missing
 -- raises: nothing
--- locks: tasks rows in id order
+-- locks: running tasks in id order; keys rows of the others in key order, then those tasks in id order
 -- notifies: rolecall_cancel with the worker's id
 create or replace function rolecall.cancel(p_ids bigint[])
 returns table (task_id bigint, outcome text)
@@ -11,25 +11,32 @@ set search_path = ''
 set enable_seqscan = off
 as $$
 declare
-    v_losses jsonb;
     v_asked bigint[];
-    v_workers bigint[];
+    v_losses jsonb;
     v_ended bigint[];
 begin
     perform rolecall.require_durability();
-    perform from rolecall.tasks where id = any(p_ids) order by id for update;
-    with asked as (
-        update rolecall.tasks as task
-        set cancel_requested_at = coalesce(task.cancel_requested_at, rolecall.clock())
-        where task.id = any(p_ids) and task.state = 'running'
-        returning task.id, task.worker_id
+    v_asked := rolecall.request_cancellation(p_ids);
+    -- Whoever frees a key brings a parked row back under the key's lock, and must not find that row locked.
+    perform from rolecall.keys
+    where key = any(array(
+        select task.key from rolecall.tasks as task
+        where task.id = any(p_ids) and task.state <> 'running' and task.key is not null
+    ))
+    order by key
+    for update;
+    with open as (
+        select task.id from rolecall.tasks as task
+        where task.id = any(p_ids) and task.state <> 'running'
+        order by task.id
+        for update
     )
-    select array_agg(asked.id), array_agg(distinct asked.worker_id) into v_asked, v_workers from asked;
-    perform pg_notify('rolecall_cancel', worker::text) from unnest(v_workers) as worker;
-    select jsonb_agg(jsonb_build_object('id', task.id, 'reason', 'cancelled')) into v_losses
-    from rolecall.tasks as task
-    where task.id = any(p_ids) and task.state <> 'running';
+    select jsonb_agg(jsonb_build_object('id', open.id, 'reason', 'cancelled')) into v_losses from open;
     v_ended := array(select gone.task_id from rolecall.let_go(v_losses) as gone);
+    -- Those that a claim took in between.
+    v_asked := v_asked || rolecall.request_cancellation(
+        array(select given.id from unnest(p_ids) as given (id) where given.id <> all(v_asked || v_ended))
+    );
     return query
     select given.id, case
         when given.id = any(v_asked) then 'requested'

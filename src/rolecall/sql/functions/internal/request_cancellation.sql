@@ -1,0 +1,29 @@
+-- Asks the workers of running tasks to stop them.
+-- returns: which were running
+-- raises: nothing
+-- locks: tasks rows in id order
+-- notifies: rolecall_cancel with the worker's id
+create or replace function rolecall.request_cancellation(p_ids bigint[])
+returns bigint[]
+language plpgsql
+volatile
+set search_path = ''
+set enable_seqscan = off
+as $$
+declare
+    v_asked bigint[];
+begin
+    perform from rolecall.tasks where id = any(p_ids) and state = 'running' order by id for update;
+    with asked as (
+        update rolecall.tasks as task
+        set cancel_requested_at = coalesce(task.cancel_requested_at, rolecall.clock())
+        where task.id = any(p_ids) and task.state = 'running'
+        returning task.id, task.worker_id
+    ),
+    told as (
+        select pg_notify('rolecall_cancel', worker_id::text) from asked group by worker_id
+    )
+    select array_agg(asked.id) into v_asked from asked, (select count(*) from told) as every;
+    return coalesce(v_asked, '{}');
+end
+$$;
