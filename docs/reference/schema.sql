@@ -48,25 +48,32 @@ CREATE FUNCTION rolecall.cancel(p_ids bigint[]) RETURNS TABLE(task_id bigint, ou
     SET enable_seqscan TO 'off'
     AS $$
 declare
-    v_losses jsonb;
     v_asked bigint[];
-    v_workers bigint[];
+    v_losses jsonb;
     v_ended bigint[];
 begin
     perform rolecall.require_durability();
-    perform from rolecall.tasks where id = any(p_ids) order by id for update;
-    with asked as (
-        update rolecall.tasks as task
-        set cancel_requested_at = coalesce(task.cancel_requested_at, rolecall.clock())
-        where task.id = any(p_ids) and task.state = 'running'
-        returning task.id, task.worker_id
+    v_asked := rolecall.request_cancellation(p_ids);
+    -- Whoever frees a key brings a parked row back under the key's lock, and must not find that row locked.
+    perform from rolecall.keys
+    where key = any(array(
+        select task.key from rolecall.tasks as task
+        where task.id = any(p_ids) and task.state <> 'running' and task.key is not null
+    ))
+    order by key
+    for update;
+    with open as (
+        select task.id from rolecall.tasks as task
+        where task.id = any(p_ids) and task.state <> 'running'
+        order by task.id
+        for update
     )
-    select array_agg(asked.id), array_agg(distinct asked.worker_id) into v_asked, v_workers from asked;
-    perform pg_notify('rolecall_cancel', worker::text) from unnest(v_workers) as worker;
-    select jsonb_agg(jsonb_build_object('id', task.id, 'reason', 'cancelled')) into v_losses
-    from rolecall.tasks as task
-    where task.id = any(p_ids) and task.state <> 'running';
+    select jsonb_agg(jsonb_build_object('id', open.id, 'reason', 'cancelled')) into v_losses from open;
     v_ended := array(select gone.task_id from rolecall.let_go(v_losses) as gone);
+    -- Those that a claim took in between.
+    v_asked := v_asked || rolecall.request_cancellation(
+        array(select given.id from unnest(p_ids) as given (id) where given.id <> all(v_asked || v_ended))
+    );
     return query
     select given.id, case
         when given.id = any(v_asked) then 'requested'
@@ -264,7 +271,7 @@ CREATE FUNCTION rolecall.clock() RETURNS timestamp with time zone
     AS $$
     select coalesce(nullif(current_setting('rolecall.fake_now', true), '')::timestamptz, clock_timestamp())
 $$;
-CREATE FUNCTION rolecall.complete_tasks(p_worker_id bigint, p_reports jsonb, p_now timestamp with time zone) RETURNS TABLE(ids bigint[], keys text[], follow_ups jsonb)
+CREATE FUNCTION rolecall.complete_tasks(p_worker_id bigint, p_reports jsonb, p_now timestamp with time zone) RETURNS TABLE(ids bigint[], keys text[], follow_ups jsonb, chain_ids bigint[], chain_indexes integer[])
     LANGUAGE plpgsql
     SET search_path TO ''
     SET plan_cache_mode TO 'force_generic_plan'
@@ -299,12 +306,19 @@ begin
             coalesce(greatest(p_now - make_interval(secs => ran), claimed_at), started_at), p_now, worker_id, line_id,
             fence, attempt, max_attempts, 'completed', key, dedupe_key, payload, retry, info, result
         from done
+    ),
+    follow_up as (
+        select jsonb_agg(task order by id, n) as tasks, array_agg(chain_id order by id, n) as chain_ids,
+            array_agg(chain_index + 1 order by id, n) as chain_indexes
+        from done
+        cross join lateral jsonb_array_elements(follow_ups) with ordinality as follow_up (task, n)
     )
-    select
-        coalesce(array_agg(id), '{}'), array_agg(distinct key) filter (where key is not null),
-        jsonb_agg(jsonb_build_object('chain_id', chain_id, 'chain_index', chain_index + 1, 'tasks', follow_ups))
-            filter (where jsonb_array_length(follow_ups) > 0)
-    from done;
+    select moved.ids, moved.keys, follow_up.tasks, follow_up.chain_ids, follow_up.chain_indexes
+    from follow_up
+    cross join (
+        select coalesce(array_agg(id), '{}') as ids, array_agg(distinct key) filter (where key is not null) as keys
+        from done
+    ) as moved;
 end
 $$;
 CREATE FUNCTION rolecall.counts() RETURNS TABLE(role text, state text, number bigint)
@@ -461,7 +475,7 @@ CREATE FUNCTION rolecall.enqueue_many(p_tasks jsonb) RETURNS TABLE(ids bigint[],
     AS $$
 begin
     perform rolecall.require_durability();
-    return query select * from rolecall.store_tasks(p_tasks, null, 0);
+    return query select * from rolecall.store_tasks(p_tasks, '{}', '{}');
 end
 $$;
 CREATE FUNCTION rolecall.ensure_schedules(p_schedules jsonb) RETURNS integer
@@ -495,7 +509,7 @@ begin
     loop
         select task.id, true into id, stood from rolecall.tasks as task where task.dedupe_key = v_dedupe_key;
         exit when found;
-        select * into v_inserted from rolecall.insert_tasks(jsonb_build_array(p_task), p_chain_id, p_chain_index);
+        select * into v_inserted from rolecall.insert_tasks(jsonb_build_array(p_task), array[p_chain_id], array[p_chain_index]);
         id := v_inserted.ids[1];
         stood := false;
         exit when v_inserted.refused is null;
@@ -506,14 +520,16 @@ $$;
 CREATE FUNCTION rolecall.finish(p_worker_id bigint, p_reports jsonb) RETURNS TABLE(task_id bigint, verdict text)
     LANGUAGE plpgsql
     SET search_path TO ''
-    AS $$
+    AS $_$
 declare
     v_done record;
-    v_next record;
     v_accepted bigint[];
 begin
     perform rolecall.require_read_committed();
     perform rolecall.require_durability();
+    if jsonb_path_exists(p_reports, '$[*] ? (@.outcome != "completed")') then
+        perform rolecall.lock_claims(p_reports);
+    end if;
     select * into v_done from rolecall.complete_tasks(p_worker_id, p_reports, rolecall.clock());
     v_accepted := v_done.ids;
     if cardinality(v_accepted) < jsonb_array_length(p_reports) then
@@ -521,11 +537,9 @@ begin
         v_accepted := v_accepted || rolecall.lose_tasks(p_worker_id, p_reports);
     end if;
     perform rolecall.free_keys(v_done.keys);
-    for v_next in
-        select * from jsonb_to_recordset(v_done.follow_ups) as follow_up (chain_id bigint, chain_index int, tasks jsonb)
-    loop
-        perform rolecall.store_tasks(v_next.tasks, v_next.chain_id, v_next.chain_index);
-    end loop;
+    if v_done.follow_ups is not null then
+        perform rolecall.store_tasks(v_done.follow_ups, v_done.chain_ids, v_done.chain_indexes);
+    end if;
     if cardinality(v_accepted) < jsonb_array_length(p_reports) then
         return query
         select report.id, rolecall.why_lost(p_worker_id, report.id, report.fence)
@@ -533,7 +547,7 @@ begin
         where report.id <> all(v_accepted);
     end if;
 end
-$$;
+$_$;
 CREATE FUNCTION rolecall.fire_schedules(p_limit integer DEFAULT 100) RETURNS TABLE(schedule text, task_id bigint)
     LANGUAGE plpgsql
     SET search_path TO ''
@@ -597,7 +611,7 @@ begin
     perform rolecall.wake(v_roles);
 end
 $$;
-CREATE FUNCTION rolecall.insert_tasks(p_tasks jsonb, p_chain_id bigint, p_chain_index integer) RETURNS TABLE(ids bigint[], refused bigint[])
+CREATE FUNCTION rolecall.insert_tasks(p_tasks jsonb, p_chain_ids bigint[], p_chain_indexes integer[]) RETURNS TABLE(ids bigint[], refused bigint[])
     LANGUAGE plpgsql
     SET search_path TO ''
     AS $$
@@ -619,7 +633,7 @@ begin
             id, chain_id, chain_index, created_at, scheduled_for, line_id, max_attempts, key, dedupe_key, payload, retry
         )
         select
-            draft.id, coalesce(p_chain_id, draft.id), p_chain_index, v_now, greatest(draft.due, v_now),
+            draft.id, coalesce(p_chain_ids[draft.n], draft.id), coalesce(p_chain_indexes[draft.n], 0), v_now, greatest(draft.due, v_now),
             coalesce(line.id, rolecall.add_line(draft.role, draft.handler, draft.priority)),
             draft.max_attempts, draft.key, draft.dedupe_key, draft.payload, draft.retry
         from draft
@@ -630,7 +644,7 @@ begin
     )
     select
         array_agg(draft.id order by draft.n),
-        array_agg(draft.n order by draft.n) filter (where draft.dedupe_key is not null and stored.id is null),
+        array_agg(draft.n order by draft.dedupe_key, draft.n) filter (where draft.dedupe_key is not null and stored.id is null),
         array_agg(distinct draft.role) filter (where draft.due <= v_now)
     into ids, refused, v_roles
     from draft
@@ -797,6 +811,21 @@ CREATE FUNCTION rolecall.line_floor(p_line_id integer) RETURNS rolecall.floor
     AS $$
     select nullif(current_setting('rolecall.floor_' || p_line_id, true), '')::rolecall.floor
 $$;
+CREATE FUNCTION rolecall.lock_claims(p_reports jsonb) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO ''
+    SET enable_seqscan TO 'off'
+    AS $$
+declare
+    v_ids bigint[] := array(select id from jsonb_to_recordset(p_reports) as report (id bigint));
+begin
+    perform from rolecall.tasks where id = any(v_ids) order by id for update;
+    perform from rolecall.keys
+    where key = any(array(select task.key from rolecall.tasks as task where task.id = any(v_ids) and task.key is not null))
+    order by key
+    for update;
+end
+$$;
 CREATE FUNCTION rolecall.look_below(p_line_id integer, p_now timestamp with time zone) RETURNS rolecall.floor
     LANGUAGE plpgsql
     SET search_path TO ''
@@ -833,7 +862,7 @@ begin
     with owned as (
         select report.*
         from (
-            select * from jsonb_to_recordset(p_reports) as given (
+            select distinct on (given.id) * from jsonb_to_recordset(p_reports) as given (
                 id bigint, fence int, outcome text, reason text, error text, after float8, final boolean
             )
             where given.outcome <> 'completed'
@@ -1280,6 +1309,28 @@ begin
     return case when not found then (select lost.reason from rolecall.lost_claims(p_worker_id, array[p_id], array[p_fence]) as lost) end;
 end
 $$;
+CREATE FUNCTION rolecall.request_cancellation(p_ids bigint[]) RETURNS bigint[]
+    LANGUAGE plpgsql
+    SET search_path TO ''
+    SET enable_seqscan TO 'off'
+    AS $$
+declare
+    v_asked bigint[];
+begin
+    perform from rolecall.tasks where id = any(p_ids) and state = 'running' order by id for update;
+    with asked as (
+        update rolecall.tasks as task
+        set cancel_requested_at = coalesce(task.cancel_requested_at, rolecall.clock())
+        where task.id = any(p_ids) and task.state = 'running'
+        returning task.id, task.worker_id
+    ),
+    told as (
+        select pg_notify('rolecall_cancel', worker_id::text) from asked group by worker_id
+    )
+    select array_agg(asked.id) into v_asked from asked, (select count(*) from told) as every;
+    return coalesce(v_asked, '{}');
+end
+$$;
 CREATE FUNCTION rolecall.require_durability() RETURNS void
     LANGUAGE plpgsql
     SET search_path TO ''
@@ -1442,7 +1493,7 @@ begin
         from rolecall.store_tasks(jsonb_build_array(jsonb_strip_nulls(jsonb_build_object(
             'role', p_schedule.role, 'handler', p_schedule.handler, 'priority', p_schedule.priority, 'key', p_schedule.key,
             'dedupe_key', format('schedule:%s:%s', p_schedule.id, p_slot)
-        )) || jsonb_build_object('payload', p_schedule.payload)), null, 0) as stored;
+        )) || jsonb_build_object('payload', p_schedule.payload)), '{}', '{}') as stored;
     exception when others then
         v_error := sqlerrm;
     end;
@@ -1551,7 +1602,7 @@ begin
     return query select * from rolecall.lost_claims(p_worker_id, p_ids, p_fences);
 end
 $$;
-CREATE FUNCTION rolecall.store_tasks(p_tasks jsonb, p_chain_id bigint, p_chain_index integer) RETURNS TABLE(ids bigint[], deduplicated bigint[])
+CREATE FUNCTION rolecall.store_tasks(p_tasks jsonb, p_chain_ids bigint[], p_chain_indexes integer[]) RETURNS TABLE(ids bigint[], deduplicated bigint[])
     LANGUAGE plpgsql
     SET search_path TO ''
     AS $$
@@ -1565,10 +1616,12 @@ begin
     end if;
     select coalesce(inserted.ids, '{}'), inserted.refused
     into ids, v_refused
-    from rolecall.insert_tasks(p_tasks, p_chain_id, p_chain_index) as inserted;
+    from rolecall.insert_tasks(p_tasks, p_chain_ids, p_chain_indexes) as inserted;
     deduplicated := '{}';
     foreach v_n in array coalesce(v_refused, '{}') loop
-        select * into v_twin from rolecall.find_or_insert(p_tasks -> (v_n - 1)::int, p_chain_id, p_chain_index);
+        select * into v_twin from rolecall.find_or_insert(
+            p_tasks -> (v_n - 1)::int, p_chain_ids[v_n], p_chain_indexes[v_n]
+        );
         ids[v_n] := v_twin.id;
         if v_twin.stood then
             deduplicated := deduplicated || v_twin.id;
@@ -1751,8 +1804,14 @@ CREATE FUNCTION rolecall.win_keys(p_keys text[], p_line_ids integer[], p_now tim
 declare
     v_locked text[];
 begin
+    with missing as materialized (
+        select distinct wanted.key from unnest(p_keys) as wanted (key)
+        where not exists (select from rolecall.keys as known where known.key = wanted.key)
+    )
     insert into rolecall.keys (key)
-    select distinct wanted.key from unnest(p_keys) as wanted (key) order by wanted.key
+    select missing.key from missing
+    -- Two that insert the same row wait for each other. A thousand numbers keep the locks few; a clash costs one claim's delay.
+    where pg_try_advisory_xact_lock(7246926, hashtext(missing.key) & 1023)
     on conflict do nothing;
     v_locked := array(
         select held.key from rolecall.keys as held

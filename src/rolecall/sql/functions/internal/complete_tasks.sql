@@ -1,10 +1,10 @@
 -- Moves the completed among some reports into the finished tasks, where the fence and the worker still own them.
--- returns: one row: which moved, their keys, and the follow-ups that their reports carry
+-- returns: one row: which moved, their keys, and the follow-ups that their reports carry, with the chain of each
 -- raises: nothing
 -- locks: tasks rows in id order
 -- notifies: nothing
 create or replace function rolecall.complete_tasks(p_worker_id bigint, p_reports jsonb, p_now timestamptz)
-returns table (ids bigint[], keys text[], follow_ups jsonb)
+returns table (ids bigint[], keys text[], follow_ups jsonb, chain_ids bigint[], chain_indexes int[])
 language plpgsql
 volatile
 set search_path = ''
@@ -40,11 +40,18 @@ begin
             coalesce(greatest(p_now - make_interval(secs => ran), claimed_at), started_at), p_now, worker_id, line_id,
             fence, attempt, max_attempts, 'completed', key, dedupe_key, payload, retry, info, result
         from done
+    ),
+    follow_up as (
+        select jsonb_agg(task order by id, n) as tasks, array_agg(chain_id order by id, n) as chain_ids,
+            array_agg(chain_index + 1 order by id, n) as chain_indexes
+        from done
+        cross join lateral jsonb_array_elements(follow_ups) with ordinality as follow_up (task, n)
     )
-    select
-        coalesce(array_agg(id), '{}'), array_agg(distinct key) filter (where key is not null),
-        jsonb_agg(jsonb_build_object('chain_id', chain_id, 'chain_index', chain_index + 1, 'tasks', follow_ups))
-            filter (where jsonb_array_length(follow_ups) > 0)
-    from done;
+    select moved.ids, moved.keys, follow_up.tasks, follow_up.chain_ids, follow_up.chain_indexes
+    from follow_up
+    cross join (
+        select coalesce(array_agg(id), '{}') as ids, array_agg(distinct key) filter (where key is not null) as keys
+        from done
+    ) as moved;
 end
 $$;

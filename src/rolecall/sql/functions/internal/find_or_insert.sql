@@ -17,7 +17,7 @@ begin
     loop
         select task.id, true into id, stood from rolecall.tasks as task where task.dedupe_key = v_dedupe_key;
         exit when found;
-        select * into v_inserted from rolecall.insert_tasks(jsonb_build_array(p_task), p_chain_id, p_chain_index);
+        select * into v_inserted from rolecall.insert_tasks(jsonb_build_array(p_task), array[p_chain_id], array[p_chain_index]);
         id := v_inserted.ids[1];
         stood := false;
         exit when v_inserted.refused is null;

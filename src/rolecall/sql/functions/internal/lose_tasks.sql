@@ -16,7 +16,7 @@ begin
     with owned as (
         select report.*
         from (
-            select * from jsonb_to_recordset(p_reports) as given (
+            select distinct on (given.id) * from jsonb_to_recordset(p_reports) as given (
                 id bigint, fence int, outcome text, reason text, error text, after float8, final boolean
             )
             where given.outcome <> 'completed'

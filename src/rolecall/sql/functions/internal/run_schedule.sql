@@ -19,7 +19,7 @@ begin
         from rolecall.store_tasks(jsonb_build_array(jsonb_strip_nulls(jsonb_build_object(
             'role', p_schedule.role, 'handler', p_schedule.handler, 'priority', p_schedule.priority, 'key', p_schedule.key,
             'dedupe_key', format('schedule:%s:%s', p_schedule.id, p_slot)
-        )) || jsonb_build_object('payload', p_schedule.payload)), null, 0) as stored;
+        )) || jsonb_build_object('payload', p_schedule.payload)), '{}', '{}') as stored;
     exception when others then
         v_error := sqlerrm;
     end;

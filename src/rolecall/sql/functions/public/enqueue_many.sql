@@ -11,6 +11,6 @@ set search_path = ''
 as $$
 begin
     perform rolecall.require_durability();
-    return query select * from rolecall.store_tasks(p_tasks, null, 0);
+    return query select * from rolecall.store_tasks(p_tasks, '{}', '{}');
 end
 $$;

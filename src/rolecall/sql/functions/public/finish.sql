@@ -2,7 +2,7 @@
 -- freed keys and events of one call commit together.
 -- returns: one row a report that was not simply accepted: already, or why the task was lost
 -- raises: RC031, RC040 for a follow-up that is no task; RC042 for a report of unknown outcome
--- locks: tasks rows in id order; keys rows in key order
+-- locks: tasks rows in id order; keys rows in key order; dedupe keys of follow-ups in their order
 -- notifies: rolecall_wake, where an idle worker waits for the role
 create or replace function rolecall.finish(p_worker_id bigint, p_reports jsonb)
 returns table (task_id bigint, verdict text)
@@ -12,11 +12,13 @@ set search_path = ''
 as $$
 declare
     v_done record;
-    v_next record;
     v_accepted bigint[];
 begin
     perform rolecall.require_read_committed();
     perform rolecall.require_durability();
+    if jsonb_path_exists(p_reports, '$[*] ? (@.outcome != "completed")') then
+        perform rolecall.lock_claims(p_reports);
+    end if;
     select * into v_done from rolecall.complete_tasks(p_worker_id, p_reports, rolecall.clock());
     v_accepted := v_done.ids;
     if cardinality(v_accepted) < jsonb_array_length(p_reports) then
@@ -24,11 +26,9 @@ begin
         v_accepted := v_accepted || rolecall.lose_tasks(p_worker_id, p_reports);
     end if;
     perform rolecall.free_keys(v_done.keys);
-    for v_next in
-        select * from jsonb_to_recordset(v_done.follow_ups) as follow_up (chain_id bigint, chain_index int, tasks jsonb)
-    loop
-        perform rolecall.store_tasks(v_next.tasks, v_next.chain_id, v_next.chain_index);
-    end loop;
+    if v_done.follow_ups is not null then
+        perform rolecall.store_tasks(v_done.follow_ups, v_done.chain_ids, v_done.chain_indexes);
+    end if;
     if cardinality(v_accepted) < jsonb_array_length(p_reports) then
         return query
         select report.id, rolecall.why_lost(p_worker_id, report.id, report.fence)

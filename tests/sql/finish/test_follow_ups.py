@@ -1,0 +1,120 @@
+"""Follow-ups are stored with the completion, or neither is."""
+
+from __future__ import annotations
+
+import psycopg
+import pytest
+
+from tests.sql.engine import Engine, report
+
+
+def test_follow_ups_go_on_with_the_chain(engine: Engine) -> None:
+    """Covers SPEC 000-8 and F62."""
+    first = engine.enqueue()
+    engine.complete(engine.claim_one(), follow_ups=[{"role": "work", "payload": {"n": n}} for n in (1, 2)])
+    second, third = engine.claim(2)
+    engine.complete(second, follow_ups=[{"role": "work"}])
+    last = engine.claim_one()
+
+    assert [(task.chain_id, task.chain_index) for task in engine.tasks()] == [(first, n) for n in (0, 1, 1, 2)]
+    assert (second.payload, third.payload, last.chain_index) == ({"n": 1}, {"n": 2}, 2)
+
+
+@pytest.mark.parametrize(
+    ("follow_up", "code"),
+    [
+        ({"role": "unknown"}, "RC031"),
+        ({"role": "work", "priority": 1000}, "RC040"),
+        ({"role": "work", "payload": [1]}, "RC040"),
+        ({}, "RC031"),
+    ],
+    ids=str,
+)
+def test_a_bad_follow_up_stores_nothing_of_the_call(engine: Engine, follow_up: object, code: str) -> None:
+    """Covers invariant 4: the completion and its consequences commit together or not at all."""
+    engine.enqueue_many([{"role": "work"}] * 2)
+    worker = engine.worker()
+    first, second = engine.claim(2, worker=worker)
+
+    with pytest.raises(psycopg.Error) as refusal:
+        engine.finish(
+            worker,
+            report(first, "completed", follow_ups=[{"role": "work"}]),
+            report(second, "completed", follow_ups=[follow_up]),
+        )
+
+    assert refusal.value.sqlstate == code
+    assert [task.state for task in engine.tasks()] == ["running", "running"]
+
+
+def test_a_repeated_completion_stores_no_second_follow_up(engine: Engine) -> None:
+    """Covers F62 and invariant 4."""
+    engine.enqueue()
+    claim = engine.claim_one()
+    for _ in range(2):
+        engine.complete(claim, follow_ups=[{"role": "work"}])
+
+    assert len(engine.tasks()) == 2
+
+
+@pytest.mark.parametrize("outcome", ["failed", "snoozed", "cancelled"])
+def test_only_a_completion_has_follow_ups(engine: Engine, outcome: str) -> None:
+    engine.enqueue()
+
+    engine.report(engine.claim_one(), outcome, follow_ups=[{"role": "work"}])
+
+    assert len(engine.tasks()) == 1
+
+
+def test_a_follow_up_of_a_lost_claim_is_not_stored(engine: Engine) -> None:
+    """Covers invariant 3: spawning shows the fence too."""
+    engine.enqueue()
+    claim = engine.claim_one()
+    engine.release(claim)
+
+    assert engine.complete(claim, follow_ups=[{"role": "work"}]) == "taken"
+    assert len(engine.tasks()) == 1
+
+
+def test_a_follow_up_may_want_the_key_that_its_task_held(engine: Engine) -> None:
+    engine.enqueue(key="store")
+
+    engine.complete(engine.claim_one(), follow_ups=[{"role": "work", "key": "store"}])
+
+    assert engine.claim_one().chain_index == 1
+
+
+def test_a_follow_up_may_have_the_dedupe_key_of_its_own_task(engine: Engine) -> None:
+    engine.enqueue(dedupe_key="d")
+
+    engine.complete(engine.claim_one(), follow_ups=[{"role": "work", "dedupe_key": "d"}])
+
+    assert [task.state for task in engine.tasks()] == ["completed", "pending"]
+
+
+def test_a_follow_up_that_stands_already_stays_one(engine: Engine) -> None:
+    standing = engine.enqueue(after=60, dedupe_key="d")
+    engine.enqueue()
+
+    engine.complete(engine.claim_one(), follow_ups=[{"role": "work", "dedupe_key": "d"}])
+
+    assert [task.id for task in engine.tasks() if task.state == "pending"] == [standing]
+
+
+def test_the_follow_ups_of_a_batch_stay_with_their_own_chains(engine: Engine) -> None:
+    ids, _ = engine.enqueue_many([{"role": "work"}] * 3)
+    worker = engine.worker()
+    claims = engine.claim(3, worker=worker)
+
+    engine.finish(worker, *(report(claim, "completed", follow_ups=[{"role": "work"}] * 2) for claim in claims))
+
+    chains = [task.chain_id for task in engine.tasks() if task.chain_index == 1]
+    assert sorted(chains) == sorted(ids * 2)
+
+
+@pytest.mark.parametrize("follow_ups", [None, []])
+def test_no_follow_ups_are_none(engine: Engine, follow_ups: object) -> None:
+    engine.enqueue()
+
+    assert engine.complete(engine.claim_one(), follow_ups=follow_ups) is None
+    assert len(engine.tasks()) == 1

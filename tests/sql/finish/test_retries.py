@@ -1,0 +1,157 @@
+"""What a failure comes to: another attempt by the policy, or the end."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from tests.sql.engine import START, Document, Engine
+
+LINEAR = {"kind": "linear", "step": 5, "cap": 12}
+EXPONENTIAL = {"kind": "exponential", "first": 10, "factor": 2, "cap": 300, "jitter": 0}
+
+
+def delays(engine: Engine, retry: Document, attempts: int) -> list[float]:
+    """The delay before each next attempt, in seconds."""
+    task_id = engine.enqueue(retry=retry, max_attempts=0)
+    found = []
+    for _ in range(attempts):
+        engine.fail(engine.claim_one())
+        due = engine.task(task_id).scheduled_for
+        found.append((due - engine.clock.now()).total_seconds())
+        engine.clock.set(due)
+    return found
+
+
+def test_linear_delays_grow_by_a_step_up_to_the_cap(engine: Engine) -> None:
+    assert delays(engine, LINEAR, 4) == [5, 10, 12, 12]
+
+
+def test_exponential_delays_double_up_to_the_cap(engine: Engine) -> None:
+    assert delays(engine, EXPONENTIAL, 7) == [10, 20, 40, 80, 160, 300, 300]
+
+
+def test_an_immediate_retry_is_due_at_once(engine: Engine) -> None:
+    """Covers SPEC 000-20: immediate, without backoff."""
+    assert delays(engine, {"kind": "linear", "step": 0}, 2) == [0, 0]
+
+
+def test_jitter_spreads_the_delay_around_its_middle(engine: Engine) -> None:
+    """Covers F55."""
+    found = engine.rows(
+        """select extract(epoch from rolecall.retry_delay('{"kind": "linear", "step": 100, "jitter": 0.1}', 1))::float8
+        from generate_series(1, 200)"""
+    )
+    seconds = [value for (value,) in found]
+
+    assert 90 <= min(seconds) < 95 < 105 < max(seconds) <= 110
+
+
+@pytest.mark.parametrize("attempt", [1, 60, 100, 2_000_000_000])
+@pytest.mark.parametrize("kind", ["linear", "exponential"])
+def test_the_widest_policy_gives_a_delay_at_any_attempt(engine: Engine, kind: str, attempt: int) -> None:
+    """A delay that overflows would leave a task that nobody can let go."""
+    year = 31536000
+    policy = f'{{"kind": "{kind}", "first": {year}, "factor": 1000, "step": {year}, "cap": {year}, "jitter": 1}}'
+    assert engine.value("select rolecall.is_retry_policy(%s)", policy)
+
+    assert engine.value("select rolecall.retry_delay(%s, %s)", policy, attempt) <= timedelta(seconds=2 * year)
+
+
+def test_a_policy_of_none_fails_at_the_first_failure(engine: Engine) -> None:
+    task_id = engine.enqueue(retry={"kind": "none"}, max_attempts=9)
+
+    engine.fail(engine.claim_one())
+
+    assert engine.task(task_id).state == "failed"
+
+
+def test_the_last_attempt_ends_the_task(engine: Engine) -> None:
+    """Covers invariant 6 and SPEC 000-6: back to pending while attempts are left, then failed."""
+    task_id = engine.enqueue(max_attempts=3)
+    states = []
+    for _ in range(3):
+        engine.fail(engine.claim_one(), "boom")
+        states.append(engine.task(task_id).state)
+        engine.clock.advance(hours=1)
+
+    task = engine.task(task_id)
+    assert states == ["pending", "pending", "failed"]
+    assert (task.attempt, task.error) == (3, "boom")
+
+
+def test_unlimited_attempts_never_end_by_their_number(engine: Engine) -> None:
+    engine.enqueue(max_attempts=0, retry={"kind": "linear", "step": 0})
+    for attempt in range(1, 30):
+        claim = engine.claim_one()
+        assert (claim.attempt, claim.max_attempts) == (attempt, None)
+        engine.fail(claim)
+
+    assert engine.tasks()[0].state == "pending"
+
+
+def test_the_tasks_policy_goes_before_the_handlers_and_that_before_the_roles(engine: Engine) -> None:
+    engine.declare(handlers=[{"name": "h", "role": "work", "retry": {"kind": "linear", "step": 20, "cap": 300}}])
+    ids = [
+        engine.enqueue(),
+        engine.enqueue(handler="h"),
+        engine.enqueue(handler="h", retry={"kind": "linear", "step": 30, "cap": 300}),
+    ]
+    for claim in engine.claim(3):
+        engine.fail(claim)
+
+    due = [(engine.task(task_id).scheduled_for - START).total_seconds() for task_id in ids]
+    assert due == [10, 20, 30]
+
+
+def test_max_attempts_come_from_the_task_the_handler_or_the_role(engine: Engine) -> None:
+    engine.declare(handlers=[{"name": "h", "role": "work", "max_attempts": 7}, {"name": "ever", "max_attempts": 0}])
+    for words in ({}, {"handler": "h"}, {"handler": "h", "max_attempts": 1}, {"role": "ever"}, {"max_attempts": 0}):
+        engine.enqueue(**{"role": "work", **words})
+
+    assert [task.max_attempts for task in engine.tasks()] == [3, 7, 1, None, None]
+
+
+def test_a_final_failure_is_not_retried(engine: Engine) -> None:
+    task_id = engine.enqueue()
+
+    engine.fail(engine.claim_one(), "no such store", final=True)
+
+    task = engine.task(task_id)
+    assert (task.state, task.error, task.attempt) == ("failed", "no such store", 1)
+
+
+def test_a_failure_may_name_its_own_delay(engine: Engine) -> None:
+    """As a server does with Retry-After."""
+    task_id = engine.enqueue()
+
+    engine.fail(engine.claim_one(), after=77)
+
+    assert engine.task(task_id).scheduled_for == START + timedelta(seconds=77)
+
+
+@pytest.mark.parametrize(("after", "seconds"), [(-5, 0), (1e300, 4e9)])
+def test_an_absurd_delay_is_bounded(engine: Engine, after: float, seconds: float) -> None:
+    task_id = engine.enqueue()
+
+    engine.fail(engine.claim_one(), after=after)
+
+    assert engine.task(task_id).scheduled_for == START + timedelta(seconds=seconds)
+
+
+def test_a_waiting_retry_shows_as_retrying(engine: Engine) -> None:
+    task_id = engine.enqueue()
+
+    engine.fail(engine.claim_one(), "boom")
+
+    task = engine.task(task_id)
+    assert (task.status, task.error, task.worker_id, task.lease_until) == ("retrying", "boom", None, None)
+
+
+def test_a_retry_frees_the_key_for_others(engine: Engine) -> None:
+    engine.enqueue(key="k")
+    other = engine.enqueue(key="k")
+    engine.fail(engine.claim_one())
+
+    assert engine.claim_one().id == other

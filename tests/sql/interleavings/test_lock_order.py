@@ -1,0 +1,182 @@
+"""Batches that touch the same rows in unlike order: one may wait for the other, and no two wait for each other.
+
+A gate holds a row that both want, so that each has its first locks when the gate opens (RELIABILITY F25).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import psycopg
+import pytest
+
+from tests.sql.engine import Claim, Engine, report
+from tests.sql.interleavings.stage import Play, Stage, Step, commit, opening, rollback
+
+
+def errors(answers: list[list[object]]) -> list[psycopg.Error]:
+    return [answer for several in answers for answer in several if isinstance(answer, psycopg.Error)]
+
+
+def behind_a_gate(play: Play, gate: Step, *calls: Step) -> list[psycopg.Error]:
+    """Play the calls beside a session that holds the gate and opens it again."""
+    return errors(play.run((opening(gate), rollback), *((call,) for call in calls)))
+
+
+def hold(query: str, *params: object) -> Step:
+    return lambda engine: engine.rows(query, *params)
+
+
+def finish(worker: int, *reports: dict[str, object]) -> Step:
+    return lambda engine: engine.finish(worker, *reports)
+
+
+def cancel(*ids: int) -> Step:
+    return lambda engine: engine.cancel(*ids)
+
+
+def test_a_mixed_batch_of_reports_beside_a_cancellation_of_the_same_tasks(stage: Stage) -> None:
+    for play in stage.orders(2, 1, 1):
+        stage.engine.enqueue_many([{"role": "work"}] * 2)
+        low, high = stage.engine.claim(2, worker=1)
+
+        failed = behind_a_gate(
+            play,
+            hold("select from rolecall.tasks where id = %s for update", high.id),
+            finish(1, report(high, "completed"), report(low, "failed", error="x")),
+            cancel(low.id, high.id),
+        )
+
+        assert failed == []
+
+
+def test_cancelling_a_parked_task_beside_the_end_of_its_keys_holder(stage: Stage) -> None:
+    """Park against free (F22): who ends the holder wants the row that the cancellation has."""
+    for play in stage.orders(2, 1, 1):
+        holder, first, second = key_with_two_parked(stage.engine)
+
+        failed = behind_a_gate(
+            play,
+            hold("select from rolecall.keys for update"),
+            finish(1, report(holder, "completed")),
+            cancel(first),
+        )
+
+        assert failed == []
+        assert [claim.id for claim in stage.engine.claim(3)] == [second]
+
+
+def test_a_cancellation_of_a_parked_task_that_is_rolled_back_leaves_it_claimable(stage: Stage) -> None:
+    for play in stage.orders(2, 1):
+        holder, first, _ = key_with_two_parked(stage.engine)
+
+        play.run((opening(cancel(first)), rollback), (finish(1, report(holder, "completed")),))
+
+        assert [claim.id for claim in stage.engine.claim(3)] == [first]
+
+
+def test_a_cancellation_of_holder_and_parked_beside_the_holders_end(stage: Stage) -> None:
+    for play in stage.orders(2, 1, 1):
+        holder, first, second = key_with_two_parked(stage.engine)
+
+        failed = behind_a_gate(
+            play,
+            hold("select from rolecall.keys for update"),
+            finish(1, report(holder, "completed")),
+            cancel(first, holder.id, second),
+        )
+
+        assert failed == []
+        assert {task.state for task in stage.engine.tasks()} == {"completed", "cancelled"}
+
+
+def test_two_mixed_batches_that_free_the_same_keys(stage: Stage) -> None:
+    """With room for two tasks a key, two workers can hold the same keys."""
+    for play in stage.orders(2, 1, 1):
+        claims = two_claims_of_each(stage.engine, "a", "m", "z")
+
+        failed = behind_a_gate(
+            play,
+            hold("select from rolecall.keys where key = 'm' for update"),
+            finish(
+                1,
+                report(claims["a"][0], "completed"),
+                report(claims["m"][0], "completed"),
+                report(claims["z"][0], "failed", error="x"),
+            ),
+            finish(
+                1,
+                report(claims["z"][1], "completed"),
+                report(claims["m"][1], "completed"),
+                report(claims["a"][1], "failed", error="x"),
+            ),
+        )
+
+        assert failed == []
+
+
+def test_two_batches_whose_follow_ups_have_the_same_dedupe_keys(stage: Stage) -> None:
+    for play in stage.orders(2, 1, 1):
+        stage.engine.enqueue_many([{"role": "work"}] * 6)
+        claims = stage.engine.claim(6, worker=1)
+        batches = [
+            [
+                report(claim, "completed", follow_ups=[{"role": "work", "dedupe_key": key}])
+                for claim, key in zip(several, keys, strict=True)
+            ]
+            for several, keys in ((claims[:3], "amz"), (claims[3:], "zma"))
+        ]
+
+        failed = behind_a_gate(
+            play, lambda engine: engine.enqueue(dedupe_key="m"), *(finish(1, *batch) for batch in batches)
+        )
+
+        assert failed == []
+        assert sorted(str(task.dedupe_key) for task in stage.engine.tasks() if task.state == "pending") == ["a", "m", "z"]
+
+
+def test_two_batches_of_tasks_with_the_same_dedupe_keys(stage: Stage) -> None:
+    """Covers F26: a batch is stored in the order of its dedupe keys."""
+    for play in stage.orders(2, 1, 1):
+        batches = [[{"role": "work", "dedupe_key": key} for key in keys] for keys in ("amz", "zma")]
+
+        failed = behind_a_gate(
+            play,
+            lambda engine: engine.enqueue(dedupe_key="m"),
+            *(lambda engine, b=batch: engine.enqueue_many(b) for batch in batches),  # type: ignore[misc]
+        )
+
+        assert failed == []
+        assert len(stage.engine.tasks()) == 3
+
+
+@pytest.mark.parametrize("other", [Engine.rescue, lambda engine: engine.rows("select rolecall.deregister_worker(1)")])
+def test_a_duty_beside_a_batch_of_reports(stage: Stage, other: Callable[[Engine], object]) -> None:
+    for play in stage.orders(2, 1, 1):
+        stage.engine.enqueue_many([{"role": "work", "key": key} for key in "abc"])
+        claims = stage.engine.claim(3, worker=1)
+        stage.engine.clock.advance(seconds=100)
+
+        failed = behind_a_gate(
+            play,
+            hold("select from rolecall.tasks where key = 'b' for update"),
+            finish(1, *(report(claim, "failed", error="x") for claim in reversed(claims))),
+            other,
+        )
+
+        assert failed == []
+
+
+def key_with_two_parked(engine: Engine) -> tuple[Claim, int, int]:
+    engine.enqueue(key="store")
+    [holder] = engine.claim(1, worker=1)
+    first, second = (engine.enqueue(key="store") for _ in range(2))
+    assert engine.claim(2) == []
+    return holder, first, second
+
+
+def two_claims_of_each(engine: Engine, *keys: str) -> dict[str, list[Claim]]:
+    engine.rows("insert into rolecall.keys (key, capacity) select unnest(%s::text[]), 2", list(keys))
+    engine.enqueue_many([{"role": "work", "key": key} for key in keys * 2])
+    claims = engine.claim(6, worker=1)
+    return {key: [claim for claim in claims if claim.key == key] for key in keys}
