@@ -9,7 +9,7 @@ from typing import Any
 
 import psycopg
 
-from bench.processes import Stopwatch
+from bench.processes import Stopwatch, wait_for_calm
 from bench.record import Record, Sizes
 from bench.server import Server
 
@@ -87,7 +87,7 @@ class Ceilings:
 
     def _filling(self, work: str, fill: Fill, number: int | None = None) -> Record:
         number = number or self._sizes.tasks
-        with self._tables() as connection, self._watch() as watch:
+        with self._tables() as connection, self._calm_watch() as watch:
             fill(connection, number)
         return _record(work, watch, number)
 
@@ -104,7 +104,7 @@ class Ceilings:
             if not preload:
                 connection.execute("analyze task")
             connection.execute("checkpoint")
-            with self._watch() as watch:
+            with self._calm_watch() as watch:
                 self._move_with(connections, claim, step)
         return _record(work, watch, number)
 
@@ -124,7 +124,8 @@ class Ceilings:
             connection.execute("checkpoint")
             yield connection
 
-    def _watch(self) -> Stopwatch:
+    def _calm_watch(self) -> Stopwatch:
+        wait_for_calm(self._sizes.patience)
         return Stopwatch(self._server.postmaster)
 
 

@@ -29,10 +29,11 @@ class AdapterFailed(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Peer:
-    """One entry of peers.toml."""
+    """One entry of peers.toml; `times` as many tasks are queued for it, so that a fast one is busy long enough."""
 
     name: str
     script: str
+    times: int = 1
     packages: tuple[str, ...] = ()
     env: Mapping[str, str]
 
@@ -87,7 +88,13 @@ def known_peers() -> dict[str, Peer]:
 
 def _peer(name: str, entry: Mapping[str, Any]) -> Peer:
     env = {variable: str(value) for variable, value in entry.get("env", {}).items()}
-    return Peer(name=name, script=entry["script"], packages=tuple(entry.get("packages", ())), env=env)
+    return Peer(
+        name=name,
+        script=entry["script"],
+        times=entry.get("times", 1),
+        packages=tuple(entry.get("packages", ())),
+        env=env,
+    )
 
 
 def _say(what: str) -> None:

@@ -14,6 +14,8 @@ PROC = Path("/proc")
 TICKS_A_SECOND = os.sysconf("SC_CLK_TCK")
 PARENT, SESSION, USER, SYSTEM, REAPED_USER, REAPED_SYSTEM = 1, 3, 11, 12, 13, 14
 IDLE, IO_WAIT = 3, 4
+LOOK_SECONDS = 0.5
+CALM_SHARE = 0.25
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,17 +46,28 @@ def cpu_of_sessions(sessions: set[int]) -> float:
 
 def cpu_of_server(postmaster: int) -> float:
     """CPU seconds of a Postgres server: the postmaster, its living backends and its ended ones."""
-    return sum(
-        each.own + each.reaped if each.pid == postmaster else each.own
-        for each in processes()
-        if postmaster in {each.pid, each.parent}
-    )
+    while True:
+        root = _read(PROC / str(postmaster))
+        backends = sum(each.own for each in processes() if each.parent == postmaster)
+        # A backend that ended while we looked may have been counted twice, or not at all.
+        if _read(PROC / str(postmaster)).reaped == root.reaped:
+            return root.own + root.reaped + backends
 
 
 def cpu_of_machine() -> float:
     """CPU seconds that anybody has used since the machine started."""
     ticks = [int(word) for word in PROC.joinpath("stat").read_text().split("\n", 1)[0].split()[1:9]]
     return (sum(ticks) - ticks[IDLE] - ticks[IO_WAIT]) / TICKS_A_SECOND
+
+
+def wait_for_calm(patience: float) -> None:
+    """Wait until nobody keeps the machine busy, but no longer than `patience` seconds."""
+    deadline = time.monotonic() + patience
+    while time.monotonic() < deadline:
+        before = cpu_of_machine()
+        time.sleep(LOOK_SECONDS)
+        if cpu_of_machine() - before < CALM_SHARE * LOOK_SECONDS:
+            return
 
 
 class Stopwatch:

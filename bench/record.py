@@ -15,7 +15,8 @@ from typing import Any
 class Sizes:
     """How much of each work: queued tasks, single calls, latency tasks, tasks run under a held snapshot.
 
-    `drain_seconds` is the longest drain; what is not done by then counts as left over.
+    `drain_seconds` is the longest drain; what is not done by then counts as left over. `patience` is how many
+    seconds a measure may wait for a calm machine.
     """
 
     tasks: int = 20_000
@@ -24,6 +25,7 @@ class Sizes:
     preload: int = 100_000
     preload_seconds: float = 100.0
     drain_seconds: float = 40.0
+    patience: float = 0.0
 
 
 QUICK = Sizes(tasks=10_000, singles=300, latencies=60, preload=20_000, preload_seconds=15.0, drain_seconds=15.0)

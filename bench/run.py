@@ -13,6 +13,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -42,7 +43,7 @@ def main(words: Sequence[str]) -> int:
         _, records = read_log(arguments.show.read_text().splitlines())
         return _report(records, arguments.show, console)
     peers = _prepared([known_peers()[name] for name in arguments.peers])
-    sizes = QUICK if arguments.quick else Sizes()
+    sizes = replace(QUICK if arguments.quick else Sizes(), patience=arguments.patience)
     repeats = arguments.reps or (1 if arguments.quick else REPEATS)
     with throw_away_server() as server:
         log = Log(RESULTS / f"{time.strftime('%Y%m%d-%H%M%S', time.gmtime())}.jsonl", _heading(server, peers))
@@ -135,6 +136,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--reps", type=int, help=f"repeats (default {REPEATS})")
     parser.add_argument("--work", type=_several(WORKS), default=WORKS, help=f"of {','.join(WORKS)}")
     parser.add_argument("--peers", type=_several(tuple(known_peers())), default=("rolecall", "pgqueuer"))
+    parser.add_argument("--patience", type=float, default=0.0, help="seconds a measure may wait for a calm machine")
     parser.add_argument("--show", type=Path, metavar="FILE", help="show a session's .jsonl again")
     return parser
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from bench.peers import AdapterFailed, Answer, Peer
-from bench.processes import cpu_of_machine
+from bench.processes import cpu_of_machine, wait_for_calm
 from bench.record import Record, Sizes
 from bench.server import Server
 
@@ -30,6 +30,7 @@ class Round:
         self._server = server
         self._peer = peer
         self._sizes = sizes
+        self._tasks = sizes.tasks * peer.times
         self._repeat = repeat
 
     def measure(self, works: frozenset[str]) -> Iterator[Record]:
@@ -59,7 +60,7 @@ class Round:
 
     def _bulk(self, work: str) -> Record:
         self._fresh()
-        return self._record(work, "enqueue", str(self._sizes.tasks))
+        return self._record(work, "enqueue", str(self._tasks))
 
     def _drain_one(self, work: str) -> Record:
         """Drain what W1 has queued."""
@@ -68,7 +69,7 @@ class Round:
 
     def _drain_two(self, work: str) -> Record:
         self._fresh()
-        self._fill(self._sizes.tasks)
+        self._fill(self._tasks)
         self._server.analyze()
         return self._drain(work, processes=2)
 
@@ -80,7 +81,7 @@ class Round:
         self._fresh()
         with self._server.held_snapshot():
             preloaded, left = self._preload()
-            self._fill(self._sizes.tasks - left)
+            self._fill(self._tasks - left)
             return self._drain(work, processes=1, preloaded=preloaded)
 
     def _preload(self) -> tuple[int, int]:
@@ -88,11 +89,11 @@ class Round:
         preloaded = left = 0
         began = time.monotonic()
         while preloaded < self._sizes.preload and time.monotonic() < began + self._sizes.preload_seconds:
-            self._fill(self._sizes.tasks - left)
+            self._fill(self._tasks - left)
             if not preloaded:
                 self._server.analyze()
             spare = max(HELD_DRAIN_SECONDS, began + self._sizes.preload_seconds - time.monotonic())
-            answer = self._ask("drain", str(self._sizes.tasks), seconds=spare)
+            answer = self._ask("drain", str(self._tasks), seconds=spare)
             preloaded += answer["executed"]
             left = answer["left"]
         return preloaded, left
@@ -107,9 +108,10 @@ class Round:
             self._ask("enqueue", str(number))
 
     def _drain(self, work: str, *, processes: int, **facts: int) -> Record:
-        return self._record(work, "drain", str(self._sizes.tasks), "--procs", str(processes), **facts)
+        return self._record(work, "drain", str(self._tasks), "--procs", str(processes), **facts)
 
     def _record(self, work: str, *words: str, **facts: int) -> Record:
+        wait_for_calm(self._sizes.patience)
         before = cpu_of_machine()
         answer = self._ask(*words)
         busy = cpu_of_machine() - before
