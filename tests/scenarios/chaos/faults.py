@@ -1,0 +1,140 @@
+"""What is done to the workers and the server: planned by a seed, told as it happens."""
+
+from __future__ import annotations
+
+import random
+import signal
+import time
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from rolecall import DatabaseUnavailable
+from tests.scenarios.chaos.crew import Crew
+from tests.scenarios.chaos.server import Server
+
+# Seconds between two of a kind, on average.
+EVERY = {"kill": 1.7, "freeze": 3.5, "cut": 1.1, "retire": 7.0, "crash": 9.0}
+LONGEST_FREEZE = 9.0
+MOST_FROZEN = 2
+# Those that run something slow, best first: a claim of theirs can be taken over while they are frozen.
+SLOW_CLAIMS = """\
+select worker.pid, array_agg(task.id), array_agg(task.fence)
+from rolecall.tasks as task
+join rolecall.lines as line on line.id = task.line_id
+join rolecall.workers as worker on worker.id = task.worker_id
+where task.state = 'running' and line.handler in ('linger', 'grind') and worker.pid = any(%s)
+group by worker.pid
+order by count(*) desc, worker.pid"""
+TAKEN_OVER = """\
+select 1 from unnest(%s::bigint[], %s::int[]) as claim (id, fence)
+join rolecall.tasks as task on task.id = claim.id and task.fence > claim.fence and task.state = 'running'"""
+ON_THE_ROLL = "select pid from rolecall.workers where pid = any(%s) and stopped_at is null order by pid"
+BACKENDS = """\
+select pid from pg_stat_activity
+where datname = current_database() and application_name like 'rolecall:%' and pid <> pg_backend_pid()
+order by pid"""
+
+
+@dataclass(frozen=True, slots=True)
+class Frozen:
+    """A stopped worker process, and the claims that somebody should take from it meanwhile."""
+
+    pid: int
+    until: float
+    ids: list[int]
+    fences: list[int]
+
+
+def make_plan(seconds: float, chance: random.Random) -> list[tuple[float, str]]:
+    """Say what is done when: each kind again and again, its first time within its first interval."""
+    plan = []
+    for kind, every in EVERY.items():
+        at = every * chance.uniform(0.4, 1.0)
+        while at < seconds:
+            plan.append((at, kind))
+            at += every * chance.uniform(0.6, 1.4)
+    return sorted(plan)
+
+
+class Faults:
+    """Does what the plan says when its time has come; `done` counts it."""
+
+    def __init__(self, server: Server, crew: Crew, chance: random.Random, tell: Callable[[str], None]) -> None:
+        self.done: Counter[str] = Counter()
+        self._server = server
+        self._crew = crew
+        self._chance = chance
+        self._tell = tell
+        self._frozen: list[Frozen] = []
+        self._does = {
+            "kill": self._kill,
+            "freeze": self._freeze,
+            "cut": self._cut,
+            "retire": self._retire,
+            "crash": self._crash,
+        }
+
+    def do(self, kind: str) -> None:
+        """Do it now; a database that is just away excuses from it."""
+        try:
+            told = self._does[kind]()
+        except DatabaseUnavailable:
+            return
+        if told:
+            self.done[kind] += 1
+            self._tell(f"{kind}: {told}")
+
+    def thaw(self, *, everybody: bool = False) -> None:
+        """Let those go on whose claims were taken over, or who slept long enough."""
+        for frozen in list(self._frozen):
+            if everybody or time.monotonic() > frozen.until or self._is_taken_over(frozen):
+                self._frozen.remove(frozen)
+                self._crew.send(frozen.pid, signal.SIGCONT)
+
+    def _kill(self) -> str | None:
+        return self._signal_one(signal.SIGKILL)
+
+    def _retire(self) -> str | None:
+        return self._signal_one(signal.SIGTERM)
+
+    def _freeze(self) -> str | None:
+        awake = self._awake()
+        if not awake or len(self._frozen) >= MOST_FROZEN:
+            return None
+        slow: list[tuple[Any, ...]] = self._server.ask(SLOW_CLAIMS, (awake,))
+        pid, ids, fences = slow[0] if slow else (self._chance.choice(awake), [], [])
+        self._crew.send(pid, signal.SIGSTOP)
+        self._frozen.append(Frozen(pid, time.monotonic() + LONGEST_FREEZE, ids, fences))
+        return f"worker {pid}, which runs {len(ids)} slow tasks"
+
+    def _cut(self) -> str | None:
+        backends = [pid for (pid,) in self._server.ask(BACKENDS)]
+        victims = self._chance.sample(backends, min(len(backends), self._chance.randint(1, 4)))
+        self._server.ask("select pg_terminate_backend(pid) from unnest(%s::int[]) as pid", (victims,))
+        return f"{len(victims)} of {len(backends)} connections" if victims else None
+
+    def _crash(self) -> str:
+        began = time.monotonic()
+        self._server.crash()
+        return f"the server, back after {time.monotonic() - began:.1f} s"
+
+    def _signal_one(self, number: signal.Signals) -> str | None:
+        # Only who has come as far as the roll: where processes start slowly, nobody else would ever work.
+        awake = [pid for (pid,) in self._server.ask(ON_THE_ROLL, (self._awake(),))]
+        if not awake:
+            return None
+        victim = self._chance.choice(awake)
+        self._crew.send(victim, number)
+        return f"worker {victim}"
+
+    def _awake(self) -> list[int]:
+        asleep = {frozen.pid for frozen in self._frozen}
+        return [pid for pid in self._crew.pids if pid not in asleep]
+
+    def _is_taken_over(self, frozen: Frozen) -> bool:
+        try:
+            return bool(self._server.ask(TAKEN_OVER, (frozen.ids, frozen.fences)))
+        except DatabaseUnavailable:
+            return False

@@ -1,0 +1,114 @@
+"""Proves that the checker sees: breaks the engine in known ways, one a soak, and expects to be told.
+
+`python -m tests.scenarios.chaos.mutants [NAME ...]`; each takes about a minute.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from tests.scenarios.chaos.server import Server
+from tests.scenarios.chaos.soak import Options, soak
+
+MOST_SHOWN = 6
+SOURCE = "select pg_get_functiondef(oid) from pg_proc where pronamespace = 'rolecall'::regnamespace and proname = %s"
+OWNED = " and task.fence = report.fence and (task.worker_id = p_worker_id) is true"
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One place of one function, said differently."""
+
+    function: str
+    old: str
+    new: str
+
+
+@dataclass(frozen=True, slots=True)
+class Mutant:
+    """A bug to seed, and the law that the checker must find broken."""
+
+    name: str
+    law: str
+    changes: tuple[Change, ...]
+
+
+MUTANTS = (
+    Mutant(
+        "finish without fence",
+        "an older claim than the newest has completed a task",
+        (Change("complete_tasks", OWNED, ""),),
+    ),
+    Mutant(
+        "park without key lock",
+        "a task has not ended",
+        (
+            Change("park_losers", "where key = any(p_keys) for update skip locked", "where key = any(p_keys)"),
+            Change(
+                "win_keys",
+                "where held.key = any(p_keys)\n        order by held.key\n        for update skip locked",
+                "where held.key = any(p_keys)",
+            ),
+        ),
+    ),
+    Mutant(
+        "crashes cost no attempt",
+        "a task was tried more often than it may be",
+        (Change("judge_loss", "when 'crashed' then", "when 'crashed' then false and"),),
+    ),
+    Mutant(
+        "keys are not freed",
+        "a key is held or waited for after the end",
+        (Change("free_keys", "if p_keys is null then", "if true then"),),
+    ),
+    Mutant(
+        "schedules fire without lock",
+        "a schedule's occasion was fired twice",
+        (
+            Change("fire_schedules", "for update skip locked", ""),
+            Change("run_schedule", "p_schedule.id, p_slot)", "p_schedule.id, p_slot || ':' || random())"),
+        ),
+    ),
+    Mutant(
+        "commits do not wait for the disk",
+        "an acknowledged task is lost",
+        (Change("require_durability", "current_setting('synchronous_commit') = 'off'", "true"),
+         Change("require_durability", "'synchronous_commit', 'on'", "'synchronous_commit', 'off'")),
+    ),
+)  # fmt: skip
+
+
+def seed(mutant: Mutant, server: Server) -> None:
+    """Break the engine in this database; raises ValueError when the engine no longer says what is to change."""
+    for change in mutant.changes:
+        source = str(server.insist(SOURCE, (change.function,))[0][0])
+        if change.old not in source:
+            raise ValueError(f"{change.function} no longer says {change.old!r}: adapt the mutant {mutant.name!r}")
+        server.insist(source.replace(change.old, change.new))
+
+
+def hunt(mutant: Mutant, tell: Callable[[str], None] = print) -> bool:
+    """Run a soak over the broken engine; return whether the expected law was found broken."""
+    tell(f"--- {mutant.name}")
+    options = Options(stall=12, sabotage=partial(seed, mutant), tell=lambda text: None)
+    with tempfile.TemporaryDirectory() as folder:
+        report = soak(options, Path(folder))
+    for violation in report.violations[:MOST_SHOWN]:
+        tell(f"  {violation[:200]}")
+    return any(violation.startswith(mutant.law) for violation in report.violations)
+
+
+def main(names: list[str], tell: Callable[[str], None] = print) -> int:
+    found = {mutant.name: hunt(mutant) for mutant in MUTANTS if not names or mutant.name in names}
+    for name, seen in found.items():
+        tell(f"{'found' if seen else 'MISSED':<7} {name}")
+    return int(not all(found.values()))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,91 @@
+"""The server of one soak: its own, with a log that tells every error's code, to be killed and brought back."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import psycopg
+
+from rolecall import DatabaseUnavailable, EmbeddedServer, migrate
+from rolecall.db.connect import connect
+from rolecall.db.embedded import ServerOptions
+from tests.db.embedded.helpers import kill_server, server_log
+from tests.scenarios.chaos.ledger import TABLES
+
+DATABASE = "chaos"
+PATIENCE = 60.0
+OPTIONS = ServerOptions(extra={"log_line_prefix": "%e %a: ", "log_lock_waits": "off"})
+LINE = re.compile(r"^(?P<code>[0-9A-Z]{5}) (?P<who>.*?): (?P<level>ERROR|FATAL|PANIC):  (?P<said>.*)$", re.MULTILINE)
+# A connection that was cut, a server that goes, comes up or is not there yet, a call that was given up.
+EXPECTED = re.compile("08...|57P0[123]|57014")
+
+
+class Server:
+    """One database on an embedded server of its own, and a connection that comes back by itself."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._embedded = EmbeddedServer(folder, options=OPTIONS)
+        self._connection: psycopg.Connection[Any] | None = None
+        self.dsn = ""
+
+    @contextmanager
+    def running(self) -> Iterator[Server]:
+        """Have the server for the block, with the engine and the handlers' own tables."""
+        with self._embedded:
+            self.dsn = self._embedded.dsn(DATABASE)
+            with connect(self.dsn, "migrate") as connection:
+                migrate(connection)
+                connection.execute(TABLES.encode())
+            try:
+                yield self
+            finally:
+                self._hang_up()
+
+    def crash(self) -> None:
+        """Kill the server, postmaster and backends at once, and start it again: it recovers from its log."""
+        kill_server(self._folder)
+        self._embedded.attach()
+        assert self._embedded.dsn(DATABASE) == self.dsn, "the server came back on another port"
+
+    def ask(self, query: str, params: Any = None) -> list[tuple[Any, ...]]:
+        """Run a query; raises DatabaseUnavailable."""
+        try:
+            if self._connection is None or self._connection.closed:
+                self._connection = connect(self.dsn, "soak")
+            cursor = self._connection.execute(query.encode(), params)
+            return cursor.fetchall() if cursor.description else []
+        except psycopg.OperationalError as error:
+            self._hang_up()
+            raise DatabaseUnavailable(str(error)) from error
+
+    def insist(self, query: str, params: Any = None) -> list[tuple[Any, ...]]:
+        """Run a query as soon as the database answers; raises DatabaseUnavailable when it stays away."""
+        deadline = time.monotonic() + PATIENCE
+        while True:
+            try:
+                return self.ask(query, params)
+            except DatabaseUnavailable:
+                if time.monotonic() > deadline:
+                    raise
+                time.sleep(0.05)
+
+    def number(self, query: str) -> int:
+        """Return what a query counts, as soon as the database answers."""
+        return int(self.insist(query)[0][0])
+
+    def unexpected_errors(self) -> Counter[str]:
+        """Count what the server's log tells beyond lost connections and timeouts."""
+        lines = LINE.finditer(server_log(self._folder))
+        return Counter(line.group() for line in lines if not EXPECTED.fullmatch(line["code"]))
+
+    def _hang_up(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None

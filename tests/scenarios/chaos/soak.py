@@ -1,0 +1,185 @@
+"""The chaos soak: real workers under load while they, their connections and their server are killed.
+
+`python -m tests.scenarios.chaos.soak --seconds 600 --seed 7` runs one by hand.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from rolecall.db.connect import connect
+from rolecall.db.run import run
+from rolecall.sql import roles
+from tests.scenarios.chaos import checker, logs
+from tests.scenarios.chaos.crew import Crew
+from tests.scenarios.chaos.faults import Faults, make_plan
+from tests.scenarios.chaos.server import Server
+from tests.scenarios.chaos.workload import make_app
+
+TURN = 0.05
+MOST_SHOWN = 20
+MOST_ROUNDS_MORE = 4
+SECONDS_A_ROUND = 10.0
+# What must have happened for a soak to prove anything.
+REQUIRED = ("lost", "takeovers", "rescued", "parked", "retried", "poison failed", "kill", "freeze", "cut", "crash")
+SCHEDULE = """\
+select rolecall.put_schedule(jsonb_build_object(
+    'name', 'tick', 'handler', 'tick', 'every', 1, 'enabled', %s::boolean, 'first_run_at', date_trunc('second', now())
+))"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """How long and how hard; a drain fails when nothing has ended for `stall` seconds."""
+
+    seconds: float = 26.0
+    seed: int = 7
+    workers: int = 4
+    producers: int = 2
+    stall: float = 30.0
+    tell: Callable[[str], None] = print
+    sabotage: Callable[[Server], None] | None = None
+
+
+DEFAULTS = Options()
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What a soak came to."""
+
+    figures: dict[str, int]
+    violations: list[str]
+
+    @property
+    def missing(self) -> list[str]:
+        return missing_in(self.figures)
+
+
+def missing_in(figures: dict[str, int]) -> list[str]:
+    """Return what never happened, so that the laws were not put to the test."""
+    return [name for name in REQUIRED if not figures.get(name)]
+
+
+class Soak:
+    """One run in a folder of its own: rage, drain, judge."""
+
+    def __init__(self, folder: Path, options: Options) -> None:
+        self._folder = folder
+        self._options = options
+        self._chance = random.Random(options.seed)
+        self._began = time.monotonic()
+        self._server = Server(folder / "data")
+
+    def run(self) -> Report:
+        """Return what happened and what must not have happened; raises only where no soak was possible."""
+        options = self._options
+        with self._server.running() as server:
+            self._declare()
+            if options.sabotage is not None:
+                options.sabotage(server)
+            crew = Crew(server.dsn, self._folder, self._chance)
+            faults = Faults(server, crew, self._chance, self._tell)
+            with crew.working(options.workers, options.producers):
+                self._rage(crew, faults)
+                self._drain(crew)
+                crew.stop_workers()
+            return self._judge(crew, faults)
+
+    def _declare(self) -> None:
+        with connect(self._server.dsn, "soak") as connection:
+            run(connection, roles.declare(*make_app(self._server.dsn, 1).declaration()))
+        self._server.insist(SCHEDULE, (True,))
+
+    def _rage(self, crew: Crew, faults: Faults) -> None:
+        """Carry the plan out; on a machine too slow for all faults to bite, go on for some rounds more."""
+        self._carry_out(self._options.seconds, crew, faults)
+        for _ in range(MOST_ROUNDS_MORE):
+            missing = missing_in(self._figures(crew, faults))
+            if not missing:
+                break
+            self._tell(f"going on for want of {', '.join(missing)}")
+            self._carry_out(SECONDS_A_ROUND, crew, faults)
+
+    def _carry_out(self, seconds: float, crew: Crew, faults: Faults) -> None:
+        plan = make_plan(seconds, self._chance)
+        began = time.monotonic()
+        for at, kind in [*plan, (seconds, None)]:
+            while time.monotonic() < began + at:
+                self._turn(crew, faults)
+            if kind:
+                faults.do(kind)
+        faults.thaw(everybody=True)
+
+    def _turn(self, crew: Crew, faults: Faults) -> None:
+        crew.tend()
+        faults.thaw()
+        time.sleep(TURN)
+
+    def _drain(self, crew: Crew) -> None:
+        """Let the workers end what is open; give up when nothing has ended for a while."""
+        crew.disarm()
+        crew.stop_producers()
+        self._server.insist(SCHEDULE, (False,))
+        least, moved = self._open(), time.monotonic()
+        self._tell(f"draining {least} tasks")
+        while least and time.monotonic() - moved < self._options.stall:
+            crew.tend()
+            time.sleep(TURN)
+            left = self._open()
+            if left < least:
+                least, moved = left, time.monotonic()
+
+    def _open(self) -> int:
+        return self._server.number("select count(*) from rolecall.tasks")
+
+    def _judge(self, crew: Crew, faults: Faults) -> Report:
+        acked = checker.read_acked(self._folder)
+        said = self._server.unexpected_errors() + logs.read(self._folder).odd
+        odd = [f"{text} ({times} times)" for text, times in said.most_common()]
+        found = checker.violations(self._server, acked) + crew.odd_ends + odd
+        return Report(self._figures(crew, faults), found)
+
+    def _figures(self, crew: Crew, faults: Faults) -> dict[str, int]:
+        lost = {"lost": logs.read(self._folder).lost}
+        return lost | checker.bites(self._server) | faults.done | {"worker deaths": crew.deaths}
+
+    def _tell(self, text: str) -> None:
+        self._options.tell(f"{time.monotonic() - self._began:6.1f} s  {text}")
+
+
+def soak(options: Options, folder: Path) -> Report:
+    """Run one soak and tell what it came to."""
+    report = Soak(folder, options).run()
+    options.tell(", ".join(f"{name} {number}" for name, number in report.figures.items()))
+    for violation in report.violations[:MOST_SHOWN]:
+        options.tell(f"VIOLATION {violation}")
+    if len(report.violations) > MOST_SHOWN:
+        options.tell(f"... and {len(report.violations) - MOST_SHOWN} violations more")
+    if report.missing:
+        options.tell(f"VACUOUS: no {', no '.join(report.missing)}")
+    return report
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seconds", type=float, default=DEFAULTS.seconds)
+    parser.add_argument("--seed", type=int, default=DEFAULTS.seed)
+    parser.add_argument("--workers", type=int, default=DEFAULTS.workers)
+    parser.add_argument("--folder", type=Path, help="keep database, logs and acknowledgements here")
+    given = parser.parse_args()
+    options = Options(seconds=given.seconds, seed=given.seed, workers=given.workers)
+    with tempfile.TemporaryDirectory() as temporary:
+        report = soak(options, given.folder or Path(temporary))
+    return bool(report.violations or report.missing)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
