@@ -178,5 +178,7 @@ def _in_words(cycle: Cycle) -> str:
 
 
 def _complain(problem: str, code: int) -> int:
-    print(f"{NAME}: {' '.join(problem.split())}", file=sys.stderr)
+    line = " ".join(problem.split())
+    if line:  # a bare `storecrawl` has printed its help
+        print(f"{NAME}: {line}", file=sys.stderr)
     return code

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Awaitable, Iterable
-from itertools import chain
+from functools import partial
 
 from rolecall import App, Context, NewTask
-
 from storecrawl.catalog import DiscoveredStore, discover_locations, promote_locations, read_stores
 from storecrawl.crawler import Crawler, store_key
+from storecrawl.roles.asking import ask_about_all
 from storecrawl.upstream import City
 
-US_STATES = (
-    "AK AL AR AZ CA CO CT DC DE FL GA HI IA ID IL IN KS KY LA MA MD ME MI MN MO MS MT NC ND NE NH NJ NM NV NY OH OK OR PA"
-    " RI SC SD TN TX UT VA VT WA WI WV WY"
-).split()
+US_STATES = [
+    "AK", "AL", "AR", "AZ", "CA", "CO", "CT", "DC", "DE", "FL", "GA", "HI", "IA", "ID", "IL", "IN", "KS",
+    "KY", "LA", "MA", "MD", "ME", "MI", "MN", "MO", "MS", "MT", "NC", "ND", "NE", "NH", "NJ", "NM", "NV",
+    "NY", "OH", "OK", "OR", "PA", "RI", "SC", "SD", "TN", "TX", "UT", "VA", "VT", "WA", "WI", "WV", "WY",
+]  # fmt: skip
 
 
 def add_store_discovery(app: App, crawler: Crawler) -> None:
@@ -25,7 +24,8 @@ def add_store_discovery(app: App, crawler: Crawler) -> None:
     async def store_discovery(ctx: Context, states: list[str] | None = None) -> None:
         """Discover stores, state by state; completes with `newStoreIds`, each followed by product_discovery."""
         covered = states or list(crawler.settings.states) or US_STATES
-        seen = await _all(_stores_of_state(crawler, state) for state in covered)
+        cities = await ask_about_all(crawler.upstream.cities, covered)
+        seen = await ask_about_all(partial(_stores_of_city, crawler), cities)
         async with ctx.transaction() as tx:
             report = await discover_locations(tx, seen)
             new = await promote_locations(tx)
@@ -45,15 +45,6 @@ def first_crawl(store_id: int) -> NewTask:
     )
 
 
-async def _stores_of_state(crawler: Crawler, state: str) -> list[DiscoveredStore]:
-    cities = await crawler.upstream.cities(state)
-    return await _all(_stores_of_city(crawler, city) for city in cities)
-
-
 async def _stores_of_city(crawler: Crawler, city: City) -> list[DiscoveredStore]:
     stores = await crawler.upstream.stores(state=city.state, city=city.name)
     return read_stores(store.raw for store in stores)
-
-
-async def _all(parts: Iterable[Awaitable[list[DiscoveredStore]]]) -> list[DiscoveredStore]:
-    return list(chain.from_iterable(await asyncio.gather(*parts)))

@@ -1,0 +1,145 @@
+"""A folder in which the real command runs, with everything that it starts to be seen, killed and counted."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import psutil
+import psycopg
+import pytest
+from rolecall import EmbeddedServer
+
+COMMAND = Path(sys.executable).with_name("storecrawl")
+PATIENCE = 50.0
+POLL_SECONDS = 0.02
+KINDS = ("main", "worker", "upstream", "postgres")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What a demo that ended left behind."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def summary(self) -> dict[str, Any]:
+        summary: dict[str, Any] = json.loads(self.out)
+        return summary
+
+
+def eventually(fact: Callable[[], Any], seconds: float = PATIENCE) -> Any:
+    """Wait until a fact holds, and return it."""
+    deadline = time.monotonic() + seconds
+    while not (found := fact()):
+        assert time.monotonic() < deadline, f"not within {seconds} s: {fact}"
+        time.sleep(POLL_SECONDS)
+    return found
+
+
+class DemoFolder:
+    """One working folder and its demos, one after the other."""
+
+    def __init__(self, folder: Path) -> None:
+        self.cwd = folder
+        self.data = folder / "storecrawl-data"
+        self._process: subprocess.Popen[str] | None = None
+
+    def start(self, *flags: str, **environment: str) -> subprocess.Popen[str]:
+        """Start the command in this folder."""
+        self._process = subprocess.Popen(
+            [str(COMMAND), "demo", *flags],
+            cwd=self.cwd,
+            env={**os.environ, "DATABASE_URL": "", **environment},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        return self._process
+
+    def end(self) -> Outcome:
+        """Wait until the started command has ended."""
+        assert self._process is not None
+        out, err = self._process.communicate(timeout=PATIENCE)
+        return Outcome(code=self._process.returncode, out=out, err=err)
+
+    def run(self, *flags: str, **environment: str) -> Outcome:
+        """Run the command to its end."""
+        self.start(*flags, **environment)
+        return self.end()
+
+    def processes(self, *kinds: str) -> list[psutil.Process]:
+        """The living processes of this folder that are of these kinds: main, worker, upstream, postgres."""
+        return [process for process in psutil.process_iter() if self._kind_of(process) in (kinds or KINDS)]
+
+    def sees(self, query: str) -> Any:
+        """The answer of the running demo's database; None while it has none."""
+        try:
+            with psycopg.connect(self._running_dsn(), connect_timeout=2) as connection:
+                return self._value(connection, query)
+        except (OSError, psycopg.Error):
+            return None
+
+    def value(self, query: str) -> Any:
+        """The answer of the database of a demo that has ended."""
+        with EmbeddedServer(self.data) as server, psycopg.connect(server.dsn()) as connection:
+            return self._value(connection, query)
+
+    def kill(self, *kinds: str) -> None:
+        """Kill all processes, or those of these kinds, and wait until they are gone."""
+        for process in self.processes(*kinds):
+            with suppress(psutil.NoSuchProcess):
+                process.kill()
+        eventually(lambda: not self.processes(*kinds))
+
+    def clear(self) -> None:
+        """Kill whatever is left."""
+        self.kill()
+        if self._process is not None:
+            self._process.communicate()
+
+    def _kind_of(self, process: psutil.Process) -> str:
+        try:
+            if process.status() == psutil.STATUS_ZOMBIE or not self._is_ours(process):
+                return ""
+            words = process.cmdline()
+        except psutil.NoSuchProcess:
+            return ""
+        marks = {"storecrawl.demo.upstream": "upstream", "rolecall": "worker", str(COMMAND): "main"}
+        return next((kind for mark, kind in marks.items() if mark in words), "postgres")
+
+    def _is_ours(self, process: psutil.Process) -> bool:
+        try:
+            return Path(process.cwd()).is_relative_to(self.cwd)
+        except psutil.AccessDenied:
+            # Root's server belongs to somebody else; it is known by its settings.
+            return str(self.data) in " ".join(process.cmdline())
+
+    def _running_dsn(self) -> str:
+        home = self.data / "postgres"
+        port, password = (home.joinpath(name).read_text().strip() for name in ("port", "password"))
+        return f"postgresql://rolecall:{password}@127.0.0.1:{port}/rolecall"
+
+    @staticmethod
+    def _value(connection: psycopg.Connection[Any], query: str) -> Any:
+        row = connection.execute(query.encode()).fetchone()
+        return row[0] if row else None
+
+
+@pytest.fixture
+def demo(tmp_path: Path) -> Iterator[DemoFolder]:
+    """A fresh folder; nothing outlives the test."""
+    folder = DemoFolder(tmp_path)
+    yield folder
+    folder.clear()

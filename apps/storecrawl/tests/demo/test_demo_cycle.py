@@ -1,0 +1,91 @@
+"""`storecrawl demo --once`: one full cycle on a fresh folder, and what a second one finds there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from .conftest import DemoFolder, Outcome
+
+STATES = ["completed", "failed", "cancelled", "pending", "running", "blocked", "waiting"]
+
+
+@pytest.fixture(scope="module")
+def cycle(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[DemoFolder, Outcome]]:
+    """A folder in which one cycle has run, and how it ended."""
+    demo = DemoFolder(tmp_path_factory.mktemp("cycle"))
+    yield demo, demo.run("--once", "--json", "--stores", "4")
+    demo.clear()
+
+
+def test_a_cycle_ends_with_exit_code_0_and_nothing_to_complain_about(cycle: tuple[DemoFolder, Outcome]) -> None:
+    """Covers SPEC 001-13, 001-14, 001-18: discovery, first crawl and refresh of every store."""
+    _, outcome = cycle
+
+    assert (outcome.code, outcome.err) == (0, "")
+
+
+def test_the_summary_has_exactly_the_keys_that_were_promised(cycle: tuple[DemoFolder, Outcome]) -> None:
+    summary = cycle[1].summary
+
+    assert list(summary) == ["stores", "payloads", "products", "variants", "snapshots", "tasks", "seconds"]
+    assert list(summary["tasks"]) == STATES
+
+
+def test_every_store_has_one_payload_and_every_product_one_snapshot(cycle: tuple[DemoFolder, Outcome]) -> None:
+    summary = cycle[1].summary
+
+    assert (summary["stores"], summary["payloads"]) == (4, 4)
+    assert summary["snapshots"] == summary["products"] > 0
+    assert summary["variants"] >= summary["products"]
+
+
+def test_every_task_of_a_cycle_is_completed(cycle: tuple[DemoFolder, Outcome]) -> None:
+    """One discovery, a fetch and a refresh for each store, and the views."""
+    assert cycle[1].summary["tasks"] == {**dict.fromkeys(STATES, 0), "completed": 1 + 4 + 4 + 1}
+
+
+def test_a_cycle_leaves_no_process_behind(cycle: tuple[DemoFolder, Outcome]) -> None:
+    assert cycle[0].processes() == []
+
+
+def test_every_payload_row_names_a_file_and_every_file_has_a_row(cycle: tuple[DemoFolder, Outcome]) -> None:
+    """Covers SPEC 001-21."""
+    demo, _ = cycle
+
+    paths = demo.value("select array_agg(storage_path) from storecrawl.payloads")
+
+    assert sorted(paths) == sorted(_files(demo.data / "payloads"))
+
+
+def test_a_second_cycle_in_the_folder_has_nothing_left_to_do(cycle: tuple[DemoFolder, Outcome]) -> None:
+    demo, first = cycle
+
+    second = demo.run("--once", "--json")
+
+    assert second.code == 0
+    for kind in ("stores", "payloads", "products", "variants", "snapshots"):
+        assert second.summary[kind] == first.summary[kind]
+
+
+def test_the_folder_keeps_its_world(cycle: tuple[DemoFolder, Outcome]) -> None:
+    other_seed = cycle[0].run("--once", "--seed", "2")
+    fewer_stores = cycle[0].run("--once", "--stores", "3")
+
+    assert (other_seed.code, fewer_stores.code) == (2, 2)
+    assert "holds the world of seed 1; another seed needs another --data-dir" in other_seed.err
+    assert "holds a world of 4 stores; a smaller one needs another --data-dir" in fewer_stores.err
+
+
+def test_a_cycle_without_json_ends_with_a_sentence(cycle: tuple[DemoFolder, Outcome]) -> None:
+    """Last of this folder's tests: it lets the world grow by a store."""
+    outcome = cycle[0].run("--once", "--stores", "5")
+
+    assert outcome.code == 0
+    assert outcome.out.splitlines()[-1].startswith("5 stores, 5 payloads, ")
+
+
+def _files(folder: Path) -> list[str]:
+    return [path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()]

@@ -1,0 +1,86 @@
+"""kill -9 of the demo's processes, one or all: nothing is lost, nothing is doubled, nothing is left running."""
+
+from __future__ import annotations
+
+import signal
+import socket
+
+import pytest
+
+from .conftest import DemoFolder, eventually
+
+STORES = 4
+CYCLE = ("--once", "--json", "--stores", str(STORES))
+PAYLOADS = "select count(*) from storecrawl.payloads"
+FIRST_TASK = "select count(*) from rolecall.all_tasks"
+DOUBLED_REFRESHES = """
+select count(*) from storecrawl.payloads as payload where 1 <> (
+    select count(*) from rolecall.all_tasks
+    where handler = 'product_refresh' and (all_tasks.payload ->> 'payload_id')::bigint = payload.id
+)
+"""
+DOUBLED_PAYLOADS = "select count(*) - count(distinct task_id) from storecrawl.payloads"
+
+
+def expect_whole(demo: DemoFolder, *, code: int, summary: dict[str, object]) -> None:
+    assert code == 0
+    assert (summary["stores"], summary["payloads"]) == (STORES, STORES)
+    assert summary["snapshots"] == summary["products"]
+    assert demo.value(DOUBLED_REFRESHES) == 0
+    assert demo.value(DOUBLED_PAYLOADS) == 0
+    assert demo.processes() == []
+
+
+@pytest.mark.parametrize("kind", ["worker", "upstream", "postgres"])
+def test_a_cycle_survives_the_kill_of(demo: DemoFolder, kind: str) -> None:
+    """Covers SPEC E5-1; RELIABILITY 1 and 2."""
+    demo.start(*CYCLE)
+    eventually(lambda: demo.sees(PAYLOADS))
+
+    min(demo.processes(kind), key=lambda process: process.create_time()).kill()
+
+    outcome = demo.end()
+    expect_whole(demo, code=outcome.code, summary=outcome.summary)
+
+
+@pytest.mark.parametrize("moment", [FIRST_TASK, PAYLOADS])
+def test_a_killed_demo_leaves_nothing_running_and_the_next_goes_on(demo: DemoFolder, moment: str) -> None:
+    process = demo.start(*CYCLE)
+    eventually(lambda: demo.sees(moment))
+
+    process.kill()
+    process.communicate()
+    eventually(lambda: not demo.processes())
+
+    outcome = demo.run(*CYCLE)
+    expect_whole(demo, code=outcome.code, summary=outcome.summary)
+
+
+@pytest.mark.parametrize("moment", [FIRST_TASK, PAYLOADS])
+def test_after_a_kill_of_everything_the_next_demo_goes_on(demo: DemoFolder, moment: str) -> None:
+    """Covers RELIABILITY 1: an acknowledged task survives the death of all processes, the database's among them."""
+    demo.start(*CYCLE)
+    eventually(lambda: demo.sees(moment))
+
+    demo.clear()
+
+    outcome = demo.run(*CYCLE)
+    expect_whole(demo, code=outcome.code, summary=outcome.summary)
+
+
+def test_the_workers_follow_a_database_that_comes_back_under_another_port(demo: DemoFolder) -> None:
+    process = demo.start(*CYCLE)
+    eventually(lambda: demo.sees(PAYLOADS))
+    process.send_signal(signal.SIGSTOP)
+    port = int((demo.data / "postgres" / "port").read_text())
+    demo.kill("postgres")
+
+    with socket.socket() as squatter:
+        squatter.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        squatter.bind(("127.0.0.1", port))
+        squatter.listen()
+        process.send_signal(signal.SIGCONT)
+        outcome = demo.end()
+
+    assert int((demo.data / "postgres" / "port").read_text()) != port
+    expect_whole(demo, code=outcome.code, summary=outcome.summary)

@@ -1,0 +1,118 @@
+"""`storecrawl demo --once` when the upstream fails, is somebody else's, or has nothing."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+
+from storecrawl.demo.upstream import LocalUpstream, UpstreamOptions
+
+from .conftest import DemoFolder
+
+NOTHING = json.dumps({"data": {"getAllCitiesByState": [], "filteredDispensaries": []}}).encode()
+
+
+class _Desert(BaseHTTPRequestHandler):
+    """An upstream without a single store."""
+
+    def do_GET(self) -> None:  # noqa: N802 - the library's name
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(NOTHING)))
+        self.end_headers()
+        self.wfile.write(NOTHING)
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@pytest.fixture
+def desert() -> Iterator[str]:
+    with ThreadingHTTPServer(("127.0.0.1", 0), _Desert) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+        thread.join()
+
+
+@contextmanager
+def _separate_upstream(folder: Path, *flags: str) -> Iterator[str]:
+    command = [sys.executable, "-m", "storecrawl.demo.upstream", *flags]
+    with subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        yield process.stdout.readline().strip()
+        process.terminate()
+
+
+def test_with_the_failure_dial_up_every_store_is_still_refreshed(demo: DemoFolder) -> None:
+    """Covers SPEC C1-7, E5-15 from the outside."""
+    outcome = demo.run("--once", "--json", "--stores", "4", "--failure-rate", "0.3")
+
+    assert (outcome.code, outcome.err) == (0, "")
+    assert outcome.summary["stores"] == 4
+    assert outcome.summary["tasks"]["failed"] == 0
+
+
+def test_an_upstream_without_stores_is_a_failed_cycle_and_says_so(demo: DemoFolder, desert: str) -> None:
+    outcome = demo.run("--once", "--json", "--upstream", desert)
+
+    assert outcome.code == 1
+    assert outcome.summary["stores"] == 0
+    assert outcome.err == "storecrawl: no stores were found\n"
+
+
+def test_another_upstream_is_crawled_where_it_is_named(demo: DemoFolder, tmp_path: Path) -> None:
+    with _separate_upstream(tmp_path, "--stores", "2", "--menu-median", "30") as url:
+        outcome = demo.run("--once", "--json", "--upstream", url)
+
+    assert (outcome.code, outcome.summary["stores"]) == (0, 2)
+    assert not (demo.data / "upstream.log").exists()
+
+
+def test_a_given_database_is_used_instead_of_an_embedded_one(
+    demo: DemoFolder, database: str, connection: psycopg.Connection[Any]
+) -> None:
+    outcome = demo.run("--once", "--json", "--stores", "2", DATABASE_URL=database)
+
+    assert outcome.code == 0
+    assert not (demo.data / "postgres").exists()
+    row = connection.execute("select count(*) from storecrawl.payloads where applied_at is not null").fetchone()
+    assert row == (2,)
+
+
+def test_tasks_of_other_apps_in_the_given_database_are_left_out(
+    demo: DemoFolder, database: str, connection: psycopg.Connection[Any]
+) -> None:
+    connection.execute("select rolecall.declare('[{\"name\": \"mail\"}]', '[{\"name\": \"greet\", \"role\": \"mail\"}]')")
+    connection.execute("select rolecall.enqueue('mail', '{}', 'greet')")
+
+    outcome = demo.run("--once", "--json", "--stores", "2", DATABASE_URL=database)
+
+    assert (outcome.code, outcome.summary["tasks"]["pending"]) == (0, 0)
+
+
+def test_what_failed_for_good_gets_another_chance_from_the_next_cycle(demo: DemoFolder, database: str) -> None:
+    first = demo.run("--once", "--json", "--stores", "2", DATABASE_URL=database)
+    assert first.code == 0
+    with psycopg.connect(database, autocommit=True) as connection:
+        connection.execute("update storecrawl.payloads set storage_path = storage_path || 'x' where id = 1")
+        connection.execute("select rolecall.enqueue('product_refresh', '{\"payload_id\": 1}')")
+    broken = demo.run("--once", "--json", DATABASE_URL=database)
+    with psycopg.connect(database, autocommit=True) as connection:
+        connection.execute("update storecrawl.payloads set storage_path = trim(trailing 'x' from storage_path)")
+    mended = demo.run("--once", "--json", DATABASE_URL=database)
+
+    assert broken.code == 1
+    assert "1 tasks failed, the first of them was product_refresh" in broken.err
+    assert (mended.code, mended.summary["tasks"]["failed"]) == (0, 0)
