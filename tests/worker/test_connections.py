@@ -101,6 +101,19 @@ async def test_a_worker_waits_for_a_database_and_can_be_stopped_meanwhile(
         await asyncio.wait_for(running, 5)
 
 
+async def test_a_worker_that_is_cut_off_while_it_looks_at_the_schema_looks_again(bench: Bench) -> None:
+    """covers RELIABILITY F30"""
+    with connect(bench.dsn, "lock") as other, other.transaction():
+        other.execute("lock table rolecall.schema_migrations")
+        worker = Worker(bench.app, bench.dsn)
+        running = asyncio.create_task(worker.run())
+        await until(lambda: bench.ask(f"{TERMINATE} and wait_event_type = 'Lock'"))
+
+    await until(lambda: bench.ask("select count(*) from rolecall.workers"))
+    worker.stop()
+    await asyncio.wait_for(running, 15)
+
+
 async def test_a_worker_refuses_a_database_without_the_schema(bench: Bench) -> None:
     bench.connection.execute("drop schema rolecall cascade")
 

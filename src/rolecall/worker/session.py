@@ -48,10 +48,14 @@ class Session:
 
     async def run(self, statement: Statement[T]) -> T:
         """Return the answer, however long the database is away; after `give_up` raise DatabaseUnavailable."""
+        return await self.ask(lambda connection: run_async(connection, statement))
+
+    async def ask(self, question: Callable[[Connection], Awaitable[T]]) -> T:
+        """Return the answer to a question of several statements, asked whole again like a single one."""
         async with self._turn:
             while True:
                 try:
-                    return await self._attempt(statement)
+                    return await self._attempt(question)
                 except DatabaseUnavailable as error:
                     await self._drop()
                     if self._given_up.is_set():
@@ -68,12 +72,12 @@ class Session:
         self.give_up()
         await self._drop()
 
-    async def _attempt(self, statement: Statement[T]) -> T:
+    async def _attempt(self, question: Callable[[Connection], Awaitable[T]]) -> T:
         try:
             async with asyncio.timeout(self._deadline):
                 if self._connection is None:
                     self._connection = await self._connect()
-                answer = await run_async(self._connection, statement)
+                answer = await question(self._connection)
         except TimeoutError:
             problem = f"no answer within {self._deadline:g} s"
             raise DatabaseUnavailable(problem) from None

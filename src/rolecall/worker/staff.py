@@ -11,7 +11,6 @@ from rolecall.db.migrator import check_async
 from rolecall.maintenance.crew import Crew
 from rolecall.maintenance.periodic import Periodic
 from rolecall.sql import roles, schedules
-from rolecall.sql.statement import Statement, nothing
 from rolecall.wake.listener import CANCEL_CHANNEL, WAKE_CHANNEL, Listener, ListenerOptions, send_probe
 from rolecall.wake.pace import Pace, PaceOptions
 from rolecall.worker.aborts import Aborter
@@ -38,7 +37,6 @@ from rolecall.worker.slots import Slot
 log = logging.getLogger("rolecall.worker")
 
 SLOT = "slot-"
-ANY_ANSWER: Statement[None] = Statement(query="select 1", read=nothing)
 
 
 class Staff:
@@ -59,12 +57,7 @@ class Staff:
 
     async def open(self) -> None:
         """Make sure that the schema fits, declare the app, add its schedules, enter the roll."""
-        await self.claiming.run(ANY_ANSWER)
-        connection = await self._sessions.connect("check")
-        try:
-            await check_async(connection)
-        finally:
-            await connection.close()
+        await self.claiming.ask(check_async)
         await self.claiming.run(roles.declare(*self._app.declaration()))
         await self.claiming.run(schedules.ensure(self._app.schedules.values()))
         await self.roll.register(self.claiming)
