@@ -11,6 +11,7 @@ import pytest
 
 from rolecall.testing import Clock
 from tests.sql.engine import START, WORK, Engine
+from tests.sql.interleavings.stage import Stage
 
 Session = Callable[[], Engine]
 
@@ -35,3 +36,9 @@ def session(engine: Engine) -> Iterator[Session]:
             return Engine(connection, engine.clock, engine.database)
 
         yield open_session
+
+
+@pytest.fixture
+def stage(engine: Engine, session: Session) -> Stage:
+    """Runs the steps of several sessions in every order, on this test's database."""
+    return Stage(engine, session)

@@ -207,14 +207,12 @@ class Engine:
         return dict(self.rows("select * from rolecall.prune()"))
 
     def task(self, task_id: int) -> TaskRow:
-        [task] = [task for task in self.tasks() if task.id == task_id]
+        [task] = self._pool("where id = %s", task_id)
         return task
 
     def tasks(self) -> list[TaskRow]:
         """Read the whole pool, open and finished."""
-        with self.connection.cursor(row_factory=class_row(TaskRow)) as cursor:
-            cursor.execute("select * from rolecall.all_tasks order by id")
-            return cursor.fetchall()
+        return self._pool("order by id")
 
     def events(self, task_id: int) -> list[str]:
         """The kinds of a task's stored events, oldest first."""
@@ -223,6 +221,11 @@ class Engine:
     def forget_floors(self) -> None:
         """Let this session's next claim look from the start of each line, as a new session would."""
         self.rows("select set_config('rolecall.floor_' || id, '', false) from rolecall.lines")
+
+    def _pool(self, which: str, *params: object) -> list[TaskRow]:
+        with self.connection.cursor(row_factory=class_row(TaskRow)) as cursor:
+            cursor.execute(f"select * from rolecall.all_tasks {which}".encode(), params)
+            return cursor.fetchall()
 
     def _about(self, verb: str, claims: Claims) -> dict[int, str]:
         [worker] = {claim.worker_id for claim in claims}

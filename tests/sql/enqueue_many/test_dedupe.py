@@ -1,0 +1,127 @@
+"""At most one open task for a handler and dedupe key."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+
+import psycopg
+import pytest
+
+from tests.sql.conftest import Session
+from tests.sql.engine import LEASE, Engine
+from tests.sql.interleavings.stage import Stage, commit, opening, rollback
+
+
+def test_an_open_task_stands_for_the_new_one(engine: Engine) -> None:
+    """Covers invariant 10."""
+    first = engine.enqueue(dedupe_key="d", payload={"n": 1})
+
+    assert engine.enqueue_many([{"role": "work", "dedupe_key": "d", "payload": {"n": 2}}]) == ([first], [first])
+    assert [task.payload for task in engine.tasks()] == [{"n": 1}]
+
+
+@pytest.mark.parametrize("state", ["scheduled", "ready", "parked", "claimed", "running", "retrying"])
+def test_a_task_stands_in_every_open_state(engine: Engine, state: str) -> None:
+    """Covers F27: no open state is forgotten."""
+    engine.enqueue(key="k")
+    holder = engine.claim_one()
+    task_id = engine.enqueue(dedupe_key="d", key="k" if state == "parked" else None, after=60 * (state == "scheduled"))
+    if state in {"claimed", "running", "retrying", "parked"}:
+        for claim in engine.claim(start=0 if state == "claimed" else None):
+            if state == "retrying":
+                engine.fail(claim)
+    assert engine.task(task_id).status == state
+
+    assert engine.enqueue(dedupe_key="d") == task_id
+    assert engine.complete(holder) is None
+
+
+@pytest.mark.parametrize("ending", ["completed", "failed", "cancelled"])
+def test_after_its_end_a_new_one_is_stored(engine: Engine, ending: str) -> None:
+    first = engine.enqueue(dedupe_key="d")
+    engine.report(engine.claim_one(), ending, error="x", final=True)
+
+    second = engine.enqueue(dedupe_key="d")
+
+    assert second != first
+    assert engine.enqueue(dedupe_key="d") == second
+
+
+def test_a_rescued_task_stands_still(engine: Engine) -> None:
+    task_id = engine.enqueue(dedupe_key="d")
+    engine.claim_one()
+    engine.clock.advance(seconds=LEASE + 1)
+    engine.rescue()
+
+    assert engine.enqueue(dedupe_key="d") == task_id
+
+
+def test_each_handler_has_dedupe_keys_of_its_own(engine: Engine) -> None:
+    engine.declare(handlers=[{"name": "h", "role": "work"}])
+
+    assert engine.enqueue(dedupe_key="d") != engine.enqueue(dedupe_key="d", handler="h")
+
+
+def test_twice_in_one_batch_is_once(engine: Engine) -> None:
+    ids, deduplicated = engine.enqueue_many([{"role": "work", "dedupe_key": "d"}] * 3)
+
+    assert len(set(ids)) == 1
+    assert deduplicated == ids[1:]
+    assert len(engine.tasks()) == 1
+
+
+def test_if_the_first_is_rolled_back_the_second_is_stored(stage: Stage) -> None:
+    """Covers invariant 10 and F26: the second waits for the first, in every order."""
+    for play in stage.orders(2, 1):
+        answers = play.run(
+            (opening(lambda engine: engine.enqueue(dedupe_key="d")), rollback),
+            (lambda engine: engine.enqueue(dedupe_key="d"),),
+        )
+
+        assert [task.id for task in stage.engine.tasks()] == answers[1]
+
+
+def test_if_the_first_commits_it_stands_for_the_second(stage: Stage) -> None:
+    for play in stage.orders(2, 1):
+        [[first, _], [second]] = play.run(
+            (opening(lambda engine: engine.enqueue(dedupe_key="d")), commit),
+            (lambda engine: engine.enqueue(dedupe_key="d"),),
+        )
+
+        assert first == second
+        assert len(stage.engine.tasks()) == 1
+
+
+def test_a_twin_that_ends_meanwhile_makes_room(stage: Stage) -> None:
+    for play in stage.orders(2, 1):
+        old = stage.engine.enqueue(dedupe_key="d")
+        claim = stage.engine.claim_one()
+
+        [_, [new]] = play.run(
+            (opening(lambda engine: engine.complete(claim)), commit),
+            (lambda engine: engine.enqueue(dedupe_key="d"),),
+        )
+
+        open_ids = [task.id for task in stage.engine.tasks() if task.state == "pending"]
+        assert (new, open_ids) in ((old, []), (new, [new]))
+
+
+def test_fifty_concurrent_enqueues_make_one_task(engine: Engine, session: Session) -> None:
+    """Covers SPEC E5-12 as far as the key goes."""
+    sessions = [session() for _ in range(5)]
+    with ThreadPoolExecutor(5) as threads:
+        ids = {each for _ in range(10) for each in threads.map(lambda one: one.enqueue(dedupe_key="d"), sessions)}
+
+    assert len(ids) == 1
+    assert len(engine.tasks()) == 1
+
+
+def test_at_repeatable_read_a_twin_beyond_the_snapshot_is_an_error_to_retry(engine: Engine, session: Session) -> None:
+    """Covers F24: nobody can be given the id of a task that they cannot see."""
+    other = session()
+    engine.rows("begin isolation level repeatable read")
+    engine.rows("select 1")
+    other.enqueue(dedupe_key="d")
+
+    with pytest.raises(psycopg.errors.SerializationFailure):
+        engine.enqueue(dedupe_key="d")

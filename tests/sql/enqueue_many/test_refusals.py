@@ -1,0 +1,92 @@
+"""What is no task: each defect has its code, and nothing is stored."""
+
+from __future__ import annotations
+
+import psycopg
+import pytest
+
+from tests.sql.engine import Document, Engine
+
+
+def refused(engine: Engine, task: Document) -> psycopg.Error:
+    with pytest.raises(psycopg.Error) as refusal:
+        engine.enqueue_many([task])
+    assert engine.tasks() == []
+    return refusal.value
+
+
+@pytest.mark.parametrize("task", [{"role": "nope"}, {"handler": "nope"}, {}, {"payload": {}}], ids=str)
+def test_an_unknown_role_is_refused(engine: Engine, task: Document) -> None:
+    """Covers invariant 19."""
+    assert refused(engine, task).sqlstate == "RC031"
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        ({"payload": [1]}, "the payload is not an object but array"),
+        ({"payload": "x"}, "the payload is not an object but string"),
+        ({"payload": 1}, "the payload is not an object but number"),
+        ({"priority": 101}, "priority 101 is not between -100 and 100"),
+        ({"priority": -101}, "priority -101 is not between -100 and 100"),
+        ({"scheduled_for": "infinity"}, "not within the next hundred years"),
+        ({"scheduled_for": "-infinity"}, "not within the next hundred years"),
+        ({"scheduled_for": "2999-01-01T00:00:00Z"}, "not within the next hundred years"),
+        ({"after": 4e9}, "not within the next hundred years"),
+        ({"after": 1e300}, "not within the next hundred years"),
+        ({"key": ""}, "the key has 0 characters, allowed are 1 to 200"),
+        ({"key": "k" * 201}, "the key has 201 characters"),
+        ({"dedupe_key": ""}, "the dedupe_key has 0 characters"),
+        ({"dedupe_key": "d" * 201}, "the dedupe_key has 201 characters"),
+        ({"max_attempts": -1}, "max_attempts is -1; 0 stands for unlimited"),
+        ({"retry": {"kind": "maybe"}}, "is not a retry policy"),
+        ({"retry": []}, "is not a retry policy"),
+    ],
+    ids=str,
+)
+def test_what_no_task_can_be_is_refused_by_name(engine: Engine, words: Document, says: str) -> None:
+    error = refused(engine, {"role": "work", **words})
+
+    assert error.sqlstate == "RC040"
+    assert says in str(error)
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        ({"priority": "high"}, "22P02"),
+        ({"priority": 1.5}, "22P02"),
+        ({"priority": 3e9}, "22003"),
+        ({"max_attempts": 3e9}, "22003"),
+        ({"scheduled_for": "tomorrowish"}, "22007"),
+        ({"scheduled_for": "2026-02-30T00:00:00Z"}, "22008"),
+        ({"after": "soon"}, "22P02"),
+    ],
+    ids=str,
+)
+def test_values_of_another_type_are_refused(engine: Engine, words: Document, code: str) -> None:
+    assert refused(engine, {"role": "work", **words}).sqlstate == code
+
+
+def test_the_roles_limit_counts_the_payloads_bytes(engine: Engine) -> None:
+    """Covers F66."""
+    engine.declare({"name": "small", "max_payload_bytes": 1024})
+    fits = {"text": "x" * (1024 - len('{"text": ""}'))}
+    engine.enqueue("small", payload=fits)
+
+    with pytest.raises(psycopg.Error, match="the payload has 1025 bytes, the role allows 1024") as refusal:
+        engine.enqueue("small", payload={"text": fits["text"] + "x"})
+
+    assert refusal.value.sqlstate == "RC040"
+
+
+def test_a_payload_that_compresses_well_is_measured_as_it_was_sent(engine: Engine) -> None:
+    with pytest.raises(psycopg.Error, match="the role allows 1048576"):
+        engine.enqueue(payload={"text": "x" * 1048577})
+
+
+def test_an_umlaut_counts_as_the_bytes_that_it_has(engine: Engine) -> None:
+    engine.declare({"name": "small", "max_payload_bytes": 1024})
+
+    with pytest.raises(psycopg.Error, match="bytes, the role allows 1024"):
+        engine.enqueue("small", payload={"text": "ü" * 600})
