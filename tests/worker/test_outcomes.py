@@ -174,6 +174,23 @@ async def test_a_follow_up_stands_in_the_chain_of_its_task(bench: Bench) -> None
     assert follow_up.payload == {"n": task_id}
 
 
+async def test_outcomes_wait_while_the_engine_itself_is_being_changed(bench: Bench) -> None:
+    @bench.app.task
+    async def work() -> str:
+        bench.connection.execute("alter function rolecall.finish(bigint, jsonb) rename to finish_elsewhere")
+        return "kept"
+
+    (task_id,) = bench.enqueue(work.task())
+
+    async with bench.working():
+        await bench.state(task_id, "running")
+        await asyncio.sleep(0.5)
+        bench.connection.execute("alter function rolecall.finish_elsewhere(bigint, jsonb) rename to finish")
+        (task,) = await bench.finished(task_id)
+
+    assert (task.result, task.attempt) == ("kept", 1)
+
+
 async def test_a_refused_follow_up_fails_its_own_task_and_no_other(bench: Bench) -> None:
     """covers RELIABILITY invariant 20"""
 

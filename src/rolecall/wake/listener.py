@@ -6,6 +6,7 @@ import asyncio
 import logging
 import secrets
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Any
 
@@ -102,15 +103,20 @@ class Listener:
         token = secrets.token_hex(8)
         await self._listen(connection)
         await self._probe(token)
-        async for notify in connection.notifies(timeout=self._options.probe_within):
-            if notify.channel == PROBE_CHANNEL and notify.payload == token:
-                break
-            self._dispatch(notify)
-        else:
-            # A pooler may hand this server connection to others: leave no LISTEN behind.
-            await self._ask(connection, "unlisten *")
+        proved = await self._wait_for(token, connection)
+        # A pooler may hand this server connection to others: then leave no LISTEN behind.
+        await self._ask(connection, f"unlisten {PROBE_CHANNEL}" if proved else "unlisten *")
+        if not proved:
             raise Deaf("LISTEN works but nothing arrives (a transaction pooler?)")
-        await self._ask(connection, f"unlisten {PROBE_CHANNEL}")
+
+    async def _wait_for(self, token: str, connection: Connection) -> bool:
+        # Left by a break, the generator would keep the connection locked until somebody collects it.
+        async with aclosing(connection.notifies(timeout=self._options.probe_within)) as notifies:
+            async for notify in notifies:
+                if notify.channel == PROBE_CHANNEL and notify.payload == token:
+                    return True
+                self._dispatch(notify)
+        return False
 
     async def _listen(self, connection: Connection) -> None:
         try:

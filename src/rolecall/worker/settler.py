@@ -11,7 +11,7 @@ from itertools import groupby
 from operator import attrgetter
 from time import monotonic
 
-from rolecall.model.errors import DatabaseUnavailable, RolecallError
+from rolecall.model.errors import DatabaseError, DatabaseUnavailable, RolecallError
 from rolecall.model.outcomes import Completed, Failed
 from rolecall.sql import tasks
 from rolecall.wake.waker import Waker
@@ -25,6 +25,7 @@ START_AFTER = 0.01
 GATHER_FROM = 32
 GATHER_UP_TO = 500
 GATHER_FOR = 0.01
+MOST_TROUBLES = 8
 ACCEPTED_BEFORE = "already"
 
 log = logging.getLogger("rolecall.worker")
@@ -51,6 +52,7 @@ class Settler:
         self._resting = True
         self._closing = False
         self._busy = False
+        self._troubles = 0
 
     def settle(self, held: Held) -> None:
         """Take an ended task whose `report` stands."""
@@ -96,8 +98,7 @@ class Settler:
         if not self._reports:
             await self._nap(START_AFTER if self._begun else None)
         elif self._busy and len(self._reports) < GATHER_UP_TO:
-            # Under load a few milliseconds more make the batch, and so the price of an outcome, several
-            # times better.
+            # Under load a few milliseconds more make the batch, and so the price of an outcome, several times better.
             await asyncio.sleep(GATHER_FOR)
 
     async def _nap(self, seconds: float | None) -> None:
@@ -110,11 +111,11 @@ class Settler:
         batch = self._reports[:MOST_REPORTS]
         del self._reports[: len(batch)]
         begun = self._take_begun(monotonic() - START_AFTER)
-        returned, self._returned = self._returned, []
         for worker_id, some in _by_worker(batch):
             await self._finish(worker_id, some)
         for worker_id, some in _by_worker(begun):
             await self._start(worker_id, some)
+        returned, self._returned = self._returned, []
         for worker_id, some in _by_worker(returned):
             await self._release(worker_id, some)
         self._busy = len(self._reports) >= GATHER_FROM
@@ -130,9 +131,12 @@ class Settler:
         except DatabaseUnavailable:
             self._reports[:0] = some
             raise
+        except DatabaseError as error:
+            await self._postpone(worker_id, some, error)
         except RolecallError as error:
             await self._isolate(worker_id, some, error)
         else:
+            self._troubles = 0
             self._answered(some, verdicts)
 
     async def _send(self, worker_id: int, some: Sequence[Held]) -> dict[int, str]:
@@ -140,6 +144,16 @@ class Settler:
         verdicts = await self._session.run(tasks.finish(worker_id, [held.report for held in some if held.report]))
         failpoints.hit(failpoints.AFTER_FINISH)
         return verdicts
+
+    async def _postpone(self, worker_id: int, some: Sequence[Held], error: DatabaseError) -> None:
+        # Not the reports' fault, as far as one can tell: a schema that is being changed, a full disk, a bug.
+        self._troubles += 1
+        if self._troubles > MOST_TROUBLES or self._closing:
+            await self._isolate(worker_id, some, error)
+            return
+        log.warning("%d outcomes could not be stored, trying again: %s", len(some), error)
+        self._reports[:0] = some
+        await asyncio.sleep(self._troubles)
 
     async def _isolate(self, worker_id: int, some: Sequence[Held], error: RolecallError) -> None:
         if len(some) == 1:
