@@ -6,18 +6,23 @@ import traceback
 from collections.abc import Iterable
 from pathlib import Path
 
+from rolecall.sql.results import clean_error
+
 MOST_FRAMES = 8
 LONGEST_MESSAGE = 4_000
 OUR_FOLDER = str(Path(__file__).parent)
 
 
 def describe(error: BaseException) -> str:
-    """Return `Type: message` and the tail of the traceback, without the worker's own frames."""
+    """Return `Type: message` and the tail of the traceback, without the worker's own frames.
+
+    The text is what the database stores and a log can hold, whatever the error's message was.
+    """
     frames = _frames(error)
     tail = "".join(traceback.format_list(frames[-MOST_FRAMES:])).rstrip()
     cause = error.__cause__
     because = f"\ncaused by {_headline(cause)}" if cause is not None else ""
-    return f"{_headline(error)}{because}\n{tail}" if tail else f"{_headline(error)}{because}"
+    return clean_error(f"{_headline(error)}{because}\n{tail}" if tail else f"{_headline(error)}{because}")
 
 
 def _headline(error: BaseException) -> str:
