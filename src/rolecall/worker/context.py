@@ -46,13 +46,13 @@ class Services:
 class Context:
     """One attempt at one task, as its handler sees it.
 
-    async def fetch(ctx: Context, store: int) -> dict[str, int]:
-        menu = await download(store, idempotency_key=ctx.idempotency_key)
-        await ctx.info({"pages": len(menu)})
+    async def bill(ctx: Context, customer: int) -> dict[str, int]:
+        pages = await render(customer, idempotency_key=ctx.idempotency_key)
+        await ctx.info({"pages": len(pages)})
         async with ctx.transaction() as tx:
-            await save(tx, menu)
-            ctx.follow_up(refresh.task(store=store))
-            await ctx.complete(tx, {"pages": len(menu)})
+            await save(tx, pages)
+            ctx.follow_up(send.task(customer=customer))
+            await ctx.complete(tx, {"pages": len(pages)})
     """
 
     __slots__ = ("_held", "_services", "follow_ups")
