@@ -1824,12 +1824,21 @@ begin
         select lock.key, slot.number::smallint as number,
             row_number() over (partition by lock.key order by slot.number) as turn
         from rolecall.keys as lock
-        cross join generate_series(1, lock.capacity) as slot (number)
-        where lock.key = any(v_locked)
-            and not exists (
+        cross join lateral (
+            select place.number
+            from generate_series(1, lock.capacity) as place (number)
+            where not exists (
                 select from rolecall.tasks as holder
-                where holder.key = lock.key and holder.key_slot = slot.number
+                where holder.key = lock.key and holder.key_slot = place.number
             )
+            order by place.number
+            -- Holders of places that a smaller capacity no longer has count too.
+            limit greatest(0, lock.capacity - (
+                select count(*) from rolecall.tasks as holder
+                where holder.key = lock.key and holder.key_slot is not null
+            ))
+        ) as slot
+        where lock.key = any(v_locked)
     ),
     best as materialized (
         select wanted.key, winner.id, row_number() over (

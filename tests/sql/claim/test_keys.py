@@ -1,0 +1,170 @@
+"""Keys: at most so many running tasks of one key as it has room for, and nothing else is hindered."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+
+import psycopg
+import pytest
+
+from tests.sql.conftest import Session
+from tests.sql.engine import Engine, report
+from tests.sql.invariants import check
+
+
+def claimed(engine: Engine, limit: int) -> list[int]:
+    return [claim.id for claim in engine.claim(limit)]
+
+
+def test_one_task_of_a_key_runs_at_a_time(engine: Engine) -> None:
+    """Covers invariant 5 and SPEC 000-12."""
+    first, second = (engine.enqueue(key="store") for _ in range(2))
+    [claim] = engine.claim(5)
+    assert claim.id == first
+    assert claimed(engine, 5) == []
+
+    engine.complete(claim)
+
+    assert claimed(engine, 5) == [second]
+
+
+def test_a_second_active_task_of_a_key_is_impossible_even_by_hand(engine: Engine) -> None:
+    """Covers invariant 5: an index enforces it."""
+    engine.enqueue(key="store")
+    engine.claim_one()
+    waiting = engine.enqueue(key="store")
+
+    with pytest.raises(psycopg.errors.UniqueViolation, match="one_active_task_per_key_slot"):
+        engine.rows(
+            "update rolecall.tasks set state = 'running', key_slot = 1, worker_id = 1, fence = 1, attempt = 1, "
+            "claimed_at = created_at, lease_until = created_at, deadline_at = created_at where id = %s",
+            waiting,
+        )
+
+
+def test_tasks_without_a_key_hinder_nobody_and_nobody_hinders_them(engine: Engine) -> None:
+    """Covers SPEC 000-15 and E5-3: there is no NULL trap in either direction."""
+    store, free = engine.enqueue(key="store"), engine.enqueue()
+    assert claimed(engine, 1) == [store]
+    assert claimed(engine, 1) == [free]
+    more_free, other_store = engine.enqueue(), engine.enqueue(key="other")
+
+    assert claimed(engine, 5) == [more_free, other_store]
+
+
+def test_any_number_of_keys_run_side_by_side(engine: Engine) -> None:
+    engine.enqueue_many([{"role": "work", "key": str(n % 10)} for n in range(50)])
+
+    assert [claim.key for claim in engine.claim(50)] == [str(n) for n in range(10)]
+
+
+def test_within_a_key_the_order_is_that_of_the_claim(engine: Engine) -> None:
+    """Covers invariant 11 and F23."""
+    low, normal, high, later = (engine.enqueue(key="k", priority=p) for p in (-1, 0, 1, 0))
+
+    order = []
+    for claim in iter(lambda: next(iter(engine.claim(5)), None), None):
+        order.append(claim.id)
+        engine.complete(claim)
+
+    assert order == [high, normal, later, low]
+
+
+def test_a_better_task_that_comes_later_goes_before_the_one_that_was_brought_back(engine: Engine) -> None:
+    engine.enqueue(key="k")
+    holder = engine.claim_one()
+    head = engine.enqueue(key="k")
+    assert claimed(engine, 5) == []
+    engine.complete(holder)
+    assert engine.task(head).status == "ready"
+    urgent = engine.enqueue(key="k", priority=1)
+
+    assert claimed(engine, 5) == [urgent]
+
+
+def test_a_key_spans_roles(engine: Engine) -> None:
+    engine.declare({"name": "other"})
+    engine.enqueue(key="store")
+    engine.enqueue("other", key="store")
+
+    assert len(engine.claim(5)) == 1
+
+
+def test_a_key_with_room_for_two_runs_two(engine: Engine) -> None:
+    engine.rows("insert into rolecall.keys (key, capacity) values ('api', 2)")
+    ids, _ = engine.enqueue_many([{"role": "work", "key": "api"}] * 5)
+    worker = engine.worker()
+    claims = engine.claim(5, worker=worker)
+    assert [claim.id for claim in claims] == ids[:2]
+    assert claimed(engine, 5) == []
+
+    engine.finish(worker, *(report(claim, "completed") for claim in claims))
+
+    assert claimed(engine, 5) == ids[2:4]
+
+
+def test_one_end_at_a_key_with_room_for_two_lets_one_in(engine: Engine) -> None:
+    engine.rows("insert into rolecall.keys (key, capacity) values ('api', 2)")
+    ids, _ = engine.enqueue_many([{"role": "work", "key": "api"}] * 4)
+    first, second = engine.claim(5)
+    claimed(engine, 5)
+
+    engine.complete(second)
+    assert claimed(engine, 5) == [ids[2]]
+    engine.complete(first)
+    assert claimed(engine, 5) == [ids[3]]
+
+
+def test_more_room_is_used_by_the_next_claim_that_meets_the_key(engine: Engine) -> None:
+    engine.enqueue(key="api")
+    engine.claim_one()
+    engine.rows("update rolecall.keys set capacity = 2 where key = 'api'")
+    second = engine.enqueue(key="api")
+
+    assert claimed(engine, 5) == [second]
+
+
+def test_less_room_lets_the_running_ones_end(engine: Engine) -> None:
+    engine.rows("insert into rolecall.keys (key, capacity) values ('api', 2)")
+    ids, _ = engine.enqueue_many([{"role": "work", "key": "api"}] * 3)
+    first, second = engine.claim(5)
+    engine.rows("update rolecall.keys set capacity = 1 where key = 'api'")
+
+    engine.complete(first)
+    assert claimed(engine, 5) == []
+    engine.complete(second)
+    assert claimed(engine, 5) == [ids[2]]
+
+
+def test_a_thousand_tasks_of_a_busy_key_do_not_hold_up_the_task_behind_them(engine: Engine) -> None:
+    """Covers F21: no head-of-line blocking, in the very first claim."""
+    engine.enqueue(key="busy")
+    engine.claim_one()
+    engine.enqueue_many([{"role": "work", "key": "busy"}] * 1000)
+    free = engine.enqueue()
+
+    assert claimed(engine, 1) == [free]
+    assert claimed(engine, 1) == []
+
+
+@pytest.mark.timeout(300)
+def test_two_workers_and_the_tasks_of_one_store_a_thousand_times(engine: Engine, session: Session) -> None:
+    """Covers SPEC E5-2 and 000-16: never two active, and no error reaches a caller."""
+    engine.enqueue_many([{"role": "work", "key": "store"}] * 1000)
+    active = "select count(*) from rolecall.tasks where state = 'running'"
+
+    def work(own: Engine) -> int:
+        worker, done = own.worker(), 0
+        while own.value("select exists (select from rolecall.tasks)"):
+            for claim in own.claim(2, worker=worker, handlers=["work"]):
+                assert own.value(active) == 1
+                assert own.complete(claim) is None
+                done += 1
+        return done
+
+    with ThreadPoolExecutor(2) as threads:
+        done = list(threads.map(work, [session(), session()]))
+
+    assert sum(done) == 1000
+    assert {task.state for task in engine.tasks()} == {"completed"}
+    check(engine)
