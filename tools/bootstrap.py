@@ -65,9 +65,7 @@ def alone(root: Path) -> Iterator[None]:
         uv.tools_folder(root).mkdir(exist_ok=True)
         lock = (uv.tools_folder(root) / "setup.lock").open("a")
     except OSError as error:
-        raise SetupError(
-            f"cannot write in {root} ({error.strerror}); run ./dev setup as its owner"
-        ) from error
+        raise SetupError(f"cannot write in {root} ({error.strerror}); run ./dev setup as its owner") from error
     with lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -38,9 +38,7 @@ def main(words: list[str]) -> int:
 def passes(name: str, command: list[str]) -> bool:
     started = time.monotonic()
     program = [str(ROOT / ".venv" / "bin" / command[0]), *command[1:]]
-    done = subprocess.run(
-        program, cwd=ROOT, check=False, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
-    )
+    done = subprocess.run(program, cwd=ROOT, check=False, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     passed = done.returncode == 0
     print(f"{'ok  ' if passed else 'FAIL'} {name:<7} {time.monotonic() - started:5.1f} s", flush=True)
     if not passed:

@@ -92,9 +92,7 @@ def pip_wheels() -> Iterator[Path]:
         yield from sorted(folder.glob("pip-*.whl"))
 
 
-def download(
-    pip: list[str], pin: Pin, workspace: Path, environment: Mapping[str, str], *options: str
-) -> Path:
+def download(pip: list[str], pin: Pin, workspace: Path, environment: Mapping[str, str], *options: str) -> Path:
     command = [*pip, "download", "--quiet", "--no-cache-dir", "--disable-pip-version-check", "--no-deps"]
     command += [
         "--only-binary=:all:",

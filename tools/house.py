@@ -24,9 +24,7 @@ EVERYWHERE = {
         r"-----BEGIN [A-Z ]*PRIVATE KEY|\bAKIA[0-9A-Z]{16}\b|\bgh[pousr]_\w{30,}|\bxox[abp]-\w{10,}"
     ),
 }
-IN_LOCKS = {
-    "is an address; a lock file holds names and hashes": re.compile(r"://|^\s*-(i|f|-\w*index|-find)")
-}
+IN_LOCKS = {"is an address; a lock file holds names and hashes": re.compile(r"://|^\s*-(i|f|-\w*index|-find)")}
 IN_ENGINE = {
     "is a word of the application or of another system": re.compile(
         r"dispensar|\bcrawl|storecrawl|\bmenus?\b|\bprox(y|ies)\b|fingerprint|cannaiq|statbus|taskflow|queuert|dutchie",
@@ -66,12 +64,8 @@ def foreign_imports(file: Path, text: str) -> Iterator[Offence]:
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Import | ast.ImportFrom):
             for name in imported(node):
-                if not (
-                    name.startswith("rolecall.model") or name.partition(".")[0] in sys.stdlib_module_names
-                ):
-                    yield Offence(
-                        file, node.lineno, f"the model imports {name}; it may use the standard library only"
-                    )
+                if not (name.startswith("rolecall.model") or name.partition(".")[0] in sys.stdlib_module_names):
+                    yield Offence(file, node.lineno, f"the model imports {name}; it may use the standard library only")
 
 
 def imported(node: ast.Import | ast.ImportFrom) -> list[str]:

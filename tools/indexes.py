@@ -48,9 +48,7 @@ def configured(environment: Mapping[str, str]) -> Indexes:
 def has_uv_settings(environment: Mapping[str, str]) -> bool:
     home = Path(environment.get("XDG_CONFIG_HOME") or home_of(environment) / ".config")
     files = (home / "uv" / "uv.toml", Path("/etc/uv/uv.toml"))
-    return any(environment.get(name) for name in UV_VARIABLES) or any(
-        os.access(file, os.R_OK) for file in files
-    )
+    return any(environment.get(name) for name in UV_VARIABLES) or any(os.access(file, os.R_OK) for file in files)
 
 
 def from_uv(environment: Mapping[str, str]) -> Indexes:
@@ -99,9 +97,7 @@ def pip_settings(environment: Mapping[str, str]) -> dict[str, str]:
         for section in PIP_SECTIONS:
             if parser.has_section(section):
                 settings.update(parser.items(section))
-    settings.update(
-        {plain_name(name): value for name, value in environment.items() if name.startswith("PIP_")}
-    )
+    settings.update({plain_name(name): value for name, value in environment.items() if name.startswith("PIP_")})
     return settings
 
 

@@ -72,9 +72,7 @@ def object_offences(file: Path, text: str) -> Iterator[Offence]:
     replaces, kind, name = made[0].groups()
     line = line_of(code, made[0].start())
     if not replaces:
-        yield Offence(
-            file, line, f"say `create or replace {kind.lower()}`: the file is applied again and again"
-        )
+        yield Offence(file, line, f"say `create or replace {kind.lower()}`: the file is applied again and again")
     if name != file.stem:
         yield Offence(file, line, f"the file makes {name}, so its name must be {name}.sql")
     excused = kind.lower() == "view" or EXCUSED.search(text) or COMMITS.search(code)

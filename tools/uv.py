@@ -64,9 +64,7 @@ def with_writable_home(environment: Mapping[str, str], spare: Path) -> dict[str,
     return result
 
 
-def first_good(
-    candidates: tuple[str | None, ...], version: str, environment: Mapping[str, str]
-) -> Path | None:
+def first_good(candidates: tuple[str | None, ...], version: str, environment: Mapping[str, str]) -> Path | None:
     """The first candidate that runs and is not older than the pinned version."""
     for candidate in filter(None, candidates):
         try:

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from importlib.resources import files
 
 import psycopg
 import pytest
 
+from rolecall.testing import TestServer, clone, template
 from tools.schema import REFERENCE, dump
 
 SCHEMA = files("rolecall.sql") / "schema"
+
+
+@pytest.fixture
+def empty_database(postgres_server: TestServer) -> Iterator[str]:
+    with template(postgres_server, ()) as name, clone(postgres_server, name) as dsn:
+        yield dsn
 
 
 def test_the_migrations_lead_to_the_declared_tables(
@@ -30,7 +38,7 @@ def test_the_reference_dump_shows_the_schema_of_this_release(connection: psycopg
 
 
 def _tables(connection: psycopg.Connection) -> list[tuple[str, ...]]:
-    """Every column, constraint, index and type of schema rolecall as the catalog spells it, but the migrator's own table."""
+    """Every column, constraint, index and type as the catalog spells it, but those of the migrator's own table."""
     return connection.execute(CATALOG).fetchall()
 
 
@@ -50,7 +58,8 @@ select 'index', tablename, indexname, indexdef, '', '', '' from pg_indexes
 where schemaname = 'rolecall' and tablename !~ '_[0-9]{8}$' and tablename <> 'schema_migrations'
 union all
 select 'settings', relname, coalesce(array_to_string(reloptions, ' '), ''), '', '', '', '' from pg_class
-where relnamespace = 'rolecall'::regnamespace and relkind in ('r', 'p') and relname !~ '_[0-9]{8}$' and relname <> 'schema_migrations'
+where relnamespace = 'rolecall'::regnamespace and relkind in ('r', 'p') and relname !~ '_[0-9]{8}$'
+    and relname <> 'schema_migrations'
 union all
 select 'enum', enumtypid::regtype::text, enumlabel, enumsortorder::text, '', '', '' from pg_enum
 order by 1, 2, 3, 4

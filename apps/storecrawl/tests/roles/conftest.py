@@ -9,12 +9,12 @@ from typing import Any
 
 import psycopg
 import pytest
-from rolecall import App, Client, NewTask
-from rolecall.testing import drain
-
 from storecrawl.app import build_app
 from storecrawl.demo.upstream import LocalUpstream, UpstreamOptions
 from storecrawl.settings import CrawlSettings
+
+from rolecall import App, Client, NewTask
+from rolecall.testing import drain
 
 SMALL_WORLD = UpstreamOptions(stores=5, menu_smallest=20, menu_median=30, menu_largest=60)
 
@@ -62,8 +62,6 @@ def crawl(settings: CrawlSettings, database: str, connection: psycopg.Connection
 
 
 @pytest.fixture
-def crawl_with(
-    settings: CrawlSettings, database: str, connection: psycopg.Connection[Any]
-) -> Callable[..., Crawl]:
+def crawl_with(settings: CrawlSettings, database: str, connection: psycopg.Connection[Any]) -> Callable[..., Crawl]:
     """The same with some settings changed."""
     return lambda **changes: Crawl(replace(settings, **changes), database, connection)

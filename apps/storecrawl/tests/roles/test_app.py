@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from rolecall import ConfigError, NewTask
-
 from storecrawl.app import build_app
 from storecrawl.settings import CrawlSettings
+
+from rolecall import ConfigError, NewTask
 
 
 def test_every_role_of_the_crawl_has_its_handler() -> None:
@@ -45,8 +45,8 @@ async def test_the_first_crawl_fetches_within_its_own_task(crawl: Any) -> None:
     await crawl.run(NewTask(handler="store_discovery"))
 
     assert crawl.value("select count(*) from rolecall.all_tasks where handler = 'payload_fetch'") == 0
-    tasks = crawl.rows("select distinct handler from rolecall.all_tasks t join storecrawl.payloads p on p.task_id = t.id")
-    assert tasks == [("product_discovery",)]
+    fetchers = "select distinct handler from rolecall.all_tasks t join storecrawl.payloads p on p.task_id = t.id"
+    assert crawl.rows(fetchers) == [("product_discovery",)]
 
 
 def test_settings_survive_the_way_through_the_environment() -> None:

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from rolecall import NewTask
-
 from storecrawl.roles.entry_point_discovery import slug_of
+
+from rolecall import NewTask
 
 DISCOVER = NewTask(handler="store_discovery")
 FETCH_ALL = NewTask(handler="payload_fetch_all")
@@ -21,7 +21,8 @@ async def test_stores_that_are_due_are_fetched_again(crawl_with: Callable[..., A
 
     await crawl.run(FETCH_ALL)
 
-    assert crawl.value("select count(*) from rolecall.all_tasks where handler = 'payload_fetch' and state = 'completed'") == 5
+    fetched = "select count(*) from rolecall.all_tasks where handler = 'payload_fetch' and state = 'completed'"
+    assert crawl.value(fetched) == 5
     assert crawl.value("select count(*) from storecrawl.payloads where applied_at is not null") == 10
 
 
@@ -42,7 +43,7 @@ async def test_a_store_with_an_open_task_is_not_enqueued_again(crawl_with: Calla
 
     await crawl.run(FETCH_ALL)
 
-    assert crawl.value("select result ->> 'enqueued' from rolecall.all_tasks where handler = 'payload_fetch_all'") == "4"
+    assert crawl.value("select result from rolecall.all_tasks where handler = 'payload_fetch_all'")["enqueued"] == 4
 
 
 async def test_the_older_name_of_the_regular_crawl_still_crawls(crawl: Any) -> None:
@@ -68,9 +69,11 @@ async def test_a_store_known_by_its_menu_address_is_found_and_crawled(crawl: Any
     await crawl.run(DISCOVER)
     slug = crawl.value("select slug from storecrawl.stores limit 1")
 
-    await crawl.run(NewTask(handler="entry_point_discovery", payload={"entry": f"https://menus.example/dispensary/{slug}"}))
+    entry = f"https://menus.example/dispensary/{slug}"
+    await crawl.run(NewTask(handler="entry_point_discovery", payload={"entry": entry}))
 
-    assert crawl.value("select state::text from rolecall.all_tasks where handler = 'entry_point_discovery'") == "completed"
+    found = "select state::text from rolecall.all_tasks where handler = 'entry_point_discovery'"
+    assert crawl.value(found) == "completed"
 
 
 @pytest.mark.parametrize(

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
-from rolecall import NewTask
-
 from storecrawl.demo.upstream import FaultDial, LocalUpstream
+
+from rolecall import NewTask
 
 DISCOVER = NewTask(handler="store_discovery")
 
@@ -18,8 +17,7 @@ async def test_a_discovery_leads_to_every_stores_products(crawl: Any) -> None:
 
     assert crawl.value("select count(*) from storecrawl.stores") == 5
     assert crawl.rows("select distinct state::text from rolecall.all_tasks") == [("completed",)]
-    unrefreshed = "select count(*) from storecrawl.stores s where not exists (select from storecrawl.products p where p.store_id = s.id)"
-    assert crawl.value(unrefreshed) == 0
+    assert crawl.value("select count(distinct store_id) from storecrawl.products") == 5
 
 
 async def test_the_result_of_a_discovery_names_the_new_stores(crawl: Any) -> None:
@@ -50,7 +48,8 @@ async def test_every_payload_row_has_its_file_and_its_task(crawl: Any) -> None:
     await crawl.run(DISCOVER)
 
     rows = crawl.rows("select storage_path, size_gz, task_id from storecrawl.payloads")
-    files = {path.relative_to(crawl.settings.data_dir / "payloads").as_posix(): path for path in _files(crawl.settings.data_dir)}
+    root = crawl.settings.data_dir / "payloads"
+    files = {path.relative_to(root).as_posix(): path for path in root.rglob("*.json.gz")}
     assert {path for path, _, _ in rows} == set(files)
     assert all(files[path].stat().st_size == size for path, size, _ in rows)
     assert crawl.value("select count(*) from storecrawl.payloads join rolecall.all_tasks t on t.id = task_id") == 5
@@ -89,7 +88,7 @@ async def test_the_views_are_refreshed(crawl: Any) -> None:
     assert crawl.value("select count(*) from storecrawl.store_product_counts") == 5
 
 
-async def test_an_upstream_that_fails_half_the_time_is_crawled_all_the_same(crawl: Any, upstream: LocalUpstream) -> None:
+async def test_an_upstream_that_often_fails_is_crawled_all_the_same(crawl: Any, upstream: LocalUpstream) -> None:
     """Covers SPEC E5-15: each fault leads to a retry, in the client or by the task's policy."""
     upstream.set_failures(FaultDial(failure_rate=0.4))
 
@@ -97,10 +96,6 @@ async def test_an_upstream_that_fails_half_the_time_is_crawled_all_the_same(craw
 
     assert crawl.value("select count(distinct store_id) from storecrawl.payloads where applied_at is not null") == 5
     assert crawl.rows("select distinct state::text from rolecall.all_tasks") == [("completed",)]
-
-
-def _files(root: Path) -> list[Path]:
-    return list((root / "payloads").rglob("*.json.gz"))
 
 
 def _catalog(crawl: Any) -> list[Any]:

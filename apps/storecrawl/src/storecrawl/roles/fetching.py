@@ -45,9 +45,7 @@ def refresh_task(store_id: int, payload_id: int) -> NewTask:
 
 async def _write(ctx: Context, crawler: Crawler, store: CrawlStore, menu: RawMenu) -> WrittenPayload:
     document = await crawler.in_thread(lambda: msgspec.json.encode(menu.document()))
-    return await crawler.in_thread(
-        crawler.payloads.write, store.id, document, task_id=ctx.task_id, attempt=ctx.attempt
-    )
+    return await crawler.in_thread(crawler.payloads.write, store.id, document, task_id=ctx.task_id, attempt=ctx.attempt)
 
 
 async def _record(  # sizes: what the row is made of

@@ -33,7 +33,5 @@ def add_payload_fetch_all(app: App, crawler: Crawler) -> None:
 
 
 async def _keys_of_open_tasks(tx: psycopg.AsyncConnection[Any]) -> frozenset[str]:
-    cursor = await tx.execute(
-        "select key from rolecall.all_tasks where finished_at is null and key is not null"
-    )
+    cursor = await tx.execute("select key from rolecall.all_tasks where finished_at is null and key is not null")
     return frozenset(key for (key,) in await cursor.fetchall())
