@@ -34,6 +34,12 @@ begin
     get diagnostics number = row_count;
     what := 'finished_tasks';
     return next;
+    -- Only the net is read row by row: events of days with a partition go with it.
+    delete from rolecall.task_events_default
+    where ctid = any(array(select old.ctid from rolecall.task_events_default as old where old.at < v_oldest limit v_bound));
+    get diagnostics number = row_count;
+    what := 'task_events';
+    return next;
     delete from rolecall.keys
     where key = any(array(
         select idle.key from rolecall.keys as idle

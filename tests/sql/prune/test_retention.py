@@ -1,0 +1,132 @@
+"""Prune forgets what is past its retention, and nothing that lives."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from tests.sql.engine import START, Engine
+
+DAY = 86400
+
+
+def finish_one(engine: Engine, role: str = "work", **words: object) -> int:
+    task_id = engine.enqueue(role, **words)
+    engine.complete(engine.claim_one(role))
+    return task_id
+
+
+def known(engine: Engine) -> list[int]:
+    return [task.id for task in engine.tasks()]
+
+
+def test_a_completed_task_is_kept_for_its_roles_days(engine: Engine) -> None:
+    engine.declare({"name": "short", "keep_completed": DAY}, {"name": "long", "keep_completed": 3 * DAY})
+    short, long = finish_one(engine, "short"), finish_one(engine, "long")
+    engine.clock.set(START + timedelta(days=1))
+    engine.prune()
+    assert known(engine) == [short, long]
+
+    engine.clock.advance(seconds=1)
+    engine.prune()
+
+    assert known(engine) == [long]
+
+
+def test_a_failed_or_cancelled_task_is_kept_as_long_as_failures_are(engine: Engine) -> None:
+    engine.declare({"name": "r", "keep_completed": DAY, "keep_failed": 2 * DAY})
+    failed, cancelled = engine.enqueue("r"), engine.enqueue("r")
+    engine.fail(engine.claim_one("r"), final=True)
+    engine.cancel(cancelled)
+    done = finish_one(engine, "r")
+    engine.clock.advance(days=1, seconds=1)
+    engine.prune()
+
+    assert known(engine) == [failed, cancelled]
+    assert done not in known(engine)
+
+
+def test_whole_days_past_every_roles_retention_are_dropped(engine: Engine) -> None:
+    """Covers F69: a drop, no mass of dead rows."""
+    engine.declare({"name": "work", "keep_completed": DAY, "keep_failed": 5 * DAY})
+    engine.rows("select rolecall.make_partitions(10)")
+    finish_one(engine)
+    engine.clock.set(START + timedelta(days=6))
+
+    assert engine.prune()["partitions"] == 2
+    assert engine.prune()["partitions"] == 0
+    assert known(engine) == []
+    assert engine.value("select to_regclass('rolecall.finished_tasks_20260101')") is None
+    assert engine.value("select to_regclass('rolecall.finished_tasks_20260102')") is not None
+
+
+def test_events_are_dropped_with_their_day(engine: Engine) -> None:
+    engine.declare({"name": "work", "keep_completed": DAY, "keep_failed": DAY})
+    engine.rows("select rolecall.make_partitions(10)")
+    task_id = engine.enqueue(retry={"kind": "linear", "step": 0})
+    engine.fail(engine.claim_one())
+    engine.clock.set(START + timedelta(days=3))
+    engine.prune()
+
+    assert engine.events(task_id) == []
+    assert engine.task(task_id).state == "pending"
+
+
+def test_events_in_the_net_are_forgotten_too(engine: Engine) -> None:
+    engine.declare({"name": "work", "keep_completed": DAY, "keep_failed": DAY})
+    task_id = engine.enqueue(retry={"kind": "linear", "step": 0})
+    engine.fail(engine.claim_one())
+    engine.clock.set(START + timedelta(days=3))
+    engine.fail(engine.claim_one())
+    engine.prune()
+
+    assert len(engine.events(task_id)) == 1
+
+
+def test_open_work_outlives_every_retention(engine: Engine) -> None:
+    """Covers invariant 1: nothing that lives is pruned, however old."""
+    later = engine.enqueue(after=3650 * DAY, key="a")
+    engine.enqueue(key="b")
+    running = engine.claim_one()
+    parked = engine.enqueue(key="b")
+    assert engine.claim() == []
+    engine.clock.advance(days=365)
+    engine.prune()
+
+    assert known(engine) == sorted([later, running.id, parked])
+    assert engine.complete(running) is None
+    assert engine.claim_one().id == parked
+
+
+def test_keys_that_nobody_wants_are_forgotten(engine: Engine) -> None:
+    finish_one(engine, key="done")
+    engine.enqueue(key="running")
+    engine.claim_one()
+
+    assert engine.prune()["keys"] == 1
+    assert engine.rows("select key from rolecall.keys") == [("running",)]
+
+
+def test_a_key_with_room_of_its_own_is_a_setting_and_stays(engine: Engine) -> None:
+    engine.rows("insert into rolecall.keys (key, capacity) values ('api', 3)")
+
+    assert engine.prune()["keys"] == 0
+
+
+def test_workers_are_forgotten_a_day_after_their_last_sign(engine: Engine) -> None:
+    gone, silent, alive = engine.worker(), engine.worker(), engine.worker()
+    engine.rows("select rolecall.deregister_worker(%s)", gone)
+    engine.clock.advance(days=1, seconds=1)
+    engine.rows("select rolecall.beat(%s, 0, false)", alive)
+
+    assert engine.prune()["workers"] == 2
+    assert engine.rows("select id from rolecall.workers") == [(alive,)]
+    assert silent != alive
+
+
+def test_one_call_is_bounded(engine: Engine) -> None:
+    engine.declare({"name": "work", "keep_completed": 0, "keep_failed": 30 * DAY})
+    ids, _ = engine.enqueue_many([{"role": "work"}] * 5001)
+    engine.finish(1, *({"id": c.id, "fence": c.fence, "outcome": "completed"} for c in engine.claim(len(ids), worker=1)))
+    engine.clock.advance(seconds=1)
+
+    assert [engine.prune()["finished_tasks"] for _ in range(3)] == [5000, 1, 0]
