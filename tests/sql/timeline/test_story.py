@@ -1,0 +1,49 @@
+"""A task's story, from its row and its events."""
+
+from __future__ import annotations
+
+from tests.sql.engine import LEASE, Engine
+
+
+def story(engine: Engine, task_id: int) -> list[tuple[str, int | None]]:
+    return engine.rows("select kind, attempt from rolecall.timeline(%s)", task_id)
+
+
+def test_a_plain_life(engine: Engine) -> None:
+    task_id = engine.enqueue()
+    [claim] = engine.claim(start=0)
+    engine.clock.advance(seconds=1)
+    engine.start(claim)
+    engine.clock.advance(seconds=1)
+    engine.complete(claim)
+
+    assert story(engine, task_id) == [("created", None), ("claimed", 1), ("started", 1), ("completed", 1)]
+
+
+def test_every_loss_has_its_line(engine: Engine) -> None:
+    task_id = engine.enqueue(retry={"kind": "linear", "step": 0}, max_attempts=9)
+    ends = (engine.fail, lambda claim: engine.snooze(claim, 0), engine.release, lambda _: engine.clock.advance(seconds=LEASE + 1))
+    for end in ends:
+        end(engine.claim_one())
+        engine.rescue()
+        engine.clock.advance(seconds=1)
+    engine.cancel(task_id)
+    engine.retry(task_id)
+
+    assert [kind for kind, _ in story(engine, task_id)] == [
+        "created", "error", "snoozed", "shutdown", "crashed", "cancelled", "retried",
+    ]  # fmt: skip
+
+
+def test_an_event_says_who_and_why(engine: Engine) -> None:
+    task_id = engine.enqueue()
+    claim = engine.claim_one()
+    engine.fail(claim, "boom")
+
+    assert engine.rows("select worker_id, detail from rolecall.timeline(%s) where kind = 'error'", task_id) == [
+        (claim.worker_id, "boom")
+    ]
+
+
+def test_an_unknown_task_has_no_story(engine: Engine) -> None:
+    assert story(engine, 4711) == []

@@ -1,0 +1,146 @@
+"""Who is notified, and when: only roles for which an idle worker waits, and only after the commit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from tests.sql.conftest import Session
+from tests.sql.engine import LEASE, Engine
+
+Woken = Callable[[], list[str]]
+
+
+@pytest.fixture
+def woken(engine: Engine, session: Session) -> Iterator[Woken]:
+    """Says which roles were notified since the last look."""
+    listener = session()
+    listener.rows("listen rolecall_wake")
+
+    def roles() -> list[str]:
+        # What was sent before this call comes before its own notification.
+        engine.rows("select pg_notify('rolecall_wake', '.')")
+        found = []
+        for notice in listener.connection.notifies(timeout=10):
+            if notice.payload == ".":
+                break
+            found.append(notice.payload)
+        return found
+
+    yield roles
+
+
+def idle_worker(engine: Engine, *roles: str) -> int:
+    worker = engine.worker(*roles)
+    engine.rows("select rolecall.mark_idle(%s, true)", worker)
+    return worker
+
+
+def test_an_enqueue_wakes_the_role_that_somebody_waits_for(engine: Engine, woken: Woken) -> None:
+    idle_worker(engine, "work")
+    engine.enqueue_many([{"role": "work"}] * 5)
+
+    assert woken() == ["work"]
+
+
+def test_nobody_idle_nobody_notified(engine: Engine, woken: Woken) -> None:
+    """Covers F45: a busy fleet pays nothing for notifications."""
+    engine.worker("work")
+    engine.enqueue()
+
+    assert woken() == []
+
+
+def test_a_worker_of_another_role_is_not_woken(engine: Engine, woken: Woken) -> None:
+    engine.declare({"name": "other"})
+    idle_worker(engine, "other")
+    engine.enqueue()
+
+    assert woken() == []
+
+
+def test_a_worker_of_every_role_is_woken_for_each(engine: Engine, woken: Woken) -> None:
+    engine.declare({"name": "other"})
+    idle_worker(engine)
+    engine.enqueue_many([{"role": "work"}, {"role": "other"}])
+
+    assert sorted(woken()) == ["other", "work"]
+
+
+def test_a_task_due_later_wakes_nobody(engine: Engine, woken: Woken) -> None:
+    idle_worker(engine)
+    engine.enqueue(after=60)
+
+    assert woken() == []
+
+
+@pytest.mark.parametrize("minutes", [4, 6])
+def test_a_worker_that_has_been_silent_for_five_minutes_is_not_waited_for(
+    engine: Engine, woken: Woken, minutes: int
+) -> None:
+    """Covers SPEC 000-26: a heartbeat is recent for five minutes."""
+    idle_worker(engine)
+    engine.clock.advance(minutes=minutes)
+    engine.enqueue()
+
+    assert woken() == (["work"] if minutes == 4 else [])
+
+
+def test_a_rolled_back_enqueue_leaves_no_task_and_wakes_nobody(engine: Engine, woken: Woken) -> None:
+    """Covers SPEC E5-11."""
+    idle_worker(engine)
+    engine.rows("begin")
+    engine.enqueue()
+    engine.rows("rollback")
+
+    assert woken() == []
+    assert engine.tasks() == []
+
+
+def test_a_freed_key_wakes_the_role_of_the_task_that_waited(engine: Engine, woken: Woken) -> None:
+    engine.declare({"name": "other"})
+    engine.enqueue(key="k")
+    claim = engine.claim_one()
+    engine.enqueue("other", key="k")
+    assert engine.claim(5) == []
+    idle_worker(engine, "other")
+
+    engine.complete(claim)
+
+    assert woken() == ["other"]
+
+
+def test_what_is_ready_again_wakes(engine: Engine, woken: Woken) -> None:
+    idle_worker(engine)
+    engine.enqueue(max_attempts=1)
+    woken()
+    engine.release(engine.claim_one())
+    assert woken() == ["work"]
+    claim = engine.claim_one()
+    engine.fail(claim)
+    assert woken() == []
+
+    engine.retry(claim.id)
+
+    assert woken() == ["work"]
+
+
+def test_a_rescued_task_that_is_due_at_once_wakes(engine: Engine, woken: Woken) -> None:
+    engine.enqueue(retry={"kind": "linear", "step": 0})
+    engine.claim_one()
+    engine.clock.advance(seconds=LEASE + 1)
+    idle_worker(engine)
+
+    engine.rescue()
+
+    assert woken() == ["work"]
+
+
+def test_a_fired_schedule_wakes(engine: Engine, woken: Woken) -> None:
+    idle_worker(engine)
+    engine.put_schedule()
+
+    engine.fire_schedules()
+
+    assert woken() == ["work"]
