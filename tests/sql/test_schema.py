@@ -52,7 +52,7 @@ where relnamespace = 'rolecall'::regnamespace and relkind in ('r', 'p', 'c') and
 union all
 select 'constraint', conrelid::regclass::text, conname, pg_get_constraintdef(pg_constraint.oid), '', '', ''
 from pg_constraint where connamespace = 'rolecall'::regnamespace
-    and conrelid::regclass::text !~ '_[0-9]{8}$' and conrelid::regclass::text <> 'rolecall.schema_migrations'
+    and conrelid::regclass::text !~ '(_[0-9]{8}|schema_migrations)$'
 union all
 select 'index', tablename, indexname, indexdef, '', '', '' from pg_indexes
 where schemaname = 'rolecall' and tablename !~ '_[0-9]{8}$' and tablename <> 'schema_migrations'
