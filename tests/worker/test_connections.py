@@ -33,7 +33,7 @@ async def test_a_worker_survives_the_end_of_all_its_connections(bench: Bench) ->
     async with bench.working(slots=5, maintenance=True):
         for _ in range(3):
             await asyncio.sleep(0.1)
-            assert bench.ask(TERMINATE)
+            await until(lambda: bench.ask(TERMINATE))
         later = bench.enqueue(*(work.task(n=n) for n in range(100)))
         await bench.finished(*later)
         # A claim whose answer was lost comes back with its lease: only those may be missing.

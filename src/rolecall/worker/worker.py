@@ -69,17 +69,19 @@ class Worker:
         """Wait for the database, but not longer than until a stop; false if that came first."""
         opening = asyncio.create_task(staff.open())
         stopping = asyncio.create_task(self._stopping.wait())
+        opened = False
         try:
             await asyncio.wait({opening, stopping}, return_when=asyncio.FIRST_COMPLETED)
-            if not opening.done():
-                return False
-            opening.result()
-            return True
+            if opening.done():
+                opening.result()
+                opened = True
         finally:
             stopping.cancel()
             opening.cancel()
-            if not opening.done() or opening.cancelled() or opening.exception():
+            if not opened:
+                await asyncio.wait({opening})
                 await staff.close()
+        return opened
 
     async def _work(self, staff: Staff) -> None:
         self._announce(staff)
