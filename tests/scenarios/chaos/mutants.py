@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import tempfile
 from collections.abc import Callable
@@ -18,6 +19,8 @@ from tests.scenarios.chaos.soak import Options, soak
 MOST_SHOWN = 6
 SOURCE = "select pg_get_functiondef(oid) from pg_proc where pronamespace = 'rolecall'::regnamespace and proname = %s"
 OWNED = " and task.fence = report.fence and (task.worker_id = p_worker_id) is true"
+# Stands for a machine that is slow at this very moment: a race that is lost once an hour is lost within seconds.
+PAUSE = "(select random() from pg_sleep(0.03))"
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,10 +34,10 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Mutant:
-    """A bug to seed, and the law that the checker must find broken."""
+    """A bug to seed, and what the checker must tell of it, as a pattern."""
 
     name: str
-    law: str
+    tells: str
     changes: tuple[Change, ...]
 
 
@@ -46,7 +49,7 @@ MUTANTS = (
     ),
     Mutant(
         "park without key lock",
-        "a task has not ended",
+        "a task has not ended|23505",
         (
             Change("park_losers", "where key = any(p_keys) for update skip locked", "where key = any(p_keys)"),
             Change(
@@ -54,6 +57,15 @@ MUTANTS = (
                 "where held.key = any(p_keys)\n        order by held.key\n        for update skip locked",
                 "where held.key = any(p_keys)",
             ),
+            Change("park_losers", "set parked = true", f"set parked = {PAUSE} > 0"),
+        ),
+    ),
+    Mutant(
+        "a key does not lock",
+        "two tasks of one key ran at once",
+        (
+            Change("win_keys", "limit greatest(0, ", "limit greatest(1, "),
+            Change("claim", "v_picked.slots[array_position(v_picked.keyed, task.id)]", "(random() * 30000)::smallint"),
         ),
     ),
     Mutant(
@@ -71,7 +83,7 @@ MUTANTS = (
         "a schedule's occasion was fired twice",
         (
             Change("fire_schedules", "for update skip locked", ""),
-            Change("run_schedule", "p_schedule.id, p_slot)", "p_schedule.id, p_slot || ':' || random())"),
+            Change("run_schedule", "p_schedule.id, p_slot)", f"p_schedule.id, p_slot || ':' || {PAUSE})"),
         ),
     ),
     Mutant(
@@ -93,14 +105,14 @@ def seed(mutant: Mutant, server: Server) -> None:
 
 
 def hunt(mutant: Mutant, tell: Callable[[str], None] = print) -> bool:
-    """Run a soak over the broken engine; return whether the expected law was found broken."""
+    """Run a soak over the broken engine; return whether the checker told of it."""
     tell(f"--- {mutant.name}")
     options = Options(stall=12, sabotage=partial(seed, mutant), tell=lambda text: None)
     with tempfile.TemporaryDirectory() as folder:
         report = soak(options, Path(folder))
     for violation in report.violations[:MOST_SHOWN]:
         tell(f"  {violation[:200]}")
-    return any(violation.startswith(mutant.law) for violation in report.violations)
+    return any(re.match(mutant.tells, violation) for violation in report.violations)
 
 
 def main(names: list[str], tell: Callable[[str], None] = print) -> int:

@@ -33,6 +33,7 @@ PAUSE = 0.03
 TRY_AGAIN_AFTER = 0.1
 POISON_EVERY, POISON_FIRST = 60, 20
 COLD_KEYS = 12
+RIVALRY, RIVALS = 0.5, 3
 FAILURES = 0.04
 CANCELLING = 0.02
 # Fails at as many attempts as it has.
@@ -60,11 +61,14 @@ class Producer:
     def run(self, open_tasks: Callable[[], int]) -> None:
         while not self.stopped(PAUSE):
             if open_tasks() < MOST_OPEN:
-                batch = [self._task() for _ in range(self.chance.randint(1, 10))]
-                ids = [each.id for each in self._insist(partial(self.client.enqueue_many, batch))]
-                self._note("acked", *ids)
-                if self.chance.random() < CANCELLING:
-                    self._insist(partial(self.client.cancel, ids[-1]))
+                for batch in self._rivals() if self.chance.random() < RIVALRY else self._crowd():
+                    self._enqueue(batch)
+
+    def _enqueue(self, batch: list[NewTask]) -> None:
+        ids = [each.id for each in self._insist(partial(self.client.enqueue_many, batch))]
+        self._note("acked", *ids)
+        if self.chance.random() < CANCELLING:
+            self._insist(partial(self.client.cancel, ids[-1]))
 
     def _insist(self, call: Callable[[], T]) -> T:
         """Call until answered: an unanswered call may have taken effect, and may be repeated."""
@@ -77,6 +81,15 @@ class Producer:
 
     def _note(self, what: str, *ids: int) -> None:
         print(what, *ids, file=self.log, flush=True)
+
+    def _crowd(self) -> list[list[NewTask]]:
+        return [[self._task() for _ in range(self.chance.randint(1, 10))]]
+
+    def _rivals(self) -> list[list[NewTask]]:
+        """Make tasks of a key of their own that come one by one, first of all: who is parked in vain stays so."""
+        key = f"rivals-{self.name}-{next(self.numbers)}"
+        names = [f"{self.name}:{next(self.numbers)}" for _ in range(RIVALS)]
+        return [[NewTask(handler="note", key=key, priority=9, dedupe_key=name)] for name in names]
 
     def _task(self) -> NewTask:
         number = next(self.numbers)

@@ -28,7 +28,19 @@ MOST_SHOWN = 20
 MOST_ROUNDS_MORE = 4
 SECONDS_A_ROUND = 10.0
 # What must have happened for a soak to prove anything.
-REQUIRED = ("lost", "takeovers", "rescued", "parked", "retried", "poison failed", "kill", "freeze", "cut", "crash")
+REQUIRED = (
+    "lost",
+    "takeovers",
+    "rescued",
+    "parked",
+    "retried",
+    "poison failed",
+    "ticks",
+    "kill",
+    "freeze",
+    "cut",
+    "crash",
+)
 SCHEDULE = """\
 select rolecall.put_schedule(jsonb_build_object(
     'name', 'tick', 'handler', 'tick', 'every', 1, 'enabled', %s::boolean, 'first_run_at', date_trunc('second', now())
