@@ -101,9 +101,7 @@ class Settings:
     worker: WorkerSettings = field(default_factory=WorkerSettings)
 
 
-def read_settings(
-    environ: Mapping[str, str] = os.environ, flags: Mapping[str, str | None] | None = None
-) -> Settings:
+def read_settings(environ: Mapping[str, str] = os.environ, flags: Mapping[str, str | None] | None = None) -> Settings:
     """Read all settings; `flags` holds the given flags under the names of their variables."""
     source = _Source(environ, flags or {})
     return Settings(database=_database(source), log=_log(source), worker=_worker(source))

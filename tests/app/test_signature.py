@@ -229,9 +229,7 @@ def generator(number: int) -> Any:
         (len, "not a function"),
     ],
 )
-def test_a_signature_without_a_schema_is_refused_at_the_definition(
-    function: Callable[..., Any], problem: str
-) -> None:
+def test_a_signature_without_a_schema_is_refused_at_the_definition(function: Callable[..., Any], problem: str) -> None:
     with pytest.raises(InvalidDeclaration, match=problem):
         define(function)
 

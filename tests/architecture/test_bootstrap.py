@@ -32,9 +32,7 @@ class QuietHandler(SimpleHTTPRequestHandler):
 @pytest.fixture
 def pip_conf(tmp_path: Path) -> dict[str, str]:
     """The environment of a machine on which pip alone is configured."""
-    (tmp_path / "pip.conf").write_text(
-        f"[global]\nindex-url = {INDEX}\nextra-index-url = file:///a\n  file:///b\n"
-    )
+    (tmp_path / "pip.conf").write_text(f"[global]\nindex-url = {INDEX}\nextra-index-url = file:///a\n  file:///b\n")
     return {"PIP_CONFIG_FILE": str(tmp_path / "pip.conf"), "HOME": str(tmp_path), "PIP_CERT": "/ca.pem"}
 
 
@@ -65,9 +63,7 @@ def test_an_index_is_asked_for_the_wheel_of_this_machine(tmp_path: Path, index: 
     ]
     page = tmp_path / "index" / "uv" / "index.html"
     page.parent.mkdir(parents=True)
-    page.write_text(
-        "".join(f'<a href="{name}#sha256=0">{name}</a>' for name in ["uv-1.2.2-py3-none-any.whl", *names])
-    )
+    page.write_text("".join(f'<a href="{name}#sha256=0">{name}</a>' for name in ["uv-1.2.2-py3-none-any.whl", *names]))
     for name in names:
         (page.parent / name).write_text(name)
 

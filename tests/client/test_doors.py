@@ -69,9 +69,7 @@ BAD = {
 }
 
 
-@pytest.mark.parametrize(
-    "options", [bad for bad, _ in BAD.values() if bad], ids=[n for n in BAD if BAD[n][0]]
-)
+@pytest.mark.parametrize("options", [bad for bad, _ in BAD.values() if bad], ids=[n for n in BAD if BAD[n][0]])
 def test_the_python_door_refuses(client: Client, options: dict[str, Any]) -> None:
     with pytest.raises(InvalidTask):
         client.enqueue(NewTask(role="r", **options))
@@ -85,9 +83,7 @@ def test_the_sql_door_refuses(client: Client, connection: Connection, item: str)
 
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(payload=st.dictionaries(ANY_TEXT, ANY_JSON, max_size=3), key=st.none() | ANY_TEXT)
-def test_any_payload_is_stored_as_it_is_or_refused(
-    client: Client, payload: dict[str, Any], key: str | None
-) -> None:
+def test_any_payload_is_stored_as_it_is_or_refused(client: Client, payload: dict[str, Any], key: str | None) -> None:
     try:
         stored = client.enqueue(NewTask(role="r", payload=payload, key=key))
     except InvalidTask:

@@ -79,9 +79,7 @@ async def test_a_batch_of_many_chunks_is_stored_whole(face: Face, connection: Co
     assert len({each.id for each in stored}) == 45_000
 
 
-async def test_a_batch_that_the_database_refuses_late_leaves_nothing(
-    face: Face, connection: Connection
-) -> None:
+async def test_a_batch_that_the_database_refuses_late_leaves_nothing(face: Face, connection: Connection) -> None:
     batch = [NewTask(handler="add", payload={"a": n}) for n in range(20_000)]
 
     with counted(connection) as grown, pytest.raises(InvalidTask, match="priority"):
@@ -96,9 +94,7 @@ async def test_a_payload_is_checked_against_the_handler_that_is_named(face: Face
 
 
 @pytest.mark.parametrize("payload", [[1], "text", 7, {1: 2}, {"a": math.nan}])
-async def test_a_payload_that_is_no_json_object_is_an_invalid_task(
-    kind: Kind, database: str, payload: Any
-) -> None:
+async def test_a_payload_that_is_no_json_object_is_an_invalid_task(kind: Kind, database: str, payload: Any) -> None:
     face = Face(kind, database)
 
     with pytest.raises(InvalidTask):

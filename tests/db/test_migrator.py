@@ -83,9 +83,7 @@ def test_a_changed_function_is_applied_again(conn: Connection, shop: Migrations,
     assert conn.execute("select one from shop.v").fetchall() == [(11,)]
 
 
-def test_functions_may_name_each_other_in_any_order(
-    conn: Connection, shop: Migrations, tmp_path: Path
-) -> None:
+def test_functions_may_name_each_other_in_any_order(conn: Connection, shop: Migrations, tmp_path: Path) -> None:
     write(tmp_path, "functions/internal/a.sql", function("early", "shop.one()"))
 
     migrate(conn, shop)
@@ -138,9 +136,7 @@ def test_a_newer_database_is_refused(conn: Connection, shop: Migrations, breakin
         assert (refused.value.known, refused.value.found) == (2, 9)
 
 
-def test_a_newer_step_that_is_compatible_stops_a_migrator_but_no_worker(
-    conn: Connection, shop: Migrations
-) -> None:
+def test_a_newer_step_that_is_compatible_stops_a_migrator_but_no_worker(conn: Connection, shop: Migrations) -> None:
     migrate(conn, shop)
     conn.execute(LATER.format("false").encode())
 
@@ -179,9 +175,7 @@ def test_other_functions_do_not_stop_a_worker(conn: Connection, shop: Migrations
 
 def test_it_waits_for_its_turn_with_a_fresh_view(empty: str, conn: Connection, shop: Migrations) -> None:
     """A default isolation that freezes the view at the start of a transaction must not blind a migrator."""
-    conn.execute(
-        f"alter database {conn.info.dbname} set default_transaction_isolation = serializable".encode()
-    )
+    conn.execute(f"alter database {conn.info.dbname} set default_transaction_isolation = serializable".encode())
 
     def work(_: int) -> list[str]:
         with connect(empty, "test") as connection:

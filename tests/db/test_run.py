@@ -98,8 +98,7 @@ def test_nothing_is_committed_for_the_caller(database: str, connection: psycopg.
 
 
 INSERTS = [
-    Statement(query="insert into marks values (%s::int) returning n", params=(n,), read=single)
-    for n in (1, 2, 1)
+    Statement(query="insert into marks values (%s::int) returning n", params=(n,), read=single) for n in (1, 2, 1)
 ]
 
 
@@ -110,9 +109,7 @@ def marks(connection: psycopg.Connection[Any]) -> Callable[[], int]:
     return lambda: len(connection.execute("select n from marks").fetchall())
 
 
-def test_statements_that_go_together_leave_nothing_when_one_fails(
-    database: str, marks: Callable[[], int]
-) -> None:
+def test_statements_that_go_together_leave_nothing_when_one_fails(database: str, marks: Callable[[], int]) -> None:
     with connect(database, "test") as own, pytest.raises(DatabaseError):
         run_all(own, INSERTS)
 

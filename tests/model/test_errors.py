@@ -9,9 +9,7 @@ from rolecall.model.errors import ERROR_TABLE, InvalidTask, RolecallError, error
 
 
 def _tree(root: type[RolecallError]) -> set[type[RolecallError]]:
-    return {root}.union(
-        *(_tree(child) for child in root.__subclasses__() if child.__module__ == errors.__name__)
-    )
+    return {root}.union(*(_tree(child) for child in root.__subclasses__() if child.__module__ == errors.__name__))
 
 
 def test_every_error_has_one_row_in_the_table() -> None:

@@ -229,7 +229,7 @@ class Engine:
 
     def _about(self, verb: str, claims: Claims) -> dict[int, str]:
         [worker] = {claim.worker_id for claim in claims}
-        query = f"select * from rolecall.{verb}(%s, %s, %s)"  # noqa: S608 - a verb of this class
+        query = f"select * from rolecall.{verb}(%s, %s, %s)"
         return dict(self.rows(query, worker, [claim.id for claim in claims], [claim.fence for claim in claims]))
 
 

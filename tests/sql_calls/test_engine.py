@@ -119,9 +119,7 @@ def test_a_follow_up_stands_in_the_same_chain(conn: Connection, worker: int) -> 
     enqueue(conn, NewTask(handler="h"))
     (task,) = claim(conn, worker)
 
-    report = Completed(
-        id=task.id, fence=task.fence, follow_ups=[NewTask(handler="h", payload={"next": True})]
-    )
+    report = Completed(id=task.id, fence=task.fence, follow_ups=[NewTask(handler="h", payload={"next": True})])
     assert run(conn, tasks.finish(worker, [report])) == {}
 
     (second,) = claim(conn, worker)

@@ -30,9 +30,7 @@ def test_two_clones_do_not_see_each_other(postgres_server: TestServer, database_
         assert there.execute("select count(*) from rolecall.roles").fetchall() == [(0,)]
 
 
-def test_a_clone_is_gone_afterwards_whoever_is_connected(
-    postgres_server: TestServer, database_template: str
-) -> None:
+def test_a_clone_is_gone_afterwards_whoever_is_connected(postgres_server: TestServer, database_template: str) -> None:
     with clone(postgres_server, database_template) as dsn:
         forgotten = connect(dsn, "test")
 

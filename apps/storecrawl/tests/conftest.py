@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import pytest
+from storecrawl.schema import MIGRATIONS
+
 from rolecall import Migrations
 from rolecall.db.migrations import ROLECALL
-
-from storecrawl.schema import MIGRATIONS
 
 
 @pytest.fixture(scope="session")

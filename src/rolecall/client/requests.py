@@ -30,9 +30,7 @@ class TaskOptions(TypedDict, total=False):
     retry: RetryPolicy | None
 
 
-def new_task(
-    what: AnyTask, payload: Mapping[str, object] | None, options: TaskOptions, app: App | None
-) -> NewTask:
+def new_task(what: AnyTask, payload: Mapping[str, object] | None, options: TaskOptions, app: App | None) -> NewTask:
     """Make the task that a caller asks for: a ready one, a handler's, or that of a handler named by text.
 
     Where the handler is known here, the payload is checked against its signature: raises InvalidPayload.

@@ -115,15 +115,11 @@ class Client:
             time.sleep(min(pause, left))
         raise WaitTimeout(task_id=task_id, seconds=timeout)
 
-    def cancel(
-        self, ids: int | Iterable[int], *, connection: psycopg.Connection[Any] | None = None
-    ) -> dict[int, str]:
+    def cancel(self, ids: int | Iterable[int], *, connection: psycopg.Connection[Any] | None = None) -> dict[int, str]:
         """Cancel tasks; each is cancelled, requested (it was running), finished or missing."""
         return self._run(tasks.cancel(several(ids)), connection)
 
-    def retry(
-        self, ids: int | Iterable[int], *, connection: psycopg.Connection[Any] | None = None
-    ) -> dict[int, str]:
+    def retry(self, ids: int | Iterable[int], *, connection: psycopg.Connection[Any] | None = None) -> dict[int, str]:
         """Put failed and cancelled tasks back; each is pending, open, completed, duplicate or missing."""
         return self._run(tasks.retry(several(ids)), connection)
 

@@ -44,9 +44,7 @@ def connect(dsn: str, what: str, *, prepare_threshold: int | None = PREPARE_AFTE
         return psycopg.connect(with_defaults(dsn, what), autocommit=True, prepare_threshold=prepare_threshold)
 
 
-async def connect_async(
-    dsn: str, what: str, *, prepare_threshold: int | None = PREPARE_AFTER
-) -> AsyncConnection:
+async def connect_async(dsn: str, what: str, *, prepare_threshold: int | None = PREPARE_AFTER) -> AsyncConnection:
     """Open a connection in autocommit; `prepare_threshold=None` is for transaction poolers."""
     with translated():
         return await psycopg.AsyncConnection.connect(

@@ -140,9 +140,7 @@ def _read(file: Traversable) -> Migration:
         raise ValueError(f"{file.name} is not called like 0001_what_it_does.sql")
     sql = file.read_text("utf-8")
     header = BREAKING.search(sql)
-    return Migration(
-        version=int(match[1]), name=match[2], sql=sql, breaking=header is None or header[1] == "yes"
-    )
+    return Migration(version=int(match[1]), name=match[2], sql=sql, breaking=header is None or header[1] == "yes")
 
 
 def _sql_files(folder: Traversable) -> Iterator[Traversable]:

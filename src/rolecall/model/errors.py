@@ -247,9 +247,7 @@ class SchemaTooNew(DatabaseError):
     """The database was migrated by a newer release than this one."""
 
     def __init__(self, *, package: str, known: int, found: int) -> None:
-        super().__init__(
-            f"the database has version {found} of {package}, but this release knows only {known}"
-        )
+        super().__init__(f"the database has version {found} of {package}, but this release knows only {known}")
         self.package = package
         self.known = known
         self.found = found

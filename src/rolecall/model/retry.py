@@ -61,8 +61,6 @@ def linear(*, step: float = 5.0, cap: float = 60.0, jitter: float = 0.0) -> Retr
     return RetryPolicy(kind=RetryKind.LINEAR, step=step, cap=cap, jitter=jitter)
 
 
-def exponential(
-    *, first: float = 10.0, factor: float = 2.0, cap: float = 300.0, jitter: float = 0.1
-) -> RetryPolicy:
+def exponential(*, first: float = 10.0, factor: float = 2.0, cap: float = 300.0, jitter: float = 0.1) -> RetryPolicy:
     """Wait `min(cap, first * factor ** (attempt - 1))` seconds, give or take the jitter."""
     return RetryPolicy(kind=RetryKind.EXPONENTIAL, first=first, factor=factor, cap=cap, jitter=jitter)

@@ -93,9 +93,7 @@ def _completed(report: Completed) -> str:
 
 
 def _failed(report: Failed) -> str:
-    text = (
-        f'{{"id":{report.id},"fence":{report.fence},"outcome":"failed","reason":{encode_text(report.reason)}'
-    )
+    text = f'{{"id":{report.id},"fence":{report.fence},"outcome":"failed","reason":{encode_text(report.reason)}'
     if report.final:
         text += ',"final":true'
     if report.after is not None:

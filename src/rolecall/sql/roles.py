@@ -11,9 +11,7 @@ from rolecall.sql.strict_json import NotStorable, encode
 __all__ = ["declare"]
 
 
-def declare(
-    roles: Sequence[Mapping[str, object]], handlers: Sequence[Mapping[str, object]]
-) -> Statement[None]:
+def declare(roles: Sequence[Mapping[str, object]], handlers: Sequence[Mapping[str, object]]) -> Statement[None]:
     """Store roles and handlers as declared; writes nothing where nothing changed."""
     return Statement(
         query="select rolecall.declare(%s::jsonb, %s::jsonb)",

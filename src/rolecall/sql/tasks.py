@@ -112,9 +112,7 @@ def finish(worker_id: int, reports: Iterable[Report]) -> Statement[dict[int, str
     )
 
 
-def report_info(
-    worker_id: int, task_id: int, fence: int, info: Mapping[str, object]
-) -> Statement[str | None]:
+def report_info(worker_id: int, task_id: int, fence: int, info: Mapping[str, object]) -> Statement[str | None]:
     """Merge facts into a running task's info; the answer is None, or why the claim is lost."""
     try:
         document = encode(dict(info))

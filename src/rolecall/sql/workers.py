@@ -12,8 +12,7 @@ def register(worker: WorkerInfo) -> Statement[int]:
     """Enter the roll call; the answer is the worker's id, which every later call shows."""
     return Statement(
         query=(
-            "select rolecall.register_worker"
-            "(%s::text, %s::text[], %s::text[], %s::int, %s::text, %s::int, %s::text)"
+            "select rolecall.register_worker(%s::text, %s::text[], %s::text[], %s::int, %s::text, %s::int, %s::text)"
         ),
         params=(
             worker.name,
@@ -39,9 +38,7 @@ def beat(worker_id: int, held: int, *, idle: bool) -> Statement[bool]:
 
 def mark_idle(worker_id: int, *, idle: bool) -> Statement[None]:
     """Say whether this worker waits for work and wants to be notified."""
-    return Statement(
-        query="select rolecall.mark_idle(%s::bigint, %s::boolean)", params=(worker_id, idle), read=nothing
-    )
+    return Statement(query="select rolecall.mark_idle(%s::bigint, %s::boolean)", params=(worker_id, idle), read=nothing)
 
 
 def deregister(worker_id: int) -> Statement[int]:

@@ -82,9 +82,7 @@ def test_the_server_is_in_a_session_of_its_own(data_dir: Path) -> None:
 def test_the_environment_of_the_starter_does_not_lead_the_server_astray(
     data_dir: Path, tmp_path: Path, attach: Attach
 ) -> None:
-    starter = attach(
-        data_dir, environment={"PGDATA": str(tmp_path), "PGSSLMODE": "require", "LC_ALL": "xx_YY"}
-    )
+    starter = attach(data_dir, environment={"PGDATA": str(tmp_path), "PGSSLMODE": "require", "LC_ALL": "xx_YY"})
 
     do(starter.dsn, "create table made (number int)")
     assert starter.leave() == 0

@@ -70,9 +70,7 @@ def test_a_program_that_is_no_postgres_is_passed_over(tmp_path: Path) -> None:
         find_binaries(environment={VARIABLE: str(tmp_path)})
 
 
-def test_the_second_source_gives_a_server_too(
-    cold_dir: Path, system: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_second_source_gives_a_server_too(cold_dir: Path, system: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(VARIABLE, str(system))
 
     with EmbeddedServer(cold_dir) as server:
@@ -80,9 +78,7 @@ def test_the_second_source_gives_a_server_too(
         assert cluster(cold_dir).name == f"data-{ANOTHER_MAJOR}"
 
 
-def test_a_cluster_stays_with_its_major_version(
-    data_dir: Path, system: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_cluster_stays_with_its_major_version(data_dir: Path, system: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with EmbeddedServer(data_dir):
         pass
     monkeypatch.setenv(VARIABLE, str(system))

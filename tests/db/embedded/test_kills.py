@@ -55,9 +55,7 @@ def test_racers_who_come_and_go_leave_nothing_running(data_dir: Path, attach: At
     assert server_pid(data_dir) is None
 
 
-def test_a_server_whose_user_was_killed_is_used_and_stopped_by_the_next(
-    data_dir: Path, attach: Attach
-) -> None:
+def test_a_server_whose_user_was_killed_is_used_and_stopped_by_the_next(data_dir: Path, attach: Attach) -> None:
     first = attach(data_dir)
     pid = first.server_pid
     first.kill()
@@ -87,9 +85,7 @@ def test_no_acknowledged_row_is_lost_when_everything_is_killed(data_dir: Path, t
         subprocess.Popen([sys.executable, str(WRITER), str(data_dir), name, str(acks)])
         for name, acks in writers.items()
     ]
-    assert wait_until(
-        lambda: all(len(acked(acks)) > ENOUGH_ACKS // WRITERS for acks in writers.values()), PATIENCE
-    )
+    assert wait_until(lambda: all(len(acked(acks)) > ENOUGH_ACKS // WRITERS for acks in writers.values()), PATIENCE)
 
     kill_server(data_dir)
     for process in processes:

@@ -44,9 +44,7 @@ def claim_that_the_server_is(pid: int, data_dir: Path) -> None:
     pid_file.write_text("\n".join([str(pid), *lines[1:], ""]))
 
 
-def test_a_recycled_process_id_does_not_stop_the_start(
-    killed: Path, unrelated: subprocess.Popen[bytes]
-) -> None:
+def test_a_recycled_process_id_does_not_stop_the_start(killed: Path, unrelated: subprocess.Popen[bytes]) -> None:
     claim_that_the_server_is(unrelated.pid, killed)
 
     with EmbeddedServer(killed) as server:
@@ -54,9 +52,7 @@ def test_a_recycled_process_id_does_not_stop_the_start(
     assert is_alive(unrelated.pid)
 
 
-def test_a_zombie_postmaster_does_not_stop_the_start(
-    killed: Path, unrelated: subprocess.Popen[bytes]
-) -> None:
+def test_a_zombie_postmaster_does_not_stop_the_start(killed: Path, unrelated: subprocess.Popen[bytes]) -> None:
     unrelated.kill()
     assert wait_until(lambda: not is_alive(unrelated.pid), PATIENCE)
     assert Path("/proc", str(unrelated.pid)).exists()
@@ -101,9 +97,7 @@ def test_a_port_taken_between_choosing_and_starting_is_given_up(
     with socket.create_server(("127.0.0.1", 0)) as taken:
         ports = iter([taken.getsockname()[1]])
         choose = sys.modules["rolecall.db.embedded.start"]._free_port
-        monkeypatch.setattr(
-            "rolecall.db.embedded.start._free_port", lambda last: next(ports, None) or choose(last)
-        )
+        monkeypatch.setattr("rolecall.db.embedded.start._free_port", lambda last: next(ports, None) or choose(last))
 
         with EmbeddedServer(data_dir) as server:
             assert ask(server.dsn(), "select 1") == 1

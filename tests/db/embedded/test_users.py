@@ -161,9 +161,7 @@ def test_binaries_that_cannot_be_copied_are_told(closed_binaries: Binaries, open
         within_reach(closed_binaries, server_account(None), open_dir / "shared")
 
 
-def test_an_ordinary_user_gets_a_server_of_his_own(
-    open_dir: Path, python_of_nobody: list[str], attach: Attach
-) -> None:
+def test_an_ordinary_user_gets_a_server_of_his_own(open_dir: Path, python_of_nobody: list[str], attach: Attach) -> None:
     user = attach(owned_by_nobody(open_dir / "his"), python=python_of_nobody, environment=of_nobody())
 
     assert ask(user.dsn, "select 1") == 1
@@ -172,9 +170,7 @@ def test_an_ordinary_user_gets_a_server_of_his_own(
     assert is_gone(user.server_pid)
 
 
-def test_the_data_of_a_user_is_not_taken_by_root(
-    open_dir: Path, python_of_nobody: list[str], attach: Attach
-) -> None:
+def test_the_data_of_a_user_is_not_taken_by_root(open_dir: Path, python_of_nobody: list[str], attach: Attach) -> None:
     his = owned_by_nobody(open_dir / "his")
     assert attach(his, python=python_of_nobody, environment=of_nobody()).leave() == 0
 
@@ -184,9 +180,7 @@ def test_the_data_of_a_user_is_not_taken_by_root(
     root.leave()
 
 
-def test_the_data_of_root_is_not_taken_by_a_user(
-    open_dir: Path, python_of_nobody: list[str], attach: Attach
-) -> None:
+def test_the_data_of_root_is_not_taken_by_a_user(open_dir: Path, python_of_nobody: list[str], attach: Attach) -> None:
     with EmbeddedServer(open_dir):
         user = attach(open_dir, python=python_of_nobody, environment=of_nobody())
 

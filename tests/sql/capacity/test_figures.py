@@ -94,7 +94,11 @@ def test_an_hour_later_the_rate_is_unknown(engine: Engine) -> None:
 
     found = figures(engine)
 
-    assert (found["completed_last_hour"], found["tasks_per_worker_hour"], found["estimated_hours_to_drain"]) == (0, None, None)
+    assert (found["completed_last_hour"], found["tasks_per_worker_hour"], found["estimated_hours_to_drain"]) == (
+        0,
+        None,
+        None,
+    )
 
 
 def test_a_role_without_tasks_and_workers_is_told_too(engine: Engine) -> None:

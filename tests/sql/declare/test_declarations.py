@@ -26,7 +26,9 @@ POLICIES = [
 def test_a_role_has_defaults_for_what_is_not_said(engine: Engine) -> None:
     engine.declare({"name": "plain"})
 
-    [row] = engine.rows("select lease, timeout, max_attempts, retry ->> 'kind' from rolecall.roles where name = 'plain'")
+    [row] = engine.rows(
+        "select lease, timeout, max_attempts, retry ->> 'kind' from rolecall.roles where name = 'plain'"
+    )
     assert row == (timedelta(seconds=60), timedelta(hours=1), 5, "exponential")
 
 

@@ -28,7 +28,9 @@ def test_a_task_is_ready_at_once(engine: Engine) -> None:
     ],
     ids=str,
 )
-def test_role_and_handler_stand_in_for_each_other(engine: Engine, said: dict[str, str], expected: tuple[str, str]) -> None:
+def test_role_and_handler_stand_in_for_each_other(
+    engine: Engine, said: dict[str, str], expected: tuple[str, str]
+) -> None:
     engine.declare({"name": "other"}, handlers=[{"name": "fetch", "role": "work"}])
 
     [task_id], _ = engine.enqueue_many([said])

@@ -12,7 +12,17 @@ from hypothesis import strategies as st
 
 from tests.sql.engine import Document, Engine, report
 
-TEXTS = ["", "ü€😀", "\u2028\u0085", "'; drop table rolecall.tasks; --", "\\u0000 spelled out", "a\tb\nc\r", "\ufeff", "{}", "%s"]
+TEXTS = [
+    "",
+    "ü€😀",
+    "\u2028\u0085",
+    "'; drop table rolecall.tasks; --",
+    "\\u0000 spelled out",
+    "a\tb\nc\r",
+    "\ufeff",
+    "{}",
+    "%s",
+]
 NUMBERS: list[Any] = [0, -1, 2**31, 2**53 + 1, 10**40, -(10**40), 0.1, 1e-300, 123456789.123456789]
 # As a client that does not check would send them.
 UNSTORABLE = ['{"a": "\\u0000"}', '{"a": NaN}', '{"a": Infinity}', '{"a": "\\ud800"}', '{"a": 1', '{"\\u0000": 1}']

@@ -126,4 +126,3 @@ def _answer(step: Step, engine: Engine) -> object:
         return step(engine)
     except psycopg.Error as error:
         return error
-

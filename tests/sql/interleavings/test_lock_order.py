@@ -11,7 +11,7 @@ import psycopg
 import pytest
 
 from tests.sql.engine import Claim, Engine, report
-from tests.sql.interleavings.stage import Play, Stage, Step, commit, opening, rollback
+from tests.sql.interleavings.stage import Play, Stage, Step, opening, rollback
 
 
 def errors(answers: list[list[object]]) -> list[psycopg.Error]:
@@ -132,7 +132,11 @@ def test_two_batches_whose_follow_ups_have_the_same_dedupe_keys(stage: Stage) ->
         )
 
         assert failed == []
-        assert sorted(str(task.dedupe_key) for task in stage.engine.tasks() if task.state == "pending") == ["a", "m", "z"]
+        assert sorted(str(task.dedupe_key) for task in stage.engine.tasks() if task.state == "pending") == [
+            "a",
+            "m",
+            "z",
+        ]
 
 
 def test_two_batches_of_tasks_with_the_same_dedupe_keys(stage: Stage) -> None:
@@ -143,7 +147,7 @@ def test_two_batches_of_tasks_with_the_same_dedupe_keys(stage: Stage) -> None:
         failed = behind_a_gate(
             play,
             lambda engine: engine.enqueue(dedupe_key="m"),
-            *(lambda engine, b=batch: engine.enqueue_many(b) for batch in batches),  # type: ignore[misc]
+            *(lambda engine, b=batch: engine.enqueue_many(b) for batch in batches),
         )
 
         assert failed == []

@@ -15,7 +15,9 @@ def make(engine: Engine, days: int = 7) -> int:
 
 
 def partitions(engine: Engine, parent: str = "finished_tasks") -> list[str]:
-    query = "select inhrelid::regclass::text from pg_inherits where inhparent = ('rolecall.' || %s)::regclass order by 1"
+    query = (
+        "select inhrelid::regclass::text from pg_inherits where inhparent = ('rolecall.' || %s)::regclass order by 1"
+    )
     return [str(name).removeprefix("rolecall.") for (name,) in engine.rows(query, parent)]
 
 
@@ -64,9 +66,12 @@ def test_days_are_utc_whatever_the_session_says(engine: Engine) -> None:
     engine.rows("set timezone = 'Pacific/Kiritimati'")
     make(engine, 0)
 
-    assert engine.value(
-        "select pg_get_expr(relpartbound, oid) from pg_class where relname = 'finished_tasks_20260101'"
-    ).count("2026-01-01 14:00:00+14") == 1
+    assert (
+        engine.value(
+            "select pg_get_expr(relpartbound, oid) from pg_class where relname = 'finished_tasks_20260101'"
+        ).count("2026-01-01 14:00:00+14")
+        == 1
+    )
 
 
 def test_makers_at_the_same_moment_do_not_stumble(engine: Engine, session: Session) -> None:

@@ -31,7 +31,9 @@ def test_the_earliest_task_counts(engine: Engine) -> None:
 
 def test_only_tasks_that_the_worker_could_take_count(engine: Engine) -> None:
     engine.declare({"name": "other"}, {"name": "paused"})
-    engine.rows("update rolecall.roles set paused_at = created.at from (select rolecall.clock() as at) as created where name = 'paused'")
+    engine.rows(
+        "update rolecall.roles set paused_at = created.at from (select rolecall.clock() as at) as created where name = 'paused'"
+    )
     engine.enqueue("other", after=10)
     engine.enqueue("paused", after=20)
     engine.enqueue(after=30)

@@ -126,7 +126,9 @@ def test_workers_are_forgotten_a_day_after_their_last_sign(engine: Engine) -> No
 def test_one_call_is_bounded(engine: Engine) -> None:
     engine.declare({"name": "work", "keep_completed": 0, "keep_failed": 30 * DAY})
     ids, _ = engine.enqueue_many([{"role": "work"}] * 5001)
-    engine.finish(1, *({"id": c.id, "fence": c.fence, "outcome": "completed"} for c in engine.claim(len(ids), worker=1)))
+    engine.finish(
+        1, *({"id": c.id, "fence": c.fence, "outcome": "completed"} for c in engine.claim(len(ids), worker=1))
+    )
     engine.clock.advance(seconds=1)
 
     assert [engine.prune()["finished_tasks"] for _ in range(3)] == [5000, 1, 0]

@@ -166,7 +166,8 @@ def test_after_a_failover_nothing_is_rescued_for_one_lease(engine: Engine) -> No
     assert engine.rescue() == {}
 
     engine.clock.advance(seconds=LEASE - 1)
-    assert engine.renew(claim) == {"timeout": 0} or engine.task(claim.id).state == "running"
+    engine.renew(claim)
+    assert engine.task(claim.id).state == "running"
     assert engine.rescue() == {}
 
 

@@ -22,7 +22,12 @@ def test_a_plain_life(engine: Engine) -> None:
 
 def test_every_loss_has_its_line(engine: Engine) -> None:
     task_id = engine.enqueue(retry={"kind": "linear", "step": 0}, max_attempts=9)
-    ends = (engine.fail, lambda claim: engine.snooze(claim, 0), engine.release, lambda _: engine.clock.advance(seconds=LEASE + 1))
+    ends = (
+        engine.fail,
+        lambda claim: engine.snooze(claim, 0),
+        engine.release,
+        lambda _: engine.clock.advance(seconds=LEASE + 1),
+    )
     for end in ends:
         end(engine.claim_one())
         engine.rescue()

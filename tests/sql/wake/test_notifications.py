@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
 
@@ -13,7 +13,7 @@ Woken = Callable[[], list[str]]
 
 
 @pytest.fixture
-def woken(engine: Engine, session: Session) -> Iterator[Woken]:
+def woken(engine: Engine, session: Session) -> Woken:
     """Says which roles were notified since the last look."""
     listener = session()
     listener.rows("listen rolecall_wake")
@@ -28,7 +28,7 @@ def woken(engine: Engine, session: Session) -> Iterator[Woken]:
             found.append(notice.payload)
         return found
 
-    yield roles
+    return roles
 
 
 def idle_worker(engine: Engine, *roles: str) -> int:

@@ -195,9 +195,5 @@ def _stock(variant: Variant) -> str:
 
 
 def _refusal_line(refusal: Refusal) -> str:
-    what = (
-        f"option {refusal.option!r} of {refusal.external_id}"
-        if refusal.option is not None
-        else refusal.external_id
-    )
+    what = f"option {refusal.option!r} of {refusal.external_id}" if refusal.option is not None else refusal.external_id
     return f"#{refusal.index} {what or '(no key)'}: {refusal.reason}"

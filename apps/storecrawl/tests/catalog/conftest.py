@@ -64,7 +64,7 @@ def make_menu() -> Callable[..., Menu]:
     """A menu of products by external id, each with the members of its record that differ from the usual."""
 
     def make(products: Mapping[str, Mapping[str, object]] | Iterable[str], total: int | None = None) -> Menu:
-        changes = products if isinstance(products, Mapping) else dict.fromkeys(products, {})
+        changes = products if isinstance(products, Mapping) else {key: {} for key in products}
         records = [
             {
                 "_id": key,
@@ -76,9 +76,7 @@ def make_menu() -> Callable[..., Menu]:
             }
             for key, members in changes.items()
         ]
-        return normalize(
-            {"data": {"filteredProducts": {"products": records, "queryInfo": {"totalCount": total}}}}
-        )
+        return normalize({"data": {"filteredProducts": {"products": records, "queryInfo": {"totalCount": total}}}})
 
     return make
 

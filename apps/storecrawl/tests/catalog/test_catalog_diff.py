@@ -20,9 +20,7 @@ def test_equal_menus_have_no_difference(make_menu: MakeMenu) -> None:
 def test_products_come_and_go_by_their_id_and_not_by_name(make_menu: MakeMenu) -> None:
     """covers SPEC 001-23"""
     same_name = {"Name": "Runtz"}
-    diff = diff_payloads(
-        make_menu({"a": same_name, "b": same_name}), make_menu({"b": same_name, "c": same_name})
-    )
+    diff = diff_payloads(make_menu({"a": same_name, "b": same_name}), make_menu({"b": same_name, "c": same_name}))
 
     assert diff.added == (ProductChange(external_id="c", name="Runtz"),)
     assert diff.removed == (ProductChange(external_id="a", name="Runtz"),)
@@ -33,18 +31,14 @@ def test_a_price_change_tells_option_field_and_cents(make_menu: MakeMenu) -> Non
     diff = diff_payloads(make_menu({"a": {"recPrices": [20]}}), make_menu({"a": {"recPrices": [18.5]}}))
 
     assert diff.price_changes == (
-        FieldChange(
-            external_id="a", name="Product a", option="1g", field="price_rec_cents", before=2000, after=1850
-        ),
+        FieldChange(external_id="a", name="Product a", option="1g", field="price_rec_cents", before=2000, after=1850),
     )
     assert diff.stock_changes == ()
 
 
 def test_stock_changes_tell_quantity_and_verdict(make_menu: MakeMenu) -> None:
     """covers SPEC 001-23"""
-    before, after = (
-        make_menu({"a": {"manualInventory": [{"option": "1g", "inventory": count}]}}) for count in (4, 0)
-    )
+    before, after = (make_menu({"a": {"manualInventory": [{"option": "1g", "inventory": count}]}}) for count in (4, 0))
 
     changes = diff_payloads(before, after).stock_changes
     assert [(change.field, change.before, change.after) for change in changes] == [

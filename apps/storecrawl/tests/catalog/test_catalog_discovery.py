@@ -8,7 +8,6 @@ from typing import Any
 
 import psycopg
 import pytest
-
 from storecrawl.catalog import (
     DiscoveredStore,
     discover_locations,
@@ -115,9 +114,7 @@ async def test_what_does_not_validate_is_rejected_with_its_reason(
     await discover_locations(connection, [store])
 
     assert await promote_locations(connection) == []
-    [row] = await query(
-        "select status::text, rejected_because, needs_investigation from storecrawl.locations"
-    )
+    [row] = await query("select status::text, rejected_because, needs_investigation from storecrawl.locations")
     assert tuple(row.values()) == ("rejected", reason, True)
 
 
@@ -131,9 +128,7 @@ async def test_a_rejected_location_is_promoted_once_it_validates(connection: psy
     assert len(await promote_locations(connection)) == 1
 
 
-async def test_what_a_person_rejected_stays_rejected(
-    connection: psycopg.AsyncConnection, query: Query
-) -> None:
+async def test_what_a_person_rejected_stays_rejected(connection: psycopg.AsyncConnection, query: Query) -> None:
     """covers SPEC B14-5"""
     await discover_locations(connection, [_store(1)])
     await query(
@@ -196,9 +191,7 @@ async def test_only_enabled_stores_of_the_state_are_due(
     assert [store.id for store in await stores_due(connection, HOUR, state="PA", limit=1)] == wanted[:1]
 
 
-async def test_a_store_without_a_platform_id_is_never_due(
-    connection: psycopg.AsyncConnection, query: Query
-) -> None:
+async def test_a_store_without_a_platform_id_is_never_due(connection: psycopg.AsyncConnection, query: Query) -> None:
     """covers SPEC C6"""
     await query("insert into storecrawl.stores (name) values ('No id yet') returning id")
 

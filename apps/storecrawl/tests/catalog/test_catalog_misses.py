@@ -6,7 +6,6 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
-
 from storecrawl.catalog import RefreshReport
 from storecrawl.catalog.normalize import Menu
 
@@ -17,9 +16,7 @@ NewStore = Callable[..., Awaitable[int]]
 Refresh = Callable[..., Awaitable[RefreshReport]]
 Query = Callable[..., Awaitable[list[dict[str, Any]]]]
 
-STATE_OF_B = (
-    "select consecutive_misses, availability::text, in_stock from storecrawl.products where external_id = 'b'"
-)
+STATE_OF_B = "select consecutive_misses, availability::text, in_stock from storecrawl.products where external_id = 'b'"
 
 
 @pytest.mark.parametrize(

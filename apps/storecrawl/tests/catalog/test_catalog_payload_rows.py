@@ -9,7 +9,6 @@ from typing import Any
 
 import psycopg
 import pytest
-
 from storecrawl.catalog import DifferentPayload, UnknownPayload, find_payload, known_paths, record_payload
 from storecrawl.payloads import WrittenPayload
 
@@ -30,9 +29,7 @@ Query = Callable[..., Awaitable[list[dict[str, Any]]]]
 async def _record(
     connection: psycopg.AsyncConnection, store: int, written: WrittenPayload = WRITTEN, at: datetime = AT
 ) -> int:
-    return await record_payload(
-        connection, written, store_id=store, task_id=41, fetched_at=at, product_count=600
-    )
+    return await record_payload(connection, written, store_id=store, task_id=41, fetched_at=at, product_count=600)
 
 
 async def test_a_row_tells_all_that_reading_the_file_needs(
@@ -58,9 +55,7 @@ async def test_recording_one_file_twice_gives_one_row(
     assert len(await query("select id from storecrawl.payloads")) == 1
 
 
-async def test_a_path_belongs_to_one_document(
-    connection: psycopg.AsyncConnection, new_store: NewStore
-) -> None:
+async def test_a_path_belongs_to_one_document(connection: psycopg.AsyncConnection, new_store: NewStore) -> None:
     """covers SPEC C6"""
     store = await new_store()
     await _record(connection, store)
@@ -91,9 +86,7 @@ async def test_a_path_outside_the_root_is_no_row(
         await _record(connection, store, replace(WRITTEN, path=path))
 
 
-async def test_the_known_paths_are_those_of_all_rows(
-    connection: psycopg.AsyncConnection, new_store: NewStore
-) -> None:
+async def test_the_known_paths_are_those_of_all_rows(connection: psycopg.AsyncConnection, new_store: NewStore) -> None:
     """covers RELIABILITY F68"""
     await _record(connection, await new_store())
 

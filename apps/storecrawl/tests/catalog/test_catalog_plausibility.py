@@ -6,7 +6,6 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
-
 from storecrawl.catalog import ImplausibleMenu, RefreshReport
 from storecrawl.catalog.normalize import Menu
 
@@ -23,9 +22,7 @@ def _keys(count: int) -> list[str]:
     return [f"{number:03}" for number in range(count)]
 
 
-async def test_a_page_of_a_menu_is_no_menu(
-    new_store: NewStore, make_menu: MakeMenu, refresh: Refresh
-) -> None:
+async def test_a_page_of_a_menu_is_no_menu(new_store: NewStore, make_menu: MakeMenu, refresh: Refresh) -> None:
     """covers SPEC C5-9"""
     with pytest.raises(ImplausibleMenu, match="25 products where the document itself claims 814"):
         await refresh(await new_store(), 0, make_menu(_keys(25), total=814))
@@ -70,9 +67,7 @@ async def test_an_emptied_menu_is_refused(new_store: NewStore, make_menu: MakeMe
         await refresh(store, 1, make_menu([]))
 
 
-async def test_a_small_store_may_shrink_as_it_likes(
-    new_store: NewStore, make_menu: MakeMenu, refresh: Refresh
-) -> None:
+async def test_a_small_store_may_shrink_as_it_likes(new_store: NewStore, make_menu: MakeMenu, refresh: Refresh) -> None:
     """covers SPEC C5-9"""
     store = await new_store()
     await refresh(store, 0, make_menu(_keys(19)))

@@ -8,7 +8,6 @@ from typing import Any
 
 import psycopg
 import pytest
-
 from storecrawl.catalog import RefreshReport, UnknownPayload, apply_menu
 from storecrawl.catalog.normalize import Menu
 
@@ -117,9 +116,7 @@ async def test_an_unchanged_product_is_only_seen_again(
     report = await refresh(store, 1, make_menu(["a"]))
 
     assert (report.new, report.updated, report.unchanged, report.product_snapshots) == (0, 0, 1, 1)
-    [row] = await query(
-        "select first_seen_at, last_seen_at, changed_at, last_payload_id from storecrawl.products"
-    )
+    [row] = await query("select first_seen_at, last_seen_at, changed_at, last_payload_id from storecrawl.products")
     hour = timedelta(hours=1)
     assert (row["first_seen_at"], row["last_seen_at"], row["changed_at"]) == (START, START + hour, START)
     assert row["last_payload_id"] == report.payload_id
@@ -174,9 +171,7 @@ async def test_equal_products_of_two_stores_stay_apart(
     assert len(await query("select id from storecrawl.products")) == 2
 
 
-async def test_an_empty_first_menu_is_applied(
-    new_store: NewStore, make_menu: MakeMenu, refresh: Refresh
-) -> None:
+async def test_an_empty_first_menu_is_applied(new_store: NewStore, make_menu: MakeMenu, refresh: Refresh) -> None:
     """covers SPEC C5-9"""
     report = await refresh(await new_store(), 0, make_menu([]))
 

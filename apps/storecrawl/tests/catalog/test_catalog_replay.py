@@ -10,7 +10,6 @@ from typing import Any
 
 import psycopg
 import pytest
-
 from storecrawl.catalog import RefreshReport, apply_menu
 from storecrawl.catalog.normalize import Menu
 
@@ -136,10 +135,7 @@ async def test_refreshes_of_one_store_at_once_neither_deadlock_nor_double(
     """covers SPEC E5-14, 001-14"""
     store = await new_store()
     keys = [f"{number:03}" for number in range(60)]
-    menus = {
-        hour: make_menu({key: {"recPrices": [hour + 1]} for key in keys[:: (-1) ** hour]})
-        for hour in range(4)
-    }
+    menus = {hour: make_menu({key: {"recPrices": [hour + 1]} for key in keys[:: (-1) ** hour]}) for hour in range(4)}
     payloads = {hour: await new_payload(store, hour) for hour in menus}
 
     async def run(hour: int) -> None:

@@ -8,7 +8,6 @@ from typing import Any
 
 import psycopg
 import pytest
-
 from storecrawl.catalog import RefreshReport, refresh_views
 from storecrawl.catalog.normalize import Menu
 
@@ -68,22 +67,16 @@ async def test_the_price_history_has_the_last_price_of_each_day(
     assert [tuple(row.values()) for row in rows] == [(date(2026, 5, 1), 1100), (date(2026, 5, 2), 1200)]
 
 
-async def test_a_reader_does_not_wait_for_a_refresh(
-    database: str, connection: psycopg.AsyncConnection
-) -> None:
+async def test_a_reader_does_not_wait_for_a_refresh(database: str, connection: psycopg.AsyncConnection) -> None:
     """covers SPEC C6"""
     async with connection.transaction():
         await refresh_views(connection)
         async with await psycopg.AsyncConnection.connect(database, options="-c lock_timeout=500") as reader:
             for view in VIEWS:
-                await reader.execute(
-                    psycopg.sql.SQL("table {}").format(psycopg.sql.Identifier("storecrawl", view))
-                )
+                await reader.execute(psycopg.sql.SQL("table {}").format(psycopg.sql.Identifier("storecrawl", view)))
 
 
-async def test_a_view_that_was_never_filled_is_filled(
-    connection: psycopg.AsyncConnection, query: Query
-) -> None:
+async def test_a_view_that_was_never_filled_is_filled(connection: psycopg.AsyncConnection, query: Query) -> None:
     """covers SPEC C6"""
     await connection.execute("refresh materialized view storecrawl.store_product_counts with no data")
 

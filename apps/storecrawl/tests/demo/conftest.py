@@ -16,6 +16,7 @@ from typing import Any
 import psutil
 import psycopg
 import pytest
+
 from rolecall import EmbeddedServer
 
 COMMAND = Path(sys.executable).with_name("storecrawl")

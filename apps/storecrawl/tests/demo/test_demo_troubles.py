@@ -15,8 +15,6 @@ from typing import Any
 import psycopg
 import pytest
 
-from storecrawl.demo.upstream import LocalUpstream, UpstreamOptions
-
 from .conftest import DemoFolder
 
 NOTHING = json.dumps({"data": {"getAllCitiesByState": [], "filteredDispensaries": []}}).encode()
@@ -25,7 +23,7 @@ NOTHING = json.dumps({"data": {"getAllCitiesByState": [], "filteredDispensaries"
 class _Desert(BaseHTTPRequestHandler):
     """An upstream without a single store."""
 
-    def do_GET(self) -> None:  # noqa: N802 - the library's name
+    def do_GET(self) -> None:
         self.send_response(200)
         self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", str(len(NOTHING)))
@@ -94,7 +92,7 @@ def test_a_given_database_is_used_instead_of_an_embedded_one(
 def test_tasks_of_other_apps_in_the_given_database_are_left_out(
     demo: DemoFolder, database: str, connection: psycopg.Connection[Any]
 ) -> None:
-    connection.execute("select rolecall.declare('[{\"name\": \"mail\"}]', '[{\"name\": \"greet\", \"role\": \"mail\"}]')")
+    connection.execute('select rolecall.declare(\'[{"name": "mail"}]\', \'[{"name": "greet", "role": "mail"}]\')')
     connection.execute("select rolecall.enqueue('mail', '{}', 'greet')")
 
     outcome = demo.run("--once", "--json", "--stores", "2", DATABASE_URL=database)

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import msgspec
 import pytest
-
 from storecrawl.payloads import PayloadStore
 
 

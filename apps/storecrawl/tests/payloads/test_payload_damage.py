@@ -12,7 +12,6 @@ import zlib
 from pathlib import Path
 
 import pytest
-
 from storecrawl.payloads import (
     Limits,
     PayloadCorrupt,
@@ -45,9 +44,7 @@ def plant(root: Path) -> str:
     return "planted.json.gz"
 
 
-def test_a_file_cut_at_any_thousandth_byte_is_corrupt(
-    store: PayloadStore, root: Path, document: bytes
-) -> None:
+def test_a_file_cut_at_any_thousandth_byte_is_corrupt(store: PayloadStore, root: Path, document: bytes) -> None:
     """covers RELIABILITY F68, invariant 21"""
     written = store.write(7, document, task_id=1, attempt=1)
     whole = (root / written.path).read_bytes()
@@ -59,9 +56,7 @@ def test_a_file_cut_at_any_thousandth_byte_is_corrupt(
             store.read(written.path, written.sha256, written.size_raw)
 
 
-def test_a_flipped_bit_is_noticed_or_changes_nothing(
-    store: PayloadStore, root: Path, document: bytes
-) -> None:
+def test_a_flipped_bit_is_noticed_or_changes_nothing(store: PayloadStore, root: Path, document: bytes) -> None:
     """covers RELIABILITY F68, invariant 21"""
     written = store.write(7, document, task_id=1, attempt=1)
     whole = (root / written.path).read_bytes()
@@ -142,9 +137,7 @@ def test_a_path_that_leaves_the_root_is_refused(store: PayloadStore, root: Path,
 
 
 @pytest.mark.parametrize("inside", [True, False])
-def test_a_link_in_the_place_of_the_file_is_refused(
-    store: PayloadStore, root: Path, plant: str, inside: bool
-) -> None:
+def test_a_link_in_the_place_of_the_file_is_refused(store: PayloadStore, root: Path, plant: str, inside: bool) -> None:
     """covers RELIABILITY F68"""
     target = (root if inside else root.parent) / "target"
     target.write_bytes(gzip.compress(b"{}", mtime=0))
@@ -173,9 +166,7 @@ def test_a_root_that_is_itself_a_link_is_fine(tmp_path: Path, document: bytes) -
     assert store.read(written.path, written.sha256, written.size_raw) == document
 
 
-def test_a_pipe_or_folder_in_the_place_of_the_file_is_corrupt(
-    store: PayloadStore, root: Path, plant: str
-) -> None:
+def test_a_pipe_or_folder_in_the_place_of_the_file_is_corrupt(store: PayloadStore, root: Path, plant: str) -> None:
     """covers RELIABILITY F68"""
     os.mkfifo(root / plant)
     (root / "folder").mkdir()

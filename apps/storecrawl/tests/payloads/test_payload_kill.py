@@ -10,7 +10,6 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
-
 from storecrawl.payloads import PayloadStore
 
 # Every system call of a write goes through `os`: the writer dies before or after the n-th of them, and a
@@ -55,9 +54,7 @@ def source(tmp_path: Path, document: bytes) -> Path:
 
 
 @pytest.mark.timeout(180)
-def test_a_writer_killed_at_any_step_leaves_a_whole_file_or_none(
-    tmp_path: Path, source: Path, document: bytes
-) -> None:
+def test_a_writer_killed_at_any_step_leaves_a_whole_file_or_none(tmp_path: Path, source: Path, document: bytes) -> None:
     """covers SPEC E5-13, RELIABILITY F68, invariant 21"""
     steps = int(_write(tmp_path / "unharmed", source, 0, "never").stdout)
     assert steps >= 12

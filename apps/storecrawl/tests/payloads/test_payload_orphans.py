@@ -7,7 +7,6 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-
 from storecrawl.payloads import PayloadStore
 
 DAY_OLD = (datetime.now(UTC) - timedelta(hours=25)).timestamp()

@@ -10,7 +10,6 @@ from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 
 import pytest
-
 from storecrawl.payloads import Limits, PayloadMissing, PayloadOutsideRoot, PayloadStore, PayloadTooLarge
 
 
@@ -21,9 +20,7 @@ def test_what_was_written_is_read_back(store: PayloadStore, document: bytes) -> 
     assert store.read(written.path, written.sha256, written.size_raw) == document
 
 
-def test_a_written_payload_tells_the_facts_of_its_row(
-    store: PayloadStore, root: Path, document: bytes
-) -> None:
+def test_a_written_payload_tells_the_facts_of_its_row(store: PayloadStore, root: Path, document: bytes) -> None:
     """covers SPEC 001-21"""
     written = store.write(7, document, task_id=41, attempt=2)
 

@@ -90,9 +90,7 @@ ODD_ANSWERS = {
         True,
     ),
     "a refusal": (
-        JSONResponse(
-            {"errors": [{"message": "no", "extensions": {"code": "GRAPHQL_VALIDATION_FAILED"}}]}, 400
-        ),
+        JSONResponse({"errors": [{"message": "no", "extensions": {"code": "GRAPHQL_VALIDATION_FAILED"}}]}, 400),
         UpstreamError,
         False,
     ),
@@ -114,9 +112,7 @@ async def test_an_odd_answer_has_its_error(serve: Serve, client_for: ClientFor, 
     assert (type(raised.value), raised.value.retryable) == (outcome, is_retryable)
 
 
-async def test_an_answer_with_errors_beside_its_data_is_an_answer(
-    serve: Serve, client_for: ClientFor
-) -> None:
+async def test_an_answer_with_errors_beside_its_data_is_an_answer(serve: Serve, client_for: ClientFor) -> None:
     async def respond(_: Request) -> Response:
         return JSONResponse({**NO_STORES, "errors": [{"message": "a logo is missing"}]})
 
@@ -124,9 +120,7 @@ async def test_an_answer_with_errors_beside_its_data_is_an_answer(
 
 
 @pytest.mark.parametrize("encoding", ["identity", "gzip"])
-async def test_a_body_above_the_cap_is_not_read_to_its_end(
-    serve: Serve, client_for: ClientFor, encoding: str
-) -> None:
+async def test_a_body_above_the_cap_is_not_read_to_its_end(serve: Serve, client_for: ClientFor, encoding: str) -> None:
     blanks = b" " * 5_000_000
     body = gzip.compress(blanks) if encoding == "gzip" else blanks
 
@@ -157,9 +151,7 @@ async def test_a_redirect_within_the_host_is_followed(serve: Serve, client_for: 
         "//other.invalid/x",
     ],
 )
-async def test_a_redirect_to_another_place_is_not_followed(
-    serve: Serve, client_for: ClientFor, location: str
-) -> None:
+async def test_a_redirect_to_another_place_is_not_followed(serve: Serve, client_for: ClientFor, location: str) -> None:
     async def respond(_: Request) -> Response:
         return RedirectResponse(location)
 
@@ -206,9 +198,7 @@ def test_only_plain_web_addresses_are_talked_to(url: str) -> None:
         UpstreamClient(url)
 
 
-@pytest.mark.parametrize(
-    ("text", "seconds"), [("7", 7.0), (" 0 ", 0.0), (None, None), ("soon", None), ("-3", None)]
-)
+@pytest.mark.parametrize(("text", "seconds"), [("7", 7.0), (" 0 ", 0.0), (None, None), ("soon", None), ("-3", None)])
 def test_a_wish_to_wait_is_read_in_seconds(text: str | None, seconds: float | None) -> None:
     assert seconds_of(text) == seconds
 

@@ -25,9 +25,7 @@ async def some_menu(client: UpstreamClient) -> RawMenu:
     return await client.menu(stores[0].id, stores[0].pricing_types[0])
 
 
-async def test_every_product_of_every_store_is_fetched_once(
-    client_for: ClientFor, upstream: LocalUpstream
-) -> None:
+async def test_every_product_of_every_store_is_fetched_once(client_for: ClientFor, upstream: LocalUpstream) -> None:
     client = client_for(upstream.url, replace(QUICK, page_size=40))
 
     for store in (await client.stores())[:5]:
@@ -178,9 +176,7 @@ def root(*products: dict[str, Any]) -> dict[str, Any]:
     return {"products": list(products), "queryInfo": {"totalCount": 2, "totalPages": 1}}
 
 
-@pytest.mark.parametrize(
-    "missing", [{"_id", "id"}, {"Name"}, {"Options"}, {"Prices"}, {"Status"}, {"type"}], ids=str
-)
+@pytest.mark.parametrize("missing", [{"_id", "id"}, {"Name"}, {"Options"}, {"Prices"}, {"Status"}, {"type"}], ids=str)
 def test_a_field_that_all_products_of_a_page_lack_is_a_drift(missing: set[str]) -> None:
     drifted = {name: value for name, value in KNOWN_PRODUCT.items() if name not in missing}
 

@@ -59,9 +59,7 @@ def test_the_process_stops_in_good_order_when_told_to(number: signal.Signals) ->
 
 
 def test_the_process_ends_when_the_one_that_started_it_is_killed() -> None:
-    with subprocess.Popen(
-        [sys.executable, "-c", STARTER, *COMMAND], stdout=subprocess.PIPE, text=True
-    ) as parent:
+    with subprocess.Popen([sys.executable, "-c", STARTER, *COMMAND], stdout=subprocess.PIPE, text=True) as parent:
         assert parent.stdout is not None
         child = int(parent.stdout.readline().split()[0])
         parent.kill()

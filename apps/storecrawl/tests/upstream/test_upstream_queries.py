@@ -58,9 +58,7 @@ def test_products_put_in_whole_equal_products_executed_field_by_field() -> None:
     world = World(SMALL_WORLD)
     store = world.directory.open_until(0)[0].id
     executed_text = PRODUCTS.text.replace("products {", "products @include(if: true) {")
-    requests = [
-        GraphqlRequest(query=text, variables=first_page(store)) for text in (PRODUCTS.text, executed_text)
-    ]
+    requests = [GraphqlRequest(query=text, variables=first_page(store)) for text in (PRODUCTS.text, executed_text)]
 
     spliced, executed = (msgspec.json.decode(Answerer(world).answer(request).body) for request in requests)
 
@@ -68,9 +66,7 @@ def test_products_put_in_whole_equal_products_executed_field_by_field() -> None:
     assert len(spliced["data"]["filteredProducts"]["products"]) == 50
 
 
-async def test_a_partial_selection_brings_only_what_was_asked(
-    http: httpx2.AsyncClient, client: UpstreamClient
-) -> None:
+async def test_a_partial_selection_brings_only_what_was_asked(http: httpx2.AsyncClient, client: UpstreamClient) -> None:
     store = (await client.stores())[0].id
     query = "query Q($f: ProductsFilter!) { filteredProducts(filter: $f) { products { Name } } }"
 
@@ -108,9 +104,7 @@ async def test_a_stale_hash_of_the_configuration_is_replaced_by_our_own(
     assert upstream.stats()["requests"] == 3
 
 
-@pytest.mark.parametrize(
-    ("operation", "status"), [(STORES, 200), (PRODUCTS, 400)], ids=["stores", "products"]
-)
+@pytest.mark.parametrize(("operation", "status"), [(STORES, 200), (PRODUCTS, 400)], ids=["stores", "products"])
 async def test_an_unknown_hash_is_named_as_apollo_names_it(
     http: httpx2.AsyncClient, operation: Operation, status: int
 ) -> None:

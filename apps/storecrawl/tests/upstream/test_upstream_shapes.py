@@ -83,9 +83,7 @@ FIELDS = [
 def sample() -> list[tuple[Store, list[Product]]]:
     book = MenuBook(OPTIONS)
     stores = StoreDirectory(OPTIONS).open_until(0)
-    return [
-        (store, [msgspec.json.decode(entry.full) for entry in book.menu(store, 2)]) for store in stores[:40]
-    ]
+    return [(store, [msgspec.json.decode(entry.full) for entry in book.menu(store, 2)]) for store in stores[:40]]
 
 
 @pytest.fixture(scope="module")
@@ -142,9 +140,7 @@ def test_special_prices_are_below_the_regular_ones(products: list[Product]) -> N
         ("past names with null", lambda p: None in p["pastCNames"], 0.3, 0.9),
     ],
 )
-def test_a_known_oddity_has_its_share(
-    products: list[Product], what: str, holds: Any, low: float, high: float
-) -> None:
+def test_a_known_oddity_has_its_share(products: list[Product], what: str, holds: Any, low: float, high: float) -> None:
     assert low <= share(products, holds) <= high, what
 
 
@@ -177,9 +173,7 @@ def test_a_store_weighs_flower_in_ounces_or_grams_but_not_both(
 
 
 def test_children_of_a_till_name_options_of_the_product_in_any_order(products: list[Product]) -> None:
-    tills = [
-        p for p in products if len(p["Options"]) > 1 and p["POSMetaData"] and p["POSMetaData"]["children"]
-    ]
+    tills = [p for p in products if len(p["Options"]) > 1 and p["POSMetaData"] and p["POSMetaData"]["children"]]
     orders = [([c["option"] for c in p["POSMetaData"]["children"]], p["Options"]) for p in tills]
 
     assert all(set(children) <= set(options) for children, options in orders)
@@ -191,8 +185,6 @@ def test_created_at_is_a_string_of_milliseconds(products: list[Product]) -> None
 
 
 def test_one_name_can_stand_for_two_products(sample: list[tuple[Store, list[Product]]]) -> None:
-    repeated = [
-        name for _, menu in sample for name, count in Counter(p["Name"] for p in menu).items() if count > 1
-    ]
+    repeated = [name for _, menu in sample for name, count in Counter(p["Name"] for p in menu).items() if count > 1]
 
     assert len(repeated) > 20

@@ -39,9 +39,7 @@ async def test_the_stores_of_a_city_stand_in_it(client: UpstreamClient) -> None:
     found = await client.stores(state=anywhere.state, city=anywhere.city)
 
     assert found
-    assert {(store.location.state, store.location.city) for store in found} == {
-        (anywhere.state, anywhere.city)
-    }
+    assert {(store.location.state, store.location.city) for store in found} == {(anywhere.state, anywhere.city)}
 
 
 async def test_a_state_without_stores_has_neither_cities_nor_stores(client: UpstreamClient) -> None:

@@ -80,10 +80,7 @@ def test_after_one_step_stock_has_moved_but_most_prices_have_not() -> None:
     before, after = documents(store, 0), documents(store, 1)
     kept = before.keys() & after.keys()
     moved = Counter(
-        field
-        for key in kept
-        for field in ("manualInventory", "Prices")
-        if before[key][field] != after[key][field]
+        field for key in kept for field in ("manualInventory", "Prices") if before[key][field] != after[key][field]
     )
 
     assert moved["manualInventory"] > 0.2 * len(kept)
@@ -100,10 +97,7 @@ def test_over_a_week_products_vanish_and_new_ones_come() -> None:
 def test_a_product_can_be_missing_for_one_step_and_come_back() -> None:
     menus = [documents(BIG, step).keys() for step in range(8)]
 
-    assert any(
-        (before & after) - between
-        for before, between, after in zip(menus, menus[1:], menus[2:], strict=False)
-    )
+    assert any((before & after) - between for before, between, after in zip(menus, menus[1:], menus[2:], strict=False))
 
 
 def test_a_new_product_was_created_after_the_old_menu() -> None:

@@ -93,9 +93,7 @@ def _account_for_root(existing_data: Path | None) -> Account:
     if setpriv is None or not DESCRIPTORS.is_dir():
         raise RootNotSupported("changing the user needs Linux with /proc and setpriv (package util-linux)")
     uid, gid = _owner_of(existing_data) if existing_data else _harmless_user()
-    return Account(
-        uid=uid, gid=gid, prefix=(setpriv, f"--reuid={uid}", f"--regid={gid}", "--clear-groups", "--")
-    )
+    return Account(uid=uid, gid=gid, prefix=(setpriv, f"--reuid={uid}", f"--regid={gid}", "--clear-groups", "--"))
 
 
 def _owner_of(data: Path) -> tuple[int, int]:

@@ -104,9 +104,7 @@ def _inspect(folder: Path) -> Binaries | None:
     if match is None:
         return None
     base, trees = _tree_of(folder)
-    return Binaries(
-        folder=folder, version=match["version"], major=int(match["major"]), base=base, trees=trees
-    )
+    return Binaries(folder=folder, version=match["version"], major=int(match["major"]), base=base, trees=trees)
 
 
 def _tree_of(folder: Path) -> tuple[Path, tuple[Path, ...]]:

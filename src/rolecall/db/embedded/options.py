@@ -9,9 +9,7 @@ from dataclasses import dataclass, field
 from rolecall.db.embedded.errors import InvalidOption
 
 SETTING_NAME = re.compile(r"[a-z_][a-z0-9_]*(\.[a-z_][a-z0-9_]*)*", re.IGNORECASE)
-DECIDED_BY_US = frozenset(
-    {"port", "listen_addresses", "unix_socket_directories", "data_directory", "log_directory"}
-)
+DECIDED_BY_US = frozenset({"port", "listen_addresses", "unix_socket_directories", "data_directory", "log_directory"})
 
 ALWAYS: Mapping[str, str] = {
     "listen_addresses": "127.0.0.1",

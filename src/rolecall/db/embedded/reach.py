@@ -58,9 +58,7 @@ def _copy_once(binaries: Binaries, account: Account, shared: Path) -> Binaries:
             if not target.exists():
                 _copy(binaries, target)
     except OSError as error:
-        raise BinariesUnreachable(
-            binaries.folder, account.name, f"cannot copy them to {target}: {error}"
-        ) from error
+        raise BinariesUnreachable(binaries.folder, account.name, f"cannot copy them to {target}: {error}") from error
     return replace(
         binaries,
         folder=target / binaries.folder.relative_to(binaries.base),

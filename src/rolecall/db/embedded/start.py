@@ -128,9 +128,7 @@ def _is_free(port: int) -> bool:
 
 def _log_tail(home: Home) -> str:
     """The last lines of what the server said, before its own log was open and after."""
-    lines = [
-        line for path in (home.startup_log, _newest_log(home)) if path for line in _text(path).splitlines()
-    ]
+    lines = [line for path in (home.startup_log, _newest_log(home)) if path for line in _text(path).splitlines()]
     return "\n".join(lines[-LOG_TAIL_LINES:])
 
 

@@ -56,9 +56,7 @@ async def promote_locations(connection: Connection) -> list[int]:
     problems = {candidate.id: _problem(candidate) for candidate in candidates}
     rejected = {location: problem for location, problem in problems.items() if problem is not None}
     if rejected:
-        await execute(
-            connection, "reject_locations", {"ids": list(rejected), "reasons": list(rejected.values())}
-        )
+        await execute(connection, "reject_locations", {"ids": list(rejected), "reasons": list(rejected.values())})
     verified = [location for location, problem in problems.items() if problem is None]
     promoted = await fetch(connection, "promote_locations", {"ids": verified}, tuple_row)
     return [store_id for store_id, is_new in promoted if is_new]

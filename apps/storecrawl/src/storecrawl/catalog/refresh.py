@@ -190,12 +190,8 @@ async def _touch(connection: Connection, fetched: Fetched, plan: Plan, menu: Men
     if plan.unchanged:
         await execute(connection, "touch_products", {**place, "ids": [known.id for known in plan.unchanged]})
     if plan.stale:
-        await execute(
-            connection, "touch_stale_products", {**place, "ids": [known.id for known in plan.stale]}
-        )
-    refused = [
-        refusal.external_id for refusal in menu.refused if refusal.option is None and refusal.external_id
-    ]
+        await execute(connection, "touch_stale_products", {**place, "ids": [known.id for known in plan.stale]})
+    refused = [refusal.external_id for refusal in menu.refused if refusal.option is None and refusal.external_id]
     if refused:
         await execute(connection, "touch_refused_products", {**place, "external_ids": refused})
 
@@ -209,9 +205,7 @@ async def _count_misses(connection: Connection, fetched: Fetched) -> list[_Miss]
     return missed
 
 
-async def _add_snapshots(
-    connection: Connection, fetched: Fetched, menu: Menu, ids: dict[str, int]
-) -> tuple[int, int]:
+async def _add_snapshots(connection: Connection, fetched: Fetched, menu: Menu, ids: dict[str, int]) -> tuple[int, int]:
     products = [product_snapshot_row(product, ids[product.external_id]) for product in menu.products]
     variants = [
         variant_snapshot_row(variant, ids[product.external_id])

@@ -45,9 +45,7 @@ class Fetched:
     def misses(self, known: KnownProduct | None) -> int:
         """Newer payloads without a product that this one shows."""
         seen_since = known is not None and known.last_seen_at > self.fetched_at
-        return (
-            known.consecutive_misses if known is not None and seen_since else min(self.newer, self.threshold)
-        )
+        return known.consecutive_misses if known is not None and seen_since else min(self.newer, self.threshold)
 
     def is_older_than(self, known: KnownProduct) -> bool:
         """Whether the catalog shows a product from a newer payload already."""
@@ -72,9 +70,7 @@ class Plan:
 
 def plan_refresh(menu: Menu, known: Mapping[str, KnownProduct], fetched: Fetched) -> Plan:
     """Sort a menu's products by what the catalog knows of them."""
-    groups: dict[str, list[Product]] = {
-        group: [] for group in ("new", "updated", "returned", "unchanged", "stale")
-    }
+    groups: dict[str, list[Product]] = {group: [] for group in ("new", "updated", "returned", "unchanged", "stale")}
     for product in menu.products:
         groups[_group(product, known.get(product.external_id), fetched)].append(product)
     return Plan(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypeVar
@@ -29,7 +30,7 @@ class Database:
     def __enter__(self) -> Self:
         """Reach the database and bring its tables up to date. Raises EmbeddedServerError, OperationalError."""
         try:
-            connection = self._connected()
+            connection = self._connect()
             migrate(connection)
             migrate(connection, MIGRATIONS)
         except BaseException:
@@ -47,18 +48,29 @@ class Database:
         """How to reach the database; the embedded one may come back under another port."""
         return self._given or self._embedded().dsn()
 
+    def keep_reachable(self) -> None:
+        """Connect anew if the connection was lost, reviving the embedded server if need be.
+
+        A database that does not answer is left for the next time. Raises EmbeddedServerError for an embedded one that
+        cannot be revived.
+        """
+        if self._connection is None or self._connection.closed:
+            with suppress(psycopg.OperationalError):
+                self._connect()
+
     def ask(self, question: Callable[[Connection], T]) -> T | None:
-        """Return the answer, or None while the database is away. Raises EmbeddedServerError when it stays so."""
+        """Return the answer, or None while the database is away."""
+        if self._connection is None:
+            return None
         try:
-            return question(self._connected())
+            return question(self._connection)
         except (psycopg.OperationalError, DatabaseUnavailable):
             return None
 
-    def _connected(self) -> Connection:
-        if self._connection is None or self._connection.closed:
-            if self._server is not None:
-                self._server.attach()
-            self._connection = psycopg.connect(self.dsn, autocommit=True, connect_timeout=CONNECT_SECONDS)
+    def _connect(self) -> Connection:
+        if self._server is not None:
+            self._server.attach()
+        self._connection = psycopg.connect(self.dsn, autocommit=True, connect_timeout=CONNECT_SECONDS)
         return self._connection
 
     def _embedded(self) -> EmbeddedServer:

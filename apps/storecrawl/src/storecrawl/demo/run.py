@@ -24,6 +24,7 @@ T = TypeVar("T")
 LOOK_SECONDS = 0.25
 # Looking takes at most a tenth of the time, however much there is to count.
 PAUSE_FACTOR = 9.0
+LONGEST_PAUSE_SECONDS = 5.0
 STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 
@@ -108,6 +109,6 @@ def _answers(stage: Stage, question: Callable[[Connection], T]) -> Iterator[T | 
         stage.keep_running()
         began = time.monotonic()
         answer = stage.ask(question)
-        pause = PAUSE_FACTOR * (time.monotonic() - began) if answer is not None else 0.0
+        pause = PAUSE_FACTOR * (time.monotonic() - began)
         yield answer
-        time.sleep(max(LOOK_SECONDS, pause))
+        time.sleep(min(max(LOOK_SECONDS, pause), LONGEST_PAUSE_SECONDS))

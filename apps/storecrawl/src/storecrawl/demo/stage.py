@@ -82,6 +82,7 @@ class Stage:
 
     def keep_running(self) -> None:
         """Restart what has died, and remember how far simulated time has come."""
+        self._database.keep_reachable()
         if self._workers_dsn != self._database.dsn:
             self._move_workers()
         for child in (*self._upstream, *self._workers):

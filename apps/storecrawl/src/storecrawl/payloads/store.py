@@ -52,9 +52,7 @@ class PayloadStore:
         assert store.read(written.path, written.sha256, written.size_raw) == document
     """
 
-    def __init__(
-        self, root: Path, *, limits: Limits | None = None, clock: Callable[[], datetime] = utc_now
-    ) -> None:
+    def __init__(self, root: Path, *, limits: Limits | None = None, clock: Callable[[], datetime] = utc_now) -> None:
         self._root = root
         self._limits = limits or Limits()
         self._clock = clock

@@ -6,7 +6,6 @@ import re
 from urllib.parse import urlsplit
 
 from rolecall import App, Cancel, Context
-
 from storecrawl.catalog import discover_locations, promote_locations, read_stores
 from storecrawl.crawler import Crawler
 from storecrawl.roles.store_discovery import first_crawl

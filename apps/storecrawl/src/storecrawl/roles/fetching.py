@@ -7,8 +7,8 @@ from typing import Any
 
 import msgspec
 import psycopg
-from rolecall import Cancel, Context, NewTask
 
+from rolecall import Cancel, Context, NewTask
 from storecrawl.catalog import record_payload
 from storecrawl.crawler import Crawler, store_key
 from storecrawl.payloads import WrittenPayload

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from rolecall import App, Cancel, Context, NewTask
-
 from storecrawl.crawler import Crawler, store_key
 from storecrawl.roles.fetching import fetch_payload
 

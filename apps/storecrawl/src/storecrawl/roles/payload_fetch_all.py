@@ -6,8 +6,8 @@ from datetime import timedelta
 from typing import Any
 
 import psycopg
-from rolecall import App, Context
 
+from rolecall import App, Context
 from storecrawl.catalog import stores_due
 from storecrawl.crawler import Crawler, store_key
 from storecrawl.roles.payload_fetch import fetch_task

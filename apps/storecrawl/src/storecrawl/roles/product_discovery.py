@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from rolecall import App, Cancel, Context
-
 from storecrawl.crawler import Crawler
 from storecrawl.roles.fetching import fetch_payload
 

@@ -8,8 +8,8 @@ from dataclasses import asdict
 from typing import Any
 
 import psycopg
-from rolecall import App, Context, PermanentFailure
 
+from rolecall import App, Context, PermanentFailure
 from storecrawl.catalog import CatalogError, StoredPayload, apply_menu, find_payload
 from storecrawl.catalog.normalize import Menu, NotAMenu, normalize, parse_document
 from storecrawl.crawler import Crawler

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from rolecall import App, Context
-
 from storecrawl.roles.payload_fetch import fetch_task
 
 

@@ -34,15 +34,12 @@ class UpstreamClient:
     Raises ForbiddenUrl at once if the address is not plain http or https.
     """
 
-    def __init__(
-        self, base_url: str, *, options: ClientOptions | None = None, random: Random | None = None
-    ) -> None:
+    def __init__(self, base_url: str, *, options: ClientOptions | None = None, random: Random | None = None) -> None:
         self._options = options or ClientOptions()
         self._exchange = Exchange(checked_base(base_url), self._options)
         self._rule = RetryRule(self._options, random or Random())
         self._digests = {
-            operation.name: self._options.hashes.get(operation.name, operation.digest)
-            for operation in OPERATIONS
+            operation.name: self._options.hashes.get(operation.name, operation.digest) for operation in OPERATIONS
         }
 
     async def __aenter__(self) -> Self:
@@ -67,9 +64,7 @@ class UpstreamClient:
         """Return the active stores of a city or a state, or of everywhere."""
         asked = {"state": state, "city": city, "activeOnly": True}
         area = {name: value for name, value in asked.items() if value is not None}
-        return await self._stores_ask(
-            STORES, {"dispensaryFilter": area}, lambda root: stores_of(STORES, root)
-        )
+        return await self._stores_ask(STORES, {"dispensaryFilter": area}, lambda root: stores_of(STORES, root))
 
     async def store(self, slug_or_id: str) -> Store:
         """Return the store with this slug or id. Raises UnknownStore if there is none."""
@@ -82,9 +77,7 @@ class UpstreamClient:
     async def search(self, term: str, limit: int = 10) -> list[Store]:
         """Return at most `limit` stores whose name holds the term."""
         variables = {"searchTerm": term, "limit": limit}
-        return await self._stores_ask(
-            STORE_SEARCH, variables, lambda root: stores_of(STORE_SEARCH, _results(root))
-        )
+        return await self._stores_ask(STORE_SEARCH, variables, lambda root: stores_of(STORE_SEARCH, _results(root)))
 
     async def menu(self, dispensary_id: str, pricing_type: str = "rec") -> RawMenu:
         """Return a store's whole menu for "rec" or "med" prices, in all modes that the options name.
@@ -118,9 +111,7 @@ class UpstreamClient:
     async def _stores_ask(self, operation: Operation, variables: Variables, read: Callable[[Any], T]) -> T:
         return await self._ask(self._options.stores_path, operation, variables, lambda _, root: read(root))
 
-    async def _ask(
-        self, path: str, operation: Operation, variables: Variables, read: Callable[[bytes, Any], T]
-    ) -> T:
+    async def _ask(self, path: str, operation: Operation, variables: Variables, read: Callable[[bytes, Any], T]) -> T:
         for failures_before in itertools.count():
             try:
                 reply, root = await self._answer(path, operation, variables)
@@ -139,9 +130,7 @@ class UpstreamClient:
         except HashUnknown:
             return await self._answer_to_text(path, operation, variables)
 
-    async def _answer_to_text(
-        self, path: str, operation: Operation, variables: Variables
-    ) -> tuple[Reply, Any]:
+    async def _answer_to_text(self, path: str, operation: Operation, variables: Variables) -> tuple[Reply, Any]:
         reply = await self._exchange.post(path, operation.name, _by_text(operation, variables))
         try:
             root = root_of(reply, operation)

@@ -53,9 +53,7 @@ class ClientOptions:
         if self.timeout <= 0 or min(times) < 0:
             raise ValueError("the timeout must be above 0, and no other time below 0")
         if self.retries < 0 or min(self.page_cap, self.concurrency, self.max_body_bytes) < 1:
-            raise ValueError(
-                "retries must be at least 0; page_cap, concurrency and max_body_bytes at least 1"
-            )
+            raise ValueError("retries must be at least 0; page_cap, concurrency and max_body_bytes at least 1")
         if not 1 <= self.page_size <= LARGEST_PAGE:
             raise ValueError(f"page_size must be between 1 and {LARGEST_PAGE}, not {self.page_size}")
         if not self.modes:

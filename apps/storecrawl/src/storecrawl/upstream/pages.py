@@ -120,11 +120,7 @@ def _key(product: Product, place: str) -> str:
 
 def _goes_on(pages: list[Page], collected: int, options: ClientOptions) -> bool:
     last = pages[-1]
-    return (
-        bool(last.products)
-        and len(pages) < min(last.total_pages, options.page_cap)
-        and collected < last.total_count
-    )
+    return bool(last.products) and len(pages) < min(last.total_pages, options.page_cap) and collected < last.total_count
 
 
 async def _first_page(fetch: FetchPage, options: ClientOptions, rule: RetryRule) -> Page:

@@ -102,9 +102,7 @@ class Store(
 
 def stores_of(operation: Operation, rows: Any) -> list[Store]:
     """Read a list of stores. Raises SchemaDrift."""
-    return [
-        msgspec.structs.replace(_record(operation, row, Store), raw=row) for row in _rows(operation, rows)
-    ]
+    return [msgspec.structs.replace(_record(operation, row, Store), raw=row) for row in _rows(operation, rows)]
 
 
 def cities_of(operation: Operation, rows: Any) -> list[City]:

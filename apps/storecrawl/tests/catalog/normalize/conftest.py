@@ -6,7 +6,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-
 from storecrawl.catalog.normalize import Menu, NotAMenu, Product, normalize, parse_document
 
 CAPTURES = Path(__file__).parents[6] / "shared" / "data" / "menus"

@@ -9,7 +9,6 @@ from decimal import Decimal
 from pathlib import Path
 
 import pytest
-
 from storecrawl.catalog.normalize import Menu, NotAMenu, PotencyUnit, Shape, Weight, normalize, parse_document
 
 GRAPHQL = "graphql-filteredproducts-ethos-harmar-2025-11.json"
@@ -123,9 +122,7 @@ def test_the_plus_specials_are_a_quarter_off_and_only_recreational(captured: Cap
     """covers SPEC C5-3"""
     variants = [variant for product in captured(PLUS).products for variant in product.variants]
 
-    reduced = [
-        (variant.price_rec_cents, variant.special_rec_cents) for variant in variants if variant.on_special
-    ]
+    reduced = [(variant.price_rec_cents, variant.special_rec_cents) for variant in variants if variant.on_special]
     assert sorted(reduced) == [(2400, 1800)] * 4 + [(3200, 2400)] * 2
     assert {variant.special_med_cents for variant in variants} == {None}
 

@@ -7,7 +7,6 @@ from datetime import UTC, datetime
 from decimal import Decimal
 
 import pytest
-
 from storecrawl.catalog.normalize import Availability, Menu, PotencyUnit, Product
 
 Make = Callable[..., Product]
@@ -116,9 +115,7 @@ def test_a_recreational_price_is_looked_for_in_order(
         ),
     ],
 )
-def test_a_medical_price_is_looked_for_in_order(
-    product: Make, members: dict[str, object], cents: int | None
-) -> None:
+def test_a_medical_price_is_looked_for_in_order(product: Make, members: dict[str, object], cents: int | None) -> None:
     """covers SPEC C5-4"""
     assert product(**members).variants[0].price_med_cents == cents
 
@@ -167,9 +164,7 @@ def test_the_scalar_potency_counts_only_without_a_structured_one(product: Make) 
         ({}, None),
     ],
 )
-def test_a_quantity_is_the_available_one_first(
-    product: Make, child: dict[str, object], quantity: int | None
-) -> None:
+def test_a_quantity_is_the_available_one_first(product: Make, child: dict[str, object], quantity: int | None) -> None:
     """covers SPEC C5-6"""
     children = {"children": [{"option": "1g", **child}]}
 
@@ -249,9 +244,7 @@ def test_a_moment_is_read_from_milliseconds_and_from_iso_text(product: Make, cre
     assert product(createdAt=created).created_at == datetime(2025, 9, 16, 13, 41, 58, 81_000, tzinfo=UTC)
 
 
-@pytest.mark.parametrize(
-    "created", ["99999999999999999", "yesterday", -1, True, {}, "0001-01-01T00:00:00+14:00"]
-)
+@pytest.mark.parametrize("created", ["99999999999999999", "yesterday", -1, True, {}, "0001-01-01T00:00:00+14:00"])
 def test_an_impossible_moment_is_none(product: Make, created: object) -> None:
     """covers SPEC C4"""
     assert product(createdAt=created).created_at is None

@@ -7,7 +7,6 @@ from collections.abc import Callable
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
 from storecrawl.catalog.normalize import Menu, NotAMenu, Shape, Variant, normalize, parse_document
 
 Record = Callable[..., dict[str, object]]
@@ -138,22 +137,59 @@ def test_a_byte_order_mark_does_no_harm() -> None:
 
 
 scalars = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=12)
-figures = scalars | st.sampled_from(
-    ["1g", "1/8oz", "12.50", "Active", 10**400, float("nan"), "\ud800", "\x00"]
-)
+figures = scalars | st.sampled_from(["1g", "1/8oz", "12.50", "Active", 10**400, float("nan"), "\ud800", "\x00"])
 members = st.sampled_from(
-    "_id id cName Name Status type Options Prices recPrices recSpecialPrices special THCContent THC unit "
-    "range "
-    "POSMetaData children option quantity quantityAvailable manualInventory inventory "
-    "optionsBelowThreshold "
-    "variants priceRec price menuType jointId posId name category brand images url createdAt products data "
-    "filteredProducts queryInfo totalCount products_list menu errors message potencyThc".split()
+    [
+        "_id",
+        "id",
+        "cName",
+        "Name",
+        "Status",
+        "type",
+        "Options",
+        "Prices",
+        "recPrices",
+        "recSpecialPrices",
+        "special",
+        "THCContent",
+        "THC",
+        "unit",
+        "range",
+        "POSMetaData",
+        "children",
+        "option",
+        "quantity",
+        "quantityAvailable",
+        "manualInventory",
+        "inventory",
+        "optionsBelowThreshold",
+        "variants",
+        "priceRec",
+        "price",
+        "menuType",
+        "jointId",
+        "posId",
+        "name",
+        "category",
+        "brand",
+        "images",
+        "url",
+        "createdAt",
+        "products",
+        "data",
+        "filteredProducts",
+        "queryInfo",
+        "totalCount",
+        "products_list",
+        "menu",
+        "errors",
+        "message",
+        "potencyThc",
+    ]
 )
 json_values = st.recursive(
     figures,
-    lambda inner: (
-        st.lists(inner, max_size=4) | st.dictionaries(members | st.text(max_size=4), inner, max_size=8)
-    ),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(members | st.text(max_size=4), inner, max_size=8),
     max_leaves=40,
 )
 
@@ -172,9 +208,7 @@ def test_any_json_value_is_a_menu_or_refused(value: object) -> None:
 
 @settings(max_examples=100, deadline=None)
 @given(st.lists(st.dictionaries(members, json_values, max_size=12), max_size=3), st.sampled_from(list(Shape)))
-def test_a_good_product_survives_whatever_stands_beside_it(
-    others: list[dict[str, object]], shape: Shape
-) -> None:
+def test_a_good_product_survives_whatever_stands_beside_it(others: list[dict[str, object]], shape: Shape) -> None:
     """covers SPEC C5-9"""
     marks: dict[Shape, dict[str, object]] = {
         Shape.GRAPHQL: {"Name": "x", "Options": ["1g"], "recPrices": [1]},

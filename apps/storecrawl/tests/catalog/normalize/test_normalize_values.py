@@ -5,7 +5,6 @@ from __future__ import annotations
 from decimal import Decimal
 
 import pytest
-
 from storecrawl.catalog.normalize.categories import category_of, strain_of, subcategory_of
 from storecrawl.catalog.normalize.prices import cents_of
 from storecrawl.catalog.normalize.text import clean_text, storable_json, web_address
@@ -47,9 +46,7 @@ def test_other_options_have_no_weight(option: str) -> None:
     assert weight_of(option) is None
 
 
-@pytest.mark.parametrize(
-    ("option", "count"), [("10pk/100mg", 10), ("5 pack", 5), ("1g", None), ("0pk", None)]
-)
+@pytest.mark.parametrize(("option", "count"), [("10pk/100mg", 10), ("5 pack", 5), ("1g", None), ("0pk", None)])
 def test_a_pack_is_counted(option: str, count: int | None) -> None:
     """covers SPEC C5-7"""
     assert pack_count_of(option) == count

@@ -23,10 +23,7 @@ begin
     where pg_try_advisory_xact_lock(7246926, hashtext(missing.key) & 1023)
     on conflict do nothing;
     v_locked := array(
-        select held.key from rolecall.keys as held
-        where held.key = any(p_keys)
-        order by held.key
-        for update skip locked
+        select held.key from rolecall.keys as held where held.key = any(p_keys) order by held.key for update skip locked
     );
     return query
     with free as materialized (

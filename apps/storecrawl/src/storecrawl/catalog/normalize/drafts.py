@@ -69,9 +69,7 @@ def product_of(external_id: str, draft: Draft, refuse_option: RefuseOption) -> P
     options = _usable_options(draft.options, refuse_option)
     if draft.options and not options:
         raise Unusable("none of its options can be used")
-    stock = stock_of(
-        draft.active, draft.below_threshold, [_option_stock(option) for option in options.values()]
-    )
+    stock = stock_of(draft.active, draft.below_threshold, [_option_stock(option) for option in options.values()])
     return Product(
         external_id=external_id,
         slug=clean_text(draft.slug, LABEL_LIMIT),

@@ -102,9 +102,7 @@ def _option(record: Record, position: int, option: object, beside: _ByOption) ->
 def _prices(record: Record, position: int, child: Record) -> Prices:
     common = _at(record, "Prices", position)
     rec = first_cents(_at(record, "recPrices", position), common, child.get("recPrice"), child.get("price"))
-    med = first_cents(
-        _at(record, "medicalPrices", position), common, child.get("medPrice"), child.get("price")
-    )
+    med = first_cents(_at(record, "medicalPrices", position), common, child.get("medPrice"), child.get("price"))
     return Prices(
         rec=rec,
         med=med,

@@ -90,9 +90,7 @@ def _key(record: Record, members: tuple[str, ...]) -> str | None:
     return next((key for key in ids if key is not None), None)
 
 
-def _read(
-    reader: _Reader, external_id: str, index: int, record: Record, refused: list[Refusal]
-) -> Product | None:
+def _read(reader: _Reader, external_id: str, index: int, record: Record, refused: list[Refusal]) -> Product | None:
     def refuse_option(option: str | None, reason: str) -> None:
         refused.append(Refusal(index=index, external_id=external_id, option=option or "", reason=reason))
 

@@ -117,9 +117,7 @@ def _foreign(products: Sequence[object]) -> str | None:
         seen = {name for variant in variants for name in variant}
         for platform, marks in FOREIGN_VARIANTS.items():
             if marks <= seen:
-                return (
-                    f"a menu of another platform ({platform}): its variants carry {', '.join(sorted(marks))}"
-                )
+                return f"a menu of another platform ({platform}): its variants carry {', '.join(sorted(marks))}"
     return None
 
 

@@ -49,12 +49,8 @@ def stock_of(active: bool | None, below_threshold: bool, options: Sequence[Optio
     """
     counted = any(option.quantity is not None for option in options)
     if active is None and not counted:
-        return Stock(
-            availability=Availability.UNKNOWN, in_stock=False, options_in_stock=(False,) * len(options)
-        )
-    verdicts = tuple(
-        active is not False and _has_stock(option, below_threshold, counted) for option in options
-    )
+        return Stock(availability=Availability.UNKNOWN, in_stock=False, options_in_stock=(False,) * len(options))
+    verdicts = tuple(active is not False and _has_stock(option, below_threshold, counted) for option in options)
     in_stock = any(verdicts) if options else active is True and not below_threshold
     low = below_threshold or any(option.below_threshold for option in options)
     return Stock(availability=_availability(in_stock, low), in_stock=in_stock, options_in_stock=verdicts)

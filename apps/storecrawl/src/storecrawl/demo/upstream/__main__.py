@@ -37,12 +37,8 @@ def _parser() -> argparse.ArgumentParser:
         "--step-seconds", type=float, default=defaults.step_seconds, help="wall time of a step; 0 never"
     )
     parser.add_argument("--epoch", type=float, default=None, help="unix time at which step 0 began")
-    parser.add_argument(
-        "--menu-median", type=int, default=defaults.menu_median, help="products of a usual menu"
-    )
-    parser.add_argument(
-        "--parent", type=int, default=None, help="stop when this process, the starter, is gone"
-    )
+    parser.add_argument("--menu-median", type=int, default=defaults.menu_median, help="products of a usual menu")
+    parser.add_argument("--parent", type=int, default=None, help="stop when this process, the starter, is gone")
     return parser
 
 

@@ -130,10 +130,7 @@ async def _request_of(http: Request) -> GraphqlRequest:
 
 def _changed(dial: FaultDial, change: DialChange) -> FaultDial:
     given = {name: value for name, value in msgspec.structs.asdict(change).items() if value is not None}
-    kept = {
-        name: getattr(dial, name)
-        for name in ("failure_rate", "weights", "slow_seconds", "retry_after_seconds")
-    }
+    kept = {name: getattr(dial, name) for name in ("failure_rate", "weights", "slow_seconds", "retry_after_seconds")}
     return FaultDial(**(kept | given))
 
 

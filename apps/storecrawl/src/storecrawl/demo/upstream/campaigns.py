@@ -66,9 +66,7 @@ def best_price(price: int, campaigns: tuple[Campaign, ...]) -> int:
 def _campaign(draw: Draw) -> Campaign:
     category, percent = draw.weighted(CATEGORIES), draw.weighted(_PERCENTS)
     scope, is_bundle = draw.weighted(_SCOPES), draw.chance(0.06)
-    what = {Scope.CATEGORY: category.plural, Scope.BRANDS: "Select Brands", Scope.EVERYTHING: "Storewide"}[
-        scope
-    ]
+    what = {Scope.CATEGORY: category.plural, Scope.BRANDS: "Select Brands", Scope.EVERYTHING: "Storewide"}[scope]
     offer = "Buy 1 Get 1" if is_bundle else f"{percent}% OFF"
     name = (
         f"{draw.pick(words.SPECIAL_OCCASIONS)} [{offer} {what}]"

@@ -78,9 +78,7 @@ PRE_ROLLS = Category(
     singular="Pre-Rolls",
     plural="Pre-Rolls",
     subcategories=("singles", "packs", "infused-pre-roll", None),
-    sizes=Weighted(
-        {"1g": 0.5, ".5g": 0.16, "2.5g": 0.08, "3.5g": 0.1, "1.5g": 0.06, "2g": 0.06, "0.75g": 0.04}
-    ),
+    sizes=Weighted({"1g": 0.5, ".5g": 0.16, "2.5g": 0.08, "3.5g": 0.1, "1.5g": 0.06, "2g": 0.06, "0.75g": 0.04}),
     reference_grams=1.0,
     price_median=1_200,
     price_sigma=0.42,

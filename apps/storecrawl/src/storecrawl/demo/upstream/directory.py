@@ -84,9 +84,7 @@ class StoreDirectory:
     def matching(self, term: str, limit: int, step: int) -> list[Store]:
         """Return at most `limit` stores whose name or slug holds the term, whatever its case."""
         wanted = term.casefold().strip()
-        found = (
-            s for s in self.open_until(step) if wanted in s.name.casefold() or wanted in s.slug.casefold()
-        )
+        found = (s for s in self.open_until(step) if wanted in s.name.casefold() or wanted in s.slug.casefold())
         return [store for store, _ in zip(found, range(limit), strict=False)]
 
     def cities(self, state: str, step: int) -> dict[City, int]:

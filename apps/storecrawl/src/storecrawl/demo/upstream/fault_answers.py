@@ -71,9 +71,7 @@ def _distorted(fault: FaultKind, draw: Draw, answer: Answer) -> Response:
 
 def _put_errors(document: Document, data: Document, draw: Draw) -> None:
     message = draw.pick(("Internal server error", "Request timed out", "Cannot read properties of undefined"))
-    document["errors"] = [
-        {"message": message, "path": list(data), "extensions": {"code": "INTERNAL_SERVER_ERROR"}}
-    ]
+    document["errors"] = [{"message": message, "path": list(data), "extensions": {"code": "INTERNAL_SERVER_ERROR"}}]
     document["data"] = draw.pick((None, dict.fromkeys(data)))
 
 

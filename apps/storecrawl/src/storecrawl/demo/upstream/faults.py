@@ -47,13 +47,9 @@ class FaultDial:
         if any(not 0.0 <= weight < float("inf") for weight in self.weights.values()):
             raise ValueError("the weights of failures must be finite and not negative")
         if not 0.0 <= self.slow_seconds <= LONGEST_SLOW_SECONDS:
-            raise ValueError(
-                f"slow_seconds must be between 0 and {LONGEST_SLOW_SECONDS}, not {self.slow_seconds}"
-            )
+            raise ValueError(f"slow_seconds must be between 0 and {LONGEST_SLOW_SECONDS}, not {self.slow_seconds}")
         if not 0 <= self.retry_after_seconds <= DAY_SECONDS:
-            raise ValueError(
-                f"retry_after_seconds must be between 0 and {DAY_SECONDS}, not {self.retry_after_seconds}"
-            )
+            raise ValueError(f"retry_after_seconds must be between 0 and {DAY_SECONDS}, not {self.retry_after_seconds}")
 
 
 class FaultPlan:

@@ -40,6 +40,4 @@ class UpstreamOptions:
         if self.cached_menus < 1:
             raise ValueError(f"cached_menus must be at least 1, not {self.cached_menus}")
         if not 0 <= self.new_stores_per_step <= self.stores:
-            raise ValueError(
-                f"new_stores_per_step must be between 0 and stores, not {self.new_stores_per_step}"
-            )
+            raise ValueError(f"new_stores_per_step must be between 0 and stores, not {self.new_stores_per_step}")

@@ -32,9 +32,7 @@ class City(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def _state(code: str, timezone: str, zip_prefix: str, medical_only: float, adult_only: float) -> State:
-    return State(
-        code=code, timezone=timezone, zip_prefix=zip_prefix, medical_only=medical_only, adult_only=adult_only
-    )
+    return State(code=code, timezone=timezone, zip_prefix=zip_prefix, medical_only=medical_only, adult_only=adult_only)
 
 
 def _cities(state: State, *places: tuple[str, float, float]) -> tuple[City, ...]:

@@ -187,9 +187,7 @@ def _stock(listing: Listing, draw: Draw) -> Document:
         "isBelowKioskThreshold": None,
         "optionsBelowThreshold": nearly_out,
         "optionsBelowKioskThreshold": [],
-        "limitsPerCustomer": [{"key": "1", "value": "5", "__typename": "Limit"}]
-        if draw.chance(0.03)
-        else None,
+        "limitsPerCustomer": [{"key": "1", "value": "5", "__typename": "Limit"}] if draw.chance(0.03) else None,
     }
 
 

@@ -142,8 +142,7 @@ def _prices(draw: Draw, category: Category, sizes: tuple[str, ...], habits: Menu
     base = draw.lognormal(category.price_median, category.price_sigma)
     cents = draw.pick((0, 25, 50, 75, 95, 99)) if habits.prices_with_cents else 0
     factors = (
-        (GRAMS.get(size, category.reference_grams) / category.reference_grams) ** SIZE_DISCOUNT
-        for size in sizes
+        (GRAMS.get(size, category.reference_grams) / category.reference_grams) ** SIZE_DISCOUNT for size in sizes
     )
     clamped = (min(category.price_highest, max(category.price_lowest, base * factor)) for factor in factors)
     return tuple(max(category.price_lowest, int(price) // 100 * 100 + cents) for price in clamped)

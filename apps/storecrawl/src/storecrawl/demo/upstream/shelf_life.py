@@ -79,9 +79,7 @@ class Offer(msgspec.Struct, frozen=True, kw_only=True):
         return Offer(
             options=tuple(self.options[number] for number in kept),
             prices=tuple(self.prices[number] for number in kept),
-            special_prices=tuple(self.special_prices[number] for number in kept)
-            if self.special_prices
-            else (),
+            special_prices=tuple(self.special_prices[number] for number in kept) if self.special_prices else (),
             stock=None if self.stock is None else tuple(self.stock[number] for number in kept),
             below_threshold=(False,) * len(kept),
             campaigns=self.campaigns,

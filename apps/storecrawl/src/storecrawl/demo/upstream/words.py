@@ -13,8 +13,7 @@ CHAIN_FIRST = _split(
     "Thistle / Upland / Verdigris / Wayfarer / Yarrow"
 )
 CHAIN_SECOND = _split(
-    "Apothecary / Botanicals / Collective / Cannabis Co. / Greens / Dispensary / Wellness / Leaf / Supply "
-    "/ & Vine"
+    "Apothecary / Botanicals / Collective / Cannabis Co. / Greens / Dispensary / Wellness / Leaf / Supply / & Vine"
 )
 SHOP_FIRST = _split(
     "Blue Heron / Copper Kettle / Dusty Road / Elder Grove / Fox & Fable / Green Lantern Lane / "
@@ -23,8 +22,7 @@ SHOP_FIRST = _split(
     "Wild Clover / Yellow Barn / Zephyr / Grüne Wiese / Le Jardin Doré"
 )
 SHOP_SECOND = _split(
-    "Cannabis / Dispensary / Provisions / Remedies / Garden / Cannabis Company / Wellness Center / Buds / "
-    "Outpost"
+    "Cannabis / Dispensary / Provisions / Remedies / Garden / Cannabis Company / Wellness Center / Buds / Outpost"
 )
 QUARTERS = _split(
     "Downtown / East Side / Harbor Front / Heights / Lakeshore / Mill District / North End / Old Town / "
@@ -105,8 +103,7 @@ DESCRIPTION_PARTS = (
     "The batch sells out before the week does.",
 )
 SPECIAL_OCCASIONS = _split(
-    "Early Bird / Happy Hour / Weekend Deal / Loyalty Day / Harvest Sale / Founders' Day / Midweek Munch "
-    "/ Payday"
+    "Early Bird / Happy Hour / Weekend Deal / Loyalty Day / Harvest Sale / Founders' Day / Midweek Munch / Payday"
 )
 EFFECTS = _split("calm / happy / relaxed / energetic / sleepy / euphoric / creative / focused / inspired")
 CANNABINOIDS = (
@@ -117,6 +114,4 @@ CANNABINOIDS = (
     "CBN (Cannabinol)",
     '"TAC" - Total Active Cannabinoids',
 )
-TERPENES = _split(
-    "Limonene / beta-Caryophyllene / Linalool / Myrcene / alpha-Pinene / Humulene / Terpinolene"
-)
+TERPENES = _split("Limonene / beta-Caryophyllene / Linalool / Myrcene / alpha-Pinene / Humulene / Terpinolene")

@@ -35,9 +35,7 @@ class World:
             store = self.directory.find(name, self.clock.step)
             return [] if store is None else [self._document(store)]
         search = _area_search(asked)
-        return [
-            self._document(store, search.near) for store in self.directory.search(search, self.clock.step)
-        ]
+        return [self._document(store, search.near) for store in self.directory.search(search, self.clock.step)]
 
     def matching(self, term: str, limit: int) -> list[Document]:
         """Return the stores whose name holds a term."""
@@ -45,10 +43,7 @@ class World:
 
     def cities(self, state: str) -> list[Document]:
         """Return the cities of a state that have stores."""
-        return [
-            city_document(city, stores)
-            for city, stores in self.directory.cities(state, self.clock.step).items()
-        ]
+        return [city_document(city, stores) for city, stores in self.directory.cities(state, self.clock.step).items()]
 
     def page(self, asked: Arguments, number: int, size: int) -> Page:
         """Return a page of a store's menu; an unknown store has an empty one."""
