@@ -715,7 +715,7 @@ CREATE FUNCTION rolecall.judge_loss(p_task rolecall.tasks, p_policy jsonb, p_rea
     with charge as (
         select case p_reason
             when 'snoozed' then false
-            when 'shutdown' then p_task.refunds >= 10
+            when 'shutdown' then p_task.started_at is not null and p_task.refunds >= 10
             when 'crashed' then p_task.started_at is not null or p_task.refunds >= 10
             else true
         end as spent
@@ -752,7 +752,7 @@ declare
     v_states rolecall.task_state[];
 begin
     with loss as materialized (
-        select task.id, task.attempt, task.worker_id, setting.role, given.reason, given.error, judged.*,
+        select task.id, task.attempt, task.worker_id, task.started_at, setting.role, given.reason, given.error, judged.*,
             task.fence + (given.reported is not true)::int as next_fence
         from jsonb_to_recordset(p_losses) as given (
             id bigint, reason text, error text, after float8, final boolean, reported boolean
@@ -783,7 +783,9 @@ begin
     back as (
         update rolecall.tasks as task
         set state = 'pending', scheduled_for = loss.due, fence = loss.next_fence, attempt = task.attempt - (not loss.spent)::int,
-            refunds = task.refunds + (loss.reason in ('shutdown', 'crashed') and not loss.spent)::int,
+            refunds = task.refunds + (
+                not loss.spent and (loss.reason = 'crashed' or (loss.reason = 'shutdown' and loss.started_at is not null))
+            )::int,
             worker_id = null, claimed_at = null, started_at = null, lease_until = null, deadline_at = null,
             cancel_requested_at = null, key_slot = null, error = coalesce(loss.error, task.error)
         from loss
@@ -995,8 +997,9 @@ begin
     set parked = true
     where loser.id = any(array(
         select task.id from rolecall.tasks as task
-        where task.key = any(v_full) and task.state = 'pending' and not task.parked and task.scheduled_for <= v_now
-            and task.id <> all(p_winners)
+        where task.key = any(v_full) and task.state = 'pending' and not task.parked
+            -- In a form that no index serves: walking all that is claimable for this key's tasks would be the wrong way round.
+            and (task.scheduled_for <= v_now) is true and task.id <> all(p_winners)
         limit v_bound
         for update skip locked
     ));
@@ -1535,6 +1538,8 @@ $$;
 CREATE FUNCTION rolecall.settle_keys(p_free bigint[], p_keys text[], p_line_ids integer[], p_limit integer, p_now timestamp with time zone) RETURNS TABLE(ids bigint[], keyed bigint[], slots smallint[], whole boolean)
     LANGUAGE plpgsql
     SET search_path TO ''
+    SET enable_hashjoin TO 'off'
+    SET enable_mergejoin TO 'off'
     AS $$
 declare
     v_offered int;
@@ -2165,6 +2170,7 @@ CREATE INDEX task_events_by_task ON ONLY rolecall.task_events USING btree (task_
 CREATE INDEX task_events_default_task_id_idx ON rolecall.task_events_default USING btree (task_id);
 CREATE INDEX tasks_in_line ON rolecall.tasks USING btree (line_id, scheduled_for, id) WHERE ((state = 'pending'::rolecall.task_state) AND (NOT parked));
 CREATE INDEX tasks_running ON rolecall.tasks USING btree (worker_id) WHERE (state = 'running'::rolecall.task_state);
+CREATE INDEX tasks_to_park ON rolecall.tasks USING btree (key) WHERE ((state = 'pending'::rolecall.task_state) AND (NOT parked) AND (key IS NOT NULL));
 CREATE INDEX tasks_wanting_key ON rolecall.tasks USING btree (key, line_id, scheduled_for, id) WHERE ((state = 'pending'::rolecall.task_state) AND (key IS NOT NULL));
 ALTER INDEX rolecall.finished_tasks_by_id ATTACH PARTITION rolecall.finished_tasks_default_id_idx;
 ALTER INDEX rolecall.task_events_by_task ATTACH PARTITION rolecall.task_events_default_task_id_idx;

@@ -14,7 +14,7 @@ as $$
     with charge as (
         select case p_reason
             when 'snoozed' then false
-            when 'shutdown' then p_task.refunds >= 10
+            when 'shutdown' then p_task.started_at is not null and p_task.refunds >= 10
             when 'crashed' then p_task.started_at is not null or p_task.refunds >= 10
             else true
         end as spent

@@ -21,7 +21,7 @@ declare
     v_states rolecall.task_state[];
 begin
     with loss as materialized (
-        select task.id, task.attempt, task.worker_id, setting.role, given.reason, given.error, judged.*,
+        select task.id, task.attempt, task.worker_id, task.started_at, setting.role, given.reason, given.error, judged.*,
             task.fence + (given.reported is not true)::int as next_fence
         from jsonb_to_recordset(p_losses) as given (
             id bigint, reason text, error text, after float8, final boolean, reported boolean
@@ -52,7 +52,9 @@ begin
     back as (
         update rolecall.tasks as task
         set state = 'pending', scheduled_for = loss.due, fence = loss.next_fence, attempt = task.attempt - (not loss.spent)::int,
-            refunds = task.refunds + (loss.reason in ('shutdown', 'crashed') and not loss.spent)::int,
+            refunds = task.refunds + (
+                not loss.spent and (loss.reason = 'crashed' or (loss.reason = 'shutdown' and loss.started_at is not null))
+            )::int,
             worker_id = null, claimed_at = null, started_at = null, lease_until = null, deadline_at = null,
             cancel_requested_at = null, key_slot = null, error = coalesce(loss.error, task.error)
         from loss

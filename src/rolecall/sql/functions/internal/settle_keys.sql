@@ -11,6 +11,8 @@ returns table (ids bigint[], keyed bigint[], slots smallint[], whole boolean)
 language plpgsql
 volatile
 set search_path = ''
+set enable_hashjoin = off
+set enable_mergejoin = off
 as $$
 declare
     v_offered int;

@@ -1,0 +1,18 @@
+"""What a worker hands back before it has begun costs the task nothing, however often."""
+
+from __future__ import annotations
+
+from tests.sql.engine import Engine
+
+
+def test_a_prefetched_task_is_given_back_for_free_without_end(engine: Engine) -> None:
+    """Covers invariant 18."""
+    task_id = engine.enqueue(max_attempts=2)
+    worker = engine.worker()
+
+    for _ in range(15):
+        [claim] = engine.claim(1, worker=worker, start=0)
+        engine.release(claim)
+
+    task = engine.task(task_id)
+    assert (task.state, task.attempt) == ("pending", 0)
