@@ -35,6 +35,7 @@ class Outcome:
 
     @property
     def summary(self) -> dict[str, Any]:
+        assert self.out, f"exit {self.code}: {self.err}"
         summary: dict[str, Any] = json.loads(self.out)
         return summary
 

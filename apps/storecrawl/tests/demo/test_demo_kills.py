@@ -43,14 +43,26 @@ def test_a_cycle_survives_the_kill_of(demo: DemoFolder, kind: str) -> None:
     expect_whole(demo, code=outcome.code, summary=outcome.summary)
 
 
-@pytest.mark.parametrize("moment", [FIRST_TASK, PAYLOADS])
-def test_a_killed_demo_leaves_nothing_running_and_the_next_goes_on(demo: DemoFolder, moment: str) -> None:
+def test_a_killed_demo_leaves_nothing_running_and_the_next_goes_on(demo: DemoFolder) -> None:
+    """The workers and the upstream end with it, and Postgres with the last worker."""
     process = demo.start(*CYCLE)
-    eventually(lambda: demo.sees(moment))
+    eventually(lambda: demo.sees(PAYLOADS))
 
     process.kill()
     process.communicate()
     eventually(lambda: not demo.processes())
+
+    outcome = demo.run(*CYCLE)
+    expect_whole(demo, code=outcome.code, summary=outcome.summary)
+
+
+def test_a_demo_killed_before_its_workers_are_up_leaves_its_database_to_the_next(demo: DemoFolder) -> None:
+    process = demo.start(*CYCLE)
+    eventually(lambda: demo.sees(FIRST_TASK))
+
+    process.kill()
+    process.communicate()
+    eventually(lambda: not demo.processes("worker", "upstream"))
 
     outcome = demo.run(*CYCLE)
     expect_whole(demo, code=outcome.code, summary=outcome.summary)

@@ -63,7 +63,7 @@ def test_with_the_failure_dial_up_every_store_is_still_refreshed(demo: DemoFolde
 
 
 def test_an_upstream_without_stores_is_a_failed_cycle_and_says_so(demo: DemoFolder, desert: str) -> None:
-    outcome = demo.run("--once", "--json", "--upstream", desert)
+    outcome = demo.run("--once", "--json", "--upstream", desert, "--processes", "1")
 
     assert outcome.code == 1
     assert outcome.summary["stores"] == 0
@@ -72,45 +72,22 @@ def test_an_upstream_without_stores_is_a_failed_cycle_and_says_so(demo: DemoFold
 
 def test_another_upstream_is_crawled_where_it_is_named(demo: DemoFolder, tmp_path: Path) -> None:
     with _separate_upstream(tmp_path, "--stores", "2", "--menu-median", "30") as url:
-        outcome = demo.run("--once", "--json", "--upstream", url)
+        outcome = demo.run("--once", "--json", "--upstream", url, "--processes", "1")
 
     assert (outcome.code, outcome.summary["stores"]) == (0, 2)
     assert not (demo.data / "upstream.log").exists()
 
 
-def test_a_given_database_is_used_instead_of_an_embedded_one(
+def test_a_given_database_is_used_and_the_tasks_of_other_apps_there_left_alone(
     demo: DemoFolder, database: str, connection: psycopg.Connection[Any]
 ) -> None:
-    outcome = demo.run("--once", "--json", "--stores", "2", DATABASE_URL=database)
+    roles, handlers = '[{"name": "mail"}]', '[{"name": "greet", "role": "mail"}]'
+    connection.execute("select rolecall.declare(%s, %s)", (roles, handlers))
+    connection.execute("select rolecall.enqueue('mail', '{}', 'greet')")
 
-    assert outcome.code == 0
+    outcome = demo.run("--once", "--json", "--stores", "2", "--processes", "1", DATABASE_URL=database)
+
+    assert (outcome.code, outcome.summary["tasks"]["pending"]) == (0, 0)
     assert not (demo.data / "postgres").exists()
     row = connection.execute("select count(*) from storecrawl.payloads where applied_at is not null").fetchone()
     assert row == (2,)
-
-
-def test_tasks_of_other_apps_in_the_given_database_are_left_out(
-    demo: DemoFolder, database: str, connection: psycopg.Connection[Any]
-) -> None:
-    connection.execute('select rolecall.declare(\'[{"name": "mail"}]\', \'[{"name": "greet", "role": "mail"}]\')')
-    connection.execute("select rolecall.enqueue('mail', '{}', 'greet')")
-
-    outcome = demo.run("--once", "--json", "--stores", "2", DATABASE_URL=database)
-
-    assert (outcome.code, outcome.summary["tasks"]["pending"]) == (0, 0)
-
-
-def test_what_failed_for_good_gets_another_chance_from_the_next_cycle(demo: DemoFolder, database: str) -> None:
-    first = demo.run("--once", "--json", "--stores", "2", DATABASE_URL=database)
-    assert first.code == 0
-    with psycopg.connect(database, autocommit=True) as connection:
-        connection.execute("update storecrawl.payloads set storage_path = storage_path || 'x' where id = 1")
-        connection.execute("select rolecall.enqueue('product_refresh', '{\"payload_id\": 1}')")
-    broken = demo.run("--once", "--json", DATABASE_URL=database)
-    with psycopg.connect(database, autocommit=True) as connection:
-        connection.execute("update storecrawl.payloads set storage_path = trim(trailing 'x' from storage_path)")
-    mended = demo.run("--once", "--json", DATABASE_URL=database)
-
-    assert broken.code == 1
-    assert "1 tasks failed, the first of them was product_refresh" in broken.err
-    assert (mended.code, mended.summary["tasks"]["failed"]) == (0, 0)

@@ -72,6 +72,11 @@ class ChildProcess:
         except subprocess.TimeoutExpired:
             pass
         finally:
+            self.kill()
+
+    def kill(self) -> None:
+        """End the process at once."""
+        if self._process is not None:
             self._process.kill()
             self._process.wait()
             self._process = None

@@ -117,8 +117,9 @@ class Stage:
             worker.keep_running()
 
     def _move_workers(self) -> None:
-        """End the workers, so that they are started anew: the database has come back under another address."""
-        self._stop_workers()
+        """Have the workers start anew: the database has come back at another address, and they are cut off for good."""
+        for worker in self._workers:
+            worker.kill()
         self._workers_dsn = self._database.dsn
 
     def _stop_workers(self) -> None:
