@@ -997,9 +997,8 @@ begin
     set parked = true
     where loser.id = any(array(
         select task.id from rolecall.tasks as task
-        where task.key = any(v_full) and task.state = 'pending' and not task.parked
-            -- In a form that no index serves: walking all that is claimable for this key's tasks would be the wrong way round.
-            and (task.scheduled_for <= v_now) is true and task.id <> all(p_winners)
+        where task.key = any(v_full) and task.state = 'pending' and task.parked is not true
+            and task.scheduled_for <= v_now and task.id <> all(p_winners)
         limit v_bound
         for update skip locked
     ));
@@ -2170,7 +2169,7 @@ CREATE INDEX task_events_by_task ON ONLY rolecall.task_events USING btree (task_
 CREATE INDEX task_events_default_task_id_idx ON rolecall.task_events_default USING btree (task_id);
 CREATE INDEX tasks_in_line ON rolecall.tasks USING btree (line_id, scheduled_for, id) WHERE ((state = 'pending'::rolecall.task_state) AND (NOT parked));
 CREATE INDEX tasks_running ON rolecall.tasks USING btree (worker_id) WHERE (state = 'running'::rolecall.task_state);
-CREATE INDEX tasks_to_park ON rolecall.tasks USING btree (key) WHERE ((state = 'pending'::rolecall.task_state) AND (NOT parked) AND (key IS NOT NULL));
+CREATE INDEX tasks_to_park ON rolecall.tasks USING btree (key) WHERE ((state = 'pending'::rolecall.task_state) AND (parked IS NOT TRUE) AND (key IS NOT NULL));
 CREATE INDEX tasks_wanting_key ON rolecall.tasks USING btree (key, line_id, scheduled_for, id) WHERE ((state = 'pending'::rolecall.task_state) AND (key IS NOT NULL));
 ALTER INDEX rolecall.finished_tasks_by_id ATTACH PARTITION rolecall.finished_tasks_default_id_idx;
 ALTER INDEX rolecall.task_events_by_task ATTACH PARTITION rolecall.task_events_default_task_id_idx;

@@ -26,6 +26,14 @@ def engine(connection: psycopg.Connection[Any], clock: Clock, database: str) -> 
 
 
 @pytest.fixture
+def live_engine(connection: psycopg.Connection[Any], database: str) -> Engine:
+    """The engine under the server's own clock, for what is measured."""
+    engine = Engine(connection, Clock(database), database)
+    engine.declare(WORK)
+    return engine
+
+
+@pytest.fixture
 def session(engine: Engine) -> Iterator[Session]:
     """Opens further sessions to the engine of this test."""
     with ExitStack() as stack:

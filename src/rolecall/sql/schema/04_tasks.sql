@@ -54,6 +54,6 @@ create index tasks_running on rolecall.tasks (worker_id) where state = 'running'
 create unique index one_active_task_per_key_slot on rolecall.tasks (key, key_slot) where key_slot is not null;
 -- What waits for a key, parked or not.
 create index tasks_wanting_key on rolecall.tasks (key, line_id, scheduled_for, id) where state = 'pending' and key is not null;
--- What a claim parks when it meets a busy key.
-create index tasks_to_park on rolecall.tasks (key) where state = 'pending' and not parked and key is not null;
+-- What a claim parks when it meets a busy key; said in words that the planner cannot mistake for those of tasks_in_line.
+create index tasks_to_park on rolecall.tasks (key) where state = 'pending' and parked is not true and key is not null;
 create unique index one_open_task_per_dedupe_key on rolecall.tasks (dedupe_key) where dedupe_key is not null;

@@ -31,9 +31,8 @@ begin
     set parked = true
     where loser.id = any(array(
         select task.id from rolecall.tasks as task
-        where task.key = any(v_full) and task.state = 'pending' and not task.parked
-            -- In a form that no index serves: walking all that is claimable for this key's tasks would be the wrong way round.
-            and (task.scheduled_for <= v_now) is true and task.id <> all(p_winners)
+        where task.key = any(v_full) and task.state = 'pending' and task.parked is not true
+            and task.scheduled_for <= v_now and task.id <> all(p_winners)
         limit v_bound
         for update skip locked
     ));

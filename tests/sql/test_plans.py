@@ -1,0 +1,202 @@
+"""What calls cost, counted in buffers: it must not grow with what they have nothing to do with (RELIABILITY 13)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+
+import psycopg
+import pytest
+
+from tests.sql.engine import Engine, report
+
+MANY = 50_000
+FEW_BUFFERS = 200
+CLAIM = "select * from rolecall.claim(1, '{}', '{work,other}', 1)"
+
+
+def fill(engine: Engine, number: int, **words: object) -> None:
+    """Store many equal tasks in one call."""
+    engine.rows(
+        "select from rolecall.enqueue_many((select jsonb_agg(%s::jsonb) from generate_series(1, %s)))",
+        json.dumps({"role": "work", **words}),
+        number,
+    )
+
+
+def finish_all(engine: Engine, at_most: int = 10**9) -> None:
+    """Complete what is claimable."""
+    done = 0
+    while done < at_most:
+        claims = engine.rows("select id, fence from rolecall.claim(1, '{}', '{work,other}', 2000)")
+        if not claims:
+            break
+        engine.finish(1, *({"id": task_id, "fence": fence, "outcome": "completed"} for task_id, fence in claims))
+        done += len(claims)
+
+
+def buffers(engine: Engine, query: str) -> int:
+    """How many buffers a call touches."""
+    [plan] = engine.value(f"explain (analyze, buffers, format json) {query}")
+    return int(plan["Plan"]["Shared Hit Blocks"] + plan["Plan"]["Shared Read Blocks"])
+
+
+@contextmanager
+def pinned_snapshot(engine: Engine) -> Iterator[None]:
+    """Keep every row that dies meanwhile from being removed."""
+    with psycopg.connect(engine.database) as other:
+        other.execute("set transaction isolation level repeatable read")
+        other.execute("select count(*) from rolecall.tasks")
+        yield
+
+
+def assert_cheap(engine: Engine, query: str = CLAIM) -> None:
+    """Ask of several calls, as one in some may have to look below this session's floor."""
+    assert min(buffers(engine, query) for _ in range(5)) < FEW_BUFFERS
+
+
+@pytest.fixture
+def engine(live_engine: Engine) -> Engine:
+    """Under the real clock: the floors of a claim are about time passing."""
+    return live_engine
+
+
+def test_a_claim_costs_the_same_with_many_finished_tasks(engine: Engine) -> None:
+    """Covers invariant 13."""
+    fill(engine, MANY)
+    finish_all(engine)
+    engine.rows("vacuum analyze rolecall.tasks")
+    fill(engine, 10)
+
+    assert_cheap(engine)
+
+
+def test_a_claim_costs_the_same_with_many_tasks_due_later(engine: Engine) -> None:
+    """Covers invariant 13."""
+    fill(engine, MANY, after=3600)
+    fill(engine, 10)
+
+    assert_cheap(engine)
+
+
+def test_a_claim_costs_the_same_with_many_pending_tasks_and_no_statistics(engine: Engine) -> None:
+    fill(engine, MANY)
+
+    assert_cheap(engine)
+
+
+def test_a_claim_costs_the_same_with_many_tasks_of_a_handler_that_nobody_runs(engine: Engine) -> None:
+    """Covers invariant 13 and F75."""
+    fill(engine, MANY, handler="unknown")
+    fill(engine, 10)
+
+    assert_cheap(engine)
+
+
+def test_a_claim_costs_the_same_behind_many_parked_tasks(engine: Engine) -> None:
+    """Covers invariant 13 and F21: after the claims that park them, a busy key costs nothing."""
+    fill(engine, 1, key="busy")
+    engine.rows(CLAIM)
+    fill(engine, MANY, key="busy")
+    fill(engine, 10)
+    while engine.value("select exists (select from rolecall.tasks where state = 'pending' and not parked and key is not null)"):
+        engine.rows(CLAIM)
+    fill(engine, 10)
+
+    assert_cheap(engine)
+
+
+def test_the_tasks_of_a_long_queue_for_one_key_go_by_at_a_steady_cost(engine: Engine) -> None:
+    fill(engine, 1, key="busy")
+    claim = engine.claim_one()
+    fill(engine, 20_000, key="busy")
+    while engine.value("select exists (select from rolecall.tasks where state = 'pending' and not parked)"):
+        engine.rows(CLAIM)
+    for _ in range(3):
+        one = json.dumps([report(claim, "completed")])
+        assert buffers(engine, f"select rolecall.finish({claim.worker_id}, '{one}')") < FEW_BUFFERS
+        engine.rows("vacuum analyze rolecall.tasks")
+        assert buffers(engine, CLAIM) < FEW_BUFFERS
+        [(task_id, fence)] = engine.rows("select id, fence from rolecall.tasks where state = 'running'")
+        claim = replace(claim, id=task_id, fence=fence, worker_id=1)
+
+
+def test_meeting_a_busy_key_does_not_read_what_else_is_claimable(engine: Engine) -> None:
+    """Whatever the statistics say: here they say that nothing is."""
+    fill(engine, 1, key="busy")
+    engine.rows(CLAIM)
+    engine.rows("vacuum analyze rolecall.tasks")
+    fill(engine, MANY)
+    for _ in range(8):
+        fill(engine, 1, key="busy", priority=1)
+        last = buffers(engine, CLAIM)
+
+    assert last < FEW_BUFFERS
+    assert engine.value("select count(*) from rolecall.tasks where parked") == 8
+
+
+@pytest.mark.parametrize("roles", [1, 2])
+def test_a_claim_costs_the_same_with_dead_rows_under_a_pinned_snapshot(engine: Engine, roles: int) -> None:
+    """Covers invariant 13 and F35, also for a worker of several roles."""
+    engine.declare({"name": "other"})
+    names = ("work", "other")[:roles]
+    for _ in range(4):
+        for name in names:
+            fill(engine, 5_000 // roles, role=name)
+    with pinned_snapshot(engine):
+        finish_all(engine, at_most=18_000)
+
+        assert_cheap(engine)
+
+
+def test_a_limit_of_one_is_one_under_any_plan(engine: Engine) -> None:
+    """Covers F20."""
+    fill(engine, 100)
+    fill(engine, 100, key="k")
+    for method in ("hashjoin", "mergejoin", "hashagg", "sort", "material", "indexscan", "nestloop", "memoize"):
+        engine.rows(f"set enable_{method} = off")
+
+        assert len(engine.claim(1)) == 1, method
+
+
+@pytest.mark.parametrize(
+    ("query", "index"),
+    [
+        ("select * from rolecall.rescue()", "tasks_running"),
+        ("select rolecall.deregister_worker(7)", "tasks_running"),
+        ("select * from rolecall.fire_schedules()", "schedules_due"),
+    ],
+)
+def test_a_duty_reads_no_more_than_it_has_to(engine: Engine, query: str, index: str) -> None:
+    """Covers invariant 13: a rescue among many pending tasks looks at the running ones."""
+    fill(engine, 20_000)
+    engine.claim(5)
+
+    assert_cheap(engine, query)
+
+
+def test_a_report_finds_its_task_by_id_whatever_the_statistics_say(engine: Engine) -> None:
+    fill(engine, 20_000)
+    engine.rows("analyze rolecall.tasks")
+    worker = engine.worker()
+    claims = engine.claim(1, worker=worker)
+    fill(engine, 20_000)
+    [claim] = claims
+    arrays = f"{worker}, '{{{claim.id}}}', '{{{claim.fence}}}'"
+
+    for verb in ("start", "renew"):
+        assert_cheap(engine, f"select * from rolecall.{verb}({arrays})")
+    assert_cheap(engine, f"select rolecall.report_info({worker}, {claim.id}, {claim.fence}, '{{}}')")
+    assert_cheap(engine, f"select * from rolecall.cancel('{{{claim.id}}}')")
+    assert_cheap(engine, f"select * from rolecall.finish({worker}, '{json.dumps([report(claim, 'completed')])}')")
+
+
+def test_pruning_with_nothing_to_prune_reads_little(engine: Engine) -> None:
+    engine.rows("select rolecall.make_partitions()")
+    fill(engine, 20_000)
+    finish_all(engine)
+    engine.rows("analyze rolecall.finished_tasks")
+
+    assert_cheap(engine, "select * from rolecall.prune()")
