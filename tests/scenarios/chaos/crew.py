@@ -16,7 +16,7 @@ from rolecall.worker import failpoints
 
 REPOSITORY = Path(__file__).parents[3]
 FAILPOINTS = (failpoints.AFTER_CLAIM, failpoints.MID_HANDLER, failpoints.BEFORE_FINISH, failpoints.AFTER_FINISH)
-ARMED = 0.3
+ARMED = 0.25
 STOP_SECONDS = 60.0
 # Killed by a fault, by a poison task, at a failpoint; stopped well, or before it could know what a stop is.
 EXPECTED_ENDS = {-signal.SIGKILL, -signal.SIGSEGV, failpoints.EXIT_CODE, 0, -signal.SIGTERM}

@@ -8,14 +8,13 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 from rolecall import DatabaseUnavailable
 from tests.scenarios.chaos.crew import Crew
 from tests.scenarios.chaos.server import Server
 
 # Seconds between two of a kind, on average.
-EVERY = {"kill": 1.7, "freeze": 3.5, "cut": 1.1, "retire": 7.0, "crash": 9.0}
+EVERY = {"kill": 2.2, "freeze": 3.0, "cut": 1.3, "retire": 9.0, "crash": 8.0}
 LONGEST_FREEZE = 9.0
 MOST_FROZEN = 2
 # Those that run something slow, best first: a claim of theirs can be taken over while they are frozen.
@@ -30,7 +29,12 @@ order by count(*) desc, worker.pid"""
 TAKEN_OVER = """\
 select 1 from unnest(%s::bigint[], %s::int[]) as claim (id, fence)
 join rolecall.tasks as task on task.id = claim.id and task.fence > claim.fence and task.state = 'running'"""
-ON_THE_ROLL = "select pid from rolecall.workers where pid = any(%s) and stopped_at is null order by pid"
+# Who has worked for a while: where processes start slowly, nobody would ever work otherwise.
+AT_WORK = """\
+select pid from rolecall.workers
+where pid = any(%s) and stopped_at is null and started_at < clock_timestamp() - interval '1 s'
+order by pid"""
+FEWEST_AT_WORK = 2
 BACKENDS = """\
 select pid from pg_stat_activity
 where datname = current_database() and application_name like 'rolecall:%' and pid <> pg_backend_pid()
@@ -76,15 +80,17 @@ class Faults:
             "crash": self._crash,
         }
 
-    def do(self, kind: str) -> None:
-        """Do it now; a database that is just away excuses from it."""
+    def do(self, kind: str) -> bool:
+        """Do it now; false if there is nobody just now to do it to, or no database to ask whom."""
         try:
             told = self._does[kind]()
         except DatabaseUnavailable:
-            return
-        if told:
-            self.done[kind] += 1
-            self._tell(f"{kind}: {told}")
+            return False
+        if told is None:
+            return False
+        self.done[kind] += 1
+        self._tell(f"{kind}: {told}")
+        return True
 
     def thaw(self, *, everybody: bool = False) -> None:
         """Let those go on whose claims were taken over, or who slept long enough."""
@@ -103,8 +109,10 @@ class Faults:
         awake = self._awake()
         if not awake or len(self._frozen) >= MOST_FROZEN:
             return None
-        slow: list[tuple[Any, ...]] = self._server.ask(SLOW_CLAIMS, (awake,))
-        pid, ids, fences = slow[0] if slow else (self._chance.choice(awake), [], [])
+        slow = self._server.ask(SLOW_CLAIMS, (awake,))
+        if not slow:
+            return None
+        pid, ids, fences = slow[0]
         self._crew.send(pid, signal.SIGSTOP)
         self._frozen.append(Frozen(pid, time.monotonic() + LONGEST_FREEZE, ids, fences))
         return f"worker {pid}, which runs {len(ids)} slow tasks"
@@ -115,23 +123,27 @@ class Faults:
         self._server.ask("select pg_terminate_backend(pid) from unnest(%s::int[]) as pid", (victims,))
         return f"{len(victims)} of {len(backends)} connections" if victims else None
 
-    def _crash(self) -> str:
+    def _crash(self) -> str | None:
+        if len(self._at_work()) < FEWEST_AT_WORK:
+            return None
         began = time.monotonic()
         self._server.crash()
         return f"the server, back after {time.monotonic() - began:.1f} s"
 
     def _signal_one(self, number: signal.Signals) -> str | None:
-        # Only who has come as far as the roll: where processes start slowly, nobody else would ever work.
-        awake = [pid for (pid,) in self._server.ask(ON_THE_ROLL, (self._awake(),))]
-        if not awake:
+        at_work = self._at_work()
+        if not at_work:
             return None
-        victim = self._chance.choice(awake)
+        victim = self._chance.choice(at_work)
         self._crew.send(victim, number)
         return f"worker {victim}"
 
     def _awake(self) -> list[int]:
         asleep = {frozen.pid for frozen in self._frozen}
         return [pid for pid in self._crew.pids if pid not in asleep]
+
+    def _at_work(self) -> list[int]:
+        return [pid for (pid,) in self._server.ask(AT_WORK, (self._awake(),))]
 
     def _is_taken_over(self, frozen: Frozen) -> bool:
         try:

@@ -18,6 +18,7 @@ EXPECTED = re.compile(
     r"|More tasks fail"
     r"|Leases could not be renewed"
     r"|The loop has not turned for"
+    r"|The handler of task \d+ \(\w+\) did not stop within"
     r"|SIGTERM again"
     r"|discarding closed connection|error connecting in|query cancellation interrupted)"
 )

@@ -31,7 +31,7 @@ T = TypeVar("T")
 MOST_OPEN = 150
 PAUSE = 0.03
 TRY_AGAIN_AFTER = 0.1
-POISON_EVERY, POISON_FIRST = 60, 20
+POISON_SECONDS = 5.0
 COLD_KEYS = 12
 RIVALRY, RIVALS = 0.5, 3
 FAILURES = 0.04
@@ -57,6 +57,7 @@ class Producer:
     chance: random.Random
     stopped: Callable[[float], bool]
     numbers: count[int] = field(default_factory=lambda: count(1))
+    poison_at: float = field(default_factory=time.monotonic)
 
     def run(self, open_tasks: Callable[[], int]) -> None:
         while not self.stopped(PAUSE):
@@ -93,7 +94,7 @@ class Producer:
 
     def _task(self) -> NewTask:
         number = next(self.numbers)
-        kind = "poison" if number % POISON_EVERY == POISON_FIRST else self._kind()
+        kind = self._kind()
         payload = self._payload(kind)
         return NewTask(
             handler=kind,
@@ -106,6 +107,9 @@ class Producer:
         )
 
     def _kind(self) -> str:
+        if time.monotonic() >= self.poison_at:
+            self.poison_at = time.monotonic() + POISON_SECONDS
+            return "poison"
         return self.chance.choices(list(WEIGHTS), list(WEIGHTS.values()))[0]
 
     def _payload(self, kind: str) -> dict[str, object]:

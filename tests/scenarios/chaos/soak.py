@@ -10,6 +10,7 @@ import random
 import sys
 import tempfile
 import time
+from bisect import insort
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,6 +25,7 @@ from tests.scenarios.chaos.server import Server
 from tests.scenarios.chaos.workload import make_app
 
 TURN = 0.05
+TRY_AGAIN_AFTER = 0.3
 MOST_SHOWN = 20
 MOST_ROUNDS_MORE = 4
 SECONDS_A_ROUND = 10.0
@@ -123,11 +125,12 @@ class Soak:
     def _carry_out(self, seconds: float, crew: Crew, faults: Faults) -> None:
         plan = make_plan(seconds, self._chance)
         began = time.monotonic()
-        for at, kind in [*plan, (seconds, None)]:
-            while time.monotonic() < began + at:
-                self._turn(crew, faults)
-            if kind:
-                faults.do(kind)
+        while (now := time.monotonic() - began) < seconds:
+            self._turn(crew, faults)
+            if plan and plan[0][0] < now:
+                _, kind = plan.pop(0)
+                if not faults.do(kind):
+                    insort(plan, (now + TRY_AGAIN_AFTER, kind))
         faults.thaw(everybody=True)
 
     def _turn(self, crew: Crew, faults: Faults) -> None:
