@@ -1,0 +1,163 @@
+"""A worker process that dies, as by kill -9, at a chosen point of one of the pipeline's tasks."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import AsyncIterator
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+from storecrawl.app import build_app
+from storecrawl.demo.upstream import LocalUpstream, UpstreamOptions
+from storecrawl.payloads import PayloadStore
+from storecrawl.settings import CrawlSettings
+
+from rolecall import App, Client, NewTask, WorkerOptions
+from rolecall.testing import drain, working
+
+KILLED = 137
+LEASE_SECONDS = 1.0
+ONE_STORE = UpstreamOptions(stores=1, menu_smallest=20, menu_median=30, menu_largest=40)
+# Between the payload file, which is written, and the commit of its row, its follow-up and the completion.
+BEFORE_COMMIT = "mid_handler"
+
+PAYLOAD_FILES = "select array_agg(storage_path) from storecrawl.payloads"
+PAYLOADS = "select count(*) from storecrawl.payloads"
+PAYLOADS_WITHOUT_ONE_REFRESH = """
+select count(*) from storecrawl.payloads as payload where 1 <> (
+    select count(*) from rolecall.all_tasks
+    where handler = 'product_refresh' and (all_tasks.payload ->> 'payload_id')::bigint = payload.id
+)
+"""
+UNFINISHED = "select count(*) from rolecall.all_tasks where state <> 'completed'"
+SNAPSHOTS_TOO_MANY = "select count(*) - count(distinct (payload_id, product_id)) from storecrawl.product_snapshots"
+
+
+class Crawl:
+    """One crawled store, its app and its database."""
+
+    def __init__(self, app: App, settings: CrawlSettings, connection: psycopg.Connection[Any], dsn: str) -> None:
+        self.app = app
+        self.payloads = PayloadStore(settings.data_dir / "payloads")
+        self._settings = settings
+        self._connection = connection
+        self._dsn = dsn
+
+    def value(self, query: str) -> Any:
+        row = self._connection.execute(query.encode()).fetchone()
+        return row[0] if row else None
+
+    def enqueue(self, task: NewTask) -> None:
+        with Client(self._dsn, app=self.app) as client:
+            client.enqueue_many([task])
+
+    def crash(self, role: str, place: str) -> int:
+        """Run a worker of one role that dies at the place; return its exit code."""
+        flags = ["--app", "storecrawl.app:app", "--roles", role, "--database-url", self._dsn]
+        return subprocess.run(
+            [sys.executable, "-m", "rolecall", "worker", *flags],
+            env={**os.environ, **self._settings.to_environment(), "ROLECALL_FAILPOINT": place},
+            stderr=subprocess.DEVNULL,
+            check=False,
+        ).returncode
+
+    async def recover(self) -> None:
+        """Run everything to its end with a worker that rescues what the dead one held."""
+        options = WorkerOptions(slots=4, poll_interval=0.2)
+        async with working(self.app, self._dsn, options):
+            await drain(self.app, self._dsn)
+
+
+@pytest.fixture
+async def crawl(tmp_path: Path, database: str, connection: psycopg.Connection[Any]) -> AsyncIterator[Crawl]:
+    """A store that has been discovered, fetched and refreshed once."""
+    async with LocalUpstream(ONE_STORE) as upstream:
+        settings = CrawlSettings(
+            upstream=upstream.url,
+            data_dir=tmp_path,
+            page_pause=0.001,
+            retry_first=0.1,
+            lease=LEASE_SECONDS,
+            schedules=False,
+        )
+        crawl = Crawl(build_app(settings), settings, connection, database)
+        crawl.enqueue(NewTask(handler="store_discovery"))
+        await drain(crawl.app, database)
+        yield crawl
+
+
+async def test_a_crash_between_payload_file_and_row_leaves_one_row_and_one_refresh(crawl: Crawl) -> None:
+    """Covers SPEC E5-13."""
+    crawl.enqueue(_fetch(crawl))
+
+    assert crawl.crash("payload_fetch", BEFORE_COMMIT) == KILLED
+    assert (len(_files(crawl)), crawl.value(PAYLOADS)) == (2, 1)
+    await crawl.recover()
+
+    assert crawl.value(PAYLOADS) == 2
+    assert crawl.value(PAYLOADS_WITHOUT_ONE_REFRESH) == 0
+    assert crawl.value(UNFINISHED) == 0
+
+
+async def test_the_file_that_a_crash_orphaned_is_collected_and_no_other(crawl: Crawl) -> None:
+    """Covers SPEC E5-13: no orphan stays."""
+    crawl.enqueue(_fetch(crawl))
+    crawl.crash("payload_fetch", BEFORE_COMMIT)
+    await crawl.recover()
+    named = set(crawl.value(PAYLOAD_FILES))
+
+    collected = crawl.payloads.collect_orphans(named, older_than=timedelta(seconds=-1))
+
+    assert len(collected) == 1
+    assert _files(crawl) == named
+
+
+@pytest.mark.parametrize(
+    ("handler", "place"),
+    [
+        ("store_discovery", BEFORE_COMMIT),
+        ("payload_fetch", "after_claim"),
+        ("product_refresh", "after_claim"),
+        ("product_refresh", BEFORE_COMMIT),
+        ("product_resync", "before_finish"),
+        ("product_resync", "after_finish"),
+        ("analytics_refresh", BEFORE_COMMIT),
+    ],
+)
+async def test_a_crash_anywhere_loses_nothing_and_doubles_nothing(crawl: Crawl, handler: str, place: str) -> None:
+    """Covers SPEC E5-1 for the pipeline; RELIABILITY 1, 2, 4."""
+    fetches = handler in {"payload_fetch", "product_resync"}
+    crawl.enqueue(_task(crawl, handler))
+
+    assert crawl.crash(handler, place) == KILLED
+    await crawl.recover()
+
+    assert crawl.value(UNFINISHED) == 0
+    assert crawl.value(PAYLOADS) == (2 if fetches else 1)
+    assert crawl.value(SNAPSHOTS_TOO_MANY) == 0
+    if handler != "product_refresh":
+        assert crawl.value(PAYLOADS_WITHOUT_ONE_REFRESH) == 0
+
+
+def _fetch(crawl: Crawl) -> NewTask:
+    return _task(crawl, "payload_fetch")
+
+
+def _task(crawl: Crawl, handler: str) -> NewTask:
+    store = {"store_id": crawl.value("select id from storecrawl.stores")}
+    payloads: dict[str, dict[str, object]] = {
+        "payload_fetch": store,
+        "product_resync": store,
+        "product_refresh": {"payload_id": crawl.value("select id from storecrawl.payloads")},
+    }
+    return NewTask(handler=handler, payload=payloads.get(handler, {}))
+
+
+def _files(crawl: Crawl) -> set[str]:
+    root = crawl.payloads.root
+    return {path.relative_to(root).as_posix() for path in root.rglob("*") if path.is_file()}

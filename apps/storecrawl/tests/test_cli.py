@@ -1,0 +1,184 @@
+"""The `storecrawl` command as a person calls it: a process, its answers, its exit codes."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import re
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import psycopg
+import pytest
+from storecrawl.cli import run as run_here
+from storecrawl.demo.upstream import LocalUpstream, UpstreamOptions
+from storecrawl.upstream import UpstreamClient
+
+from rolecall.testing.databases import TestServer, clone
+
+COMMAND = Path(sys.executable).with_name("storecrawl")
+CAPTURES = Path(__file__).parents[4] / "shared" / "data" / "menus"
+CAPTURED = {
+    "graphql-filteredproducts-ethos-harmar-2025-11.json": 25,
+    "plus-mpxnj-edibles-page1-2025-06.json": 20,
+    "joint-cuzzies-2025-06.json": 226,
+    "legacy-dutchie-exercise-2019.json": 3,
+}
+WRONG_OPTIONS = [
+    ("--stores", "0"),
+    ("--stores", "many"),
+    ("--failure-rate", "1.5"),
+    ("--failure-rate", "nan"),
+    ("--step-seconds", "inf"),
+    ("--processes", "0"),
+    ("--upstream", "nowhere"),
+    ("--upstream", "ftp://files.example"),
+    ("--database-url", "mongo://db.example"),
+    ("--data-dir", "/dev/null/folder"),
+    ("--no-such-flag",),
+    ("--json",),
+]
+
+
+def run(*arguments: str, cwd: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [str(COMMAND), *arguments],
+        cwd=cwd,
+        env={**os.environ, "DATABASE_URL": "", **environment},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.fixture
+async def menu(tmp_path: Path) -> Path:
+    """One store's menu, as a crawl keeps it."""
+    world = UpstreamOptions(stores=1, menu_smallest=20, menu_median=30, menu_largest=40)
+    async with LocalUpstream(world) as upstream, UpstreamClient(upstream.url) as client:
+        [store] = await client.stores()
+        document = (await client.menu(store.id)).document()
+    file = tmp_path / "menu.json.gz"
+    file.write_bytes(gzip.compress(json.dumps(document).encode()))
+    return file
+
+
+@pytest.mark.parametrize("flags", WRONG_OPTIONS, ids=" ".join)
+def test_a_wrong_option_is_one_clear_line_and_exit_code_2(
+    tmp_path: Path,
+    flags: tuple[str, ...],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("DATABASE_URL", raising=False)
+
+    code = run_here(["demo", *flags])
+
+    shown = capsys.readouterr()
+    assert (code, shown.out) == (2, "")
+    assert re.fullmatch(r"storecrawl: .{10,}\n", shown.err)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_wrong_database_address_is_not_repeated_as_it_may_hold_a_password(tmp_path: Path) -> None:
+    done = run("migrate", cwd=tmp_path, DATABASE_URL="mongo://me:secret@db.example")
+
+    assert (done.returncode, done.stderr) == (2, "storecrawl: DATABASE_URL: it is no Postgres URL\n")
+
+
+def test_a_database_that_does_not_answer_is_exit_code_6(tmp_path: Path) -> None:
+    done = run("demo", "--once", cwd=tmp_path, DATABASE_URL=f"postgresql://me@127.0.0.1:{_silent_port()}/db")
+
+    assert done.returncode == 6
+    assert re.fullmatch(r"storecrawl: .*Connection refused.*\n", done.stderr)
+
+
+def test_without_a_command_it_shows_its_commands(tmp_path: Path) -> None:
+    done = run(cwd=tmp_path)
+
+    assert (done.returncode, done.stderr) == (2, "")
+    assert {"demo", "normalize", "migrate"} <= set(done.stdout.split())
+
+
+def test_normalize_shows_what_a_menu_holds(tmp_path: Path, menu: Path) -> None:
+    """Covers SPEC C5 as a person meets it."""
+    done = run("normalize", str(menu), "--json", cwd=tmp_path)
+
+    answer = json.loads(done.stdout)
+    assert (done.returncode, done.stderr, answer["shape"]) == (0, "", "graphql")
+    assert len(answer["products"]) == answer["counts"]["products"] >= 20
+    assert {"name", "variants", "thc"} <= set(answer["products"][0])
+
+
+def test_normalize_speaks_to_people_too(tmp_path: Path, menu: Path) -> None:
+    done = run("normalize", str(menu), cwd=tmp_path)
+
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "graphql" in done.stdout
+
+
+@pytest.mark.parametrize("text", ["", "not json", "{}", "[1, 2]", '{"data": {"somethingElse": []}}'])
+def test_normalize_refuses_what_is_no_menu_with_exit_code_2(tmp_path: Path, text: str) -> None:
+    file = tmp_path / "file.json"
+    file.write_text(text)
+
+    done = run("normalize", str(file), "--json", cwd=tmp_path)
+
+    assert done.returncode == 2
+    assert json.loads(done.stdout)["error"]
+
+
+def test_normalize_of_a_file_that_is_not_there_is_exit_code_2(tmp_path: Path) -> None:
+    done = run("normalize", "missing.json", cwd=tmp_path)
+
+    assert done.returncode == 2
+    assert "missing.json" in done.stderr
+
+
+@pytest.mark.parametrize("name", CAPTURED)
+def test_normalize_recognises_every_captured_menu(tmp_path: Path, name: str) -> None:
+    """Covers SPEC C4, C5."""
+    done = run("normalize", str(_capture(name)), "--json", cwd=tmp_path)
+
+    assert done.returncode == 0
+    assert json.loads(done.stdout)["counts"]["products"] == CAPTURED[name]
+
+
+def test_normalize_refuses_the_menu_of_a_foreign_platform(tmp_path: Path) -> None:
+    done = run("normalize", str(_capture("foreign-sweed-curaleaf-sample-2025-06.json")), cwd=tmp_path)
+
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr
+
+
+def test_migrate_brings_an_empty_database_up_to_date_and_then_has_nothing_to_do(
+    tmp_path: Path, postgres_server: TestServer
+) -> None:
+    with clone(postgres_server, "template1") as dsn:
+        first = run("migrate", "--database-url", dsn, cwd=tmp_path)
+        second = run("migrate", cwd=tmp_path, DATABASE_URL=dsn)
+        with psycopg.connect(dsn) as connection:
+            tables = connection.execute("select to_regclass('storecrawl.payloads'), to_regclass('rolecall.tasks')")
+            assert all(tables.fetchone() or ())
+
+    assert (first.returncode, second.returncode) == (0, 0)
+    assert any("payloads" in line for line in first.stdout.splitlines())
+    assert second.stdout == "nothing to do\n"
+
+
+def _capture(name: str) -> Path:
+    file = CAPTURES / name
+    if not file.is_file():
+        pytest.skip(f"the captured menu {name} is not beside this repository")
+    return file
+
+
+def _silent_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
