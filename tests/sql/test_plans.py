@@ -64,7 +64,7 @@ def engine(live_engine: Engine) -> Engine:
 
 
 def test_a_claim_costs_the_same_with_many_finished_tasks(engine: Engine) -> None:
-    """Covers invariant 13."""
+    """Covers invariant 13 and SPEC 000-13."""
     fill(engine, MANY)
     finish_all(engine)
     engine.rows("vacuum analyze rolecall.tasks")
