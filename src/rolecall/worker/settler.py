@@ -178,7 +178,9 @@ class Settler:
     def _answered(self, some: Sequence[Held], verdicts: dict[int, str]) -> None:
         self._hands.drop(some)
         for task_id, verdict in verdicts.items():
-            if verdict != ACCEPTED_BEFORE:
+            if verdict == ACCEPTED_BEFORE:
+                log.info("The outcome of task %d had been stored before its answer was lost", task_id)
+            else:
                 log.info("The outcome of task %d was dropped: %s", task_id, verdict)
         self._narrator.settled(some, verdicts)
         if any(_may_free_work(held) for held in some):
