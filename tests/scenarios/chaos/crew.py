@@ -17,6 +17,7 @@ from rolecall.worker import failpoints
 REPOSITORY = Path(__file__).parents[3]
 FAILPOINTS = (failpoints.AFTER_CLAIM, failpoints.MID_HANDLER, failpoints.BEFORE_FINISH, failpoints.AFTER_FINISH)
 ARMED = 0.25
+DETOURED = 0.4
 STOP_SECONDS = 60.0
 # Killed by a fault, by a poison task, at a failpoint; stopped well, or before it could know what a stop is.
 EXPECTED_ENDS = {-signal.SIGKILL, -signal.SIGSEGV, failpoints.EXIT_CODE, 0, -signal.SIGTERM}
@@ -25,12 +26,13 @@ Process = subprocess.Popen[bytes]
 
 
 class Crew:
-    """Keeps so many workers alive; some are armed with a failpoint, until `disarm()`."""
+    """Keeps so many workers alive; some take the detour, some are armed with a failpoint, until `disarm()`."""
 
-    def __init__(self, dsn: str, folder: Path, chance: random.Random) -> None:
+    def __init__(self, dsn: str, detour: str, folder: Path, chance: random.Random) -> None:
         self.odd_ends: list[str] = []
         self.deaths = 0
         self._dsn = dsn
+        self._detour = detour
         self._folder = folder
         self._chance = chance
         self._armed = ARMED
@@ -84,7 +86,8 @@ class Crew:
         self._started += 1
         armed = self._chance.random() < self._armed
         failpoint = f"{self._chance.choice(FAILPOINTS)}:{self._chance.randint(5, 60)}" if armed else ""
-        return self._start(f"worker-{self._started}", "worker", self._dsn, failpoint=failpoint)
+        dsn = self._detour if self._chance.random() < DETOURED else self._dsn
+        return self._start(f"worker-{self._started}", "worker", dsn, failpoint=failpoint)
 
     def _produce(self, number: int) -> Process:
         acked = self._folder / f"{number}.acked"

@@ -11,12 +11,14 @@ from dataclasses import dataclass
 
 from rolecall import DatabaseUnavailable
 from tests.scenarios.chaos.crew import Crew
+from tests.scenarios.chaos.proxy import Proxy
 from tests.scenarios.chaos.server import Server
 
 # Seconds between two of a kind, on average.
-EVERY = {"kill": 2.2, "freeze": 3.0, "cut": 1.3, "retire": 9.0, "crash": 8.0}
+EVERY = {"kill": 2.2, "freeze": 3.0, "cut": 1.3, "mute": 3.0, "retire": 9.0, "crash": 8.0}
 LONGEST_FREEZE = 9.0
 MOST_FROZEN = 2
+MUTE_SECONDS = 0.4
 # Those that run something slow, best first: a claim of theirs can be taken over while they are frozen.
 SLOW_CLAIMS = """\
 select worker.pid, array_agg(task.id), array_agg(task.fence)
@@ -65,9 +67,12 @@ def make_plan(seconds: float, chance: random.Random) -> list[tuple[float, str]]:
 class Faults:
     """Does what the plan says when its time has come; `done` counts it."""
 
-    def __init__(self, server: Server, crew: Crew, chance: random.Random, tell: Callable[[str], None]) -> None:
+    def __init__(
+        self, server: Server, proxy: Proxy, crew: Crew, *, chance: random.Random, tell: Callable[[str], None]
+    ) -> None:
         self.done: Counter[str] = Counter()
         self._server = server
+        self._proxy = proxy
         self._crew = crew
         self._chance = chance
         self._tell = tell
@@ -76,6 +81,7 @@ class Faults:
             "kill": self._kill,
             "freeze": self._freeze,
             "cut": self._cut,
+            "mute": self._mute,
             "retire": self._retire,
             "crash": self._crash,
         }
@@ -122,6 +128,10 @@ class Faults:
         victims = self._chance.sample(backends, min(len(backends), self._chance.randint(1, 4)))
         self._server.ask("select pg_terminate_backend(pid) from unnest(%s::int[]) as pid", (victims,))
         return f"{len(victims)} of {len(backends)} connections" if victims else None
+
+    def _mute(self) -> str | None:
+        links = self._proxy.lose_answers(MUTE_SECONDS)
+        return f"{links} connections, no answer for {MUTE_SECONDS:g} s" if links else None
 
     def _crash(self) -> str | None:
         if len(self._at_work()) < FEWEST_AT_WORK:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 LOST = re.compile(r"must stop: taken|was dropped: taken")
+ALREADY = re.compile("had been stored before")
 # Warnings that chaos brings about; anything else, or worse, is a finding.
 EXPECTED = re.compile(
     r"^(The database does not answer on connection"
@@ -29,6 +30,7 @@ class Said:
     """What all workers together said."""
 
     lost: int = 0
+    already: int = 0
     odd: Counter[str] = field(default_factory=Counter)
 
 
@@ -38,6 +40,7 @@ def read(folder: Path) -> Said:
     for log in folder.glob("*.log"):
         for level, message in _records(log):
             said.lost += bool(LOST.search(message))
+            said.already += bool(ALREADY.search(message))
             if level not in {"info", "debug"} and not (level == "warning" and EXPECTED.search(message)):
                 said.odd[f"{level}: {message}"] += 1
     return said

@@ -21,6 +21,7 @@ from rolecall.sql import roles
 from tests.scenarios.chaos import checker, logs
 from tests.scenarios.chaos.crew import Crew
 from tests.scenarios.chaos.faults import Faults, make_plan
+from tests.scenarios.chaos.proxy import Proxy
 from tests.scenarios.chaos.server import Server
 from tests.scenarios.chaos.workload import make_app
 
@@ -31,18 +32,9 @@ MOST_ROUNDS_MORE = 4
 SECONDS_A_ROUND = 10.0
 # What must have happened for a soak to prove anything.
 REQUIRED = (
-    "lost",
-    "takeovers",
-    "rescued",
-    "parked",
-    "retried",
-    "poison failed",
-    "ticks",
-    "kill",
-    "freeze",
-    "cut",
-    "crash",
-)
+    "lost", "already", "takeovers", "rescued", "parked", "retried", "poison failed", "ticks",
+    "kill", "freeze", "cut", "mute", "crash",
+)  # fmt: skip
 SCHEDULE = """\
 select rolecall.put_schedule(jsonb_build_object(
     'name', 'tick', 'handler', 'tick', 'every', 1, 'enabled', %s::boolean, 'first_run_at', date_trunc('second', now())
@@ -99,12 +91,13 @@ class Soak:
             self._declare()
             if options.sabotage is not None:
                 options.sabotage(server)
-            crew = Crew(server.dsn, self._folder, self._chance)
-            faults = Faults(server, crew, self._chance, self._tell)
-            with crew.working(options.workers, options.producers):
-                self._rage(crew, faults)
-                self._drain(crew)
-                crew.stop_workers()
+            with Proxy(server.dsn).relaying() as proxy:
+                crew = Crew(server.dsn, proxy.dsn, self._folder, self._chance)
+                faults = Faults(server, proxy, crew, chance=self._chance, tell=self._tell)
+                with crew.working(options.workers, options.producers):
+                    self._rage(crew, faults)
+                    self._drain(crew)
+                    crew.stop_workers()
             return self._judge(crew, faults)
 
     def _declare(self) -> None:
@@ -163,8 +156,9 @@ class Soak:
         return Report(self._figures(crew, faults), found)
 
     def _figures(self, crew: Crew, faults: Faults) -> dict[str, int]:
-        lost = {"lost": logs.read(self._folder).lost}
-        return lost | checker.bites(self._server) | faults.done | {"worker deaths": crew.deaths}
+        said = logs.read(self._folder)
+        told = {"lost": said.lost, "already": said.already}
+        return told | checker.bites(self._server) | faults.done | {"worker deaths": crew.deaths}
 
     def _tell(self, text: str) -> None:
         self._options.tell(f"{time.monotonic() - self._began:6.1f} s  {text}")

@@ -1,0 +1,108 @@
+"""A way to the server that can lose the answers: what was asked is done, and nobody is told."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
+
+HOST = "127.0.0.1"
+CHUNK = 65_536
+
+
+@dataclass(slots=True, eq=False)
+class Link:
+    """One relayed connection; a muted one lets questions through and no answers."""
+
+    client: asyncio.StreamWriter
+    server: asyncio.StreamWriter
+    muted: bool = False
+
+    def cut(self) -> None:
+        self.client.close()
+        self.server.close()
+
+
+class Proxy:
+    """Relays connections in a thread of its own; `dsn` leads through it."""
+
+    def __init__(self, dsn: str) -> None:
+        self._dsn = dsn
+        self._server_port = int(conninfo_to_dict(dsn)["port"] or 0)
+        self._loop = asyncio.new_event_loop()
+        self._links: set[Link] = set()
+        self._port = 0
+
+    @property
+    def dsn(self) -> str:
+        return make_conninfo(self._dsn, port=self._port)
+
+    @contextmanager
+    def relaying(self) -> Iterator[Proxy]:
+        """Relay for the block; at its end every connection is cut."""
+        thread = threading.Thread(target=self._loop.run_forever, name="proxy")
+        thread.start()
+        try:
+            listening = asyncio.start_server(self._relay, HOST, 0)
+            server = asyncio.run_coroutine_threadsafe(listening, self._loop).result()
+            self._port = server.sockets[0].getsockname()[1]
+            yield self
+        finally:
+            asyncio.run_coroutine_threadsafe(self._end(), self._loop).result()
+            self._loop.call_soon_threadsafe(self._loop.stop)
+            thread.join()
+            self._loop.close()
+
+    def lose_answers(self, seconds: float) -> int:
+        """For so long, let no answer through on the connections that stand; then cut them.  Returns their number."""
+        links = list(self._links)
+        for link in links:
+            link.muted = True
+        self._loop.call_soon_threadsafe(self._loop.call_later, seconds, _cut_all, links)
+        return len(links)
+
+    async def _relay(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            answers, server = await asyncio.open_connection(HOST, self._server_port)
+        except OSError:
+            writer.close()
+            return
+        link = Link(writer, server)
+        self._links.add(link)
+        await asyncio.gather(_pass_on(reader, server), self._answer(answers, link))
+        self._links.discard(link)
+        link.cut()
+
+    async def _answer(self, answers: asyncio.StreamReader, link: Link) -> None:
+        with contextlib.suppress(OSError):
+            while data := await answers.read(CHUNK):
+                if not link.muted:
+                    link.client.write(data)
+                    await link.client.drain()
+        if not link.muted:
+            link.client.close()
+
+    async def _end(self) -> None:
+        _cut_all(list(self._links))
+        tasks = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def _pass_on(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    with contextlib.suppress(OSError):
+        while data := await reader.read(CHUNK):
+            writer.write(data)
+            await writer.drain()
+    writer.close()
+
+
+def _cut_all(links: list[Link]) -> None:
+    for link in links:
+        link.cut()
