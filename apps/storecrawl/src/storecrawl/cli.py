@@ -98,7 +98,9 @@ def demo(  # sizes: a command's flags
     ] = Path("storecrawl-data"),
     processes: Annotated[int, Option(min=1, max=64, help="Worker processes.")] = 2,
     slots: Annotated[int, Option(min=1, max=256, help="Tasks at once in each worker process.")] = 4,
-    step_seconds: Annotated[float, Option(min=5.0, help="Wall time of four simulated hours.")] = 60.0,
+    step_seconds: Annotated[
+        float, Option(min=5.0, help="Wall time of four simulated hours, a round of the crawl.")
+    ] = 180.0,
 ) -> None:
     """Crawl a whole world on this machine: database, upstream, schedules, workers; then stay up.
 

@@ -32,7 +32,7 @@ class DemoOptions:
     once: bool = False
     processes: int = 2
     slots: int = 4
-    step_seconds: float = 60.0
+    step_seconds: float = 180.0
 
     def __post_init__(self) -> None:
         """Refuse what cannot work, before anything is started."""

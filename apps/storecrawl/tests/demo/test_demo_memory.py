@@ -1,0 +1,88 @@
+"""What a folder remembers of its world."""
+
+from __future__ import annotations
+
+import socket
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from storecrawl.demo.memory import FILE, KEEP_SECONDS, Memory, keep, recall
+from storecrawl.demo.options import DemoOptions
+from storecrawl.demo.upstream.clock import SimulatedClock
+
+from rolecall import ConfigError
+
+NOW = 1_800_000_000.0
+YEAR = 31_536_000.0
+
+
+@pytest.fixture
+def staying(tmp_path: Path) -> DemoOptions:
+    return DemoOptions(data_dir=tmp_path, stores=7, seed=3, step_seconds=100.0)
+
+
+def test_a_new_folder_gets_the_world_that_was_asked_for(tmp_path: Path, staying: DemoOptions) -> None:
+    memory = recall(tmp_path, staying, NOW)
+
+    assert (memory.stores, memory.seed, memory.step, memory.since) == (7, 3, 0.0, NOW)
+
+
+def test_a_known_folder_keeps_its_world_where_nothing_else_is_asked_for(tmp_path: Path, staying: DemoOptions) -> None:
+    recall(tmp_path, staying, NOW)
+
+    memory = recall(tmp_path, DemoOptions(data_dir=tmp_path), NOW)
+
+    assert (memory.stores, memory.seed) == (7, 3)
+
+
+def test_time_goes_on_with_the_demo(tmp_path: Path, staying: DemoOptions) -> None:
+    assert recall(tmp_path, staying, NOW).at(NOW + 250.0).step == 2.5
+
+
+def test_while_no_demo_runs_time_goes_on_no_more_than_a_killed_one_may_have_forgotten(
+    tmp_path: Path, staying: DemoOptions
+) -> None:
+    keep(tmp_path, recall(tmp_path, staying, NOW).at(NOW + 250.0))
+
+    memory = recall(tmp_path, staying, NOW + YEAR)
+
+    assert memory.step == 2.5 + KEEP_SECONDS / 100.0
+
+
+def test_another_pace_does_not_move_the_world(tmp_path: Path, staying: DemoOptions) -> None:
+    keep(tmp_path, replace(recall(tmp_path, staying, NOW), step=4.0, step_seconds=0.0))
+
+    memory = recall(tmp_path, replace(staying, step_seconds=5.0), NOW)
+
+    assert memory.at(NOW + 10.0).step == 6.0
+
+
+@pytest.mark.parametrize(("once", "later", "steps"), [(True, 3_600.0, 4), (False, 3_600.0, 40), (False, 0.0, 4)])
+def test_the_upstream_shows_that_step_and_in_a_single_cycle_no_other(
+    staying: DemoOptions, once: bool, later: float, steps: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memory = Memory(port=1, stores=7, seed=3, step=4.3, since=NOW, step_seconds=0.0 if once else 100.0)
+    flags = memory.flags()
+    pace, epoch = flags["--step-seconds"], flags["--epoch"]
+    assert isinstance(pace, float)
+    assert isinstance(epoch, float)
+    monkeypatch.setattr("time.time", lambda: NOW + later + 0.001)
+
+    assert SimulatedClock(step_seconds=pace, epoch=epoch).step == steps
+
+
+def test_a_port_that_somebody_else_has_taken_is_given_up(tmp_path: Path, staying: DemoOptions) -> None:
+    before = recall(tmp_path, staying, NOW).port
+    with socket.socket() as squatter:
+        squatter.bind(("127.0.0.1", before))
+        squatter.listen()
+
+        assert recall(tmp_path, staying, NOW).port != before
+
+
+def test_a_damaged_memory_is_named(tmp_path: Path, staying: DemoOptions) -> None:
+    (tmp_path / FILE).write_text('{"port": ')
+
+    with pytest.raises(ConfigError, match="is damaged: remove it"):
+        recall(tmp_path, staying, NOW)

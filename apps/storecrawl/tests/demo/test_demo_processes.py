@@ -1,0 +1,60 @@
+"""A child process of the demo: kept alive, given up when that is in vain, ended for certain."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import psutil
+import pytest
+from storecrawl.demo.processes import ChildProcess, KeepsDying
+
+from .conftest import eventually
+
+SLEEPER = "import time; print('up', flush=True); time.sleep(600)"
+FAILURE = "raise SystemExit('the disk is full')"
+DEAF = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('up', flush=True); time.sleep(600)"
+
+
+def child(folder: Path, program: str) -> ChildProcess:
+    return ChildProcess(["-c", program, str(folder)], environment={}, log=folder / "child.log")
+
+
+def test_what_was_killed_is_started_again(tmp_path: Path) -> None:
+    sleeper = child(tmp_path, SLEEPER)
+    sleeper.keep_running()
+    first = eventually(lambda: _running(tmp_path))
+    first.kill()
+
+    def restarted() -> bool:
+        sleeper.keep_running()
+        second = _running(tmp_path)
+        return second is not None and second.pid != first.pid
+
+    eventually(restarted)
+    sleeper.stop()
+
+
+def test_what_dies_again_and_again_is_given_up_with_its_last_words(tmp_path: Path) -> None:
+    failing = child(tmp_path, FAILURE)
+
+    with pytest.raises(KeepsDying, match=r"child\.log says: the disk is full"):
+        eventually(lambda: failing.keep_running())  # noqa: PLW0108 - returns nothing, so it is asked on and on
+
+
+def test_an_interrupted_wait_kills_what_does_not_listen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("storecrawl.demo.processes.STOP_SECONDS", 0.1)
+    deaf = child(tmp_path, DEAF)
+    deaf.keep_running()
+    process = eventually(lambda: _running(tmp_path))
+    eventually(lambda: "up" in (tmp_path / "child.log").read_text())
+
+    deaf.stop()
+
+    assert not process.is_running()
+
+
+def _running(folder: Path) -> psutil.Process | None:
+    """The living child of this test process that was started for the folder."""
+    children = psutil.Process().children()
+    alive = (process for process in children if process.status() != psutil.STATUS_ZOMBIE)
+    return next((process for process in alive if str(folder) in process.cmdline()), None)

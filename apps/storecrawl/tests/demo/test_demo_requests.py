@@ -1,0 +1,44 @@
+"""What a demo asks of the pool of tasks."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+from storecrawl.app import build_app
+from storecrawl.demo.requests import enqueue, retry_failed
+from storecrawl.settings import CrawlSettings
+
+from rolecall import App
+from rolecall.testing import drain
+
+STATES = "select state::text, count(*) from rolecall.all_tasks group by 1 order by 1"
+
+
+@pytest.fixture
+def app(tmp_path: Path) -> App:
+    return build_app(CrawlSettings(upstream="http://127.0.0.1:1", data_dir=tmp_path, schedules=False))
+
+
+async def test_what_failed_for_good_gets_another_chance(
+    app: App, database: str, connection: psycopg.Connection[Any]
+) -> None:
+    retry_failed(connection, app=app)
+    connection.execute("select rolecall.enqueue('product_refresh', '{\"payload_id\": 1}', p_max_attempts => 1)")
+    await drain(app, database)
+    assert connection.execute(STATES).fetchall() == [("failed", 1)]
+
+    retry_failed(connection, app=app)
+
+    assert connection.execute(STATES).fetchall() == [("pending", 1)]
+
+
+def test_a_task_that_an_earlier_demo_left_open_stands_for_the_new_one(
+    app: App, connection: psycopg.Connection[Any]
+) -> None:
+    first = enqueue(connection, app=app, handler="store_discovery")
+    second = enqueue(connection, app=app, handler="store_discovery")
+
+    assert second.id == first.id
