@@ -101,7 +101,9 @@ def test_a_claim_costs_the_same_behind_many_parked_tasks(engine: Engine) -> None
     engine.rows(CLAIM)
     fill(engine, MANY, key="busy")
     fill(engine, 10)
-    while engine.value("select exists (select from rolecall.tasks where state = 'pending' and not parked and key is not null)"):
+    while engine.value(
+        "select exists (select from rolecall.tasks where state = 'pending' and not parked and key is not null)"
+    ):
         engine.rows(CLAIM)
     fill(engine, 10)
 
