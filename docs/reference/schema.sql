@@ -45,43 +45,18 @@ $$;
 CREATE FUNCTION rolecall.cancel(p_ids bigint[]) RETURNS TABLE(task_id bigint, outcome text)
     LANGUAGE plpgsql
     SET search_path TO ''
-    SET enable_seqscan TO 'off'
     AS $$
-declare
-    v_asked bigint[];
-    v_losses jsonb;
-    v_ended bigint[];
 begin
     perform rolecall.require_durability();
-    v_asked := rolecall.request_cancellation(p_ids);
-    -- Whoever frees a key brings a parked row back under the key's lock, and must not find that row locked.
-    perform from rolecall.keys
-    where key = any(array(
-        select task.key from rolecall.tasks as task
-        where task.id = any(p_ids) and task.state <> 'running' and task.key is not null
-    ))
-    order by key
-    for update;
-    with open as (
-        select task.id from rolecall.tasks as task
-        where task.id = any(p_ids) and task.state <> 'running'
-        order by task.id
-        for update
-    )
-    select jsonb_agg(jsonb_build_object('id', open.id, 'reason', 'cancelled')) into v_losses from open;
-    v_ended := array(select gone.task_id from rolecall.let_go(v_losses) as gone);
-    -- Those that a claim took in between.
-    v_asked := v_asked || rolecall.request_cancellation(
-        array(select given.id from unnest(p_ids) as given (id) where given.id <> all(v_asked || v_ended))
-    );
-    return query
-    select given.id, case
-        when given.id = any(v_asked) then 'requested'
-        when given.id = any(v_ended) then 'cancelled'
-        when exists (select from rolecall.finished_tasks as finished where finished.id = given.id) then 'finished'
-        else 'missing'
-    end
-    from unnest(p_ids) as given (id);
+    loop
+        begin
+            return query select * from rolecall.try_to_cancel(p_ids);
+            return;
+        exception when sqlstate 'RC090' then
+            -- All locks are gone again: the next turn takes what has come, and asks what was claimed to stop.
+            null;
+        end;
+    end loop;
 end
 $$;
 CREATE FUNCTION rolecall.capacity() RETURNS TABLE(role text, pending_tasks bigint, ready_tasks bigint, running_tasks bigint, active_workers bigint, claimed_last_hour bigint, completed_last_hour bigint, failed_last_hour bigint, tasks_per_worker_hour double precision, estimated_hours_to_drain double precision)
@@ -523,23 +498,26 @@ CREATE FUNCTION rolecall.finish(p_worker_id bigint, p_reports jsonb) RETURNS TAB
     AS $_$
 declare
     v_done record;
+    v_keys text[];
     v_accepted bigint[];
 begin
     perform rolecall.require_read_committed();
     perform rolecall.require_durability();
     if jsonb_path_exists(p_reports, '$[*] ? (@.outcome != "completed")') then
-        perform rolecall.lock_claims(p_reports);
+        v_keys := rolecall.lock_claims(p_worker_id, p_reports);
     end if;
     select * into v_done from rolecall.complete_tasks(p_worker_id, p_reports, rolecall.clock());
-    v_accepted := v_done.ids;
-    if cardinality(v_accepted) < jsonb_array_length(p_reports) then
-        perform rolecall.check_outcomes(p_reports);
-        v_accepted := v_accepted || rolecall.lose_tasks(p_worker_id, p_reports);
-    end if;
-    perform rolecall.free_keys(v_done.keys);
+    -- Before the keys: who waits for a follow-up's dedupe key should keep no key from the others.
     if v_done.follow_ups is not null then
         perform rolecall.store_tasks(v_done.follow_ups, v_done.chain_ids, v_done.chain_indexes);
     end if;
+    v_accepted := v_done.ids;
+    if cardinality(v_accepted) < jsonb_array_length(p_reports) then
+        perform rolecall.check_outcomes(p_reports);
+        perform from rolecall.keys where key = any(v_keys) order by key for update;
+        v_accepted := v_accepted || rolecall.lose_tasks(p_worker_id, p_reports);
+    end if;
+    perform rolecall.free_keys(v_done.keys);
     if cardinality(v_accepted) < jsonb_array_length(p_reports) then
         return query
         select report.id, rolecall.why_lost(p_worker_id, report.id, report.fence)
@@ -813,20 +791,22 @@ CREATE FUNCTION rolecall.line_floor(p_line_id integer) RETURNS rolecall.floor
     AS $$
     select nullif(current_setting('rolecall.floor_' || p_line_id, true), '')::rolecall.floor
 $$;
-CREATE FUNCTION rolecall.lock_claims(p_reports jsonb) RETURNS void
-    LANGUAGE plpgsql
+CREATE FUNCTION rolecall.lock_claims(p_worker_id bigint, p_reports jsonb) RETURNS text[]
+    LANGUAGE sql
     SET search_path TO ''
     SET enable_seqscan TO 'off'
     AS $$
-declare
-    v_ids bigint[] := array(select id from jsonb_to_recordset(p_reports) as report (id bigint));
-begin
-    perform from rolecall.tasks where id = any(v_ids) order by id for update;
-    perform from rolecall.keys
-    where key = any(array(select task.key from rolecall.tasks as task where task.id = any(v_ids) and task.key is not null))
-    order by key
-    for update;
-end
+    with owned as materialized (
+        select task.key
+        from (select * from jsonb_to_recordset(p_reports) as given (id bigint, fence int) order by given.id) as report
+        cross join lateral (
+            select owned.key
+            from rolecall.tasks as owned
+            where owned.id = report.id and owned.fence = report.fence and (owned.worker_id = p_worker_id) is true
+            for update
+        ) as task
+    )
+    select array_agg(distinct key) filter (where key is not null) from owned
 $$;
 CREATE FUNCTION rolecall.look_below(p_line_id integer, p_now timestamp with time zone) RETURNS rolecall.floor
     LANGUAGE plpgsql
@@ -1325,7 +1305,6 @@ CREATE FUNCTION rolecall.request_cancellation(p_ids bigint[]) RETURNS bigint[]
 declare
     v_asked bigint[];
 begin
-    perform from rolecall.tasks where id = any(p_ids) and state = 'running' order by id for update;
     with asked as (
         update rolecall.tasks as task
         set cancel_requested_at = coalesce(task.cancel_requested_at, rolecall.clock())
@@ -1705,6 +1684,52 @@ begin
         )));
     end if;
     return v_task_id;
+end
+$$;
+CREATE FUNCTION rolecall.try_to_cancel(p_ids bigint[]) RETURNS TABLE(task_id bigint, outcome text)
+    LANGUAGE plpgsql
+    SET search_path TO ''
+    SET enable_seqscan TO 'off'
+    AS $$
+declare
+    v_held bigint[];
+    v_asked bigint[];
+    v_keys text[];
+    v_losses jsonb;
+    v_ended bigint[];
+begin
+    v_held := array(
+        select task.id from rolecall.tasks as task
+        where task.id = any(p_ids) and (task.state = 'running' or task.key is null)
+        order by task.id
+        for update
+    );
+    v_asked := rolecall.request_cancellation(v_held);
+    -- Whoever frees a key brings a parked row back under the key's lock, and must not find that row locked.
+    v_keys := array(
+        select task.key from rolecall.tasks as task
+        where task.id = any(p_ids) and task.state <> 'running' and task.key is not null
+    );
+    perform from rolecall.keys where key = any(v_keys) order by key for update;
+    with standing as (
+        select task.id from rolecall.tasks as task
+        where task.id = any(p_ids) and task.state <> 'running' and (task.id = any(v_held) or task.key = any(v_keys))
+        order by task.id
+        for update
+    )
+    select jsonb_agg(jsonb_build_object('id', standing.id, 'reason', 'cancelled')) into v_losses from standing;
+    v_ended := array(select gone.task_id from rolecall.let_go(v_losses) as gone);
+    if exists (select from rolecall.tasks where id = any(p_ids) and id <> all(v_asked)) then
+        perform rolecall.refuse('RC090', 'a task came or was claimed while others were waited for');
+    end if;
+    return query
+    select given.id, case
+        when given.id = any(v_asked) then 'requested'
+        when given.id = any(v_ended) then 'cancelled'
+        when exists (select from rolecall.finished_tasks as finished where finished.id = given.id) then 'finished'
+        else 'missing'
+    end
+    from unnest(p_ids) as given (id);
 end
 $$;
 CREATE FUNCTION rolecall.wake(p_roles text[]) RETURNS void

@@ -95,7 +95,7 @@ class Engine:
 
     def rows(self, query: str, *params: object) -> list[tuple[Any, ...]]:
         """Run a statement of the test's own."""
-        cursor = self.connection.execute(query.encode(), params)
+        cursor = self.connection.execute(query.encode(), params or None)
         return cursor.fetchall() if cursor.description is not None else []
 
     def value(self, query: str, *params: object) -> Any:

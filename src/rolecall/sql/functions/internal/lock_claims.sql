@@ -1,22 +1,24 @@
--- Locks the tasks of some reports, then their keys, before outcomes of several kinds take them kind by kind.
--- returns: nothing
+-- Locks the tasks of some reports before outcomes of several kinds take them kind by kind.
+-- returns: the keys of those that the worker still owns
 -- raises: nothing
--- locks: tasks rows in id order; keys rows in key order
+-- locks: tasks rows in id order
 -- notifies: nothing
-create or replace function rolecall.lock_claims(p_reports jsonb)
-returns void
-language plpgsql
+create or replace function rolecall.lock_claims(p_worker_id bigint, p_reports jsonb)
+returns text[]
+language sql
 volatile
 set search_path = ''
 set enable_seqscan = off
 as $$
-declare
-    v_ids bigint[] := array(select id from jsonb_to_recordset(p_reports) as report (id bigint));
-begin
-    perform from rolecall.tasks where id = any(v_ids) order by id for update;
-    perform from rolecall.keys
-    where key = any(array(select task.key from rolecall.tasks as task where task.id = any(v_ids) and task.key is not null))
-    order by key
-    for update;
-end
+    with owned as materialized (
+        select task.key
+        from (select * from jsonb_to_recordset(p_reports) as given (id bigint, fence int) order by given.id) as report
+        cross join lateral (
+            select owned.key
+            from rolecall.tasks as owned
+            where owned.id = report.id and owned.fence = report.fence and (owned.worker_id = p_worker_id) is true
+            for update
+        ) as task
+    )
+    select array_agg(distinct key) filter (where key is not null) from owned
 $$;

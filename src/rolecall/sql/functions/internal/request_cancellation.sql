@@ -1,7 +1,7 @@
 -- Asks the workers of running tasks to stop them.
--- returns: which were running
+-- returns: which are running
 -- raises: nothing
--- locks: tasks rows in id order
+-- locks: the caller holds the tasks
 -- notifies: rolecall_cancel with the worker's id
 create or replace function rolecall.request_cancellation(p_ids bigint[])
 returns bigint[]
@@ -13,7 +13,6 @@ as $$
 declare
     v_asked bigint[];
 begin
-    perform from rolecall.tasks where id = any(p_ids) and state = 'running' order by id for update;
     with asked as (
         update rolecall.tasks as task
         set cancel_requested_at = coalesce(task.cancel_requested_at, rolecall.clock())

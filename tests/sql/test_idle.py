@@ -1,0 +1,65 @@
+"""An idle system writes nothing: a transaction number that nobody needs is a step towards a freeze (F38, invariant 15)."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.sql.engine import Engine
+
+IDLE_CALLS = {
+    "a claim of an empty pool": "select * from rolecall.claim(%(worker)s, '{}', '{work}', 10)",
+    "a renewal of nothing": "select * from rolecall.renew(%(worker)s, '{}', '{}')",
+    "a report of nothing": "select * from rolecall.finish(%(worker)s, '[]')",
+    "a renewal of lost claims": "select * from rolecall.renew(%(worker)s, '{4711}', '{1}')",
+    "a late report": """select * from rolecall.finish(%(worker)s, '[{"id": 4711, "fence": 1, "outcome": "completed"}]')""",
+    "a start of lost claims": "select * from rolecall.start(%(worker)s, '{4711}', '{1}')",
+    "a rescue with nothing to rescue": "select * from rolecall.rescue()",
+    "a tick with nothing due": "select * from rolecall.fire_schedules()",
+    "a prune with nothing to prune": "select * from rolecall.prune()",
+    "partitions that stand": "select rolecall.make_partitions()",
+    "the next moment": "select rolecall.next_due('{}', '{work}')",
+    "the counts": "select * from rolecall.counts()",
+    "the figures": "select * from rolecall.capacity()",
+    "a mark that changes nothing": "select rolecall.mark_idle(%(worker)s, false)",
+}
+
+
+@pytest.fixture
+def worker(engine: Engine) -> int:
+    """A worker in a world where nothing is to be done, though there is work: due later, parked, paused, running."""
+    engine.declare({"name": "paused"})
+    engine.rows("select rolecall.make_partitions()")
+    engine.enqueue(after=3600)
+    engine.enqueue("paused")
+    engine.rows("update rolecall.roles set paused_at = rolecall.clock() where name = 'paused'")
+    engine.enqueue_many([{"role": "work", "key": "busy"}] * 3)
+    engine.put_schedule()
+    engine.fire_schedules()
+    engine.claim(10)
+    assert engine.claim(10) == []
+    return engine.worker()
+
+
+@pytest.mark.parametrize("what", IDLE_CALLS)
+def test_an_idle_call_consumes_no_transaction_number(engine: Engine, worker: int, what: str) -> None:
+    """Covers invariant 15."""
+    with engine.connection.transaction():
+        for _ in range(10):
+            engine.connection.execute(IDLE_CALLS[what].encode(), {"worker": worker})
+        assert engine.value("select pg_current_xact_id_if_assigned()") is None
+
+
+def test_a_thousand_idle_turns_move_the_servers_counter_by_nothing(engine: Engine, worker: int) -> None:
+    """Covers invariant 15: claim, renew, rescue and tick, as the workers of a quiet night do."""
+    turn = "; ".join(
+        f"perform from ({query}) as call" for what, query in IDLE_CALLS.items() if "partitions" not in what
+    )
+    before = engine.value("select pg_snapshot_xmax(pg_current_snapshot())::text::bigint")
+
+    engine.connection.execute(
+        f"do $$ begin for _ in 1..250 loop {turn.replace('%(worker)s', str(worker))}; end loop; end $$".encode()
+    )
+
+    after = engine.value("select pg_snapshot_xmax(pg_current_snapshot())::text::bigint")
+    # Other databases of this server use the same counter; a thousand calls of ours would show.
+    assert after - before < 100

@@ -1,0 +1,112 @@
+"""Mixed batches from several sessions at once: no deadlock, no error, nothing stuck (F25, invariant 16)."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from tests.sql.conftest import Session
+from tests.sql.engine import Claim, Engine, report
+from tests.sql.invariants import check
+
+SESSIONS = 4
+SECONDS = 8.0
+KEYS = [None, "a", "b", "c", "d"]
+
+
+class Busy:
+    """One session that does everything a worker and an operator do, in batches of random order."""
+
+    def __init__(self, engine: Engine, seed: int) -> None:
+        self.engine = engine
+        self.random = random.Random(seed)
+        self.worker = engine.worker()
+        self.held: list[Claim] = []
+        self.done: Counter[str] = Counter()
+
+    def run(self) -> Counter[str]:
+        ends = time.monotonic() + SECONDS
+        acts = [self.enqueue, self.claim, self.claim, self.finish, self.finish, self.renew, self.operate, self.release]
+        while time.monotonic() < ends:
+            act = self.random.choice(acts)
+            act()
+            self.done[act.__name__] += 1
+        self.engine.rows("select rolecall.deregister_worker(%s)", self.worker)
+        return self.done
+
+    def enqueue(self) -> None:
+        dedupe_keys = [self.random.choice([None, *"xyzuvw"]) for _ in range(10)]
+        self.engine.enqueue_many([{**self.task(), "dedupe_key": dedupe_key} for dedupe_key in dedupe_keys])
+
+    def task(self) -> dict[str, object]:
+        return {"role": "work", "key": self.random.choice(KEYS), "priority": self.random.choice([0, 1])}
+
+    def claim(self) -> None:
+        self.held += self.engine.claim(10, worker=self.worker, handlers=["work"])
+
+    def finish(self) -> None:
+        reports = [
+            report(
+                claim,
+                self.random.choice(["completed", "completed", "failed", "snoozed"]),
+                after=0,
+                error="x",
+                follow_ups=[self.task()],
+            )
+            for claim in self.some()
+        ]
+        self.engine.finish(self.worker, *reports)
+
+    def renew(self) -> None:
+        if claims := self.some(keep=True):
+            self.engine.renew(*claims)
+
+    def release(self) -> None:
+        if claims := self.some():
+            self.engine.release(*claims)
+
+    def operate(self) -> None:
+        ids = [task_id for (task_id,) in self.engine.rows("select id from rolecall.tasks order by random() limit 6")]
+        self.engine.cancel(*ids)
+        self.engine.retry(*ids)
+        self.engine.rescue()
+        self.engine.prune()
+
+    def some(self, *, keep: bool = False) -> list[Claim]:
+        """Take some of what is held, in any order."""
+        self.random.shuffle(self.held)
+        taken = self.held[: self.random.randint(1, 10)]
+        if not keep:
+            del self.held[: len(taken)]
+        return taken
+
+
+@pytest.mark.timeout(180)
+def test_mixed_batches_from_several_sessions_never_deadlock(live_engine: Engine, session: Session) -> None:
+    """Covers F25, F26 and invariants 12 and 16."""
+    live_engine.rows("insert into rolecall.keys (key, capacity) values ('a', 2)")
+    workers = [Busy(session(), seed) for seed in range(SESSIONS)]
+    with ThreadPoolExecutor(SESSIONS) as threads:
+        done = sum(threads.map(Busy.run, workers), Counter[str]())
+
+    assert all(done[act] > 10 for act in ("enqueue", "claim", "finish", "renew", "operate", "release"))
+    check(live_engine)
+    live_engine.rows("select pg_stat_clear_snapshot()")
+    assert live_engine.value("select deadlocks from pg_stat_database where datname = current_database()") == 0
+    drain(live_engine)
+
+
+def drain(engine: Engine) -> None:
+    """Everything that is open can be finished."""
+    worker = engine.worker()
+    for _ in range(10_000):
+        claims = engine.claim(50, worker=worker)
+        if not claims:
+            break
+        engine.finish(worker, *(report(claim, "completed") for claim in claims))
+    open_tasks = engine.rows("select status, count(*) from rolecall.all_tasks where finished_at is null group by 1")
+    assert {status for status, _ in open_tasks} <= {"retrying", "scheduled"}
