@@ -11,7 +11,7 @@ from storecrawl.app import build_app
 from storecrawl.demo.requests import enqueue, retry_failed
 from storecrawl.settings import CrawlSettings
 
-from rolecall import App
+from rolecall import App, Client
 from rolecall.testing import drain
 
 STATES = "select state::text, count(*) from rolecall.all_tasks group by 1 order by 1"
@@ -25,8 +25,8 @@ def app(tmp_path: Path) -> App:
 async def test_what_failed_for_good_gets_another_chance(
     app: App, database: str, connection: psycopg.Connection[Any]
 ) -> None:
-    retry_failed(connection, app=app)
-    connection.execute("select rolecall.enqueue('product_refresh', '{\"payload_id\": 1}', p_max_attempts => 1)")
+    with Client(database, app=app) as client:
+        client.enqueue("product_refresh", {"payload_id": 1}, max_attempts=1)
     await drain(app, database)
     assert connection.execute(STATES).fetchall() == [("failed", 1)]
 
