@@ -48,6 +48,8 @@ CREATE FUNCTION rolecall.cancel(p_ids bigint[]) RETURNS TABLE(task_id bigint, ou
     AS $$
 begin
     perform rolecall.require_durability();
+    -- One at a time: a row that changed while it was waited for stays locked, out of order to another cancel.
+    perform pg_advisory_xact_lock(7246926, -1);
     loop
         begin
             return query select * from rolecall.try_to_cancel(p_ids);
@@ -616,13 +618,13 @@ begin
             draft.max_attempts, draft.key, draft.dedupe_key, draft.payload, draft.retry
         from draft
         left join line using (role, handler, priority)
-        order by draft.dedupe_key, draft.n
+        order by draft.dedupe_key collate "C", draft.n
         on conflict (dedupe_key) where dedupe_key is not null do nothing
         returning tasks.id
     )
     select
         array_agg(draft.id order by draft.n),
-        array_agg(draft.n order by draft.dedupe_key, draft.n) filter (where draft.dedupe_key is not null and stored.id is null),
+        array_agg(draft.n order by draft.dedupe_key collate "C", draft.n) filter (where draft.dedupe_key is not null and stored.id is null),
         array_agg(distinct draft.role) filter (where draft.due <= v_now)
     into ids, refused, v_roles
     from draft
@@ -1700,17 +1702,22 @@ declare
 begin
     v_held := array(
         select task.id from rolecall.tasks as task
-        where task.id = any(p_ids) and (task.state = 'running' or task.key is null)
+        where task.id = any(p_ids)
+            and (task.state = 'running' or not exists (select from rolecall.keys as known where known.key = task.key))
         order by task.id
         for update
     );
     v_asked := rolecall.request_cancellation(v_held);
     -- Whoever frees a key brings a parked row back under the key's lock, and must not find that row locked.
     v_keys := array(
-        select task.key from rolecall.tasks as task
-        where task.id = any(p_ids) and task.state <> 'running' and task.key is not null
+        select lock.key from rolecall.keys as lock
+        where lock.key = any(array(
+            select task.key from rolecall.tasks as task
+            where task.id = any(p_ids) and task.state <> 'running' and task.key is not null
+        ))
+        order by lock.key
+        for update
     );
-    perform from rolecall.keys where key = any(v_keys) order by key for update;
     with standing as (
         select task.id from rolecall.tasks as task
         where task.id = any(p_ids) and task.state <> 'running' and (task.id = any(v_held) or task.key = any(v_keys))

@@ -33,13 +33,13 @@ begin
             draft.max_attempts, draft.key, draft.dedupe_key, draft.payload, draft.retry
         from draft
         left join line using (role, handler, priority)
-        order by draft.dedupe_key, draft.n
+        order by draft.dedupe_key collate "C", draft.n
         on conflict (dedupe_key) where dedupe_key is not null do nothing
         returning tasks.id
     )
     select
         array_agg(draft.id order by draft.n),
-        array_agg(draft.n order by draft.dedupe_key, draft.n) filter (where draft.dedupe_key is not null and stored.id is null),
+        array_agg(draft.n order by draft.dedupe_key collate "C", draft.n) filter (where draft.dedupe_key is not null and stored.id is null),
         array_agg(distinct draft.role) filter (where draft.due <= v_now)
     into ids, refused, v_roles
     from draft

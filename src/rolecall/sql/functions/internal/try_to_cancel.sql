@@ -1,7 +1,7 @@
 -- Cancels tasks, unless one of them came, or was claimed, while this call waited for others.
 -- returns: one row a given id: cancelled, requested (it was running), finished (it had ended), missing
 -- raises: RC090 one came or was claimed: undo this and try again, as to wait for it now would be out of order
--- locks: running tasks and those without a key in id order; keys rows of the others in key order, then those tasks in id order
+-- locks: running tasks and those whose key has no row in id order; keys of the others in key order, then those tasks
 -- notifies: rolecall_cancel with the worker's id
 create or replace function rolecall.try_to_cancel(p_ids bigint[])
 returns table (task_id bigint, outcome text)
@@ -19,17 +19,22 @@ declare
 begin
     v_held := array(
         select task.id from rolecall.tasks as task
-        where task.id = any(p_ids) and (task.state = 'running' or task.key is null)
+        where task.id = any(p_ids)
+            and (task.state = 'running' or not exists (select from rolecall.keys as known where known.key = task.key))
         order by task.id
         for update
     );
     v_asked := rolecall.request_cancellation(v_held);
     -- Whoever frees a key brings a parked row back under the key's lock, and must not find that row locked.
     v_keys := array(
-        select task.key from rolecall.tasks as task
-        where task.id = any(p_ids) and task.state <> 'running' and task.key is not null
+        select lock.key from rolecall.keys as lock
+        where lock.key = any(array(
+            select task.key from rolecall.tasks as task
+            where task.id = any(p_ids) and task.state <> 'running' and task.key is not null
+        ))
+        order by lock.key
+        for update
     );
-    perform from rolecall.keys where key = any(v_keys) order by key for update;
     with standing as (
         select task.id from rolecall.tasks as task
         where task.id = any(p_ids) and task.state <> 'running' and (task.id = any(v_held) or task.key = any(v_keys))
