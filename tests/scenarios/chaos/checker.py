@@ -144,7 +144,8 @@ def bites(server: Server) -> dict[str, int]:
     return {name: server.number(query) for name, query in BITES.items()}
 
 
-def read_acked(folder: Path) -> list[int]:
-    """Return the ids that the producers wrote down."""
-    lines = [line.split() for log in folder.glob("*.acked") for line in log.read_text().splitlines()]
-    return [int(task_id) for what, *ids in lines if what == "acked" for task_id in ids]
+def read_notes(folder: Path) -> tuple[list[int], int]:
+    """Return the ids that the producers saw acknowledged, and how many of their calls were not answered."""
+    notes = [line.split() for log in folder.glob("*.acked") for line in log.read_text().splitlines()]
+    acked = [int(task_id) for what, *ids in notes if what == "acked" for task_id in ids]
+    return acked, sum(what == "unanswered" for what, *_ in notes)

@@ -17,7 +17,7 @@ from rolecall.worker import failpoints
 REPOSITORY = Path(__file__).parents[3]
 FAILPOINTS = (failpoints.AFTER_CLAIM, failpoints.MID_HANDLER, failpoints.BEFORE_FINISH, failpoints.AFTER_FINISH)
 ARMED = 0.25
-DETOURED = 0.4
+DETOURED = 0.5
 STOP_SECONDS = 60.0
 # Killed by a fault, by a poison task, at a failpoint; stopped well, or before it could know what a stop is.
 EXPECTED_ENDS = {-signal.SIGKILL, -signal.SIGSEGV, failpoints.EXIT_CODE, 0, -signal.SIGTERM}
@@ -31,6 +31,7 @@ class Crew:
     def __init__(self, dsn: str, detour: str, folder: Path, chance: random.Random) -> None:
         self.odd_ends: list[str] = []
         self.deaths = 0
+        self.detoured: set[int] = set()
         self._dsn = dsn
         self._detour = detour
         self._folder = folder
@@ -62,6 +63,7 @@ class Crew:
             if code is not None:
                 self.deaths += 1
                 self._judge(worker, code)
+                _end(worker)
                 self._workers[place] = self._hire()
 
     def send(self, pid: int, number: signal.Signals) -> None:
@@ -86,8 +88,12 @@ class Crew:
         self._started += 1
         armed = self._chance.random() < self._armed
         failpoint = f"{self._chance.choice(FAILPOINTS)}:{self._chance.randint(5, 60)}" if armed else ""
-        dsn = self._detour if self._chance.random() < DETOURED else self._dsn
-        return self._start(f"worker-{self._started}", "worker", dsn, failpoint=failpoint)
+        detoured = self._chance.random() < DETOURED
+        dsn = self._detour if detoured else self._dsn
+        worker = self._start(f"worker-{self._started}", "worker", dsn, self._dsn, failpoint=failpoint)
+        if detoured:
+            self.detoured.add(worker.pid)
+        return worker
 
     def _produce(self, number: int) -> Process:
         acked = self._folder / f"{number}.acked"
@@ -99,6 +105,7 @@ class Crew:
                 [sys.executable, "-m", f"tests.scenarios.chaos.{module}", *arguments],
                 cwd=REPOSITORY,
                 env=os.environ | {failpoints.VARIABLE: failpoint, "PYTHONPATH": "src:."},
+                stdin=subprocess.PIPE,
                 stderr=log,
             )
 
@@ -107,7 +114,10 @@ class Crew:
             process.terminate()
         deadline = time.monotonic() + STOP_SECONDS
         for process in processes:
-            self._judge(process, process.wait(max(0.1, deadline - time.monotonic())))
+            try:
+                self._judge(process, process.wait(max(0.1, deadline - time.monotonic())))
+            except subprocess.TimeoutExpired:
+                self.odd_ends.append(f"process {process.pid} did not stop within {STOP_SECONDS:g} s")
 
     def _judge(self, process: Process, code: int) -> None:
         if code not in EXPECTED_ENDS:
@@ -115,6 +125,5 @@ class Crew:
 
 
 def _end(process: Process) -> None:
-    if process.poll() is None:
+    with process:
         process.kill()
-    process.wait()

@@ -16,9 +16,10 @@ from tests.scenarios.chaos.server import Server
 
 # Seconds between two of a kind, on average.
 EVERY = {"kill": 2.2, "freeze": 3.0, "cut": 1.3, "mute": 3.0, "retire": 9.0, "crash": 8.0}
+TRY_AGAIN_AFTER = 0.3
 LONGEST_FREEZE = 9.0
 MOST_FROZEN = 2
-MUTE_SECONDS = 0.4
+MUTE_SECONDS = 0.8
 # Those that run something slow, best first: a claim of theirs can be taken over while they are frozen.
 SLOW_CLAIMS = """\
 select worker.pid, array_agg(task.id), array_agg(task.fence)
@@ -28,6 +29,11 @@ join rolecall.workers as worker on worker.id = task.worker_id
 where task.state = 'running' and line.handler in ('linger', 'grind') and worker.pid = any(%s)
 group by worker.pid
 order by count(*) desc, worker.pid"""
+RUNNING = """\
+select task.id
+from rolecall.tasks as task
+join rolecall.workers as worker on worker.id = task.worker_id
+where task.state = 'running' and task.started_at is not null and worker.pid = any(%s)"""
 TAKEN_OVER = """\
 select 1 from unnest(%s::bigint[], %s::int[]) as claim (id, fence)
 join rolecall.tasks as task on task.id = claim.id and task.fence > claim.fence and task.state = 'running'"""
@@ -53,15 +59,20 @@ class Frozen:
     fences: list[int]
 
 
-def make_plan(seconds: float, chance: random.Random) -> list[tuple[float, str]]:
-    """Say what is done when: each kind again and again, its first time within its first interval."""
-    plan = []
-    for kind, every in EVERY.items():
-        at = every * chance.uniform(0.4, 1.0)
-        while at < seconds:
-            plan.append((at, kind))
-            at += every * chance.uniform(0.6, 1.4)
-    return sorted(plan)
+class Plan:
+    """Says what is to be done when: each kind again and again, at its own pace."""
+
+    def __init__(self, chance: random.Random) -> None:
+        self._chance = chance
+        self._next = {kind: every * chance.uniform(0.4, 1.0) for kind, every in EVERY.items()}
+
+    def due(self, now: float) -> list[str]:
+        """Return the kinds whose time has come."""
+        return [kind for kind, at in self._next.items() if at <= now]
+
+    def put_off(self, kind: str, now: float, *, done: bool) -> None:
+        """Plan a kind's next time; what could not be done is tried again soon, and not made up for."""
+        self._next[kind] = now + (EVERY[kind] * self._chance.uniform(0.6, 1.4) if done else TRY_AGAIN_AFTER)
 
 
 class Faults:
@@ -130,8 +141,12 @@ class Faults:
         return f"{len(victims)} of {len(backends)} connections" if victims else None
 
     def _mute(self) -> str | None:
+        detoured = [pid for pid in self._awake() if pid in self._crew.detoured]
+        running = self._server.ask(RUNNING, (detoured,))
+        if not running:
+            return None
         links = self._proxy.lose_answers(MUTE_SECONDS)
-        return f"{links} connections, no answer for {MUTE_SECONDS:g} s" if links else None
+        return f"{links} connections that finish {len(running)} tasks, no answer for {MUTE_SECONDS:g} s"
 
     def _crash(self) -> str | None:
         if len(self._at_work()) < FEWEST_AT_WORK:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 LOST = re.compile(r"must stop: taken|was dropped: taken")
 ALREADY = re.compile("had been stored before")
-# Warnings that chaos brings about; anything else, or worse, is a finding.
+# Warnings that chaos brings about; anything else, or worse, is a finding. The driver's own are no finding.
 EXPECTED = re.compile(
     r"^(The database does not answer on connection"
     r"|No notifications, polling instead"
@@ -20,9 +20,10 @@ EXPECTED = re.compile(
     r"|Leases could not be renewed"
     r"|The loop has not turned for"
     r"|The handler of task \d+ \(\w+\) did not stop within"
-    r"|SIGTERM again"
-    r"|discarding closed connection|error connecting in|query cancellation interrupted)"
+    r"|This worker could not leave the roll"
+    r"|SIGTERM again)"
 )
+DRIVER = "psycopg"
 
 
 @dataclass(slots=True)
@@ -38,24 +39,29 @@ def read(folder: Path) -> Said:
     """Read the logs of all processes of a soak."""
     said = Said()
     for log in folder.glob("*.log"):
-        for level, message in _records(log):
+        for record in _records(log):
+            message = str(record["message"])
             said.lost += bool(LOST.search(message))
             said.already += bool(ALREADY.search(message))
-            if level not in {"info", "debug"} and not (level == "warning" and EXPECTED.search(message)):
-                said.odd[f"{level}: {message}"] += 1
+            if not _is_expected(record):
+                said.odd[f"{record['level']}: {message} {record.get('error', '')}"] += 1
     return said
 
 
-def _records(log: Path) -> Iterator[tuple[str, str]]:
-    """Yield level and message of each record; what is no record, as a traceback, comes as one."""
+def _records(log: Path) -> Iterator[dict[str, object]]:
+    """Yield every record; what is no record, as a traceback, comes as one."""
     stray = []
     for line in log.read_text(errors="replace").splitlines():
         try:
-            record = json.loads(line)
+            yield json.loads(line)
         except ValueError:
             stray.append(line)
-        else:
-            trace = record.get("error")
-            yield ("error", f"{record['message']}\n{trace}") if trace else (record["level"], record["message"])
     if stray:
-        yield "unreadable", " | ".join(stray[-3:])
+        yield {"level": "unreadable", "message": " | ".join(stray[-3:])}
+
+
+def _is_expected(record: dict[str, object]) -> bool:
+    if record["level"] != "warning":
+        return record["level"] in {"info", "debug"}
+    ours = not str(record["logger"]).startswith(DRIVER)
+    return not ours or ("error" not in record and bool(EXPECTED.match(str(record["message"]))))

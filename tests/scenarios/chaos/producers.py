@@ -24,6 +24,7 @@ from rolecall.config import LogFormat, LogSettings
 from rolecall.db.connect import pool
 from rolecall.db.run import translated
 from rolecall.telemetry import set_up_logging
+from tests.scenarios.chaos import lifeline
 from tests.scenarios.chaos.workload import make_app
 
 T = TypeVar("T")
@@ -149,5 +150,6 @@ def main(dsn: str, acked: Path, seed: int) -> None:
 
 
 if __name__ == "__main__":
+    lifeline.hold()
     set_up_logging(LogSettings(format=LogFormat.json))
     main(sys.argv[1], Path(sys.argv[2]), int(sys.argv[3]))

@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
@@ -24,8 +24,8 @@ class Link:
     muted: bool = False
 
     def cut(self) -> None:
-        self.client.close()
-        self.server.close()
+        self.client.transport.abort()
+        self.server.transport.abort()
 
 
 class Proxy:
@@ -36,11 +36,12 @@ class Proxy:
         self._server_port = int(conninfo_to_dict(dsn)["port"] or 0)
         self._loop = asyncio.new_event_loop()
         self._links: set[Link] = set()
-        self._port = 0
+        self._server: asyncio.Server | None = None
 
     @property
     def dsn(self) -> str:
-        return make_conninfo(self._dsn, port=self._port)
+        assert self._server is not None, "a way is open while it is relaying"
+        return make_conninfo(self._dsn, port=self._server.sockets[0].getsockname()[1])
 
     @contextmanager
     def relaying(self) -> Iterator[Proxy]:
@@ -49,8 +50,7 @@ class Proxy:
         thread.start()
         try:
             listening = asyncio.start_server(self._relay, HOST, 0)
-            server = asyncio.run_coroutine_threadsafe(listening, self._loop).result()
-            self._port = server.sockets[0].getsockname()[1]
+            self._server = asyncio.run_coroutine_threadsafe(listening, self._loop).result()
             yield self
         finally:
             asyncio.run_coroutine_threadsafe(self._end(), self._loop).result()
@@ -67,16 +67,13 @@ class Proxy:
         return len(links)
 
     async def _relay(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        try:
+        with closing(writer), contextlib.suppress(OSError):
             answers, server = await asyncio.open_connection(HOST, self._server_port)
-        except OSError:
-            writer.close()
-            return
-        link = Link(writer, server)
-        self._links.add(link)
-        await asyncio.gather(_pass_on(reader, server), self._answer(answers, link))
-        self._links.discard(link)
-        link.cut()
+            link = Link(writer, server)
+            self._links.add(link)
+            with closing(server):
+                await asyncio.gather(_pass_on(reader, server), self._answer(answers, link))
+            self._links.discard(link)
 
     async def _answer(self, answers: asyncio.StreamReader, link: Link) -> None:
         with contextlib.suppress(OSError):
@@ -88,11 +85,14 @@ class Proxy:
             link.client.close()
 
     async def _end(self) -> None:
+        if self._server is not None:
+            self._server.close()
         _cut_all(list(self._links))
-        tasks = asyncio.all_tasks() - {asyncio.current_task()}
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        relays = asyncio.all_tasks() - {asyncio.current_task()}
+        for relay in relays:
+            relay.cancel()
+        await asyncio.gather(*relays, return_exceptions=True)
+        await asyncio.sleep(0)  # a transport closes its socket at the loop's next turn
 
 
 async def _pass_on(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

@@ -10,7 +10,6 @@ import random
 import sys
 import tempfile
 import time
-from bisect import insort
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,13 +19,12 @@ from rolecall.db.run import run
 from rolecall.sql import roles
 from tests.scenarios.chaos import checker, logs
 from tests.scenarios.chaos.crew import Crew
-from tests.scenarios.chaos.faults import Faults, make_plan
+from tests.scenarios.chaos.faults import Faults, Plan
 from tests.scenarios.chaos.proxy import Proxy
 from tests.scenarios.chaos.server import Server
 from tests.scenarios.chaos.workload import make_app
 
 TURN = 0.05
-TRY_AGAIN_AFTER = 0.3
 MOST_SHOWN = 20
 MOST_ROUNDS_MORE = 4
 SECONDS_A_ROUND = 10.0
@@ -116,14 +114,12 @@ class Soak:
             self._carry_out(SECONDS_A_ROUND, crew, faults)
 
     def _carry_out(self, seconds: float, crew: Crew, faults: Faults) -> None:
-        plan = make_plan(seconds, self._chance)
+        plan = Plan(self._chance)
         began = time.monotonic()
         while (now := time.monotonic() - began) < seconds:
             self._turn(crew, faults)
-            if plan and plan[0][0] < now:
-                _, kind = plan.pop(0)
-                if not faults.do(kind):
-                    insort(plan, (now + TRY_AGAIN_AFTER, kind))
+            for kind in plan.due(now):
+                plan.put_off(kind, now, done=faults.do(kind))
         faults.thaw(everybody=True)
 
     def _turn(self, crew: Crew, faults: Faults) -> None:
@@ -149,7 +145,7 @@ class Soak:
         return self._server.number("select count(*) from rolecall.tasks")
 
     def _judge(self, crew: Crew, faults: Faults) -> Report:
-        acked = checker.read_acked(self._folder)
+        acked, _ = checker.read_notes(self._folder)
         said = self._server.unexpected_errors() + logs.read(self._folder).odd
         odd = [f"{text} ({times} times)" for text, times in said.most_common()]
         found = checker.violations(self._server, acked) + crew.odd_ends + odd
@@ -157,7 +153,8 @@ class Soak:
 
     def _figures(self, crew: Crew, faults: Faults) -> dict[str, int]:
         said = logs.read(self._folder)
-        told = {"lost": said.lost, "already": said.already}
+        _, unanswered = checker.read_notes(self._folder)
+        told = {"lost": said.lost, "already": said.already, "unanswered enqueues": unanswered}
         return told | checker.bites(self._server) | faults.done | {"worker deaths": crew.deaths}
 
     def _tell(self, text: str) -> None:

@@ -1,4 +1,7 @@
-"""One worker process of the crew: `python -m tests.scenarios.chaos.worker DSN`."""
+"""One worker process of the crew: `python -m tests.scenarios.chaos.worker DSN LEDGER`.
+
+The handlers' ledger has a way to the database of its own: it must not fall silent with the worker's.
+"""
 
 from __future__ import annotations
 
@@ -9,18 +12,20 @@ from rolecall.config import LogFormat, LogSettings
 from rolecall.telemetry import set_up_logging
 from rolecall.worker.loop import run
 from rolecall.worker.signals import stop_on_signals
+from tests.scenarios.chaos import lifeline
 from tests.scenarios.chaos.workload import make_app
 
 SLOTS = 4
 OPTIONS = WorkerOptions(slots=SLOTS, poll_interval=0.5, heartbeat_interval=1, grace=10, call_deadline=5)
 
 
-async def main(dsn: str) -> None:
-    worker = Worker(make_app(dsn, SLOTS), dsn, OPTIONS)
+async def main(dsn: str, ledger: str) -> None:
+    worker = Worker(make_app(ledger, SLOTS), dsn, OPTIONS)
     with stop_on_signals(worker):
         await worker.run()
 
 
 if __name__ == "__main__":
+    lifeline.hold()
     set_up_logging(LogSettings(format=LogFormat.json))
-    run(main(sys.argv[1]))
+    run(main(sys.argv[1], sys.argv[2]))
