@@ -1,4 +1,4 @@
-"""CPU time from /proc (Linux only): of the workers' sessions, of the server, of the whole machine."""
+"""CPU time and memory from /proc (Linux only): of the workers' sessions, of the server, of the whole machine."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ PROC = Path("/proc")
 TICKS_A_SECOND = os.sysconf("SC_CLK_TCK")
 PARENT, SESSION, USER, SYSTEM, REAPED_USER, REAPED_SYSTEM = 1, 3, 11, 12, 13, 14
 IDLE, IO_WAIT = 3, 4
+RESIDENT, PAGE = 1, os.sysconf("SC_PAGE_SIZE")
 LOOK_SECONDS = 0.5
 CALM_SHARE = 0.25
 
@@ -42,6 +43,16 @@ def processes() -> Iterator[Process]:
 def cpu_of_sessions(sessions: set[int]) -> float:
     """CPU seconds of all processes of some sessions, their ended children included."""
     return sum(each.own + each.reaped for each in processes() if each.session in sessions)
+
+
+def cpu_of_process(pid: int) -> float:
+    """CPU seconds of one process."""
+    return _read(PROC / str(pid)).own
+
+
+def memory_of_session(session: int) -> int:
+    """Bytes of memory that the processes of a session hold."""
+    return sum(_resident(each.pid) for each in processes() if each.session == session)
 
 
 def cpu_of_server(postmaster: int) -> float:
@@ -89,6 +100,13 @@ class Stopwatch:
         self.seconds = time.perf_counter() - self.seconds
         self.own_cpu = time.process_time() - self.own_cpu
         self.server_cpu = cpu_of_server(self._postmaster) - self.server_cpu
+
+
+def _resident(pid: int) -> int:
+    try:
+        return int((PROC / str(pid) / "statm").read_text().split()[RESIDENT]) * PAGE
+    except (FileNotFoundError, ProcessLookupError):
+        return 0
 
 
 def _read(folder: Path) -> Process:

@@ -4,6 +4,7 @@
     setup                   the database is empty: make the schema
     enqueue N               N no-op tasks by the fastest documented bulk call, connections already open
     enqueue-single N        N calls, one at a time, each its own commit
+    enqueue-children N      N no-op tasks as children of tasks that wait for them (where the peer has such)
     drain N --procs P       run N queued tasks with P worker processes
     latency                 tasks 50 ms apart to an idle worker
     worker                  be ONE worker process until killed
@@ -83,6 +84,10 @@ class Adapter(ABC):
     def enqueue_single(self, number: int, watch: Stopwatch) -> None:
         """Enqueue no-op tasks one awaited call at a time, within the watch."""
 
+    def enqueue_children(self, number: int, watch: Stopwatch) -> None:
+        """Enqueue no-op tasks as children, 10,000 a parent; raises NotImplementedError where there are none."""
+        raise NotImplementedError(f"{self.name} has no tasks that wait for {number} others ({watch})")
+
     @abstractmethod
     def send(self, numbers: Sequence[int], interval: float) -> list[Sent]:
         """Enqueue a latency task for each number, one every `interval` seconds."""
@@ -126,7 +131,7 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", required=True)
     for name in ("info", "setup", "worker"):
         commands.add_parser(name)
-    for name in ("enqueue", "enqueue-single", "drain"):
+    for name in ("enqueue", "enqueue-single", "enqueue-children", "drain"):
         commands.add_parser(name).add_argument("number", type=int)
     commands.choices["drain"].add_argument("--procs", type=int, default=1)
     latency = commands.add_parser("latency")
@@ -146,6 +151,8 @@ def _answer(adapter: Adapter, place: Place, arguments: argparse.Namespace, scrip
             return _enqueued(place, arguments.number, adapter.enqueue)
         case "enqueue-single":
             return _enqueued(place, arguments.number, adapter.enqueue_single)
+        case "enqueue-children":
+            return _enqueued(place, arguments.number, adapter.enqueue_children)
         case "drain":
             return _drained(adapter, place, arguments, script)
         case _:

@@ -23,6 +23,7 @@ TITLES = {
     "W3": "W3 drain by 2 processes, tasks/s",
     "W4": "W4 idle latency, ms",
     "W5": "W5 drain, held snapshot, tasks/s",
+    "W6": "W6 drain of parents' children, tasks/s",
 }
 CEILING_OF = {
     "W1": ceilings.UNNEST,
@@ -57,6 +58,7 @@ TARGETS = (
     Target(work="W2", against=(RIVAL, "W2"), bound="at least", times=1.5, of="PGQueuer"),
     Target(work="W4", against=(RIVAL, "W4"), bound="at most", times=1.0, of="PGQueuer's p50", figure="p50"),
     Target(work="W5", against=(OURS, "W2"), bound="at least", times=0.9, of="our W2"),
+    Target(work="W6", against=(OURS, "W2"), bound="at least", times=0.5, of="our W2"),
 )
 
 

@@ -105,19 +105,24 @@ class Server:
 @contextmanager
 def throw_away_server(options: ServerOptions = OPTIONS) -> Iterator[Server]:
     """Start a server in a temporary folder, and leave nothing of it behind."""
+    with tempfile.TemporaryDirectory(prefix="rolecall-bench-") as folder, server_in(Path(folder), options) as server:
+        yield server
+
+
+@contextmanager
+def server_in(folder: Path, options: ServerOptions = OPTIONS) -> Iterator[Server]:
+    """Start a server in a folder, where what it holds stays."""
     with (
-        tempfile.TemporaryDirectory(prefix="rolecall-bench-") as folder,
         tempfile.TemporaryDirectory(prefix="rolecall-bench-", dir=_memory()) as scratch,
+        EmbeddedServer(folder, options=options) as embedded,
     ):
-        embedded = EmbeddedServer(Path(folder), options=options)
-        with embedded:
-            yield Server(
-                dsn=embedded.dsn(DATABASE),
-                admin=embedded.dsn("postgres"),
-                postmaster=embedded.pid or 0,
-                cluster=next(Path(folder, "postgres").glob("data-*")),
-                scratch=Path(scratch),
-            )
+        yield Server(
+            dsn=embedded.dsn(DATABASE),
+            admin=embedded.dsn("postgres"),
+            postmaster=embedded.pid or 0,
+            cluster=next(Path(folder, "postgres").glob("data-*")),
+            scratch=Path(scratch),
+        )
 
 
 def _memory() -> str | None:

@@ -3,6 +3,7 @@
 W1   enqueue tasks in bulk                 W3   as W2, with two worker processes
 W1s  enqueue one at a time                 W4   latency of single tasks to an idle worker
 W2   one worker process drains a queue     W5   as W2, while an old snapshot is held
+W6   as W2, of children that parents wait for, 10,000 each: only ours has any
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ from bench.processes import cpu_of_machine, wait_for_calm
 from bench.record import Record, Sizes
 from bench.server import Server
 
-WORKS = ("W1", "W1s", "W2", "W3", "W4", "W5")
+WORKS = ("W1", "W1s", "W2", "W3", "W4", "W5", "W6")
+WITH_CHILDREN = "rolecall"
 HELD_DRAIN_SECONDS = 5.0
 MICRO = 1e6
 
@@ -47,6 +49,8 @@ class Round:
             yield self._attempt("W4", self._latency)
         if "W5" in works:
             yield self._attempt("W5", self._drain_held)
+        if "W6" in works and self._peer.name.startswith(WITH_CHILDREN):
+            yield self._attempt("W6", self._drain_children)
 
     def _attempt(self, work: str, measure: Work) -> Record:
         try:
@@ -83,6 +87,12 @@ class Round:
             preloaded, left = self._preload()
             self._fill(self._tasks - left)
             return self._drain(work, processes=1, preloaded=preloaded)
+
+    def _drain_children(self, work: str) -> Record:
+        self._fresh()
+        self._ask("enqueue-children", str(self._tasks))
+        self._server.analyze()
+        return self._drain(work, processes=1)
 
     def _preload(self) -> tuple[int, int]:
         """Work until enough has died under the snapshot; return how much ran and what is still queued."""

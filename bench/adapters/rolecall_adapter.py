@@ -29,12 +29,16 @@ from rolecall.client import Client
 from rolecall.db.connect import connect
 from rolecall.db.migrator import migrate
 from rolecall.db.run import run as execute
-from rolecall.sql import retention
+from rolecall.model.next_tasks import NextTasks
+from rolecall.model.outcomes import Completed
+from rolecall.sql import retention, tasks
 from rolecall.worker import Worker, WorkerOptions
 from rolecall.worker.loop import run
 
 SLOTS = int(os.environ.get("BENCH_SLOTS", "10"))
 CHUNK = 20_000
+CHILDREN = 10_000
+NOBODY = 0
 
 
 class RolecallAdapter(Adapter):
@@ -54,11 +58,15 @@ class RolecallAdapter(Adapter):
             tick()
 
         @self._app.task
+        async def parent() -> None: ...
+
+        @self._app.task
         async def lat(i: int) -> None:
             stamp(i)
 
         self._noop = noop
         self._lat = lat
+        self._parent = parent
 
     def setup(self) -> None:
         """Migrate, and make the days' partitions, which the first worker of a new database would do at its start."""
@@ -75,6 +83,16 @@ class RolecallAdapter(Adapter):
         with self._client() as client, watch:
             for i in range(number):
                 client.enqueue(self._noop, {"i": i})
+
+    def enqueue_children(self, number: int, watch: Stopwatch) -> None:
+        """Let parents spawn and wait: what a worker would store for them at the end of their step."""
+        with self._client() as client, connect(self.dsn, "bench") as connection, watch:
+            for first in range(0, number, CHILDREN):
+                client.enqueue(self._parent, {})
+                (parent,) = execute(connection, tasks.claim(NOBODY, (), ("parent",), 1))
+                children = [self._noop.task(i=i) for i in range(first, min(first + CHILDREN, number))]
+                report = Completed(id=parent.id, fence=parent.fence, next_tasks=NextTasks(children=children))
+                execute(connection, tasks.finish(NOBODY, [report]))
 
     def send(self, numbers: Sequence[int], interval: float) -> list[Sent]:
         with self._client() as client:

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from rolecall.app import App, HandlerDefinition, RoleDefinition
+from rolecall.app import App, HandlerDefinition, Middleware, Next, RoleDefinition
 from rolecall.client import AsyncClient, Client
 from rolecall.db.embedded import EmbeddedServer, EmbeddedServerError
 from rolecall.db.migrator import Migrations, check, migrate
+from rolecall.model.chains import Chain, ChainFilter
+from rolecall.model.dedupe import Dedupe, merge_fields, merge_function
 from rolecall.model.errors import (
+    ChainError,
+    ChainNeeded,
+    ChainNotFound,
     ConfigError,
+    ContractBroken,
     DatabaseError,
     DatabaseUnavailable,
+    DuplicateTask,
     HandlerAborted,
     HandlerError,
     HandlerMissing,
@@ -18,10 +25,16 @@ from rolecall.model.errors import (
     InvalidPayload,
     InvalidSchedule,
     InvalidTask,
+    InvalidToken,
     LeaseLost,
+    NeedsCircle,
+    ParentNotOpen,
     PermanentFailure,
+    Retry,
     RolecallError,
     RoleError,
+    ScheduleChanged,
+    ScheduleConflict,
     ScheduleError,
     ScheduleNotFound,
     SchemaDrift,
@@ -30,17 +43,22 @@ from rolecall.model.errors import (
     TaskError,
     TaskNotFound,
     TaskNotRetryable,
+    TaskNotTriggerable,
     UnknownRole,
     WaitTimeout,
     WrongIsolation,
 )
-from rolecall.model.outcomes import Cancel, Snooze
+from rolecall.model.needs import Need, Needed
+from rolecall.model.outcomes import Cancel, Snooze, WaitFor
 from rolecall.model.retry import RetryPolicy, exponential, immediate, linear, no_retry
 from rolecall.model.schedules import Schedule
+from rolecall.model.staggering import stagger
 from rolecall.model.states import LostReason, TaskState
-from rolecall.model.tasks import Enqueued, NewTask, Task
+from rolecall.model.tasks import Child, Enqueued, NewTask, Task, TreeNode
+from rolecall.model.workplace import Workplace
 from rolecall.worker.context import BatchContext, Context
 from rolecall.worker.options import WorkerOptions
+from rolecall.worker.process_context import ProcessContext
 from rolecall.worker.worker import Worker
 
 __all__ = [
@@ -48,11 +66,20 @@ __all__ = [
     "AsyncClient",
     "BatchContext",
     "Cancel",
+    "Chain",
+    "ChainError",
+    "ChainFilter",
+    "ChainNeeded",
+    "ChainNotFound",
+    "Child",
     "Client",
     "ConfigError",
     "Context",
+    "ContractBroken",
     "DatabaseError",
     "DatabaseUnavailable",
+    "Dedupe",
+    "DuplicateTask",
     "EmbeddedServer",
     "EmbeddedServerError",
     "Enqueued",
@@ -65,16 +92,27 @@ __all__ = [
     "InvalidPayload",
     "InvalidSchedule",
     "InvalidTask",
+    "InvalidToken",
     "LeaseLost",
     "LostReason",
+    "Middleware",
     "Migrations",
+    "Need",
+    "Needed",
+    "NeedsCircle",
     "NewTask",
+    "Next",
+    "ParentNotOpen",
     "PermanentFailure",
+    "ProcessContext",
+    "Retry",
     "RetryPolicy",
     "RoleDefinition",
     "RoleError",
     "RolecallError",
     "Schedule",
+    "ScheduleChanged",
+    "ScheduleConflict",
     "ScheduleError",
     "ScheduleNotFound",
     "SchemaDrift",
@@ -85,16 +123,23 @@ __all__ = [
     "TaskError",
     "TaskNotFound",
     "TaskNotRetryable",
+    "TaskNotTriggerable",
     "TaskState",
+    "TreeNode",
     "UnknownRole",
+    "WaitFor",
     "WaitTimeout",
     "Worker",
     "WorkerOptions",
+    "Workplace",
     "WrongIsolation",
     "check",
     "exponential",
     "immediate",
     "linear",
+    "merge_fields",
+    "merge_function",
     "migrate",
     "no_retry",
+    "stagger",
 ]

@@ -2,6 +2,7 @@
 
 Everything logs through the standard library's loggers; this module only decides how a record looks.
 Fields given as `extra={...}` follow the message as key=value in text and are keys of their own in JSON.
+No record can look like two, whatever it quotes: control characters are escaped.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import json
 import logging
 import math
+import re
 import sys
 from datetime import UTC, datetime
 from typing import TextIO
@@ -17,6 +19,8 @@ from rolecall.config import LogFormat, LogSettings
 
 PACKAGE = "rolecall"
 STANDARD_FIELDS = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
+# Controls, line separators, and what turns the direction of writing around.
+UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 RESERVED_KEYS = frozenset({"at", "level", "logger", "message", "error"})
 
 
@@ -34,7 +38,7 @@ class TextLines(logging.Formatter):
         level = "" if record.levelno == logging.INFO else f"{record.levelname} "
         fields = "".join(f" {name}={_shown(value)}" for name, value in _fields(record).items())
         line = f"{_at(record)} {level}[{_place(record)}] {record.getMessage()}{fields}"
-        return "\n".join((line, *_trace(self, record)))
+        return "\n".join((_escaped(line), *map(_indented, _trace(self, record))))
 
 
 class JsonLines(logging.Formatter):
@@ -51,7 +55,8 @@ class JsonLines(logging.Formatter):
             document[f"{name}_" if name in RESERVED_KEYS else name] = value
         for trace in _trace(self, record):
             document["error"] = trace
-        return json.dumps(document, default=str, ensure_ascii=False)
+        text = json.dumps(document, default=str, ensure_ascii=False)
+        return UNPRINTABLE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 def _fields(record: logging.LogRecord) -> dict[str, object]:
@@ -67,6 +72,15 @@ def _trace(formatter: logging.Formatter, record: logging.LogRecord) -> tuple[str
     if record.exc_info and record.exc_info[0]:
         return (formatter.formatException(record.exc_info),)
     return ()
+
+
+def _escaped(text: str) -> str:
+    return UNPRINTABLE.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+
+
+def _indented(trace: str) -> str:
+    # An error's own text may hold what looks like a line of this log: none of them begins with a space.
+    return "\n".join(f"  {_escaped(line)}" for line in trace.split("\n"))
 
 
 def _at(record: logging.LogRecord) -> str:

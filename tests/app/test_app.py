@@ -2,10 +2,11 @@ from __future__ import annotations
 
 import json
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
-from rolecall import App, InvalidDeclaration, InvalidPayload, NewTask, linear
+from rolecall import App, InvalidDeclaration, InvalidPayload, InvalidSchedule, NewTask, linear
 
 
 @pytest.fixture
@@ -86,6 +87,23 @@ def test_a_schedule_checks_its_payload(app: App) -> None:
     for handler in (add, "add"):
         with pytest.raises(InvalidPayload):
             app.schedule("wrong", handler, every=60, payload={"a": "x"})
+
+
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        ({}, "either"),
+        ({"every": 60, "cron": "@daily"}, "either"),
+        ({"every": 0.5}, "every is 1 to"),
+        ({"cron": "0 0 30 2 *"}, "day-of-month"),
+        ({"cron": "@daily", "zone": "Europe/Berlim"}, "did you mean"),
+    ],
+)
+def test_a_schedule_that_cannot_run_is_refused_where_it_is_declared(
+    app: App, words: dict[str, Any], problem: str
+) -> None:
+    with pytest.raises(InvalidSchedule, match=problem):
+        app.schedule("odd", "elsewhere", **words)
 
 
 def test_a_schedule_may_name_a_handler_that_lives_elsewhere(app: App) -> None:

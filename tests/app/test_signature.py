@@ -234,6 +234,15 @@ def test_a_signature_without_a_schema_is_refused_at_the_definition(function: Cal
         define(function)
 
 
+def test_the_schema_tells_the_defaults_that_json_has() -> None:
+    def handler(number: int, day: str = "today", point: Point = Point(1, 2), odd: Any = ...) -> None: ...  # noqa: B008 - as people write
+
+    fields = define(handler).signature.schema["$defs"]["handler"]["properties"]
+
+    told = {name: field["default"] for name, field in fields.items() if "default" in field}
+    assert told == {"day": "today", "point": {"x": 1, "y": 2}}
+
+
 def test_a_sync_wrapper_around_an_async_handler_is_refused() -> None:
     async def inner(number: int) -> int:
         return number

@@ -1,7 +1,8 @@
-"""`rolecall counts`, `capacity`, `roles`, `workers`, `rescue` and `prune`."""
+"""`rolecall counts`, `history`, `capacity`, `roles`, `workers`, `rescue` and `prune`."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -47,9 +48,17 @@ def test_an_unknown_role_is_met_with_a_close_one(cli: Run) -> None:
 
 
 def test_roles_are_listed_with_their_settings(cli: Run) -> None:
-    [role] = cli("roles", "--json").json
+    [role] = cli("roles", "list", "--json").json
 
     assert (role["name"], role["lease"]) == ("sums", 60.0)
+
+
+def test_handlers_are_listed_and_shown_with_the_schema_of_their_payload(cli: Run, sql: Sql) -> None:
+    sql("""select rolecall.declare('[]', '[{"name": "weigh", "role": "sums", "signature": {"type": "object"}}]')""")
+
+    assert [each["name"] for each in cli("handlers", "list", "--json").json] == ["add", "stumble", "weigh"]
+    assert cli("handlers", "show", "weigh", "--json").json["signature"] == {"type": "object"}
+    assert "did you mean 'weigh'" in cli("handlers", "show", "weight").err
 
 
 def test_only_workers_heard_of_lately_are_on_the_roll(cli: Run, sql: Sql) -> None:
@@ -59,9 +68,9 @@ def test_only_workers_heard_of_lately_are_on_the_roll(cli: Run, sql: Sql) -> Non
     sql("update rolecall.workers set heartbeat_at = heartbeat_at - interval '301 s' where name = 'silent'")
     sql("select rolecall.deregister_worker(id) from rolecall.workers where name = 'gone'")
 
-    assert [worker["name"] for worker in cli("workers", "--json").json] == ["alive"]
-    assert {worker["name"] for worker in cli("workers", "--json", "--all").json} == {"alive", "silent", "gone"}
-    table = cli("workers", "--all").out
+    assert [worker["name"] for worker in cli("workers", "list", "--json").json] == ["alive"]
+    assert {worker["name"] for worker in cli("workers", "list", "--json", "--all").json} == {"alive", "silent", "gone"}
+    table = cli("workers", "list", "--all").out
     assert "stopped" in table
     assert "silent" in table
 
@@ -87,7 +96,28 @@ def test_pruning_twice_leaves_nothing_to_prune(cli: Run, sql: Sql) -> None:
     assert cli("prune").out == "nothing to prune\n"
 
 
-@pytest.mark.parametrize("command", ["counts", "capacity", "roles", "workers", "rescue", "prune"])
+@pytest.mark.parametrize("command", ["counts", "capacity", "roles list", "workers list", "rescue", "prune"])
 def test_nothing_to_show_is_still_a_document_and_a_sentence(cli: Run, command: str) -> None:
-    assert cli(command, "--json").json is not None
-    assert cli(command).out.strip()
+    assert cli(*command.split(), "--json").json is not None
+    assert cli(*command.split()).out.strip()
+
+
+def test_the_history_tells_what_ended(cli: Run, sql: Sql) -> None:
+    """Covers SPEC 001-31: what the dashboard plots, for who has none."""
+    assert "Nothing was written down yet" in cli("history").out
+    cli("enqueue", "add")
+    [(worker_id,)] = sql("select rolecall.register_worker('w', '{}', '{add}', 1, 'h', 1, '0')")
+    [(task_id, fence)] = sql("select id, fence from rolecall.claim(%s, '{}', '{add}', 1)", worker_id)
+    report = json.dumps([{"id": task_id, "fence": fence, "outcome": "completed"}])
+    sql("select from rolecall.finish(%s, %s)", worker_id, report)
+    sql("update rolecall.finished_tasks set finished_at = finished_at - interval '15 s'")
+    sql(
+        "update rolecall.history_until set began = at, moment = at from rolecall.begin_of_bin(60, now() - '90 s'::interval) as at"
+    )
+    sql("select rolecall.roll_up_history('0 s')")
+
+    told = cli("history", "sums", "--last", "15m", "--json").json
+
+    assert (told["role"], told["step_seconds"]) == ("sums", 10)
+    assert sum(point["completed"] or 0 for point in told["points"]) == 1
+    assert cli("history", "sum").code == 4

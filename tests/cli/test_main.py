@@ -11,9 +11,13 @@ from rolecall.model.errors import ConfigError
 from tests.cli.conftest import Run
 
 COMMANDS = [
-    ["up"], ["migrate"], ["worker"], ["enqueue"], ["counts"], ["capacity"], ["roles"], ["workers"],
+    ["up"], ["serve"], ["migrate"], ["worker"], ["enqueue"], ["counts"], ["capacity"],
     ["rescue"], ["prune"],
     *(["tasks", verb] for verb in ("list", "show", "retry", "cancel")),
+    *(["roles", verb] for verb in ("list", "pause", "resume")),
+    *(["workers", verb] for verb in ("list", "show", "drain", "decommission", "resume")),
+    *(["keys", verb] for verb in ("create", "list", "revoke")),
+    *(["people", verb] for verb in ("add", "list", "remove", "password")),
     *(["schedules", verb] for verb in ("list", "put", "trigger", "delete")),
 ]  # fmt: skip
 

@@ -1,8 +1,9 @@
-"""`rolecall schedules`: list, put, trigger, delete."""
+"""`rolecall schedules`: list, show, put, trigger, preview, runs, enable, disable, delete."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
@@ -30,7 +31,9 @@ def test_a_change_leaves_what_it_does_not_say(nightly: Any, cli: Run) -> None:
     """Covers SPEC 001-11"""
     changed = cli("schedules", "put", "nightly", "--disabled", "--json").json
 
-    assert changed == nightly | {"enabled": False}
+    told = {"enabled": False, "revision": 2, "edited_at": changed["edited_at"]}
+    assert changed == nightly | told
+    assert changed["edited_at"] is not None
 
 
 def test_another_handler_brings_its_own_role(nightly: Any, cli: Run, sql: Sql) -> None:
@@ -47,7 +50,7 @@ def test_run_now_twice_gives_the_same_open_task(nightly: Any, cli: Run) -> None:
 
     assert first == {"schedule": "nightly", "task_id": first["task_id"]}
     assert cli("schedules", "trigger", "nightly", "--json").json == first
-    assert len(cli("tasks", "list", "--json").json) == 1
+    assert len(cli("tasks", "list", "--json").json["items"]) == 1
 
 
 def test_a_deleted_schedule_is_gone(nightly: Any, cli: Run) -> None:
@@ -55,12 +58,43 @@ def test_a_deleted_schedule_is_gone(nightly: Any, cli: Run) -> None:
     assert cli("schedules", "list").out == "no schedules\n"
 
 
+def test_a_cron_expression_takes_the_place_of_the_interval(nightly: Any, cli: Run) -> None:
+    arguments = ["--cron", "30 2 * * *", "--zone", "Europe/Berlin", "--overlap", "skip", "--jitter", "10m"]
+    changed = cli("schedules", "put", "nightly", *arguments, "--json").json
+
+    assert (changed["every"], changed["cron"], changed["zone"]) == (None, "30 2 * * *", "Europe/Berlin")
+    assert (changed["overlap"], changed["misfire"], changed["jitter"]) == ("skip", "one", 600)
+    assert cli("schedules", "show", "nightly", "--json").json == changed
+    assert "30 2 * * * (Europe/Berlin)" in cli("schedules", "list").out
+
+
+def test_the_next_runs_are_a_day_apart(nightly: Any, cli: Run) -> None:
+    planned = cli("schedules", "preview", "nightly", "-n", "2", "--json").json
+
+    first, second = (datetime.fromisoformat(run["slot"]) for run in planned)
+    assert (first, second - first) == (datetime.fromisoformat(nightly["next_run_at"]), timedelta(days=1))
+    assert len(cli("schedules", "preview", "nightly", "-n", "3").out.splitlines()) >= 4
+
+
+def test_the_history_tells_of_runs_that_were_asked_for(nightly: Any, cli: Run) -> None:
+    task_id = cli("schedules", "trigger", "nightly", "--json").json["task_id"]
+
+    [run] = cli("schedules", "runs", "nightly", "--json").json["items"]
+    assert (run["slot"], run["outcome"], run["task_id"]) == (None, "enqueued", task_id)
+    assert "enqueued" in cli("schedules", "runs", "nightly").out
+
+
+def test_a_schedule_is_switched_off_and_on(nightly: Any, cli: Run) -> None:
+    assert not cli("schedules", "disable", "nightly", "--json").json["enabled"]
+    assert cli("schedules", "enable", "nightly", "--json").json["enabled"]
+
+
 def test_the_table_names_the_schedules(nightly: Any, cli: Run) -> None:
     assert "nightly" in cli("schedules", "list").out
     assert "nightly" in cli("schedules", "put", "nightly", "--enabled").out
 
 
-@pytest.mark.parametrize("verb", ["trigger", "delete"])
+@pytest.mark.parametrize("verb", ["trigger", "delete", "show", "preview", "runs", "enable", "disable"])
 def test_a_schedule_that_is_not_there_ends_with_code_4(cli: Run, verb: str) -> None:
     done = cli("schedules", verb, "daily")
 
@@ -81,6 +115,12 @@ def test_a_schedule_that_is_not_there_ends_with_code_4(cli: Run, verb: str) -> N
         (["--handler", "add", "--every", "1h", "--first-run", "never"], 2, "not a date"),
         (["--handler", "ad", "--every", "1h"], 4, "did you mean 'add'?"),
         (["--every", "1h"], 4, "neither role nor handler"),
+        (["--handler", "add", "--every", "1h", "--cron", "@daily"], 2, "either"),
+        (["--handler", "add", "--cron", "0 0 30 2 *"], 2, "day-of-month"),
+        (["--handler", "add", "--cron", "0 0 * *"], 2, "has 4 fields"),
+        (["--handler", "add", "--cron", "@daily", "--zone", "Europe/Berlim"], 2, "did you mean 'Europe/Berlin'"),
+        (["--handler", "add", "--every", "1h", "--misfire", "twice"], 2, "skip, one or all"),
+        (["--handler", "add", "--every", "1h", "--jitter", "2h"], 2, "no longer than the interval"),
     ],
 )
 def test_a_schedule_that_cannot_work_is_refused(cli: Run, arguments: list[str], code: int, part: str) -> None:
@@ -89,3 +129,13 @@ def test_a_schedule_that_cannot_work_is_refused(cli: Run, arguments: list[str], 
     assert (done.code, len(done.err.splitlines())) == (code, 1)
     assert part in done.err
     assert cli("schedules", "list", "--json").json == []
+
+
+def test_what_is_to_come_and_what_became_of_the_runs_is_told(nightly: Any, cli: Run) -> None:
+    """Covers SPEC 001-31"""
+    cli("schedules", "trigger", "nightly")
+
+    [ahead] = cli("schedules", "ahead", "--hours", "48", "--json").json
+    assert (ahead["name"], [each["slots"] for each in ahead["stretches"]]) == ("nightly", [1, 1])
+    assert "nightly" in cli("schedules", "ahead").out
+    assert cli("schedules", "outcomes", "nightly", "--json").json == {"enqueued": 1}

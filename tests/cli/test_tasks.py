@@ -30,29 +30,32 @@ def enqueued(cli: Run, *arguments: str) -> int:
 def test_the_newest_stand_first(cli: Run) -> None:
     ids = [enqueued(cli) for _ in range(3)]
 
-    assert [task["id"] for task in cli("tasks", "list", "--json").json] == ids[::-1]
+    assert [task["id"] for task in cli("tasks", "list", "--json").json["items"]] == ids[::-1]
 
 
-def test_a_page_goes_on_before_the_last_one_shown(cli: Run) -> None:
+def test_a_page_goes_on_after_the_one_before(cli: Run) -> None:
+    """Covers SPEC B12-1."""
     ids = [enqueued(cli) for _ in range(3)]
 
-    page = cli("tasks", "list", "--json", "--limit", 1, "--before", ids[2]).json
-    assert [task["id"] for task in page] == [ids[1]]
+    cursor = cli("tasks", "list", "--json", "--limit", 1).json["next_cursor"]
+    page = cli("tasks", "list", "--json", "--limit", 1, "--after", cursor).json
+    assert [task["id"] for task in page["items"]] == [ids[1]]
+    assert cli("tasks", "list", "--limit", 1).out.splitlines()[-1] == f"more: --after {cursor}"
 
 
 def test_a_finer_status_filters_as_a_state_does(cli: Run) -> None:
     later = enqueued(cli, "--after", "1h")
     enqueued(cli)
 
-    assert [task["id"] for task in cli("tasks", "list", "--json", "--state", "scheduled").json] == [later]
-    assert len(cli("tasks", "list", "--json", "--state", "pending").json) == 2
+    assert [task["id"] for task in cli("tasks", "list", "--json", "--state", "scheduled").json["items"]] == [later]
+    assert len(cli("tasks", "list", "--json", "--state", "pending").json["items"]) == 2
 
 
 def test_role_handler_and_key_filter_together(cli: Run, failed: int) -> None:
     wanted = enqueued(cli, "--key", "k")
     enqueued(cli)
 
-    found = cli("tasks", "list", "--json", "--role", "sums", "--handler", "add", "--key", "k").json
+    found = cli("tasks", "list", "--json", "--role", "sums", "--handler", "add", "--key", "k").json["items"]
     assert [task["id"] for task in found] == [wanted]
 
 
@@ -64,10 +67,12 @@ def test_the_table_shows_what_a_terminal_would_choke_on(cli: Run) -> None:
 
 def test_an_empty_list_says_so(cli: Run) -> None:
     assert cli("tasks", "list").out == "no such tasks\n"
-    assert cli("tasks", "list", "--json").json == []
+    assert cli("tasks", "list", "--json").json == {"items": [], "next_cursor": None}
 
 
-@pytest.mark.parametrize("wrong", [("--state", "lost"), ("--limit", "0"), ("--limit", "1001"), ("--before", "x")])
+@pytest.mark.parametrize(
+    "wrong", [("--state", "lost"), ("--limit", "0"), ("--limit", "1001"), ("--after", "x"), ("--created-from", "x")]
+)
 def test_a_filter_that_makes_no_sense_is_refused(cli: Run, wrong: tuple[str, str]) -> None:
     done = cli("tasks", "list", *wrong)
 
@@ -135,3 +140,51 @@ def test_cancelling_a_finished_task_changes_nothing(cli: Run, failed: int) -> No
     done = cli("tasks", "cancel", failed, "--json")
 
     assert (done.code, done.json) == (0, [{"id": failed, "outcome": "finished"}])
+
+
+def test_a_tree_shows_what_is_below_a_task_and_how_far_it_is(cli: Run, sql: Sql) -> None:
+    """covers SPEC B2-1"""
+    parent = enqueued(cli)
+    [(worker_id,)] = sql("select rolecall.register_worker('w', '{}', '{add}', 1, 'h', 1, '0')")
+    [(fence,)] = sql("select fence from rolecall.claim(%s, '{}', '{add}', 1)", worker_id)
+    children = '"next": {"children": [{"handler": "add"}, {"handler": "add"}]}'
+    report = f'[{{"id": {parent}, "fence": {fence}, "outcome": "completed", {children}}}]'
+    sql("select * from rolecall.finish(%s, %s)", worker_id, report)
+
+    nodes = cli("tasks", "tree", parent, "--json").json
+    drawn = cli("tasks", "tree", parent).out
+
+    assert [(node["id"], node["parent_id"], node["state"]) for node in nodes] == [
+        (parent, None, "waiting"),
+        (parent + 1, parent, "pending"),
+        (parent + 2, parent, "pending"),
+    ]
+    assert f"{parent} add waiting" in drawn
+    assert "0 of 3" in drawn
+
+
+def test_a_tree_of_nothing_is_an_error(cli: Run) -> None:
+    assert cli("tasks", "tree", 4711).code == 4
+
+
+def test_a_task_can_be_told_what_it_needs_and_how_long_it_may_take(cli: Run) -> None:
+    first = enqueued(cli)
+
+    second = enqueued(cli, "--needs", str(first), "--timeout", "90")
+
+    task = cli("tasks", "show", second, "--json").json["task"]
+    assert (task["state"], task["open_needs"], task["timeout"]) == ("blocked", 1, 90)
+
+
+def test_why_a_task_does_not_run_is_shown_with_what_would_change_it(cli: Run) -> None:
+    """Covers the issue's "Why?": paused, no live worker for the role."""
+    task_id = enqueued(cli)
+    cli("roles", "pause", "sums")
+
+    shown = cli("tasks", "why", task_id).out
+    causes = cli("tasks", "why", task_id, "--json").json["causes"]
+
+    assert [cause["kind"] for cause in causes] == ["role_paused", "no_worker"]
+    assert "resume the role: rolecall roles resume sums" in shown
+    assert "start one: rolecall worker --roles sums" in shown
+    assert cli("tasks", "why", 4711).code == 4

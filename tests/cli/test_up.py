@@ -6,51 +6,12 @@ import json
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
 
-import psutil
 import pytest
 
-from tests.cli.conftest import Result, Run
-
-Spawn = Callable[..., subprocess.Popen[str]]
-
-DEADLINE = 30.0
-
-
-def until(fact: Callable[[], bool], what: str) -> None:
-    deadline = time.monotonic() + DEADLINE
-    while not fact():
-        assert time.monotonic() < deadline, f"never: {what}"
-        time.sleep(0.05)
-
-
-def document(process: subprocess.Popen[str]) -> dict[str, object]:
-    """What `--json` writes when the database is there."""
-    assert process.stdout is not None
-    text = ""
-    while not text.endswith("}\n"):
-        line = process.stdout.readline()
-        assert line, process.stderr.read() if process.stderr else ""
-        text += line
-    found = json.loads(text)
-    assert isinstance(found, dict)
-    return found
-
-
-def runs(pid: int) -> bool:
-    """Whether it does more than wait for somebody to take note of its end."""
-    try:
-        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
-    except psutil.NoSuchProcess:
-        return False
-
-
-def ended(process: subprocess.Popen[str]) -> Result:
-    out, err = process.communicate(timeout=DEADLINE)
-    return Result(process.returncode, out, err)
+from tests.cli.conftest import Run
+from tests.cli.processes import Spawn, document, ended, runs, until
 
 
 def server_pid(data_dir: Path) -> int:
@@ -65,11 +26,12 @@ def test_up_runs_what_another_process_enqueues_and_ends_clean(spawn: Spawn, exec
     assert document(up) == {
         "app": "shop:app",
         "processes": 1,
+        "http": None,
         "embedded": True,
         "data_dir": str(folder / "rolecall-data"),
     }
     postmaster = server_pid(folder / "rolecall-data")
-    until(lambda: len(execute("workers", "--json").json) == 1, "the worker is on the roll")
+    until(lambda: len(execute("workers", "list", "--json").json) == 1, "the worker is on the roll")
 
     done = execute("enqueue", "add", '{"a": 1, "b": 2}', "--wait", "20", "--json")
     failed = execute("enqueue", "stumble", "--wait", "20")
@@ -88,7 +50,7 @@ def test_up_runs_what_another_process_enqueues_and_ends_clean(spawn: Spawn, exec
 def test_what_was_enqueued_is_still_there_after_the_next_start(execute: Run, spawn: Spawn, folder: Path) -> None:
     first = spawn("up", "--app", "shop:app", "--roles", "other", "--json")
     document(first)
-    until(lambda: len(execute("workers", "--json").json) == 1, "the worker is on the roll")
+    until(lambda: len(execute("workers", "list", "--json").json) == 1, "the worker is on the roll")
     task_id = execute("enqueue", "add", '{"a": 2, "b": 2}', "--json").json["id"]
     first.send_signal(signal.SIGTERM)
     assert ended(first).code == 0
@@ -110,7 +72,7 @@ def test_up_without_an_app_migrates_and_fires_schedules(
 
     up = spawn("up", DATABASE_URL=dsn)
 
-    until(lambda: len(bare("tasks", "list", "--json").json) == 1, "the schedule fires")
+    until(lambda: len(bare("tasks", "list", "--json").json["items"]) == 1, "the schedule fires")
     up.send_signal(signal.SIGTERM)
     assert ended(up).code == 0
 
@@ -128,7 +90,7 @@ def test_an_apps_schedules_are_stored_once_and_then_the_operators(
     cli("schedules", "put", "hourly", "--every", "2h")
 
     second = spawn("up", "--app", "shop:app", DATABASE_URL=dsn)
-    until(lambda: len(cli("workers", "--json").json) == 1, "the second worker is on the roll")
+    until(lambda: len(cli("workers", "list", "--json").json) == 1, "the second worker is on the roll")
     second.send_signal(signal.SIGTERM)
 
     assert ended(second).code == 0
@@ -143,21 +105,21 @@ def test_a_worker_serves_the_roles_and_bears_the_name_of_its_environment(spawn: 
         WORKER_SLOTS="3", HEARTBEAT_INTERVAL_MS="500",
     )  # fmt: skip
 
-    until(lambda: len(cli("workers", "--json").json) == 1, "the worker is on the roll")
-    [known] = cli("workers", "--json").json
+    until(lambda: len(cli("workers", "list", "--json").json) == 1, "the worker is on the roll")
+    [known] = cli("workers", "list", "--json").json
     worker.send_signal(signal.SIGTERM)
 
     assert (known["name"], known["roles"], known["slots"]) == ("wilma", ["sums", "mail"], 3)
     assert ended(worker).code == 0
-    assert cli("workers", "--json").json == []
+    assert cli("workers", "list", "--json").json == []
 
 
 def test_a_worker_without_a_name_is_called_after_its_role(spawn: Spawn, cli: Run, dsn: str) -> None:
     """Covers SPEC 000-29"""
     spawn("worker", "--app", "shop:app", "--roles", "sums", DATABASE_URL=dsn)
-    until(lambda: len(cli("workers", "--json").json) == 1, "the worker is on the roll")
+    until(lambda: len(cli("workers", "list", "--json").json) == 1, "the worker is on the roll")
 
-    name = cli("workers", "--json").json[0]["name"]
+    name = cli("workers", "list", "--json").json[0]["name"]
 
     assert name.startswith("worker-sums-")
     assert int(name.rpartition("-")[2], 16) >= 0
@@ -168,8 +130,8 @@ def test_a_worker_without_a_name_is_called_after_its_role(spawn: Spawn, cli: Run
 def test_several_processes_share_the_work_and_end_together(spawn: Spawn, cli: Run, dsn: str) -> None:
     """Covers SPEC 000-3"""
     up = spawn("up", "--app", "shop:app", "--processes", "2", "--slots", "2", DATABASE_URL=dsn)
-    until(lambda: len(cli("workers", "--json").json) == 2, "two workers are on the roll")
-    pids = {worker["pid"] for worker in cli("workers", "--json").json}
+    until(lambda: len(cli("workers", "list", "--json").json) == 2, "two workers are on the roll")
+    pids = {worker["pid"] for worker in cli("workers", "list", "--json").json}
 
     done = cli("enqueue", "add", '{"a": 1, "b": 2}', "--wait", "20", "--json")
     up.send_signal(signal.SIGTERM)
@@ -209,7 +171,7 @@ def test_both_ways_to_name_the_package_are_the_command(folder: Path) -> None:
 def test_log_lines_are_json_on_request(spawn: Spawn, cli: Run, dsn: str) -> None:
     """Covers SPEC 000-30"""
     worker = spawn("worker", "--app", "shop:app", "--log", "json", DATABASE_URL=dsn)
-    until(lambda: len(cli("workers", "--json").json) == 1, "the worker is on the roll")
+    until(lambda: len(cli("workers", "list", "--json").json) == 1, "the worker is on the roll")
     worker.send_signal(signal.SIGTERM)
 
     lines = [json.loads(line) for line in ended(worker).err.splitlines()]

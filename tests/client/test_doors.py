@@ -94,6 +94,7 @@ def test_any_payload_is_stored_as_it_is_or_refused(client: Client, payload: dict
 
 
 def test_the_past_means_now(client: Client, connection: Connection) -> None:
+    """covers SPEC B8-1"""
     through_sql(connection, '{"role":"r","scheduled_for":"1971-01-01T00:00:00Z"}')
     through_sql(connection, '{"role":"r","after":-5}')
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from rolecall.config import LogFormat, LogLevel, read_settings
+from rolecall.config import HttpSettings, LogFormat, LogLevel, read_settings
 from rolecall.model.errors import ConfigError
 
 BAD_TEXTS = [
@@ -20,11 +20,19 @@ BAD_TEXTS = [
     ("HEARTBEAT_INTERVAL_MS", "inf"),
     ("WORKER_GRACE_S", "nan"),
     ("WORKER_GRACE_S", "-1"),
+    ("MEMORY_BACKOFF_THRESHOLD", "85"),
+    ("CPU_BACKOFF_THRESHOLD", "0"),
+    ("BACKOFF_DURATION_MS", "0"),
+    ("MAX_CONCURRENT_TASKS", "0"),
     ("WORKER_ROLE", "fetch,,parse"),
     ("WORKER_ROLE", "no spaces"),
     ("WORKER_ROLE", "1st"),
     ("WORKER_ID", "x" * 101),
     ("WORKER_ID", "a\nb"),
+    ("ROLECALL_HTTP", "8321"),
+    ("ROLECALL_HTTP", "localhost"),
+    ("ROLECALL_HTTP", "localhost:65536"),
+    ("ROLECALL_HTTP", "::1:80"),
     ("ROLECALL_LOG", "xml"),
     ("ROLECALL_LOG_LEVEL", "loud"),
     ("ROLECALL_DATA_DIR", __file__),
@@ -40,6 +48,8 @@ def test_an_empty_environment_gives_the_documented_defaults() -> None:
     assert settings.worker.poll_interval == 5.0
     assert settings.worker.heartbeat_interval == 30.0
     assert settings.worker.slots == 1
+    assert (settings.worker.memory_backoff, settings.worker.cpu_backoff) == (None, None)
+    assert settings.worker.backoff_duration == 10.0
     assert settings.worker.roles == ()
     assert (settings.log.format, settings.log.level) == (LogFormat.text, LogLevel.info)
 
@@ -58,6 +68,11 @@ def test_every_variable_is_read() -> None:
             "WORKER_GRACE_S": "2.5",
             "POLL_INTERVAL_MS": "250",
             "HEARTBEAT_INTERVAL_MS": "1000",
+            "MEMORY_BACKOFF_THRESHOLD": "0.85",
+            "CPU_BACKOFF_THRESHOLD": "0.90",
+            "BACKOFF_DURATION_MS": "20000",
+            "POD_NAME": "pod-7",
+            "NODE_NAME": "node-1",
         }
     )
 
@@ -69,6 +84,23 @@ def test_every_variable_is_read() -> None:
     assert settings.worker.name == "worker-7"
     assert (settings.worker.slots, settings.worker.grace) == (8, 2.5)
     assert (settings.worker.poll_interval, settings.worker.heartbeat_interval) == (0.25, 1.0)
+    assert (settings.worker.memory_backoff, settings.worker.cpu_backoff) == (0.85, 0.9)
+    assert settings.worker.backoff_duration == 20.0
+    assert (settings.worker.pod, settings.worker.node) == ("pod-7", "node-1")
+
+
+@pytest.mark.parametrize(
+    ("text", "http"),
+    [
+        ("", HttpSettings(enabled=True, host="127.0.0.1", port=None)),
+        ("Off", HttpSettings(enabled=False)),
+        ("0.0.0.0:80", HttpSettings(host="0.0.0.0", port=80)),  # noqa: S104 - it is only read
+        ("[::1]:0", HttpSettings(host="::1", port=0)),
+        ("db-3.example:8000", HttpSettings(host="db-3.example", port=8000)),
+    ],
+)
+def test_an_address_is_read_with_its_port_or_off(text: str, http: HttpSettings) -> None:
+    assert read_settings({"ROLECALL_HTTP": text}).http == http
 
 
 @pytest.mark.parametrize(("variable", "text"), BAD_TEXTS)
@@ -80,6 +112,17 @@ def test_a_text_that_does_not_fit_names_the_variable_and_the_value(variable: str
     assert raised.value.variable == variable
     assert raised.value.value == text
     assert variable in str(raised.value)
+
+
+@pytest.mark.parametrize(("environ", "slots"), [({}, 3), ({"WORKER_SLOTS": "2"}, 2)])
+def test_the_number_of_slots_has_a_second_name(environ: dict[str, str], slots: int) -> None:
+    """Covers SPEC 001-33"""
+    assert read_settings({"MAX_CONCURRENT_TASKS": "3"} | environ).worker.slots == slots
+
+
+@pytest.mark.parametrize(("environ", "pod"), [({}, None), ({"KUBERNETES_SERVICE_HOST": "10.0.0.1"}, "pod-7")])
+def test_in_a_cluster_the_host_is_the_pod(environ: dict[str, str], pod: str | None) -> None:
+    assert read_settings({"HOSTNAME": "pod-7"} | environ).worker.pod == pod
 
 
 def test_an_empty_variable_counts_as_not_set() -> None:
@@ -107,3 +150,14 @@ def test_a_bad_database_url_is_refused_without_showing_its_password() -> None:
 
     assert raised.value.variable == "DATABASE_URL"
     assert "hunter2" not in str(raised.value) + repr(raised.value)
+
+
+@pytest.mark.parametrize("text", ["/queue", "/queue/", "/ops/queue-2"])
+def test_the_path_that_a_server_in_front_takes_off_is_read(text: str) -> None:
+    assert read_settings({"ROLECALL_ROOT_PATH": text}).access.root_path == text.rstrip("/")
+
+
+@pytest.mark.parametrize("text", ["queue", "//elsewhere.example", "/a b", "https://x", "/../x"])
+def test_what_is_no_path_is_refused(text: str) -> None:
+    with pytest.raises(ConfigError, match="is not a path such as /queue"):
+        read_settings({"ROLECALL_ROOT_PATH": text})

@@ -5,20 +5,11 @@ from __future__ import annotations
 import io
 import json
 import logging
-from collections.abc import Iterator
 
 import pytest
 
 from rolecall.config import LogFormat, LogLevel, LogSettings
 from rolecall.telemetry import set_up_logging
-
-
-@pytest.fixture(autouse=True)
-def _restore_logging() -> Iterator[None]:
-    root = logging.getLogger()
-    handlers, level = root.handlers[:], root.level
-    yield
-    root.handlers[:], root.level = handlers, level
 
 
 def written(format_: LogFormat, level: LogLevel = LogLevel.info) -> io.StringIO:
@@ -102,3 +93,31 @@ def test_setting_up_twice_writes_each_record_once() -> None:
     logging.getLogger("shop").info("once")
 
     assert len(stream.getvalue().splitlines()) == 1
+
+
+FORGED = "no\n2026-01-01T00:00:00.000Z [worker] all is well\x1b[2J\x9b\u2028\u202eend"
+
+
+@pytest.mark.parametrize("format_", list(LogFormat))
+def test_no_message_can_look_like_a_line_of_its_own(format_: LogFormat) -> None:
+    """S19: control characters are escaped in messages and fields."""
+    stream = written(format_)
+
+    logging.getLogger("shop").info(FORGED, extra={"field": FORGED})
+
+    [line] = stream.getvalue().split("\n")[:-1]
+    assert line.isprintable()
+    assert line.count("2026-01-01T00:00:00.000Z [worker] all is well") == 2
+
+
+def test_what_an_error_quotes_begins_no_line() -> None:
+    """S19: the lines of a traceback are indented."""
+    stream = written(LogFormat.text)
+
+    try:
+        raise ValueError(FORGED)
+    except ValueError:
+        logging.getLogger("shop").exception("it broke")
+
+    _first, *trace = stream.getvalue().split("\n")[:-1]
+    assert all(line.startswith("  ") and line.isprintable() for line in trace)

@@ -72,6 +72,41 @@ async def test_an_error_is_known_by_its_sqlstate(ask: Ask, sqlstate: str, error:
     assert isinstance(raised.value.__cause__, psycopg.Error)
 
 
+TRIES = """
+create sequence tries;
+create function deadlock(times int) returns void language plpgsql as $$ begin
+    if nextval('tries') <= times then
+        raise exception using errcode = '40P01';
+    end if;
+end $$
+"""
+
+
+@pytest.mark.parametrize("together", [1, 2])
+@pytest.mark.parametrize("face", ["sync", "async"])
+async def test_a_transaction_that_is_ours_is_repeated_when_it_ends_a_deadlock(
+    database: str, connection: psycopg.Connection[Any], face: str, together: int
+) -> None:
+    connection.execute(TRIES)
+    statements = [Statement(query="select deadlock(3)", read=nothing)] * together
+    if face == "sync":
+        with connect(database, "test") as own:
+            run_all(own, statements)
+    else:
+        async with await connect_async(database, "test") as own:
+            await run_all_async(own, statements)
+
+    assert connection.execute("select last_value from tries").fetchone() == (3 + together,)
+
+
+def test_a_transaction_of_the_caller_is_not_repeated(database: str, connection: psycopg.Connection[Any]) -> None:
+    connection.execute(TRIES)
+    with psycopg.connect(database) as other, pytest.raises(DatabaseUnavailable):
+        run(other, Statement(query="select deadlock(1)", read=nothing))
+
+    assert connection.execute("select last_value from tries").fetchone() == (1,)
+
+
 @pytest.mark.parametrize("text", ["a\0b", "\ud800"])
 async def test_a_text_that_cannot_be_sent_is_an_invalid_task(ask: Ask, text: str) -> None:
     with pytest.raises(InvalidTask):

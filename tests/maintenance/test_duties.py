@@ -7,11 +7,11 @@ from datetime import timedelta
 import pytest
 
 from rolecall.db.run import run
-from rolecall.maintenance import fire, housekeeping, rescue
+from rolecall.maintenance import fire, housekeeping, pauses, rescue
 from rolecall.maintenance.crew import Crew
 from rolecall.maintenance.duties import Duty, Runs
 from rolecall.model.workers import WorkerInfo
-from rolecall.sql import schedules, tasks, workers
+from rolecall.sql import roles, schedules, tasks, workers
 from rolecall.worker.session import Session, Sessions
 from tests.worker.bench import Bench, until
 
@@ -113,3 +113,20 @@ async def test_a_worker_does_the_standing_duties(bench: Bench) -> None:
         await until(lambda: bench.ask(PARTITIONS) > 2)
 
     assert bench.task(task_id).state == "pending"
+
+
+async def test_the_end_of_a_pause_is_warned_of_once_and_names_it(
+    bench: Bench, session: Session, caplog: pytest.LogCaptureFixture
+) -> None:
+    """covers SPEC 002-18: auto-resume at expiry with a warning that names the pause"""
+    run(bench.connection, roles.declare([{"name": "mail"}], []))
+    run(bench.connection, roles.pause("mail", 0.1, "ada"))
+    await until(lambda: bench.ask("select paused_until < rolecall.clock() from rolecall.roles"))
+
+    for _ in range(2):
+        assert await pauses.run_once(session) is None
+
+    assert [(record.levelname, record.message) for record in caplog.records] == [
+        ("WARNING", "Role mail goes on after its pause of 0.1 s by ada")
+    ]
+    await session.close()

@@ -5,11 +5,14 @@ import re
 import pytest
 
 from rolecall.model import errors
-from rolecall.model.errors import ERROR_TABLE, InvalidTask, RolecallError, error_for_sqlstate, exit_code_for
+from rolecall.model.error_table import ERROR_TABLE, ErrorRow, error_for_sqlstate, exit_code_for, http_status_for
+from rolecall.model.errors import InvalidTask, RolecallError
 
 
 def _tree(root: type[RolecallError]) -> set[type[RolecallError]]:
-    return {root}.union(*(_tree(child) for child in root.__subclasses__() if child.__module__ == errors.__name__))
+    return {root}.union(
+        *(_tree(child) for child in root.__subclasses__() if child.__module__.startswith(errors.__name__))
+    )
 
 
 def test_every_error_has_one_row_in_the_table() -> None:
@@ -62,10 +65,18 @@ def test_no_error_ends_a_command_as_success() -> None:
 
 
 @pytest.mark.parametrize("row", ERROR_TABLE, ids=lambda row: row.error.__name__)
-def test_the_exit_code_is_that_of_the_row(row: errors.ErrorRow) -> None:
+def test_the_exit_code_is_that_of_the_row(row: ErrorRow) -> None:
     bare = row.error.__new__(row.error)
 
     assert exit_code_for(bare) == row.exit_code
+
+
+def test_no_error_is_answered_as_success() -> None:
+    assert all(400 <= row.http_status < 600 for row in ERROR_TABLE)
+
+
+def test_the_http_status_is_that_of_the_row() -> None:
+    assert http_status_for(InvalidTask("no")) == 422
 
 
 def test_an_invalid_task_says_its_place_in_the_batch() -> None:

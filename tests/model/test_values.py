@@ -2,9 +2,12 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Callable
+from datetime import UTC, datetime
 
 import pytest
 
+from rolecall.model.errors import Retry
 from rolecall.model.outcomes import Snooze
 from rolecall.model.retry import RetryKind, RetryPolicy, exponential, immediate, linear, no_retry
 from rolecall.model.states import FINISHED_STATES, TaskState
@@ -38,6 +41,32 @@ def test_a_task_cannot_be_changed_in_place() -> None:
 def test_a_snooze_must_end(seconds: float) -> None:
     with pytest.raises(ValueError, match="finite number of seconds"):
         Snooze(seconds)
+
+
+@pytest.mark.parametrize("seconds", [-1, math.nan, math.inf])
+def test_the_next_attempt_must_come(seconds: float) -> None:
+    with pytest.raises(ValueError, match="finite number of seconds"):
+        Retry(after=seconds)
+
+
+@pytest.mark.parametrize("put_off", [Snooze, Retry])
+def test_putting_off_takes_either_seconds_or_a_moment(put_off: Callable[..., object]) -> None:
+    with pytest.raises(ValueError, match="either a number of seconds or a moment"):
+        put_off()
+
+
+def test_not_both_seconds_and_a_moment() -> None:
+    moment = datetime(2031, 5, 2, tzinfo=UTC)
+
+    with pytest.raises(ValueError, match="either a number of seconds or a moment"):
+        Snooze(3, until=moment)
+    with pytest.raises(ValueError, match="either a number of seconds or a moment"):
+        Retry(after=3, at=moment)
+
+
+def test_a_moment_needs_a_time_zone() -> None:
+    with pytest.raises(ValueError, match="time zone"):
+        Snooze(until=datetime(2031, 5, 2))  # noqa: DTZ001 - that it is refused is the point
 
 
 @pytest.mark.parametrize("field", ["first", "factor", "step", "cap", "jitter"])

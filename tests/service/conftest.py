@@ -7,14 +7,32 @@ from typing import Any
 import psycopg
 import pytest
 
+from rolecall.model.deeds import Actor
 from rolecall.service.database import OneConnection
 from rolecall.service.services import Services
 from rolecall.sql import roles
+from rolecall.testing import Clock
+from tests.sql.engine import START, Engine
 
 
 @pytest.fixture
 async def services(aconnection: psycopg.AsyncConnection[Any]) -> Services:
-    database = OneConnection(aconnection)
+    database = OneConnection(aconnection, Actor(name="ada", via="cli"))
     handlers = [{"name": name, "role": "sums"} for name in ("add", "stumble")]
     await database.run(roles.declare([{"name": "sums"}], handlers))
     return Services.over(database)
+
+
+@pytest.fixture
+async def pool(
+    connection: psycopg.Connection[Any],
+    aconnection: psycopg.AsyncConnection[Any],
+    clock: Clock,
+    database: str,
+) -> Engine:
+    """The engine beneath the services, in a world where it is START, with a second role."""
+    clock.set(START)
+    await clock.show(aconnection)
+    pool = Engine(connection, clock, database)
+    pool.declare({"name": "sums"}, {"name": "other"})
+    return pool

@@ -9,27 +9,12 @@ import pytest
 
 from rolecall import NewTask, TaskState, UnknownRole
 from rolecall.model.insight import RoleCount
-from rolecall.service.insight import workers_needed
 from rolecall.service.services import Services
 
 ADD = NewTask(handler="add")
 Connection = psycopg.AsyncConnection[Any]
 
 REGISTER = "select rolecall.register_worker(%s, '{sums}', '{add}', 2, 'host', 1, '0')"
-
-
-@pytest.mark.parametrize(("hours", "needed"), [(1, 10), (4, 3), (8, 2)])
-def test_500_tasks_at_50_an_hour_need_10_3_and_2_workers(hours: float, needed: int) -> None:
-    """Covers SPEC 000-25"""
-    assert workers_needed(500, 50.0, hours) == needed
-
-
-def test_no_work_needs_no_workers_whatever_the_rate() -> None:
-    assert workers_needed(0, None, 1) == 0
-
-
-def test_without_a_rate_nobody_knows() -> None:
-    assert workers_needed(1, None, 1) is None
 
 
 async def test_counts_are_by_role_and_state(services: Services) -> None:
@@ -43,7 +28,7 @@ async def test_a_role_tells_what_it_needs(services: Services) -> None:
     """Covers SPEC 000-25"""
     await services.tasks.enqueue(ADD)
 
-    need = await services.insight.need("sums")
+    need = await services.capacity.plan("sums")
 
     assert (need.pending_tasks, need.active_workers) == (1, 0)
     assert need.workers_needed == {"for_1_hour": None, "for_4_hours": None, "for_8_hours": None}
@@ -51,7 +36,7 @@ async def test_a_role_tells_what_it_needs(services: Services) -> None:
 
 async def test_an_unknown_role_needs_nothing_but_a_close_name(services: Services) -> None:
     with pytest.raises(UnknownRole, match="did you mean 'sums'"):
-        await services.insight.need("sum")
+        await services.capacity.plan("sum")
 
 
 async def test_declared_roles_are_listed(services: Services) -> None:

@@ -19,7 +19,7 @@ ADD = NewTask(handler="add", payload={"a": 1, "b": 2})
 async def test_a_batch_is_stored_in_order(services: Services) -> None:
     stored = await services.tasks.enqueue_many([ADD.options(priority=number) for number in range(5)])
 
-    listed = await services.tasks.list(TaskFilter())
+    listed = (await services.tasks.list(TaskFilter())).items
     assert [task.id for task in listed] == [task.id for task in stored][::-1]
     assert [task.priority for task in listed] == [4, 3, 2, 1, 0]
 
@@ -28,7 +28,7 @@ async def test_nothing_of_a_batch_is_stored_when_one_is_wrong(services: Services
     with pytest.raises(InvalidTask):
         await services.tasks.enqueue_many([ADD, ADD.options(priority=1_000)])
 
-    assert await services.tasks.list(TaskFilter()) == []
+    assert (await services.tasks.list(TaskFilter())).items == []
 
 
 @pytest.mark.parametrize(
@@ -52,11 +52,14 @@ async def test_nothing_is_proposed_where_nothing_is_close(services: Services) ->
 
 
 async def test_pages_follow_one_another_without_gap_or_overlap(services: Services) -> None:
+    """Covers SPEC B12-1."""
     stored = await services.tasks.enqueue_many([ADD] * 5)
 
-    seen: list[int] = []
-    while page := await services.tasks.list(TaskFilter(limit=2, before=seen[-1] if seen else None)):
-        seen += [task.id for task in page]
+    page = await services.tasks.list(TaskFilter(limit=2))
+    seen = [task.id for task in page.items]
+    while page.next_cursor:
+        page = await services.tasks.list(TaskFilter(limit=2, cursor=page.next_cursor))
+        seen += [task.id for task in page.items]
 
     assert seen == sorted((task.id for task in stored), reverse=True)
 
@@ -74,7 +77,7 @@ async def test_a_state_that_nobody_knows_is_refused(services: Services) -> None:
 
 @pytest.mark.parametrize("status", STATUSES)
 async def test_every_status_that_is_known_can_be_asked_for(services: Services, status: str) -> None:
-    assert await services.tasks.list(TaskFilter(state=status)) == []
+    assert (await services.tasks.list(TaskFilter(state=status))).items == []
 
 
 async def test_a_task_is_shown_with_its_story(services: Services) -> None:
@@ -139,4 +142,4 @@ async def test_python_and_the_service_refuse_the_same_things(services: Services)
     for changes in strange:
         with pytest.raises(InvalidTask):
             await services.tasks.enqueue(ADD.options(**changes))
-    assert await services.tasks.list(TaskFilter()) == []
+    assert (await services.tasks.list(TaskFilter())).items == []

@@ -51,6 +51,9 @@ class Claim:
     created_at: datetime
     lease_seconds: float
     timeout_seconds: float
+    step: int
+    parent_id: int | None
+    last_error: str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,6 +86,14 @@ class TaskRow:
     deadline_at: datetime | None
     cancel_requested_at: datetime | None
     finished_at: datetime | None
+    origin_id: int | None
+    parent_id: int | None
+    depth: int
+    open_children: int
+    open_needs: int
+    step: int
+    on_failure: str
+    timeout: float | None
 
 
 class Engine:
@@ -150,6 +161,11 @@ class Engine:
         [claim] = self.claim(1, *roles, worker=worker)
         return claim
 
+    def claim_all(self, worker: int | None = None) -> dict[int, Claim]:
+        """Claim whatever may run, by id."""
+        self.forget_floors()
+        return {claim.id: claim for claim in self.claim(100_000, worker=worker)}
+
     def start(self, *claims: Claim) -> dict[int, str]:
         return self._about("start", claims)
 
@@ -182,6 +198,15 @@ class Engine:
         )
         return lost
 
+    def block(self, claim: Claim, *needs: object) -> str | None:
+        """Report that a task has to wait for others."""
+        return self.report(claim, "blocked", needs=list(needs))
+
+    def spawn(self, parent_id: int, *drafts: Document, serial: bool | None = None) -> list[int]:
+        """Add children from outside."""
+        ids: list[int] = self.value("select rolecall.spawn(%s, %s, %s)", parent_id, Jsonb(list(drafts)), serial)
+        return ids
+
     def rescue(self, limit: int = 1000) -> dict[int, str]:
         return dict(self.rows("select task_id, state::text from rolecall.rescue(%s)", limit))
 
@@ -190,6 +215,25 @@ class Engine:
 
     def retry(self, *ids: int) -> dict[int, str]:
         return dict(self.rows("select * from rolecall.retry(%s)", list(ids)))
+
+    def end(self, *ends: Document) -> list[tuple[int, str]]:
+        """End tasks without a worker; return what became of each."""
+        return [
+            (task_id, outcome)
+            for task_id, outcome in self.rows("select * from rolecall.end_from_outside(%s)", Jsonb(list(ends)))
+        ]
+
+    def complete_task(self, task_id: int, result: object = None, **following: object) -> str:
+        query = "select rolecall.complete_task(%s, %s, %s)"
+        outcome: str = self.value(query, task_id, Jsonb(result), Jsonb(following) if following else None)
+        return outcome
+
+    def fail_task(self, task_id: int, error: str | None = None) -> str:
+        outcome: str = self.value("select rolecall.fail_task(%s, %s)", task_id, error)
+        return outcome
+
+    def delete_chains(self, *ids: int, cascade: bool = False) -> dict[int, int]:
+        return dict(self.rows("select * from rolecall.delete_chains(%s, %s)", list(ids), cascade))
 
     def put_schedule(self, name: str = "tick", every: float = 60, **words: object) -> int:
         document = {"name": name, "every": every, "role": "work", **words}
@@ -213,6 +257,16 @@ class Engine:
     def tasks(self) -> list[TaskRow]:
         """Read the whole pool, open and finished."""
         return self._pool("order by id")
+
+    def state(self, task_id: int) -> str:
+        return self.task(task_id).state
+
+    def states(self) -> dict[int, str]:
+        return {task.id: task.state for task in self.tasks()}
+
+    def children(self, parent_id: int) -> list[TaskRow]:
+        """Read a task's children of all its runs, open and finished."""
+        return self._pool("where parent_id = %s order by id", parent_id)
 
     def events(self, task_id: int) -> list[str]:
         """The kinds of a task's stored events, oldest first."""

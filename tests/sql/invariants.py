@@ -37,11 +37,39 @@ RULES = {
     "only what is due is parked": """
         select id from rolecall.tasks where parked and scheduled_for > rolecall.clock()
     """,
-    "one open task a dedupe key (invariant 10)": """
-        select dedupe_key from rolecall.tasks where dedupe_key is not null group by dedupe_key having count(*) > 1
+    "one open task a dedupe key, but for unclaimed ones beside what was claimed (invariant 10)": """
+        select dedupe_key from rolecall.tasks where dedupe_key is not null group by dedupe_key
+        having count(*) filter (where dedupe_pending is not true) > 1 or count(*) filter (where fence = 0) > 1
     """,
-    "what has ended was claimed or cancelled": """
-        select id from rolecall.finished_tasks where state <> 'cancelled' and (attempt = 0 or fence = 0)
+    "what has completed was claimed, or ended from outside, and what a worker ended was claimed": """
+        select id from rolecall.finished_tasks
+        where (state = 'completed' and fence = 0) or (worker_id is not null and (attempt = 0 or fence = 0))
+    """,
+    "a parent counts its open children, and waits for no others (invariant 8)": """
+        select parent.id from rolecall.tasks as parent
+        where coalesce(open_children, 0) <> (select count(*) from rolecall.tasks as child where child.parent_id = parent.id)
+    """,
+    "a blocked task counts its open needs, and no other has any": """
+        select id from rolecall.tasks
+        where coalesce(open_needs, 0) <> (select count(*) from rolecall.needs where task_id = tasks.id and outcome is null)
+    """,
+    "what a blocked task needs is open, and knows that somebody waits for it (invariant 7)": """
+        select task.id from rolecall.tasks as task
+        join rolecall.needs as need on need.task_id = task.id and need.outcome is null
+        where not exists (
+            select from rolecall.tasks as needed
+            where needed.needed and (needed.id = need.needed_id or (need.whole_chain and needed.chain_id = need.needed_id))
+        )
+    """,
+    "a chain has one open end": """
+        select chain_id from rolecall.tasks group by chain_id having count(*) > 1
+    """,
+    "a task that goes on is followed by one of its chain": """
+        select ended.id from rolecall.finished_tasks as ended
+        where ended.continued and not exists (
+            select from rolecall.all_tasks as link
+            where link.chain_id = ended.chain_id and link.chain_index = ended.chain_index + 1
+        )
     """,
 }
 

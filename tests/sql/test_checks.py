@@ -7,6 +7,7 @@ import pytest
 
 from tests.sql.engine import Engine
 
+SLOT = "holds_a_slot_iff_keyed_and_active_but_may_keep_it_between_steps"
 RUNNING = "worker_id = 1, claimed_at = created_at, lease_until = created_at, deadline_at = created_at"
 
 # table, constraint, what would break it
@@ -26,8 +27,14 @@ ILLEGAL = [
     ("tasks", "attempts_stay_within_max_attempts", "attempt = max_attempts + 1"),
     ("tasks", "attempts_stay_within_max_attempts", "attempt = -1"),
     ("tasks", "only_pending_keyed_tasks_are_parked", "parked = true"),
-    ("tasks", "holds_a_slot_iff_keyed_and_active", "key_slot = 1"),
-    ("tasks", "holds_a_slot_iff_keyed_and_active", f"key = 'k', state = 'running', attempt = 1, fence = 1, {RUNNING}"),
+    ("tasks", SLOT, "key_slot = 1"),
+    ("tasks", SLOT, f"key = 'k', state = 'running', attempt = 1, fence = 1, {RUNNING}"),
+    ("tasks", "blocked_iff_it_needs_something", "open_needs = 1"),
+    ("tasks", "open_needs_are_counted_from_one", "state = 'blocked', open_needs = 0"),
+    ("tasks", "waiting_only_for_children", "state = 'waiting'"),
+    ("tasks", "open_children_are_counted_from_one", "open_children = 0"),
+    ("tasks", "a_child_knows_which_claim_spawned_it", "parent_id = 1"),
+    ("tasks", "timeout_is_positive", "timeout = '0 s'"),
     ("tasks", "payload_is_an_object", "payload = '[]'"),
     ("finished_tasks", "only_terminal_states_stand_here", "state = 'running'"),
     ("finished_tasks", "a_failed_task_says_why", "state = 'failed'"),
@@ -37,6 +44,8 @@ ILLEGAL = [
     ("roles", "max_attempts_is_positive_or_null_for_unlimited", "max_attempts = 0"),
     ("roles", "retry_is_a_policy", """retry = '{"kind": "maybe"}'"""),
     ("roles", "max_payload_bytes_is_between_1_kb_and_64_mb", "max_payload_bytes = 1"),
+    ("roles", "only_a_paused_role_says_by_whom_and_until_when", "paused_by = 'ada'"),
+    ("roles", "a_pause_ends_after_it_began", "paused_at = now(), paused_until = now() - interval '1 s'"),
     ("handlers", "name_is_a_word", "name = ''"),
     ("handlers", "lease_is_between_a_tenth_of_a_second_and_a_day", "lease = '2 days'"),
     ("handlers", "timeout_is_positive", "timeout = '-1 s'"),
@@ -46,11 +55,28 @@ ILLEGAL = [
     ("keys", "capacity_is_positive", "capacity = 0"),
     ("workers", "slots_are_positive", "slots = 0"),
     ("workers", "a_stopped_worker_is_not_idle", "stopped_at = started_at, idle = true"),
+    ("workers", "command_is_one_that_workers_know", "command = 'sing', commanded_at = started_at"),
+    ("workers", "a_command_has_a_time", "command = 'drain'"),
     ("server_epoch", "there_is_only_one_row", "only_row = false"),
+    ("counted_until", "there_is_only_one_row", "only_row = false"),
+    ("history_until", "there_is_only_one_row", "only_row = false"),
     ("schedules", "name_is_short", "name = ''"),
     ("schedules", "every_is_between_a_second_and_ten_years", "every = '0.5 s'"),
     ("schedules", "payload_is_an_object", "payload = '1'"),
     ("schedules", "priority_is_between_minus_100_and_100", "priority = -101"),
+    ("schedules", "either_an_interval_or_a_cron_expression", "cron = '@daily'"),
+    ("schedules", "either_an_interval_or_a_cron_expression", "every = null"),
+    ("schedules", "misfire_is_a_policy", "misfire = 'some'"),
+    ("schedules", "overlap_is_a_policy", "overlap = 'one'"),
+    ("schedules", "jitter_is_at_most_a_day", "jitter = '25 hours'"),
+    ("schedule_runs", "outcome_is_known", "outcome = 'fine'"),
+    ("schedule_runs", "only_a_refused_run_has_an_error", "error = 'none'"),
+    ("deeds", "via_is_a_shell", "via = 'telex'"),
+    ("deeds", "detail_is_an_object", "detail = '[]'"),
+    ("api_keys", "name_is_short", "name = ''"),
+    ("api_keys", "digest_is_sha256", "digest = 'short'"),
+    ("people", "name_is_short", "name = repeat('a', 101)"),
+    ("sessions", "digest_is_sha256", "digest = 'short'"),
 ]
 
 
@@ -59,10 +85,18 @@ def full(engine: Engine) -> Engine:
     """A pool with one row in every table."""
     engine.declare(handlers=[{"name": "h", "role": "work"}])
     engine.put_schedule(key="k")
+    engine.fire_schedules()
+    engine.complete(engine.claim_one())
     engine.worker()
     engine.enqueue(key="k")
     engine.complete(engine.claim_one())
     engine.enqueue()
+    engine.rows(
+        """with ada as materialized (select rolecall.add_person('ada', 'read', 'hash'))
+        select rolecall.record_deed('ada', 'cli', null, 'test', '{}', null),
+            rolecall.create_api_key('deploy', 'read', 'rk_1', sha256('1'), null),
+            rolecall.open_session((table ada), 'hash', sha256('2'), sha256('ada'), '1 h', null)"""
+    )
     return engine
 
 
@@ -88,12 +122,14 @@ def test_every_check_has_its_illegal_change(engine: Engine) -> None:
     }
 
 
-def test_no_foreign_key_leaves_a_table(engine: Engine) -> None:
+def test_no_foreign_key_leaves_or_reaches_the_pool(engine: Engine) -> None:
     """Covers F37: a foreign key of the hot table costs multixacts and lock cascades."""
-    assert (
-        engine.rows("select conname from pg_constraint where contype = 'f' and connamespace = 'rolecall'::regnamespace")
-        == []
+    keys = engine.rows(
+        """select conrelid::regclass::text, confrelid::regclass::text from pg_constraint
+        where contype = 'f' and connamespace = 'rolecall'::regnamespace"""
     )
+
+    assert keys == [("rolecall.sessions", "rolecall.people")]
 
 
 def test_ids_are_wide(engine: Engine) -> None:
@@ -127,7 +163,15 @@ def test_every_function_pins_its_search_path_or_is_meant_to_be_inlined(engine: E
         where pronamespace = 'rolecall'::regnamespace and not coalesce(proconfig::text, '') like '%%search_path=%%'"""
     )
 
-    assert loose == [("task_problem",)]
+    assert sorted(name for (name,) in loose) == [
+        "dedupe_scope",
+        "edge_problem",
+        "full_dedupe_key",
+        "process_tasks",
+        "status_of",
+        "task_problem",
+        "tasks_of_chain",
+    ]
 
 
 def test_heartbeats_are_hot_updates(engine: Engine) -> None:

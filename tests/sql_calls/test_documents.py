@@ -8,9 +8,11 @@ from typing import Any
 import pytest
 
 from rolecall.model.errors import InvalidTask
-from rolecall.model.outcomes import Cancelled, Completed, Failed, Report, Snoozed
+from rolecall.model.needs import Need
+from rolecall.model.next_tasks import NextTasks
+from rolecall.model.outcomes import Blocked, Cancelled, Completed, Failed, Report, Snoozed
 from rolecall.model.retry import linear
-from rolecall.model.tasks import NewTask
+from rolecall.model.tasks import Enqueued, NewTask
 from rolecall.sql.documents import reports_document, tasks_document
 from rolecall.sql.tasks import enqueue_chunks, enqueue_many
 
@@ -104,7 +106,9 @@ def test_the_answers_say_which_tasks_stood_already() -> None:
 
 
 def test_a_completed_report_carries_its_result_as_it_is() -> None:
-    report = Completed(id=1, fence=2, result_json='{"a":[1]}', ran=0.25, follow_ups=[NewTask(handler="next")])
+    report = Completed(
+        id=1, fence=2, result_json='{"a":[1]}', ran=0.25, next_tasks=NextTasks(follow_ups=[NewTask(handler="next")])
+    )
 
     assert _report(report) == {
         "id": 1,
@@ -112,7 +116,7 @@ def test_a_completed_report_carries_its_result_as_it_is() -> None:
         "outcome": "completed",
         "result": {"a": [1]},
         "ran": 0.25,
-        "follow_ups": [{"handler": "next", "payload": {}}],
+        "next": {"follow_ups": [{"handler": "next", "payload": {}}]},
     }
 
 
@@ -150,5 +154,39 @@ def test_no_delay_can_spoil_a_batch_of_reports(asked: float, sent: float) -> Non
 
 
 def test_a_bad_follow_up_is_refused_before_anything_is_sent() -> None:
+    bad = NextTasks(follow_ups=[NewTask(handler="h", payload={"a": "\0"})])
+
     with pytest.raises(InvalidTask):
-        reports_document([Completed(id=1, fence=1, follow_ups=[NewTask(handler="h", payload={"a": "\0"})])])
+        reports_document([Completed(id=1, fence=1, next_tasks=bad)])
+
+
+def test_a_batch_says_which_of_its_tasks_needs_which() -> None:
+    first, second = NewTask(handler="a"), NewTask(handler="b")
+    third = NewTask(handler="c", needs=[first, Need(second, name="b", on_failure="ignore"), 7, Need(8, chain=True)])
+
+    (_, _, item) = json.loads(tasks_document([first, second, third]))
+
+    assert item["needs"] == [
+        {"item": 0, "on_failure": "fail"},
+        {"item": 1, "name": "b", "on_failure": "ignore"},
+        {"task": 7, "on_failure": "fail"},
+        {"chain": 8, "on_failure": "fail"},
+    ]
+
+
+def test_a_task_that_stands_later_in_the_batch_or_not_at_all_cannot_be_needed() -> None:
+    later = NewTask(handler="later")
+
+    with pytest.raises(InvalidTask, match="same batch") as refusal:
+        tasks_document([NewTask(handler="a"), NewTask(handler="b", needs=[later]), later])
+
+    assert refusal.value.index == 1
+
+
+def test_a_task_that_waits_for_others_says_for_which() -> None:
+    assert _report(Blocked(id=1, fence=2, needs=[Enqueued(5), Need(6, name="six")])) == {
+        "id": 1,
+        "fence": 2,
+        "outcome": "blocked",
+        "needs": [{"task": 5, "on_failure": "fail"}, {"task": 6, "name": "six", "on_failure": "fail"}],
+    }

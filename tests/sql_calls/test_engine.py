@@ -11,13 +11,14 @@ import pytest
 from rolecall.db.run import run
 from rolecall.model.errors import ScheduleNotFound, TaskNotFound
 from rolecall.model.insight import TaskFilter
+from rolecall.model.next_tasks import NextTasks
 from rolecall.model.outcomes import Cancelled, Completed, Failed, Report, Snoozed
 from rolecall.model.retry import linear, no_retry
 from rolecall.model.schedules import Schedule
 from rolecall.model.states import TaskState
 from rolecall.model.tasks import Claim, ClaimedTask, NewTask
-from rolecall.model.workers import WorkerInfo
-from rolecall.sql import insight, retention, roles, schedules, tasks, workers
+from rolecall.model.workers import BeatAnswer, Condition, WorkerCommand, WorkerInfo
+from rolecall.sql import capacity, finding, insight, retention, roles, schedules, tasks, workers
 
 Connection = psycopg.Connection[Any]
 INFO = WorkerInfo(name="w1", roles=("r",), handlers=("h",), slots=2, host="here", pid=7, version="0.1")
@@ -116,11 +117,12 @@ def test_each_outcome_is_accepted(conn: Connection, worker: int, outcome: Any, s
     assert list(answer) == [task.id]
 
 
-def test_a_follow_up_stands_in_the_same_chain(conn: Connection, worker: int) -> None:
+def test_a_continuation_stands_in_the_same_chain(conn: Connection, worker: int) -> None:
     enqueue(conn, NewTask(handler="h"))
     (task,) = claim(conn, worker)
 
-    report = Completed(id=task.id, fence=task.fence, follow_ups=[NewTask(handler="h", payload={"next": True})])
+    more = NextTasks(continuation=NewTask(handler="h", payload={"next": True}))
+    report = Completed(id=task.id, fence=task.fence, next_tasks=more)
     assert run(conn, tasks.finish(worker, [report])) == {}
 
     (second,) = claim(conn, worker)
@@ -163,11 +165,15 @@ def test_the_next_due_task_is_known(conn: Connection) -> None:
 
 
 def test_the_roll_is_called(conn: Connection, worker: int) -> None:
-    assert run(conn, workers.beat(worker, 0, idle=False)) is True
-    assert run(conn, workers.beat(999, 0, idle=False)) is False
+    run(conn, workers.command(worker, WorkerCommand.DRAIN))
+    assert run(conn, workers.beat(worker, 0, Condition(cpu=0.5), idle=False)) == BeatAnswer(
+        known=True, command=WorkerCommand.DRAIN
+    )
+    assert run(conn, workers.beat(999, 0, Condition(), idle=False)) == BeatAnswer(known=False, command=None)
     run(conn, workers.mark_idle(worker, idle=True))
     (entry,) = run(conn, insight.workers())
     assert (entry.name, entry.roles, entry.idle, entry.active) == ("w1", ["r"], True, True)
+    assert (entry.cpu, entry.memory, entry.command) == (0.5, None, WorkerCommand.DRAIN)
     assert run(conn, workers.deregister(worker)) == 0
 
 
@@ -176,8 +182,9 @@ def test_a_schedule_lives_and_dies(conn: Connection) -> None:
 
     assert run(conn, schedules.put(schedule)) == run(conn, schedules.put(schedule))
     ((name, task_id),) = run(conn, schedules.fire())
+    assert task_id is not None
     assert (name, run(conn, tasks.get(task_id)).payload) == ("s", {"a": 1})
-    (stored,) = run(conn, insight.schedules())
+    (stored,) = run(conn, schedules.list_())
     assert (stored.every, stored.payload, stored.last_task_id) == (60.0, {"a": 1}, task_id)
     assert run(conn, schedules.trigger("s")) == run(conn, schedules.trigger("s"))
     assert run(conn, schedules.delete("s")) is True
@@ -190,9 +197,9 @@ def test_the_pool_speaks_of_itself(conn: Connection, worker: int) -> None:
     (task_id,) = enqueue(conn, NewTask(handler="h", key="k"))
 
     assert [(each.role, each.number) for each in run(conn, insight.counts())] == [("r", 1)]
-    assert [(each.role, each.ready_tasks) for each in run(conn, insight.capacity())] == [("r", 1)]
+    assert [(each.role, each.ready_tasks) for each in run(conn, capacity.capacity())] == [("r", 1)]
     assert run(conn, insight.timeline(task_id))[0].kind == "created"
-    assert [task.id for task in run(conn, insight.tasks(TaskFilter(state="ready", key="k")))] == [task_id]
+    assert [task.id for task in run(conn, finding.tasks(TaskFilter(state="ready", key="k"))).items] == [task_id]
     assert [role.name for role in run(conn, insight.roles())] == ["r"]
     assert run(conn, insight.handler_names()) == ["h"]
 

@@ -37,6 +37,7 @@ def test_found_work_begins_a_new_dry_spell() -> None:
 
 
 def test_a_task_that_becomes_due_ends_the_wait() -> None:
+    """covers SPEC 004-6"""
     it = pace()
     it.next_delay(0.0, next_due=None)
 

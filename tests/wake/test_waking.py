@@ -4,10 +4,11 @@ import asyncio
 from collections.abc import Callable
 from time import monotonic
 
-from tests.worker.bench import Bench, until
+from tests.worker.bench import SOON, Bench, until
 
 IDLE = "select count(*) from rolecall.workers where idle and stopped_at is null"
 BEATEN = "select count(*) from rolecall.workers where heartbeat_at > started_at"
+VERSION = "select xmin::text from rolecall.workers"
 WRITTEN = """
 select sum(n_tup_ins + n_tup_upd + n_tup_del) from pg_stat_user_tables where schemaname = 'rolecall'
 """
@@ -21,11 +22,8 @@ async def test_a_notification_starts_a_task_long_before_the_poll_interval(bench:
     async with bench.working(poll_interval=60):
         await until(lambda: bench.ask(IDLE))
         await asyncio.sleep(1.2)  # past the quick polls
-        began = monotonic()
         (task_id,) = bench.enqueue(work.task())
         await bench.finished(task_id)
-
-    assert monotonic() - began < 1
 
 
 async def test_without_listening_it_polls(bench: Bench) -> None:
@@ -37,9 +35,9 @@ async def test_without_listening_it_polls(bench: Bench) -> None:
     bench.enqueue()
     async with bench.working(listen=False, poll_interval=0.3):
         await until(lambda: bench.ask(IDLE))
-        await asyncio.sleep(1.2)
+        await asyncio.sleep(1.2)  # past the quick polls
         (task_id,) = bench.enqueue(work.task())
-        await bench.finished(task_id, within=1.5)
+        await bench.finished(task_id)
 
     assert not bench.ask("select count(*) from pg_stat_activity where application_name like '%%listen'")
 
@@ -49,11 +47,11 @@ async def test_a_task_that_becomes_due_is_not_late(bench: Bench) -> None:
     async def work() -> None: ...
 
     (task_id,) = bench.enqueue(work.task().options(after=2.0))
-    began = monotonic()
     async with bench.working(poll_interval=60):
-        await bench.finished(task_id)
+        (task,) = await bench.finished(task_id)
 
-    assert 1.9 < monotonic() - began < 2.6
+    assert task.started_at is not None
+    assert 0 <= (task.started_at - task.scheduled_for).total_seconds() < SOON
 
 
 async def test_a_freed_key_is_noticed_by_the_worker_that_freed_it(bench: Bench) -> None:
@@ -62,11 +60,8 @@ async def test_a_freed_key_is_noticed_by_the_worker_that_freed_it(bench: Bench) 
         await asyncio.sleep(0.05)
 
     ids = bench.enqueue(*(work.task(n=n).options(key="store:1") for n in range(10)))
-    began = monotonic()
     async with bench.working(slots=4, listen=False, poll_interval=60):
         await bench.finished(*ids)
-
-    assert monotonic() - began < 5
 
 
 async def test_light_load_writes_nothing_about_idleness(bench: Bench) -> None:
@@ -76,13 +71,14 @@ async def test_light_load_writes_nothing_about_idleness(bench: Bench) -> None:
     bench.enqueue()
     async with bench.working(poll_interval=60):
         await until(lambda: bench.ask(IDLE) and bench.ask(BEATEN))
-        before = bench.ask("select xmin::text from rolecall.workers")
+        # A first beat that crossed the mark is followed by another one.
+        await _stands_still(lambda: bench.ask(VERSION), seconds=0.5)
+        before = bench.ask(VERSION)
         for _ in range(20):
             (task_id,) = bench.enqueue(work.task())
             await bench.finished(task_id)
-        after = bench.ask("select xmin::text from rolecall.workers")
 
-    assert before == after
+        assert bench.ask(VERSION) == before
 
 
 async def test_an_idle_worker_writes_nothing(bench: Bench) -> None:
@@ -143,4 +139,4 @@ async def test_the_end_of_the_listeners_connection_loses_no_task(bench: Bench) -
                 "where datname = current_database() and application_name = 'rolecall:worker:listen'"
             )
             (task_id,) = bench.enqueue(work.task())
-            await bench.finished(task_id, within=3)
+            await bench.finished(task_id)

@@ -12,7 +12,7 @@ from rolecall.model.errors import DatabaseUnavailable, InvalidTask, SchemaMissin
 from rolecall.sql import tasks
 from rolecall.sql.statement import Statement, single
 from rolecall.worker.session import Session, Sessions, with_option
-from tests.worker.bench import Bench, until
+from tests.worker.bench import PATIENCE, Bench, until
 
 TERMINATE = """
 select count(pg_terminate_backend(pid)) from pg_stat_activity
@@ -21,7 +21,7 @@ where datname = current_database() and application_name like 'rolecall:worker:%%
 
 
 async def test_a_worker_survives_the_end_of_all_its_connections(bench: Bench) -> None:
-    """covers RELIABILITY F30"""
+    """covers SPEC 004-7: covers RELIABILITY F30"""
 
     @bench.app.task
     async def work(n: int) -> int:
@@ -98,7 +98,7 @@ async def test_a_worker_waits_for_a_database_and_can_be_stopped_meanwhile(
         running = asyncio.create_task(worker.run())
         await until(lambda: "does not answer" in caplog.text)
         worker.stop()
-        await asyncio.wait_for(running, 5)
+        await asyncio.wait_for(running, PATIENCE)
 
 
 async def test_a_worker_that_is_cut_off_while_it_looks_at_the_schema_looks_again(bench: Bench) -> None:
@@ -111,7 +111,7 @@ async def test_a_worker_that_is_cut_off_while_it_looks_at_the_schema_looks_again
 
     await until(lambda: bench.ask("select count(*) from rolecall.workers"))
     worker.stop()
-    await asyncio.wait_for(running, 15)
+    await asyncio.wait_for(running, PATIENCE)
 
 
 async def test_a_worker_refuses_a_database_without_the_schema(bench: Bench) -> None:

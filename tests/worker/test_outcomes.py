@@ -153,7 +153,7 @@ async def test_text_that_the_database_cannot_hold_still_finishes_the_task(bench:
     assert all(task.result["rolecall"] == "result not stored" for task in results)
 
 
-async def test_a_follow_up_stands_in_the_chain_of_its_task(bench: Bench) -> None:
+async def test_a_follow_up_knows_the_task_that_it_came_from(bench: Bench) -> None:
     """covers SPEC 000-8"""
 
     @bench.app.task
@@ -170,7 +170,7 @@ async def test_a_follow_up_stands_in_the_chain_of_its_task(bench: Bench) -> None
         await bench.finished(task_id + 1)
 
     follow_up = bench.task(task_id + 1)
-    assert (follow_up.handler, follow_up.chain_id, follow_up.chain_index) == ("second", task_id, 1)
+    assert (follow_up.handler, follow_up.chain_id, follow_up.origin_id) == ("second", task_id + 1, task_id)
     assert follow_up.payload == {"n": task_id}
 
 

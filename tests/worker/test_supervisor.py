@@ -23,10 +23,11 @@ from pathlib import Path
 """
 SUPERVISOR = """
 import asyncio, logging, sys
-from rolecall.worker.supervisor import Supervisor
+from rolecall.worker.supervisor import Command, Supervisor
 
 logging.basicConfig(level="INFO", stream=sys.stderr)
-sys.exit(asyncio.run(Supervisor([sys.executable, {child!r}], 2).run()))
+command = Command(name="A child", arguments=[sys.executable, {child!r}])
+sys.exit(asyncio.run(Supervisor([command] * 2).run()))
 """
 ENDS = "signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))"
 IGNORES = "signal.signal(signal.SIGTERM, signal.SIG_IGN)"

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import asyncio
 
-from rolecall import Context, HandlerAborted
+from rolecall import Context, HandlerAborted, LostReason
 from tests.worker.bench import Bench, until
 
 
@@ -15,7 +15,7 @@ async def test_a_task_completes_with_its_handlers_rows_in_one_transaction(bench:
     async def second() -> None: ...
 
     @bench.app.task
-    async def record(ctx: Context) -> str:
+    async def record(ctx: Context) -> object:
         async with ctx.transaction() as tx:
             await tx.execute("insert into ledger values (%s)", (ctx.task_id,))
             ctx.follow_up(second.task())
@@ -31,7 +31,7 @@ async def test_a_task_completes_with_its_handlers_rows_in_one_transaction(bench:
     assert seen == [(0, "running")]
     assert (task.state, task.result, task.attempt) == ("completed", {"rows": 1}, 1)
     assert bench.ask("select count(*) from ledger") == 1
-    assert bench.task(task_id + 1).chain_id == task_id
+    assert bench.task(task_id + 1).origin_id == task_id
 
 
 async def test_a_rolled_back_completion_is_the_failure_that_rolled_it_back(bench: Bench) -> None:
@@ -57,7 +57,7 @@ async def test_a_rolled_back_completion_is_the_failure_that_rolled_it_back(bench
 async def test_a_lost_claim_rolls_its_transaction_back(bench: Bench) -> None:
     """covers RELIABILITY F5, F6"""
     bench.connection.execute("create table ledger (task_id bigint)")
-    caught: list[HandlerAborted] = []
+    caught: list[LostReason | None] = []
 
     @bench.app.task(lease=60)
     async def record(ctx: Context) -> None:
@@ -66,8 +66,8 @@ async def test_a_lost_claim_rolls_its_transaction_back(bench: Bench) -> None:
             async with ctx.transaction() as tx:
                 await tx.execute("insert into ledger values (%s)", (ctx.task_id,))
                 await ctx.complete(tx)
-        except HandlerAborted as aborted:
-            caught.append(aborted)
+        except (HandlerAborted, asyncio.CancelledError):  # the keeper may know it first
+            caught.append(ctx.aborted)
             raise
 
     (task_id,) = bench.enqueue(record.task())
@@ -75,18 +75,19 @@ async def test_a_lost_claim_rolls_its_transaction_back(bench: Bench) -> None:
     async with bench.working():
         await until(lambda: caught)
 
-    assert caught[0].reason == "taken"
+    assert caught == ["taken"]
     assert bench.ask("select count(*) from ledger") == 0
     assert (bench.task(task_id).state, bench.task(task_id).fence) == ("running", 2)
 
 
 async def test_an_open_completion_does_not_hinder_the_leases_of_others(bench: Bench) -> None:
-    release = asyncio.Event()
+    opened, release = asyncio.Event(), asyncio.Event()
 
     @bench.app.task(lease=0.4)
     async def record(ctx: Context) -> None:
         async with ctx.transaction() as tx:
             await ctx.complete(tx)
+            opened.set()
             await release.wait()
 
     @bench.app.task(lease=0.4)
@@ -96,10 +97,10 @@ async def test_an_open_completion_does_not_hinder_the_leases_of_others(bench: Be
     first, second = bench.enqueue(record.task(), other.task())
 
     async with bench.working(slots=2):
-        before = (await bench.state(second, "running")).lease_until
-        await until(lambda: (bench.task(second).lease_until or before) > before)  # type: ignore[operator]
-        await asyncio.sleep(1)
-        assert bench.ask("select count(*) from rolecall.tasks where lease_until < clock_timestamp()") <= 1
+        await until(opened.is_set)
+        for _renewal in range(3):
+            before = (await bench.state(second, "running")).lease_until
+            await until(lambda: (bench.task(second).lease_until or before) > before)  # type: ignore[operator]
         release.set()
         tasks = await bench.finished(first, second)
 
@@ -110,12 +111,11 @@ async def test_handlers_transactions_cannot_starve_the_workers_own_calls(bench: 
     """covers RELIABILITY F32"""
     everybody = asyncio.Barrier(3)
 
-    @bench.app.task(lease=0.4)
+    @bench.app.task
     async def hold(ctx: Context) -> None:
         async with ctx.transaction():
             await everybody.wait()
             await ctx.info({"holding": True})
-            await asyncio.sleep(0.8)
 
     ids = bench.enqueue(*(hold.task() for _ in range(3)))
 

@@ -1,14 +1,36 @@
-"""A test's database has the crawler's tables beside Rolecall's."""
+"""A test's database has the crawler's tables beside Rolecall's; what is served stands over some stores, with files of its own."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import gzip
+import hashlib
+import secrets
+from collections.abc import AsyncIterator, Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
 
+import httpx2
+import msgspec
+import psycopg
 import pytest
+from psycopg.rows import dict_row
+from storecrawl.app import build_app
+from storecrawl.egress.book import ensure_direct
 from storecrawl.schema import MIGRATIONS
+from storecrawl.settings import CrawlSettings
 
+from apps.storecrawl.tests.buckets import BUCKET, serving_buckets
+from rolecall import App, Client
 from rolecall.db.migrations import ROLECALL
 from rolecall.testing import TestServer, template
+from rolecall.web import build
+from tests.logs import restored_logging
+
+__all__ = ["database_template", "restored_logging"]
+
+START = datetime(2026, 5, 1, tzinfo=UTC)
+CAPTURES = Path(__file__).parents[4] / "shared" / "data" / "menus"
 
 
 @pytest.fixture(scope="session")
@@ -16,3 +38,163 @@ def database_template(postgres_server: TestServer) -> Iterator[str]:
     """Made here, not by the plugin's fixture: that one may stand already, with Rolecall's tables alone."""
     with template(postgres_server, (ROLECALL, MIGRATIONS)) as name:
         yield name
+
+
+@pytest.fixture(scope="session")
+def bucket_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
+    """The AWS_* variables of a real S3 server."""
+    with serving_buckets(tmp_path_factory.mktemp("buckets")) as variables:
+        yield variables
+
+
+@pytest.fixture
+def bucket_url(bucket_server: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> str:
+    """A place of its own in a real bucket; this process, and those that it starts, can reach it."""
+    for name, value in bucket_server.items():
+        monkeypatch.setenv(name, value)
+    return f"s3://{BUCKET}/{secrets.token_hex(8)}"
+
+
+@pytest.fixture
+def direct_route(connection: psycopg.Connection[Any]) -> None:
+    """Let workers leave directly: without an active route they do not start."""
+    ensure_direct(connection)
+
+
+@pytest.fixture
+def app(tmp_path: Path) -> App:
+    return build_app(CrawlSettings(upstream="http://127.0.0.1:9", data_dir=tmp_path, schedules=False))
+
+
+@pytest.fixture
+async def http(database: str, app: App) -> AsyncIterator[httpx2.AsyncClient]:
+    """A client of the API; this machine is let in and may do everything."""
+    with Client(database, app=app) as client:
+        client.cancel(client.enqueue("analytics_refresh").id)  # the first enqueue declares the app
+    application = build(database, app)
+    transport = httpx2.ASGITransport(app=application)
+    async with (
+        application.router.lifespan_context(application),
+        httpx2.AsyncClient(transport=transport, base_url="http://test") as client,
+    ):
+        yield client
+
+
+class Shop:
+    """Stores and payloads as a crawl leaves them, and a look at what the API stored."""
+
+    def __init__(self, connection: psycopg.Connection[Any], root: Path) -> None:
+        self._connection = connection
+        self.root = root
+
+    def stores(self, number: int, *, state: str = "AZ", **columns: object) -> list[int]:
+        """Enter crawlable stores, and return their ids."""
+        return [self.store(name=f"Store {each}", state=state, **columns) for each in range(number)]
+
+    def store(self, **columns: object) -> int:
+        """Enter a store; what is not given makes it a crawlable one of Arizona."""
+        row = {"platform_store_id": None, "name": "A store", "state": "AZ", "slug": None, **columns}
+        row.setdefault("crawl_enabled", True)
+        names = ", ".join(row)
+        values = ", ".join(f"%({name})s" for name in row)
+        query = f"insert into storecrawl.stores ({names}) values ({values}) returning id"
+        store_id = self._value(query, row)
+        if "platform_store_id" not in columns:
+            self._connection.execute(
+                "update storecrawl.stores set platform_store_id = 'p' || id where id = %s", (store_id,)
+            )
+        return int(store_id)
+
+    def route(self, **columns: object) -> int:
+        """Enter an outgoing route of a proxy, and return its id."""
+        row = {"protocol": "http", "host": "127.0.0.1", "port": 9, **columns}
+        names, values = ", ".join(row), ", ".join(f"%({name})s" for name in row)
+        return int(self._value(f"insert into storecrawl.routes ({names}) values ({values}) returning id", row))
+
+    def disable(self, store_id: int) -> None:
+        self._connection.execute("update storecrawl.stores set crawl_enabled = false where id = %s", (store_id,))
+
+    def enable(self, store_id: int) -> None:
+        self._connection.execute("update storecrawl.stores set crawl_enabled = true where id = %s", (store_id,))
+
+    def payload(self, store_id: int, document: object, hour: int = 0, **columns: object) -> int:
+        """Write a document as a file, enter its row, and return its id; `columns` are lies about it."""
+        raw = document if isinstance(document, bytes) else msgspec.json.encode(document)
+        packed = gzip.compress(raw, 1, mtime=0)
+        file = self.root / "2026" / "05" / f"store_{store_id}_1_1_{hour:016x}.json.gz"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(packed)
+        row = {
+            "store_id": store_id,
+            "storage_path": file.relative_to(self.root).as_posix(),
+            "product_count": 1,
+            "size_raw": len(raw),
+            "size_gz": len(packed),
+            "sha256": hashlib.sha256(raw).hexdigest(),
+            "fetched_at": START + timedelta(hours=hour),
+            **columns,
+        }
+        names, values = ", ".join(row), ", ".join(f"%({name})s" for name in row)
+        return int(self._value(f"insert into storecrawl.payloads ({names}) values ({values}) returning id", row))
+
+    def location(self, **columns: object) -> int:
+        """Enter a location that discovery has seen, and return its id; `raw` is a JSON text."""
+        row = {
+            "platform_store_id": secrets.token_hex(12),
+            "name": "A place",
+            "slug": "a-place",
+            "state": "AZ",
+            **columns,
+        }
+        names, values = ", ".join(row), ", ".join(f"%({name})s" for name in row)
+        return int(self._value(f"insert into storecrawl.locations ({names}) values ({values}) returning id", row))
+
+    def city(self, **columns: object) -> int:
+        """Enter a city that the platform names, and return its id."""
+        row = {"state": "AZ", "name": "Phoenix", **columns}
+        names, values = ", ".join(row), ", ".join(f"%({name})s" for name in row)
+        return int(self._value(f"insert into storecrawl.cities ({names}) values ({values}) returning id", row))
+
+    def file_of(self, payload_id: int) -> Path:
+        """The file behind a row."""
+        return self.root / str(self._value("select storage_path from storecrawl.payloads where id = %s", (payload_id,)))
+
+    def tasks(self, handler: str) -> list[dict[str, Any]]:
+        """The open tasks of a handler, in the order in which they were stored."""
+        query = "select * from rolecall.all_tasks where handler = %s and finished_at is null order by id"
+        with self._connection.cursor(row_factory=dict_row) as cursor:
+            return cursor.execute(query, (handler,)).fetchall()
+
+    def _value(self, query: str, parameters: Any) -> Any:
+        row = self._connection.execute(query.encode(), parameters).fetchone()
+        assert row is not None
+        return row[0]
+
+
+@pytest.fixture
+def shop(connection: psycopg.Connection[Any], tmp_path: Path) -> Shop:
+    return Shop(connection, tmp_path / "payloads")
+
+
+@pytest.fixture
+def make_document() -> Callable[..., dict[str, Any]]:
+    """A menu document of products by key, each with the members that differ from the usual."""
+
+    def make(**products: dict[str, Any]) -> dict[str, Any]:
+        usual = {"Status": "Active", "Options": ["1g"], "recPrices": [20], "type": "Flower"}
+        records = [{"_id": key, "Name": f"Product {key}", **usual, **changes} for key, changes in products.items()]
+        return {"data": {"filteredProducts": {"products": records, "queryInfo": {"totalCount": len(records)}}}}
+
+    return make
+
+
+@pytest.fixture
+def captured() -> Callable[[str], bytes]:
+    """A captured menu of a real store; the test is skipped where the captures are not here."""
+
+    def read(name: str) -> bytes:
+        if not (CAPTURES / name).is_file():
+            pytest.skip(f"the captured menu {name} is not beside this repository")
+        return (CAPTURES / name).read_bytes()
+
+    return read

@@ -20,13 +20,7 @@ from storecrawl.upstream import UpstreamClient
 from rolecall.testing.databases import TestServer, clone
 
 COMMAND = Path(sys.executable).with_name("storecrawl")
-CAPTURES = Path(__file__).parents[4] / "shared" / "data" / "menus"
-CAPTURED = {
-    "graphql-filteredproducts-ethos-harmar-2025-11.json": 25,
-    "plus-mpxnj-edibles-page1-2025-06.json": 20,
-    "joint-cuzzies-2025-06.json": 226,
-    "legacy-dutchie-exercise-2019.json": 3,
-}
+EXAMPLES = Path(__file__).parent / "catalog" / "normalize" / "examples"
 WRONG_OPTIONS = [
     ("--stores", "0"),
     ("--stores", "many"),
@@ -101,7 +95,7 @@ def test_without_a_command_it_shows_its_commands(tmp_path: Path) -> None:
     done = run(cwd=tmp_path)
 
     assert (done.returncode, done.stderr) == (2, "")
-    assert {"demo", "normalize", "migrate"} <= set(done.stdout.split())
+    assert {"demo", "generate", "migrate", "normalize", "payloads"} <= set(done.stdout.split())
 
 
 def test_normalize_shows_what_a_menu_holds(tmp_path: Path, menu: Path) -> None:
@@ -139,20 +133,22 @@ def test_normalize_of_a_file_that_is_not_there_is_exit_code_2(tmp_path: Path) ->
     assert "missing.json" in done.stderr
 
 
-@pytest.mark.parametrize("name", CAPTURED)
-def test_normalize_recognises_every_captured_menu(tmp_path: Path, name: str) -> None:
-    """Covers SPEC C4, C5."""
-    done = run("normalize", str(_capture(name)), "--json", cwd=tmp_path)
+@pytest.mark.parametrize(("name", "products"), [("graphql", 7), ("plus", 2), ("joint", 6), ("legacy", 3)])
+def test_normalize_keeps_the_products_of_every_form(tmp_path: Path, name: str, products: int) -> None:
+    """Covers SPEC C4."""
+    done = run("normalize", str(EXAMPLES / f"{name}.json"), "--json", cwd=tmp_path)
 
-    assert done.returncode == 0
-    assert json.loads(done.stdout)["counts"]["products"] == CAPTURED[name]
+    counts = json.loads(done.stdout)["counts"]
+    assert (done.returncode, counts["records"], counts["products"], counts["refused"]) == (0, products, products, 0)
 
 
-def test_normalize_refuses_the_menu_of_a_foreign_platform(tmp_path: Path) -> None:
-    done = run("normalize", str(_capture("foreign-sweed-curaleaf-sample-2025-06.json")), cwd=tmp_path)
+@pytest.mark.parametrize("name", ["foreign.json", "flat.csv", "flat.jsonl", "stores.json"])
+def test_normalize_counts_what_it_refuses(tmp_path: Path, name: str) -> None:
+    """Covers SPEC C5-9."""
+    done = run("normalize", str(EXAMPLES / name), cwd=tmp_path)
 
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr
+    assert "2 records, all refused:" in " ".join(done.stderr.split())
 
 
 def test_migrate_brings_an_empty_database_up_to_date_and_then_has_nothing_to_do(
@@ -168,13 +164,6 @@ def test_migrate_brings_an_empty_database_up_to_date_and_then_has_nothing_to_do(
     assert (first.returncode, second.returncode) == (0, 0)
     assert any("payloads" in line for line in first.stdout.splitlines())
     assert second.stdout == "nothing to do\n"
-
-
-def _capture(name: str) -> Path:
-    file = CAPTURES / name
-    if not file.is_file():
-        pytest.skip(f"the captured menu {name} is not beside this repository")
-    return file
 
 
 def _silent_port() -> int:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from rolecall.app.app import App
 from rolecall.app.handlers import HandlerDefinition
+from rolecall.app.middlewares import Middleware, Next
+from rolecall.app.mounts import Mount, Router
+from rolecall.app.procedures import ProcedureDefinition
 from rolecall.app.roles import RoleDefinition
 
-__all__ = ["App", "HandlerDefinition", "RoleDefinition"]
+__all__ = ["App", "HandlerDefinition", "Middleware", "Mount", "Next", "ProcedureDefinition", "RoleDefinition", "Router"]

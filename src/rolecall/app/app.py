@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from contextlib import AbstractAsyncContextManager, nullcontext
-from datetime import datetime
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, nullcontext
 from types import MappingProxyType
-from typing import ParamSpec, TypeVar, overload
+from typing import ParamSpec, TypeVar, Unpack, overload
 
+from rolecall.app.contracts import Contract, contract_of, contracts_of
+from rolecall.app.declarations import Declarations
 from rolecall.app.durations import Duration, in_seconds
-from rolecall.app.handlers import HandlerDefinition, HandlerSettings, define
+from rolecall.app.handlers import HandlerDefinition, HandlerOptions, HandlerSettings, define
+from rolecall.app.lifespans import Lifespan, begun
+from rolecall.app.middlewares import Middleware, checked, require
+from rolecall.app.mounts import Mount, Router
+from rolecall.app.procedures import ProcedureDefinition, ProcedureOptions
 from rolecall.app.roles import RoleDefinition
-from rolecall.model.errors import InvalidDeclaration
+from rolecall.app.schedules import ScheduleOptions, in_plain_words
+from rolecall.maintenance.slots import check_schedule
 from rolecall.model.retry import RetryPolicy
 from rolecall.model.schedules import Schedule
+from rolecall.model.tasks import NewTask
+from rolecall.model.workplace import Workplace
 
 __all__ = ["App"]
 
 P = ParamSpec("P")
 R = TypeVar("R")
-T = TypeVar("T")
-Lifespan = Callable[[], AbstractAsyncContextManager[object]]
 
 
 class App:
@@ -34,77 +40,79 @@ class App:
     app.schedule("greet everybody", greet, every=timedelta(days=1), payload={"name": "all"})
 
     `lifespan` makes an async context manager that each worker of the app enters before its first task and
-    leaves after its last: the place for what handlers share, such as an HTTP client.
+    leaves after its last: the place for what handlers share, such as an HTTP client; one that takes a parameter is
+    given the worker's Workplace, and what it raises keeps the worker from starting. `middlewares` stand around
+    each attempt, the first outermost; those that `requires` names must stand around every handler, in that order.
+    `routers` are answered by the app's HTTP server, see `mount`.
     """
 
-    def __init__(self, name: str, *, lifespan: Lifespan = nullcontext) -> None:
+    def __init__(
+        self,
+        name: str,
+        *,
+        lifespan: Lifespan = nullcontext,
+        middlewares: Sequence[Middleware] = (),
+        requires: Sequence[Middleware] = (),
+        routers: Sequence[Router | str] = (),
+    ) -> None:
         self.name = name
-        self.lifespan = lifespan
-        self._handlers: dict[str, HandlerDefinition[..., object]] = {}
-        self._roles: dict[str, RoleDefinition] = {}
-        self._schedules: dict[str, Schedule] = {}
+        self._middlewares = checked(middlewares)
+        self._requires = checked(requires)
+        self._declared = Declarations(lifespans=[lifespan], mounts=[Mount(router) for router in routers])
 
     @property
     def handlers(self) -> Mapping[str, HandlerDefinition[..., object]]:
         """The handlers by name."""
-        return MappingProxyType(self._handlers)
+        return MappingProxyType(self._declared.handlers)
 
     @property
     def roles(self) -> Mapping[str, RoleDefinition]:
         """The roles by name, those that only handlers name included."""
-        implied = {handler.role: RoleDefinition(name=handler.role) for handler in self._handlers.values()}
-        return MappingProxyType(implied | self._roles)
+        handlers = self._declared.handlers.values()
+        procedures = self._declared.procedures.values()
+        named = [*(handler.role for handler in handlers), *(procedure.role for procedure in procedures)]
+        implied = {role: RoleDefinition(name=role) for role in named}
+        return MappingProxyType(implied | self._declared.roles)
+
+    @property
+    def procedures(self) -> Mapping[str, ProcedureDefinition]:
+        """The handlers that the database runs, by name."""
+        return MappingProxyType(self._declared.procedures)
+
+    @property
+    def lifespan(self) -> Callable[[Workplace], AbstractAsyncContextManager[object]]:
+        """What a worker enters: the lifespans of the app and of what it includes, in this order."""
+        return self._enter_lifespans
 
     @property
     def schedules(self) -> Mapping[str, Schedule]:
         """The schedules by name."""
-        return MappingProxyType(self._schedules)
+        return MappingProxyType(self._declared.schedules)
+
+    @property
+    def mounts(self) -> Sequence[Mount]:
+        """The routers of the app and of what it includes, in this order."""
+        return tuple(self._declared.mounts)
 
     @overload
     def task(self, name: Callable[P, R]) -> HandlerDefinition[P, R]: ...
 
     @overload
-    def task(  # sizes: each is a word of the declaration
-        self,
-        name: str | None = None,
-        *,
-        role: str | None = None,
-        retry: RetryPolicy | None = None,
-        max_attempts: int | None = None,
-        timeout: Duration | None = None,
-        lease: Duration | None = None,
-        batch: int | None = None,
-        description: str | None = None,
+    def task(
+        self, name: str | None = None, **options: Unpack[HandlerOptions]
     ) -> Callable[[Callable[P, R]], HandlerDefinition[P, R]]: ...
 
-    def task(  # sizes: each is a word of the declaration
-        self,
-        name: Callable[P, R] | str | None = None,
-        *,
-        role: str | None = None,
-        retry: RetryPolicy | None = None,
-        max_attempts: int | None = None,
-        timeout: Duration | None = None,
-        lease: Duration | None = None,
-        batch: int | None = None,
-        description: str | None = None,
+    def task(
+        self, name: Callable[P, R] | str | None = None, **options: Unpack[HandlerOptions]
     ) -> HandlerDefinition[P, R] | Callable[[Callable[P, R]], HandlerDefinition[P, R]]:
-        """Define a handler; the function's parameters are the schema of its payload.
+        """Define a handler; the function's parameters are the schema of its payload, what it returns of its result.
 
         What is not given: the name is the function's, the role the handler's name, the description the first
         line of the docstring, and everything else is the role's. Durations are seconds or timedeltas;
         `max_attempts` of 0 is no limit. Raises InvalidDeclaration for a signature that is no schema and for a
         name that is taken.
         """
-        settings = HandlerSettings(
-            role=role,
-            retry=retry,
-            max_attempts=max_attempts,
-            timeout=timeout,
-            lease=lease,
-            batch=batch,
-            description=description,
-        )
+        settings = HandlerSettings(**options)
         if callable(name):
             return self._define(name, None, settings)
         return lambda function: self._define(function, name, settings)
@@ -121,6 +129,7 @@ class App:
         max_payload_bytes: int | None = None,
         keep_completed: Duration | None = None,
         keep_failed: Duration | None = None,
+        one_root: bool | None = None,
     ) -> RoleDefinition:
         """Declare a role's settings; what is not said keeps the value that the database has."""
         definition = RoleDefinition(
@@ -133,8 +142,19 @@ class App:
             max_payload_bytes=max_payload_bytes,
             keep_completed=keep_completed,
             keep_failed=keep_failed,
+            one_root=one_root,
         )
-        _enter(self._roles, "role", name, definition)
+        self._declared.add_role(definition)
+        return definition
+
+    def procedure(self, name: str, procedure: str, **options: Unpack[ProcedureOptions]) -> ProcedureDefinition:
+        """Declare a procedure of the database as a handler; see ProcedureDefinition.
+
+        That it exists is checked when a worker or client declares the app to the database. Raises
+        InvalidDeclaration for a name that is taken.
+        """
+        definition = ProcedureDefinition(name=name, procedure=procedure, options=options)
+        self._declared.add_procedure(definition)
         return definition
 
     def schedule(  # sizes: each is a word of the declaration
@@ -142,45 +162,115 @@ class App:
         name: str,
         handler: HandlerDefinition[..., object] | str,
         *,
-        every: Duration,
+        every: Duration | None = None,
+        cron: str | None = None,
         payload: Mapping[str, object] | None = None,
-        priority: int = 0,
-        key: str | None = None,
-        enabled: bool = True,
-        first_run_at: datetime | None = None,
+        **options: Unpack[ScheduleOptions],
     ) -> Schedule:
-        """Declare a schedule: enqueue this handler's task again and again; raises InvalidPayload."""
+        """Declare a schedule: enqueue this handler's task again and again, at an interval or as `cron` says.
+
+        `rolecall.Schedule` tells what the words mean. Raises InvalidPayload, InvalidSchedule.
+        """
         name_of_handler = handler if isinstance(handler, str) else handler.name
-        definition = self._handlers.get(name_of_handler) if isinstance(handler, str) else handler
+        definition = self._declared.handlers.get(name_of_handler) if isinstance(handler, str) else handler
         given = dict(payload or {})
         schedule = Schedule(
             name=name,
             handler=name_of_handler,
-            every=in_seconds(every) or 0.0,
+            every=in_seconds(every),
+            cron=cron,
             payload=definition.signature.check(given) if definition else given,
-            priority=priority,
-            key=key,
-            enabled=enabled,
-            first_run_at=first_run_at,
+            **in_plain_words(options),
         )
-        _enter(self._schedules, "schedule", name, schedule)
+        check_schedule(schedule)
+        self._declared.add_schedule(schedule)
         return schedule
+
+    def use(self, *middlewares: Middleware) -> None:
+        """Put middlewares around each attempt of every handler, inside those that are there already."""
+        self._declared.require_open()
+        self._middlewares += checked(middlewares)
+
+    def mount(self, router: Router | str, *arguments: object) -> None:
+        """Let the app's HTTP server answer this router's routes too, beside Rolecall's own.
+
+        Given as `"module:function"`, the router is what that function makes of the arguments when a server is
+        built, so that workers need not import it. Each route says which scope it needs, see `rolecall.web`.
+        """
+        self._declared.add_mount(Mount(router, arguments))
+
+    def include(self, other: App) -> None:
+        """Take over what another app declares: handlers, roles, schedules, lifespan, routers.
+
+        Its middlewares go on standing around its own handlers only, inside those of this app. It can declare
+        nothing more from then on. Raises InvalidDeclaration where a name is taken or where the other app lacks
+        middlewares that this one requires; nothing is taken over then.
+        """
+        other.check_middlewares(self._requires)
+        other.check_middlewares()
+        theirs = other._declared
+        self._declared.take_over(theirs)
+        self._declared.around |= {handler: other.middlewares_of(handler) for handler in theirs.runnable}
+        theirs.included_in = self.name
+
+    def middlewares_of(self, handler: str) -> tuple[Middleware, ...]:
+        """What stands around each attempt of a handler, the outermost first.
+
+        A handler that no app defines (a procedure of the database) has those of this app.
+        """
+        definition = self._declared.handlers.get(handler)
+        own = definition.middlewares if definition else ()
+        return (*self._middlewares, *self._declared.around.get(handler, own))
+
+    def contracts(self) -> Mapping[str, Contract]:
+        """What handlers promise of results and links, by name; raises HandlerMissing, InvalidDeclaration."""
+        return contracts_of(self._declared.handlers, self._declared.runnable)
+
+    def check(self) -> None:
+        """Make sure that the app is complete: workers do before they start, clients before they declare it.
+
+        Raises HandlerMissing for a link to a handler that is not there, InvalidDeclaration for a payload type that
+        no handler takes and for required middlewares that are lacking, ContractBroken for a schedule of a handler
+        that may not start a chain.
+        """
+        self.check_middlewares()
+        self.contracts()
+        for schedule in self._declared.schedules.values():
+            definition = self._declared.handlers.get(schedule.handler or "")
+            if definition is not None:
+                definition.require_entry(f"schedule {schedule.name!r}")
+
+    def admit(self, task: NewTask) -> None:
+        """Raise ContractBroken for a task that may not be enqueued: it starts no chain, or lacks what it must need."""
+        definition = self._declared.handlers.get(task.handler or "")
+        if definition is not None and definition.links.bind_its_tasks:
+            definition.require_entry("enqueue")
+            contract_of(definition, self._declared.handlers, self._declared.runnable).check_needs(task)
+
+    def check_middlewares(self, required: Sequence[Middleware] | None = None) -> None:
+        """Raise InvalidDeclaration for a handler that lacks these middlewares, by default those the app requires."""
+        for handler in sorted(self._declared.runnable):
+            require(self._requires if required is None else required, self.middlewares_of(handler), handler=handler)
 
     def declaration(self) -> tuple[list[dict[str, object]], list[dict[str, object]]]:
         """Return the roles and the handlers as `rolecall.sql.roles.declare` takes them."""
         return (
             [role.to_json() for role in self.roles.values()],
-            [handler.to_json() for handler in self._handlers.values()],
+            [
+                *(handler.to_json() for handler in self._declared.handlers.values()),
+                *(procedure.to_json() for procedure in self._declared.procedures.values()),
+            ],
         )
 
     def _define(self, function: Callable[P, R], name: str | None, settings: HandlerSettings) -> HandlerDefinition[P, R]:
         definition = define(function, name, settings)
         known: HandlerDefinition[..., object] = definition
-        _enter(self._handlers, "handler", definition.name, known)
+        self._declared.add_handler(known)
         return definition
 
-
-def _enter(register: dict[str, T], what: str, name: str, value: T) -> None:
-    if name in register:
-        raise InvalidDeclaration(f"there is already a {what} called {name!r}")
-    register[name] = value
+    @asynccontextmanager
+    async def _enter_lifespans(self, workplace: Workplace) -> AsyncIterator[None]:
+        async with AsyncExitStack() as entered:
+            for lifespan in self._declared.lifespans:
+                await entered.enter_async_context(begun(lifespan, workplace))
+            yield

@@ -3,27 +3,54 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
-from typing import Any, Generic, ParamSpec, TypeVar
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from types import EllipsisType
+from typing import Any, Generic, ParamSpec, TypedDict, TypeVar
 
 from rolecall.app.durations import Duration, in_seconds
+from rolecall.app.links import Links, Reference, read_links
+from rolecall.app.middlewares import Middleware, checked
+from rolecall.app.process import require_process
 from rolecall.app.signature import Signature, read_signature
-from rolecall.model.errors import InvalidDeclaration
+from rolecall.model.errors import ContractBroken, InvalidDeclaration
 from rolecall.model.retry import RetryPolicy
 from rolecall.model.tasks import NewTask
 
-__all__ = ["HandlerDefinition", "HandlerSettings", "define"]
+__all__ = ["HandlerDefinition", "HandlerOptions", "HandlerSettings", "define"]
 
 P = ParamSpec("P")
 R_co = TypeVar("R_co", covariant=True)
+
+
+class HandlerOptions(TypedDict, total=False):
+    """The words of `app.task(...)`; see HandlerSettings and `rolecall.app.links`."""
+
+    role: str | None
+    retry: RetryPolicy | None
+    max_attempts: int | None
+    timeout: Duration | None
+    lease: Duration | None
+    batch: int | None
+    process: bool
+    gather: Callable[..., object] | None
+    description: str | None
+    middlewares: Sequence[Middleware]
+    entry: bool
+    continues: Sequence[Reference] | None
+    must_continue: bool
+    needs: Sequence[Reference | EllipsisType] | None
+    then: Callable[[Any], Iterable[NewTask]] | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HandlerSettings:
     """What a handler sets differently from its role; None leaves it to the role.
 
-    `batch` is the most tasks that one call takes; None means one task a call.
+    `batch` is the most tasks that one call takes; None means one task a call. `process` runs a plain function in
+    a process of its own, which is killed when the task must stop. `gather` is the handler's second step, called
+    with the same payload when the last of the children that a step has spawned has finished. The middlewares
+    stand around each attempt, inside those of the app; the last five are the links to other handlers, as declared.
     """
 
     role: str | None = None
@@ -32,7 +59,15 @@ class HandlerSettings:
     timeout: Duration | None = None
     lease: Duration | None = None
     batch: int | None = None
+    process: bool = False
+    gather: Callable[..., object] | None = None
     description: str | None = None
+    middlewares: Sequence[Middleware] = ()
+    entry: bool = True
+    continues: Sequence[Reference] | None = None
+    must_continue: bool = False
+    needs: Sequence[Reference | EllipsisType] | None = None
+    then: Callable[[Any], Iterable[NewTask]] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,6 +81,9 @@ class HandlerDefinition(Generic[P, R_co]):
     function: Callable[P, R_co]
     signature: Signature
     settings: HandlerSettings
+    middlewares: tuple[Middleware, ...]
+    links: Links
+    gather: HandlerDefinition[..., object] | None = None
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R_co:
         """Call the function, outside of any task."""
@@ -62,18 +100,38 @@ class HandlerDefinition(Generic[P, R_co]):
         return self.settings.batch
 
     @property
+    def process(self) -> bool:
+        """True for a handler that is run in a process of its own."""
+        return self.settings.process
+
+    @property
     def is_async(self) -> bool:
-        """True for an `async def`; others are run in a thread."""
+        """True for an `async def`; others are run in a thread, or in a process."""
         return inspect.iscoroutinefunction(self.function)
+
+    @property
+    def result(self) -> Any | None:
+        """The type that a task's result must fit, that of the last step; None if any may."""
+        return (self.gather or self).signature.result
 
     @property
     def takes_context(self) -> bool:
         """True if the function wants the worker's context as its first argument."""
         return self.signature.takes_context
 
-    def task(self, **payload: object) -> NewTask:
+    def task(self, /, **payload: object) -> NewTask:
         """Make a task with this payload; raise InvalidPayload if it does not fit."""
         return NewTask(handler=self.name, payload=self.signature.check(payload))
+
+    def require_entry(self, asked_by: str) -> None:
+        """Raise ContractBroken (not_entry_point) if its tasks may not start a chain."""
+        if not self.links.entry:
+            raise ContractBroken(
+                f"handler {self.name!r} may not start a chain (entry=False), but {asked_by} asks for it",
+                code="not_entry_point",
+                handler=self.name,
+                details={"asked_by": asked_by},
+            )
 
     def decode(self, payload_json: str | bytes) -> Any:
         """Return the keyword arguments (for a batch handler: the item) of a task; raise InvalidPayload."""
@@ -113,8 +171,32 @@ def define(function: Callable[P, R_co], name: str | None, settings: HandlerSetti
     _require_plain_call(function, handler)
     if settings.batch is not None and settings.batch < 1:
         raise InvalidDeclaration(f"handler {handler!r}: batch must be at least 1, not {settings.batch}")
-    signature = read_signature(function, handler=handler, batch=settings.batch is not None)
-    return HandlerDefinition(name=handler, function=function, signature=signature, settings=settings)
+    if settings.process:
+        require_process(function, handler=handler, batch=settings.batch)
+    return HandlerDefinition(
+        name=handler,
+        function=function,
+        gather=None if settings.gather is None else _define_gather(settings.gather, handler, settings),
+        signature=read_signature(function, handler=handler, batch=settings.batch is not None),
+        settings=settings,
+        middlewares=checked(settings.middlewares),
+        links=read_links(
+            handler,
+            entry=settings.entry,
+            continues=settings.continues,
+            must_continue=settings.must_continue,
+            needs=settings.needs,
+            then=settings.then,
+        ),
+    )
+
+
+def _define_gather(
+    function: Callable[..., object], handler: str, settings: HandlerSettings
+) -> HandlerDefinition[..., object]:
+    if settings.batch is not None or settings.process:
+        raise InvalidDeclaration(f"handler {handler!r}: a batch or process handler spawns no children to gather")
+    return define(function, handler, replace(settings, gather=None))
 
 
 def _first_line(function: Callable[..., object]) -> str | None:

@@ -15,7 +15,8 @@ class RoleDefinition:
     """The lane that tasks stand in; what is None keeps the value that the database has.
 
     `lease` and `timeout` bound one attempt; `keep_completed` and `keep_failed` say how long tasks stay then.
-    `max_attempts` of 0 is no limit.
+    `max_attempts` of 0 is no limit. `one_root` lets one task without parent be under way at a time, its children
+    as many as there are slots.
     """
 
     name: str
@@ -27,6 +28,7 @@ class RoleDefinition:
     max_payload_bytes: int | None = None
     keep_completed: Duration | None = None
     keep_failed: Duration | None = None
+    one_root: bool | None = None
 
     def to_json(self) -> dict[str, object]:
         """Return what is said, as the database takes it."""
@@ -40,5 +42,6 @@ class RoleDefinition:
             "max_payload_bytes": self.max_payload_bytes,
             "keep_completed": in_seconds(self.keep_completed),
             "keep_failed": in_seconds(self.keep_failed),
+            "one_root": self.one_root,
         }
         return {name: value for name, value in said.items() if value is not None}

@@ -11,17 +11,19 @@ from __future__ import annotations
 import inspect
 import typing
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
 
 import msgspec
 
+from rolecall.app.results import read_result
 from rolecall.model.errors import InvalidDeclaration, InvalidPayload
 
-__all__ = ["Signature", "read_signature"]
+__all__ = ["Signature", "annotation_name", "read_signature"]
 
-CONTEXTS = frozenset({"Context", "BatchContext"})
+CONTEXTS = frozenset({"Context", "BatchContext", "ProcessContext"})
 OBJECTS = (
     msgspec.inspect.StructType,
     msgspec.inspect.DataclassType,
@@ -41,7 +43,7 @@ class Signature:
     """The payload that a handler takes: `shape` is a type that msgspec knows, `schema` its JSON schema.
 
     `arguments` names the parameters that the payload's fields become; None for a batch handler, where each
-    payload becomes an item.
+    payload becomes an item. `result` is the type that each task's result must fit; None if any may.
     """
 
     handler: str
@@ -50,6 +52,7 @@ class Signature:
     shape: Any
     schema: dict[str, Any]
     decoder: msgspec.json.Decoder[Any]
+    result: Any | None
 
     def decode(self, payload_json: str | bytes) -> Any:
         """Return the keyword arguments (or the batch's item) of a payload; raise InvalidPayload."""
@@ -88,17 +91,23 @@ def read_signature(function: Callable[..., object], *, handler: str, batch: bool
             takes_context=takes_context,
             arguments=None if batch else tuple(parameter.name for parameter in parameters),
             shape=shape,
-            schema=msgspec.json.schema(shape),
+            schema=_with_defaults(msgspec.json.schema(shape), parameters),
             decoder=msgspec.json.Decoder(shape),
+            result=read_result(inner, handler=handler, batch=batch),
         )
     except (TypeError, NameError, AttributeError) as error:
         raise InvalidDeclaration(f"handler {handler!r}: {error}") from error
 
 
-def _is_context(parameter: inspect.Parameter) -> bool:
+def annotation_name(parameter: inspect.Parameter) -> str:
+    """Return the last word of how a parameter is annotated; it may be importable for type checkers only."""
     annotation = parameter.annotation
     name = annotation if isinstance(annotation, str) else getattr(annotation, "__name__", "")
-    return parameter.name == "ctx" or name.strip("\"'").rpartition(".")[2] in CONTEXTS
+    return str(name).strip("\"'").rpartition(".")[2]
+
+
+def _is_context(parameter: inspect.Parameter) -> bool:
+    return parameter.name == "ctx" or annotation_name(parameter) in CONTEXTS
 
 
 def _hints(function: Callable[..., object], parameters: list[inspect.Parameter]) -> dict[str, Any]:
@@ -126,6 +135,23 @@ def _argument_shape(handler: str, parameters: list[inspect.Parameter], hints: di
         for parameter in parameters
     ]
     return msgspec.defstruct(handler, fields, forbid_unknown_fields=True, kw_only=True)
+
+
+def _with_defaults(schema: dict[str, Any], parameters: list[inspect.Parameter]) -> dict[str, Any]:
+    """Say in the schema which values the function itself takes for what a payload leaves out, where JSON has them."""
+    # A batch's parameter is no field of its payloads; their fields bring their defaults along.
+    fields = _fields(schema)
+    for parameter in parameters:
+        if parameter.default is not inspect.Parameter.empty and parameter.name in fields:
+            with suppress(TypeError, ValueError, RecursionError):
+                fields[parameter.name]["default"] = msgspec.to_builtins(parameter.default, str_keys=True)
+    return schema
+
+
+def _fields(schema: dict[str, Any]) -> dict[str, Any]:
+    name = schema.get("$ref", "").removeprefix("#/$defs/")
+    found: dict[str, Any] = schema.get("$defs", {}).get(name, schema).get("properties", {})
+    return found
 
 
 def _item_shape(parameters: list[inspect.Parameter], hints: dict[str, Any]) -> Any:

@@ -11,12 +11,37 @@ import typer
 from typer.exceptions import TyperException
 from typer.main import get_command
 
-from rolecall.cli.commands import enqueue, insight, maintenance, migrate, schedules, tasks, up, worker
-from rolecall.cli.options import WORKING
+from rolecall.cli.commands import (
+    audit,
+    capacity,
+    chains,
+    doctor,
+    enqueue,
+    handlers,
+    insight,
+    keys,
+    maintenance,
+    migrate,
+    overview,
+    people,
+    progress,
+    roles,
+    scaling,
+    schedules,
+    serve,
+    tasks,
+    up,
+    worker,
+    workers,
+)
+from rolecall.cli.leaving import leave
+from rolecall.cli.options import ACCESS, HTTP, WORKING
+from rolecall.cli.output import shown
 from rolecall.cli.shell import with_shell
 from rolecall.cli.termination import Terminated, unwinding_on_sigterm
 from rolecall.db.embedded import EmbeddedServerError
-from rolecall.model.errors import RolecallError, exit_code_for
+from rolecall.model.error_table import exit_code_for
+from rolecall.model.errors import RolecallError
 
 NAME = "rolecall"
 NO_DATABASE = 6
@@ -26,7 +51,7 @@ TERMINATED = 143
 
 def main() -> NoReturn:
     """Run the command that this process was started with, and exit."""
-    sys.exit(run(sys.argv[1:]))
+    leave(run(sys.argv[1:]))
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -51,36 +76,118 @@ def build() -> typer.Typer:
     """Put the command line together."""
     app = _group("Role-based background work on Postgres.")
     app.callback()(_root)
-    app.command("up")(with_shell(up.up, WORKING))
+    app.command("up")(with_shell(up.up, [*WORKING, *HTTP, *ACCESS]))
     app.command("migrate")(with_shell(migrate.migrate))
     app.command("worker")(with_shell(worker.worker, WORKING))
+    app.command("serve")(with_shell(serve.serve, ACCESS))
     app.command("enqueue")(with_shell(enqueue.enqueue))
     app.add_typer(_tasks(), name="tasks")
+    app.add_typer(_chains(), name="chains")
     app.command("counts")(with_shell(insight.counts))
-    app.command("capacity")(with_shell(insight.capacity))
-    app.command("roles")(with_shell(insight.roles))
-    app.command("workers")(with_shell(insight.workers))
+    app.command("overview")(with_shell(overview.overview))
+    app.command("history")(with_shell(insight.history))
+    app.command("capacity")(with_shell(capacity.capacity))
+    app.command("live")(with_shell(progress.roles))
+    app.command("replicas")(with_shell(scaling.replicas))
+    app.command("scale")(with_shell(scaling.scale))
+    app.command("scale-target")(with_shell(scaling.scale_target))
+    app.add_typer(_roles(), name="roles")
+    app.add_typer(_handlers(), name="handlers")
+    app.add_typer(_workers(), name="workers")
     app.add_typer(_schedules(), name="schedules")
+    app.add_typer(_keys(), name="keys")
+    app.add_typer(_people(), name="people")
+    app.command("audit")(with_shell(audit.audit))
+    app.command("doctor")(with_shell(doctor.doctor))
     app.command("rescue")(with_shell(maintenance.rescue))
     app.command("prune")(with_shell(maintenance.prune))
     return app
 
 
 def _tasks() -> typer.Typer:
-    group = _group("List, show, retry and cancel tasks.")
+    group = _group("List, show, retry, cancel, delete, complete and trigger tasks.")
     group.command("list")(with_shell(tasks.list_))
     group.command("show")(with_shell(tasks.show))
+    group.command("why")(with_shell(tasks.why))
+    group.command("tree")(with_shell(tasks.tree))
+    group.command("needs")(with_shell(tasks.needs))
+    group.command("progress")(with_shell(progress.tree))
     group.command("retry")(with_shell(tasks.retry))
     group.command("cancel")(with_shell(tasks.cancel))
+    group.command("delete")(with_shell(tasks.delete))
+    group.command("complete")(with_shell(tasks.complete))
+    group.command("fail")(with_shell(tasks.fail))
+    group.command("trigger")(with_shell(tasks.trigger))
+    group.command("token")(with_shell(tasks.token))
+    return group
+
+
+def _chains() -> typer.Typer:
+    group = _group("List, show, wait for, complete and delete chains.")
+    group.command("list")(with_shell(chains.list_))
+    group.command("show")(with_shell(chains.show))
+    group.command("wait")(with_shell(chains.wait))
+    group.command("blocking")(with_shell(chains.blocking))
+    group.command("complete")(with_shell(chains.complete))
+    group.command("delete")(with_shell(chains.delete))
+    return group
+
+
+def _roles() -> typer.Typer:
+    group = _group("List, pause and resume roles.")
+    group.command("list")(with_shell(roles.list_))
+    group.command("pause")(with_shell(roles.pause))
+    group.command("resume")(with_shell(roles.resume))
+    return group
+
+
+def _handlers() -> typer.Typer:
+    group = _group("List and show handlers.")
+    group.command("list")(with_shell(handlers.list_))
+    group.command("show")(with_shell(handlers.show))
+    return group
+
+
+def _workers() -> typer.Typer:
+    group = _group("List, show, drain, decommission and resume workers.")
+    group.command("list")(with_shell(workers.list_))
+    group.command("show")(with_shell(workers.show))
+    group.command("drain")(with_shell(workers.drain))
+    group.command("decommission")(with_shell(workers.decommission))
+    group.command("resume")(with_shell(workers.resume))
     return group
 
 
 def _schedules() -> typer.Typer:
-    group = _group("List, store, trigger and delete schedules.")
+    group = _group("List, store, preview, trigger and delete schedules.")
     group.command("list")(with_shell(schedules.list_))
+    group.command("show")(with_shell(schedules.show))
     group.command("put")(with_shell(schedules.put))
     group.command("trigger")(with_shell(schedules.trigger))
+    group.command("preview")(with_shell(schedules.preview))
+    group.command("ahead")(with_shell(schedules.ahead))
+    group.command("runs")(with_shell(schedules.runs))
+    group.command("outcomes")(with_shell(schedules.outcomes))
+    group.command("enable")(with_shell(schedules.enable))
+    group.command("disable")(with_shell(schedules.disable))
     group.command("delete")(with_shell(schedules.delete))
+    return group
+
+
+def _keys() -> typer.Typer:
+    group = _group("Make, list and revoke API keys, with which programs come in over HTTP.")
+    group.command("create")(with_shell(keys.create))
+    group.command("list")(with_shell(keys.list_))
+    group.command("revoke")(with_shell(keys.revoke))
+    return group
+
+
+def _people() -> typer.Typer:
+    group = _group("Add, list and remove the people who log in over HTTP.")
+    group.command("add")(with_shell(people.add))
+    group.command("list")(with_shell(people.list_))
+    group.command("remove")(with_shell(people.remove))
+    group.command("password")(with_shell(people.password))
     return group
 
 
@@ -110,5 +217,5 @@ def _root(
 
 def _complain(problem: str, code: int) -> int:
     line = " ".join(problem.split())
-    print(f"{NAME}: {line}", file=sys.stderr)
+    print(f"{NAME}: {shown(line)}", file=sys.stderr)
     return code

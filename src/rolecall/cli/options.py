@@ -23,8 +23,25 @@ WORKING = (
     ("WORKER_ID", "NAME", "What people call this worker; by default made from its role."),
     ("WORKER_SLOTS", "N", "How many tasks to run at once, default 1."),
     ("WORKER_GRACE_S", "SECONDS", "How long running tasks may go on after SIGTERM, default 25."),
+    (
+        "MEMORY_BACKOFF_THRESHOLD",
+        "SHARE",
+        "Take no new tasks above this share of the memory, such as 0.85; else never.",
+    ),
+    (
+        "CPU_BACKOFF_THRESHOLD",
+        "SHARE",
+        "Take no new tasks above this share of the processors, such as 0.90; else never.",
+    ),
+    ("BACKOFF_DURATION_MS", "MS", "For how long after that, default 10000."),
     ("POLL_INTERVAL_MS", "MS", "How often to look for tasks unasked, default 5000."),
     ("HEARTBEAT_INTERVAL_MS", "MS", "How often to say that this worker lives, default 30000."),
+)
+HTTP = (("ROLECALL_HTTP", "HOST:PORT", "Where the API listens, or off; default 127.0.0.1:8321, or any free port."),)
+
+ACCESS = (
+    ("ROLECALL_AUTH", "keys|off", "Whether the API asks who comes in; off is for this machine alone."),
+    ("ROLECALL_TRUSTED_ORIGINS", "A,B", "Whose pages may ask for changes too, as https://work.example."),
 )
 
 

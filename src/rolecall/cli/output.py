@@ -13,6 +13,7 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
+from rich.tree import Tree
 
 WIDE = 10_000
 
@@ -38,6 +39,11 @@ def print_facts(facts: Iterable[tuple[str, object]]) -> None:
         if value is not None:
             grid.add_row(Text(name, style="bold"), Text(shown(value), overflow="fold"))
     _console().print(grid)
+
+
+def print_drawing(drawing: Tree) -> None:
+    """Write a tree of labels; they must be shown text already."""
+    _console().print(drawing)
 
 
 def print_line(text: str) -> None:

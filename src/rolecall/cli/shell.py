@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import wraps
+from getpass import getuser
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from rolecall.cli.options import DATABASE, LOGGING, json_option, settings_options
@@ -17,6 +18,7 @@ from rolecall.config import DatabaseSettings, Settings, read_settings
 from rolecall.db.connect import connect_async
 from rolecall.db.embedded import EmbeddedServer
 from rolecall.db.migrator import check_async
+from rolecall.model.deeds import Actor
 from rolecall.model.errors import ConfigError
 from rolecall.service.database import OneConnection
 from rolecall.service.services import Services
@@ -40,7 +42,16 @@ class Shell:
         Raises SchemaMissing, SchemaTooNew.
         """
         with self.database() as dsn:
-            return asyncio.run(_call(dsn, action))
+            return self.ask(dsn, action)
+
+    def ask(self, dsn: str, action: Callable[[Services], Awaitable[T]]) -> T:
+        """Run one action against a database that is there. Raises SchemaMissing, SchemaTooNew."""
+        return asyncio.run(self._call(dsn, action))
+
+    async def _call(self, dsn: str, action: Callable[[Services], Awaitable[T]]) -> T:
+        async with await connect_async(dsn, "cli") as connection:
+            await check_async(connection)
+            return await action(Services.over(OneConnection(connection, _person()), self.settings.scaling))
 
     @contextmanager
     def database(self, *, create: bool = False) -> Iterator[str]:
@@ -103,7 +114,9 @@ def _require_data(settings: DatabaseSettings) -> None:
         )
 
 
-async def _call(dsn: str, action: Callable[[Services], Awaitable[T]]) -> T:
-    async with await connect_async(dsn, "cli") as connection:
-        await check_async(connection)
-        return await action(Services.over(OneConnection(connection)))
+def _person() -> Actor:
+    try:
+        name = getuser()
+    except (KeyError, OSError):
+        name = f"user {os.getuid()}"  # a container may run as one that has no name
+    return Actor(name=name, via="cli")

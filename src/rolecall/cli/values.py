@@ -3,31 +3,36 @@
 from __future__ import annotations
 
 import json
-import re
 import sys
 from datetime import datetime
 from pathlib import Path
 from typing import NoReturn
 
+from rolecall.model import durations
 from rolecall.model.errors import ConfigError, InvalidTask
-
-UNITS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
-DURATION = re.compile(r"(?:\d+(?:\.\d+)?[smhdw])+")
-PART = re.compile(r"(\d+(?:\.\d+)?)([smhdw])")
 
 
 def read_payload(argument: str) -> dict[str, object]:
     """A payload from JSON text, from `@file`, or from stdin (`-`)."""
-    text = _text(argument)
-    try:
-        value = json.loads(text, parse_constant=_refuse_constant)
-    except RecursionError:
-        raise InvalidTask("the payload is nested too deeply") from None
-    except ValueError as error:
-        raise InvalidTask(f"the payload is not JSON: {error}") from None
+    value = read_json(argument, "payload")
     if not isinstance(value, dict):
         raise InvalidTask(f"the payload is {_kind(value)}, not an object")
     return value
+
+
+def read_json(argument: str, name: str) -> object:
+    """Any value from JSON text, from `@file`, or from stdin (`-`); `name` is what errors call it."""
+    text = _text(argument, name)
+
+    def refuse_constant(constant: str) -> NoReturn:
+        raise InvalidTask(f"the {name} holds {constant}, which is not JSON")
+
+    try:
+        return json.loads(text, parse_constant=refuse_constant)
+    except RecursionError:
+        raise InvalidTask(f"the {name} is nested too deeply") from None
+    except ValueError as error:
+        raise InvalidTask(f"the {name} is not JSON: {error}") from None
 
 
 def read_date(text: str) -> datetime:
@@ -41,16 +46,13 @@ def read_date(text: str) -> datetime:
 
 def read_duration(text: str, flag: str) -> float:
     """Seconds, from a plain number or from units: 90, 1.5, 15m, 4h, 1d12h."""
-    if DURATION.fullmatch(text):
-        return sum(float(number) * UNITS[unit] for number, unit in PART.findall(text))
     try:
-        return float(text)
-    except ValueError:
-        problem = f"{text!r} is not a duration such as 90, 15m, 4h or 1d12h"
-        raise ConfigError(problem, variable=flag, value=text) from None
+        return durations.read_duration(text)
+    except ValueError as error:
+        raise ConfigError(str(error), variable=flag, value=text) from None
 
 
-def _text(argument: str) -> str:
+def _text(argument: str, name: str) -> str:
     try:
         if argument == "-":
             return sys.stdin.buffer.read().decode("utf-8-sig")
@@ -58,14 +60,10 @@ def _text(argument: str) -> str:
             return Path(argument[1:]).read_bytes().decode("utf-8-sig")
     except OSError as error:
         problem = f"{argument[1:]!r} cannot be read: {error.strerror}"
-        raise ConfigError(problem, variable="PAYLOAD", value=argument) from None
+        raise ConfigError(problem, variable=name.upper(), value=argument) from None
     except UnicodeDecodeError:
-        raise InvalidTask("the payload is not UTF-8") from None
+        raise InvalidTask(f"the {name} is not UTF-8") from None
     return argument
-
-
-def _refuse_constant(name: str) -> NoReturn:
-    raise InvalidTask(f"the payload holds {name}, which is not JSON")
 
 
 def _kind(value: object) -> str:

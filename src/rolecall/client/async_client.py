@@ -2,34 +2,32 @@
 
 from __future__ import annotations
 
-import asyncio
-import time
 from collections.abc import AsyncIterator, Iterable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
+from datetime import datetime
 from math import inf
 from types import TracebackType
 from typing import Any, Self, TypeVar, Unpack
 
 import psycopg
-from psycopg_pool import AsyncConnectionPool
 
 from rolecall.app import App
+from rolecall.client.held_chain import AsyncHeldChain, require_transaction
 from rolecall.client.join import join_async
-from rolecall.client.requests import AnyTask, TaskOptions, new_task, several
-from rolecall.client.source import Source
-from rolecall.client.waiting import pauses
-from rolecall.db.connect import async_pool
+from rolecall.client.pools import AsyncPool, AsyncPools
+from rolecall.client.requests import AnyTask, TaskOptions, entries, following, new_task, several
+from rolecall.client.waiting import until_async
 from rolecall.db.run import run_all_async, run_async, translated
-from rolecall.model.errors import WaitTimeout
+from rolecall.model.chains import Chain, ChainFilter
+from rolecall.model.errors import TaskNotFound, WaitTimeout
 from rolecall.model.insight import RoleCount
-from rolecall.model.tasks import Enqueued, NewTask, Task
-from rolecall.sql import insight, roles, tasks
+from rolecall.model.tasks import Enqueued, NewTask, Task, TreeNode
+from rolecall.sql import chains, insight, outside, roles, structure, tasks
 from rolecall.sql.statement import Statement
 
 __all__ = ["AsyncClient"]
 
 T = TypeVar("T")
-Pool = AsyncConnectionPool[Any]
 
 
 class AsyncClient:
@@ -45,14 +43,11 @@ class AsyncClient:
     is committed but by you.
     """
 
-    def __init__(self, database: str | Pool | None = None, *, app: App | None = None) -> None:
-        self._source = Source(database if isinstance(database, str) else None)
-        self._given = database if isinstance(database, AsyncConnectionPool) else None
-        self._own: Pool | None = None
+    def __init__(self, database: str | AsyncPool | None = None, *, app: App | None = None) -> None:
+        self._pools = AsyncPools(database)
         self._app = app
         self._undeclared = app is not None
         self._joins_only = database is None
-        self._turn = asyncio.Lock()
 
     async def open(self) -> Self:
         """Connect now instead of at the first call."""
@@ -61,11 +56,7 @@ class AsyncClient:
 
     async def close(self) -> None:
         """Close the connections that are the client's own."""
-        async with self._turn:
-            own, self._own = self._own, None
-            if own is not None:
-                await own.close()
-            await asyncio.to_thread(self._source.detach)
+        await self._pools.close()
 
     async def __aenter__(self) -> Self:
         return self
@@ -83,7 +74,7 @@ class AsyncClient:
         connection: psycopg.AsyncConnection[Any] | None = None,
         **options: Unpack[TaskOptions],
     ) -> Enqueued:
-        """Store one task; raises InvalidTask, InvalidPayload, UnknownRole."""
+        """Store one task; raises InvalidTask, InvalidPayload, ContractBroken, UnknownRole."""
         batch = [new_task(task, payload, options, self._app)]
         return (await self.enqueue_many(batch, connection=connection))[0]
 
@@ -91,7 +82,7 @@ class AsyncClient:
         self, batch: Iterable[NewTask], *, connection: psycopg.AsyncConnection[Any] | None = None
     ) -> list[Enqueued]:
         """Store a batch of any size, all or nothing; the answers come in the order of the batch."""
-        statements = tasks.enqueue_chunks(batch)
+        statements = tasks.enqueue_chunks(entries(batch, self._app))
         if not statements:
             return []
         await self._declare(connection)
@@ -105,16 +96,8 @@ class AsyncClient:
 
     async def wait(self, task_id: int, timeout: float = inf) -> Task:
         """Return the task when it has finished, however it did; raises WaitTimeout, TaskNotFound."""
-        deadline = time.monotonic() + timeout
-        for pause in pauses():
-            task = await self.get(task_id)
-            if task.is_finished:
-                return task
-            left = deadline - time.monotonic()
-            if left <= 0:
-                break
-            await asyncio.sleep(min(pause, left))
-        raise WaitTimeout(task_id=task_id, seconds=timeout)
+        late = WaitTimeout(task_id=task_id, seconds=timeout)
+        return await until_async(lambda: self.get(task_id), lambda task: task.is_finished, late)
 
     async def cancel(
         self, ids: int | Iterable[int], *, connection: psycopg.AsyncConnection[Any] | None = None
@@ -128,6 +111,146 @@ class AsyncClient:
         """Put failed and cancelled tasks back; each is pending, open, completed, duplicate or missing."""
         return await self._run(tasks.retry(several(ids)), connection)
 
+    async def spawn(
+        self,
+        parent_id: int,
+        batch: Iterable[NewTask],
+        *,
+        serial: bool | None = None,
+        connection: psycopg.AsyncConnection[Any] | None = None,
+    ) -> list[Enqueued]:
+        """Give a task that runs or waits more children to wait for; raises InvalidTask, ParentNotOpen."""
+        return await self._run(structure.spawn(parent_id, list(batch), serial=serial), connection)
+
+    async def tree(self, root_id: int) -> list[TreeNode]:
+        """Read a task and everything below it, level by level; raises TaskNotFound."""
+        nodes = await self._run(structure.tree(root_id))
+        if not nodes:
+            raise TaskNotFound(task_id=root_id)
+        return nodes
+
+    async def complete(
+        self,
+        task_id: int,
+        result: object = None,
+        *,
+        continue_with: NewTask | None = None,
+        follow_ups: Iterable[NewTask] = (),
+        connection: psycopg.AsyncConnection[Any] | None = None,
+    ) -> str:
+        """Complete a task without a worker, in any open state: completed, finished (it had ended before) or missing.
+
+        What is open below it is cancelled; a running handler must stop (`completed`). Raises InvalidTask, UnknownRole.
+        """
+        await self._declare(connection)
+        return await self._run(
+            outside.complete(task_id, result, following(continue_with, follow_ups, self._app)), connection
+        )
+
+    async def fail(self, task_id: int, error: str, *, connection: psycopg.AsyncConnection[Any] | None = None) -> str:
+        """Fail a task without a worker, for good: failed, finished (it had ended before) or missing."""
+        return await self._run(outside.fail(task_id, error), connection)
+
+    async def issue_token(
+        self, task_id: int, *, ttl: float = outside.TOKEN_TTL, connection: psycopg.AsyncConnection[Any] | None = None
+    ) -> str:
+        """Make a secret with which an open task is ended once, from anywhere; it lives for `ttl` seconds.
+
+        It is shown this once: only its digest is stored. Raises TaskNotFound, InvalidTask.
+        """
+        return await self._run(outside.issue_token(task_id, ttl), connection)
+
+    async def complete_by_token(
+        self,
+        token: str,
+        result: object = None,
+        *,
+        continue_with: NewTask | None = None,
+        follow_ups: Iterable[NewTask] = (),
+        connection: psycopg.AsyncConnection[Any] | None = None,
+    ) -> int:
+        """Complete the task that the token stands for, and return its id; raises InvalidToken, InvalidTask."""
+        await self._declare(connection)
+        return await self._run(
+            outside.complete_by_token(token, result, following(continue_with, follow_ups, self._app)), connection
+        )
+
+    async def fail_by_token(
+        self, token: str, error: str, *, connection: psycopg.AsyncConnection[Any] | None = None
+    ) -> int:
+        """Fail the task that the token stands for, and return its id; raises InvalidToken."""
+        return await self._run(outside.fail_by_token(token, error), connection)
+
+    async def trigger(
+        self, ids: int | Iterable[int], *, connection: psycopg.AsyncConnection[Any] | None = None
+    ) -> dict[int, datetime]:
+        """Make pending tasks due now, all or none; raises TaskNotFound, TaskNotTriggerable.
+
+        The answer says since when each is due, in the order of the ids.
+        """
+        return await self._run(outside.trigger(several(ids)), connection)
+
+    async def get_chain(self, chain_id: int) -> Chain:
+        """Read a chain by the id of its first task; raises ChainNotFound."""
+        return await self._run(chains.get(chain_id))
+
+    async def list_chains(self, which: ChainFilter | None = None) -> list[Chain]:
+        """Read a page of chains, newest first; page on with `before` the last one's id."""
+        return await self._run(chains.list_(which or ChainFilter()))
+
+    async def wait_chain(self, chain_id: int, timeout: float = inf) -> Chain:
+        """Return the chain when its last task has ended, however it did; raises WaitTimeout, ChainNotFound."""
+        late = WaitTimeout(task_id=chain_id, seconds=timeout, chain=True)
+        return await until_async(lambda: self.get_chain(chain_id), lambda chain: not chain.open, late)
+
+    async def complete_chain(
+        self,
+        chain_id: int,
+        result: object = None,
+        *,
+        continue_with: NewTask | None = None,
+        follow_ups: Iterable[NewTask] = (),
+        connection: psycopg.AsyncConnection[Any] | None = None,
+    ) -> str:
+        """Complete the task with which a chain stands open: completed, finished (it had ended) or missing."""
+        await self._declare(connection)
+        return await self._run(
+            chains.complete(chain_id, result, following(continue_with, follow_ups, self._app)), connection
+        )
+
+    @asynccontextmanager
+    async def completing(
+        self, chain_id: int, *, connection: psycopg.AsyncConnection[Any] | None = None
+    ) -> AsyncIterator[AsyncHeldChain]:
+        """Hold a chain's open task for as long as the block lasts, and decide about it there; raises ChainNotFound.
+
+            async with client.completing(chain_id) as chain:
+                if chain.task is not None and chain.task.handler == "approval":
+                    await chain.complete({"approved": True}, continue_with=publish.task())
+
+        The block is one transaction, committed at its end, undone by an exception; or it is part of yours. No
+        worker claims or ends the task meanwhile. It may go several steps, or do nothing.
+        """
+        await self._declare(connection)
+        async with AsyncExitStack() as stack:
+            if connection is not None:
+                here = require_transaction(join_async(connection))
+            else:
+                with translated():
+                    here = await stack.enter_async_context((await self._pools.get()).connection())
+                    await stack.enter_async_context(here.transaction())
+            yield await AsyncHeldChain(here, chain_id, self._app).hold()
+
+    async def delete_chains(
+        self, ids: int | Iterable[int], *, cascade: bool = False, connection: psycopg.AsyncConnection[Any] | None = None
+    ) -> dict[int, int]:
+        """Delete chains with the trees below them, and with `cascade` all that they need; raises ChainNeeded.
+
+        The answer names each deleted chain with the number of its tasks; ids of no chain are left out. Handlers that
+        run must stop (`deleted`).
+        """
+        return await self._run(chains.delete(several(ids), cascade=cascade), connection)
+
     async def counts(self) -> list[RoleCount]:
         """Count the tasks of each role and state."""
         return await self._run(insight.counts())
@@ -139,6 +262,7 @@ class AsyncClient:
     async def _declare(self, joined: psycopg.AsyncConnection[Any] | None) -> None:
         if self._app is None or not self._undeclared:
             return
+        self._app.check()
         # Within a foreign transaction that may still roll back, nothing is declared for good.
         foreign = joined if self._joins_only else None
         await self._run(roles.declare(*self._app.declaration()), foreign)
@@ -153,15 +277,5 @@ class AsyncClient:
                 yield join_async(joined)
             return
         with translated():
-            async with (await self._pool()).connection() as connection:
+            async with (await self._pools.get()).connection() as connection:
                 yield connection
-
-    async def _pool(self) -> Pool:
-        if self._given is not None:
-            return self._given
-        async with self._turn:
-            if self._own is None:
-                own = async_pool(await asyncio.to_thread(self._source.attach), "client")
-                await own.open()
-                self._own = own
-            return self._own

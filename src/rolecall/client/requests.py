@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import TypedDict
 
 from rolecall.app import App, HandlerDefinition
+from rolecall.model.dedupe import Dedupe
 from rolecall.model.errors import InvalidTask
+from rolecall.model.needs import Need
+from rolecall.model.next_tasks import NextTasks
 from rolecall.model.retry import RetryPolicy
-from rolecall.model.tasks import NewTask
+from rolecall.model.tasks import ChildRule, Enqueued, NewTask
 
-__all__ = ["AnyTask", "TaskOptions", "new_task", "several"]
+__all__ = ["AnyTask", "TaskOptions", "entries", "following", "new_task", "several"]
 
 AnyTask = NewTask | HandlerDefinition[..., object] | str
 
@@ -26,14 +29,19 @@ class TaskOptions(TypedDict, total=False):
     after: float | None
     key: str | None
     dedupe_key: str | None
+    dedupe: Dedupe | None
     max_attempts: int | None
     retry: RetryPolicy | None
+    timeout: float | None
+    needs: Sequence[Need | int | Enqueued | NewTask]
+    on_failure: ChildRule | None
 
 
 def new_task(what: AnyTask, payload: Mapping[str, object] | None, options: TaskOptions, app: App | None) -> NewTask:
     """Make the task that a caller asks for: a ready one, a handler's, or that of a handler named by text.
 
-    Where the handler is known here, the payload is checked against its signature: raises InvalidPayload.
+    Where the handler is known here, the payload is checked against its signature: raises InvalidPayload, and
+    ContractBroken for a handler that may not start a chain.
     """
     if isinstance(what, NewTask):
         if payload is not None:
@@ -41,13 +49,36 @@ def new_task(what: AnyTask, payload: Mapping[str, object] | None, options: TaskO
         return replace(what, **options) if options else what
     definition = app.handlers.get(what) if app and isinstance(what, str) else what
     if isinstance(definition, HandlerDefinition):
+        definition.require_entry("enqueue")
         return replace(definition.task(**_named(payload)), **options)
     return NewTask(handler=str(what), payload={} if payload is None else payload, **options)
+
+
+def entries(batch: Iterable[NewTask], app: App | None) -> Iterable[NewTask]:
+    """Return the batch; as it is read, ContractBroken is raised for a task that the app does not admit."""
+    if app is None or not any(handler.links.bind_its_tasks for handler in app.handlers.values()):
+        return batch
+    return _admitted(batch, app)
+
+
+def following(continue_with: NewTask | None, follow_ups: Iterable[NewTask], app: App | None) -> NextTasks | None:
+    """Put together what comes next after a task that ends from outside; None where nothing does.
+
+    Raises ContractBroken for a follow-up that may not start a chain.
+    """
+    wanted = NextTasks(continuation=continue_with, follow_ups=list(entries(follow_ups, app)))
+    return wanted if wanted.continuation or wanted.follow_ups else None
 
 
 def several(ids: int | Iterable[int]) -> list[int]:
     """Read one id or many."""
     return [ids] if isinstance(ids, int) else list(ids)
+
+
+def _admitted(batch: Iterable[NewTask], app: App) -> Iterator[NewTask]:
+    for task in batch:
+        app.admit(task)
+        yield task
 
 
 def _named(payload: object) -> Mapping[str, object]:

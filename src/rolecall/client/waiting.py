@@ -1,10 +1,17 @@
-"""How often somebody who waits for a task looks: soon at first, then ever more patiently."""
+"""How somebody waits for a task or a chain: he looks soon at first, then ever more patiently."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Iterator
+from typing import TypeVar
 
-__all__ = ["pauses"]
+from rolecall.model.errors import WaitTimeout
+
+__all__ = ["pauses", "until", "until_async"]
+
+T = TypeVar("T")
 
 FIRST = 0.01
 LONGEST = 0.25
@@ -17,3 +24,31 @@ def pauses() -> Iterator[float]:
     while True:
         yield pause
         pause = min(LONGEST, pause * GROWTH)
+
+
+def until(look: Callable[[], T], done: Callable[[T], bool], late: WaitTimeout) -> T:
+    """Look until what is seen is done, and return it; raise `late` when its seconds have passed."""
+    deadline = time.monotonic() + late.seconds
+    for pause in pauses():
+        seen = look()
+        if done(seen):
+            return seen
+        left = deadline - time.monotonic()
+        if left <= 0:
+            break
+        time.sleep(min(pause, left))
+    raise late
+
+
+async def until_async(look: Callable[[], Awaitable[T]], done: Callable[[T], bool], late: WaitTimeout) -> T:
+    """Look until what is seen is done, and return it; raise `late` when its seconds have passed."""
+    deadline = time.monotonic() + late.seconds
+    for pause in pauses():
+        seen = await look()
+        if done(seen):
+            return seen
+        left = deadline - time.monotonic()
+        if left <= 0:
+            break
+        await asyncio.sleep(min(pause, left))
+    raise late

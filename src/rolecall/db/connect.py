@@ -69,9 +69,20 @@ def pool(
 
 
 def async_pool(
-    dsn: str, what: str, *, max_size: int = 4, prepare_threshold: int | None = PREPARE_AFTER
+    dsn: str,
+    what: str,
+    *,
+    max_size: int = 4,
+    prepare_threshold: int | None = PREPARE_AFTER,
+    statement_timeout: float | None = None,
 ) -> AsyncConnectionPool[AsyncConnection]:
-    """Make a pool of autocommit connections, not opened yet."""
+    """Make a pool of autocommit connections, not opened yet; the server ends what takes longer, in seconds."""
+
+    async def configure(connection: AsyncConnection) -> None:
+        if statement_timeout is not None:
+            milliseconds = f"{statement_timeout * 1000:.0f}"
+            await connection.execute("select set_config('statement_timeout', %s, false)", (milliseconds,))
+
     return AsyncConnectionPool(
         with_defaults(dsn, what),
         min_size=0,
@@ -79,6 +90,7 @@ def async_pool(
         open=False,
         timeout=10.0,
         kwargs={"autocommit": True, "prepare_threshold": prepare_threshold},
+        configure=configure,
         check=AsyncConnectionPool.check_connection,
         name=what,
     )

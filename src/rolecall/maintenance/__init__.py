@@ -4,6 +4,9 @@
     ┌────────────────────┐    ┌────────────────────┐    ┌────────────────────┐
     │ rescue        5 s  │    │ rescue        5 s  │    │ ...                │
     │ fire          1 s  │    │ fire          1 s  │    │                    │
+    │ pauses        1 s  │    │ pauses        1 s  │    │                    │
+    │ counting     10 s  │    │ counting     10 s  │    │                    │
+    │ history      10 s  │    │ history      10 s  │    │                    │
     │ housekeeping  1 h  │    │ housekeeping  1 h  │    │                    │
     └─────────┬──────────┘    └─────────┬──────────┘    └─────────┬──────────┘
               └─────────── each run skips what another one has locked ─────────▶ Postgres
@@ -12,10 +15,11 @@ There is no leader. Every duty is one engine function that skips what another pr
 nothing left to do when it comes second, so all processes may do all duties, and a duty is done as long as
 one process lives. A leader would be one more thing to elect, to lose, and to wait for.
 
-`duties`        what a duty is `rescue`, `fire`, `housekeeping`   one duty each: `run_once(session)` does it
-and says in a line what it did `periodic`      the one loop that all duties (and the worker's heartbeat) run
-in: jitter, patience, a clean stop `crew`          the standing duties together, on one connection that no
-handler and no claim can keep busy
+`duties`        what a duty is
+`rescue`, `fire`, `pauses`, `counting`, `history`, `housekeeping`
+                one duty each: `run_once(session)` does it and says in a line what it did
+`periodic`      the one loop that all duties (and the worker's heartbeat) run in: jitter, patience, a clean stop
+`crew`          the standing duties together, on one connection that no handler and no claim can keep busy
 
 An error never ends a duty, let alone the worker: it is logged, and the next run comes after a growing delay.
 """

@@ -6,7 +6,7 @@ import asyncio
 import logging
 from collections.abc import Iterable
 
-from rolecall.maintenance import fire, housekeeping, rescue
+from rolecall.maintenance import counting, fire, history, housekeeping, pauses, rescue
 from rolecall.maintenance.duties import Duty, Runs
 from rolecall.maintenance.periodic import Periodic
 
@@ -15,6 +15,9 @@ log = logging.getLogger("rolecall.maintenance")
 DUTIES = (
     Duty(name="Rescue", every=5.0, run_once=rescue.run_once),
     Duty(name="Firing schedules", every=1.0, run_once=fire.run_once),
+    Duty(name="Ending pauses", every=1.0, run_once=pauses.run_once),
+    Duty(name="Counting", every=10.0, run_once=counting.run_once),
+    Duty(name="History", every=10.0, run_once=history.run_once),
     Duty(name="Housekeeping", every=3600.0, run_once=housekeeping.run_once),
 )
 

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
 from datetime import datetime
 from typing import Any
+
+from rolecall.model.workers import WorkerCommand
 
 __all__ = [
     "DeclaredRole",
     "RegisteredWorker",
-    "RoleCapacity",
     "RoleCount",
-    "StoredSchedule",
+    "RunningTask",
     "TaskFilter",
     "TimelineEntry",
 ]
+
+PAGING = ("cursor", "limit")
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,22 +28,6 @@ class RoleCount:
     role: str
     state: str
     number: int
-
-
-@dataclass(frozen=True, slots=True)
-class RoleCapacity:
-    """What a role has to do and what its workers manage; rates are None while nothing was measured."""
-
-    role: str
-    pending_tasks: int
-    ready_tasks: int
-    running_tasks: int
-    active_workers: int
-    claimed_last_hour: int
-    completed_last_hour: int
-    failed_last_hour: int
-    tasks_per_worker_hour: float | None
-    estimated_hours_to_drain: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,22 +43,47 @@ class TimelineEntry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskFilter:
-    """Which tasks to list, newest first; None does not filter.
+    """Which tasks to list, newest first; None does not filter, and what is given must hold together.
 
-    `state` is a stored state or a finer status (ready, stale, retrying ...); `before` pages on from an id.
+    `state` is a stored state or a finer status (ready, stale, retrying ...). `roots` leaves out children. The times
+    have a zone; `from` is included, `to` is not, and an open task is in no range of finishing times. `text` is looked
+    for, in upper or lower case alike, in handler, key, dedupe key, error and payload: no index serves it, so each page
+    reads at most 2,000 tasks for it (50,000 for anything else that no index serves) and may come short, even empty;
+    its cursor goes on from there. `cursor` is the `next_cursor` of the page before.
     """
 
+    ids: Sequence[int] | None = None
     state: str | None = None
     role: str | None = None
     handler: str | None = None
     key: str | None = None
-    before: int | None = None
+    worker_id: int | None = None
+    chain_id: int | None = None
+    parent_id: int | None = None
+    roots: bool = False
+    text: str | None = None
+    created_from: datetime | None = None
+    created_to: datetime | None = None
+    finished_from: datetime | None = None
+    finished_to: datetime | None = None
+    cursor: str | None = None
     limit: int = 50
+
+    def conditions(self) -> dict[str, object]:
+        """What filters, by name; empty where everything is meant."""
+        given = {field.name: getattr(self, field.name) for field in fields(self) if field.name not in PAGING}
+        return {name: value for name, value in given.items() if value is not None and value is not False}
 
 
 @dataclass(frozen=True, slots=True)
 class RegisteredWorker:
-    """A worker on the roll; active means not stopped and heard of within five minutes."""
+    """A worker on the roll; active means not stopped and heard of within five minutes.
+
+    `state` is stopped, silent, leaving, draining, drained, backing off, idle or busy. `cpu` and `memory` are shares
+    of what it may use, `clock_ahead` is in seconds, `backing_off` says why it takes no new tasks for now. `held`
+    counts what it had claimed at its last beat, `running_tasks` are those that it runs now. `command` is what it was
+    told, `following` what it has heard of that; it is drained when it follows and runs nothing.
+    """
 
     id: int
     name: str
@@ -80,43 +93,64 @@ class RegisteredWorker:
     held: int
     idle: bool
     active: bool
+    state: str
     host: str | None
     pid: int | None
     version: str | None
+    pod: str | None
+    node: str | None
     started_at: datetime
     heartbeat_at: datetime
     stopped_at: datetime | None
+    cpu: float | None
+    memory: float | None
+    memory_bytes: int | None
+    clock_ahead: float | None
+    backing_off: str | None
+    command: WorkerCommand | None
+    commanded_at: datetime | None
+    following: WorkerCommand | None
+    running_tasks: list[int]
+
+    def takes(self, role: str, handler: str) -> bool:
+        """True if it takes new tasks of the role that this handler does."""
+        return self.active and self.command is None and handler in self.handlers and self.serves(role)
+
+    def serves(self, role: str) -> bool:
+        """True if it is assigned to the role; a worker without roles is to every one."""
+        return not self.roles or role in self.roles
+
+
+@dataclass(frozen=True, slots=True)
+class RunningTask:
+    """A task that a worker runs now; the fields stand in the order of the columns read."""
+
+    id: int
+    worker_id: int
+    role: str
+    handler: str
+    key: str | None
+    attempt: int
+    started_at: datetime
 
 
 @dataclass(frozen=True, slots=True)
 class DeclaredRole:
-    """A role as it is stored; durations in seconds, `max_attempts` of 0 is no limit."""
+    """A role as it is stored; durations in seconds, `max_attempts` of 0 is no limit, `retry` is the policy.
+
+    A role that is not paused has no `paused_at`; one with a `paused_until` goes on by itself then.
+    """
 
     name: str
     description: str
     lease: float
     timeout: float
     max_attempts: int
+    retry: Mapping[str, Any]
+    one_root: bool
     max_payload_bytes: int
     keep_completed: float
     keep_failed: float
     paused_at: datetime | None
-
-
-@dataclass(frozen=True, slots=True)
-class StoredSchedule:
-    """A schedule as it stands in the database; `every` in seconds."""
-
-    name: str
-    handler: str
-    role: str
-    payload: dict[str, Any]
-    every: float
-    priority: int
-    key: str | None
-    enabled: bool
-    next_run_at: datetime
-    last_run_at: datetime | None
-    last_task_id: int | None
-    last_task_count: int | None
-    last_error: str | None
+    paused_until: datetime | None
+    paused_by: str | None

@@ -2,24 +2,41 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from datetime import datetime
 
-from rolecall.model.tasks import NewTask
+from rolecall.model.needs import Need
+from rolecall.model.next_tasks import NextTasks
+from rolecall.model.tasks import Enqueued
+from rolecall.model.when import require_when
 
-__all__ = ["Cancel", "Cancelled", "Completed", "Failed", "Report", "Snooze", "Snoozed"]
+__all__ = [
+    "Blocked",
+    "Cancel",
+    "Cancelled",
+    "Completed",
+    "Failed",
+    "NoResult",
+    "Report",
+    "Snooze",
+    "Snoozed",
+    "WaitFor",
+]
 
 
 @dataclass(frozen=True, slots=True)
 class Snooze:
-    """Returned by a handler: try again in so many seconds; the attempt is given back."""
+    """Returned by a handler: try again in so many seconds, or at a moment (`until`, with a time zone).
 
-    seconds: float
+    The attempt is given back; a moment that has passed means now.
+    """
+
+    seconds: float | None = None
+    until: datetime | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
-        if not (math.isfinite(self.seconds) and self.seconds >= 0):
-            raise ValueError(f"a snooze takes a finite number of seconds of at least 0, not {self.seconds!r}")
+        require_when("a snooze", self.seconds, self.until)
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +44,24 @@ class Cancel:
     """Returned by a handler: this task is pointless and must not be tried again."""
 
     reason: str = ""
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class WaitFor:
+    """Returned by a handler: call it again when these have finished; the attempt is given back.
+
+    return WaitFor(upload.id, Need(scan, name="scan"))
+    """
+
+    needs: tuple[Need | int | Enqueued, ...]
+
+    def __init__(self, *needs: Need | int | Enqueued) -> None:
+        if not needs:
+            raise ValueError("WaitFor names at least one task or chain")
+        object.__setattr__(self, "needs", needs)
+
+
+NoResult = Snooze | WaitFor | Cancel
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,14 +72,14 @@ class Completed:
     fence: int
     result_json: str | None = None
     ran: float | None = None
-    follow_ups: Sequence[NewTask] = ()
+    next_tasks: NextTasks | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Failed:
     """The attempt failed: by `reason` error, timeout or cancelled.
 
-    `after` (seconds) overrides the retry policy; `final` ends the task whatever attempts are left.
+    `after` (seconds) or `at` overrides the retry policy; `final` ends the task whatever attempts are left.
     """
 
     id: int
@@ -53,16 +88,28 @@ class Failed:
     reason: str = "error"
     final: bool = False
     after: float | None = None
+    at: datetime | None = None
     ran: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Snoozed:
-    """The handler asked to be called again after so many seconds."""
+    """The handler asked to be called again after so many seconds, or at a moment."""
 
     id: int
     fence: int
-    after: float
+    after: float | None = None
+    at: datetime | None = None
+    ran: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Blocked:
+    """The handler asked to be called again when something else has finished."""
+
+    id: int
+    fence: int
+    needs: Sequence[Need | int | Enqueued]
     ran: float | None = None
 
 
@@ -76,4 +123,4 @@ class Cancelled:
     ran: float | None = None
 
 
-Report = Completed | Failed | Snoozed | Cancelled
+Report = Completed | Failed | Snoozed | Blocked | Cancelled

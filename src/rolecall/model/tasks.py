@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
+from rolecall.model.dedupe import Dedupe
+from rolecall.model.needs import Need
 from rolecall.model.retry import RetryPolicy
 from rolecall.model.states import TaskState
 
-__all__ = ["Claim", "ClaimedTask", "Enqueued", "NewTask", "Task"]
+__all__ = ["Child", "ChildRule", "Claim", "ClaimedTask", "Enqueued", "NewTask", "Task", "TaskSummary", "TreeNode"]
+
+ChildRule = Literal["fail_parent", "ignore", "cancel_siblings"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -18,7 +22,10 @@ class NewTask:
     """A task that is to be enqueued: what to run, with what, and when.
 
     At least one of `handler` and `role` is needed; the database fills in the other. `after` is a delay in
-    seconds, `scheduled_for` a moment (with a time zone; the past means now). `max_attempts` of 0 is no limit.
+    seconds, `scheduled_for` a moment (with a time zone; the past means now). `max_attempts` of 0 is no limit,
+    `timeout` the seconds that an attempt may take. What it `needs` must have finished before it may run;
+    `on_failure` says what its failure does to its parent and siblings, if it is a child. Where a task stands with
+    the same `dedupe_key`, `dedupe` says what is done; without it, an open one is kept.
     """
 
     handler: str | None = None
@@ -29,8 +36,12 @@ class NewTask:
     after: float | None = None
     key: str | None = None
     dedupe_key: str | None = None
+    dedupe: Dedupe | None = None
     max_attempts: int | None = None
     retry: RetryPolicy | None = None
+    timeout: float | None = None
+    needs: Sequence[Need | int | Enqueued | NewTask] = ()
+    on_failure: ChildRule | None = None
 
     def options(self, **changes: Any) -> NewTask:
         """Return the same task with some fields changed: `task.options(priority=5, key="store:7")`."""
@@ -39,7 +50,7 @@ class NewTask:
 
 @dataclass(frozen=True, slots=True)
 class Enqueued:
-    """The answer to one enqueue: the task's id, and whether an open task already stood for it."""
+    """The answer to one enqueue: the task's id, and whether that task already stood."""
 
     id: int
     deduplicated: bool = False
@@ -57,7 +68,8 @@ class ClaimedTask(NamedTuple):
     """A task as a worker receives it; the fields stand in the order of the claim's columns.
 
     `payload_json` is the payload's JSON text, not decoded yet. Lease and timeout are seconds; a timeout of
-    None is no limit. `max_attempts` of 0 is no limit.
+    None is no limit. `max_attempts` of 0 is no limit. `step` counts the times that its children have finished;
+    `last_error` is that of the attempt before.
     """
 
     id: int
@@ -75,6 +87,9 @@ class ClaimedTask(NamedTuple):
     created_at: datetime
     lease_seconds: float
     timeout_seconds: float | None
+    step: int = 0
+    parent_id: int | None = None
+    last_error: str | None = None
 
     @property
     def claim(self) -> Claim:
@@ -83,10 +98,11 @@ class ClaimedTask(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Task:
-    """One row of the pool, open or finished; the fields stand in the order of the view's columns.
+class TaskSummary:
+    """A task, open or finished, without what can be megabytes; the fields stand in the order of the columns read.
 
     `state` is stored; `status` is the finer name that people use (scheduled, ready, stale, retrying ...).
+    `max_attempts` of None is no limit.
     """
 
     id: int
@@ -95,14 +111,12 @@ class Task:
     role: str
     handler: str
     priority: int
-    payload: dict[str, Any]
-    result: Any
     info: dict[str, Any] | None
     error: str | None
     key: str | None
     dedupe_key: str | None
     attempt: int
-    max_attempts: int
+    max_attempts: int | None
     fence: int
     worker_id: int | None
     chain_id: int
@@ -115,8 +129,52 @@ class Task:
     deadline_at: datetime | None
     cancel_requested_at: datetime | None
     finished_at: datetime | None
+    origin_id: int | None
+    parent_id: int | None
+    depth: int
+    open_children: int
+    open_needs: int
+    step: int
+    on_failure: ChildRule
+    timeout: float | None
 
     @property
     def is_finished(self) -> bool:
         """True when nothing will run for this task any more."""
         return self.state.is_finished
+
+
+@dataclass(frozen=True, slots=True)
+class Task(TaskSummary):
+    """One whole row of the pool: the summary, its payload and its result."""
+
+    payload: dict[str, Any]
+    result: Any
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Child:
+    """What became of a child; where it continued its chain, the last task of that speaks for it."""
+
+    id: int
+    handler: str
+    state: TaskState
+    payload: dict[str, Any]
+    result: Any
+    info: dict[str, Any] | None
+    error: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TreeNode:
+    """A task within the tree below another; `depth` counts from that one, 0 is itself."""
+
+    id: int
+    parent_id: int | None
+    depth: int
+    handler: str
+    state: TaskState
+    info: dict[str, Any] | None
+    error: str | None
+    started_at: datetime | None
+    finished_at: datetime | None

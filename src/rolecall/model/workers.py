@@ -1,10 +1,11 @@
-"""A worker as it introduces itself to the roll call."""
+"""A worker as it introduces itself to the roll call, what it says with each beat, and what it is told."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import StrEnum
 
-__all__ = ["WorkerInfo"]
+__all__ = ["BeatAnswer", "Condition", "WorkerCommand", "WorkerInfo"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -18,3 +19,34 @@ class WorkerInfo:
     host: str
     pid: int
     version: str
+    pod: str | None = None
+    node: str | None = None
+
+
+class WorkerCommand(StrEnum):
+    """What a worker may be told: take no more tasks; or that, and leave for good once what it holds has ended."""
+
+    DRAIN = "drain"
+    DECOMMISSION = "decommission"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Condition:
+    """How a worker is: shares of the processors and the memory that it may use, its own clock (seconds since 1970),
+    why it takes no new tasks for now, and the command that it has heard of.
+    """
+
+    cpu: float | None = None
+    memory: float | None = None
+    memory_bytes: int | None = None
+    clock: float | None = None
+    backing_off: str | None = None
+    following: WorkerCommand | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BeatAnswer:
+    """Whether the roll knows a worker, and what it is told to do."""
+
+    known: bool
+    command: WorkerCommand | None

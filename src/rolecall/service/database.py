@@ -1,28 +1,114 @@
-"""What the services stand on: something that runs a statement, and the plainest such thing."""
+"""What the services stand on: something that runs a statement, and writes down who asked for a change."""
 
 from __future__ import annotations
 
 from typing import Any, Protocol, TypeVar
 
 import psycopg
+from psycopg.conninfo import make_conninfo
+from psycopg_pool import AsyncConnectionPool
 
-from rolecall.db.run import run_async
+from rolecall.db.run import run_and_async, run_async, translated
+from rolecall.model.deeds import Actor, Deed
+from rolecall.sql import deeds
 from rolecall.sql.statement import Statement
 
 T = TypeVar("T")
 
 
 class Database(Protocol):
-    """Runs a statement and returns its answer; raises model errors."""
+    """Runs statements and returns their answers; raises model errors. Each call commits for itself, or is undone."""
 
-    async def run(self, statement: Statement[T]) -> T: ...
+    @property
+    def actor(self) -> Actor:
+        """Who asks for the changes."""
+
+    @property
+    def dsn(self) -> str:
+        """The way to this database, for whoever needs a connection of its own; it holds the password."""
+
+    async def run(self, statement: Statement[T]) -> T:
+        """Run a statement that asks."""
+
+    async def act(self, deed: Deed, statement: Statement[T]) -> T:
+        """Run a statement that changes something, and in its transaction write the deed into the audit log."""
+
+    async def note(self, deed: Deed, outcome: object) -> None:
+        """Write into the audit log a deed that is done elsewhere than in the database."""
 
 
 class OneConnection:
-    """A database behind a single connection, one statement at a time; each commits for itself."""
+    """A database behind a single connection, one statement at a time."""
 
-    def __init__(self, connection: psycopg.AsyncConnection[Any]) -> None:
+    def __init__(self, connection: psycopg.AsyncConnection[Any], actor: Actor) -> None:
         self._connection = connection
+        self.actor = actor
+
+    @property
+    def dsn(self) -> str:
+        info = self._connection.info
+        return make_conninfo(**info.get_parameters(), password=info.password)
 
     async def run(self, statement: Statement[T]) -> T:
         return await run_async(self._connection, statement)
+
+    async def act(self, deed: Deed, statement: Statement[T]) -> T:
+        return await run_and_async(self._connection, statement, lambda answer: deeds.record(self.actor, deed, answer))
+
+    async def note(self, deed: Deed, outcome: object) -> None:
+        await run_async(self._connection, deeds.record(self.actor, deed, outcome))
+
+
+class InTransaction:
+    """A database within a transaction that somebody else commits; what fails is undone by itself."""
+
+    def __init__(self, connection: psycopg.AsyncConnection[Any], actor: Actor) -> None:
+        self._connection = connection
+        self._within = OneConnection(connection, actor)
+        self.actor = actor
+
+    @property
+    def dsn(self) -> str:
+        return self._within.dsn
+
+    async def run(self, statement: Statement[T]) -> T:
+        async with self._connection.transaction():
+            return await self._within.run(statement)
+
+    async def act(self, deed: Deed, statement: Statement[T]) -> T:
+        async with self._connection.transaction():
+            return await self._within.act(deed, statement)
+
+    async def note(self, deed: Deed, outcome: object) -> None:
+        async with self._connection.transaction():
+            await self._within.note(deed, outcome)
+
+
+class Pooled:
+    """A database behind a pool, any number of statements at a time; what only asks may have a pool of its own."""
+
+    def __init__(
+        self, pool: AsyncConnectionPool[Any], actor: Actor, reads: AsyncConnectionPool[Any] | None = None
+    ) -> None:
+        self._pool = pool
+        self._reads = reads or pool
+        self.actor = actor
+
+    @property
+    def dsn(self) -> str:
+        return str(self._pool.conninfo)
+
+    async def run(self, statement: Statement[T]) -> T:
+        with translated():
+            async with self._reads.connection() as connection:
+                return await OneConnection(connection, self.actor).run(statement)
+
+    async def act(self, deed: Deed, statement: Statement[T]) -> T:
+        with translated():
+            async with self._pool.connection() as connection:
+                return await OneConnection(connection, self.actor).act(deed, statement)
+
+    async def note(self, deed: Deed, outcome: object) -> None:
+        with translated():
+            async with self._pool.connection() as connection:
+                await OneConnection(connection, self.actor).note(deed, outcome)

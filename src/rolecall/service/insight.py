@@ -1,27 +1,17 @@
-"""What an operator may ask about the pool as a whole: counts, capacity, workers needed."""
+"""What an operator may ask about the pool as a whole: counts, and how it did over time."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from math import ceil
+from datetime import timedelta
 
-from rolecall.model.errors import UnknownRole
-from rolecall.model.insight import RoleCapacity, RoleCount
+from rolecall.model.errors import ConfigError
+from rolecall.model.history import History, points_of, scale_for
+from rolecall.model.insight import RoleCount
 from rolecall.service.database import Database
-from rolecall.service.suggestions import with_suggestion
-from rolecall.sql import insight
+from rolecall.service.suggestions import role_not_found
+from rolecall.sql import history, insight, schedules
 
-HORIZONS = (1, 4, 8)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RoleNeed:
-    """How many workers drain a role's pending tasks within so many hours; None while no rate was measured."""
-
-    role: str
-    pending_tasks: int
-    active_workers: int
-    workers_needed: dict[str, int | None]
+MOST_MINUTES = 90 * 24 * 60
 
 
 class Insight:
@@ -34,34 +24,22 @@ class Insight:
         """Tasks by role and state."""
         return await self._database.run(insight.counts())
 
-    async def capacity(self) -> list[RoleCapacity]:
-        """What each role has to do and what its workers manage."""
-        return await self._database.run(insight.capacity())
-
-    async def need(self, role: str) -> RoleNeed:
-        """What one role needs. Raises UnknownRole."""
-        for capacity in await self.capacity():
-            if capacity.role == role:
-                return _need(capacity)
-        raise await with_suggestion(UnknownRole(f"unknown role {role!r}"), self._database, [role])
-
-
-def workers_needed(pending: int, tasks_per_worker_hour: float | None, hours: float) -> int | None:
-    """Workers that drain `pending` tasks within `hours`; None where a rate is missing and there is work."""
-    if pending == 0:
-        return 0
-    return ceil(pending / (tasks_per_worker_hour * hours)) if tasks_per_worker_hour else None
-
-
-def _need(capacity: RoleCapacity) -> RoleNeed:
-    rate = capacity.tasks_per_worker_hour
-    return RoleNeed(
-        role=capacity.role,
-        pending_tasks=capacity.pending_tasks,
-        active_workers=capacity.active_workers,
-        workers_needed={_horizon(hours): workers_needed(capacity.pending_tasks, rate, hours) for hours in HORIZONS},
-    )
-
-
-def _horizon(hours: int) -> str:
-    return "for_1_hour" if hours == 1 else f"for_{hours}_hours"
+    async def history(self, role: str | None = None, minutes: int = 60) -> History:
+        """How a role did, or all of them, until now, in at most 150 steps. Raises RoleNotFound, ConfigError."""
+        if not 1 <= minutes <= MOST_MINUTES:
+            raise ConfigError(f"{minutes} is not between 1 and {MOST_MINUTES}", variable="minutes", value=minutes)
+        if role is not None and role not in {each.name for each in await self._database.run(insight.roles())}:
+            raise await role_not_found(role, self._database)
+        scale = scale_for(minutes)
+        found = await self._database.run(history.known())
+        now = found[0] if found else await self._database.run(schedules.present())
+        since, until = found[1:] if found else (now, now)
+        begin = scale.begin(now - timedelta(minutes=minutes)) + timedelta(seconds=scale.width)
+        bins = await self._database.run(history.bins(role, scale, begin))
+        return History(
+            role=role,
+            step_seconds=scale.width,
+            since=since if found else None,
+            until=until if found else None,
+            points=points_of(bins, scale, begin, now, (since, until)),
+        )

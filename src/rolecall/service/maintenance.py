@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
+from rolecall.model.deeds import Deed
 from rolecall.model.states import TaskState
 from rolecall.service.database import Database
 from rolecall.sql import retention, tasks
@@ -17,10 +18,14 @@ class Maintenance:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def rescue(self) -> dict[int, TaskState]:
-        """Release all tasks whose lease ran out, a batch a transaction; returns what became of each."""
+    async def rescue(self, *, silent_for: float = 0.0) -> dict[int, TaskState]:
+        """Release all tasks whose lease ran out, a batch a transaction; returns what became of each.
+
+        With `silent_for`, only those that nobody has renewed for so many seconds.
+        """
+        deed = Deed("maintenance.rescue", {"silent_for": silent_for})
         rescued: dict[int, TaskState] = {}
-        while batch := await self._database.run(tasks.rescue(BATCH)):
+        while batch := await self._database.act(deed, tasks.rescue(BATCH, silent_for)):
             rescued |= batch
             if len(batch) < BATCH:
                 break
@@ -29,6 +34,6 @@ class Maintenance:
     async def prune(self) -> dict[str, int]:
         """Drop what the roles no longer keep, a bounded share a transaction; returns how much, by kind."""
         total: Counter[str] = Counter()
-        while any((share := await self._database.run(retention.prune())).values()):
+        while any((share := await self._database.act(Deed("maintenance.prune"), retention.prune())).values()):
             total.update(share)
         return dict(total)

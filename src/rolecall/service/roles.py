@@ -1,10 +1,16 @@
-"""What an operator may ask about roles."""
+"""What an operator may ask about roles, and how their work is held up."""
 
 from __future__ import annotations
 
+from rolecall.model.deeds import Deed
+from rolecall.model.errors import ConfigError, UnknownRole
 from rolecall.model.insight import DeclaredRole
+from rolecall.model.pauses import Pause
 from rolecall.service.database import Database
-from rolecall.sql import insight
+from rolecall.service.suggestions import role_not_found
+from rolecall.sql import insight, roles
+
+LONGEST_PAUSE = 10 * 365.25 * 86_400
 
 
 class Roles:
@@ -16,3 +22,23 @@ class Roles:
     async def list(self) -> list[DeclaredRole]:
         """All roles by name."""
         return await self._database.run(insight.roles())
+
+    async def pause(self, name: str, seconds: float | None = None) -> Pause:
+        """Let no task of the role begin, for so many seconds or until `resume`; what runs goes on.
+
+        Raises RoleNotFound; ConfigError for a time that is not between nothing and ten years.
+        """
+        if seconds is not None and not 0 < seconds <= LONGEST_PAUSE:
+            raise ConfigError(f"{seconds:g} s is not a pause", variable="seconds", value=seconds)
+        deed = Deed("roles.pause", {"role": name, "seconds": seconds})
+        try:
+            return await self._database.act(deed, roles.pause(name, seconds, self._database.actor.name))
+        except UnknownRole as error:
+            raise await role_not_found(name, self._database) from error
+
+    async def resume(self, name: str) -> bool:
+        """End the role's pause; False if it was not paused. Raises RoleNotFound."""
+        try:
+            return await self._database.act(Deed("roles.resume", {"role": name}), roles.resume(name))
+        except UnknownRole as error:
+            raise await role_not_found(name, self._database) from error

@@ -3,64 +3,165 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from datetime import timedelta
+from itertools import islice
 from typing import Any
 
-from rolecall.model.errors import InvalidSchedule, ScheduleNotFound, UnknownRole
-from rolecall.model.insight import StoredSchedule
-from rolecall.model.schedules import Schedule
+from rolecall.maintenance.fire import fire_cron
+from rolecall.maintenance.slots import Cron, check_schedule, upcoming
+from rolecall.maintenance.stretches import stretches
+from rolecall.model.deeds import Deed
+from rolecall.model.errors import ConfigError, InvalidSchedule, ScheduleNotFound, UnknownRole
+from rolecall.model.pages import Page, read_cursor, write_cursor
+from rolecall.model.schedules import PlannedRun, RunOutcome, Schedule, ScheduleAhead, ScheduleRun, StoredSchedule
 from rolecall.service.database import Database
+from rolecall.service.pages import require_page
 from rolecall.service.suggestions import with_suggestion
-from rolecall.sql import insight, schedules
+from rolecall.sql import schedules
+from rolecall.sql.statement import Statement
 
-KEPT = ("handler", "role", "payload", "every", "priority", "key", "enabled")
+FARTHEST_PREVIEW = 1_000
+FARTHEST_LOOK = 168
+# Slots closer than this part of the look are one stretch.
+STRETCHES = 480
+RHYTHM = ("every", "cron")
+
+Which = str | int
 
 
 class Schedules:
-    """The stored rules that enqueue again and again."""
+    """The stored rules that enqueue again and again; one is named by its name or its id."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     async def list(self) -> list[StoredSchedule]:
         """All schedules by name."""
-        return await self._database.run(insight.schedules())
+        return await self._database.run(schedules.list_())
 
-    async def get(self, name: str) -> StoredSchedule:
+    async def get(self, which: Which) -> StoredSchedule:
         """One schedule. Raises ScheduleNotFound."""
-        for schedule in await self.list():
-            if schedule.name == name:
-                return schedule
-        raise ScheduleNotFound(f"there is no schedule {name!r}")
+        standing = await self._find(which)
+        if standing is None:
+            raise _missing(which)
+        return standing
 
-    async def change(self, name: str, changes: Mapping[str, Any]) -> StoredSchedule:
-        """Store a new schedule, or the one that stands with some fields of `Schedule` changed.
-
-        Raises InvalidSchedule, UnknownRole.
-        """
-        standing = [schedule for schedule in await self.list() if schedule.name == name]
-        if not standing and "every" not in changes:
-            raise InvalidSchedule(f"there is no schedule {name!r} yet; a new one needs an interval (every)")
-        return await self.put(Schedule(**{"name": name, **_kept(standing, changes), **changes}))
+    async def create(self, schedule: Schedule) -> StoredSchedule:
+        """Store a schedule of a new name. Raises ScheduleConflict, InvalidSchedule, UnknownRole."""
+        check_schedule(schedule)
+        return await self._store(asdict(schedule), schedules.put(schedule, new=True))
 
     async def put(self, schedule: Schedule) -> StoredSchedule:
-        """Store the schedule, or change the one of that name. Raises InvalidSchedule, UnknownRole."""
+        """Store the schedule, or change the one of that name; what is None keeps its value.
+
+        Raises InvalidSchedule, UnknownRole, ScheduleConflict for what an immutable one does not allow.
+        """
+        check_schedule(schedule)
+        return await self._store(asdict(schedule), schedules.put(schedule))
+
+    async def change(
+        self, which: Which, changes: Mapping[str, Any], *, revision: int | None = None, create: bool = False
+    ) -> StoredSchedule:
+        """Change some fields of a schedule, or with `create` store a new one of that name.
+
+        With `revision` only if nobody has changed it since: else ScheduleChanged. Raises ScheduleNotFound,
+        InvalidSchedule, UnknownRole, ScheduleConflict for what an immutable one does not allow.
+        """
+        standing = await self._find(which)
+        if standing is None and not (create and isinstance(which, str)):
+            raise _missing(which)
+        _check_rhythm(which, changes, standing)
+        name = standing.name if standing else str(which)
+        expected = revision if revision is not None else _expected(changes, standing)
+        return await self._store({"name": name, **changes}, schedules.change(name, changes, expected))
+
+    async def enable(self, which: Which) -> StoredSchedule:
+        """Let it fire from now on; what it missed meanwhile is not made up for. Raises ScheduleNotFound."""
+        return await self.change(which, {"enabled": True})
+
+    async def disable(self, which: Which) -> StoredSchedule:
+        """Keep it from firing. Raises ScheduleNotFound, ScheduleConflict for an immutable one."""
+        return await self.change(which, {"enabled": False})
+
+    async def trigger(self, which: Which) -> int:
+        """Enqueue its task now; returns the id, that of its last run while that is open. Raises ScheduleNotFound."""
+        name = (await self.get(which)).name
+        return await self._database.act(Deed("schedules.trigger", {"name": name}), schedules.trigger(name))
+
+    async def delete(self, which: Which) -> None:
+        """Forget the schedule; what it enqueued stays. Raises ScheduleNotFound, ScheduleConflict (immutable)."""
+        name = (await self.get(which)).name
+        if not await self._database.act(Deed("schedules.delete", {"name": name}), schedules.delete(name)):
+            raise _missing(which)
+
+    async def preview(self, which: Which, number: int = 10) -> Sequence[PlannedRun]:
+        """The next runs; those that a disabled one would have. Raises ScheduleNotFound, ConfigError."""
+        if not 1 <= number <= FARTHEST_PREVIEW:
+            problem = f"{number} is not between 1 and {FARTHEST_PREVIEW}"
+            raise ConfigError(problem, variable="number", value=number)
+        schedule = await self.get(which)
+        slots = upcoming(schedule, await self._database.run(schedules.present()))
+        return await self._database.run(schedules.planned(schedule, list(islice(slots, number))))
+
+    async def ahead(self, hours: float = 24) -> Sequence[ScheduleAhead]:
+        """What all schedules bring within so many hours, by name; close slots as one stretch. Raises ConfigError."""
+        if not 0 < hours <= FARTHEST_LOOK:
+            problem = f"{hours:g} is not between 0 and {FARTHEST_LOOK}"
+            raise ConfigError(problem, variable="hours", value=hours)
+        present = await self._database.run(schedules.present())
+        span = timedelta(hours=hours)
+        return [
+            ScheduleAhead(
+                schedule_id=schedule.id,
+                name=schedule.name,
+                enabled=schedule.enabled,
+                stretches=stretches(schedule, present, present + span, span / STRETCHES),
+            )
+            for schedule in await self.list()
+        ]
+
+    async def outcomes(self, which: Which) -> Mapping[RunOutcome, int]:
+        """How many slots came to which outcome, as far as the history goes. Raises ScheduleNotFound."""
+        return await self._database.run(schedules.outcomes((await self.get(which)).id))
+
+    async def runs(self, which: Which, *, cursor: str | None = None, limit: int = 50) -> Page[ScheduleRun]:
+        """What became of its slots, the latest first. Raises ScheduleNotFound, ConfigError, InvalidCursor."""
+        require_page(limit)
+        before = read_cursor(cursor) if cursor else None
+        schedule = await self.get(which)
+        found = await self._database.run(schedules.runs(schedule.id, before=before, limit=limit))
+        return Page(items=found, next_cursor=write_cursor(found[-1].id) if len(found) == limit else None)
+
+    async def _find(self, which: Which) -> StoredSchedule | None:
+        asked = schedules.list_(name=which) if isinstance(which, str) else schedules.list_(schedule_id=which)
+        found = await self._database.run(asked)
+        return found[0] if found else None
+
+    async def _store(self, said: Mapping[str, Any], statement: Statement[int]) -> StoredSchedule:
         try:
-            await self._database.run(schedules.put(schedule))
+            schedule_id = await self._database.act(Deed("schedules.put", said), statement)
         except UnknownRole as error:
-            raise await with_suggestion(error, self._database, [schedule.role, schedule.handler]) from error
-        return await self.get(schedule.name)
-
-    async def trigger(self, name: str) -> int:
-        """Enqueue its task now; returns the id, the same while that task is open. Raises ScheduleNotFound."""
-        return await self._database.run(schedules.trigger(name))
-
-    async def delete(self, name: str) -> None:
-        """Forget the schedule; what it enqueued stays. Raises ScheduleNotFound."""
-        if not await self._database.run(schedules.delete(name)):
-            raise ScheduleNotFound(f"there is no schedule {name!r}")
+            raise await with_suggestion(error, self._database, [said.get("role"), said.get("handler")]) from error
+        await fire_cron(self._database)  # plans the first slot of a new expression at once
+        return await self.get(schedule_id)
 
 
-def _kept(standing: Sequence[StoredSchedule], changes: Mapping[str, Any]) -> dict[str, Any]:
-    # Another handler comes with its own role.
-    kept = [name for name in KEPT if not (name == "role" and "handler" in changes)]
-    return {name: getattr(schedule, name) for schedule in standing for name in kept}
+def _check_rhythm(which: Which, changes: Mapping[str, Any], standing: StoredSchedule | None) -> None:
+    said = {word: changes[word] for word in RHYTHM if changes.get(word) is not None}
+    if said:
+        zone = changes.get("zone") or (standing.zone if standing else "UTC")
+        check_schedule(Schedule(name=str(which), zone=zone, **said))
+    elif standing is None:
+        raise InvalidSchedule(f"there is no schedule {which!r} yet; a new one needs an interval or a cron expression")
+    elif standing.cron is not None and changes.get("zone") is not None:
+        Cron(standing.cron, changes["zone"]).check()
+
+
+def _expected(changes: Mapping[str, Any], standing: StoredSchedule | None) -> int | None:
+    # A new zone was checked against the expression that stood then.
+    return standing.revision if standing and changes.get("zone") is not None else None
+
+
+def _missing(which: Which) -> ScheduleNotFound:
+    return ScheduleNotFound(f"there is no schedule {which!r}")

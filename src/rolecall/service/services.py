@@ -4,12 +4,25 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from rolecall.config import ScalingSettings
+from rolecall.service.audit import Audit
+from rolecall.service.capacity import Capacity
+from rolecall.service.chains import Chains
 from rolecall.service.database import Database
+from rolecall.service.doctor import Doctor
+from rolecall.service.entrance import Entrance
+from rolecall.service.handlers import Handlers
 from rolecall.service.insight import Insight
+from rolecall.service.keys import Keys
 from rolecall.service.maintenance import Maintenance
+from rolecall.service.overview import Overview
+from rolecall.service.people import People
+from rolecall.service.progress import Progress
 from rolecall.service.roles import Roles
+from rolecall.service.scaling import Scaling
 from rolecall.service.schedules import Schedules
 from rolecall.service.tasks import Tasks
+from rolecall.service.trees import Trees
 from rolecall.service.workers import Workers
 
 
@@ -18,20 +31,48 @@ class Services:
     """What an operator may do, noun by noun."""
 
     tasks: Tasks
+    trees: Trees
+    chains: Chains
     roles: Roles
+    handlers: Handlers
     workers: Workers
+    scaling: Scaling
     schedules: Schedules
     insight: Insight
+    capacity: Capacity
+    doctor: Doctor
+    progress: Progress
+    overview: Overview
     maintenance: Maintenance
+    audit: Audit
+    keys: Keys
+    people: People
+    entrance: Entrance
 
     @classmethod
-    def over(cls, database: Database) -> Services:
-        """Build them all; they share the database and nothing else."""
+    def over(
+        cls, database: Database, scaling: ScalingSettings | None = None, overview: Overview | None = None
+    ) -> Services:
+        """Build them all; they share the database and nothing else. `scaling` says which pods are the workers',
+        `overview` is one that others look at too.
+        """
         return cls(
             tasks=Tasks(database),
+            trees=Trees(database),
+            chains=Chains(database),
             roles=Roles(database),
+            handlers=Handlers(database),
             workers=Workers(database),
+            scaling=Scaling(database, Workers(database), scaling or ScalingSettings()),
             schedules=Schedules(database),
             insight=Insight(database),
+            capacity=Capacity(database),
+            doctor=Doctor(database),
+            progress=Progress(database),
+            overview=overview or Overview(database),
             maintenance=Maintenance(database),
+            audit=Audit(database),
+            keys=Keys(database),
+            people=People(database),
+            entrance=Entrance(database),
         )

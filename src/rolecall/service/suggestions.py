@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from difflib import get_close_matches
 
-from rolecall.model.errors import UnknownRole
+from rolecall.model.errors import RoleNotFound, UnknownRole
 from rolecall.service.database import Database
 from rolecall.sql import insight
 
@@ -19,3 +19,9 @@ async def with_suggestion(error: UnknownRole, database: Database, asked: Iterabl
         if close:
             return UnknownRole(f"{error.problem}; did you mean {close[0]!r}?")
     return error
+
+
+async def role_not_found(role: str, database: Database) -> RoleNotFound:
+    """The error for a role that was asked for by its name, with a known name that is close to it."""
+    error = await with_suggestion(UnknownRole(f"unknown role {role!r}"), database, [role])
+    return RoleNotFound(error.problem)

@@ -2,23 +2,37 @@
 
 from __future__ import annotations
 
-import asyncio
-import time
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any, cast
 
-from rolecall.client.waiting import pauses
-from rolecall.model.errors import ConfigError, UnknownRole, WaitTimeout
+from rolecall.client.waiting import until_async
+from rolecall.model.bulk import BulkAction, BulkOutcome
+from rolecall.model.causes import causes_of
+from rolecall.model.deeds import Deed
+from rolecall.model.details import TaskDetail
+from rolecall.model.errors import ConfigError, NoFilter, TaskNotFound, UnknownRole, WaitTimeout
 from rolecall.model.insight import TaskFilter, TimelineEntry
+from rolecall.model.needs import Needed
+from rolecall.model.pages import Page
+from rolecall.model.secrets import Secret
 from rolecall.model.states import TaskState
-from rolecall.model.tasks import Enqueued, NewTask, Task
+from rolecall.model.tasks import Enqueued, NewTask, Task, TaskSummary, TreeNode
+from rolecall.model.why import Why
 from rolecall.service.database import Database
+from rolecall.service.details import gather
+from rolecall.service.pages import LONGEST_PAGE, require_page
 from rolecall.service.suggestions import with_suggestion
-from rolecall.sql import insight, tasks
+from rolecall.sql import details, finding, insight, outside, structure, tasks, why
 from rolecall.sql.statement import Statement
 
-LONGEST_PAGE = 1_000
 BATCH = 1_000
+MOST_AT_ONCE = 100_000
+MOST_NAMED = 100
+Verb = Callable[[Sequence[int]], Statement[dict[int, str]]]
+VERBS: Mapping[BulkAction, Verb] = {"retry": tasks.retry, "cancel": tasks.cancel, "delete": tasks.delete}
 STATUSES = (*TaskState, "scheduled", "ready", "parked", "claimed", "stale", "retrying")
 
 
@@ -44,20 +58,45 @@ class Tasks:
     async def enqueue_many(self, batch: Sequence[NewTask]) -> list[Enqueued]:
         """Store a batch, all or nothing. Raises InvalidTask, or UnknownRole with a close match."""
         try:
-            return await self._database.run(tasks.enqueue_many(batch))
+            return await self._database.act(_enqueuing(batch), tasks.enqueue_many(batch))
         except UnknownRole as error:
             asked = [task.role or task.handler for task in batch]
             raise await with_suggestion(error, self._database, asked) from error
 
-    async def list(self, which: TaskFilter) -> list[Task]:
-        """A page of tasks, newest first; page on with `before` the last one's id. Raises ConfigError."""
-        if not 1 <= which.limit <= LONGEST_PAGE:
-            problem = f"{which.limit} is not between 1 and {LONGEST_PAGE}"
-            raise ConfigError(problem, variable="limit", value=which.limit)
-        if which.state is not None and which.state not in STATUSES:
-            problem = f"{which.state!r} is not one of {', '.join(STATUSES)}"
-            raise ConfigError(problem, variable="state", value=which.state)
-        return await self._database.run(insight.tasks(which))
+    async def tree(self, root_id: int) -> Sequence[TreeNode]:
+        """Read a task and everything below it, level by level. Raises TaskNotFound."""
+        nodes = await self._database.run(structure.tree(root_id))
+        if not nodes:
+            raise TaskNotFound(task_id=root_id)
+        return nodes
+
+    async def list(self, which: TaskFilter) -> Page[TaskSummary]:
+        """A page of tasks, newest first, without payloads and results. Raises ConfigError, InvalidCursor."""
+        require_page(which.limit)
+        _require_sense(which)
+        return await self._database.run(finding.tasks(which))
+
+    async def bulk(
+        self, action: BulkAction, which: TaskFilter, *, limit: int = BATCH, dry_run: bool = False
+    ) -> BulkOutcome:
+        """Retry, cancel or delete up to `limit` of the tasks that match, the newest first, a batch a transaction.
+
+        The outcomes are those of `retry` and `cancel`; a deleted task goes with its chain and all below it, and is
+        `deleted`, or `needed` where something open that stays needs it. Raises NoFilter, ConfigError, InvalidCursor.
+        """
+        _require_bulk(which, limit)
+        _require_sense(which)
+        ids, more = await _find(self._database, which, limit)
+        said = {"which": which.conditions(), "limit": limit}
+        outcomes = {} if dry_run else await self._in_batches(f"tasks.{action}", VERBS[action], ids, said)
+        return BulkOutcome(
+            action=action,
+            dry_run=dry_run,
+            matched=len(ids),
+            more=more,
+            outcomes=Counter(outcomes.values()),
+            ids=ids[:MOST_NAMED],
+        )
 
     async def get(self, task_id: int) -> Task:
         """One task, open or finished. Raises TaskNotFound."""
@@ -68,33 +107,130 @@ class Tasks:
         task = await self.get(task_id)
         return TaskHistory(task=task, timeline=await self._database.run(insight.timeline(task_id)))
 
+    async def detail(self, task_id: int, *, most: int, children_from: str | None = None) -> TaskDetail:
+        """One task with all that stands around it; of payload and result only what takes at most so many bytes.
+
+        `children_from` is the cursor of a page of its children. Raises TaskNotFound, InvalidCursor.
+        """
+        return await gather(self._database, task_id, most, children_from)
+
+    async def parents_among(self, ids: Sequence[int]) -> frozenset[int]:
+        """Which of these tasks have children."""
+        return await self._database.run(details.parents_among(ids))
+
+    async def why(self, task_id: int) -> Why:
+        """Everything that keeps a task from running, and what would change it. Raises TaskNotFound."""
+        situation = await self._database.run(why.situation(task_id))
+        if situation is None:
+            raise TaskNotFound(task_id=task_id)
+        return Why(task_id=task_id, state=situation.state, at=situation.at, causes=causes_of(situation))
+
     async def wait(self, task_id: int, seconds: float) -> Task:
         """The task once it has finished. Raises WaitTimeout, TaskNotFound."""
-        deadline = time.monotonic() + seconds
-        for pause in pauses():
-            task = await self.get(task_id)
-            if task.is_finished:
-                return task
-            left = deadline - time.monotonic()
-            if left <= 0:
-                break
-            await asyncio.sleep(min(pause, left))
-        raise WaitTimeout(task_id=task_id, seconds=seconds)
+        late = WaitTimeout(task_id=task_id, seconds=seconds)
+        return await until_async(lambda: self.get(task_id), lambda task: task.is_finished, late)
 
     async def retry(self, ids: Iterable[int]) -> dict[int, str]:
         """Put failed and cancelled tasks back; each id is pending, open, completed, duplicate or missing."""
-        return await self._in_batches(tasks.retry, ids)
+        return await self._in_batches("tasks.retry", tasks.retry, ids)
 
     async def cancel(self, ids: Iterable[int]) -> dict[int, str]:
         """Cancel tasks; each id is cancelled, requested (it was running), finished or missing."""
-        return await self._in_batches(tasks.cancel, ids)
+        return await self._in_batches("tasks.cancel", tasks.cancel, ids)
+
+    async def delete(self, ids: Iterable[int]) -> dict[int, str]:
+        """Delete tasks, each with its chain and all below it: deleted, continued, needed or missing.
+
+        A chain is deleted by its last task; that of a task which `continued` stays, and that which something open
+        needs, or waits for.
+        """
+        return await self._in_batches("tasks.delete", tasks.delete, ids)
+
+    async def delete_one(self, task_id: int) -> int:
+        """Delete a task that is the whole of its chain, and what is below it; returns how many tasks are gone.
+
+        Raises TaskNotFound, ChainLonger, ChainNeeded.
+        """
+        return await self._database.act(Deed("tasks.delete", {"id": task_id}), tasks.delete_one(task_id))
+
+    async def complete(self, task_id: int, result: object = None) -> str:
+        """Complete a task without a worker: completed, finished (it had ended) or missing. Raises InvalidTask."""
+        return await self._database.act(Deed("tasks.complete", {"id": task_id}), outside.complete(task_id, result))
+
+    async def fail(self, task_id: int, error: str) -> str:
+        """Fail a task without a worker, for good: failed, finished (it had ended) or missing."""
+        deed = Deed("tasks.fail", {"id": task_id, "error": error})
+        return await self._database.act(deed, outside.fail(task_id, error))
+
+    async def trigger(self, ids: Iterable[int]) -> dict[int, datetime]:
+        """Make pending tasks due now, all or none. Raises TaskNotFound, TaskNotTriggerable."""
+        several = list(ids)
+        return await self._database.act(Deed("tasks.trigger", {"ids": several}), outside.trigger(several))
+
+    async def issue_token(self, task_id: int, seconds: float = outside.TOKEN_TTL) -> Secret:
+        """Make a secret that ends the task once, from outside. Raises TaskNotFound, InvalidTask."""
+        statement = outside.issue_token(task_id, seconds)
+        # The audit log is shown the answer: it must not be able to read this one.
+        hidden = replace(cast("Statement[Any]", statement), read=lambda rows: Secret(statement.read(rows)))
+        return cast(
+            "Secret", await self._database.act(Deed("tasks.token", {"id": task_id, "seconds": seconds}), hidden)
+        )
+
+    async def complete_by_token(self, token: str, result: object = None) -> int:
+        """Complete the task that the token stands for, and return its id. Raises InvalidToken, InvalidTask."""
+        return await self._database.act(Deed("tasks.complete_by_token"), outside.complete_by_token(token, result))
+
+    async def fail_by_token(self, token: str, error: str) -> int:
+        """Fail the task that the token stands for, for good, and return its id. Raises InvalidToken."""
+        return await self._database.act(
+            Deed("tasks.fail_by_token", {"error": error}), outside.fail_by_token(token, error)
+        )
+
+    async def needs(self, task_id: int) -> Sequence[Needed]:
+        """What became of everything that the task needs, in the order declared. Raises TaskNotFound."""
+        await self.get(task_id)
+        return await self._database.run(structure.needs(task_id))
 
     async def _in_batches(
-        self, verb: Callable[[Sequence[int]], Statement[dict[int, str]]], ids: Iterable[int]
+        self, action: str, verb: Verb, ids: Iterable[int], said: Mapping[str, object] | None = None
     ) -> dict[int, str]:
         distinct = list(dict.fromkeys(ids))
         outcomes: dict[int, str] = {}
         for first in range(0, len(distinct), BATCH):
-            answer = await self._database.run(verb(distinct[first : first + BATCH]))
+            batch = distinct[first : first + BATCH]
+            answer = await self._database.act(Deed(action, said or {"ids": batch}), verb(batch))
             outcomes |= answer
         return {task_id: outcomes[task_id] for task_id in distinct}
+
+
+async def _find(database: Database, which: TaskFilter, limit: int) -> tuple[list[int], bool]:
+    found: list[int] = []
+    cursor = which.cursor
+    while len(found) < limit:
+        page = replace(which, cursor=cursor, limit=min(limit - len(found), LONGEST_PAGE))
+        ids, cursor = await database.run(finding.ids(page))
+        found += ids
+        if cursor is None:
+            return found, False
+    return found, True
+
+
+def _require_sense(which: TaskFilter) -> None:
+    if which.state is not None and which.state not in STATUSES:
+        problem = f"{which.state!r} is not one of {', '.join(STATUSES)}"
+        raise ConfigError(problem, variable="state", value=which.state)
+    for name, value in which.conditions().items():
+        if isinstance(value, datetime) and value.tzinfo is None:
+            raise ConfigError(f"{value.isoformat()} has no time zone", variable=name, value=value)
+
+
+def _require_bulk(which: TaskFilter, limit: int) -> None:
+    if not which.conditions():
+        raise NoFilter
+    if not 1 <= limit <= MOST_AT_ONCE:
+        raise ConfigError(f"{limit} is not between 1 and {MOST_AT_ONCE}", variable="limit", value=limit)
+
+
+def _enqueuing(batch: Sequence[NewTask]) -> Deed:
+    handlers = sorted({task.handler for task in batch if task.handler})
+    return Deed("tasks.enqueue", {"handlers": handlers, "number": len(batch)})

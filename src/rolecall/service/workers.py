@@ -1,10 +1,27 @@
-"""What an operator may ask about workers."""
+"""What an operator may ask about workers, and tell them."""
 
 from __future__ import annotations
 
-from rolecall.model.insight import RegisteredWorker
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from rolecall.model.deeds import Deed
+from rolecall.model.errors import UnknownWorker
+from rolecall.model.insight import RegisteredWorker, RunningTask, TaskFilter
+from rolecall.model.tasks import TaskSummary
+from rolecall.model.workers import WorkerCommand
 from rolecall.service.database import Database
-from rolecall.sql import insight
+from rolecall.service.pages import LONGEST_PAGE
+from rolecall.sql import finding, insight, workers
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkerDetail:
+    """A worker, and the tasks that it runs."""
+
+    worker: RegisteredWorker
+    tasks: list[TaskSummary]
 
 
 class Workers:
@@ -17,3 +34,39 @@ class Workers:
         """The active workers, the latest heard of first; `everyone` adds the stopped and the silent ones."""
         workers = await self._database.run(insight.workers())
         return [worker for worker in workers if everyone or worker.active]
+
+    async def get(self, worker_id: int) -> RegisteredWorker:
+        """One worker, also one that has left less than a day ago. Raises UnknownWorker."""
+        for worker in await self._database.run(insight.worker(worker_id)):
+            return worker
+        raise UnknownWorker(f"there is no worker {worker_id}")
+
+    async def show(self, worker_id: int) -> WorkerDetail:
+        """One worker with the tasks that it runs. Raises UnknownWorker."""
+        worker = await self.get(worker_id)
+        running = TaskFilter(ids=worker.running_tasks, limit=LONGEST_PAGE)
+        page = await self._database.run(finding.tasks(running))
+        return WorkerDetail(worker=worker, tasks=page.items)
+
+    async def in_hand(self, worker_ids: Iterable[int], most: int) -> Mapping[int, Sequence[RunningTask]]:
+        """What workers run now, by worker: of each the `most` tasks that have run longest."""
+        by_worker: dict[int, list[RunningTask]] = defaultdict(list)
+        for task in await self._database.run(insight.work_in_hand(list(worker_ids), most)):
+            by_worker[task.worker_id].append(task)
+        return by_worker
+
+    async def drain(self, worker_id: int) -> RegisteredWorker:
+        """Let it take no more tasks, finish what it runs, and stay. Raises UnknownWorker: it is not on the roll."""
+        return await self._tell("workers.drain", worker_id, WorkerCommand.DRAIN)
+
+    async def decommission(self, worker_id: int) -> RegisteredWorker:
+        """Let it take no more tasks, finish what it runs, and leave for good. Raises UnknownWorker."""
+        return await self._tell("workers.decommission", worker_id, WorkerCommand.DECOMMISSION)
+
+    async def resume(self, worker_id: int) -> RegisteredWorker:
+        """Take back what it was told. Raises UnknownWorker."""
+        return await self._tell("workers.resume", worker_id, None)
+
+    async def _tell(self, action: str, worker_id: int, command: WorkerCommand | None) -> RegisteredWorker:
+        await self._database.act(Deed(action, {"worker_id": worker_id}), workers.command(worker_id, command))
+        return await self.get(worker_id)

@@ -7,20 +7,25 @@ from datetime import datetime
 from typing import assert_never
 
 from rolecall.model.errors import InvalidTask
-from rolecall.model.outcomes import Cancelled, Completed, Failed, Report, Snoozed
-from rolecall.model.tasks import NewTask
+from rolecall.model.needs import Need
+from rolecall.model.next_tasks import NextTasks
+from rolecall.model.outcomes import Blocked, Cancelled, Completed, Failed, Report, Snoozed
+from rolecall.model.tasks import Enqueued, NewTask
 from rolecall.sql.results import clean_error
 from rolecall.sql.strict_json import NotStorable, encode, encode_text
 
-__all__ = ["reports_document", "tasks_document"]
+__all__ = ["next_document", "reports_document", "tasks_document"]
 
-OPTIONAL = ("handler", "role", "after", "key", "dedupe_key", "max_attempts")
+OPTIONAL = ("handler", "role", "after", "key", "dedupe_key", "max_attempts", "timeout", "on_failure")
 LONGEST_DELAY = 3e9
 
 
 def tasks_document(tasks: Iterable[NewTask]) -> str:
     """Return the batch as one JSON array; raise InvalidTask, with the index, for what cannot be stored."""
-    items = [_task_item(task, index) for index, task in enumerate(tasks)]
+    batch = list(tasks)
+    items = [_task_item(task, index) for index, task in enumerate(batch)]
+    if any(task.needs for task in batch):
+        _add_needs(items, batch)
     try:
         return encode(items)
     except NotStorable as error:
@@ -47,6 +52,33 @@ def _task_item(task: NewTask, index: int) -> dict[str, object]:
         item["scheduled_for"] = _moment(task.scheduled_for, index)
     if task.retry is not None:
         item["retry"] = task.retry.to_json()
+    if task.dedupe is not None:
+        item["dedupe"] = task.dedupe.to_json()
+    return item
+
+
+def _add_needs(items: Sequence[dict[str, object]], batch: Sequence[NewTask]) -> None:
+    earlier: dict[int, int] = {}
+    for index, (item, task) in enumerate(zip(items, batch, strict=True)):
+        if task.needs:
+            item["needs"] = [_need_item(need, earlier, index) for need in task.needs]
+        earlier[id(task)] = index
+
+
+def _need_item(need: Need | int | Enqueued | NewTask, earlier: Mapping[int, int], index: int) -> dict[str, object]:
+    said = need if isinstance(need, Need) else Need(need)
+    item: dict[str, object] = {"on_failure": said.on_failure}
+    if said.name is not None:
+        item["name"] = said.name
+    match said.task:
+        case NewTask():
+            if id(said.task) not in earlier or said.chain:
+                raise InvalidTask("a task of the same batch can be needed by those after it, alone", index=index)
+            item["item"] = earlier[id(said.task)]
+        case Enqueued():
+            item["chain" if said.chain else "task"] = said.task.id
+        case _:
+            item["chain" if said.chain else "task"] = said.task
     return item
 
 
@@ -72,8 +104,11 @@ def _report_text(report: Report) -> str:
         case Failed():
             return _failed(report)
         case Snoozed():
-            tail = f',"after":{_seconds(report.after)}{_ran(report.ran)}'
+            tail = f"{_when(report)}{_ran(report.ran)}"
             return f'{{"id":{report.id},"fence":{report.fence},"outcome":"snoozed"{tail}}}'
+        case Blocked():
+            needs = encode([_need_item(need, {}, 0) for need in report.needs])
+            return f'{{"id":{report.id},"fence":{report.fence},"outcome":"blocked","needs":{needs}{_ran(report.ran)}}}'
         case Cancelled():
             tail = f"{_error(report.error)}{_ran(report.ran)}"
             return f'{{"id":{report.id},"fence":{report.fence},"outcome":"cancelled"{tail}}}'
@@ -87,22 +122,40 @@ def _completed(report: Completed) -> str:
         text += f',"result":{report.result_json}'
     if report.ran is not None:
         text += f',"ran":{report.ran:.6f}'
-    if report.follow_ups:
-        text += f',"follow_ups":{tasks_document(report.follow_ups)}'
+    if report.next_tasks is not None:
+        text += f',"next":{next_document(report.next_tasks)}'
     return text + "}"
+
+
+def next_document(tasks: NextTasks) -> str:
+    """Return what comes next as one JSON object; raise InvalidTask for what cannot be stored."""
+    several = {"follow_ups": tasks.follow_ups, "children": tasks.children, "siblings": tasks.siblings}
+    parts = [f'"{name}":{tasks_document(some)}' for name, some in several.items() if some]
+    if tasks.continuation is not None:
+        parts.append(f'"continuation":{tasks_document([tasks.continuation])[1:-1]}')
+    if tasks.serial:
+        parts.append('"serial":true')
+    if tasks.gathers:
+        parts.append('"gathers":true')
+    return f"{{{','.join(parts)}}}"
 
 
 def _failed(report: Failed) -> str:
     text = f'{{"id":{report.id},"fence":{report.fence},"outcome":"failed","reason":{encode_text(report.reason)}'
     if report.final:
         text += ',"final":true'
-    if report.after is not None:
-        text += f',"after":{_seconds(report.after)}'
+    text += _when(report)
     return f"{text}{_error(report.error)}{_ran(report.ran)}}}"
 
 
 def _error(text: str) -> str:
     return f',"error":{encode_text(clean_error(text))}' if text else ""
+
+
+def _when(report: Failed | Snoozed) -> str:
+    if report.at is not None:
+        return f',"at":"{report.at.isoformat()}"'
+    return "" if report.after is None else f',"after":{_seconds(report.after)}'
 
 
 def _ran(seconds: float | None) -> str:

@@ -1,40 +1,36 @@
-"""Typed calls that look at the pool: counts, capacity, lists, one task's history."""
+"""Typed calls that look at the pool: counts, capacity, small lists, one task's history."""
 
 # ruff: noqa: S608 - only this module's own constants are built into a query
 from __future__ import annotations
 
-import json
+from collections.abc import Sequence
 from itertools import starmap
+
+import msgspec
 
 from rolecall.model.insight import (
     DeclaredRole,
     RegisteredWorker,
-    RoleCapacity,
     RoleCount,
-    StoredSchedule,
-    TaskFilter,
+    RunningTask,
     TimelineEntry,
 )
-from rolecall.model.tasks import Task
-from rolecall.sql.statement import Row, Statement
-from rolecall.sql.tasks import TASK_COLUMNS, read_task
+from rolecall.model.overview import RoleLoad
+from rolecall.sql.statement import Row, Statement, from_json
 
-__all__ = ["capacity", "counts", "handler_names", "roles", "schedules", "tasks", "timeline", "workers"]
+__all__ = ["counts", "handler_names", "roles", "timeline", "work_in_hand", "worker", "workers"]
 
-CAPACITY_COLUMNS = ", ".join(RoleCapacity.__slots__)
-WORKER_COLUMNS = (
-    "id, name, roles, handlers, slots, held, idle, "
-    "stopped_at is null and heartbeat_at > rolecall.clock() - interval '5 minutes', "
-    "host, pid, version, started_at, heartbeat_at, stopped_at"
-)
+LOAD_COLUMNS = ", ".join(RoleLoad.__slots__)
+WORKER_COLUMNS = ", ".join(RegisteredWorker.__slots__)
 ROLE_COLUMNS = (
     "name, description, extract(epoch from lease)::float8, extract(epoch from timeout)::float8, "
-    "coalesce(max_attempts, 0), max_payload_bytes, extract(epoch from keep_completed)::float8, "
-    "extract(epoch from keep_failed)::float8, paused_at"
+    "coalesce(max_attempts, 0), retry::text, one_root, max_payload_bytes, extract(epoch from keep_completed)::float8, "
+    "extract(epoch from keep_failed)::float8, pause.at, pause.until, pause.by"
 )
-SCHEDULE_COLUMNS = (
-    "name, handler, role, payload::text, extract(epoch from every)::float8, priority, key, enabled, "
-    "next_run_at, last_run_at, last_task_id, last_task_count, last_error"
+# A pause whose time is up stands in the row until somebody clears it.
+STANDING_PAUSE = (
+    "left join lateral (select paused_at, paused_until, paused_by where (paused_until <= rolecall.clock()) is not true)"
+    " as pause (at, until, by) on true"
 )
 
 
@@ -43,14 +39,6 @@ def counts() -> Statement[list[RoleCount]]:
     return Statement(
         query="select role, state, number from rolecall.counts()",
         read=lambda rows: list(starmap(RoleCount, rows)),
-    )
-
-
-def capacity() -> Statement[list[RoleCapacity]]:
-    """Ask what each role has to do and what its workers manage."""
-    return Statement(
-        query=f"select {CAPACITY_COLUMNS} from rolecall.capacity()",
-        read=lambda rows: list(starmap(RoleCapacity, rows)),
     )
 
 
@@ -63,40 +51,45 @@ def timeline(task_id: int) -> Statement[list[TimelineEntry]]:
     )
 
 
-def tasks(which: TaskFilter) -> Statement[list[Task]]:
-    """List tasks, open and finished, newest first."""
-    conditions = [
-        ("%s::text in (state::text, status)", which.state),
-        ("role = %s::text", which.role),
-        ("handler = %s::text", which.handler),
-        ("key = %s::text", which.key),
-        ("id < %s::bigint", which.before),
-    ]
-    given = [(condition, value) for condition, value in conditions if value is not None]
-    return Statement(
-        query=(
-            f"select {TASK_COLUMNS} from rolecall.all_tasks"
-            f" where {' and '.join(['true', *(condition for condition, _ in given)])}"
-            " order by id desc limit %s::int"
-        ),
-        params=(*(value for _, value in given), which.limit),
-        read=lambda rows: list(map(read_task, rows)),
-    )
-
-
 def workers() -> Statement[list[RegisteredWorker]]:
     """List the workers on the roll, the latest heard of first."""
     return Statement(
-        query=f"select {WORKER_COLUMNS} from rolecall.workers order by heartbeat_at desc, id desc",
-        read=lambda rows: list(starmap(RegisteredWorker, rows)),
+        query=f"select {WORKER_COLUMNS} from rolecall.all_workers order by heartbeat_at desc, id desc",
+        read=_read_workers,
+    )
+
+
+def worker(worker_id: int) -> Statement[list[RegisteredWorker]]:
+    """Ask for one worker; the answer is empty where the roll does not know it."""
+    return Statement(
+        query=f"select {WORKER_COLUMNS} from rolecall.all_workers where id = %s::bigint",
+        params=(worker_id,),
+        read=_read_workers,
+    )
+
+
+def work_in_hand(worker_ids: Sequence[int], most: int) -> Statement[list[RunningTask]]:
+    """Ask what workers run, of each the `most` that have run longest."""
+    return Statement(
+        query="select * from rolecall.work_in_hand(%s::bigint[], %s::int)",
+        params=(list(worker_ids), most),
+        read=lambda rows: list(starmap(RunningTask, rows)),
     )
 
 
 def roles() -> Statement[list[DeclaredRole]]:
     """List the roles by name."""
     return Statement(
-        query=f"select {ROLE_COLUMNS} from rolecall.roles order by name",
-        read=lambda rows: list(starmap(DeclaredRole, rows)),
+        query=f"select {ROLE_COLUMNS} from rolecall.roles {STANDING_PAUSE} order by name",
+        read=lambda rows: list(map(_read_role, rows)),
+    )
+
+
+def roles_now() -> Statement[list[RoleLoad]]:
+    """Ask what each role has to do and how fast it is; cheap enough to be asked again and again."""
+    return Statement(
+        query=f"select {LOAD_COLUMNS} from rolecall.roles_now()",
+        read=lambda rows: list(starmap(RoleLoad, rows)),
     )
 
 
@@ -107,14 +100,11 @@ def handler_names() -> Statement[list[str]]:
     )
 
 
-def schedules() -> Statement[list[StoredSchedule]]:
-    """List the schedules by name."""
-    return Statement(
-        query=f"select {SCHEDULE_COLUMNS} from rolecall.schedules order by name",
-        read=lambda rows: list(map(_read_schedule, rows)),
-    )
+def _read_role(row: Row) -> DeclaredRole:
+    name, description, lease, timeout, max_attempts, retry, *rest = row
+    return DeclaredRole(name, description, lease, timeout, max_attempts, from_json(retry), *rest)
 
 
-def _read_schedule(row: Row) -> StoredSchedule:
-    name, handler, role, payload, *rest = row
-    return StoredSchedule(name, handler, role, json.loads(payload), *rest)
+def _read_workers(rows: list[Row]) -> list[RegisteredWorker]:
+    named = [dict(zip(RegisteredWorker.__slots__, row, strict=True)) for row in rows]
+    return msgspec.convert(named, list[RegisteredWorker])

@@ -1,10 +1,10 @@
-"""Typed calls that keep the store small: prune what is old, make the partitions that come next."""
+"""Typed calls that keep the store small: prune what is old, make the partitions that come next, count what ended."""
 
 from __future__ import annotations
 
 from rolecall.sql.statement import Statement, by_first_column, single
 
-__all__ = ["make_partitions", "prune"]
+__all__ = ["make_partitions", "prune", "roll_up_counts"]
 
 
 def prune() -> Statement[dict[str, int]]:
@@ -15,3 +15,8 @@ def prune() -> Statement[dict[str, int]]:
 def make_partitions(days_ahead: int = 7) -> Statement[int]:
     """Make the coming days' partitions; the answer is how many were new."""
     return Statement(query="select rolecall.make_partitions(%s::int)", params=(days_ahead,), read=single)
+
+
+def roll_up_counts() -> Statement[bool]:
+    """Count what has finished since the last time, a day at most; the answer is whether there is more."""
+    return Statement(query="select rolecall.roll_up_counts()", read=single)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
@@ -26,6 +27,11 @@ def nothing(_rows: list[Row]) -> None:
 def single(rows: list[Row]) -> Any:
     """Read the one value of the one row; None where there is no row."""
     return rows[0][0] if rows else None
+
+
+def from_json(text: str | None) -> Any:
+    """Read a column that came as JSON text."""
+    return None if text is None else json.loads(text)
 
 
 def by_first_column(rows: list[Row]) -> dict[Any, Any]:

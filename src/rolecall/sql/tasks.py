@@ -3,7 +3,7 @@
 # ruff: noqa: S608 - only this module's own constants are built into a query
 from __future__ import annotations
 
-import json
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice, starmap
 from typing import Any
@@ -11,20 +11,25 @@ from typing import Any
 from rolecall.model.errors import InvalidTask, TaskNotFound
 from rolecall.model.outcomes import Report
 from rolecall.model.states import TaskState
-from rolecall.model.tasks import ClaimedTask, Enqueued, NewTask, Task
+from rolecall.model.tasks import ClaimedTask, Enqueued, NewTask, Task, TaskSummary
 from rolecall.sql.documents import reports_document, tasks_document
-from rolecall.sql.statement import Row, Statement, by_first_column, single
+from rolecall.sql.statement import Row, Statement, by_first_column, from_json, single
 from rolecall.sql.strict_json import NotStorable, encode
 
 __all__ = [
+    "SUMMARY_COLUMNS",
     "TASK_COLUMNS",
     "cancel",
     "claim",
+    "delete",
+    "delete_one",
     "enqueue_chunks",
     "enqueue_many",
     "finish",
     "get",
+    "lost",
     "next_due",
+    "read_summary",
     "read_task",
     "release",
     "renew",
@@ -37,14 +42,16 @@ __all__ = [
 CHUNK = 20_000
 
 # `payload::text` and its like keep the driver from decoding JSON, whatever loaders the connection has.
-TASK_COLUMNS = (
-    "id, state::text, status, role, handler, priority, payload::text, result::text, info::text, error, key, "
+SUMMARY_COLUMNS = (
+    "id, state::text, status, role, handler, priority, info::text, error, key, "
     "dedupe_key, attempt, max_attempts, fence, worker_id, chain_id, chain_index, scheduled_for, created_at, "
-    "claimed_at, started_at, lease_until, deadline_at, cancel_requested_at, finished_at"
+    "claimed_at, started_at, lease_until, deadline_at, cancel_requested_at, finished_at, origin_id, parent_id, depth, "
+    "open_children, open_needs, step, on_failure, timeout"
 )
+TASK_COLUMNS = f"{SUMMARY_COLUMNS}, payload::text, result::text"
 CLAIM_COLUMNS = (
     "id, fence, attempt, coalesce(max_attempts, 0), role, handler, priority, payload::text, key, chain_id, "
-    "chain_index, scheduled_for, created_at, lease_seconds, timeout_seconds"
+    "chain_index, scheduled_for, created_at, lease_seconds, timeout_seconds, step, parent_id, last_error"
 )
 CLAIM_PARAMS = "%s::bigint, %s::text[], %s::text[], %s::int, %s::int"
 OWNED = "%s::bigint, %s::bigint[], %s::int[]"
@@ -98,6 +105,11 @@ def renew(worker_id: int, claims: Iterable[tuple[int, int]]) -> Statement[dict[i
     return _about_claims("renew", worker_id, claims)
 
 
+def lost(worker_id: int, claims: Iterable[tuple[int, int]]) -> Statement[dict[int, str]]:
+    """Ask which claims are lost, with the reason; nothing is written."""
+    return _about_claims("lost_claims", worker_id, claims)
+
+
 def release(worker_id: int, claims: Iterable[tuple[int, int]]) -> Statement[dict[int, str]]:
     """Give tasks back without spending an attempt; the answer names those that were lost already."""
     return _about_claims("release", worker_id, claims)
@@ -125,11 +137,11 @@ def report_info(worker_id: int, task_id: int, fence: int, info: Mapping[str, obj
     )
 
 
-def rescue(limit: int = 1000) -> Statement[dict[int, TaskState]]:
-    """Release what expired owners hold; the answer says what became of each task."""
+def rescue(limit: int = 1000, silent_for: float = 0.0) -> Statement[dict[int, TaskState]]:
+    """Release what expired owners have not renewed for so many seconds; the answer says what became of each task."""
     return Statement(
-        query="select task_id, state::text from rolecall.rescue(%s::int)",
-        params=(limit,),
+        query="select task_id, state::text from rolecall.rescue(%s::int, make_interval(secs => %s::float8))",
+        params=(limit, silent_for),
         read=lambda rows: {task_id: TaskState(state) for task_id, state in rows},
     )
 
@@ -142,6 +154,19 @@ def cancel(ids: Iterable[int]) -> Statement[dict[int, str]]:
 def retry(ids: Iterable[int]) -> Statement[dict[int, str]]:
     """Put failed and cancelled tasks back; each is pending, open, completed, duplicate or missing."""
     return _about_ids("retry", ids)
+
+
+def delete(ids: Iterable[int]) -> Statement[dict[int, str]]:
+    """Delete tasks with their chains and all below; each is deleted, continued, needed or missing."""
+    return _about_ids("delete_tasks", ids)
+
+
+def delete_one(task_id: int) -> Statement[int]:
+    """Delete a task that is the whole of its chain; the answer is how many tasks are gone with it.
+
+    Raises TaskNotFound, ChainLonger, ChainNeeded.
+    """
+    return Statement(query="select rolecall.delete_task(%s::bigint)", params=(task_id,), read=single)
 
 
 def next_due(roles: Sequence[str], handlers: Sequence[str]) -> Statement[float | None]:
@@ -170,22 +195,33 @@ def get(task_id: int) -> Statement[Task]:
 
 def read_task(row: Row) -> Task:
     """Read a row of TASK_COLUMNS."""
+    return Task(*_summary_values(row[:-2]), *map(from_json, row[-2:]))
+
+
+def read_summary(row: Row) -> TaskSummary:
+    """Read a row of SUMMARY_COLUMNS."""
+    return TaskSummary(*_summary_values(row))
+
+
+def _summary_values(row: Row) -> list[Any]:
     values = list(row)
     values[1] = TaskState(row[1])
-    values[6:9] = map(_from_json, row[6:9])
-    return Task(*values)
-
-
-def _from_json(text: str | None) -> Any:
-    return None if text is None else json.loads(text)
+    values[6] = from_json(row[6])
+    return values
 
 
 def _read_enqueued(rows: list[Row]) -> list[Enqueued]:
     ids, deduplicated = rows[0]
     if not deduplicated:
         return list(map(Enqueued, ids))
-    stood = set(deduplicated)
-    return [Enqueued(task_id, task_id in stood) for task_id in ids]
+    # Of a key that comes twice in a batch, the first was stored, unless it stood before: then each has it deduplicated.
+    new: Counter[int] = Counter(ids) - Counter(deduplicated)
+    return [_take(new, task_id) for task_id in ids]
+
+
+def _take(new: Counter[int], task_id: int) -> Enqueued:
+    new[task_id] -= 1
+    return Enqueued(task_id, new[task_id] < 0)
 
 
 def _read_claimed(rows: list[Row]) -> list[ClaimedTask]:

@@ -18,7 +18,7 @@ LOOK_SECONDS = 0.02
 OPEN = """\
 select count(*)
 from rolecall.tasks
-where state = 'running' or scheduled_for <= rolecall.clock() + interval '5 s'
+where state = 'running' or (state = 'pending' and scheduled_for <= rolecall.clock() + interval '5 s')
 """
 
 

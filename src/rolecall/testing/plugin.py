@@ -1,8 +1,8 @@
 """Fixtures for pytest: a server, a migrated database for every test, connections to it, and its clock.
 
 The server is the one that ROLECALL_TEST_SERVER names (a superuser's connection string), else an embedded one
-in a temporary folder, which the processes of pytest-xdist share. Override `migrations` to bring your own
-tables along. `aconnection` needs pytest-asyncio in auto mode, or anyio.
+in memory or else in a temporary folder, which the processes of pytest-xdist share. Override
+`migrations` to bring your own tables along. `aconnection` needs pytest-asyncio in auto mode, or anyio.
 """
 
 from __future__ import annotations
@@ -15,12 +15,21 @@ import psycopg
 import pytest
 
 from rolecall.db.connect import connect, connect_async
-from rolecall.db.embedded import EmbeddedServer
+from rolecall.db.embedded import EmbeddedServer, ServerOptions
 from rolecall.db.migrator import ROLECALL, Migrations
+from rolecall.testing import memory
 from rolecall.testing.clock import Clock
 from rolecall.testing.databases import TestServer, clone, template
 
 VARIABLE = "ROLECALL_TEST_SERVER"
+# Nothing in it is worth waiting for a disk, nor much memory.
+THROW_AWAY = ServerOptions(extra={"fsync": "off", "max_wal_size": "256MB"})
+
+
+def pytest_unconfigure() -> None:
+    """Leave nothing behind, when the last process of the session ends."""
+    if "PYTEST_XDIST_WORKER" not in os.environ:
+        memory.forget()
 
 
 @pytest.fixture(scope="session")
@@ -36,10 +45,11 @@ def postgres_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestSe
     if given:
         yield TestServer(given)
         return
+    in_memory = memory.room()
     folder = tmp_path_factory.getbasetemp()
     shared = folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder
-    with EmbeddedServer(shared / "postgres") as server:
-        yield TestServer(server.dsn("postgres"))
+    with EmbeddedServer(in_memory or shared / "postgres", options=THROW_AWAY) as server:
+        yield TestServer(server.dsn("postgres"), in_memory=in_memory is not None)
 
 
 @pytest.fixture(scope="session")

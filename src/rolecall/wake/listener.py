@@ -19,6 +19,9 @@ from rolecall.wake.backoff import Backoff
 
 WAKE_CHANNEL = "rolecall_wake"
 CANCEL_CHANNEL = "rolecall_cancel"
+HANDLERS_CHANNEL = "rolecall_handlers"
+COMMAND_CHANNEL = "rolecall_command"
+PAUSE_CHANNEL = "rolecall_pause"
 PROBE_CHANNEL = "rolecall_probe"
 
 Connection = AsyncConnection[tuple[Any, ...]]

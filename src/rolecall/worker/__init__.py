@@ -23,10 +23,12 @@ What happens to one task, in order:
     coroutine, timer, context variable or log call per task: that is the difference between 20,000 and 3,000
     tasks a second. The price: a slot must let the loop turn every millisecond, and an abort cancels the
     slot, which absorbs it.
- 4. The *runner* decodes the payload and calls the handler: awaited, in the slot's thread, or once for many
-    tasks.
+ 4. The *runner* decodes the payload and calls the handler: awaited, in the slot's thread, in a process that
+    can be killed (`processes`, `child`), in the database (`procedures`; `repertoire` learns of new ones while
+    the worker runs), or once for many tasks. Middlewares were put around that call when the
+    runner was made (`onion`); without any, there is no layer at all.
  5. *Outcomes* turns a result, a `Snooze`, a `Cancel` or an exception into a report. Whatever a handler raises
-    is the failure of its task and of nothing else.
+    is the failure of its task and of nothing else; so is a result that it did not promise.
  6. The *settler* sends reports in batches: at once when it has nothing to do, otherwise with the next
     flush. It repeats a flush until it is answered, and when one outcome is refused (a follow-up that is no
     task), it finds the guilty one and fails it with the reason: no task is ever unfinishable.
@@ -34,8 +36,12 @@ What happens to one task, in order:
 Beside all this the *pulse*, a thread with its own loop, renews leases and sends heartbeats, so that a
 handler that blocks the worker's loop costs nobody a lease. When the database says that a task is lost, the
 *aborter* stops its handler: taken, completed or deleted tasks are dropped; cancelled ones and those over
-their deadline are reported; at shutdown they are given back. A database that is away stops nothing:
-handlers go on, reports wait.
+their deadline are reported; at shutdown they are given back. A database that is away stops nothing but
+what is over its deadline (and, on request, what outlives its lease): handlers go on, reports wait.
+
+With every heartbeat the worker says how it is and hears what it is told: *orders* follows a drain, a
+decommission or their end, *vitals* watches what the worker uses (`resources`, `cgroup`), and both move the *brake*,
+which the producer asks before each claim.
 
 Every write shows (task id, fence, worker id), so none of this has to be right for the pool to stay true: a
 worker that is stopped, cut off, or repeats itself is told `taken` or `already`, and changes nothing.
@@ -49,6 +55,7 @@ from __future__ import annotations
 
 from rolecall.worker.context import BatchContext, Context
 from rolecall.worker.options import WorkerOptions
+from rolecall.worker.process_context import ProcessContext
 from rolecall.worker.worker import Worker
 
-__all__ = ["BatchContext", "Context", "Worker", "WorkerOptions"]
+__all__ = ["BatchContext", "Context", "ProcessContext", "Worker", "WorkerOptions"]

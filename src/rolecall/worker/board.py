@@ -39,8 +39,7 @@ class Board:
     def put(self, several: Iterable[Held]) -> None:
         """Add tasks in claim order and wake as many slots as there is work for."""
         self.ready.extend(several)
-        for _ in range(min(len(self.ready), len(self._waiting))):
-            self._waiting.popleft().set_result(None)
+        self._wake(len(self.ready))
 
     def withdraw(self, held: Held) -> bool:
         """Take back a task that has not begun; false when it is not here any more."""
@@ -73,8 +72,7 @@ class Board:
     def close(self) -> None:
         """Send the waiting slots home; the busy ones follow when their handler has ended."""
         self.closed = True
-        while self._waiting:
-            self._waiting.popleft().set_result(None)
+        self._wake(len(self._waiting))
 
     def call_producer(self) -> None:
         self.call_at = NO_CALL
@@ -103,3 +101,11 @@ class Board:
     def _turn(self) -> None:
         self._turn_is_near = False
         self.slice_ends = monotonic() + SLICE
+
+    def _wake(self, slots: int) -> None:
+        """Wake waiting slots; one that is just being cancelled waits no more."""
+        while slots and self._waiting:
+            waiting = self._waiting.popleft()
+            if not waiting.done():
+                waiting.set_result(None)
+                slots -= 1

@@ -4,14 +4,14 @@ notified.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from time import monotonic
 
 from rolecall.sql import tasks
 from rolecall.worker import failpoints
 from rolecall.worker.held import Held
+from rolecall.worker.repertoire import Repertoire
 from rolecall.worker.rollcall import RollCall
-from rolecall.worker.runners import Runner
 from rolecall.worker.session import Session
 
 
@@ -20,12 +20,11 @@ class Claims:
     stopped.
     """
 
-    def __init__(self, session: Session, roll: RollCall, runners: Mapping[str, Runner]) -> None:
+    def __init__(self, session: Session, roll: RollCall, repertoire: Repertoire) -> None:
         self._session = session
         self._roll = roll
         self._roles = roll.info.roles
-        self._runners = runners
-        self._handlers = tuple(runners)
+        self._repertoire = repertoire
 
     @property
     def marked_idle(self) -> bool:
@@ -34,7 +33,7 @@ class Claims:
 
     async def take(self, limit: int, start: int) -> list[Held]:
         """Claim up to `limit` tasks, best first; the first `start` count as started."""
-        return await self._claim(self._handlers, limit, start)
+        return await self._claim(self._repertoire.names, limit, start)
 
     async def take_more(self, several: Sequence[Held], calls: int) -> list[Held]:
         """Claim what fills up the batch calls that `several` begins; at most `calls` calls are filled.
@@ -53,7 +52,7 @@ class Claims:
 
     async def next_due(self) -> float | None:
         """Return the seconds until the earliest pending task is due; None if there is none."""
-        return await self._session.run(tasks.next_due(self._roles, self._handlers))
+        return await self._session.run(tasks.next_due(self._roles, self._repertoire.names))
 
     async def mark_idle(self, *, idle: bool) -> None:
         await self._roll.mark_idle(self._session, idle=idle)
@@ -64,7 +63,5 @@ class Claims:
         if claimed:
             failpoints.hit(failpoints.AFTER_CLAIM)
         now = monotonic()
-        return [
-            Held(task, self._runners[task.handler], worker_id, now, started=number < start)
-            for number, task in enumerate(claimed)
-        ]
+        runner = self._repertoire.runner
+        return [Held(task, runner(task), worker_id, now, started=number < start) for number, task in enumerate(claimed)]

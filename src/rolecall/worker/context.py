@@ -7,6 +7,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Coroutine, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -16,13 +17,17 @@ from psycopg_pool import AsyncConnectionPool
 
 from rolecall.db.run import run_async
 from rolecall.model.errors import HandlerAborted, LeaseLost
+from rolecall.model.needs import Needed
+from rolecall.model.next_tasks import NextTasks
 from rolecall.model.outcomes import Completed
 from rolecall.model.states import LostReason
-from rolecall.model.tasks import ClaimedTask, NewTask
-from rolecall.sql import tasks
+from rolecall.model.tasks import Child, ClaimedTask, NewTask
+from rolecall.sql import outside, structure, tasks
 from rolecall.sql.results import encode_result
 from rolecall.worker import failpoints
 from rolecall.worker.held import Held
+from rolecall.worker.program import Contract
+from rolecall.worker.promises import keep
 from rolecall.worker.session import Session
 
 Connection = AsyncConnection[tuple[Any, ...]]
@@ -35,12 +40,14 @@ log = logging.getLogger("rolecall.task")
 @dataclass(frozen=True, slots=True)
 class Services:
     """What every context of a worker shares: a session for facts, a pool for handlers' transactions, the
-    loop.
+    loop, what handlers promised, and which of them have a step after their children.
     """
 
     session: Session
     pool: AsyncConnectionPool[Connection]
     loop: asyncio.AbstractEventLoop
+    contracts: Mapping[str, Contract]
+    gathering: AbstractSet[str] = frozenset()
 
 
 class Context:
@@ -55,12 +62,12 @@ class Context:
             await ctx.complete(tx, {"pages": len(pages)})
     """
 
-    __slots__ = ("_held", "_services", "follow_ups")
+    __slots__ = ("_held", "_next", "_services")
 
     def __init__(self, held: Held, services: Services) -> None:
         self._held = held
         self._services = services
-        self.follow_ups: list[NewTask] = []
+        self._next: NextTasks | None = None
 
     @property
     def task(self) -> ClaimedTask:
@@ -99,6 +106,11 @@ class Context:
         return self._held.task.handler
 
     @property
+    def worker_id(self) -> int:
+        """The worker's number in the roll call."""
+        return self._held.worker_id
+
+    @property
     def chain_id(self) -> int:
         """The id of the first task of the chain that this one belongs to."""
         return self._held.task.chain_id
@@ -125,9 +137,57 @@ class Context:
         if self._held.aborted is not None:
             raise HandlerAborted(reason=self._held.aborted)
 
-    def follow_up(self, task: NewTask) -> None:
-        """Enqueue a task of the same chain in the transaction that finishes this one."""
-        self.follow_ups.append(task)
+    @property
+    def parent_id(self) -> int | None:
+        """The task that waits for this one, if it is a child."""
+        return self._held.task.parent_id
+
+    @property
+    def step(self) -> int:
+        """How often the children of this task have all finished: 0 in its first step."""
+        return self._held.task.step
+
+    @property
+    def last_error(self) -> str | None:
+        """What the attempt before this one ended with, if it did not end well."""
+        return self._held.task.last_error
+
+    @property
+    def next_tasks(self) -> NextTasks | None:
+        """What this attempt has asked for so far; stored in the transaction that completes the task."""
+        return self._next
+
+    def follow_up(self, *tasks: NewTask) -> None:
+        """Enqueue tasks, each at the head of a chain of its own, in the transaction that completes this one."""
+        self._asked().follow_ups.extend(tasks)
+
+    def continue_with(self, task: NewTask) -> None:
+        """Let this task's chain go on with another; raise InvalidTask for a second one."""
+        self._asked().continue_with(task)
+
+    def spawn(self, *tasks: NewTask, serial: bool = False) -> None:
+        """Let this task wait, without its slot, for children; they begin when this step has returned.
+
+        Serial ones run one after the other, whatever becomes of each. The task completes with its last child,
+        or goes on with its `gather` step. Raises InvalidTask for a mixture.
+        """
+        self._asked().spawn(tasks, serial=serial)
+
+    def spawn_sibling(self, *tasks: NewTask) -> None:
+        """Give this task's own parent more children to wait for."""
+        self._asked().siblings.extend(tasks)
+
+    async def children(self) -> list[Child]:
+        """Return what became of the children, in the order in which they were spawned."""
+        return await self._services.session.run(structure.children(self._held.task.id))
+
+    async def needs(self) -> list[Needed]:
+        """Return what became of everything that this task needs, in the order declared."""
+        return await self._services.session.run(structure.needs(self._held.task.id))
+
+    async def failed_siblings(self) -> int:
+        """Count the children of the same parent that have failed or were cancelled so far."""
+        return await self._services.session.run(structure.failed_siblings(self._held.task.id))
 
     async def info(self, facts: Mapping[str, object]) -> None:
         """Merge facts into the task's info, visible at once; raise HandlerAborted if the claim is lost."""
@@ -135,6 +195,26 @@ class Context:
         lost = await self._services.session.run(tasks.report_info(self._held.worker_id, task.id, task.fence, facts))
         if lost is not None:
             raise HandlerAborted(reason=LostReason(lost))
+
+    async def issue_token(self, *, ttl: float = outside.TOKEN_TTL) -> str:
+        """Make a secret with which this task is ended once, from anywhere, within `ttl` seconds.
+
+        Hand it to whoever is to answer, and return a Snooze for as long as you would wait; raises InvalidTask.
+        """
+        return await self._services.session.run(outside.issue_token(self._held.task.id, ttl))
+
+    @asynccontextmanager
+    async def prepare(self) -> AsyncIterator[Connection]:
+        """Open a transaction of the handler's own for what it must read before it works; it completes nothing.
+
+        Raises HandlerAborted if the claim is lost already.
+        """
+        async with self.transaction() as tx:
+            task = self._held.task
+            lost = await run_async(tx, tasks.lost(self._held.worker_id, [task.claim]))
+            if task.id in lost:
+                raise HandlerAborted(reason=LostReason(lost[task.id]))
+            yield tx
 
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[Connection]:
@@ -146,15 +226,17 @@ class Context:
         """Complete the task inside a transaction, with the follow-ups so far: all of it commits or none.
 
         Write nothing but outside the database after it, and end the transaction soon: it holds the task's
-        row. Raises HandlerAborted if the claim is lost, so that the transaction rolls back.
+        row. Raises HandlerAborted if the claim is lost, so that the transaction rolls back, and ContractBroken for
+        a result that is not of the promised type.
         """
         self.check()
         held, task = self._held, self._held.task
+        next_tasks = keep(self._services.contracts, task.handler, result, self._next)
         report = Completed(
             id=task.id,
             fence=task.fence,
             result_json=None if result is None else encode_result(result),
-            follow_ups=tuple(self.follow_ups),
+            next_tasks=next_tasks,
         )
         held.finishing = True
         verdicts = await run_async(tx, tasks.finish(held.worker_id, [report]))
@@ -162,6 +244,11 @@ class Context:
         if verdict != ACCEPTED_BEFORE:
             held.aborted = LostReason(verdict)
             raise HandlerAborted(reason=held.aborted) from LeaseLost(task_id=task.id, reason=verdict)
+
+    def _asked(self) -> NextTasks:
+        if self._next is None:
+            self._next = NextTasks(gathers=self._held.task.handler in self._services.gathering)
+        return self._next
 
     def wait(self, call: Coroutine[Any, Any, T]) -> T:
         """Run one of the async calls above from a handler in a thread: `ctx.wait(ctx.info({...}))`."""

@@ -38,18 +38,24 @@ class Delivery:
         self._narrator = narrator
         self._check: asyncio.TimerHandle | None = None
 
-    def deliver(self, several: Sequence[Held]) -> None:
-        """Hold tasks, in claim order, and let the slots begin them."""
+    def deliver(self, several: Sequence[Held], asked_at: float) -> None:
+        """Hold tasks, in claim order, and let the slots begin them; the database was asked for them at `asked_at`."""
         for older in self._hands.take(several):
             self._aborter.abort(older, LostReason.TAKEN)
         self._narrator.claimed(several)
         self._board.put(several)
-        self._keeper.watch(several)
+        self._keeper.watch(several, asked_at)
         self._watch_the_line()
 
     def take_back_all(self) -> None:
         """Give back whatever has not begun."""
         self._settler.give_back(self._board.clear())
+
+    def take_back(self, role: str) -> None:
+        """Give back what has not begun of one role: it was paused."""
+        waiting = self._board.clear()
+        self._board.put(held for held in waiting if held.task.role != role)
+        self._settler.give_back(held for held in waiting if held.task.role == role)
 
     def stop(self) -> None:
         if self._check is not None:

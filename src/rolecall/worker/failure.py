@@ -1,16 +1,55 @@
-"""What an exception tells a person: its type and message, then the few frames that matter."""
+"""What an exception tells the pool, and a person: its type and message, then the few frames that matter."""
 
 from __future__ import annotations
 
 import traceback
 from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 
+from rolecall.model.errors import ContractBroken, HandlerError, InvalidPayload, PermanentFailure, Retry
 from rolecall.sql.results import clean_error
 
 MOST_FRAMES = 8
 LONGEST_MESSAGE = 4_000
 OUR_FOLDER = str(Path(__file__).parent)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """What an exception means for its task: the text to store, and when to try again, if not by the policy.
+
+    `after` is in seconds; `final`: never again.
+    """
+
+    text: str
+    final: bool = False
+    after: float | None = None
+    at: datetime | None = None
+
+
+class RaisedElsewhere(HandlerError):
+    """A handler raised in a process of its own; what that means was decided there, where the error was."""
+
+    def __init__(self, verdict: Verdict) -> None:
+        super().__init__(verdict.text)
+        self.verdict = verdict
+
+
+def judge(error: BaseException) -> Verdict:
+    """Decide what an exception that a handler raised means for its task."""
+    match error:
+        case RaisedElsewhere():
+            return error.verdict
+        case InvalidPayload():
+            return Verdict(text=str(error), final=True)
+        case ContractBroken():
+            return Verdict(text=str(error))
+        case Retry():
+            return Verdict(text=describe(error.__cause__ or error), after=error.after, at=error.at)
+        case _:
+            return Verdict(text=describe(error), final=isinstance(error, PermanentFailure))
 
 
 def describe(error: BaseException) -> str:

@@ -84,6 +84,7 @@ class Farewell:
         staff = self._staff
         staff.crew.stop()
         staff.summary.stop()
+        staff.looking.stop()
         await staff.narrator.summarize()
         await staff.pulse.stop()
         try:

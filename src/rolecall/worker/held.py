@@ -6,6 +6,8 @@ import threading
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from rolecall.wake.waker import Waker
+
 if TYPE_CHECKING:
     from rolecall.model.outcomes import Report
     from rolecall.model.states import LostReason
@@ -14,7 +16,6 @@ if TYPE_CHECKING:
     from rolecall.worker.slots import Slot
 
 LOOKS_PER_LEASE = 4
-LATE_LOOK = 0.25
 
 
 class Held:
@@ -54,17 +55,23 @@ class Held:
         self.settled = False  # that transaction committed: nothing is left to report
         self.report: Report | None = None
 
+    @property
+    def lease_ends_at(self) -> float:
+        """Until when it was surely this worker's, by the last answer of the database; never too early."""
+        return self.look_at + self.task.lease_seconds * (1 - 1 / LOOKS_PER_LEASE)
+
     def look_again(self, now: float) -> None:
         """Plan the next question to the database about it, after one that was answered."""
         self.look_at = now + self.task.lease_seconds / LOOKS_PER_LEASE
-        if self.deadline is not None:
-            self.look_at = min(self.look_at, self.deadline if now < self.deadline else now + LATE_LOOK)
+        if self.deadline is not None and self.deadline < self.look_at:
+            self.look_at = self.deadline
 
 
 class Hands:
     """Every held task by its id; read by the thread that renews, written by the loop that works."""
 
     def __init__(self) -> None:
+        self.emptied = Waker()  # nudged when the last one was dropped
         self._held: dict[int, Held] = {}
         self._lock = threading.Lock()
 
@@ -88,6 +95,8 @@ class Hands:
             for held in several:
                 if self._held.get(held.task.id) is held:
                     del self._held[held.task.id]
+        if not self._held:
+            self.emptied.nudge()
 
     def find(self, task_id: int) -> Held | None:
         return self._held.get(task_id)

@@ -29,28 +29,39 @@ class LeaseKeeper:
     renewal.
 
     It lives in the pulse's thread, so that leases are kept while a handler blocks the worker's loop;
-    `watch` and `look_now` may be called from any thread, `lost` is called in the pulse's. A database that
-    does not answer aborts nothing: whoever lost a task learns it from the first answer after that.
+    `watch` and `look_now` may be called from any thread, `lost` is called in the pulse's. A deadline counts
+    whether the database answers or not. Otherwise its silence aborts nothing (whoever lost a task learns it
+    from the first answer after that) unless this worker `fences` itself off when a lease has run out.
     """
 
-    def __init__(self, hands: Hands, session: Session, lost: Callable[[list[Lost]], None]) -> None:
+    def __init__(
+        self, hands: Hands, session: Session, lost: Callable[[list[Lost]], None], *, fences: bool = False
+    ) -> None:
         self._hands = hands
         self._session = session
         self._lost = lost
+        self._fences = fences
+        self._renewal: asyncio.Task[None] | None = None
+        self._told: set[Held] = set()
         self._waker = Waker()
         self._backoff = Backoff(0.1, 5.0)
         self._loop: asyncio.AbstractEventLoop | None = None
         self._planned = math.inf
+        self._heard_at = -math.inf
         self._all = False
         self._closing = False
 
-    def watch(self, several: Sequence[Held]) -> None:
-        """Take new tasks into account; call it after they are in the hands."""
-        if min(held.look_at for held in several) < self._planned:
+    def watch(self, several: Sequence[Held], asked_at: float) -> None:
+        """Take new tasks into account, that were asked for at a moment; call it after they are in the hands."""
+        if asked_at <= self._heard_at:
+            # What was heard while their claim was under way may have been about them.
+            self.look_now()
+        elif min(held.look_at for held in several) < self._planned:
             self._nudge()
 
     def look_now(self) -> None:
         """Ask about every held task at once: one of them was cancelled."""
+        self._heard_at = monotonic()
         self._all = True
         self._nudge()
 
@@ -61,24 +72,48 @@ class LeaseKeeper:
     async def run(self) -> None:
         """Renew until closed."""
         self._loop = asyncio.get_running_loop()
+        self._waker.nudge()  # for what was said before
         while not self._closing:
             await self._waker.wait(self._until_next())
-            if not self._closing:
-                await self._look()
+            self._tell_overdue()
+            due = [] if self._renewal or self._closing else self._take_due()
+            if due:
+                self._renewal = asyncio.create_task(self._renew_each(due))
+                self._renewal.add_done_callback(self._renewed)
+        if self._renewal:
+            await self._renewal
+
+    def _renewed(self, _renewal: asyncio.Task[None]) -> None:
+        self._renewal = None
+        self._waker.nudge()
 
     def _nudge(self) -> None:
         if self._loop is not None:
             self._loop.call_soon_threadsafe(self._waker.nudge)
 
     def _until_next(self) -> float:
-        now = monotonic()
-        self._planned = min((held.look_at for held in self._watched()), default=math.inf)
-        return max(0.0, min(self._planned - now, LONGEST_NAP))
+        # While the database is being asked, only an end can come.
+        moments = (self._ends_at(held) if self._renewal else held.look_at for held in self._watched())
+        self._planned = min(moments, default=math.inf)
+        return max(0.0, min(self._planned - monotonic(), LONGEST_NAP))
 
-    async def _look(self) -> None:
+    def _tell_overdue(self) -> None:
         now = monotonic()
+        overdue = [held for held in self._watched() if self._ends_at(held) <= now]
+        if overdue:
+            self._told = {*self._told.intersection(self._hands.all()), *overdue}
+            self._lost([(held, _why_overdue(held, now)) for held in overdue])
+
+    def _ends_at(self, held: Held) -> float:
+        deadline = math.inf if held.deadline is None else held.deadline
+        return min(deadline, held.lease_ends_at) if self._fences else deadline
+
+    def _take_due(self) -> list[Held]:
+        before = monotonic() + SLACK
         everything, self._all = self._all, False
-        due = [held for held in self._watched() if everything or held.look_at <= now + SLACK]
+        return [held for held in self._watched() if everything or held.look_at <= before]
+
+    async def _renew_each(self, due: Iterable[Held]) -> None:
         try:
             for worker_id, some in _portions(due):
                 await self._renew(worker_id, some)
@@ -101,7 +136,13 @@ class LeaseKeeper:
     def _watched(self) -> Iterable[Held]:
         # What a handler finishes in its own transaction is locked by it: nobody else can take it, and
         # asking would wait.
-        return (held for held in self._hands.all() if held.aborted is None and not held.finishing)
+        return (
+            held for held in self._hands.all() if held.aborted is None and not held.finishing and held not in self._told
+        )
+
+
+def _why_overdue(held: Held, now: float) -> LostReason:
+    return LostReason.TIMEOUT if held.deadline is not None and held.deadline <= now else LostReason.DATABASE
 
 
 def _portions(due: Iterable[Held]) -> Iterable[tuple[int, list[Held]]]:

@@ -19,7 +19,12 @@ class WorkerOptions:
     `grace`: how long running handlers may go on after a stop. `abort_grace`: how long an aborted handler
     may take to end before its task is reported without it. `call_deadline`: the longest wait for one answer
     of the database. `pooled`: the DSN leads to a transaction pooler, so nothing may be prepared or set on a
-    connection; `listen_dsn` is then the direct way, for notifications only.
+    connection; `listen_dsn` is then the direct way, for notifications only. `stop_when_cut_off`: abort a
+    handler (reason `database`) when its lease has run out because the database did not answer, so that it
+    surely runs nowhere else meanwhile; by default it goes on, as mostly nobody could take its task either.
+    `memory_backoff`, `cpu_backoff`: the share of what the container (else the machine) has, from which on nothing
+    more is claimed while a task runs, until `backoff_duration` seconds after it was last exceeded; None = never.
+    `pod`, `node`: where the process runs, for the roll.
     """
 
     roles: tuple[str, ...] = ()
@@ -35,6 +40,12 @@ class WorkerOptions:
     maintenance: bool = True
     pooled: bool = False
     listen_dsn: str | None = None
+    stop_when_cut_off: bool = False
+    memory_backoff: float | None = None
+    cpu_backoff: float | None = None
+    backoff_duration: float = 10.0
+    pod: str | None = None
+    node: str | None = None
 
     def __post_init__(self) -> None:
         _between("slots", self.slots, 1, MOST_SLOTS)
@@ -42,6 +53,10 @@ class WorkerOptions:
         for name in ("poll_interval", "heartbeat_interval", "abort_grace", "call_deadline"):
             _between(name, getattr(self, name), 0.01, 86_400)
         _between("grace", self.grace, 0, 86_400)
+        _between("backoff_duration", self.backoff_duration, 0.01, 86_400)
+        for name in ("memory_backoff", "cpu_backoff"):
+            share = getattr(self, name)
+            _between(name, 1 if share is None else share, 0.01, 1)
 
 
 def _between(name: str, value: float, least: float, most: float) -> None:

@@ -2,38 +2,55 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from time import monotonic
 
-from rolecall.model.errors import InvalidPayload, PermanentFailure
-from rolecall.model.outcomes import Cancel, Cancelled, Completed, Failed, Report, Snooze, Snoozed
+from rolecall.model.next_tasks import NextTasks
+from rolecall.model.outcomes import (
+    Blocked,
+    Cancel,
+    Cancelled,
+    Completed,
+    Failed,
+    NoResult,
+    Report,
+    Snooze,
+    Snoozed,
+    WaitFor,
+)
 from rolecall.model.states import LostReason
-from rolecall.model.tasks import NewTask
 from rolecall.sql.results import encode_result
-from rolecall.worker.failure import describe
+from rolecall.worker.failure import judge
 from rolecall.worker.held import Hands, Held
+from rolecall.worker.program import Contract
+from rolecall.worker.promises import keep
 from rolecall.worker.settler import Settler
+
+GIVEN_BACK = frozenset({LostReason.SHUTDOWN, LostReason.DATABASE})
 
 
 class Outcomes:
     """Takes each task once: what comes after its abort was already dealt with is dropped."""
 
-    __slots__ = ("_hands", "_settler")
+    __slots__ = ("_contracts", "_hands", "_settler")
 
-    def __init__(self, settler: Settler, hands: Hands) -> None:
+    def __init__(self, settler: Settler, hands: Hands, contracts: Mapping[str, Contract]) -> None:
         self._settler = settler
         self._hands = hands
+        self._contracts = contracts
 
-    def returned(self, held: Held, result: object, follow_ups: Sequence[NewTask] = ()) -> None:
-        """The handler returned a result, a Snooze, a Cancel, or (in a batch) an exception.
+    def returned(self, held: Held, result: object, next_tasks: NextTasks | None = None) -> None:
+        """The handler returned a result, a Snooze, a WaitFor, a Cancel, or (in a batch) an exception.
 
-        Follow-ups count only for a completed task.
+        What it asked for to come next counts only for a completed task.
         """
         if held.aborted is not None or held.settled or held.ended:
             self.aborted(held)
             return
         held.ended = True
-        held.report = _report(held, result, follow_ups)
+        if next_tasks is not None or held.task.handler in self._contracts:
+            result, next_tasks = self._as_promised(held.task.handler, result, next_tasks)
+        held.report = _report(held, result, next_tasks)
         self._settler.settle(held)
 
     def raised(self, held: Held, error: BaseException) -> None:
@@ -56,36 +73,53 @@ class Outcomes:
         held.report = _after_abort(held)
         if held.report is not None:
             self._settler.settle(held)
-        elif held.aborted is LostReason.SHUTDOWN:
+        elif held.aborted in GIVEN_BACK:
             self._settler.give_back([held])
         else:
             self._hands.drop([held])
 
+    def _as_promised(
+        self, handler: str, result: object, next_tasks: NextTasks | None
+    ) -> tuple[object, NextTasks | None]:
+        """Return the result with what follows it; or, in its place, the error that it is not what was promised."""
+        if isinstance(result, NoResult | BaseException):
+            return result, None
+        try:
+            return result, keep(self._contracts, handler, result, next_tasks)
+        except Exception as error:  # noqa: BLE001 - what a handler's own rule raises belongs to its task
+            return error, None
 
-def _report(held: Held, result: object, follow_ups: Sequence[NewTask]) -> Report:
+
+def _report(held: Held, result: object, next_tasks: NextTasks | None) -> Report:
     task = held.task
     ran = monotonic() - held.began_at
     match result:
         case None:
-            return Completed(id=task.id, fence=task.fence, ran=ran, follow_ups=follow_ups)
+            return Completed(id=task.id, fence=task.fence, ran=ran, next_tasks=next_tasks)
         case Snooze():
-            return Snoozed(id=task.id, fence=task.fence, after=result.seconds, ran=ran)
+            return Snoozed(id=task.id, fence=task.fence, after=result.seconds, at=result.until, ran=ran)
+        case WaitFor():
+            return Blocked(id=task.id, fence=task.fence, needs=result.needs, ran=ran)
         case Cancel():
             return Cancelled(id=task.id, fence=task.fence, error=result.reason, ran=ran)
         case BaseException():
             return _failure(held, result)
         case _:
             text = encode_result(result)
-            return Completed(id=task.id, fence=task.fence, result_json=text, ran=ran, follow_ups=follow_ups)
+            return Completed(id=task.id, fence=task.fence, result_json=text, ran=ran, next_tasks=next_tasks)
 
 
 def _failure(held: Held, error: BaseException) -> Failed:
-    task = held.task
-    if isinstance(error, InvalidPayload):
-        return Failed(id=task.id, fence=task.fence, error=str(error), final=True)
-    final = isinstance(error, PermanentFailure)
-    ran = monotonic() - held.began_at
-    return Failed(id=task.id, fence=task.fence, error=describe(error), ran=ran, final=final)
+    task, verdict = held.task, judge(error)
+    return Failed(
+        id=task.id,
+        fence=task.fence,
+        error=verdict.text,
+        final=verdict.final,
+        after=verdict.after,
+        at=verdict.at,
+        ran=monotonic() - held.began_at,
+    )
 
 
 def _after_abort(held: Held) -> Report | None:

@@ -7,6 +7,7 @@
        │             └─────▶ nothing: mark idle, claim once more, then wait (rolecall.wake)
        │
     no demand ──▶ wait until a slot is free, or the prefetched line is half empty
+    the brake is on (an order, or the worker uses too much) ──▶ wait until it moves, or nothing runs any more
 
 A worker takes its idle mark back only when claims come back full, or its slots stay busy: a trickle of
 tasks is handled under the mark, so that light load costs no write but its own.
@@ -23,6 +24,7 @@ from rolecall.wake.backoff import Backoff
 from rolecall.wake.pace import Pace
 from rolecall.wake.waker import Waker
 from rolecall.worker.board import NO_CALL, Board
+from rolecall.worker.brake import Brake
 from rolecall.worker.claims import Claims
 from rolecall.worker.delivery import Delivery
 from rolecall.worker.demand import HORIZON, Demand
@@ -55,6 +57,7 @@ class Producer:
         self._board = board
         self._demand = demand
         self._pace = pace
+        self.brake = Brake(self._reconsider)
         self._backoff = Backoff(0.1, 10.0)
         self._full_claims = 0
         self._closing = False
@@ -62,8 +65,7 @@ class Producer:
     def close(self) -> None:
         """Claim no more; `run()` ends after the claim that is under way."""
         self._closing = True
-        self.work.nudge()
-        self._board.room.nudge()
+        self._reconsider()
 
     async def run(self) -> None:
         """Claim and deliver until closed; what the database refuses is tried again later."""
@@ -78,11 +80,22 @@ class Producer:
     async def _step(self) -> None:
         idle, ahead = self._room()
         waiting = len(self._board.ready)
-        wanted = idle + ahead - waiting
-        if wanted > 0 and (idle > waiting or waiting <= ahead // 2):
+        most = self.brake.most(busy=idle < len(self._slots) or waiting > 0)
+        wanted = min(idle + ahead - waiting, most)
+        if not most:
+            await self._stand_by()
+        elif wanted > 0 and (idle > waiting or waiting <= ahead // 2):
             await self._fill(wanted, max(0, idle - waiting))
         else:
             await self._wait_for_room(ahead)
+
+    def _reconsider(self) -> None:
+        self.work.nudge()
+        self._board.room.nudge()
+
+    async def _stand_by(self) -> None:
+        await self._claims.mark_idle(idle=False)
+        await self._board.room.wait()
 
     def _room(self) -> tuple[int, int]:
         """Return how many slots have nothing to do, and how many tasks more may be claimed ahead."""
@@ -94,11 +107,12 @@ class Producer:
 
     async def _fill(self, wanted: int, start: int) -> None:
         self.work.forget()
+        asked_at = monotonic()
         claimed = await self._claims.take(wanted, start)
         self._backoff.reset()
         if claimed:
             claimed += await self._claims.take_more(claimed[:start], start)
-            self._delivery.deliver(claimed)
+            self._delivery.deliver(claimed, asked_at)
         await self._go_on(len(claimed), wanted)
 
     async def _go_on(self, number: int, wanted: int) -> None:

@@ -6,10 +6,26 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import Any, Protocol
 
+from rolecall.app.middlewares import Middleware
 from rolecall.model.schedules import Schedule
+from rolecall.model.tasks import NewTask
+from rolecall.model.workplace import Workplace
 
 
-class Handler(Protocol):
+class Callee(Protocol):
+    """What a runner calls for one task."""
+
+    @property
+    def takes_context(self) -> bool: ...
+
+    def decode(self, payload_json: str | bytes) -> Any:
+        """Return what `call` takes for a task, or one item of `call_batch`; raise InvalidPayload."""
+
+    def call(self, context: object, arguments: Any) -> Any:
+        """Call the function for one task; an awaitable if `is_async`."""
+
+
+class Handler(Callee, Protocol):
     """The code that does tasks of one name."""
 
     @property
@@ -23,19 +39,37 @@ class Handler(Protocol):
         """The most tasks that one call takes; None for a handler of single tasks."""
 
     @property
+    def process(self) -> bool:
+        """True if another process is to call the function."""
+
+    @property
     def is_async(self) -> bool: ...
 
     @property
-    def takes_context(self) -> bool: ...
+    def gather(self) -> Handler | None:
+        """The step that is called when the children of another have finished."""
 
-    def decode(self, payload_json: str | bytes) -> Any:
-        """Return what `call` takes for a task, or one item of `call_batch`; raise InvalidPayload."""
-
-    def call(self, context: object, arguments: dict[str, Any]) -> Any:
-        """Call the function for one task; an awaitable if `is_async`."""
+    @property
+    def function(self) -> Callable[..., object]: ...
 
     def call_batch(self, context: object, items: Sequence[Any]) -> Any:
         """Call the function for many tasks; an awaitable if `is_async`."""
+
+
+class Contract(Protocol):
+    """What a handler promised of its outcomes."""
+
+    def check_result(self, result: object) -> None:
+        """Raise ContractBroken if the result is not of the promised type."""
+
+    def follow_ups_of(self, result: object) -> Sequence[NewTask]:
+        """Return the follow-ups that the handler's rule makes of a result."""
+
+    def check_continuation(self, task: NewTask | None) -> None:
+        """Raise ContractBroken, InvalidPayload if this may not continue the chain, or something must."""
+
+    def check_needs(self, task: NewTask) -> None:
+        """Raise ContractBroken if a task of this handler does not need what it must."""
 
 
 class Program(Protocol):
@@ -50,8 +84,17 @@ class Program(Protocol):
         """The schedules by name."""
 
     @property
-    def lifespan(self) -> Callable[[], AbstractAsyncContextManager[object]]:
+    def lifespan(self) -> Callable[[Workplace], AbstractAsyncContextManager[object]]:
         """What a worker enters before its first task and leaves after its last."""
+
+    def check(self) -> None:
+        """Raise HandlerError where something that was declared cannot work."""
+
+    def contracts(self) -> Mapping[str, Contract]:
+        """The promises of the handlers that made any, by name."""
+
+    def middlewares_of(self, handler: str) -> Sequence[Middleware]:
+        """What stands around each attempt of a handler, the outermost first."""
 
     def declaration(self) -> tuple[list[dict[str, object]], list[dict[str, object]]]:
         """Return the roles and the handlers as the engine stores them."""

@@ -6,9 +6,11 @@ import logging
 import os
 import secrets
 import socket
+from collections.abc import Callable
+from dataclasses import replace
 from importlib.metadata import PackageNotFoundError, version
 
-from rolecall.model.workers import WorkerInfo
+from rolecall.model.workers import BeatAnswer, Condition, WorkerCommand, WorkerInfo
 from rolecall.sql import workers
 from rolecall.worker.held import Hands
 from rolecall.worker.options import WorkerOptions
@@ -18,10 +20,22 @@ log = logging.getLogger("rolecall.worker")
 
 
 class RollCall:
-    """Holds the id under which new claims are made; tasks claimed under an older id keep that one."""
+    """Holds the id under which new claims are made; tasks claimed under an older id keep that one.
 
-    def __init__(self, info: WorkerInfo, hands: Hands) -> None:
+    Each beat tells how the worker is (`condition`), and hears what it is told to do (`told`).
+    """
+
+    def __init__(
+        self,
+        info: WorkerInfo,
+        hands: Hands,
+        *,
+        condition: Callable[[], Condition],
+        told: Callable[[WorkerCommand | None], None],
+    ) -> None:
         self.info = info
+        self._condition = condition
+        self._told = told
         self.worker_id = 0
         self.idle = False
         self._hands = hands
@@ -30,12 +44,21 @@ class RollCall:
         """Enter the roll under a new id."""
         self.worker_id = await session.run(workers.register(self.info))
 
+    async def serve(self, session: Session, handlers: tuple[str, ...]) -> None:
+        """Say which handlers this worker can run by now; before it has registered, it says so by that."""
+        self.info = replace(self.info, handlers=handlers)
+        if self.worker_id:
+            await session.run(workers.serve(self.worker_id, handlers))
+
     async def beat(self, session: Session) -> None:
         """Say that this worker lives; register again if nobody knows it any more."""
-        if not await self._beat(session):
+        answer = await self._beat(session)
+        if not answer.known:
             await self.register(session)
             await self._beat(session)
             log.warning("The roll did not know this worker any more; it goes on as worker %d", self.worker_id)
+        else:
+            self._told(answer.command)
 
     async def mark_idle(self, session: Session, *, idle: bool) -> None:
         """Say whether this worker waits for work: while it does, an enqueue notifies it."""
@@ -43,11 +66,11 @@ class RollCall:
             self.idle = idle
             await session.run(workers.mark_idle(self.worker_id, idle=idle))
 
-    async def _beat(self, session: Session) -> bool:
-        told = self.idle
-        known = await session.run(workers.beat(self.worker_id, len(self._hands), idle=told))
+    async def _beat(self, session: Session) -> BeatAnswer:
+        said = self.idle
+        answer = await session.run(workers.beat(self.worker_id, len(self._hands), self._condition(), idle=said))
         # A mark set meanwhile, in the other thread, may have been overwritten by what this beat said.
-        return known if self.idle == told else await self._beat(session)
+        return answer if self.idle == said else await self._beat(session)
 
     async def deregister(self, session: Session) -> int:
         """Leave the roll and give back what is still held; return how many tasks that were."""
@@ -67,6 +90,8 @@ def introduce(options: WorkerOptions, handlers: tuple[str, ...]) -> WorkerInfo:
         host=socket.gethostname(),
         pid=os.getpid(),
         version=_version(),
+        pod=options.pod,
+        node=options.node,
     )
 
 

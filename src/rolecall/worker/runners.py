@@ -1,19 +1,23 @@
-"""The ways to run a handler: awaited on the loop, called in the slot's thread, or called once for many
-tasks.
+"""The ways to run a handler: awaited on the loop, called in the slot's thread or in a process, or called once
+for many tasks.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
 from typing import Any, Protocol
 
+from rolecall.app.middlewares import Middleware
 from rolecall.model.errors import RolecallError
+from rolecall.model.outcomes import NoResult
 from rolecall.model.states import LostReason
 from rolecall.worker.context import BatchContext, Context, Services
 from rolecall.worker.held import Held
+from rolecall.worker.onion import wrap
 from rolecall.worker.outcomes import Outcomes
-from rolecall.worker.program import Handler
+from rolecall.worker.processes import InProcess, Processes
+from rolecall.worker.program import Callee, Handler
 from rolecall.worker.slots import Slot
 
 
@@ -29,13 +33,22 @@ class Runner(Protocol):
         """Run a task (and others like it, for a batch) to its outcome; raise only if the slot must end."""
 
 
-def runner_for(handler: Handler, services: Services, outcomes: Outcomes) -> Runner:
-    """Choose how a handler is run, once, from the way it is written."""
+def runner_for(
+    handler: Handler,
+    services: Services,
+    outcomes: Outcomes,
+    *,
+    processes: Processes,
+    middlewares: Sequence[Middleware] = (),
+) -> Runner:
+    """Choose how a handler is run, once, from the way it is written; its middlewares are put around it here."""
+    if handler.process:
+        return AsyncRunner(InProcess(handler, processes), services, outcomes, middlewares)
     if handler.batch is not None:
-        return BatchRunner(handler, services, outcomes)
+        return BatchRunner(handler, services, outcomes, middlewares)
     if handler.is_async:
-        return AsyncRunner(handler, services, outcomes)
-    return ThreadRunner(handler, services, outcomes)
+        return AsyncRunner(handler, services, outcomes, middlewares)
+    return ThreadRunner(handler, services, outcomes, middlewares)
 
 
 class AsyncRunner:
@@ -44,10 +57,12 @@ class AsyncRunner:
     interruptible = True
     most = 1
 
-    def __init__(self, handler: Handler, services: Services, outcomes: Outcomes) -> None:
+    def __init__(
+        self, handler: Callee, services: Services, outcomes: Outcomes, middlewares: Sequence[Middleware]
+    ) -> None:
         self._decode = handler.decode
-        self._call = handler.call
-        self._takes_context = handler.takes_context
+        self._call = wrap(handler.call, middlewares)
+        self._takes_context = handler.takes_context or bool(middlewares)
         self._services = services
         self._outcomes = outcomes
 
@@ -61,7 +76,7 @@ class AsyncRunner:
             return
         if held.aborted is not None:
             slot.absorb()
-        self._outcomes.returned(held, result, context.follow_ups if context is not None else ())
+        self._outcomes.returned(held, result, None if context is None else context.next_tasks)
 
 
 class ThreadRunner:
@@ -70,9 +85,12 @@ class ThreadRunner:
     interruptible = False
     most = 1
 
-    def __init__(self, handler: Handler, services: Services, outcomes: Outcomes) -> None:
+    def __init__(
+        self, handler: Handler, services: Services, outcomes: Outcomes, middlewares: Sequence[Middleware]
+    ) -> None:
         self._decode = handler.decode
-        self._call = handler.call
+        self._handle = handler.call
+        self._call = wrap(self._call_in_thread, middlewares)
         self._services = services
         self._outcomes = outcomes
 
@@ -81,19 +99,25 @@ class ThreadRunner:
         context = Context(held, self._services)
         try:
             arguments = self._decode(held.task.payload_json)
-            result = await slot.thread.call(self._call, context, arguments)
+            result = await self._call(context, slot, arguments)
         except BaseException as error:  # noqa: BLE001 - whatever a handler raises belongs to its task
             failed(self._outcomes, slot, error)
             return
-        self._outcomes.returned(held, result, context.follow_ups)
+        self._outcomes.returned(held, result, context.next_tasks)
+
+    def _call_in_thread(self, context: Context, slot: Slot, arguments: dict[str, Any]) -> Awaitable[Any]:
+        return slot.thread.call(self._handle, context, arguments)
 
 
 class BatchRunner:
     """Calls the handler once with what is there of its tasks; each of them still has its own outcome."""
 
-    def __init__(self, handler: Handler, services: Services, outcomes: Outcomes) -> None:
+    def __init__(
+        self, handler: Handler, services: Services, outcomes: Outcomes, middlewares: Sequence[Middleware]
+    ) -> None:
         self._handler = handler
         self._is_async = handler.is_async
+        self._call = wrap(self._call_for_all, middlewares)
         self._services = services
         self._outcomes = outcomes
         self.interruptible = self._is_async
@@ -108,14 +132,14 @@ class BatchRunner:
         fit = list(items)
         contexts = [Context(each, self._services) for each in fit]
         try:
-            results = await self._call(slot, BatchContext(contexts, self._services), list(items.values()))
+            results = await self._call(BatchContext(contexts, self._services), slot, list(items.values()))
             outcomes = _one_each(results, len(fit))
         except BaseException as error:  # noqa: BLE001 - whatever a handler raises belongs to its tasks
             failed(self._outcomes, slot, error)
             return
         slot.absorb()
         for each, context, outcome in zip(fit, contexts, outcomes, strict=True):
-            self._outcomes.returned(each, outcome, context.follow_ups)
+            self._outcomes.returned(each, outcome, context.next_tasks)
 
     def _decode(self, together: Sequence[Held]) -> dict[Held, Any]:
         items = {}
@@ -126,7 +150,7 @@ class BatchRunner:
                 self._outcomes.raised(held, error)
         return items
 
-    async def _call(self, slot: Slot, context: BatchContext, items: list[Any]) -> Any:
+    async def _call_for_all(self, context: BatchContext, slot: Slot, items: list[Any]) -> Any:
         if self._is_async:
             return await self._handler.call_batch(context, items)
         return await slot.thread.call(self._handler.call_batch, context, items)
@@ -148,8 +172,8 @@ def failed(outcomes: Outcomes, slot: Slot, error: BaseException) -> None:
 
 
 def _one_each(results: object, number: int) -> Sequence[object]:
-    if results is None:
-        return [None] * number
+    if results is None or isinstance(results, NoResult):
+        return [results] * number
     if not isinstance(results, list | tuple) or len(results) != number:
         said = f"{len(results)} results" if isinstance(results, list | tuple) else type(results).__name__
         raise WrongResults(f"a batch handler returns None or one result an item: got {said} for {number} items")

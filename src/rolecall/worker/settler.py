@@ -61,8 +61,9 @@ class Settler:
             self._bell.nudge()
 
     def settled_by_handler(self, held: Held) -> None:
-        """Take a task that its handler's own transaction completed: nothing is left to write."""
-        held.report = Completed(id=held.task.id, fence=held.task.fence)
+        """Take a task whose end its handler's own transaction stored: nothing is left to write."""
+        if held.report is None:
+            held.report = Completed(id=held.task.id, fence=held.task.fence)
         self._answered([held], {})
 
     def began(self, held: Held) -> None:
@@ -217,4 +218,4 @@ def _claim(held: Held) -> tuple[int, int]:
 
 def _may_free_work(held: Held) -> bool:
     report = held.report
-    return held.task.key is not None or type(report) is not Completed or bool(report.follow_ups)
+    return held.task.key is not None or type(report) is not Completed or report.next_tasks is not None

@@ -4,14 +4,24 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
-from rolecall.db.migrator import check_async
 from rolecall.maintenance.crew import Crew
 from rolecall.maintenance.periodic import Periodic
-from rolecall.sql import roles, schedules
-from rolecall.wake.listener import CANCEL_CHANNEL, WAKE_CHANNEL, Listener, ListenerOptions, send_probe
+from rolecall.model.workers import Condition, WorkerCommand
+from rolecall.wake.listener import (
+    CANCEL_CHANNEL,
+    COMMAND_CHANNEL,
+    HANDLERS_CHANNEL,
+    PAUSE_CHANNEL,
+    WAKE_CHANNEL,
+    Listener,
+    ListenerOptions,
+    send_probe,
+)
 from rolecall.wake.pace import Pace, PaceOptions
 from rolecall.worker.aborts import Aborter
 from rolecall.worker.board import Board
@@ -19,34 +29,43 @@ from rolecall.worker.claims import Claims
 from rolecall.worker.context import Services
 from rolecall.worker.delivery import Delivery
 from rolecall.worker.demand import Demand
+from rolecall.worker.entry import declare
 from rolecall.worker.held import Hands
 from rolecall.worker.keeper import LeaseKeeper, Lost
 from rolecall.worker.lag import LagWatch
 from rolecall.worker.narrator import SUMMARY_EVERY, Narrator
 from rolecall.worker.options import WorkerOptions
+from rolecall.worker.orders import Orders
 from rolecall.worker.outcomes import Outcomes
+from rolecall.worker.procedures import ProcedureRunner
+from rolecall.worker.processes import Processes
 from rolecall.worker.producer import Producer
-from rolecall.worker.program import Program
+from rolecall.worker.program import Handler, Program
 from rolecall.worker.pulse import Pulse
+from rolecall.worker.repertoire import Repertoire
 from rolecall.worker.rollcall import RollCall, introduce
-from rolecall.worker.runners import runner_for
+from rolecall.worker.runners import AsyncRunner, Runner, runner_for
 from rolecall.worker.session import Sessions
 from rolecall.worker.settler import Settler
 from rolecall.worker.slots import Slot
+from rolecall.worker.steps import NoGather
+from rolecall.worker.vitals import Vitals
 
 log = logging.getLogger("rolecall.worker")
 
 SLOT = "slot-"
+LOOK_EVERY = 30.0
 
 
 class Staff:
     """Everything that a worker consists of, built inside its running loop; `rolecall.worker` draws how it
-    hangs together.
+    hangs together. `leave` ends the worker, when it is told to.
     """
 
-    def __init__(self, app: Program, dsn: str, options: WorkerOptions) -> None:
+    def __init__(self, app: Program, dsn: str, options: WorkerOptions, leave: Callable[[], None]) -> None:
         self._app = app
         self._options = options
+        self._leave = leave
         self._loop = asyncio.get_running_loop()
         self._sessions = Sessions(dsn, deadline=options.call_deadline, pooled=options.pooled)
         self._listen = Sessions(options.listen_dsn or dsn, deadline=options.call_deadline)
@@ -57,9 +76,8 @@ class Staff:
 
     async def open(self) -> None:
         """Make sure that the schema fits, declare the app, add its schedules, enter the roll."""
-        await self.claiming.ask(check_async)
-        await self.claiming.run(roles.declare(*self._app.declaration()))
-        await self.claiming.run(schedules.ensure(self._app.schedules.values()))
+        await declare(self.claiming, self._app)
+        await self._look_for_procedures()
         await self.roll.register(self.claiming)
 
     def duties(self) -> dict[str, Coroutine[Any, Any, None]]:
@@ -69,6 +87,7 @@ class Staff:
             "settler": self.settler.run(),
             "producer": self.producer.run(),
             "summary": self.summary.run(),
+            "repertoire": self.looking.run(),
         }
         if self._options.listen:
             running["listener"] = self.listener.run()
@@ -77,7 +96,8 @@ class Staff:
         return running
 
     async def close(self) -> None:
-        """Close every connection of the worker's loop; the pulse closes its own."""
+        """End the handlers' processes and close every connection of the worker's loop; the pulse closes its own."""
+        await self.processes.close()
         for session in (self.claiming, self.settling, self.minding):
             await session.close()
         await self.pool.close()
@@ -92,23 +112,45 @@ class Staff:
         self.hands = Hands()
         self.board = Board()
         self.narrator = Narrator(self.hands)
-        self.roll = RollCall(introduce(options, tuple(self._app.handlers)), self.hands)
+        self.vitals = Vitals(options, self._backs_off)
+        self.roll = RollCall(
+            introduce(options, tuple(self._app.handlers)), self.hands, condition=self._condition, told=self._told
+        )
         self.settler = Settler(self.settling, self.hands, self.narrator, self._stir)
 
     def _build_execution(self) -> None:
         options = self._options
-        self.outcomes = Outcomes(self.settler, self.hands)
+        contracts = self._app.contracts()
+        self.outcomes = Outcomes(self.settler, self.hands, contracts)
         self.aborter = Aborter(self.board, self.outcomes, grace=options.abort_grace)
         self.demand = Demand(options.prefetch)
         self.slots = [Slot(n, self.board, self.demand, self.settler) for n in range(1, options.slots + 1)]
-        services = Services(self.settling, self.pool, self._loop)
-        self.runners = {
-            name: runner_for(handler, services, self.outcomes) for name, handler in self._app.handlers.items()
+        gathering = {name: handler.gather for name, handler in self._app.handlers.items() if handler.gather}
+        services = Services(self.settling, self.pool, self._loop, contracts, frozenset(gathering))
+        self.processes = Processes()
+
+        def run(handler: Handler) -> Runner:
+            middlewares = self._app.middlewares_of(handler.name)
+            return runner_for(handler, services, self.outcomes, processes=self.processes, middlewares=middlewares)
+
+        own = {name: run(handler) for name, handler in self._app.handlers.items()}
+        second = {
+            name: run(gathering[name])
+            if name in gathering
+            else AsyncRunner(NoGather(name), services, self.outcomes, ())
+            for name in own
         }
+        self.repertoire = Repertoire(
+            own,
+            second,
+            lambda procedure: ProcedureRunner(
+                procedure, services, self.outcomes, self._app.middlewares_of(procedure.name)
+            ),
+        )
 
     def _build_production(self) -> None:
         options = self._options
-        self.keeper = LeaseKeeper(self.hands, self.renewing, self._lost)
+        self.keeper = LeaseKeeper(self.hands, self.renewing, self._lost, fences=options.stop_when_cut_off)
         self.delivery = Delivery(
             self.board,
             self.hands,
@@ -118,33 +160,49 @@ class Staff:
             narrator=self.narrator,
         )
         self.producer = Producer(
-            Claims(self.claiming, self.roll, self.runners),
+            Claims(self.claiming, self.roll, self.repertoire),
             self.delivery,
             self.slots,
             board=self.board,
             demand=self.demand,
             pace=Pace(PaceOptions(poll_interval=options.poll_interval), self._is_deaf),
         )
+        self.orders = Orders(self.producer.brake, self.delivery, self.hands, self._leave)
 
     def _build_rounds(self) -> None:
         options = self._options
         self.listener = Listener(
             connect=lambda: self._listen.connect("listen"),
             probe=lambda token: self.settling.run(send_probe(token)),
-            hears={WAKE_CHANNEL: self._hear_wake, CANCEL_CHANNEL: self._hear_cancel},
-            on_return=self._stir,
+            hears={
+                WAKE_CHANNEL: self._hear_wake,
+                CANCEL_CHANNEL: self._hear_cancel,
+                HANDLERS_CHANNEL: self._hear_handlers,
+                COMMAND_CHANNEL: self._hear_command,
+                PAUSE_CHANNEL: self.delivery.take_back,
+            },
+            on_return=self._hear_again,
             options=ListenerOptions(),
         )
         lag = LagWatch(self._loop, self.hands)
-        self.pulse = Pulse(self.keeper, self.roll, lag, session=self.renewing, beat_every=options.heartbeat_interval)
+        self.pulse = Pulse(
+            self.keeper, self.roll, lag, self.vitals, session=self.renewing, beat_every=options.heartbeat_interval
+        )
         self.crew = Crew(self.minding)
         self.summary = Periodic("Summary", self.narrator.summarize, every=SUMMARY_EVERY, log=log)
+        self.looking = Periodic("Looking for procedures", self._look_for_procedures, every=LOOK_EVERY, log=log)
 
     def _stir(self) -> None:
         self.producer.work.nudge()
 
     def _is_deaf(self) -> bool:
         return self._options.listen and not self.listener.alive
+
+    def _hear_again(self) -> None:
+        # What was said meanwhile is lost: there may be work, and tasks that must stop.
+        self._stir()
+        self.keeper.look_now()
+        self.looking.nudge()
 
     def _hear_wake(self, role: str) -> None:
         if not self._options.roles or role in self._options.roles:
@@ -153,6 +211,33 @@ class Staff:
     def _hear_cancel(self, worker_id: str) -> None:
         if worker_id == str(self.roll.worker_id):
             self.keeper.look_now()
+
+    def _hear_command(self, worker_id: str) -> None:
+        if worker_id == str(self.roll.worker_id):
+            self.pulse.beat_now()
+
+    def _condition(self) -> Condition:
+        return replace(self.vitals.condition(), following=self.orders.command)
+
+    def _told(self, command: WorkerCommand | None) -> None:
+        if command is not self.orders.command:
+            self._loop.call_soon_threadsafe(self._follow, command)
+
+    def _follow(self, command: WorkerCommand | None) -> None:
+        self.orders.follow(command)
+        self.pulse.beat_now()
+
+    def _backs_off(self, reason: str | None) -> None:
+        self._loop.call_soon_threadsafe(partial(self.producer.brake.back_off, on=reason is not None))
+        self.pulse.beat_now()
+
+    def _hear_handlers(self, _nothing: str) -> None:
+        self.looking.nudge()
+
+    async def _look_for_procedures(self) -> None:
+        if await self.repertoire.look(self.minding):
+            await self.roll.serve(self.minding, self.repertoire.names)
+            self._stir()
 
     def _lost(self, several: list[Lost]) -> None:
         self._loop.call_soon_threadsafe(self.aborter.abort_each, several)

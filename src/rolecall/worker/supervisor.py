@@ -1,4 +1,4 @@
-"""Several worker processes as one: started together, restarted when they die, stopped together.
+"""Several processes as one: started together, restarted when they die, stopped together.
 
     supervisor ── process 1      ends by itself with 0   leave it be
                ├─ process 2      dies                    start it again, after 0.5 s growing to 30 s
@@ -10,32 +10,37 @@ The first stop signal is passed on as SIGTERM, the second one as SIGKILL.
 from __future__ import annotations
 
 import asyncio
-import ctypes
 import logging
-import os
 import signal
-import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from time import monotonic
 
 from rolecall.wake.backoff import Backoff
+from rolecall.worker.orphans import following_parent
+from rolecall.worker.signals import stop_on_signals
 
 FIRST_RESTART = 0.5
 LONGEST_RESTART = 30.0
 STEADY_AFTER = 10.0
-STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
-PR_SET_PDEATHSIG = 1
 
 log = logging.getLogger("rolecall.supervisor")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Command:
+    """What a process is started with; it inherits the open files named by `descriptors`."""
+
+    name: str
+    arguments: Sequence[str]
+    descriptors: tuple[int, ...] = ()
 
 
 @dataclass(slots=True)
 class Child:
     """One place that a process fills, again and again."""
 
-    number: int
+    command: Command
     process: asyncio.subprocess.Process | None = None
     backoff: Backoff = field(default_factory=lambda: Backoff(FIRST_RESTART, LONGEST_RESTART))
 
@@ -45,30 +50,31 @@ class Child:
 
 
 class Supervisor:
-    """Runs `processes` copies of a command until a stop signal, or until all of them ended well by themselves."""
+    """Runs a process for each command until it is stopped, or until all of them ended well by themselves."""
 
-    def __init__(self, command: Sequence[str], processes: int) -> None:
-        self._command = command
-        self._children = [Child(number) for number in range(1, processes + 1)]
+    def __init__(self, commands: Iterable[Command]) -> None:
+        self._children = [Child(command) for command in commands]
         self._stopping = asyncio.Event()
 
-    async def run(self) -> int:
-        """Keep the processes alive; return the worst exit code of those that ended while stopping."""
-        loop = asyncio.get_running_loop()
-        for number in STOP_SIGNALS:
-            loop.add_signal_handler(number, self.stop)
-        try:
-            return max(await asyncio.gather(*map(self._keep, self._children)))
-        finally:
-            for number in STOP_SIGNALS:
-                loop.remove_signal_handler(number)
+    @property
+    def stopping(self) -> bool:
+        """True once it was told to stop."""
+        return self._stopping.is_set()
 
-    def stop(self) -> None:
-        """Pass a stop on: SIGTERM the first time, SIGKILL after that."""
-        passed_on = signal.SIGKILL if self._stopping.is_set() else signal.SIGTERM
+    async def run(self) -> int:
+        """Keep the processes alive until a stop signal; return the worst exit code of those that ended then."""
+        with stop_on_signals(self):
+            return await self.keep()
+
+    async def keep(self) -> int:
+        """Keep the processes alive until `stop()`; return the worst exit code of those that ended then."""
+        return max(await asyncio.gather(*map(self._keep, self._children)), default=0)
+
+    def stop(self, *, now: bool = False) -> None:
+        """Pass a stop on: SIGTERM, or SIGKILL for one that cannot wait."""
         self._stopping.set()
         for child in self._children:
-            child.send(passed_on)
+            child.send(signal.SIGKILL if now else signal.SIGTERM)
 
     async def _keep(self, child: Child) -> int:
         code = 0
@@ -83,31 +89,20 @@ class Supervisor:
         return max(code, -code)
 
     async def _run_once(self, child: Child) -> int:
-        child.process = await asyncio.create_subprocess_exec(*self._command, preexec_fn=_following_parent())
-        log.info("Process %d of %d runs as %d", child.number, len(self._children), child.process.pid)
+        command = child.command
+        child.process = await asyncio.create_subprocess_exec(
+            *command.arguments, preexec_fn=following_parent(), pass_fds=command.descriptors
+        )
+        log.info("%s runs as process %d", command.name, child.process.pid)
         if self._stopping.is_set():
             child.send(signal.SIGTERM)
         return await child.process.wait()
 
     async def _pause(self, child: Child, code: int) -> None:
         delay = child.backoff.next()
-        log.warning("Process %d ended with %d, starting it again in %.1f s", child.number, code, delay)
+        log.warning("%s ended with %d, starting it again in %.1f s", child.command.name, code, delay)
         try:
             async with asyncio.timeout(delay):
                 await self._stopping.wait()
         except TimeoutError:
             pass
-
-
-def _following_parent() -> Callable[[], None] | None:
-    """Return what makes a child process end with this one; None where the kernel offers nothing like it."""
-    if not sys.platform.startswith("linux"):
-        return None
-    # Everything is looked up here: between fork and exec a child must not import or allocate much.
-    return partial(_follow_parent, ctypes.CDLL(None).prctl, os.getpid())
-
-
-def _follow_parent(prctl: Callable[[int, int], int], parent: int) -> None:
-    prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
-    if os.getppid() != parent:
-        os._exit(1)

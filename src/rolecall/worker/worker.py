@@ -7,6 +7,7 @@ import logging
 from collections.abc import Coroutine
 from typing import Any
 
+from rolecall.model.workplace import Workplace
 from rolecall.worker.farewell import Farewell
 from rolecall.worker.options import WorkerOptions
 from rolecall.worker.program import Program
@@ -47,12 +48,14 @@ class Worker:
         """Work until `stop()` is called, or the given event is set, or this coroutine is cancelled.
 
         What has not begun by then is given back at once, what runs may finish within the grace period and
-        is given back otherwise: neither spends an attempt. Raises what made it stop, if that was an error.
+        is given back otherwise: neither spends an attempt. Raises what made it stop, if that was an error, and
+        HandlerError at once for an app that cannot work.
         """
+        self._app.check()
         following = asyncio.create_task(self._follow(stop)) if stop is not None else None
         try:
-            async with self._app.lifespan():
-                staff = Staff(self._app, self._dsn, self._options)
+            async with self._app.lifespan(Workplace(dsn=self._dsn, roles=tuple(self._options.roles))):
+                staff = Staff(self._app, self._dsn, self._options, leave=self.stop)
                 if await self._opened(staff):
                     await self._work(staff)
         finally:
@@ -100,8 +103,9 @@ class Worker:
         served = self._options.roles
         log.info("Starting worker %d for role: %s", staff.roll.worker_id, ", ".join(served) or "all")
         known = {handler.role for handler in self._app.handlers.values()}
+        known |= {procedure.role for procedure in staff.repertoire.procedures.values()}
         for role in set(served) - known:
-            log.warning("No handler of this app has the role %s by default", role)
+            log.warning("No handler has the role %s by default", role)
 
     def _start(self, name: str, duty: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         task = asyncio.create_task(duty, name=f"rolecall-{name}")

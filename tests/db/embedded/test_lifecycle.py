@@ -24,6 +24,13 @@ def test_the_first_start_gives_a_usable_connection_string(cold_dir: Path) -> Non
         assert ask(server.dsn(), "select current_database()") == "rolecall"
 
 
+def test_a_table_of_ones_own_stands_outside_of_the_engines_schema(data_dir: Path) -> None:
+    with EmbeddedServer(data_dir) as server:
+        do(server.dsn(), "create schema if not exists rolecall; create table my_own (number int)")
+
+        assert ask(server.dsn(), "select schemaname from pg_tables where tablename = 'my_own'") == "public"
+
+
 def test_what_is_committed_is_there_after_a_stop_and_a_start(data_dir: Path) -> None:
     with EmbeddedServer(data_dir) as server:
         do(server.dsn(), "create table kept as select 7 as number")

@@ -25,7 +25,7 @@ LAWS = {
         select task.id, task.handler, count(effect)
         from rolecall.all_tasks as task
         left join chaos.effects as effect on effect.task_id = task.id
-        where task.state = 'completed' and task.handler in ('settle', 'linger')
+        where task.state = 'completed' and task.handler in ('settle', 'linger', 'family')
         group by 1, 2 having count(effect) <> 1""",
     "there is an effect without a completion": """
         select effect.task_id, task.state
@@ -34,7 +34,7 @@ LAWS = {
         where (task.state = 'completed') is not true""",
     "a completed task has no deed": """
         select id, handler from rolecall.all_tasks as task
-        where state = 'completed' and handler not in ('settle', 'linger')
+        where state = 'completed' and handler not in ('settle', 'linger', 'family')
             and not exists (select from chaos.deeds as deed where deed.task_id = task.id)""",
     "an older claim than the newest has completed a task": """
         select task.id, task.handler, task.fence, task.result, effect.fence, newest.fence
@@ -63,28 +63,68 @@ LAWS = {
                     where event.task_id = task.id and event.kind in ('snoozed', 'shutdown')) as times
         ) as tried on true
         where task.attempt > task.max_attempts or tried.times > task.max_attempts""",
-    "a chain has not what its completed task left it": """
+    "a completed task has not left what it had to": """
         select branch.id, branch.state, count(leaf)
         from rolecall.all_tasks as branch
-        left join rolecall.all_tasks as leaf on leaf.chain_id = branch.id and leaf.chain_index = 1
+        left join rolecall.all_tasks as leaf on leaf.origin_id = branch.id
         where branch.handler = 'branch'
         group by branch.id, branch.state
         having count(leaf) <> case branch.state when 'completed' then 2 else 0 end""",
+    "a parent ended before its last child": """
+        select parent.id, parent.state, parent.finished_at, child.id, child.finished_at
+        from rolecall.all_tasks as child
+        join rolecall.all_tasks as parent on parent.id = child.parent_id
+        where parent.state = 'completed' and (child.finished_at > parent.finished_at or child.finished_at is null)""",
+    "a parent gathered before its last child ended": """
+        select parent.id, run.fence, run.began_at, child.id, child.finished_at
+        from rolecall.all_tasks as child
+        join rolecall.all_tasks as parent on parent.id = child.parent_id
+        join chaos.runs as run on run.task_id = parent.id and run.step > 0 and run.claimed_at is not null
+        where child.finished_at > run.began_at or child.finished_at is null""",
+    "a parent has not gathered exactly its children": """
+        select parent.id, parent.result, array_agg(child.id order by child.chain_id)
+        from rolecall.all_tasks as parent
+        left join rolecall.all_tasks as child on child.parent_id = parent.id
+        where parent.handler = 'family' and parent.state = 'completed'
+        group by parent.id, parent.result
+        having parent.result -> 'children' <> to_jsonb(array_agg(child.id order by child.chain_id)) or count(child) <> 4""",
+    "a chain has not gone on to its end, or twice": """
+        select chain_id, array_agg(chain_index order by chain_index), array_agg(state order by chain_index)
+        from rolecall.all_tasks where handler = 'saga'
+        group by chain_id
+        having max(chain_index) <> count(*) - 1
+            or (count(*) < 3 and bool_and(state = 'completed')) or count(*) filter (where state <> 'completed') > 1""",
+    "a task ran before what it needs had ended": """
+        select heir.id, run.began_at, needed.id, needed.state, needed.finished_at
+        from rolecall.needs as need
+        join rolecall.all_tasks as heir on heir.id = need.task_id
+        join rolecall.all_tasks as needed
+            on needed.id = need.needed_id or (need.whole_chain and needed.chain_id = need.needed_id)
+        join chaos.runs as run on run.task_id = heir.id and run.claimed_at is not null
+        where needed.finished_at > run.began_at or needed.finished_at is null""",
+    "a task has not failed with what it needs": """
+        select heir.id, heir.state, need.outcome
+        from rolecall.needs as need
+        join rolecall.all_tasks as heir on heir.id = need.task_id
+        where need.on_failure = 'fail' and need.outcome <> 'completed' and heir.state = 'completed'""",
+    "a need was never met": """
+        select need.task_id, need.needed_id, heir.state
+        from rolecall.needs as need
+        join rolecall.all_tasks as heir on heir.id = need.task_id
+        where need.outcome is null and heir.state = 'completed'""",
     "a task that cannot complete has completed": """
         select id, handler from rolecall.all_tasks where state = 'completed' and handler in ('hang', 'poison')""",
     "a schedule's occasion was fired twice": """
         select substring(dedupe_key from 'schedule:\\d+:\\d+') as occasion, count(*)
         from rolecall.all_tasks where handler = 'tick' group by 1 having count(*) > 1""",
     "a schedule's occasion was left out": """
-        select slot, fired_at, next_slot
+        select slot, missed, at, slot_before, at_before
         from (
-            select slot, created_at as fired_at, lead(slot) over (order by slot, id) as next_slot
-            from (
-                select id, created_at, to_timestamp(substring(dedupe_key from 'schedule:\\d+:(\\d+)')::bigint) as slot
-                from rolecall.all_tasks where handler = 'tick'
-            ) as tick
-        ) as occasion
-        where next_slot > date_trunc('second', fired_at) + interval '1 s'""",
+            select slot, missed, at, lag(slot) over runs as slot_before, lag(at) over runs as at_before
+            from rolecall.schedule_runs where slot is not null
+            window runs as (partition by schedule_id order by slot, id)
+        ) as run
+        where slot <> slot_before + (missed + 1) * interval '1 s' or at_before >= slot - missed * interval '1 s'""",
     "a schedule was refused": """
         select name, last_error from rolecall.schedules where last_error is not null""",
     "a key is held or waited for after the end": """
@@ -103,6 +143,7 @@ LAWS = {
 # Why tasks may fail here: as planned, with their worker, at their deadline, or for want of a database.
 PLANNED = (
     r"chaos\.workload\.Planned|^the lease ran out|^the deadline passed|did not finish within|DatabaseUnavailable"
+    r"|^One or more child tasks failed$|^Parent task failed$|^dependency failed: "
     r"|psycopg.*(OperationalError|AdminShutdown|CrashShutdown|CannotConnectNow|PoolTimeout|PoolClosed)"
 )
 
@@ -123,6 +164,15 @@ BITES = {
     "poison failed": """
         select count(*) from rolecall.all_tasks
         where handler = 'poison' and state = 'failed' and error like 'the lease ran out%'""",
+    "gathered": "select count(*) from rolecall.all_tasks where handler = 'family' and state = 'completed'",
+    "taken over while gathering": """
+        select count(distinct task_id) from chaos.runs as run
+        where run.step > 0 and exists (
+            select from chaos.runs as older where older.task_id = run.task_id and older.step > 0 and older.fence < run.fence
+        )""",
+    "inherited": "select count(*) from rolecall.all_tasks where handler = 'heir' and state = 'completed'",
+    "disinherited": "select count(*) from rolecall.all_tasks where handler = 'heir' and state = 'failed'",
+    "chained": "select count(*) from rolecall.all_tasks where chain_index > 1",
     "tasks": "select count(*) from rolecall.all_tasks",
     "ticks": "select count(*) from rolecall.all_tasks where handler = 'tick'",
 }

@@ -18,6 +18,7 @@ create table chaos.runs (
     run bigint generated always as identity primary key,
     task_id bigint not null,
     fence int not null,
+    step int not null,
     key text,
     pid int not null,
     claimed_at timestamptz,
@@ -36,9 +37,9 @@ create index on chaos.deeds (task_id);
 # A claim is known by its moment: after a crash of the server, the same worker may get the same fence again.
 # The clock is read after the snapshot that shows the claim here ...
 BEGIN = """\
-insert into chaos.runs (task_id, fence, key, pid, claimed_at, started, parked_rivals, began_at)
+insert into chaos.runs (task_id, fence, step, key, pid, claimed_at, started, parked_rivals, began_at)
 select
-    given.id, given.fence, given.key, %(pid)s, task.claimed_at, task.started_at is not null,
+    given.id, given.fence, %(step)s, given.key, %(pid)s, task.claimed_at, task.started_at is not null,
     (select count(*) from rolecall.tasks as rival where rival.key = given.key and rival.parked), clock_timestamp()
 from (select %(id)s::bigint as id, %(fence)s::int as fence, %(key)s::text as key) as given
 left join rolecall.tasks as task on task.id = given.id and task.fence = given.fence and task.state = 'running'
@@ -70,7 +71,7 @@ class Ledger:
 
     async def begin(self, ctx: Context) -> int:
         """Note that a handler began, and under which claim; return the run's number."""
-        facts = {"id": ctx.task_id, "fence": ctx.fence, "key": ctx.key, "pid": self.pid}
+        facts = {"id": ctx.task_id, "fence": ctx.fence, "step": ctx.step, "key": ctx.key, "pid": self.pid}
         (run,) = (await self._write(BEGIN, facts))[0]
         return int(run)
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from tests.scenarios.chaos.server import Server
+from tests.scenarios.chaos.server import DATABASE, Server
 from tests.scenarios.chaos.soak import Options, soak
 
 MOST_SHOWN = 6
@@ -34,11 +34,12 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Mutant:
-    """A bug to seed, and what the checker must tell of it, as a pattern."""
+    """A bug to seed, and what the checker must tell of it, as a pattern; `prepare` makes a database where it matters."""
 
     name: str
     tells: str
     changes: tuple[Change, ...]
+    prepare: str = "select"
 
 
 MUTANTS = (
@@ -54,7 +55,7 @@ MUTANTS = (
             Change("park_losers", "where key = any(p_keys) for update skip locked", "where key = any(p_keys)"),
             Change(
                 "win_keys",
-                "where held.key = any(p_keys)\n        order by held.key\n        for update skip locked",
+                "where held.key = any(p_keys) order by held.key for update skip locked",
                 "where held.key = any(p_keys)",
             ),
             Change("park_losers", "set parked = true", f"set parked = {PAUSE} > 0"),
@@ -83,20 +84,27 @@ MUTANTS = (
         "a schedule's occasion was fired twice",
         (
             Change("fire_schedules", "for update skip locked", ""),
-            Change("run_schedule", "p_schedule.id, p_slot)", f"p_schedule.id, p_slot || ':' || {PAUSE})"),
+            Change("run_schedule", "p_schedule.id, v_slot)", f"p_schedule.id, v_slot || ':' || {PAUSE})"),
         ),
+    ),
+    Mutant(
+        "a parent gathers with its first child",
+        "a parent (gathered|ended) before its last child",
+        (Change("settle_parents", "task.open_children = ended.number", "task.open_children >= ended.number"),),
     ),
     Mutant(
         "commits do not wait for the disk",
         "an acknowledged task is lost",
-        (Change("require_durability", "current_setting('synchronous_commit') = 'off'", "true"),
-         Change("require_durability", "'synchronous_commit', 'on'", "'synchronous_commit', 'off'")),
+        (Change("require_durability", "current_setting('synchronous_commit') = 'off'", "false"),),
+        # By default, or else whoever does wait makes the disk keep what came before him.
+        prepare=f"alter database {DATABASE} set synchronous_commit = off",
     ),
 )  # fmt: skip
 
 
 def seed(mutant: Mutant, server: Server) -> None:
     """Break the engine in this database; raises ValueError when the engine no longer says what is to change."""
+    server.insist(mutant.prepare)
     for change in mutant.changes:
         source = str(server.insist(SOURCE, (change.function,))[0][0])
         if change.old not in source:

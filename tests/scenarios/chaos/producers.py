@@ -8,9 +8,8 @@ from __future__ import annotations
 import random
 import signal
 import sys
-import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import count
@@ -19,12 +18,14 @@ from typing import Any, TextIO, TypeVar
 
 from psycopg_pool import ConnectionPool
 
-from rolecall import Client, DatabaseUnavailable, NewTask
+from rolecall import Client, DatabaseUnavailable, Need, NewTask
 from rolecall.config import LogFormat, LogSettings
 from rolecall.db.connect import pool
 from rolecall.db.run import translated
+from rolecall.model.needs import NeedRule
 from rolecall.telemetry import set_up_logging
-from tests.scenarios.chaos import lifeline
+from tests.scenarios.chaos import lifeline, stacks
+from tests.scenarios.chaos.stop import StopSignal
 from tests.scenarios.chaos.workload import make_app
 
 T = TypeVar("T")
@@ -37,12 +38,17 @@ COLD_KEYS = 12
 RIVALRY, RIVALS = 0.5, 3
 FAILURES = 0.04
 CANCELLING = 0.02
+# How often a task is needed by another; the doomed always are.
+HEIRS = 0.08
+DOOMED = ("hang", "poison")
+RULES: Sequence[NeedRule] = ("fail", "ignore")
 # Fails at as many attempts as it has.
 HOPELESS = 3
 DEADLY = (signal.SIGKILL, signal.SIGSEGV)
 # How often each kind of task comes, and which of them may want a key.
 WEIGHTS = {
     "note": 40, "settle": 25, "herd": 20, "linger": 5, "grind": 4, "branch": 5, "doze": 4, "hang": 0.4,
+    "family": 4, "saga": 4,
 }  # fmt: skip
 KEYED = {"note": 0.3, "settle": 0.4, "linger": 0.3, "grind": 0.2, "poison": 0.5}
 FAILING = ("note", "settle", "herd")
@@ -67,10 +73,20 @@ class Producer:
                     self._enqueue(batch)
 
     def _enqueue(self, batch: list[NewTask]) -> None:
-        ids = [each.id for each in self._insist(partial(self.client.enqueue_many, batch))]
-        self._note("acked", *ids)
+        needed = [each for each in batch if each.handler in DOOMED or self.chance.random() < HEIRS]
+        batch += [self._heir(Need(each, on_failure=self.chance.choice(RULES))) for each in needed]
+        ids = self._store(batch)
+        chains = [task_id for each, task_id in zip(batch, ids, strict=True) if each.handler == "saga"]
+        if chains:
+            # By now the chain may have begun, gone on or ended.
+            self._store([self._heir(Need(self.chance.choice(chains), chain=True, on_failure="ignore"))])
         if self.chance.random() < CANCELLING:
             self._insist(partial(self.client.cancel, ids[-1]))
+
+    def _store(self, batch: list[NewTask]) -> list[int]:
+        ids = [each.id for each in self._insist(partial(self.client.enqueue_many, batch))]
+        self._note("acked", *ids)
+        return ids
 
     def _insist(self, call: Callable[[], T]) -> T:
         """Call until answered: an unanswered call may have taken effect, and may be repeated."""
@@ -107,6 +123,9 @@ class Producer:
             max_attempts=HOPELESS if payload.get("fails") == HOPELESS else None,
         )
 
+    def _heir(self, need: Need) -> NewTask:
+        return NewTask(handler="heir", needs=[need], dedupe_key=f"{self.name}:{next(self.numbers)}")
+
     def _kind(self) -> str:
         if time.monotonic() >= self.poison_at:
             self.poison_at = time.monotonic() + POISON_SECONDS
@@ -116,6 +135,8 @@ class Producer:
     def _payload(self, kind: str) -> dict[str, object]:
         if kind == "poison":
             return {"number": self.chance.choice(DEADLY)}
+        if kind == "family":
+            return {"serial": self.chance.random() < 0.5}
         if kind in FAILING and self.chance.random() < FAILURES:
             return {"fails": self.chance.choice([1, 2, HOPELESS])}
         return {}
@@ -142,14 +163,14 @@ def counter(connections: ConnectionPool[Any]) -> Callable[[], int]:
 
 
 def main(dsn: str, acked: Path, seed: int) -> None:
-    stopping = threading.Event()
-    signal.signal(signal.SIGTERM, lambda *_: stopping.set())
+    stop = StopSignal()
     with pool(dsn, "producer") as connections, acked.open("a") as log:
         client = Client(connections, app=make_app(dsn, 1))
-        Producer(acked.stem, client, log, random.Random(seed), stopping.wait).run(counter(connections))
+        Producer(acked.stem, client, log, random.Random(seed), stop.comes_within).run(counter(connections))
 
 
 if __name__ == "__main__":
     lifeline.hold()
+    stacks.tell_threads()
     set_up_logging(LogSettings(format=LogFormat.json))
     main(sys.argv[1], Path(sys.argv[2]), int(sys.argv[3]))

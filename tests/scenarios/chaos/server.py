@@ -24,6 +24,15 @@ OPTIONS = ServerOptions(extra={"log_line_prefix": "%e %a: ", "log_lock_waits": "
 LINE = re.compile(r"^(?P<code>[0-9A-Z]{5}) (?P<who>.*?): (?P<level>ERROR|FATAL|PANIC):  (?P<said>.*)$", re.MULTILINE)
 # A connection that was cut, a server that goes, comes up or is not there yet, a call that was given up.
 EXPECTED = re.compile("08...|57P0[123]|57014")
+SESSIONS = """\
+select format(
+    '%s %s: %s since %s, waits for %s %s, held up by %s: %s',
+    pid, application_name, state, clock_timestamp() - state_change, wait_event_type, wait_event, pg_blocking_pids(pid)::text,
+    left(query, 300)
+)
+from pg_stat_activity
+where backend_type = 'client backend' and pid <> pg_backend_pid()
+order by state, pid"""
 
 
 class Server:
@@ -79,6 +88,13 @@ class Server:
     def number(self, query: str) -> int:
         """Return what a query counts, as soon as the database answers."""
         return int(self.insist(query)[0][0])
+
+    def sessions(self) -> str:
+        """Return what every session is doing and waits for, one a line."""
+        try:
+            return "\n".join(line for (line,) in self.ask(SESSIONS))
+        except DatabaseUnavailable as error:
+            return f"(it does not answer: {error})"
 
     def unexpected_errors(self) -> Counter[str]:
         """Count what the server's log tells beyond lost connections and timeouts."""

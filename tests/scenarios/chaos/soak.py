@@ -31,6 +31,7 @@ SECONDS_A_ROUND = 10.0
 # What must have happened for a soak to prove anything.
 REQUIRED = (
     "lost", "already", "takeovers", "rescued", "parked", "retried", "poison failed", "ticks",
+    "gathered", "inherited", "disinherited", "chained",
     "kill", "freeze", "cut", "mute", "crash",
 )  # fmt: skip
 SCHEDULE = """\
@@ -90,7 +91,7 @@ class Soak:
             if options.sabotage is not None:
                 options.sabotage(server)
             with Proxy(server.dsn).relaying() as proxy:
-                crew = Crew(server.dsn, proxy.dsn, self._folder, self._chance)
+                crew = Crew(server.dsn, proxy.dsn, self._folder, chance=self._chance, sessions=server.sessions)
                 faults = Faults(server, proxy, crew, chance=self._chance, tell=self._tell)
                 with crew.working(options.workers, options.producers):
                     self._rage(crew, faults)

@@ -12,7 +12,7 @@ from rolecall.config import LogFormat, LogSettings
 from rolecall.telemetry import set_up_logging
 from rolecall.worker.loop import run
 from rolecall.worker.signals import stop_on_signals
-from tests.scenarios.chaos import lifeline
+from tests.scenarios.chaos import lifeline, stacks
 from tests.scenarios.chaos.workload import make_app
 
 SLOTS = 4
@@ -20,6 +20,7 @@ OPTIONS = WorkerOptions(slots=SLOTS, poll_interval=0.5, heartbeat_interval=1, gr
 
 
 async def main(dsn: str, ledger: str) -> None:
+    stacks.tell_tasks()
     worker = Worker(make_app(ledger, SLOTS), dsn, OPTIONS)
     with stop_on_signals(worker):
         await worker.run()
@@ -27,5 +28,6 @@ async def main(dsn: str, ledger: str) -> None:
 
 if __name__ == "__main__":
     lifeline.hold()
+    stacks.tell_threads()
     set_up_logging(LogSettings(format=LogFormat.json))
     run(main(sys.argv[1], sys.argv[2]))

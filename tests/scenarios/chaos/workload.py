@@ -19,6 +19,8 @@ LEASE = 1.5
 # Long enough to overlap with a zombie that returns: only the fence tells the two apart.
 FIRST_SECONDS, AGAIN_SECONDS = 0.6, 2.5
 LEAVES = 2
+# The second of them leaves one more behind.
+CHILDREN = 3
 
 Fence = dict[str, int]
 
@@ -47,6 +49,7 @@ def make_app(dsn: str, slots: int) -> App:
     _add_quick_handlers(app, ledger)
     _add_slow_handlers(app, ledger)
     _add_chained_handlers(app, ledger)
+    _add_families(app, ledger)
     _add_wicked_handlers(app, ledger)
     return app
 
@@ -122,6 +125,43 @@ def _add_chained_handlers(app: App, ledger: Ledger) -> None:
         await ledger.do(ctx)
         fence = await _ended(ctx, ledger, run)
         return Snooze(0.2) if ctx.fence < 3 else fence
+
+
+def _add_families(app: App, ledger: Ledger) -> None:
+    @app.task(role=ROLE)
+    async def child(ctx: Context, fails: int = 0, more: bool = False) -> Fence:
+        run = await ledger.begin(ctx)
+        await ledger.do(ctx)
+        _fail(ctx, fails)
+        if more:
+            ctx.spawn_sibling(child.task())
+        return await _ended(ctx, ledger, run)
+
+    async def reunion(ctx: Context, serial: bool = False) -> None:
+        run = await ledger.begin(ctx)
+        children = await ctx.children()
+        async with ctx.transaction() as tx:
+            await pay(tx, ctx, run)
+            await ctx.complete(tx, {"fence": ctx.fence, "children": [each.id for each in children]})
+
+    @app.task(role=ROLE, gather=reunion)
+    async def family(ctx: Context, serial: bool = False) -> None:
+        await ledger.end(await ledger.begin(ctx))
+        ctx.spawn(*(child.task(fails=n % 2, more=n == 1) for n in range(CHILDREN)), serial=serial)
+
+    @app.task(role=ROLE)
+    async def heir(ctx: Context) -> Fence:
+        run = await ledger.begin(ctx)
+        await ledger.do(ctx)
+        return await _ended(ctx, ledger, run)
+
+    @app.task(role=ROLE)
+    async def saga(ctx: Context, left: int = 2) -> Fence:
+        run = await ledger.begin(ctx)
+        await ledger.do(ctx)
+        if left:
+            ctx.continue_with(saga.task(left=left - 1))
+        return await _ended(ctx, ledger, run)
 
 
 def _add_wicked_handlers(app: App, ledger: Ledger) -> None:

@@ -105,3 +105,89 @@ def test_a_role_without_tasks_and_workers_is_told_too(engine: Engine) -> None:
     engine.declare({"name": "quiet"})
 
     assert figures(engine, "quiet")["pending_tasks"] == 0
+
+
+def test_arrivals_and_the_longest_wait_are_told(engine: Engine) -> None:
+    engine.enqueue()
+    engine.clock.advance(minutes=61)
+    worker = engine.worker()
+    engine.complete(engine.claim_one(worker=worker))
+    engine.enqueue_many([{"role": "work"}, {"role": "work", "after": 3600}, {"role": "work"}])
+    engine.clock.advance(seconds=30)
+    engine.complete(engine.claim_one(worker=worker))
+
+    found = figures(engine)
+
+    assert (found["arrived_last_hour"], found["oldest_waiting_seconds"]) == (3, 30)
+
+
+def test_tasks_that_one_call_does_together_share_its_time(engine: Engine) -> None:
+    """A worker's slots cannot spend more than their time: fifty tasks in one call of 36 s are 5,000 an hour."""
+    worker = engine.worker()
+    engine.enqueue_many([{"role": "work"}] * 50)
+    claims = engine.claim(50, worker=worker)
+    engine.clock.advance(seconds=36)
+    engine.finish(worker, *({"id": claim.id, "fence": claim.fence, "outcome": "completed"} for claim in claims))
+
+    assert figures(engine)["tasks_per_worker_hour"] == pytest.approx(5000)
+
+
+def test_what_needed_two_attempts_cost_twice_as_much(engine: Engine) -> None:
+    worker = engine.worker()
+    engine.enqueue()
+    for outcome in (engine.fail, engine.complete):
+        claim = engine.claim_one(worker=worker)
+        engine.clock.advance(seconds=36)
+        outcome(claim)
+        engine.clock.advance(seconds=60)
+
+    assert figures(engine)["tasks_per_worker_hour"] == pytest.approx(50)
+
+
+def test_what_ended_from_outside_measures_nothing(engine: Engine) -> None:
+    task_id = engine.enqueue()
+    engine.claim_one()
+    engine.clock.advance(seconds=10)
+    engine.complete_task(task_id)
+
+    found = figures(engine)
+
+    assert (found["completed_last_hour"], found["measured_runs"], found["tasks_per_worker_hour"]) == (1, 0, None)
+
+
+def test_who_was_told_to_drain_or_has_no_handler_of_the_role_is_not_active(engine: Engine) -> None:
+    engine.rows("select rolecall.command_worker(%s, 'drain')", engine.worker())
+    engine.rows("select rolecall.register_worker('w', '{}', '{other}', 1, 'host', 1, '0')")
+    engine.worker()
+
+    assert figures(engine)["active_workers"] == 1
+
+
+def test_a_paused_role_says_so(engine: Engine) -> None:
+    engine.rows("select rolecall.pause_role('work', 60)")
+    assert figures(engine)["paused"] is True
+    engine.clock.advance(seconds=60)
+    assert figures(engine)["paused"] is False
+
+
+def test_only_the_last_hour_of_finished_tasks_is_read(live_engine: Engine) -> None:
+    """Covers SPEC 000-24: whatever was finished before, today or on other days, costs nothing."""
+    engine = live_engine
+    engine.rows("select rolecall.make_partitions()")
+    [(line,)] = engine.rows("select rolecall.add_line('work', 'work', 0)")
+    engine.rows(
+        "insert into rolecall.finished_tasks (id, chain_id, created_at, scheduled_for, claimed_at, started_at, finished_at,"
+        " worker_id, line_id, chain_index, fence, attempt, state, payload)"
+        " select n, n, at, at, at, at, at, 1, %s, 0, 1, 1, 'completed', '{}'"
+        " from (select n, rolecall.clock() - interval '20 days' + n * interval '20 days' / 60000 as at"
+        " from generate_series(1, 60000) n) as old",
+        line,
+    )
+    engine.rows("vacuum analyze rolecall.finished_tasks")
+    query = "select * from rolecall.capacity()"
+    engine.rows(query)
+
+    assert engine.value("select completed_last_hour from rolecall.capacity()") == pytest.approx(125, abs=2)
+    [plan] = engine.value(f"explain (analyze, buffers, format json) {query}")
+    whole = engine.value("select sum(pg_relation_size(relid)) / 8192 from pg_partition_tree('rolecall.finished_tasks')")
+    assert plan["Plan"]["Shared Hit Blocks"] + plan["Plan"]["Shared Read Blocks"] < 400 < whole

@@ -19,6 +19,7 @@ def test_a_higher_priority_goes_first_whatever_its_age(engine: Engine) -> None:
 
 
 def test_within_a_priority_the_earlier_due_task_goes_first(engine: Engine) -> None:
+    """covers SPEC 004-9"""
     late, early = engine.enqueue(after=20), engine.enqueue(after=10)
     engine.clock.advance(seconds=30)
 

@@ -84,7 +84,7 @@ def test_ids_go_on_beyond_two_to_the_31(engine: Engine) -> None:
 
     assert engine.renew(first, second, third) == {}
     assert engine.report_info(third, {"a": 1}) is None
-    engine.complete(third, follow_ups=[{"role": "work"}])
+    engine.complete(third, next={"continuation": {"role": "work"}})
     engine.fail(second)
     engine.release(first)
     assert engine.cancel(first.id) == {first.id: "cancelled"}

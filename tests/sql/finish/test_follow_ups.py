@@ -8,16 +8,18 @@ import pytest
 from tests.sql.engine import Engine, report
 
 
-def test_follow_ups_go_on_with_the_chain(engine: Engine) -> None:
-    """Covers SPEC 000-8 and F62."""
+def test_follow_ups_start_chains_of_their_own_and_know_where_they_come_from(engine: Engine) -> None:
+    """Covers SPEC 000-8, B4-7 and F62."""
     first = engine.enqueue()
-    engine.complete(engine.claim_one(), follow_ups=[{"role": "work", "payload": {"n": n}} for n in (1, 2)])
+    engine.complete(engine.claim_one(), next={"follow_ups": [{"role": "work", "payload": {"n": n}} for n in (1, 2)]})
     second, third = engine.claim(2)
-    engine.complete(second, follow_ups=[{"role": "work"}])
-    last = engine.claim_one()
 
-    assert [(task.chain_id, task.chain_index) for task in engine.tasks()] == [(first, n) for n in (0, 1, 1, 2)]
-    assert (second.payload, third.payload, last.chain_index) == ({"n": 1}, {"n": 2}, 2)
+    assert [(task.chain_id, task.chain_index, task.origin_id) for task in engine.tasks()] == [
+        (first, 0, None),
+        (second.id, 0, first),
+        (third.id, 0, first),
+    ]
+    assert (second.payload, third.payload) == ({"n": 1}, {"n": 2})
 
 
 @pytest.mark.parametrize(
@@ -39,8 +41,8 @@ def test_a_bad_follow_up_stores_nothing_of_the_call(engine: Engine, follow_up: o
     with pytest.raises(psycopg.Error) as refusal:
         engine.finish(
             worker,
-            report(first, "completed", follow_ups=[{"role": "work"}]),
-            report(second, "completed", follow_ups=[follow_up]),
+            report(first, "completed", next={"follow_ups": [{"role": "work"}]}),
+            report(second, "completed", next={"follow_ups": [follow_up]}),
         )
 
     assert refusal.value.sqlstate == code
@@ -52,7 +54,7 @@ def test_a_repeated_completion_stores_no_second_follow_up(engine: Engine) -> Non
     engine.enqueue()
     claim = engine.claim_one()
     for _ in range(2):
-        engine.complete(claim, follow_ups=[{"role": "work"}])
+        engine.complete(claim, next={"follow_ups": [{"role": "work"}]})
 
     assert len(engine.tasks()) == 2
 
@@ -61,7 +63,7 @@ def test_a_repeated_completion_stores_no_second_follow_up(engine: Engine) -> Non
 def test_only_a_completion_has_follow_ups(engine: Engine, outcome: str) -> None:
     engine.enqueue()
 
-    engine.report(engine.claim_one(), outcome, follow_ups=[{"role": "work"}])
+    engine.report(engine.claim_one(), outcome, next={"follow_ups": [{"role": "work"}]})
 
     assert len(engine.tasks()) == 1
 
@@ -72,22 +74,22 @@ def test_a_follow_up_of_a_lost_claim_is_not_stored(engine: Engine) -> None:
     claim = engine.claim_one()
     engine.release(claim)
 
-    assert engine.complete(claim, follow_ups=[{"role": "work"}]) == "taken"
+    assert engine.complete(claim, next={"follow_ups": [{"role": "work"}]}) == "taken"
     assert len(engine.tasks()) == 1
 
 
 def test_a_follow_up_may_want_the_key_that_its_task_held(engine: Engine) -> None:
     engine.enqueue(key="store")
 
-    engine.complete(engine.claim_one(), follow_ups=[{"role": "work", "key": "store"}])
+    engine.complete(engine.claim_one(), next={"follow_ups": [{"role": "work", "key": "store"}]})
 
-    assert engine.claim_one().chain_index == 1
+    assert engine.claim_one().key == "store"
 
 
 def test_a_follow_up_may_have_the_dedupe_key_of_its_own_task(engine: Engine) -> None:
     engine.enqueue(dedupe_key="d")
 
-    engine.complete(engine.claim_one(), follow_ups=[{"role": "work", "dedupe_key": "d"}])
+    engine.complete(engine.claim_one(), next={"follow_ups": [{"role": "work", "dedupe_key": "d"}]})
 
     assert [task.state for task in engine.tasks()] == ["completed", "pending"]
 
@@ -96,25 +98,26 @@ def test_a_follow_up_that_stands_already_stays_one(engine: Engine) -> None:
     standing = engine.enqueue(after=60, dedupe_key="d")
     engine.enqueue()
 
-    engine.complete(engine.claim_one(), follow_ups=[{"role": "work", "dedupe_key": "d"}])
+    engine.complete(engine.claim_one(), next={"follow_ups": [{"role": "work", "dedupe_key": "d"}]})
 
     assert [task.id for task in engine.tasks() if task.state == "pending"] == [standing]
 
 
-def test_the_follow_ups_of_a_batch_stay_with_their_own_chains(engine: Engine) -> None:
+def test_the_follow_ups_of_a_batch_know_their_own_origins(engine: Engine) -> None:
     ids, _ = engine.enqueue_many([{"role": "work"}] * 3)
     worker = engine.worker()
     claims = engine.claim(3, worker=worker)
 
-    engine.finish(worker, *(report(claim, "completed", follow_ups=[{"role": "work"}] * 2) for claim in claims))
+    engine.finish(
+        worker, *(report(claim, "completed", next={"follow_ups": [{"role": "work"}] * 2}) for claim in claims)
+    )
 
-    chains = [task.chain_id for task in engine.tasks() if task.chain_index == 1]
-    assert sorted(chains) == sorted(ids * 2)
+    assert sorted(task.origin_id for task in engine.tasks() if task.origin_id) == sorted(ids * 2)
 
 
 @pytest.mark.parametrize("follow_ups", [None, []])
 def test_no_follow_ups_are_none(engine: Engine, follow_ups: object) -> None:
     engine.enqueue()
 
-    assert engine.complete(engine.claim_one(), follow_ups=follow_ups) is None
+    assert engine.complete(engine.claim_one(), next={"follow_ups": follow_ups}) is None
     assert len(engine.tasks()) == 1

@@ -29,6 +29,7 @@ def test_linear_delays_grow_by_a_step_up_to_the_cap(engine: Engine) -> None:
 
 
 def test_exponential_delays_double_up_to_the_cap(engine: Engine) -> None:
+    """covers SPEC 004-14"""
     assert delays(engine, EXPONENTIAL, 7) == [10, 20, 40, 80, 160, 300, 300]
 
 

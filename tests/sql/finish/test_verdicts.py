@@ -32,10 +32,10 @@ def test_the_same_report_again_gives_already(engine: Engine, outcome: str) -> No
     """Covers invariant 4 and F4: a lost answer is asked for again, and nothing happens twice."""
     engine.enqueue()
     claim = engine.claim_one()
-    engine.report(claim, outcome, after=1, error="x", follow_ups=[{"role": "work"}])
+    engine.report(claim, outcome, after=1, error="x", next={"follow_ups": [{"role": "work"}]})
     before = engine.tasks()
 
-    assert engine.report(claim, outcome, after=1, error="x", follow_ups=[{"role": "work"}]) == "already"
+    assert engine.report(claim, outcome, after=1, error="x", next={"follow_ups": [{"role": "work"}]}) == "already"
 
     assert engine.tasks() == before
 
@@ -138,3 +138,19 @@ def test_each_report_of_a_batch_gets_its_own_verdict(engine: Engine) -> None:
 
 def test_an_empty_batch_says_nothing(engine: Engine) -> None:
     assert engine.finish(engine.worker()) == {}
+
+
+@pytest.mark.parametrize("outcome", ["completed", "failed", "snoozed", "cancelled"])
+def test_a_zombies_report_in_the_same_call_does_not_stand_in_the_way_of_the_owners(
+    engine: Engine, outcome: str
+) -> None:
+    """Covers F5: a worker that claims again what it lost reports both claims at once."""
+    engine.enqueue()
+    worker = engine.worker()
+    zombie = engine.claim_one(worker=worker)
+    engine.release(zombie)
+    owner = engine.claim_one(worker=worker)
+
+    engine.finish(worker, *(report(claim, outcome, error="x", after=60) for claim in (zombie, owner, owner)))
+
+    assert engine.task(owner.id).state != "running"

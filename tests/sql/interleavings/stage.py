@@ -24,7 +24,8 @@ Step = Callable[[Engine], object]
 DEADLINE = 20.0
 RESET = (
     "truncate rolecall.tasks, rolecall.finished_tasks, rolecall.task_events, rolecall.keys, rolecall.schedules, "
-    "rolecall.workers, rolecall.roles, rolecall.handlers"
+    "rolecall.schedule_runs, rolecall.workers, rolecall.roles, rolecall.handlers, rolecall.needs, rolecall.task_tokens "
+    "restart identity"
 )
 
 

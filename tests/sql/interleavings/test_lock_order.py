@@ -11,7 +11,7 @@ import psycopg
 import pytest
 
 from tests.sql.engine import Claim, Engine, report
-from tests.sql.interleavings.stage import Play, Stage, Step, opening, rollback
+from tests.sql.interleavings.stage import Play, Stage, Step, commit, opening, rollback
 
 
 def errors(answers: list[list[object]]) -> list[psycopg.Error]:
@@ -90,6 +90,42 @@ def test_a_cancellation_of_holder_and_parked_beside_the_holders_end(stage: Stage
         assert {task.state for task in stage.engine.tasks()} == {"completed", "cancelled"}
 
 
+def test_a_cancellation_of_what_is_claimed_and_given_back_while_it_waits_for_keys(stage: Stage) -> None:
+    """Whoever has the key of a running task must not wait for that task: who gives it back waits for the key."""
+    for play in stage.orders(2, 3, 1):
+        stage.engine.rows("insert into rolecall.keys (key) values ('a'), ('b')")
+        low, high = (stage.engine.enqueue(key=key) for key in "ab")
+        taken: list[Claim] = []
+
+        failed = errors(
+            play.run(
+                (opening(hold("select from rolecall.keys where key = 'b' for update")), rollback),
+                (opening(claim_one(taken)), commit, give_back(taken)),
+                (cancel(low, high),),
+            )
+        )
+
+        assert failed == []
+
+
+def test_a_cancellation_of_what_is_snoozed_and_parked_while_it_waits_for_it(stage: Stage) -> None:
+    """Whoever has a parked task must have its key first: who frees the key brings the task back."""
+    for play in stage.orders(2, 3, 1):
+        stage.engine.rows("insert into rolecall.keys (key, capacity) values ('store', 2)")
+        stage.engine.enqueue_many([{"role": "work", "key": "store"}] * 2 + [{"role": "work"}])
+        snoozed, other, last = sorted(stage.engine.claim(3, worker=1), key=lambda claim: claim.id)
+
+        failed = errors(
+            play.run(
+                (opening(hold("select from rolecall.tasks where id = %s for update", last.id)), rollback),
+                (opening(snooze_behind_another(snoozed)), commit, finish(1, report(other, "completed"))),
+                (cancel(snoozed.id, last.id),),
+            )
+        )
+
+        assert failed == []
+
+
 def test_two_mixed_batches_that_free_the_same_keys(stage: Stage) -> None:
     """With room for two tasks a key, two workers can hold the same keys."""
     for play in stage.orders(2, 1, 1):
@@ -121,7 +157,7 @@ def test_two_batches_whose_follow_ups_have_the_same_dedupe_keys(stage: Stage) ->
         claims = stage.engine.claim(6, worker=1)
         batches = [
             [
-                report(claim, "completed", follow_ups=[{"role": "work", "dedupe_key": key}])
+                report(claim, "completed", next={"follow_ups": [{"role": "work", "dedupe_key": key}]})
                 for claim, key in zip(several, keys, strict=True)
             ]
             for several, keys in ((claims[:3], "amz"), (claims[3:], "zma"))
@@ -169,6 +205,25 @@ def test_a_duty_beside_a_batch_of_reports(stage: Stage, other: Callable[[Engine]
         )
 
         assert failed == []
+
+
+def claim_one(taken: list[Claim]) -> Step:
+    return lambda engine: taken.extend(engine.claim(1, worker=1))
+
+
+def give_back(taken: list[Claim]) -> Step:
+    return lambda engine: engine.release(*taken) if taken else None
+
+
+def snooze_behind_another(claim: Claim) -> Step:
+    """Snooze a task, and let a claim park it behind one that goes first."""
+
+    def act(engine: Engine) -> None:
+        engine.finish(1, report(claim, "snoozed", after=0))
+        engine.enqueue(key=claim.key, priority=1)
+        engine.claim(1, worker=2)
+
+    return act
 
 
 def key_with_two_parked(engine: Engine) -> tuple[Claim, int, int]:

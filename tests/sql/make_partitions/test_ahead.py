@@ -6,7 +6,8 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 
 from tests.sql.conftest import Session
-from tests.sql.engine import START, Engine
+from tests.sql.engine import START, Claim, Engine
+from tests.sql.interleavings.stage import Stage, Step, commit, opening
 
 
 def make(engine: Engine, days: int = 7) -> int:
@@ -19,6 +20,10 @@ def partitions(engine: Engine, parent: str = "finished_tasks") -> list[str]:
         "select inhrelid::regclass::text from pg_inherits where inhparent = ('rolecall.' || %s)::regclass order by 1"
     )
     return [str(name).removeprefix("rolecall.") for (name,) in engine.rows(query, parent)]
+
+
+def completing(claim: Claim) -> Step:
+    return lambda engine: engine.complete(claim)
 
 
 def test_today_and_the_days_ahead_have_partitions(engine: Engine) -> None:
@@ -78,3 +83,13 @@ def test_makers_at_the_same_moment_do_not_stumble(engine: Engine, session: Sessi
     sessions = [session() for _ in range(4)]
     with ThreadPoolExecutor(4) as threads:
         assert sum(threads.map(make, sessions)) == 16
+
+
+def test_what_is_on_its_way_into_the_net_is_waited_for(stage: Stage) -> None:
+    for play in stage.orders(2, 1):
+        stage.engine.enqueue()
+        claim = stage.engine.claim_one()
+
+        _, [made] = play.run((opening(completing(claim)), commit), (make,))
+
+        assert isinstance(made, int)

@@ -27,6 +27,7 @@ def test_one_call_renews_all(engine: Engine) -> None:
 
 
 def test_a_lease_that_ran_out_is_renewed_while_nobody_took_the_task(engine: Engine) -> None:
+    """covers SPEC 004-12"""
     engine.enqueue()
     claim = engine.claim_one()
     engine.clock.advance(seconds=LEASE + 1)

@@ -15,7 +15,7 @@ def expire(engine: Engine) -> None:
 
 
 def test_an_expired_task_is_pending_again(engine: Engine) -> None:
-    """Covers SPEC 000-18 and 000-7: stale is a name for a moment, not a state."""
+    """Covers SPEC 004-18, 000-18 and 000-7: stale is a name for a moment, not a state."""
     task_id = engine.enqueue()
     engine.claim_one()
     expire(engine)
@@ -189,3 +189,25 @@ def test_a_rescue_says_when_the_task_is_due_again(engine: Engine) -> None:
     engine.rescue()
 
     assert engine.task(task_id).scheduled_for == engine.clock.now() + timedelta(seconds=10)
+
+
+@pytest.mark.parametrize(("minutes", "rescued"), [(9, 0), (10, 1)])
+def test_with_a_threshold_only_what_nobody_has_renewed_for_so_long_is_rescued(
+    engine: Engine, minutes: int, rescued: int
+) -> None:
+    """Covers SPEC 000-18: the lease ran out in both cases."""
+    engine.rescue()
+    engine.enqueue()
+    engine.claim_one()
+    engine.clock.advance(minutes=minutes)
+
+    assert len(engine.rows("select * from rolecall.rescue(10, '10 min')")) == rescued
+
+
+def test_no_threshold_takes_a_task_whose_lease_stands(engine: Engine) -> None:
+    engine.rescue()
+    engine.enqueue()
+    engine.claim_one()
+    engine.clock.advance(seconds=LEASE - 1)
+
+    assert engine.rows("select * from rolecall.rescue(10, '0 s')") == []

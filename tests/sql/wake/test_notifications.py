@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from tests.sql.conftest import Session
-from tests.sql.engine import LEASE, Engine
+from tests.sql.engine import LEASE, Document, Engine
 
 Woken = Callable[[], list[str]]
 
@@ -52,6 +52,27 @@ def test_nobody_idle_nobody_notified(engine: Engine, woken: Woken) -> None:
     assert woken() == []
 
 
+@pytest.mark.parametrize("dedupe", [None, {"mode": "replace"}, {"mode": "merge"}], ids=str)
+def test_a_task_that_another_stands_for_wakes_all_the_same(
+    engine: Engine, woken: Woken, dedupe: Document | None
+) -> None:
+    """Covers SPEC 002-8 and 002-9: a wake for nothing is accepted; a start that was put forward is none."""
+    engine.enqueue(dedupe_key="d", after=60)
+    idle_worker(engine, "work")
+    engine.enqueue(dedupe_key="d", dedupe=dedupe)
+
+    assert woken() == ["work"]
+
+
+def test_a_start_that_is_put_forward_wakes_the_role_in_which_the_task_stands(engine: Engine, woken: Woken) -> None:
+    engine.declare({"name": "other"})
+    engine.enqueue("other", handler="work", dedupe_key="d", after=60)
+    idle_worker(engine, "other")
+    engine.enqueue("work", handler="work", dedupe_key="d", dedupe={"mode": "replace"})
+
+    assert woken() == ["other"]
+
+
 def test_a_worker_of_another_role_is_not_woken(engine: Engine, woken: Woken) -> None:
     engine.declare({"name": "other"})
     idle_worker(engine, "other")
@@ -88,7 +109,7 @@ def test_a_worker_that_has_been_silent_for_five_minutes_is_not_waited_for(
 
 
 def test_a_rolled_back_enqueue_leaves_no_task_and_wakes_nobody(engine: Engine, woken: Woken) -> None:
-    """Covers SPEC E5-11."""
+    """Covers SPEC E5-11, B11-3: what a transaction says is said with its commit, or not at all."""
     idle_worker(engine)
     engine.rows("begin")
     engine.enqueue()

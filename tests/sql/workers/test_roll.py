@@ -11,7 +11,7 @@ from tests.sql.engine import START, Engine
 
 
 def beat(engine: Engine, worker: int, held: int = 0, idle: bool = False) -> bool:
-    known: bool = engine.value("select rolecall.beat(%s, %s, %s)", worker, held, idle)
+    known: bool = engine.value("select known from rolecall.beat(%s, %s, %s)", worker, held, idle)
     return known
 
 

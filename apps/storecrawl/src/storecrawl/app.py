@@ -8,11 +8,14 @@ from rolecall import App, exponential
 from storecrawl.crawler import Crawler
 from storecrawl.roles.analytics_refresh import add_analytics_refresh
 from storecrawl.roles.entry_point_discovery import add_entry_point_discovery
+from storecrawl.roles.holding_back import HoldingBack
+from storecrawl.roles.image_fetch import add_image_fetch
 from storecrawl.roles.payload_fetch import add_payload_fetch
 from storecrawl.roles.payload_fetch_all import add_payload_fetch_all
 from storecrawl.roles.product_discovery import add_product_discovery
 from storecrawl.roles.product_refresh import add_product_refresh
 from storecrawl.roles.product_resync import add_product_resync
+from storecrawl.roles.storage_upkeep import add_storage_upkeep
 from storecrawl.roles.store_discovery import add_store_discovery
 from storecrawl.settings import CrawlSettings
 
@@ -23,19 +26,25 @@ UPSTREAM_ROLES = {
     "entry_point_discovery": timedelta(minutes=10),
     "product_discovery": timedelta(minutes=30),
     "payload_fetch": timedelta(minutes=30),
+    "image_fetch": timedelta(minutes=30),
 }
 UPSTREAM_ATTEMPTS = 10
 OTHER_ROLES = {
     "product_refresh": timedelta(minutes=10),
     "product_resync": timedelta(minutes=1),
-    "analytics_refresh": timedelta(hours=1),
+    "storage_upkeep": timedelta(hours=4),
 }
+# A role of its own: what is counted never stands in the way of what is fetched. One round at a time.
+ANALYTICS_TIMEOUT = timedelta(hours=1)
+ANALYTICS_ATTEMPTS = 10
 
 
 def build_app(settings: CrawlSettings) -> App:
     """Put the app together."""
     crawler = Crawler(settings)
-    app = App("storecrawl", lifespan=crawler.lifespan)
+    app = App("storecrawl", lifespan=crawler.lifespan, middlewares=[HoldingBack()])
+    app.mount("storecrawl.api:router", crawler)
+    app.mount("storecrawl.pages:router", crawler)
     add_store_discovery(app, crawler)
     add_entry_point_discovery(app, crawler)
     add_product_discovery(app, crawler)
@@ -43,7 +52,9 @@ def build_app(settings: CrawlSettings) -> App:
     add_payload_fetch(app, crawler)
     add_product_resync(app)
     add_product_refresh(app, crawler)
-    add_analytics_refresh(app)
+    add_analytics_refresh(app, crawler)
+    add_image_fetch(app, crawler)
+    add_storage_upkeep(app, crawler)
     _declare_roles(app, settings)
     if settings.schedules:
         _declare_schedules(app, settings)
@@ -56,12 +67,19 @@ def _declare_roles(app: App, settings: CrawlSettings) -> None:
         app.role(name, retry=patience, lease=settings.lease, max_attempts=UPSTREAM_ATTEMPTS, timeout=timeout)
     for name, timeout in OTHER_ROLES.items():
         app.role(name, retry=patience, lease=settings.lease, timeout=timeout)
+    app.role(
+        "analytics_refresh", retry=patience, lease=settings.lease, timeout=ANALYTICS_TIMEOUT,
+        max_attempts=ANALYTICS_ATTEMPTS, one_root=True,
+    )  # fmt: skip
 
 
 def _declare_schedules(app: App, settings: CrawlSettings) -> None:
     app.schedule("payload_fetch_all", "payload_fetch_all", every=settings.fetch_every)
     app.schedule("store_discovery", "store_discovery", every=settings.discover_every, priority=5)
     app.schedule("analytics_refresh", "analytics_refresh", every=settings.analyse_every)
+    app.schedule("orphan_sweep", "orphan_sweep", every=settings.sweep_every)
+    if settings.keep_days is not None or settings.keep_last is not None:
+        app.schedule("payload_expiry", "payload_expiry", every=settings.sweep_every)
 
 
 app = build_app(CrawlSettings.from_environment())

@@ -10,18 +10,26 @@ from typing import Annotated, NoReturn
 
 import psycopg
 import typer
-from psycopg.conninfo import conninfo_to_dict
 from rich.console import Console
 from typer import Argument, Exit, Option
 from typer.exceptions import TyperException
 from typer.main import get_command
 
 from rolecall import ConfigError, DatabaseError, EmbeddedServerError, RolecallError, migrate
+from storecrawl.catalog import CatalogError
+from storecrawl.catalog.normalize import NotAMenu
 from storecrawl.demo.options import MOST_FAILURES, DemoOptions
 from storecrawl.demo.processes import KeepsDying
 from storecrawl.demo.run import Cycle, Stopped, run_cycle, run_on
 from storecrawl.demo.screen import screen_for
+from storecrawl.discovery_command import discovery
+from storecrawl.egress import RouteError
+from storecrawl.generate_command import generate
 from storecrawl.normalize_command import normalize_file, render, render_json
+from storecrawl.payloads import PayloadError
+from storecrawl.payloads_command import payloads
+from storecrawl.reaching import checked_address
+from storecrawl.routes_command import routes
 from storecrawl.schema import MIGRATIONS
 
 NAME = "storecrawl"
@@ -32,21 +40,16 @@ INTERRUPTED = 130
 SIGNALLED = 128
 
 
-def _checked_address(text: str | None) -> str | None:
-    """Refuse what is no address of a Postgres, without a word of it: it may hold a password."""
-    try:
-        conninfo_to_dict(text or "")
-    except psycopg.ProgrammingError:
-        raise ConfigError("it is no Postgres URL", variable="DATABASE_URL") from None
-    return text or None
-
-
 commands = typer.Typer(
     help="Discovers stores, fetches their menus, keeps every payload, and turns payloads into products.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+commands.add_typer(payloads, name="payloads")
+commands.add_typer(discovery, name="discovery")
+commands.add_typer(generate, name="generate")
+commands.add_typer(routes, name="routes")
 
 
 def main() -> NoReturn:
@@ -64,7 +67,7 @@ def run(arguments: Sequence[str]) -> int:
         return _complain(str(error), MISUSED)
     except (DatabaseError, EmbeddedServerError, psycopg.Error) as error:
         return _complain(str(error), NO_DATABASE)
-    except (RolecallError, KeepsDying) as error:
+    except (RolecallError, KeepsDying, CatalogError, PayloadError, NotAMenu, RouteError) as error:
         return _complain(str(error), INCOMPLETE)
     except (typer.Abort, KeyboardInterrupt):
         return INTERRUPTED
@@ -89,7 +92,7 @@ def demo(  # sizes: a command's flags
         Option(
             envvar="DATABASE_URL",
             metavar="URL",
-            callback=_checked_address,
+            callback=checked_address,
             help="Work on this Postgres instead of the embedded one.",
         ),
     ] = None,
@@ -101,6 +104,7 @@ def demo(  # sizes: a command's flags
     step_seconds: Annotated[
         float, Option(min=5.0, help="Wall time of four simulated hours, a round of the crawl.")
     ] = 180.0,
+    api: Annotated[bool, Option(help="Serve the dashboard and the API meanwhile, on this machine only.")] = True,
 ) -> None:
     """Crawl a whole world on this machine: database, upstream, schedules, workers; then stay up.
 
@@ -111,7 +115,7 @@ def demo(  # sizes: a command's flags
         raise ConfigError("there is no summary without --once", variable="--json")
     options = DemoOptions(
         data_dir=data_dir, stores=stores, seed=seed, upstream=upstream, database=database_url,
-        failure_rate=failure_rate, once=once, processes=processes, slots=slots, step_seconds=step_seconds,
+        failure_rate=failure_rate, once=once, processes=processes, slots=slots, step_seconds=step_seconds, api=api,
     )  # fmt: skip
     raise Exit(_demo_once(options, as_json=as_json) if once else _demo_on(options))
 
@@ -138,7 +142,7 @@ def migrate_database(
         Option(
             envvar="DATABASE_URL",
             metavar="URL",
-            callback=_checked_address,
+            callback=checked_address,
             help="The database to bring up to date.",
         ),
     ],
@@ -155,7 +159,9 @@ def _demo_once(options: DemoOptions, *, as_json: bool) -> int:
             cycle = run_cycle(options, screen)
     except Stopped as end:
         return SIGNALLED + end.number
-    print(json.dumps(cycle.figures.summary(cycle.seconds)) if as_json else _in_words(cycle))
+    print(json.dumps(cycle.summary()) if as_json else _in_words(cycle))
+    if cycle.api and not as_json and sys.stdout.isatty():
+        print("The dashboard has ended with the cycle; without --once both go on until Ctrl-C.")
     for problem in cycle.problems:
         _complain(problem, INCOMPLETE)
     return INCOMPLETE if cycle.problems else 0

@@ -26,7 +26,8 @@ from storecrawl.catalog.normalize import (
     parse_document,
 )
 from storecrawl.payloads import Limits, PayloadError
-from storecrawl.payloads.unpacking import unpack
+from storecrawl.payloads.unpacking import unpacked
+from storecrawl.storage import OpenedFile
 
 GZIP_MAGIC = b"\x1f\x8b"
 EXIT_DONE = 0
@@ -42,24 +43,28 @@ UNIT_SIGNS: Final = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Counts:
-    """How much a menu holds; `specials` are products with a special, `refused` are products, not options."""
+    """What became of the records of a document: each was kept as a product, merged as a duplicate, or refused.
 
-    products: int
-    variants: int
-    specials: int
-    refused: int
-    duplicates: int
-    total_count: int | None
-    complete: bool
+    `specials` are products with a special; `total_count` is what the document says that its menu holds.
+    """
+
+    records: int = 0
+    products: int = 0
+    variants: int = 0
+    specials: int = 0
+    refused: int = 0
+    duplicates: int = 0
+    total_count: int | None = None
+    complete: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NormalizeReport:
-    """The answer for one file: either its menu, or the `error` that says why it is none."""
+    """The answer for one file: its menu, or the `error` that says why it is none and all its records are refused."""
 
     file: str
+    counts: Counts
     shape: str | None = None
-    counts: Counts | None = None
     products: tuple[Product, ...] = ()
     refused: tuple[Refusal, ...] = ()
     error: str | None = None
@@ -70,7 +75,7 @@ def normalize_file(path: Path) -> tuple[int, NormalizeReport]:
     try:
         menu = normalize(parse_document(_content(path)))
     except NotAMenu as refusal:
-        return EXIT_NOT_A_MENU, NormalizeReport(file=str(path), error=refusal.reason)
+        return EXIT_NOT_A_MENU, _refusal_report(path, refusal)
     return EXIT_DONE, _report(path, menu)
 
 
@@ -82,9 +87,9 @@ def render_json(report: NormalizeReport) -> str:
 
 def render(report: NormalizeReport) -> RenderableType:
     """The report for a person: one line of counts, a table of options, and what was refused."""
-    if report.counts is None:
-        return f"[red]not a menu[/]  {escape(report.file)}: {escape(report.error or '')}"
-    parts: list[RenderableType] = [_headline(report, report.counts), _table(report.products)]
+    parts: list[RenderableType] = [_headline(report)]
+    if report.products:
+        parts.append(_table(report.products))
     parts.extend(f"[yellow]refused[/]  {escape(_refusal_line(refusal))}" for refusal in report.refused)
     return Group(*parts)
 
@@ -106,8 +111,7 @@ def _content(path: Path) -> bytes:
 def _plain(descriptor: int, path: Path, limits: Limits) -> bytes:
     magic = os.read(descriptor, len(GZIP_MAGIC))
     if magic == GZIP_MAGIC:
-        os.lseek(descriptor, 0, os.SEEK_SET)
-        return unpack(descriptor, str(path), limits)
+        return b"".join(unpacked(OpenedFile(descriptor), str(path), limits))
     with os.fdopen(descriptor, "rb", closefd=False) as file:
         content = magic + file.read(limits.max_bytes + 1)
     if len(content) > limits.max_bytes:
@@ -124,10 +128,11 @@ def _report(path: Path, menu: Menu) -> NormalizeReport:
         file=str(path),
         shape=menu.shape,
         counts=Counts(
+            records=menu.record_count,
             products=len(menu.products),
             variants=menu.variant_count,
             specials=menu.special_count,
-            refused=sum(refusal.option is None for refusal in menu.refused),
+            refused=menu.refused_count,
             duplicates=menu.duplicates,
             total_count=menu.total_count,
             complete=menu.complete,
@@ -137,10 +142,19 @@ def _report(path: Path, menu: Menu) -> NormalizeReport:
     )
 
 
-def _headline(report: NormalizeReport, counts: Counts) -> str:
+def _refusal_report(path: Path, refusal: NotAMenu) -> NormalizeReport:
+    counts = Counts(records=refusal.record_count, refused=refusal.record_count)
+    return NormalizeReport(file=str(path), counts=counts, refused=refusal.refused, error=refusal.reason)
+
+
+def _headline(report: NormalizeReport) -> str:
+    counts, file = report.counts, escape(report.file)
+    if report.error is not None:
+        what = f"{counts.records} records, all refused: " if counts.records else ""
+        return f"[red]not a menu[/]  {file}: {what}{escape(report.error)}"
     claimed = "" if counts.total_count is None else f" of {counts.total_count}"
     return (
-        f"[bold]{report.shape}[/]  {escape(report.file)}: {counts.products} products{claimed}, "
+        f"[bold]{report.shape}[/]  {file}: {counts.products} products{claimed}, "
         f"{counts.variants} options, {counts.specials} on special, {counts.refused} refused, "
         f"{counts.duplicates} merged"
     )

@@ -2,39 +2,91 @@
 
 from __future__ import annotations
 
+import ipaddress
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from rolecall import ConfigError
+from storecrawl.upstream.operations import OPERATIONS
 
 PREFIX = "STORECRAWL_"
+PATH = re.compile(r"(?:/[0-9A-Za-z_.-]+)+")
+HASH = re.compile(r"([A-Za-z]+)=[0-9a-f]{64}")
+OPERATION_NAMES = tuple(operation.name for operation in OPERATIONS)
+BUCKET = re.compile(r"s3://[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](/[A-Za-z0-9][A-Za-z0-9._-]*)*/?")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CrawlSettings:
     """Where the crawler crawls and how hard it tries.
 
-    `upstream` is the base URL of the menu platform, `data_dir` the root of the crawl payload files, `states` the
+    `upstream` is the base URL of the menu platform, `data_dir` the root of all files that are kept, or `store` a
+    bucket in its stead (s3://bucket/prefix; endpoint and credentials are those of the AWS_* variables), `states` the
     two-letter codes that discovery covers (empty: every state the platform names). `fetch_every` and the other
-    times are seconds. `retry_first` is the delay after a task's first failed attempt; it doubles up to 30 times that.
+    times are seconds; the fetches of one `fetch_every` are spread over it in `fetch_batches`. `retry_first` is the
+    delay after a task's first failed attempt; it doubles up to 30 times that.
     `lease` is how long a worker that says nothing keeps a task: after that the task is given to another.
-    `page_pause` and `backoff` are the client's politeness between pages and after a failed request. Without `schedules`
+    `derive_pause` is the least time between the beginnings of two rounds that count what has changed.
+    `miss_threshold` is how many complete menus in a row must lack a product before it counts as removed.
+    A crawl payload may have `payload_bytes` unpacked. Payload files are kept for good, unless `keep_days` or
+    `keep_last` (so many of each store) is given; with both, a file stays that either keeps. `sweep_every` is how often
+    that is looked after, and how often files without a row are, of which those go that are `orphan_age` old.
+    With `images`, those that products name are fetched, of `image_bytes` at most, and looked at again after
+    `image_every`; from public addresses only, and from those of `image_networks`.
+    `page_pause` and `backoff` are the client's politeness between pages and after a failed request. `stores_path` and
+    `menus_path` are where the upstream answers questions about stores and menus. `hashes` names persisted-query hashes,
+    `FilteredProducts=<64 hex digits>` and so on, an operation as often as it has hashes: they are tried in this order
+    before our own query texts are sent. Without `schedules`
     nothing runs but what somebody enqueues.
+    The egress: outgoing routes are loaded every `routes_every`; `forbidden_limit` answers 403 in a row, each to another
+    profile, disable one (0: never). `host_rate` is the requests a second that all workers together send to a host,
+    `store_rate` those about one store. After `breaker_failures` failures in a row a host is left alone for
+    `breaker_seconds`. What the upstream asks to wait counts as `longest_retry_after` at most.
     """
 
     upstream: str = ""
     data_dir: Path = Path("storecrawl-data")
+    store: str = ""
     states: tuple[str, ...] = ()
     fetch_every: float = 4 * 3600.0
+    fetch_batches: int = 6
     discover_every: float = 24 * 3600.0
     analyse_every: float = 6 * 3600.0
+    derive_pause: float = 5.0
+    miss_threshold: int = 3
     retry_first: float = 10.0
     lease: float = 60.0
+    payload_bytes: int = 100 * 1024 * 1024
+    keep_days: int | None = None
+    keep_last: int | None = None
+    sweep_every: float = 24 * 3600.0
+    orphan_age: float = 24 * 3600.0
+    images: bool = False
+    image_bytes: int = 10 * 1024 * 1024
+    image_every: float = 30 * 24 * 3600.0
+    image_networks: tuple[str, ...] = ()
     page_pause: float = 0.4
     backoff: float = 2.0
+    stores_path: str = "/graphql"
+    menus_path: str = "/api-3/graphql"
+    hashes: tuple[str, ...] = ()
     schedules: bool = True
+    routes_every: float = 60.0
+    forbidden_limit: int = 3
+    host_rate: float = 10.0
+    store_rate: float = 2.5
+    breaker_failures: int = 10
+    breaker_seconds: float = 30.0
+    longest_retry_after: float = 3600.0
+
+    @property
+    def hashes_by_operation(self) -> dict[str, tuple[str, ...]]:
+        """The persisted-query hashes of each operation that has any."""
+        pairs = [one.split("=", 1) for one in self.hashes]
+        return {name: tuple(digest for other, digest in pairs if other == name) for name, _ in pairs}
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str] = os.environ) -> CrawlSettings:
@@ -45,20 +97,41 @@ class CrawlSettings:
     def to_environment(self) -> dict[str, str]:
         """Return the variables from which another process reads the same settings."""
         values = {name: getattr(self, name) for name in _FIELDS}
-        return {
-            PREFIX + name.upper(): ",".join(value) if isinstance(value, tuple) else str(value)
-            for name, value in values.items()
-        }
+        return {PREFIX + name.upper(): _written(value) for name, value in values.items()}
+
+
+def _written(value: object) -> str:
+    if isinstance(value, tuple):
+        return ",".join(value)
+    return "" if value is None else str(value)
 
 
 def _seconds(name: str, value: str) -> float:
+    return _positive(name, value, "seconds")
+
+
+def _rate(name: str, value: str) -> float:
+    return _positive(name, value, "requests a second")
+
+
+def _positive(name: str, value: str, unit: str) -> float:
     try:
-        seconds = float(value)
+        number = float(value)
     except ValueError:
-        seconds = -1.0
-    if not 0 < seconds < float("inf"):
-        raise ConfigError("it is no positive number of seconds", variable=PREFIX + name.upper(), value=value)
-    return seconds
+        number = -1.0
+    if not 0 < number < float("inf"):
+        raise ConfigError(f"it is no positive number of {unit}", variable=PREFIX + name.upper(), value=value)
+    return number
+
+
+def _number(name: str, value: str) -> int:
+    if not (value.isascii() and value.isdigit() and int(value) > 0):
+        raise ConfigError("it is no positive whole number", variable=PREFIX + name.upper(), value=value)
+    return int(value)
+
+
+def _limit(name: str, value: str) -> int:
+    return 0 if value == "0" else _number(name, value)
 
 
 def _text(name: str, value: str) -> str:
@@ -74,6 +147,22 @@ def _truth(name: str, value: str) -> bool:
     return words[value.lower()]
 
 
+def _bucket(name: str, value: str) -> str:
+    if not BUCKET.fullmatch(value):
+        raise ConfigError("it is no s3://bucket/prefix", variable=PREFIX + name.upper(), value=value)
+    return value
+
+
+def _networks(name: str, value: str) -> tuple[str, ...]:
+    networks = tuple(network.strip() for network in value.split(",") if network.strip())
+    try:
+        for network in networks:
+            ipaddress.ip_network(network)
+    except ValueError:
+        raise ConfigError("it is no list of networks", variable=PREFIX + name.upper(), value=value) from None
+    return networks
+
+
 def _folder(_name: str, value: str) -> Path:
     return Path(value)
 
@@ -82,17 +171,57 @@ def _states(_name: str, value: str) -> tuple[str, ...]:
     return tuple(state.strip().upper() for state in value.split(",") if state.strip())
 
 
+def _path(name: str, value: str) -> str:
+    if not PATH.fullmatch(value):
+        raise ConfigError("it is no path such as /graphql", variable=PREFIX + name.upper(), value=value)
+    return value
+
+
+def _hashes(name: str, value: str) -> tuple[str, ...]:
+    given = tuple(one.strip() for one in value.split(",") if one.strip())
+    for one in given:
+        found = HASH.fullmatch(one)
+        if found is None or found[1] not in OPERATION_NAMES:
+            names = ", ".join(OPERATION_NAMES)
+            problem = f"{one!r} is no hash such as {OPERATION_NAMES[0]}=<64 hex digits>, of one of {names}"
+            raise ConfigError(problem, variable=PREFIX + name.upper())
+    return given
+
+
 _READERS = {
     "upstream": _text,
     "data_dir": _folder,
+    "store": _bucket,
     "states": _states,
     "fetch_every": _seconds,
+    "fetch_batches": _number,
     "discover_every": _seconds,
     "analyse_every": _seconds,
+    "derive_pause": _seconds,
+    "miss_threshold": _number,
     "retry_first": _seconds,
     "lease": _seconds,
+    "payload_bytes": _number,
+    "keep_days": _number,
+    "keep_last": _number,
+    "sweep_every": _seconds,
+    "orphan_age": _seconds,
+    "images": _truth,
+    "image_bytes": _number,
+    "image_every": _seconds,
+    "image_networks": _networks,
     "page_pause": _seconds,
     "backoff": _seconds,
+    "stores_path": _path,
+    "menus_path": _path,
+    "hashes": _hashes,
     "schedules": _truth,
+    "routes_every": _seconds,
+    "forbidden_limit": _limit,
+    "host_rate": _rate,
+    "store_rate": _rate,
+    "breaker_failures": _number,
+    "breaker_seconds": _seconds,
+    "longest_retry_after": _seconds,
 }
 _FIELDS = tuple(_READERS)

@@ -8,13 +8,8 @@ from typing import Any
 
 import psycopg
 import pytest
-from storecrawl.catalog import (
-    DiscoveredStore,
-    discover_locations,
-    promote_locations,
-    read_stores,
-    stores_due,
-)
+from storecrawl.catalog import DiscoveredStore, read_stores, stores_due
+from storecrawl.catalog.discovery import US_STATES, discover_locations, promote_locations, reject_location
 
 pytestmark = pytest.mark.asyncio
 
@@ -30,9 +25,15 @@ def _store(number: int, **changes: Any) -> DiscoveredStore:
         "platform_store_id": f"{number:024x}",
         "name": f"Store {number}",
         "slug": f"store-{number}",
+        "state": "AZ",
         **changes,
     }
     return DiscoveredStore(**values)
+
+
+async def _discover(connection: psycopg.AsyncConnection, *stores: DiscoveredStore) -> list[int]:
+    await discover_locations(connection, stores)
+    return await promote_locations(connection, [store.platform_store_id for store in stores], US_STATES, "task 1")
 
 
 async def test_a_store_object_is_read_with_its_place() -> None:
@@ -78,12 +79,8 @@ async def test_what_validates_is_promoted_and_its_new_ids_returned(
     connection: psycopg.AsyncConnection, query: Query
 ) -> None:
     """covers SPEC 001-19"""
-    stores = [_store(1), _store(2), _store(3, platform_store_id="acMFAfbvyQ9CKsrNy")]
-    report = await discover_locations(connection, stores)
+    new_ids = await _discover(connection, _store(1), _store(2), _store(3, platform_store_id="acMFAfbvyQ9CKsrNy"))
 
-    new_ids = await promote_locations(connection)
-
-    assert (report.new, report.known) == (3, 0)
     assert new_ids == [row["id"] for row in await query("select id from storecrawl.stores order by id")]
     assert len(new_ids) == 3
     statuses = await query("select status::text from storecrawl.locations")
@@ -92,9 +89,20 @@ async def test_what_validates_is_promoted_and_its_new_ids_returned(
 
 async def test_a_second_discovery_promotes_nothing_again(connection: psycopg.AsyncConnection) -> None:
     """covers SPEC 001-19"""
-    for expected in (1, 0):
-        await discover_locations(connection, [_store(1)])
-        assert len(await promote_locations(connection)) == expected
+    assert [len(await _discover(connection, _store(1))) for _ in range(2)] == [1, 0]
+
+
+async def test_a_store_that_there_is_already_is_linked(connection: psycopg.AsyncConnection, query: Query) -> None:
+    """covers SPEC 001-19: promotion adopts, it does not double"""
+    store = _store(1)
+    await query(
+        "insert into storecrawl.stores (platform_store_id, name) values (%s, 'Known') returning id",
+        store.platform_store_id,
+    )
+
+    assert await _discover(connection, store) == []
+    [row] = await query("select status::text, because, decided_by from storecrawl.locations")
+    assert tuple(row.values()) == ("linked", "it meets every rule", "task 1")
 
 
 @pytest.mark.parametrize(
@@ -105,64 +113,91 @@ async def test_a_second_discovery_promotes_nothing_again(connection: psycopg.Asy
         (_store(1, name=None), "it has no name"),
         (_store(1, slug=None), "it has no usable slug"),
         (_store(1, slug="a b"), "it has no usable slug"),
+        (_store(1, state=None), "it names no state"),
+        (_store(1, state="ON"), "it is in ON, which is not covered"),
+        (_store(1, raw={"status": "Closed"}), "the platform says that it is closed"),
+        (_store(1, raw={"activeCategories": []}), "it has no menu on the platform"),
+        (_store(1, name=None, state=None), "it has no name; it names no state"),
     ],
 )
-async def test_what_does_not_validate_is_rejected_with_its_reason(
+async def test_what_does_not_validate_is_rejected_with_its_reasons(
     connection: psycopg.AsyncConnection, query: Query, store: DiscoveredStore, reason: str
 ) -> None:
-    """covers SPEC 001-19, B14-9"""
-    await discover_locations(connection, [store])
+    """covers SPEC 001-19, B14-4: validate, then promote"""
+    assert await _discover(connection, store) == []
 
-    assert await promote_locations(connection) == []
-    [row] = await query("select status::text, rejected_because, needs_investigation from storecrawl.locations")
-    assert tuple(row.values()) == ("rejected", reason, True)
+    [row] = await query("select status::text, because, problems, store_id from storecrawl.locations")
+    assert tuple(row.values()) == ("rejected", reason, reason.split("; "), None)
 
 
-async def test_a_rejected_location_is_promoted_once_it_validates(connection: psycopg.AsyncConnection) -> None:
+async def test_a_state_may_be_written_out(connection: psycopg.AsyncConnection) -> None:
+    assert len(await _discover(connection, _store(1, state="New Mexico"))) == 1
+
+
+async def test_a_rejected_location_is_promoted_once_it_validates(
+    connection: psycopg.AsyncConnection, query: Query
+) -> None:
     """covers SPEC 001-19"""
-    await discover_locations(connection, [_store(1, slug=None)])
-    await promote_locations(connection)
+    await _discover(connection, _store(1, slug=None))
 
-    await discover_locations(connection, [_store(1)])
+    assert len(await _discover(connection, _store(1))) == 1
+    log = await query("select was::text, became::text from storecrawl.promotions order by id")
+    assert [tuple(row.values()) for row in log] == [
+        ("discovered", "rejected"), ("rejected", "discovered"), ("discovered", "verified"),
+    ]  # fmt: skip
 
-    assert len(await promote_locations(connection)) == 1
+
+async def test_what_is_rejected_time_and_again_is_logged_once(
+    connection: psycopg.AsyncConnection, query: Query
+) -> None:
+    for _ in range(3):
+        await _discover(connection, _store(1, slug=None))
+
+    assert len(await query("select from storecrawl.promotions")) == 1
 
 
 async def test_what_a_person_rejected_stays_rejected(connection: psycopg.AsyncConnection, query: Query) -> None:
     """covers SPEC B14-5"""
     await discover_locations(connection, [_store(1)])
-    await query(
-        "update storecrawl.locations set status = 'rejected', rejected_because = 'closed',"
-        " rejected_by_person = true returning id"
-    )
-    await discover_locations(connection, [_store(1)])
+    [found] = await query("select id from storecrawl.locations")
+    await reject_location(connection, found["id"], by="ann", because="closed")
 
-    assert await promote_locations(connection) == []
+    assert await _discover(connection, _store(1)) == []
 
 
 async def test_a_store_takes_over_what_a_later_discovery_says(
     connection: psycopg.AsyncConnection, query: Query
 ) -> None:
     """covers SPEC 001-19"""
-    await discover_locations(connection, [_store(1, city="Old", state="PA")])
-    await promote_locations(connection)
+    await _discover(connection, _store(1, city="Old", state="PA"))
 
-    report = await discover_locations(connection, [_store(1, name="Renamed", city="New")])
+    report = await discover_locations(connection, [_store(1, name="Renamed", city="New", state=None)])
 
     assert (report.new, report.known) == (0, 1)
     [row] = await query("select name, city, state from storecrawl.stores")
     assert tuple(row.values()) == ("Renamed", "New", "PA")
 
 
+async def test_what_a_discovery_does_not_see_stays_as_it_was(connection: psycopg.AsyncConnection, query: Query) -> None:
+    """covers SPEC B14-4, B14-7: a partial answer deletes nothing and takes no promotion back"""
+    await _discover(connection, _store(1), _store(2))
+
+    await _discover(connection, _store(2))
+    await _discover(connection)
+
+    statuses = await query("select status::text from storecrawl.locations")
+    assert [row["status"] for row in statuses] == ["verified", "verified"]
+
+
 async def test_hostile_text_in_a_store_object_is_stored_harmlessly(
     connection: psycopg.AsyncConnection,
 ) -> None:
     """covers RELIABILITY F65"""
-    record = {"id": f"{1:024x}", "name": "a\x00b", "cName": "s", "extra": ["\ud800", float("nan"), 10**400]}
+    place = {"state": "AZ"}
+    extra = ["\ud800", float("nan"), 10**400]
+    record = {"id": f"{1:024x}", "name": "a\x00b", "cName": "s", "location": place, "extra": extra}
 
-    await discover_locations(connection, read_stores([record, record]))
-
-    assert len(await promote_locations(connection)) == 1
+    assert len(await _discover(connection, *read_stores([record, record]))) == 1
 
 
 async def test_a_store_is_due_when_its_interval_has_passed(

@@ -57,6 +57,7 @@ def test_the_json_has_shape_counts_products_and_refusals(file: Path) -> None:
 
     assert (code, answer["shape"], answer["error"]) == (0, "graphql", None)
     assert answer["counts"] == {
+        "records": 2,
         "products": 1,
         "variants": 1,
         "specials": 1,

@@ -22,7 +22,7 @@ from rolecall import EmbeddedServer
 COMMAND = Path(sys.executable).with_name("storecrawl")
 PATIENCE = 50.0
 POLL_SECONDS = 0.02
-KINDS = ("main", "worker", "upstream", "postgres")
+KINDS = ("main", "worker", "api", "upstream", "postgres")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,7 +82,7 @@ class DemoFolder:
         return self.end()
 
     def processes(self, *kinds: str) -> list[psutil.Process]:
-        """The living processes of this folder that are of these kinds: main, worker, upstream, postgres."""
+        """The living processes of this folder that are of these kinds: main, worker, api, upstream, postgres."""
         return [process for process in psutil.process_iter() if self._kind_of(process) in (kinds or KINDS)]
 
     def sees(self, query: str) -> Any:
@@ -118,7 +118,7 @@ class DemoFolder:
             words = process.cmdline()
         except psutil.NoSuchProcess:
             return ""
-        marks = {"storecrawl.demo.upstream": "upstream", "rolecall": "worker", str(COMMAND): "main"}
+        marks = {"storecrawl.demo.upstream": "upstream", "serve": "api", "rolecall": "worker", str(COMMAND): "main"}
         return next((kind for mark, kind in marks.items() if mark in words), "postgres")
 
     def _is_ours(self, process: psutil.Process) -> bool:

@@ -9,15 +9,14 @@ from typing import Any
 import pytest
 from storecrawl.demo.audit import Inventory, find_problems
 from storecrawl.demo.figures import Figures
+from storecrawl.demo.gaps import Gaps
 
 FIGURES = Figures(stores=2, refreshed_stores=2, payloads=2, products=9, variants=9, snapshots=9, tasks={"completed": 6})
-INVENTORY = Inventory(
-    unrefreshed_stores=0, unapplied_payloads=0, snapshots=9, analysed_stores=2, paths=[], failure=None
-)
+INVENTORY = Inventory(unapplied_payloads=0, snapshots=9, analysed_stores=2, paths=[], failure=None)
 
 
 def problems(figures: Figures, inventory: Inventory, folder: Path, expected: int | None = 2) -> list[str]:
-    return list(find_problems(inventory, figures, folder, expected))
+    return list(find_problems(inventory, Gaps(), figures, folder, expected))
 
 
 def test_nothing_is_missing_from_a_whole_cycle(tmp_path: Path) -> None:
@@ -28,7 +27,6 @@ def test_nothing_is_missing_from_a_whole_cycle(tmp_path: Path) -> None:
     ("figures", "inventory", "problem"),
     [
         ({"stores": 1}, {"analysed_stores": 1}, "1 stores were found, there are 2"),
-        ({}, {"unrefreshed_stores": 1}, "1 of 2 stores were not refreshed"),
         ({}, {"analysed_stores": 0}, "the views show 0 of 2 stores"),
         ({}, {"unapplied_payloads": 1}, "1 payloads were not turned into products"),
         ({"variants": 0}, {}, "9 products with 0 variants were found"),
@@ -48,8 +46,6 @@ def test_what_is_missing_is_named(
 
 
 def test_an_upstream_of_unknown_size_must_have_a_store_at_least(tmp_path: Path) -> None:
-    nothing = Inventory(
-        unrefreshed_stores=0, unapplied_payloads=0, snapshots=0, analysed_stores=0, paths=[], failure=None
-    )
+    nothing = Inventory(unapplied_payloads=0, snapshots=0, analysed_stores=0, paths=[], failure=None)
 
     assert problems(Figures(), nothing, tmp_path, expected=None) == ["no stores were found"]

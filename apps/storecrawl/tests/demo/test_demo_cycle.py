@@ -30,7 +30,9 @@ def test_a_cycle_ends_with_exit_code_0_and_nothing_to_complain_about(cycle: tupl
 def test_the_summary_has_exactly_the_keys_that_were_promised(cycle: tuple[DemoFolder, Outcome]) -> None:
     summary = cycle[1].summary
 
-    assert list(summary) == ["stores", "payloads", "products", "variants", "snapshots", "tasks", "seconds"]
+    counted = ["stores", "payloads", "products", "variants", "snapshots", "tasks", "seconds"]
+    assert list(summary) == [*counted, "unrefreshed", "unsearched", "api"]
+    assert summary["unrefreshed"] == summary["unsearched"] == []
     assert list(summary["tasks"]) == STATES
 
 
@@ -43,8 +45,13 @@ def test_every_store_has_one_payload_and_every_product_one_snapshot(cycle: tuple
 
 
 def test_every_task_of_a_cycle_is_completed(cycle: tuple[DemoFolder, Outcome]) -> None:
-    """One discovery, a fetch and a refresh for each store, and the views."""
-    assert cycle[1].summary["tasks"] == {**dict.fromkeys(STATES, 0), "completed": 1 + 4 + 4 + 1}
+    """One discovery of every state and city, a fetch and a refresh for each store; images and statistics as needed."""
+    demo, outcome = cycle
+    places = demo.value("select (select count(*) from storecrawl.states) + (select count(*) from storecrawl.cities)")
+    others = "role in ('analytics_refresh', 'image_fetch')"
+    rounds = demo.value(f"select count(*) from rolecall.all_tasks where {others}")
+
+    assert outcome.summary["tasks"] == {**dict.fromkeys(STATES, 0), "completed": 1 + places + 4 + 4 + rounds}
 
 
 def test_a_cycle_leaves_no_process_behind(cycle: tuple[DemoFolder, Outcome]) -> None:
@@ -55,9 +62,10 @@ def test_every_payload_row_names_a_file_and_every_file_has_a_row(cycle: tuple[De
     """Covers SPEC 001-21."""
     demo, _ = cycle
 
-    paths = demo.value("select array_agg(storage_path) from storecrawl.payloads")
+    crawled = demo.value("select array_agg(storage_path) from storecrawl.payloads")
+    discovered = demo.value("select array_agg(storage_path) from storecrawl.discovery_payloads")
 
-    assert sorted(paths) == sorted(_files(demo.data / "payloads"))
+    assert sorted(crawled + discovered) == sorted(_files(demo.data / "payloads"))
 
 
 def test_the_folder_keeps_its_world(cycle: tuple[DemoFolder, Outcome]) -> None:
@@ -78,6 +86,21 @@ def test_a_second_cycle_finds_all_done_and_says_so_in_a_sentence(cycle: tuple[De
     counts = {kind: f"{first.summary[kind]:,}" for kind in ("payloads", "products", "variants", "snapshots")}
     words = "4 stores, {payloads} payloads, {products} products with {variants} variants, {snapshots} snapshots;"
     assert second.out.splitlines()[-1].startswith(words.format(**counts))
+
+
+def test_a_store_that_is_left_out_is_named_with_its_reason(cycle: tuple[DemoFolder, Outcome]) -> None:
+    """covers SPEC E5-15 from the outside"""
+    demo, _ = cycle
+    demo.value(
+        "insert into storecrawl.stores (platform_store_id, name, state, crawl_enabled)"
+        " values ('left-out', 'Left out', 'AZ', true) returning id"
+    )
+
+    outcome = demo.run("--once", "--json", "--no-api")
+
+    [gap] = outcome.summary["unrefreshed"]
+    assert (outcome.code, gap["name"], gap["reason"]) == (1, "Left out", "no task of it is kept")
+    assert f"storecrawl: store {gap['store']} (Left out, AZ) was not refreshed: no task of it is kept" in outcome.err
 
 
 def _files(folder: Path) -> list[str]:

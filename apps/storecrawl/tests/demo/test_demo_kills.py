@@ -10,7 +10,7 @@ import pytest
 from .conftest import DemoFolder, eventually
 
 STORES = 4
-CYCLE = ("--once", "--json", "--stores", str(STORES))
+CYCLE = ("--once", "--json", "--no-api", "--stores", str(STORES))
 PAYLOADS = "select count(*) from storecrawl.payloads"
 FIRST_TASK = "select count(*) from rolecall.all_tasks"
 DOUBLED_REFRESHES = """

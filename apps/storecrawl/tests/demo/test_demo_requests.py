@@ -22,6 +22,7 @@ def app(tmp_path: Path) -> App:
     return build_app(CrawlSettings(upstream="http://127.0.0.1:1", data_dir=tmp_path, schedules=False))
 
 
+@pytest.mark.usefixtures("direct_route")
 async def test_what_failed_for_good_gets_another_chance(
     app: App, database: str, connection: psycopg.Connection[Any]
 ) -> None:

@@ -30,8 +30,10 @@ def test_without_a_terminal_it_says_in_lines_how_it_goes_and_sigterm_ends_it(dem
 
     assert (outcome.code, outcome.err, demo.processes()) == (0, "", [])
     notes = [line.split(" s  ", 1)[-1] for line in outcome.out.splitlines()]
-    assert notes[:3] == ["starting the upstream", "starting Postgres", "starting the workers"]
-    assert re.fullmatch(r"stores \d/\d  payloads \d+  products \d+  tasks \d+ done .* \d+\.\d/s", notes[3])
+    assert notes[:3] == ["starting the upstream", "starting Postgres", "starting the dashboard"]
+    assert re.fullmatch(r"the dashboard: http://127\.0\.0\.1:\d+/", notes[3])
+    assert notes[4] == "starting the workers"
+    assert re.fullmatch(r"stores \d/\d  payloads \d+  products \d+  tasks \d+ done .* \d+\.\d/s", notes[5])
     assert notes[-2:] == ["stopping; what has begun may end", GOODBYE]
 
 
@@ -59,31 +61,31 @@ def test_in_a_terminal_it_shows_one_board_and_ctrl_c_ends_it(demo: DemoFolder) -
 
 def test_it_fetches_every_store_again_and_again_until_a_single_cycle_is_asked_for(demo: DemoFolder) -> None:
     """Covers SPEC 001-9 from the outside: the schedule, the fan-out, the fetches, the refreshes."""
-    process = demo.start(*SMALL)
+    process = demo.start(*SMALL, "--no-api")
     eventually(lambda: (demo.sees(APPLIED) or 0) >= 5)
     process.terminate()
     stayed = demo.end()
 
-    cycle = demo.run("--once", "--json", "--processes", "1")
+    cycle = demo.run("--once", "--json", "--no-api", "--processes", "1")
 
     assert (stayed.code, cycle.code) == (0, 0)
     assert demo.value("select count(*) from rolecall.schedules") == 0
 
 
 def test_a_signal_in_the_middle_of_a_cycle_ends_it_and_the_next_cycle_goes_on(demo: DemoFolder) -> None:
-    process = demo.start("--once", "--json", "--stores", "4")
+    process = demo.start("--once", "--json", "--no-api", "--stores", "4")
     eventually(lambda: demo.sees(PAYLOADS))
     process.terminate()
     stopped, left = demo.end(), demo.processes()
 
-    finished = demo.run("--once", "--json")
+    finished = demo.run("--once", "--json", "--no-api")
 
     assert (stopped.code, stopped.out, left) == (128 + signal.SIGTERM, "", [])
     assert (finished.code, finished.summary["payloads"]) == (0, 4)
 
 
 def test_a_second_demo_in_the_same_folder_is_refused(demo: DemoFolder) -> None:
-    demo.start(*SMALL)
+    demo.start(*SMALL, "--no-api")
     eventually(lambda: demo.processes("upstream"))
 
     second = subprocess.run([str(COMMAND), "demo", "--once"], cwd=demo.cwd, capture_output=True, text=True, check=False)

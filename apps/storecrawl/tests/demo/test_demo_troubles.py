@@ -55,7 +55,7 @@ def _separate_upstream(folder: Path, *flags: str) -> Iterator[str]:
 
 def test_with_the_failure_dial_up_every_store_is_still_refreshed(demo: DemoFolder) -> None:
     """Covers SPEC C1-7, E5-15 from the outside."""
-    outcome = demo.run("--once", "--json", "--stores", "4", "--failure-rate", "0.3")
+    outcome = demo.run("--once", "--json", "--no-api", "--stores", "4", "--failure-rate", "0.3")
 
     assert (outcome.code, outcome.err) == (0, "")
     assert outcome.summary["stores"] == 4
@@ -63,7 +63,7 @@ def test_with_the_failure_dial_up_every_store_is_still_refreshed(demo: DemoFolde
 
 
 def test_an_upstream_without_stores_is_a_failed_cycle_and_says_so(demo: DemoFolder, desert: str) -> None:
-    outcome = demo.run("--once", "--json", "--upstream", desert, "--processes", "1")
+    outcome = demo.run("--once", "--json", "--no-api", "--upstream", desert, "--processes", "1")
 
     assert outcome.code == 1
     assert outcome.summary["stores"] == 0
@@ -72,7 +72,7 @@ def test_an_upstream_without_stores_is_a_failed_cycle_and_says_so(demo: DemoFold
 
 def test_another_upstream_is_crawled_where_it_is_named(demo: DemoFolder, tmp_path: Path) -> None:
     with _separate_upstream(tmp_path, "--stores", "2", "--menu-median", "30") as url:
-        outcome = demo.run("--once", "--json", "--upstream", url, "--processes", "1")
+        outcome = demo.run("--once", "--json", "--no-api", "--upstream", url, "--processes", "1")
 
     assert (outcome.code, outcome.summary["stores"]) == (0, 2)
     assert not (demo.data / "upstream.log").exists()

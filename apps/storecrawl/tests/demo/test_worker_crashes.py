@@ -6,7 +6,6 @@ import os
 import subprocess
 import sys
 from collections.abc import AsyncIterator
-from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,8 @@ import psycopg
 import pytest
 from storecrawl.app import build_app
 from storecrawl.demo.upstream import LocalUpstream, UpstreamOptions
-from storecrawl.payloads import PayloadStore
+from storecrawl.egress.book import ensure_direct
+from storecrawl.places import open_storage
 from storecrawl.settings import CrawlSettings
 
 from rolecall import App, Client, NewTask, WorkerOptions
@@ -27,6 +27,8 @@ ONE_STORE = UpstreamOptions(stores=1, menu_smallest=20, menu_median=30, menu_lar
 BEFORE_COMMIT = "mid_handler"
 
 PAYLOAD_FILES = "select array_agg(storage_path) from storecrawl.payloads"
+SWEPT = "select (result ->> 'removed')::int from rolecall.all_tasks where handler = 'orphan_sweep'"
+DISCOVERY_FILES = "select array_agg(storage_path) from storecrawl.discovery_payloads"
 PAYLOADS = "select count(*) from storecrawl.payloads"
 PAYLOADS_WITHOUT_ONE_REFRESH = """
 select count(*) from storecrawl.payloads as payload where 1 <> (
@@ -43,10 +45,11 @@ class Crawl:
 
     def __init__(self, app: App, settings: CrawlSettings, connection: psycopg.Connection[Any], dsn: str) -> None:
         self.app = app
-        self.payloads = PayloadStore(settings.data_dir / "payloads")
+        self.storage = open_storage(settings.store, settings.data_dir, "payloads")
         self._settings = settings
         self._connection = connection
         self._dsn = dsn
+        ensure_direct(connection)
 
     def value(self, query: str) -> Any:
         row = self._connection.execute(query.encode()).fetchone()
@@ -74,13 +77,23 @@ class Crawl:
 
 
 @pytest.fixture
-async def crawl(tmp_path: Path, database: str, connection: psycopg.Connection[Any]) -> AsyncIterator[Crawl]:
+def store(request: pytest.FixtureRequest) -> str:
+    """Files are kept in a folder, unless a test says otherwise."""
+    return request.getfixturevalue("bucket_url") if getattr(request, "param", None) == "bucket" else ""
+
+
+@pytest.fixture
+async def crawl(tmp_path: Path, store: str, database: str, connection: psycopg.Connection[Any]) -> AsyncIterator[Crawl]:
     """A store that has been discovered, fetched and refreshed once."""
     async with LocalUpstream(ONE_STORE) as upstream:
         settings = CrawlSettings(
             upstream=upstream.url,
             data_dir=tmp_path,
+            store=store,
+            orphan_age=0.001,
             page_pause=0.001,
+            host_rate=1000.0,
+            store_rate=1000.0,
             retry_first=0.1,
             lease=LEASE_SECONDS,
             schedules=False,
@@ -91,6 +104,7 @@ async def crawl(tmp_path: Path, database: str, connection: psycopg.Connection[An
         yield crawl
 
 
+@pytest.mark.parametrize("store", ["folder", "bucket"], indirect=True)
 async def test_a_crash_between_payload_file_and_row_leaves_one_row_and_one_refresh(crawl: Crawl) -> None:
     """Covers SPEC E5-13."""
     crawl.enqueue(_fetch(crawl))
@@ -104,17 +118,22 @@ async def test_a_crash_between_payload_file_and_row_leaves_one_row_and_one_refre
     assert crawl.value(UNFINISHED) == 0
 
 
-async def test_the_file_that_a_crash_orphaned_is_collected_and_no_other(crawl: Crawl) -> None:
-    """Covers SPEC E5-13: no orphan stays."""
+@pytest.mark.parametrize("store", ["folder", "bucket"], indirect=True)
+async def test_the_file_that_a_crash_orphaned_is_swept_away_and_no_other(crawl: Crawl) -> None:
+    """Covers SPEC E5-13: no orphan stays, in a folder as in a bucket."""
     crawl.enqueue(_fetch(crawl))
     crawl.crash("payload_fetch", BEFORE_COMMIT)
     await crawl.recover()
     named = set(crawl.value(PAYLOAD_FILES))
+    assert len(_files(crawl) - named) == 1
+    answers = _answers(crawl)
 
-    collected = crawl.payloads.collect_orphans(named, older_than=timedelta(seconds=-1))
+    crawl.enqueue(NewTask(handler="orphan_sweep"))
+    await crawl.recover()
 
-    assert len(collected) == 1
+    assert crawl.value(SWEPT) == 1
     assert _files(crawl) == named
+    assert _answers(crawl) == answers == set(crawl.value(DISCOVERY_FILES))
 
 
 @pytest.mark.parametrize(
@@ -159,5 +178,8 @@ def _task(crawl: Crawl, handler: str) -> NewTask:
 
 
 def _files(crawl: Crawl) -> set[str]:
-    root = crawl.payloads.root
-    return {path.relative_to(root).as_posix() for path in root.rglob("*") if path.is_file()}
+    return {each.path for each in crawl.storage.list() if "/store_" in each.path}
+
+
+def _answers(crawl: Crawl) -> set[str]:
+    return {each.path for each in crawl.storage.list() if "/discovery_" in each.path}

@@ -8,6 +8,7 @@ from pathlib import Path
 import msgspec
 import pytest
 from storecrawl.payloads import PayloadStore
+from storecrawl.storage import FolderStorage
 
 
 @pytest.fixture
@@ -19,7 +20,7 @@ def root(tmp_path: Path) -> Path:
 @pytest.fixture
 def store(root: Path) -> PayloadStore:
     """A store with the default limits."""
-    return PayloadStore(root)
+    return PayloadStore(FolderStorage(root))
 
 
 @pytest.fixture

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from storecrawl.payloads import Limits, PayloadMissing, PayloadOutsideRoot, PayloadStore, PayloadTooLarge
+from storecrawl.storage import FolderStorage
 
 
 def test_what_was_written_is_read_back(store: PayloadStore, document: bytes) -> None:
@@ -32,7 +33,7 @@ def test_a_written_payload_tells_the_facts_of_its_row(store: PayloadStore, root:
 def test_the_path_is_made_of_the_utc_day_and_of_numbers(root: Path) -> None:
     """covers SPEC 001-13, RELIABILITY F68"""
     late = datetime(2026, 3, 1, 20, 0, tzinfo=timezone(timedelta(hours=-8)))
-    written = PayloadStore(root, clock=lambda: late).write(7, b"{}", task_id=41, attempt=2)
+    written = PayloadStore(FolderStorage(root), clock=lambda: late).write(7, b"{}", task_id=41, attempt=2)
 
     assert re.fullmatch(r"2026/03/02/store_7_41_2_[0-9a-f]{16}\.json\.gz", written.path)
 
@@ -79,7 +80,7 @@ def test_a_failed_write_leaves_nothing(
 
 def test_a_document_that_could_not_be_read_back_is_not_written(root: Path) -> None:
     """covers RELIABILITY F68"""
-    store = PayloadStore(root, limits=Limits(max_bytes=1_000))
+    store = PayloadStore(FolderStorage(root), limits=Limits(max_bytes=1_000))
 
     with pytest.raises(PayloadTooLarge):
         store.write(7, os.urandom(1_001), task_id=1, attempt=1)
@@ -92,7 +93,7 @@ def test_a_day_folder_that_is_a_link_to_the_outside_is_not_written_to(root: Path
     outside.mkdir()
     root.mkdir(parents=True)
     (root / "2026").symlink_to(outside)
-    store = PayloadStore(root, clock=lambda: datetime(2026, 1, 1, tzinfo=UTC))
+    store = PayloadStore(FolderStorage(root), clock=lambda: datetime(2026, 1, 1, tzinfo=UTC))
 
     with pytest.raises(PayloadOutsideRoot):
         store.write(7, b"{}", task_id=1, attempt=1)

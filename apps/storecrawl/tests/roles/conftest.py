@@ -11,6 +11,7 @@ import psycopg
 import pytest
 from storecrawl.app import build_app
 from storecrawl.demo.upstream import LocalUpstream, UpstreamOptions
+from storecrawl.egress.book import ensure_direct
 from storecrawl.settings import CrawlSettings
 
 from rolecall import App, Client, NewTask
@@ -28,7 +29,15 @@ async def upstream() -> AsyncIterator[LocalUpstream]:
 @pytest.fixture
 def settings(upstream: LocalUpstream, tmp_path: Path) -> CrawlSettings:
     return CrawlSettings(
-        upstream=upstream.url, data_dir=tmp_path, page_pause=0.001, backoff=0.01, retry_first=0.1, schedules=False
+        upstream=upstream.url,
+        data_dir=tmp_path,
+        page_pause=0.001,
+        backoff=0.01,
+        retry_first=0.1,
+        derive_pause=0.05,
+        schedules=False,
+        host_rate=1000.0,
+        store_rate=1000.0,
     )
 
 
@@ -40,6 +49,7 @@ class Crawl:
         self.settings = settings
         self.database = database
         self._connection = connection
+        ensure_direct(connection)
 
     def enqueue(self, *tasks: NewTask) -> list[int]:
         with Client(self.database, app=self.app) as client:
@@ -51,6 +61,10 @@ class Crawl:
 
     def rows(self, query: str, *parameters: object) -> list[tuple[Any, ...]]:
         return self._connection.execute(query.encode(), parameters).fetchall()
+
+    def empty(self, table: str) -> None:
+        """Forget all rows of a table, and of those that refer to it."""
+        self._connection.execute(f"truncate {table} cascade".encode())
 
     def value(self, query: str, *parameters: object) -> Any:
         return self.rows(query, *parameters)[0][0]

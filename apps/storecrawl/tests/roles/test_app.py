@@ -19,12 +19,22 @@ def test_every_role_of_the_crawl_has_its_handler() -> None:
 
     assert roles == {
         "analytics_refresh": "analytics_refresh",
+        "collect_changes": "analytics_refresh",
+        "count_stores": "analytics_refresh",
+        "discover_city": "store_discovery",
+        "discover_state": "store_discovery",
+        "image_fetch": "image_fetch",
+        "orphan_sweep": "storage_upkeep",
+        "payload_expiry": "storage_upkeep",
         "entry_point_discovery": "entry_point_discovery",
+        "map_stores": "analytics_refresh",
+        "merge_statistics": "analytics_refresh",
         "payload_fetch": "payload_fetch",
         "payload_fetch_all": "payload_fetch",
         "product_discovery": "product_discovery",
         "product_refresh": "product_refresh",
         "product_resync": "product_resync",
+        "refresh_views": "analytics_refresh",
         "store_discovery": "store_discovery",
     }
 
@@ -33,11 +43,17 @@ def test_the_default_schedules_fetch_discover_and_analyse() -> None:
     """Covers SPEC 001-8 and settles 001-10: the regular crawl is scheduled as payload_fetch_all."""
     schedules = build_app(CrawlSettings()).schedules.values()
 
-    assert {(schedule.name, timedelta(seconds=schedule.every), schedule.priority) for schedule in schedules} == {
+    assert {(schedule.name, timedelta(seconds=schedule.every or 0), schedule.priority) for schedule in schedules} == {
         ("payload_fetch_all", timedelta(hours=4), 0),
         ("store_discovery", timedelta(hours=24), 5),
         ("analytics_refresh", timedelta(hours=6), 0),
+        ("orphan_sweep", timedelta(hours=24), 0),
     }
+
+
+def test_payloads_expire_by_schedule_where_a_policy_is_given() -> None:
+    """Covers SPEC B14-7."""
+    assert "payload_expiry" in build_app(CrawlSettings(keep_days=30)).schedules
 
 
 async def test_the_first_crawl_fetches_within_its_own_task(crawl: Any) -> None:
@@ -50,9 +66,28 @@ async def test_the_first_crawl_fetches_within_its_own_task(crawl: Any) -> None:
 
 
 def test_settings_survive_the_way_through_the_environment() -> None:
-    settings = CrawlSettings(upstream="http://127.0.0.1:9", data_dir=Path("x"), states=("AZ", "CO"), schedules=False)
+    settings = CrawlSettings(
+        upstream="http://127.0.0.1:9",
+        data_dir=Path("x"),
+        states=("AZ", "CO"),
+        schedules=False,
+        menus_path="/api-4/graphql",
+        hashes=(f"FilteredProducts={'a' * 64}", f"FilteredProducts={'b' * 64}"),
+    )
 
     assert CrawlSettings.from_environment(settings.to_environment()) == settings
+
+
+def test_hashes_are_configured_by_operation_in_the_order_of_trying() -> None:
+    """Covers SPEC C1-5."""
+    products, stores = [f"FilteredProducts={digit * 64}" for digit in "ab"], f"ConsumerDispensaries={'c' * 64}"
+
+    settings = CrawlSettings.from_environment({"STORECRAWL_HASHES": f"{products[0]}, {stores},{products[1]}"})
+
+    assert settings.hashes_by_operation == {
+        "FilteredProducts": ("a" * 64, "b" * 64),
+        "ConsumerDispensaries": ("c" * 64,),
+    }
 
 
 @pytest.mark.parametrize(
@@ -61,8 +96,12 @@ def test_settings_survive_the_way_through_the_environment() -> None:
         ("STORECRAWL_UPSTREAM", "ftp://example.org"),
         ("STORECRAWL_FETCH_EVERY", "soon"),
         ("STORECRAWL_FETCH_EVERY", "nan"),
+        ("STORECRAWL_FETCH_BATCHES", "0"),
         ("STORECRAWL_BACKOFF", "-1"),
         ("STORECRAWL_SCHEDULES", "perhaps"),
+        ("STORECRAWL_MENUS_PATH", "graphql?x=1"),
+        ("STORECRAWL_HASHES", "FilteredProducts=ee29"),
+        ("STORECRAWL_HASHES", f"Unheard={'a' * 64}"),
     ],
 )
 def test_a_setting_that_is_none_is_refused_by_name(variable: str, value: str) -> None:

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import pytest
-from storecrawl.roles.entry_point_discovery import slug_of
-
 from rolecall import NewTask
+from rolecall.testing import drain
 
 DISCOVER = NewTask(handler="store_discovery")
 FETCH_ALL = NewTask(handler="payload_fetch_all")
@@ -33,6 +31,50 @@ async def test_stores_that_were_just_fetched_are_left_alone(crawl: Any) -> None:
     await crawl.run(FETCH_ALL)
 
     assert crawl.value("select count(*) from rolecall.all_tasks where handler = 'payload_fetch'") == 0
+
+
+async def test_the_fetches_of_a_round_are_spread_over_it(crawl: Any) -> None:
+    """Covers SPEC 000-22 and 000-23: batches over the four hours, every store once in them."""
+    await crawl.run(DISCOVER)
+    crawl.rows("update storecrawl.stores set last_fetch_at = last_fetch_at - interval '4 hours' returning 1")
+    [generator] = crawl.enqueue(FETCH_ALL)
+
+    await drain(crawl.app, crawl.database)
+
+    fetches = crawl.rows(
+        """select extract(epoch from task.scheduled_for - made.scheduled_for)::int / 60, count(*)
+        from rolecall.all_tasks as task join rolecall.all_tasks as made on made.id = task.origin_id
+        where task.handler = 'payload_fetch' and made.id = %s group by 1 order by 1""",
+        generator,
+    )
+    assert [number for _, number in fetches] == [1] * 5
+    assert [minutes for minutes, _ in fetches] == [0, 40, 80, 120, 160]
+
+
+async def test_a_store_keeps_its_place_from_round_to_round(crawl: Any) -> None:
+    """Covers SPEC 000-23: what was fetched late in one round is fetched late in the next, not left out."""
+    await crawl.run(DISCOVER)
+    last = crawl.value("select max(id) from storecrawl.stores")
+    crawl.rows(
+        "update storecrawl.stores set last_fetch_at = last_fetch_at - interval '80 minutes' where id = %s returning 1",
+        last,
+    )
+
+    await crawl.run(FETCH_ALL)
+
+    assert crawl.rows("select payload ->> 'store_id' from rolecall.all_tasks where handler = 'payload_fetch'") == [
+        (str(last),)
+    ]
+
+
+async def test_a_schedule_may_be_for_one_state(crawl: Any) -> None:
+    """Covers SPEC 001-6: state_code is the generator's `state`."""
+    await crawl.run(DISCOVER)
+    crawl.rows("update storecrawl.stores set last_fetch_at = null, state = 'ZZ' where id = 1 returning 1")
+
+    await crawl.run(NewTask(handler="payload_fetch_all", payload={"state": "ZZ"}))
+
+    assert crawl.value("select result from rolecall.all_tasks where handler = 'payload_fetch_all'")["due"] == 1
 
 
 async def test_a_store_with_an_open_task_is_not_enqueued_again(crawl_with: Callable[..., Any]) -> None:
@@ -74,19 +116,3 @@ async def test_a_store_known_by_its_menu_address_is_found_and_crawled(crawl: Any
 
     found = "select state::text from rolecall.all_tasks where handler = 'entry_point_discovery'"
     assert crawl.value(found) == "completed"
-
-
-@pytest.mark.parametrize(
-    ("entry", "slug"),
-    [
-        ("green-door", "green-door"),
-        ("https://menus.example/dispensary/green-door", "green-door"),
-        ("https://menus.example/embedded-menu/green-door/products?x=1", "green-door"),
-        ("https://menus.example/stores/Green-Door", "Green-Door"),
-        ("https://menus.example/about/us", None),
-        ("", None),
-    ],
-)
-def test_the_slug_within_a_menu_address_is_read(entry: str, slug: str | None) -> None:
-    """Covers SPEC C2-9."""
-    assert slug_of(entry) == slug

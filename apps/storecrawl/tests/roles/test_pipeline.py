@@ -28,12 +28,18 @@ async def test_the_result_of_a_discovery_names_the_new_stores(crawl: Any) -> Non
     assert result["newStoreIds"] == [row[0] for row in crawl.rows("select id from storecrawl.stores order by id")]
 
 
-async def test_follow_ups_belong_to_the_chain_of_the_task_that_asked_for_them(crawl: Any) -> None:
+async def test_each_new_store_has_a_chain_that_comes_from_its_discovery(crawl: Any) -> None:
+    """Covers SPEC 000-8, 001-18."""
     await crawl.run(DISCOVER)
 
-    chain = crawl.rows("select handler, chain_index, count(*) from rolecall.all_tasks group by 1, 2 order by 2")
-    assert chain == [("store_discovery", 0, 1), ("product_discovery", 1, 5), ("product_refresh", 2, 5)]
-    assert crawl.value("select count(distinct chain_id) from rolecall.all_tasks") == 1
+    of_stores = "select handler, chain_index, count(*) from rolecall.all_tasks where role <> 'analytics_refresh'"
+    chain = crawl.rows(f"{of_stores} group by 1, 2 order by 2, 1")
+    chains = {handler: (index, number) for handler, index, number in chain if not handler.startswith("discover_")}
+    assert chains == {
+        "product_discovery": (0, 5), "product_refresh": (1, 5), "store_discovery": (0, 1),
+    }  # fmt: skip
+    origins = "select distinct origin.handler from rolecall.all_tasks t join rolecall.all_tasks origin on origin.id = t.origin_id"
+    assert crawl.rows(f"{origins} where t.handler = 'product_discovery'") == [("store_discovery",)]
 
 
 async def test_a_second_discovery_finds_nothing_new(crawl: Any) -> None:
@@ -49,7 +55,7 @@ async def test_every_payload_row_has_its_file_and_its_task(crawl: Any) -> None:
 
     rows = crawl.rows("select storage_path, size_gz, task_id from storecrawl.payloads")
     root = crawl.settings.data_dir / "payloads"
-    files = {path.relative_to(root).as_posix(): path for path in root.rglob("*.json.gz")}
+    files = {path.relative_to(root).as_posix(): path for path in root.rglob("store_*.json.gz")}
     assert {path for path, _, _ in rows} == set(files)
     assert all(files[path].stat().st_size == size for path, size, _ in rows)
     assert crawl.value("select count(*) from storecrawl.payloads join rolecall.all_tasks t on t.id = task_id") == 5
@@ -96,6 +102,13 @@ async def test_an_upstream_that_often_fails_is_crawled_all_the_same(crawl: Any, 
 
     assert crawl.value("select count(distinct store_id) from storecrawl.payloads where applied_at is not null") == 5
     assert crawl.rows("select distinct state::text from rolecall.all_tasks") == [("completed",)]
+
+
+async def test_what_was_fetched_is_applied_before_more_is_fetched(crawl: Any) -> None:
+    await crawl.run(NewTask(handler="store_discovery"))
+
+    priority_of = "select distinct priority from rolecall.all_tasks where handler = %s"
+    assert crawl.value(priority_of, "product_refresh") > crawl.value(priority_of, "product_discovery")
 
 
 def _catalog(crawl: Any) -> list[Any]:

@@ -1,24 +1,27 @@
-"""Each way of failing has its own typed outcome (covers SPEC C1-7, C1-8)."""
+"""Each way of failing has its own typed outcome."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
 import pytest
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
 from storecrawl.demo.upstream import FaultDial, FaultKind, LocalUpstream
 from storecrawl.upstream import (
     Blocked,
-    ClientOptions,
     ForeignRedirect,
+    MenuMode,
     RateLimited,
     SchemaDrift,
+    Truncated,
     Unavailable,
     UpstreamClient,
     UpstreamError,
     UpstreamFailure,
 )
 
-from .conftest import QUICK, ClientFor
+from .conftest import QUICK, ClientFor, Serve
 
 ONLY_ONCE = replace(QUICK, retries=0)
 OUTCOMES = [
@@ -30,6 +33,7 @@ OUTCOMES = [
     (FaultKind.FOREIGN_REDIRECT, ForeignRedirect),
     (FaultKind.CUT, Unavailable),
 ]
+"""An empty or a cut first page is no failure of a request: those are below, and with the menus."""
 
 
 def always(kind: FaultKind, **settings: float) -> FaultDial:
@@ -45,6 +49,7 @@ async def first_store_id(client: UpstreamClient) -> str:
 async def test_a_failing_menu_page_ends_in_the_error_of_its_kind(
     upstream: LocalUpstream, client_for: ClientFor, kind: FaultKind, outcome: type[UpstreamFailure]
 ) -> None:
+    """Covers SPEC C1-7."""
     client = client_for(upstream.url, ONLY_ONCE)
     store = await first_store_id(client)
     upstream.set_failures(always(kind))
@@ -105,21 +110,6 @@ async def test_a_rate_limit_tells_how_long_to_wait(upstream: LocalUpstream, clie
     assert upstream.stats()["requests"] == 1
 
 
-async def test_an_empty_first_page_is_asked_for_three_times_more(
-    upstream: LocalUpstream, client_for: ClientFor
-) -> None:
-    client = client_for(upstream.url, ClientOptions(backoff=0.01, page_pause=0.0, page_cap=1))
-    store = await first_store_id(client)
-    await client.menu(store)
-    asked_before = upstream.stats()["operations"]["FilteredProducts"]
-    upstream.set_failures(always(FaultKind.EMPTY_PAGE))
-
-    menu = await client.menu(store)
-
-    assert menu.products == []
-    assert upstream.stats()["operations"]["FilteredProducts"] - asked_before == 2 * 4
-
-
 async def test_a_first_page_that_was_empty_once_brings_the_whole_menu(
     upstream: LocalUpstream, client: UpstreamClient
 ) -> None:
@@ -130,6 +120,50 @@ async def test_a_first_page_that_was_empty_once_brings_the_whole_menu(
     menu = await client.menu(store)
 
     assert len(menu.products) == len(whole.products)
+
+
+async def test_a_rotation_of_hashes_in_the_midst_of_a_menu_is_no_failure(
+    upstream: LocalUpstream, client_for: ClientFor
+) -> None:
+    """Covers SPEC C1-6."""
+    client = client_for(upstream.url, ONLY_ONCE)
+    store = await first_store_id(client)
+    upstream.set_failures(always(FaultKind.ROTATED))
+
+    menu = await client.menu(store)
+
+    assert menu.is_complete
+    assert upstream.stats()["faults"]["rotated"] == menu.page_count
+
+
+async def test_a_menu_that_is_cut_is_refused_where_the_upstream_counts_more(
+    serve: Serve, client_for: ClientFor
+) -> None:
+    """Covers SPEC C5-9."""
+    info = {"totalCount": 100, "totalPages": 1}
+    known = {"_id": "a", "Name": "x", "Options": ["1g"], "Prices": [1], "Status": "Active", "type": "Flower"}
+
+    async def respond(_: Request) -> Response:
+        return JSONResponse({"data": {"filteredProducts": {"products": [known], "queryInfo": info}}})
+
+    with pytest.raises(Truncated, match="1 products were served where the upstream counts 100"):
+        await client_for(await serve(respond), ONLY_ONCE).menu("a" * 24)
+
+
+async def test_a_cut_menu_that_counts_itself_whole_is_seen_by_the_other_mode(
+    upstream: LocalUpstream, client: UpstreamClient
+) -> None:
+    """Covers SPEC C2-8, C5-9."""
+    store = await first_store_id(client)
+    whole = len((await client.menu(store)).products)
+    upstream.set_failures(FaultDial(failure_rate=0.5, weights={FaultKind.TRUNCATED: 1.0}))
+
+    menus = [await client.menu(store) for _ in range(12)]
+
+    partly_cut = [menu for menu in menus if len(menu.walks[MenuMode.FULL].products) < len(menu.products)]
+    assert partly_cut
+    assert not any(menu.is_complete for menu in partly_cut)
+    assert any(menu.is_complete and len(menu.products) == whole for menu in menus)
 
 
 async def test_all_menus_arrive_although_three_of_ten_requests_fail(
@@ -148,7 +182,7 @@ async def persistent_menu(client: UpstreamClient, store: str) -> list[dict[str, 
     for _ in range(5):
         try:
             menu = await client.menu(store)
-        except (Blocked, RateLimited, Unavailable, UpstreamError, SchemaDrift, ForeignRedirect):
+        except UpstreamFailure:
             continue
         if menu.is_complete and menu.products:
             return menu.products

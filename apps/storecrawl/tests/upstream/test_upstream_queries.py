@@ -1,4 +1,4 @@
-"""Persisted queries, request forms and the schema (covers SPEC C1-2 to C1-6, C2-1 to C2-6)."""
+"""Persisted queries, request forms and the schema."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ import msgspec
 import pytest
 import pytest_asyncio
 from graphql import parse, validate
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
 from storecrawl.demo.upstream import LocalUpstream
 from storecrawl.demo.upstream.answers import Answerer, GraphqlRequest
 from storecrawl.demo.upstream.queries import QueryBook
@@ -20,7 +22,7 @@ from storecrawl.demo.upstream.world import World
 from storecrawl.upstream import UpstreamClient
 from storecrawl.upstream.operations import OPERATIONS, PRODUCTS, STORES, Operation
 
-from .conftest import QUICK, SMALL_WORLD, ClientFor
+from .conftest import QUICK, SMALL_WORLD, ClientFor, Serve
 
 STALE_HASH = "ee29c060826dc41c527e470e9ae502c9b2c169720faa0a9f5d25e1b9a530a4a0"
 PREFLIGHT = {"apollo-require-preflight": "true"}
@@ -78,6 +80,7 @@ async def test_a_partial_selection_brings_only_what_was_asked(http: httpx2.Async
 async def test_an_unknown_hash_is_answered_by_asking_for_the_text(
     upstream: LocalUpstream, client: UpstreamClient
 ) -> None:
+    """Covers SPEC C1-6."""
     await client.stores()
     asked_at_first = upstream.stats()["requests"]
     await client.stores()
@@ -86,6 +89,7 @@ async def test_an_unknown_hash_is_answered_by_asking_for_the_text(
 
 
 async def test_a_rotated_hash_costs_one_request_more(upstream: LocalUpstream, client: UpstreamClient) -> None:
+    """Covers SPEC C1-5, C1-6."""
     await client.stores()
     upstream.forget_queries()
 
@@ -97,11 +101,30 @@ async def test_a_rotated_hash_costs_one_request_more(upstream: LocalUpstream, cl
 async def test_a_stale_hash_of_the_configuration_is_replaced_by_our_own(
     upstream: LocalUpstream, client_for: ClientFor
 ) -> None:
-    client = client_for(upstream.url, replace(QUICK, hashes={STORES.name: STALE_HASH}))
+    """Covers SPEC C1-5, C1-6: each is asked for once, and then the text is sent."""
+    client = client_for(upstream.url, replace(QUICK, hashes={STORES.name: (STALE_HASH, "0" * 64)}))
+    await client.stores()
+    asked_at_first = upstream.stats()["requests"]
+    await client.stores()
+
+    assert (asked_at_first, upstream.stats()["requests"]) == (4, 5)
+
+
+async def test_the_hash_that_is_understood_is_the_first_from_then_on(serve: Serve, client_for: ClientFor) -> None:
+    """Covers SPEC C1-5: hashes rotate, and an upstream that takes no texts knows only some of those configured."""
+    asked: list[str] = []
+
+    async def respond(request: Request) -> Response:
+        asked.append(json.loads(request.query_params["extensions"])["persistedQuery"]["sha256Hash"])
+        if asked[-1] == "b" * 64:
+            return JSONResponse({"data": {"filteredDispensaries": []}})
+        return JSONResponse({"errors": [{"message": "PersistedQueryNotFound"}]})
+
+    client = client_for(await serve(respond), replace(QUICK, hashes={STORES.name: ("a" * 64, "b" * 64)}))
     await client.stores()
     await client.stores()
 
-    assert upstream.stats()["requests"] == 3
+    assert [digest[0] for digest in asked] == ["a", "b", "b"]
 
 
 @pytest.mark.parametrize(("operation", "status"), [(STORES, 200), (PRODUCTS, 400)], ids=["stores", "products"])

@@ -1,4 +1,4 @@
-"""Stores and cities are found by name, id and place (covers SPEC C2-1 to C2-4, C3)."""
+"""Stores and cities are found by name, id and place."""
 
 from __future__ import annotations
 

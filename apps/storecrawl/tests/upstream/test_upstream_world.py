@@ -163,3 +163,18 @@ def test_simulated_time_does_not_go_back() -> None:
 def test_settings_that_cannot_be_served_are_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=next(iter(wrong)).split("_")[0]):
         UpstreamOptions(**wrong)
+
+
+def test_a_small_changing_share_leaves_most_of_a_menu_as_it_was() -> None:
+    options = replace(OPTIONS, changing_share=0.02)
+
+    before, after = (menu_bytes(options, BIG, step) for step in (2, 3))
+
+    changed = len(set(after) - set(before)) / len(after)
+    assert 0 < changed < 0.06
+
+
+def test_without_a_changing_share_nothing_ever_happens() -> None:
+    options = replace(OPTIONS, changing_share=0.0)
+
+    assert menu_bytes(options, BIG, 40) == menu_bytes(options, BIG, 0)

@@ -11,6 +11,7 @@ from rolecall.cli.commands.tasks import print_task
 from rolecall.cli.output import print_line
 from rolecall.cli.shell import Shell
 from rolecall.cli.values import read_date, read_duration, read_payload
+from rolecall.model.dedupe import Dedupe, DedupeMode, DedupeScope
 from rolecall.model.errors import RolecallError
 from rolecall.model.states import TaskState
 from rolecall.model.tasks import Enqueued, NewTask, Task
@@ -28,7 +29,14 @@ def enqueue(  # sizes: each is an option of the command
     after: Annotated[str | None, Option(metavar="DURATION", help="Not before so long: 90, 15m, 4h.")] = None,
     key: Annotated[str | None, Option(help="At most one running task of it.")] = None,
     dedupe_key: Annotated[str | None, Option(help="At most one open task per handler of it.")] = None,
+    dedupe_mode: Annotated[DedupeMode, Option(help="What to do where a task of the dedupe key stands.")] = "keep",
+    dedupe_scope: Annotated[
+        DedupeScope | None, Option(help="Which one stands: any open, only a pending one, or any within the window.")
+    ] = None,
+    window: Annotated[str | None, Option(metavar="DURATION", help="For the scope any: how long ago.")] = None,
     max_attempts: Annotated[int | None, Option(help="How often to try; 0 = without limit.")] = None,
+    timeout: Annotated[str | None, Option(metavar="DURATION", help="How long an attempt may take.")] = None,
+    needs: Annotated[list[int] | None, Option(metavar="ID", help="Not before this task has completed; again.")] = None,
     wait: Annotated[str | None, Option(metavar="DURATION", help="Wait so long for it to finish.")] = None,
 ) -> None:
     """Enqueue one task; with --wait, exit 0 only if it completes."""
@@ -41,13 +49,22 @@ def enqueue(  # sizes: each is an option of the command
         after=None if after is None else read_duration(after, "--after"),
         key=key,
         dedupe_key=dedupe_key,
+        dedupe=_dedupe(dedupe_mode, dedupe_scope, window),
         max_attempts=max_attempts,
+        timeout=None if timeout is None else read_duration(timeout, "--timeout"),
+        needs=needs or (),
     )
     seconds = None if wait is None else read_duration(wait, "--wait")
     enqueued, finished = shell.call(lambda services: _enqueue(services, task, seconds))
     shell.show(_document(enqueued, finished), lambda: _print(enqueued, finished))
     if finished is not None and finished.state is not TaskState.COMPLETED:
         raise RolecallError(f"task {finished.id} {finished.state}: {finished.error or 'no reason given'}")
+
+
+def _dedupe(mode: DedupeMode, scope: DedupeScope | None, window: str | None) -> Dedupe | None:
+    if (mode, scope, window) == ("keep", None, None):
+        return None
+    return Dedupe(mode=mode, scope=scope, window=None if window is None else read_duration(window, "--window"))
 
 
 async def _enqueue(services: Services, task: NewTask, seconds: float | None) -> tuple[Enqueued, Task | None]:

@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
+from typer import Option
+
 from rolecall.cli.output import print_table
 from rolecall.cli.shell import Shell
+from rolecall.cli.values import read_duration
 
 
-def rescue(shell: Shell) -> None:
+def rescue(
+    shell: Shell,
+    *,
+    silent_for: Annotated[
+        str, Option(metavar="DURATION", help="Only what nobody has renewed for so long: 90, 10m.")
+    ] = "0",
+) -> None:
     """Release the tasks whose workers died: pending again, or failed where no attempt is left."""
-    rescued = shell.call(lambda services: services.maintenance.rescue())
+    seconds = read_duration(silent_for, "--silent-for")
+    rescued = shell.call(lambda services: services.maintenance.rescue(silent_for=seconds))
     document = [{"id": task_id, "state": state} for task_id, state in rescued.items()]
     shell.show(document, lambda: print_table(("id", "now"), rescued.items(), "nothing to rescue"))
 

@@ -10,11 +10,14 @@ from typer import Argument, Option
 from rolecall.cli.output import print_facts, print_line, print_table
 from rolecall.cli.shell import Shell
 from rolecall.cli.values import read_date, read_duration, read_payload
-from rolecall.model.insight import StoredSchedule
+from rolecall.model.schedules import ScheduleRun, StoredSchedule
 
 Name = Annotated[str, Argument(help="The name of the schedule.")]
 
-COLUMNS = ("name", "handler", "role", "every s", "enabled", "next run", "last run", "last task", "last error")
+COLUMNS = ("name", "handler", "role", "rhythm", "enabled", "next run", "last run", "tasks", "last task", "last error")
+RUN_COLUMNS = ("slot", "at", "late s", "outcome", "missed", "task", "tasks", "error")
+AHEAD_COLUMNS = ("schedule", "enabled", "from", "to", "runs")
+PLAN_COLUMNS = ("slot", "task due")
 
 
 def list_(shell: Shell) -> None:
@@ -28,27 +31,39 @@ def put(  # sizes: each is an option of the command
     name: Name,
     *,
     every: Annotated[str | None, Option(metavar="DURATION", help="How often: 90, 15m, 4h, 1d.")] = None,
+    cron: Annotated[str | None, Option(metavar="EXPRESSION", help="Or when: '30 4 * * MON-FRI', @daily.")] = None,
+    zone: Annotated[str | None, Option(help="Whose clock that is: America/Phoenix; by default UTC.")] = None,
     handler: Annotated[str | None, Option(help="The handler that does its tasks.")] = None,
     role: Annotated[str | None, Option(help="Their role; by default the handler's own.")] = None,
     payload: Annotated[str | None, Option(metavar="JSON", help="An object, @FILE, or - for stdin.")] = None,
     priority: Annotated[int | None, Option(help="-100 to 100, higher first.")] = None,
     key: Annotated[str | None, Option(help="At most one running task per key.")] = None,
+    misfire: Annotated[str | None, Option(help="Of missed slots run: skip, one (the default), all.")] = None,
+    overlap: Annotated[
+        str | None, Option(help="While its last task is open: skip, queue (the default), cancel.")
+    ] = None,
+    jitter: Annotated[str | None, Option(metavar="DURATION", help="Start up to so much later, by chance.")] = None,
     first_run: Annotated[str | None, Option(metavar="DATE", help="When next; a new one at once.")] = None,
     enabled: Annotated[bool | None, Option("--enabled/--disabled", help="Whether it fires.")] = None,
 ) -> None:
     """Store a new schedule, or change what is given of the one that stands."""
     said = {
         "every": None if every is None else read_duration(every, "--every"),
+        "cron": cron,
+        "zone": zone,
         "handler": handler,
         "role": role,
         "payload": None if payload is None else read_payload(payload),
         "priority": priority,
         "key": key,
+        "misfire": misfire,
+        "overlap": overlap,
+        "jitter": None if jitter is None else read_duration(jitter, "--jitter"),
         "enabled": enabled,
         "first_run_at": None if first_run is None else read_date(first_run),
     }
     changes = {field: value for field, value in said.items() if value is not None}
-    stored = shell.call(lambda services: services.schedules.change(name, changes))
+    stored = shell.call(lambda services: services.schedules.change(name, changes, create=True))
     shell.show(stored, lambda: _print(stored))
 
 
@@ -58,6 +73,59 @@ def trigger(shell: Shell, name: Name) -> None:
     shell.show({"schedule": name, "task_id": task_id}, lambda: print_line(f"task {task_id} enqueued"))
 
 
+def show(shell: Shell, name: Name) -> None:
+    """Show all that is known of a schedule."""
+    schedule = shell.call(lambda services: services.schedules.get(name))
+    shell.show(schedule, lambda: _print(schedule))
+
+
+def enable(shell: Shell, name: Name) -> None:
+    """Let it fire from now on; what it missed meanwhile is not made up for."""
+    stored = shell.call(lambda services: services.schedules.enable(name))
+    shell.show(stored, lambda: _print(stored))
+
+
+def disable(shell: Shell, name: Name) -> None:
+    """Keep it from firing."""
+    stored = shell.call(lambda services: services.schedules.disable(name))
+    shell.show(stored, lambda: _print(stored))
+
+
+def preview(
+    shell: Shell, name: Name, *, number: Annotated[int, Option("-n", "--number", help="How many.")] = 10
+) -> None:
+    """Say when it runs next."""
+    planned = shell.call(lambda services: services.schedules.preview(name, number))
+    shell.show(
+        planned, lambda: print_table(PLAN_COLUMNS, ((run.slot, run.due_at) for run in planned), "no run to come")
+    )
+
+
+def ahead(shell: Shell, *, hours: Annotated[float, Option(help="How far to look.")] = 24) -> None:
+    """Say what all schedules bring within the next hours."""
+    found = shell.call(lambda services: services.schedules.ahead(hours))
+    rows = [(each.name, each.enabled, part.first, part.last, part.slots) for each in found for part in each.stretches]
+    shell.show(found, lambda: print_table(AHEAD_COLUMNS, rows, "nothing to come"))
+
+
+def outcomes(shell: Shell, name: Name) -> None:
+    """Count what became of its runs, as far as its history goes."""
+    counted = shell.call(lambda services: services.schedules.outcomes(name))
+    shell.show(counted, lambda: print_table(("outcome", "runs"), sorted(counted.items()), "no runs yet"))
+
+
+def runs(
+    shell: Shell,
+    name: Name,
+    *,
+    limit: Annotated[int, Option(help="How many.")] = 20,
+    cursor: Annotated[str | None, Option(help="Page on from here.")] = None,
+) -> None:
+    """Say what became of its last runs, the latest first."""
+    page = shell.call(lambda services: services.schedules.runs(name, cursor=cursor, limit=limit))
+    shell.show(page, lambda: print_table(RUN_COLUMNS, map(_run_row, page.items), "no runs yet"))
+
+
 def delete(shell: Shell, name: Name) -> None:
     """Forget a schedule; the tasks that it enqueued stay."""
     shell.call(lambda services: services.schedules.delete(name))
@@ -65,8 +133,14 @@ def delete(shell: Shell, name: Name) -> None:
 
 
 def _row(schedule: StoredSchedule) -> tuple[object, ...]:
-    what = (schedule.name, schedule.handler, schedule.role, schedule.every, schedule.enabled)
-    return (*what, schedule.next_run_at, schedule.last_run_at, schedule.last_task_id, schedule.last_error)
+    rhythm = f"{schedule.every:g} s" if schedule.cron is None else f"{schedule.cron} ({schedule.zone})"
+    what = (schedule.name, schedule.handler, schedule.role, rhythm, schedule.enabled)
+    last = (schedule.last_run_at, schedule.last_task_count, schedule.last_task_id, schedule.last_error)
+    return (*what, schedule.next_run_at if schedule.enabled else None, *last)
+
+
+def _run_row(run: ScheduleRun) -> tuple[object, ...]:
+    return (run.slot or "now", run.at, run.late, run.outcome, run.missed, run.task_id, run.task_count, run.error)
 
 
 def _print(schedule: StoredSchedule) -> None:

@@ -1,39 +1,47 @@
-"""`rolecall tasks`: look at tasks, put them back, cancel them."""
+"""`rolecall tasks`: look at tasks, put them back, cancel them, decide about them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import astuple, fields
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import astuple, fields, replace
 from typing import Annotated
 
+from rich.text import Text
+from rich.tree import Tree
 from typer import Argument, Option
 
-from rolecall.cli.output import print_facts, print_table
+from rolecall.cli.filters import with_filter
+from rolecall.cli.output import print_drawing, print_facts, print_line, print_table, shown
 from rolecall.cli.shell import Shell
+from rolecall.cli.values import read_duration, read_json
+from rolecall.model.bulk import BulkAction, BulkOutcome
 from rolecall.model.errors import TaskNotFound, TaskNotRetryable
 from rolecall.model.insight import TaskFilter
-from rolecall.model.tasks import Task
+from rolecall.model.pages import Page
+from rolecall.model.tasks import Task, TaskSummary, TreeNode
+from rolecall.service.services import Services
 from rolecall.service.tasks import TaskHistory
 
+SomeIds = Annotated[list[int] | None, Argument(metavar="[ID]...", help="The ids of the tasks.")]
+Limit = Annotated[int, Option(help="With filters: at most so many, the newest first.")]
+DryRun = Annotated[bool, Option("--dry-run", help="Only say which ones are meant.")]
 Ids = Annotated[list[int], Argument(metavar="ID...", help="The ids of the tasks.")]
 
+NEEDS = ("name", "task", "whole chain", "outcome", "result", "error")
 COLUMNS = ("id", "role", "handler", "status", "priority", "key", "attempt", "due", "created", "error")
 
 
-def list_(  # sizes: each is an option of the command
+@with_filter
+def list_(
     shell: Shell,
+    which: TaskFilter,
     *,
-    state: Annotated[str | None, Option(help="A state or status: failed, ready, stale ...")] = None,
-    role: Annotated[str | None, Option(help="Only this role.")] = None,
-    handler: Annotated[str | None, Option(help="Only this handler.")] = None,
-    key: Annotated[str | None, Option(help="Only this key.")] = None,
-    before: Annotated[int | None, Option(metavar="ID", help="Only older ones: the next page.")] = None,
+    after: Annotated[str | None, Option(metavar="CURSOR", help="The next page, as the one before named it.")] = None,
     limit: Annotated[int, Option(help="At most so many, 1 to 1000.")] = 50,
 ) -> None:
     """List tasks, open and finished, newest first."""
-    which = TaskFilter(state=state, role=role, handler=handler, key=key, before=before, limit=limit)
-    tasks = shell.call(lambda services: services.tasks.list(which))
-    shell.show(tasks, lambda: print_table(COLUMNS, map(_row, tasks), "no such tasks"))
+    page = shell.call(lambda services: services.tasks.list(replace(which, cursor=after, limit=limit)))
+    shell.show(page, lambda: _print_page(page))
 
 
 def show(shell: Shell, task_id: Annotated[int, Argument(metavar="ID", help="The id of the task.")]) -> None:
@@ -42,8 +50,20 @@ def show(shell: Shell, task_id: Annotated[int, Argument(metavar="ID", help="The 
     shell.show(history, lambda: _print_history(history))
 
 
-def retry(shell: Shell, ids: Ids) -> None:
-    """Put failed or cancelled tasks back, under their old ids; exit 0 only if all are pending again."""
+def tree(shell: Shell, task_id: Annotated[int, Argument(metavar="ID", help="The id of the task.")]) -> None:
+    """Show a task with its children, their children, and how far they are."""
+    nodes = shell.call(lambda services: services.tasks.tree(task_id))
+    shell.show(nodes, lambda: _print_tree(nodes))
+
+
+@with_filter
+def retry(
+    shell: Shell, which: TaskFilter, ids: SomeIds = None, *, limit: Limit = 1_000, dry_run: DryRun = False
+) -> None:
+    """Put failed or cancelled tasks back, under their old ids; with ids, exit 0 only if all are pending again."""
+    if ids is None or which.conditions() or dry_run:
+        _do_to_many(shell, "retry", replace(which, ids=ids), limit, dry_run=dry_run)
+        return
     outcomes = shell.call(lambda services: services.tasks.retry(ids))
     _show_outcomes(shell, outcomes)
     _require_found(outcomes)
@@ -52,11 +72,84 @@ def retry(shell: Shell, ids: Ids) -> None:
             raise TaskNotRetryable(task_id=task_id, outcome=outcome)
 
 
-def cancel(shell: Shell, ids: Ids) -> None:
+@with_filter
+def cancel(
+    shell: Shell, which: TaskFilter, ids: SomeIds = None, *, limit: Limit = 1_000, dry_run: DryRun = False
+) -> None:
     """Cancel tasks; a running one is told to stop. Finished ones stay as they are."""
+    if ids is None or which.conditions() or dry_run:
+        _do_to_many(shell, "cancel", replace(which, ids=ids), limit, dry_run=dry_run)
+        return
     outcomes = shell.call(lambda services: services.tasks.cancel(ids))
     _show_outcomes(shell, outcomes)
     _require_found(outcomes)
+
+
+@with_filter
+def delete(
+    shell: Shell, which: TaskFilter, ids: SomeIds = None, *, limit: Limit = 1_000, dry_run: DryRun = False
+) -> None:
+    """Delete tasks, each with its chain and all below it, unless its chain went on or something open needs it."""
+    if ids is None or which.conditions() or dry_run:
+        _do_to_many(shell, "delete", replace(which, ids=ids), limit, dry_run=dry_run)
+        return
+    outcomes = shell.call(lambda services: services.tasks.delete(ids))
+    _show_outcomes(shell, outcomes)
+    _require_found(outcomes)
+
+
+def complete(
+    shell: Shell,
+    task_id: Annotated[int, Argument(metavar="ID", help="The id of the task.")],
+    *,
+    result: Annotated[str, Option(metavar="JSON", help="Any value, @FILE, or - for stdin.")] = "null",
+) -> None:
+    """Complete a task without a worker, in whatever open state it is; what is open below it is cancelled."""
+    value = read_json(result, "result")
+    _decide(shell, task_id, lambda services: services.tasks.complete(task_id, value))
+
+
+def fail(
+    shell: Shell,
+    task_id: Annotated[int, Argument(metavar="ID", help="The id of the task.")],
+    *,
+    error: Annotated[str, Option(metavar="TEXT", help="The reason.")] = "failed by hand",
+) -> None:
+    """Fail a task without a worker, for good, in whatever open state it is."""
+    _decide(shell, task_id, lambda services: services.tasks.fail(task_id, error))
+
+
+def trigger(shell: Shell, ids: Ids) -> None:
+    """Make pending tasks due now, all or none."""
+    due = shell.call(lambda services: services.tasks.trigger(ids))
+    document = [{"id": task_id, "due": moment} for task_id, moment in due.items()]
+    shell.show(document, lambda: print_table(("id", "due"), due.items(), "no tasks"))
+
+
+def token(
+    shell: Shell,
+    task_id: Annotated[int, Argument(metavar="ID", help="The id of the task.")],
+    *,
+    ttl: Annotated[str, Option(metavar="DURATION", help="How long it lives: 90, 15m, 4h, 7d.")] = "7d",
+) -> None:
+    """Make a secret that ends a task from outside, once; nobody can read it again."""
+    seconds = read_duration(ttl, "--ttl")
+    secret = shell.call(lambda services: services.tasks.issue_token(task_id, seconds)).reveal()
+    shell.show({"token": secret}, lambda: print_line(secret))
+
+
+def needs(shell: Shell, task_id: Annotated[int, Argument(metavar="ID", help="The id of the task.")]) -> None:
+    """Show what a task needs before it may run, and what became of that."""
+    needed = shell.call(lambda services: services.tasks.needs(task_id))
+    rows = ((need.name, need.task_id, need.chain, need.outcome or "open", need.result, need.error) for need in needed)
+    shell.show(needed, lambda: print_table(NEEDS, rows, "it needs nothing"))
+
+
+def why(shell: Shell, task_id: Annotated[int, Argument(metavar="ID", help="The id of the task.")]) -> None:
+    """Say why a task does not run, and what would change that."""
+    answer = shell.call(lambda services: services.tasks.why(task_id))
+    rows = ((cause.kind, cause.sentence, cause.change) for cause in answer.causes)
+    shell.show(answer, lambda: print_table(("what", "why", "what would change it"), rows, "nothing keeps it"))
 
 
 def print_task(task: Task) -> None:
@@ -64,7 +157,24 @@ def print_task(task: Task) -> None:
     print_facts((field.name.replace("_", " "), getattr(task, field.name)) for field in fields(task))
 
 
-def _row(task: Task) -> tuple[object, ...]:
+def _do_to_many(shell: Shell, action: BulkAction, which: TaskFilter, limit: int, *, dry_run: bool) -> None:
+    done = shell.call(lambda services: services.tasks.bulk(action, which, limit=limit, dry_run=dry_run))
+    shell.show(done, lambda: _print_bulk(done))
+
+
+def _print_bulk(done: BulkOutcome) -> None:
+    beyond = " or more" if done.more else ""
+    meant = [(f"would {done.action}" if done.dry_run else "matched", f"{done.matched}{beyond}")]
+    print_facts([*meant, *done.outcomes.items(), ("newest", done.ids or None)])
+
+
+def _print_page(page: Page[TaskSummary]) -> None:
+    print_table(COLUMNS, map(_row, page.items), "no such tasks")
+    if page.next_cursor is not None:
+        print_line(f"more: --after {page.next_cursor}")
+
+
+def _row(task: TaskSummary) -> tuple[object, ...]:
     attempt = f"{task.attempt}/{task.max_attempts}" if task.max_attempts else task.attempt
     what = (task.id, task.role, task.handler, task.status, task.priority, task.key)
     return (*what, attempt, task.scheduled_for, task.created_at, task.error)
@@ -74,6 +184,31 @@ def _print_history(history: TaskHistory) -> None:
     print_task(history.task)
     columns = ("at", "what", "attempt", "worker", "detail")
     print_table(columns, map(astuple, history.timeline), "nothing happened to it yet")
+
+
+def _print_tree(nodes: Sequence[TreeNode]) -> None:
+    children: dict[int | None, list[TreeNode]] = {}
+    for node in nodes:
+        children.setdefault(node.parent_id, []).append(node)
+    drawing = Tree(_branch(nodes[0]))
+    waiting = [(nodes[0], drawing)]
+    while waiting:
+        node, branch = waiting.pop()
+        waiting.extend((child, branch.add(_branch(child))) for child in children.get(node.id, ()))
+    print_drawing(drawing)
+    ended = sum(node.state.is_finished for node in nodes)
+    print_facts([("ended", f"{ended} of {len(nodes)}")])
+
+
+def _branch(node: TreeNode) -> Text:
+    said = f": {node.error}" if node.error else ""
+    return Text(shown(f"{node.id} {node.handler} {node.state}{said}"))
+
+
+def _decide(shell: Shell, task_id: int, decision: Callable[[Services], Awaitable[str]]) -> None:
+    outcomes = {task_id: shell.call(decision)}
+    _show_outcomes(shell, outcomes)
+    _require_found(outcomes)
 
 
 def _show_outcomes(shell: Shell, outcomes: Mapping[int, str]) -> None:

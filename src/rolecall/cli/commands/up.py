@@ -1,4 +1,4 @@
-"""`rolecall up`: everything from one command: database, schema, schedules, workers."""
+"""`rolecall up`: everything from one command: database, schema, schedules, workers, the API."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from typing import Annotated
 from typer import Option
 
 from rolecall.app import App
-from rolecall.cli.commands.worker import Processes, announce, work
+from rolecall.cli.commands.serve import beside_workers
+from rolecall.cli.commands.worker import Processes, announce, work, worker_command
 from rolecall.cli.locate import load_app
 from rolecall.cli.shell import Shell
 from rolecall.cli.termination import Terminated
@@ -19,7 +20,7 @@ AppReference = Annotated[str | None, Option("--app", metavar="MODULE:APP", help=
 
 
 def up(shell: Shell, *, app: AppReference = None, processes: Processes = 1) -> None:
-    """Bring up the database, its schema, the schedules and the workers; stay until SIGTERM."""
+    """Bring up the database, its schema, the schedules, the workers and the API; stay until SIGTERM."""
     if app is None and processes > 1:
         raise ConfigError("several processes need an App to run (--app)", variable="--processes", value=processes)
     loaded = load_app(app) if app else App("rolecall")
@@ -27,7 +28,8 @@ def up(shell: Shell, *, app: AppReference = None, processes: Processes = 1) -> N
         with shell.database(create=True) as dsn:
             with connect(dsn, "up") as connection:
                 migrate(connection)
-            announce(shell, app, processes)
-            work(shell, dsn, loaded, app, processes)
+            with beside_workers(shell, dsn, app) as api:
+                announce(shell, {"app": app, "processes": processes, "http": api.url})
+                work(shell, dsn, loaded, [worker_command(shell, app)] * processes, api.commands)
     except Terminated:
         return

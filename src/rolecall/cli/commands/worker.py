@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import sys
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated
 
 from typer import Exit, Option
 
 from rolecall.app import App
 from rolecall.cli.locate import load_app
+from rolecall.cli.options import DATABASE, LOGGING, WORKING
 from rolecall.cli.shell import Shell
 from rolecall.cli.termination import Terminated, unwinding_on_sigterm
 from rolecall.config import FLAGS, WorkerSettings
 from rolecall.worker.loop import run
 from rolecall.worker.options import WorkerOptions
 from rolecall.worker.signals import stop_on_signals
-from rolecall.worker.supervisor import Supervisor
+from rolecall.worker.supervisor import Command, Supervisor
 from rolecall.worker.worker import Worker
 
 AppReference = Annotated[str, Option("--app", metavar="MODULE:APP", help="The App to run.")]
@@ -30,28 +33,44 @@ def worker(shell: Shell, *, app: AppReference, processes: Processes = 1) -> None
     loaded = load_app(app)
     try:
         with shell.database() as dsn:
-            announce(shell, app, processes)
-            work(shell, dsn, loaded, app, processes)
+            announce(shell, {"app": app, "processes": processes})
+            work(shell, dsn, loaded, [worker_command(shell, app)] * processes)
     except Terminated:
         return
 
 
-def announce(shell: Shell, app: str | None, processes: int) -> None:
-    """Say that the database is there and the workers start."""
+def announce(shell: Shell, facts: Mapping[str, object]) -> None:
+    """Say that the database is there, and what starts."""
     database = shell.settings.database
     where = str(database.data_dir.absolute()) if database.embedded else None
-    document = {"app": app, "processes": processes, "embedded": database.embedded, "data_dir": where}
+    document = {**facts, "embedded": database.embedded, "data_dir": where}
     shell.show(document, lambda: log.info("Working on %s", where or "the given Postgres"))
     sys.stdout.flush()
 
 
-def work(shell: Shell, dsn: str, app: App, reference: str | None, processes: int) -> None:
-    """Run the app's tasks, in this process or in several under a supervisor, until told to stop."""
-    if processes == 1:
+def work(shell: Shell, dsn: str, app: App, workers: Sequence[Command], beside: Sequence[Command] = ()) -> None:
+    """Run the app's tasks until told to stop: a single worker in this process, several under a supervisor.
+
+    What runs `beside` them has processes of its own.
+    """
+    if len(workers) == 1:
         with unwinding_on_sigterm():
-            run(_run(Worker(app, dsn, worker_options(shell.settings.worker))))
-    elif code := run(Supervisor(_one_process(shell, reference), processes).run()):
+            run(_run(Worker(app, dsn, worker_options(shell.settings.worker)), Supervisor(beside)))
+    elif code := run(Supervisor([*workers, *beside]).run()):
         raise Exit(code)
+
+
+def worker_command(shell: Shell, reference: str | None) -> Command:
+    """What starts one worker with this command's settings."""
+    return Command(name="A worker", arguments=command_line(shell, "worker", reference, [*WORKING, *DATABASE, *LOGGING]))
+
+
+def command_line(shell: Shell, verb: str, reference: str | None, settings: Iterable[tuple[str, str, str]]) -> list[str]:
+    """The words that start another command of ours, with those of the given flags that it knows."""
+    app = ["--app", reference] if reference else []
+    known = [variable for variable, *_ in settings if variable in shell.flags]
+    flags = [part for variable in known for part in (FLAGS[variable], shell.flags[variable])]
+    return [sys.executable, "-m", "rolecall", verb, *app, *flags]
 
 
 def worker_options(settings: WorkerSettings) -> WorkerOptions:
@@ -63,15 +82,19 @@ def worker_options(settings: WorkerSettings) -> WorkerOptions:
         poll_interval=settings.poll_interval,
         heartbeat_interval=settings.heartbeat_interval,
         grace=settings.grace,
+        memory_backoff=settings.memory_backoff,
+        cpu_backoff=settings.cpu_backoff,
+        backoff_duration=settings.backoff_duration,
+        pod=settings.pod,
+        node=settings.node,
     )
 
 
-async def _run(worker: Worker) -> None:
-    with stop_on_signals(worker):
-        await worker.run()
-
-
-def _one_process(shell: Shell, reference: str | None) -> list[str]:
-    app = ["--app", reference] if reference else []
-    settings = [part for variable, text in shell.flags.items() for part in (FLAGS[variable], text)]
-    return [sys.executable, "-m", "rolecall", "worker", *app, *settings]
+async def _run(worker: Worker, beside: Supervisor) -> None:
+    with stop_on_signals(worker, beside):
+        keeping = asyncio.create_task(beside.keep())
+        try:
+            await worker.run()
+        finally:
+            beside.stop()
+            await keeping

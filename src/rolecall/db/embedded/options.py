@@ -23,6 +23,8 @@ ALWAYS: Mapping[str, str] = {
     "autovacuum": "on",
     # mmap lives in the data directory: containers give /dev/shm (posix) no more than 64 MB
     "dynamic_shared_memory_type": "mmap",
+    # the user is called like the engine's schema: without this, a table of one's own would land in it
+    "search_path": "public",
     "timezone": "UTC",
     "log_timezone": "UTC",
     "lc_messages": "C",

@@ -11,3 +11,57 @@ create type rolecall.floor as (
     id bigint,
     look_below_at timestamptz
 );
+
+-- What a child's failure does to its parent and its siblings.
+create type rolecall.child_rule as enum ('fail_parent', 'ignore', 'cancel_siblings');
+
+-- What the failure of a task does to one that needs it.
+create type rolecall.need_rule as enum ('fail', 'ignore');
+
+-- Where a new task belongs, when it is not the first of a chain without parent; and what it inherits.
+create type rolecall.place as (
+    chain_id bigint,
+    chain_index int,
+    origin_id bigint,
+    parent_id bigint,
+    parent_fence int,
+    depth int,
+    priority int,
+    scheduled_for timestamptz,
+    needed boolean,
+    on_failure rolecall.child_rule
+);
+
+-- A task that has just ended and that others may wait for.
+create type rolecall.ending as (
+    id bigint,
+    state rolecall.task_state,
+    chain_id bigint,
+    parent_id bigint,
+    depth int,
+    on_failure rolecall.child_rule,
+    needed boolean,
+    continued boolean,
+    open_children int
+);
+
+-- Which tasks are looked for; null does not filter.
+create type rolecall.task_filter as (
+    ids bigint[],
+    state text,
+    role text,
+    handler text,
+    key text,
+    worker_id bigint,
+    chain_id bigint,
+    parent_id bigint,
+    roots boolean,
+    text text,
+    created_from timestamptz,
+    created_to timestamptz,
+    finished_from timestamptz,
+    finished_to timestamptz
+);
+
+-- What a caller may do; each includes those before it.
+create type rolecall.scope as enum ('read', 'operate', 'admin');

@@ -10,12 +10,19 @@ create table rolecall.roles (
     keep_completed interval not null default '7 days',
     keep_failed interval not null default '30 days',
     paused_at timestamptz,
+    one_root boolean not null default false,
+    paused_until timestamptz,
+    paused_by text,
     constraint name_is_a_word check (name ~ '^[A-Za-z][A-Za-z0-9_.-]{0,62}$'),
     constraint lease_is_between_a_tenth_of_a_second_and_a_day check (lease between '100 ms' and '1 day'),
     constraint timeout_is_positive check (timeout > '0 s'),
     constraint max_attempts_is_positive_or_null_for_unlimited check (max_attempts > 0),
     constraint retry_is_a_policy check (retry ->> 'kind' in ('none', 'linear', 'exponential')),
-    constraint max_payload_bytes_is_between_1_kb_and_64_mb check (max_payload_bytes between 1024 and 67108864)
+    constraint max_payload_bytes_is_between_1_kb_and_64_mb check (max_payload_bytes between 1024 and 67108864),
+    constraint only_a_paused_role_says_by_whom_and_until_when check (
+        paused_at is not null or num_nonnulls(paused_until, paused_by) = 0
+    ),
+    constraint a_pause_ends_after_it_began check (paused_until > paused_at)
 );
 
 -- A handler is the code that does a task; what it leaves open comes from its role.
@@ -28,6 +35,9 @@ create table rolecall.handlers (
     timeout interval,
     max_attempts int,
     retry jsonb,
+    procedure text,
+    before_procedure text,
+    after_procedure text,
     constraint name_is_a_word check (name ~ '^[A-Za-z][A-Za-z0-9_.-]{0,62}$'),
     constraint lease_is_between_a_tenth_of_a_second_and_a_day check (lease between '100 ms' and '1 day'),
     constraint timeout_is_positive check (timeout > '0 s'),

@@ -21,11 +21,27 @@ create table rolecall.finished_tasks (
     info jsonb,
     result jsonb,
     error text,
+    origin_id bigint,
+    parent_id bigint,
+    parent_fence int,
+    depth smallint,
+    on_failure rolecall.child_rule,
+    continued boolean,
+    dedupe_pending boolean,
+    timeout interval,
     constraint only_terminal_states_stand_here check (state in ('completed', 'failed', 'cancelled')),
     constraint a_failed_task_says_why check (state <> 'failed' or error is not null)
 ) partition by range (finished_at);
 create table rolecall.finished_tasks_default partition of rolecall.finished_tasks default;
 create index finished_tasks_by_id on rolecall.finished_tasks (id);
+create index finished_tasks_by_parent on rolecall.finished_tasks (parent_id, parent_fence) where parent_id is not null;
+create index finished_tasks_by_chain on rolecall.finished_tasks (chain_id, chain_index) where chain_index > 0;
+create index finished_tasks_by_dedupe_key on rolecall.finished_tasks (dedupe_key, created_at) where dedupe_key is not null;
+-- What ended lately, for who watches: rows lie in the order in which they ended, so that an index of summaries costs a finish nothing.
+create index finished_tasks_by_time on rolecall.finished_tasks using brin (finished_at) with (pages_per_range = 64, autosummarize = on);
+create index finished_tasks_by_key on rolecall.finished_tasks (key, id) where key is not null;
+-- What failed or was cancelled is looked for most, and is a small part: what completes, the common case, costs nothing here.
+create index finished_tasks_not_completed on rolecall.finished_tasks (state, id) where state <> 'completed';
 
 -- Transitions that the rows themselves do not tell: lost attempts, releases, snoozes, operators' acts.
 create table rolecall.task_events (
@@ -38,3 +54,22 @@ create table rolecall.task_events (
 ) partition by range (at);
 create table rolecall.task_events_default partition of rolecall.task_events default;
 create index task_events_by_task on rolecall.task_events (task_id);
+create index task_events_by_time on rolecall.task_events using brin (at) with (pages_per_range = 64, autosummarize = on);
+
+-- How many finished tasks there are of each line, state and day, of those that finished before `counted_until`: the sum of its rows.
+-- What leaves the finished tasks adds a negative one, so that nobody waits for another; the next roll-up adds them up.
+create table rolecall.finished_counts (
+    day date not null,
+    line_id int not null,
+    state rolecall.task_state not null,
+    number bigint not null
+);
+create index finished_counts_by_day on rolecall.finished_counts (day);
+-- Up to when finished tasks are in finished_counts: all that finished before, and none that did later. Who takes some out of
+-- them shares its lock until the commit; who moves it on has it alone.
+create table rolecall.counted_until (
+    only_row boolean primary key default true,
+    moment timestamptz not null,
+    constraint there_is_only_one_row check (only_row)
+);
+insert into rolecall.counted_until (moment) values ('-infinity');

@@ -1,6 +1,8 @@
--- The roll: one row a worker process, under an id that is never used again.
+-- The roll: one row a worker process, under an id that is never used again. With each beat it says what it uses (cpu and memory as
+-- shares of what it may use), how far its own clock is ahead (seconds), why it takes no new tasks for now, and which
+-- command it has heard of.
 create table rolecall.workers (
-    id bigint generated always as identity primary key,
+    id bigint generated always as identity (maxvalue 9007199254740991) primary key,
     name text not null,
     roles text[] not null,
     handlers text[] not null,
@@ -13,8 +15,20 @@ create table rolecall.workers (
     host text,
     pid int,
     version text,
+    pod text,
+    node text,
+    cpu float8,
+    memory float8,
+    memory_bytes bigint,
+    clock_ahead float8,
+    backing_off text,
+    command text,
+    commanded_at timestamptz,
+    following text,
     constraint slots_are_positive check (slots > 0),
-    constraint a_stopped_worker_is_not_idle check (stopped_at is null or not idle)
+    constraint a_stopped_worker_is_not_idle check (stopped_at is null or not idle),
+    constraint command_is_one_that_workers_know check (command in ('drain', 'decommission')),
+    constraint a_command_has_a_time check ((command is null) = (commanded_at is null))
 ) with (fillfactor = 50);
 
 -- Which server answered last, and since when: after a restart or a failover nothing is rescued for one lease.

@@ -1,25 +1,88 @@
 """What the catalog refuses.
 
 CatalogError
-├── UnknownPayload    no such payload of that store and fetch
+├── UnknownStore      no such store, or none that may be crawled
+├── UnknownProduct    no such product
+├── UnknownImage      no such image, or none that was fetched
+├── UnknownLocation   no such location
+├── LocationRefused   a location's status does not allow it
+├── UnknownPayload    no such payload, or none of that store
+├── NoPayload         a store that was never fetched, or not as often as a comparison takes
 ├── DifferentPayload  the path is taken by another document
 └── ImplausibleMenu   fewer products than can be true; nothing was written
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+SHOWN = 10
+
 
 class CatalogError(Exception):
     """The catalog cannot do what was asked; nothing was written by the call that raised it."""
 
 
+class UnknownStore(CatalogError):
+    """Some of the stores that were named are not there, or not to be crawled."""
+
+    def __init__(self, store_ids: Sequence[int], *, wanted: str = "store") -> None:
+        shown = ", ".join(map(str, store_ids[:SHOWN])) + (" ..." if len(store_ids) > SHOWN else "")
+        super().__init__(f"there is no {wanted} {shown}")
+        self.store_ids = list(store_ids)
+
+
+class UnknownProduct(CatalogError):
+    """There is no such product."""
+
+    def __init__(self, product_id: int) -> None:
+        super().__init__(f"there is no product {product_id}")
+        self.product_id = product_id
+
+
+class UnknownLocation(CatalogError):
+    """There is no such location."""
+
+    def __init__(self, location_id: int) -> None:
+        super().__init__(f"there is no location {location_id}")
+        self.location_id = location_id
+
+
+class LocationRefused(CatalogError):
+    """What was decided about the location before does not allow it."""
+
+
+class UnknownBrand(CatalogError):
+    """There is no such brand."""
+
+    def __init__(self, brand_id: int) -> None:
+        super().__init__(f"there is no brand {brand_id}")
+        self.brand_id = brand_id
+
+
+class UnknownImage(CatalogError):
+    """There is no such image, or it was never fetched."""
+
+    def __init__(self, image_id: int) -> None:
+        super().__init__(f"there is no image {image_id}")
+        self.image_id = image_id
+
+
 class UnknownPayload(CatalogError):
-    """There is no such payload row of that store and fetch."""
+    """There is no such payload row, or it is of another store or fetch."""
 
     def __init__(self, payload_id: int, store_id: int | None = None) -> None:
-        whose = "" if store_id is None else f" of store {store_id} with that fetch time"
+        whose = "" if store_id is None else f" of store {store_id}"
         super().__init__(f"there is no crawl payload {payload_id}{whose}")
         self.payload_id = payload_id
+        self.store_id = store_id
+
+
+class NoPayload(CatalogError):
+    """The store was never fetched, or not before the payload that another is to be compared with."""
+
+    def __init__(self, store_id: int, *, before: int | None = None) -> None:
+        super().__init__(f"store {store_id} has no crawl payload" + (f" before {before}" if before else ""))
         self.store_id = store_id
 
 

@@ -1,7 +1,8 @@
-"""The rows of crawl payloads: enter one beside its file, find one, name all files that rows know."""
+"""The rows of crawl payloads: enter one beside its file, find one, tell which files no row knows."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -14,7 +15,11 @@ from storecrawl.payloads import WrittenPayload
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredPayload:
-    """A row: all that is needed to read the file back and to apply it again. Sizes in bytes."""
+    """A row: all that is needed to read the file back and to apply it again. Sizes in bytes.
+
+    `product_count` is of the document as fetched; what it was when first applied is None before that. At `expired_at`
+    its file was removed; the row stays.
+    """
 
     id: int
     store_id: int
@@ -25,7 +30,11 @@ class StoredPayload:
     size_gz: int
     sha256: str
     fetched_at: datetime
+    created_at: datetime
     applied_at: datetime | None
+    applied_count: int | None
+    complete: bool | None
+    expired_at: datetime | None
 
 
 async def record_payload(
@@ -65,6 +74,6 @@ async def find_payload(connection: Connection, payload_id: int) -> StoredPayload
     return rows[0]
 
 
-async def known_paths(connection: Connection) -> frozenset[str]:
-    """Every path that a row names: what `PayloadStore.collect_orphans` must leave alone."""
-    return frozenset(await fetch(connection, "payload_paths", {}, scalar_row))
+async def without_row(connection: Connection, paths: Sequence[str]) -> list[str]:
+    """Those of some paths that no row names."""
+    return await fetch(connection, "paths_without_payload", {"paths": list(paths)}, scalar_row)

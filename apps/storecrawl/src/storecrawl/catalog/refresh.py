@@ -13,7 +13,7 @@ Only the moments of change tell in which order the payloads came.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final
 
@@ -26,6 +26,7 @@ from storecrawl.catalog.refresh_rows import (
     Fetched,
     KnownProduct,
     Plan,
+    brand_rows,
     plan_refresh,
     product_row,
     product_snapshot_row,
@@ -34,8 +35,16 @@ from storecrawl.catalog.refresh_rows import (
 )
 from storecrawl.catalog.statements import Connection, execute, fetch, json_text
 
-MISS_THRESHOLD = 3
-DEFAULT_PLAUSIBILITY: Final = Plausibility()
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RefreshRules:
+    """When a menu is too small to be true, and how many complete menus in a row lack what is removed."""
+
+    plausibility: Plausibility = field(default_factory=Plausibility)
+    miss_threshold: int = 3
+
+
+DEFAULT_RULES: Final = RefreshRules()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,7 +90,7 @@ async def apply_menu(
     fetched_at: datetime,
     menu: Menu,
     *,
-    plausibility: Plausibility = DEFAULT_PLAUSIBILITY,
+    rules: RefreshRules = DEFAULT_RULES,
 ) -> RefreshReport:
     """Bring a payload's menu into the catalog; the second time it changes nothing.
 
@@ -91,10 +100,10 @@ async def apply_menu(
     place = {"payload_id": payload_id, "store_id": store_id, "fetched_at": fetched_at}
     if not await fetch(connection, "lock_store", place, scalar_row):
         raise UnknownPayload(payload_id, store_id)
-    history = await _history(connection, place, plausibility)
+    history = await _history(connection, place, rules.plausibility)
     if not history.applied:
-        plausibility.check_claim(menu)
-        plausibility.check_history(menu, history.last_count, history.as_small)
+        rules.plausibility.check_claim(menu)
+        rules.plausibility.check_history(menu, history.last_count, history.as_small)
         outcome = {"applied_count": len(menu.products), "complete": menu.complete}
         await execute(connection, "mark_applied", {"payload_id": payload_id, **outcome})
     fetched = Fetched(
@@ -102,7 +111,7 @@ async def apply_menu(
         store_id=store_id,
         fetched_at=fetched_at,
         newer=history.newer,
-        threshold=MISS_THRESHOLD,
+        threshold=rules.miss_threshold,
     )
     return await _refresh(connection, fetched, menu)
 
@@ -149,6 +158,8 @@ async def _write_products(
     """Write products whole; return their ids by external id."""
     if not plan.written:
         return {}
+    if brands := list(brand_rows(plan.written)):
+        await execute(connection, "enter_brands", {"brands": json_text(brands)})
     rows = [
         product_row(product, fetched.misses(known.get(product.external_id)), fetched.threshold)
         for product in plan.written

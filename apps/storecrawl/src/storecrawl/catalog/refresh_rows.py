@@ -98,6 +98,13 @@ def content_hash(product: Product) -> bytes:
     return hashlib.blake2b(msgspec.json.encode(product), digest_size=HASH_BYTES).digest()
 
 
+def brand_rows(products: Iterable[Product]) -> Iterable[Row]:
+    """The brands that products name, each once."""
+    named = {product.brand: product for product in products if product.brand}
+    for brand, product in named.items():
+        yield {"name": brand, "external_id": product.brand_external_id, "logo_url": product.brand_logo_url}
+
+
 def product_row(product: Product, misses: int, threshold: int) -> Row:
     """A product for writing; one that newer payloads lack often enough is removed from the start."""
     removed = misses >= threshold

@@ -40,3 +40,11 @@ async def execute(connection: Connection, name: str, parameters: Mapping[str, ob
 def json_text(value: object) -> str:
     """A parameter for jsonb: exact decimals as texts, moments in ISO form."""
     return msgspec.json.encode(value).decode()
+
+
+def containing(text: str | None) -> str | None:
+    """A parameter for ilike that finds what holds this text, taken literally; None stays None."""
+    if text is None:
+        return None
+    literal = text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
+    return f"%{literal}%"

@@ -1,13 +1,36 @@
-"""Which stores are due for their next fetch."""
+"""Which stores there are, which may be crawled, and which are due for their next fetch."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from psycopg.rows import class_row
+from psycopg.rows import class_row, scalar_row
 
-from storecrawl.catalog.statements import Connection, fetch
+from storecrawl.catalog.errors import UnknownStore
+from storecrawl.catalog.statements import Connection, containing, fetch
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Store:
+    """A store as it is known."""
+
+    id: int
+    platform_store_id: str | None
+    name: str
+    slug: str | None
+    chain: str | None
+    city: str | None
+    state: str | None
+    country: str | None
+    timezone: str | None
+    recreational: bool | None
+    medical: bool | None
+    crawl_enabled: bool
+    last_fetch_at: datetime | None
+    first_seen_at: datetime
+    last_seen_at: datetime
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,3 +59,31 @@ async def stores_due(
     """
     parameters = {"interval": interval, "state": state, "limit": limit, "now": now}
     return await fetch(connection, "stores_due", parameters, class_row(DueStore))
+
+
+async def list_stores(
+    connection: Connection, *, state: str | None = None, text: str | None = None, after: int = 0, limit: int = 50
+) -> list[Store]:
+    """A page of stores by id; `text` is looked for in name, slug, chain and city, whatever the case."""
+    parameters = {"state": state, "pattern": containing(text), "after": after, "limit": limit}
+    return await fetch(connection, "stores", parameters, class_row(Store))
+
+
+async def find_store(connection: Connection, store_id: int) -> Store:
+    """One store. Raises UnknownStore."""
+    for store in await list_stores(connection, after=store_id - 1, limit=1):
+        if store.id == store_id:
+            return store
+    raise UnknownStore([store_id])
+
+
+async def crawlable_stores(connection: Connection, *, state: str | None = None) -> list[int]:
+    """The ids of the stores that are enabled and known to the platform, of all states or one, in order."""
+    return await fetch(connection, "crawlable_stores", {"state": state, "ids": None}, scalar_row)
+
+
+async def require_crawlable(connection: Connection, store_ids: Sequence[int]) -> None:
+    """Raise UnknownStore, naming those of the stores that may not be crawled."""
+    found = await fetch(connection, "crawlable_stores", {"state": None, "ids": list(store_ids)}, scalar_row)
+    if unfit := [store_id for store_id in dict.fromkeys(store_ids) if store_id not in set(found)]:
+        raise UnknownStore(unfit, wanted="enabled store with a platform id:")

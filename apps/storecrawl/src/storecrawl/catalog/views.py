@@ -1,11 +1,17 @@
-"""Refresh the materialized views while readers go on reading."""
+"""Refresh the materialized views, once something has changed, while readers go on reading."""
 
 from __future__ import annotations
 
 from psycopg import sql
 from psycopg.rows import tuple_row
 
-from storecrawl.catalog.statements import Connection, fetch
+from storecrawl.catalog.statements import Connection, execute, fetch
+
+
+async def refresh_stale_views(connection: Connection) -> list[str]:
+    """Refresh the views if a round has noted a change since the last time; return the names of those refreshed."""
+    stale = await execute(connection, "claim_views", {})
+    return await refresh_views(connection) if stale else []
 
 
 async def refresh_views(connection: Connection) -> list[str]:

@@ -10,17 +10,15 @@ from psycopg.rows import class_row
 
 from storecrawl.demo.database import Connection
 from storecrawl.demo.figures import Figures
+from storecrawl.demo.gaps import Gaps
 
 INVENTORY = """
 select
-    (select count(*) from storecrawl.stores where crawl_enabled and not exists (
-        select from storecrawl.payloads where store_id = stores.id and applied_at is not null
-    )) as unrefreshed_stores,
     (select count(*) from storecrawl.payloads where applied_at is null) as unapplied_payloads,
     (select count(*) from storecrawl.product_snapshots) as snapshots,
     (select count(*) from storecrawl.store_product_counts) as analysed_stores,
     array(select storage_path from storecrawl.payloads) as paths,
-    (select handler || ' ' || id || ': ' || coalesce(error, 'no error')
+    (select handler || ' ' || id || ': ' || coalesce(split_part(error, chr(10), 1), 'no error')
      from rolecall.all_tasks where state = 'failed' order by id limit 1) as failure
 """
 
@@ -32,7 +30,6 @@ class Inventory:
     `paths` are the payload files that rows name, `failure` is what the first of the failed tasks said.
     """
 
-    unrefreshed_stores: int
     unapplied_payloads: int
     snapshots: int
     analysed_stores: int
@@ -48,12 +45,15 @@ def take_inventory(connection: Connection) -> Inventory:
     return row
 
 
-def find_problems(inventory: Inventory, figures: Figures, payloads: Path, expected_stores: int | None) -> Iterator[str]:
-    """Say what should exist after one full cycle and does not.
+def find_problems(
+    inventory: Inventory, gaps: Gaps, figures: Figures, payloads: Path, expected_stores: int | None
+) -> Iterator[str]:
+    """Say what should exist after one full cycle and does not, each store and place with its reason.
 
     `payloads` is the root of the payload files, `expected_stores` how many the upstream has, where that is known.
     """
-    yield from _missing_stores(inventory, figures, expected_stores)
+    yield from _missing_stores(inventory, gaps, figures, expected_stores)
+    yield from gaps.sentences()
     yield from _missing_products(inventory, figures)
     yield from _missing_files(inventory, payloads)
     if figures.open_tasks:
@@ -62,13 +62,13 @@ def find_problems(inventory: Inventory, figures: Figures, payloads: Path, expect
         yield f"{figures.failed_tasks} tasks failed, the first of them was {inventory.failure}"
 
 
-def _missing_stores(inventory: Inventory, figures: Figures, expected: int | None) -> Iterator[str]:
+def _missing_stores(inventory: Inventory, gaps: Gaps, figures: Figures, expected: int | None) -> Iterator[str]:
     if figures.stores == 0:
         yield "no stores were found"
     elif expected is not None and figures.stores < expected:
         yield f"{figures.stores} stores were found, there are {expected}"
-    if inventory.unrefreshed_stores:
-        yield f"{inventory.unrefreshed_stores} of {figures.stores} stores were not refreshed"
+    if gaps.stores:
+        yield f"{len(gaps.stores)} of {figures.stores} stores were not refreshed"
     if inventory.analysed_stores != figures.stores:
         yield f"the views show {inventory.analysed_stores} of {figures.stores} stores"
 

@@ -22,10 +22,14 @@ AWAY = "waiting for the database, which does not answer"
 
 
 class Board:
-    """The figures of a demo since its start; `note`, where there is one, says what it is busy with instead."""
+    """The figures of a demo since its start; `note`, where there is one, says what it is busy with instead.
+
+    `api` is where dashboard and API are served.
+    """
 
     def __init__(self, options: DemoOptions) -> None:
         self.note = ""
+        self.api: str | None = None
         self._options = options
         self._began = time.monotonic()
         self._figures = Figures()
@@ -52,11 +56,11 @@ class Board:
 
     def __rich__(self) -> RenderableType:
         """Return the figures as a board."""
-        ending = "" if self._options.once else "  ·  Ctrl-C ends it"
+        ending = "ends after one full cycle" if self._options.once else "Ctrl-C ends it"
         return Panel(
             Group(self._numbers(), Text(), self._work(), Text(), self._places()),
             title="[bold]storecrawl demo[/]",
-            subtitle=f"{_clock(self._seconds)}{ending}",
+            subtitle=f"{_clock(self._seconds)}  ·  {ending}",
             width=WIDTH,
             padding=(1, 2),
         )
@@ -92,6 +96,8 @@ class Board:
         table.add_row("payloads", Text(str(folder / PAYLOADS), "dim"))
         table.add_row("logs", Text(f"{folder / WORKERS_LOG}, {UPSTREAM_LOG}", "dim"))
         table.add_row("look", Text(f"rolecall tasks list {database}", "dim"))
+        if self.api is not None:
+            table.add_row("dashboard", Text(f"{self.api}/", "bold"))
         return table
 
 

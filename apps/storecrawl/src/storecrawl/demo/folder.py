@@ -15,6 +15,7 @@ LOCK = "demo.lock"
 PAYLOADS = "payloads"
 UPSTREAM_LOG = "upstream.log"
 WORKERS_LOG = "workers.log"
+API_LOG = "api.log"
 
 
 @contextmanager

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import socket
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -10,8 +9,8 @@ import msgspec
 
 from rolecall import ConfigError
 from storecrawl.demo.options import DemoOptions
+from storecrawl.demo.ports import free_port
 
-LOOPBACK = "127.0.0.1"
 FILE = "demo.json"
 STORES = 300
 SEED = 1
@@ -62,7 +61,7 @@ def recall(folder: Path, options: DemoOptions, now: float) -> Memory:
     if known is not None:
         _require_same_world(known, options, folder)
     memory = Memory(
-        port=known.port if known and _is_free(known.port) else _free_port(),
+        port=free_port(known.port if known else None),
         stores=options.stores or (known.stores if known else STORES),
         seed=_seed(options, known),
         step=_last_step(known) if known else 0.0,
@@ -115,20 +114,3 @@ def _seed(options: DemoOptions, known: Memory | None) -> int:
 def _last_step(known: Memory) -> float:
     """How far that world may have come: the last word of a killed demo is some seconds old."""
     return known.at(known.since + KEEP_SECONDS).step
-
-
-def _is_free(port: int) -> bool:
-    with socket.socket() as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind((LOOPBACK, port))
-        except OSError:
-            return False
-    return True
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind((LOOPBACK, 0))
-        port: int = probe.getsockname()[1]
-        return port

@@ -20,7 +20,8 @@ class DemoOptions:
     `stores` and `seed` describe the local upstream's world; None is that of the folder, else 300 and 1. `upstream` is
     a URL to crawl instead, `database` a Postgres to use instead of the embedded one. `failure_rate` (0 to 1) is the
     local upstream's failure dial. `once` runs one full cycle and ends. `step_seconds` is the wall time of four
-    simulated hours, at which the menus change and every store is fetched again. Raises ConfigError.
+    simulated hours, at which the menus change and every store is fetched again. With `api`, a process of its own
+    serves the dashboard and the API on this machine. Raises ConfigError.
     """
 
     data_dir: Path
@@ -33,6 +34,7 @@ class DemoOptions:
     processes: int = 2
     slots: int = 4
     step_seconds: float = 180.0
+    api: bool = True
 
     def __post_init__(self) -> None:
         """Refuse what cannot work, before anything is started."""

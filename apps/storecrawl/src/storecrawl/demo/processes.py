@@ -11,10 +11,11 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import IO
+from typing import IO, TypedDict
 
 PR_SET_PDEATHSIG = 1
 STOP_SECONDS = 30.0
+NICENESS = 10
 RESTART_SECONDS = 1.0
 EARLY_DEATH_SECONDS = 5.0
 MOST_EARLY_DEATHS = 5
@@ -28,16 +29,34 @@ class KeepsDying(RuntimeError):
         super().__init__(f"a process of the demo keeps dying; the end of {log} says: {last_words(log)}")
 
 
+class ChildOptions(TypedDict, total=False):
+    """How a child differs from the others, see ChildProcess."""
+
+    nice: bool
+    descriptors: Sequence[int]
+
+
 class ChildProcess:
     """One command that is to run as long as the demo does; its output goes to a log file.
 
-    On Linux the kernel ends it when the demo is killed, so that a killed demo leaves nothing running.
+    On Linux the kernel ends it when the demo is killed, so that a killed demo leaves nothing running. What is `nice`
+    takes the processor only as far as the others leave it. The open files `descriptors` are handed on to it.
     """
 
-    def __init__(self, command: Sequence[str], *, environment: Mapping[str, str], log: Path) -> None:
+    def __init__(
+        self,
+        command: Sequence[str],
+        *,
+        environment: Mapping[str, str],
+        log: Path,
+        nice: bool = False,
+        descriptors: Sequence[int] = (),
+    ) -> None:
         self._command = [sys.executable, *command]
         self._environment = {**os.environ, **environment}
         self._log = log
+        self._nice = nice
+        self._descriptors = descriptors
         self._process: subprocess.Popen[bytes] | None = None
         self._started = 0.0
         self._early_deaths = 0
@@ -53,6 +72,8 @@ class ChildProcess:
         self._count_death(age)
         with self._log.open("ab") as log:
             self._process = self._spawn(log)
+        if self._nice:
+            os.setpriority(os.PRIO_PROCESS, self._process.pid, NICENESS)
         self._asked_to_stop = False
         self._started = time.monotonic()
 
@@ -94,6 +115,7 @@ class ChildProcess:
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,
+            pass_fds=self._descriptors,
             # A Ctrl-C in the terminal is for the demo, which then stops its children in order.
             start_new_session=True,
             preexec_fn=_following_parent(),  # noqa: PLW1509 - the demo has no threads

@@ -8,12 +8,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from storecrawl.demo.audit import find_problems, take_inventory
 from storecrawl.demo.database import Connection
 from storecrawl.demo.figures import Figures, read_figures
 from storecrawl.demo.folder import PAYLOADS
+from storecrawl.demo.gaps import Gaps, find_gaps
 from storecrawl.demo.options import DemoOptions
 from storecrawl.demo.requests import enqueue, retry_failed
 from storecrawl.demo.screen import Screen
@@ -38,11 +39,20 @@ class Stopped(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cycle:
-    """One full cycle: the final figures, the seconds it took, and what should exist and does not."""
+    """One full cycle: the final figures, the seconds it took, what should exist and does not, where it was served.
+
+    `gaps` are the stores and places that were left out; `problems` says them with all others in sentences.
+    """
 
     figures: Figures
     seconds: float
+    gaps: Gaps
     problems: tuple[str, ...]
+    api: str | None
+
+    def summary(self) -> dict[str, Any]:
+        """Return the summary that `--json` prints."""
+        return {**self.figures.summary(self.seconds), **self.gaps.summary(), "api": self.api}
 
 
 def run_cycle(options: DemoOptions, screen: Screen) -> Cycle:
@@ -51,7 +61,7 @@ def run_cycle(options: DemoOptions, screen: Screen) -> Cycle:
     Raises Stopped when told to end before.
     """
     began = time.monotonic()
-    with stop_on_signals(), Stage(options, screen.note) as stage:
+    with stop_on_signals(), Stage(options, note=screen.note, tell=screen.tell) as stage:
         _insist(stage, partial(retry_failed, app=stage.app))
         for handler in ("store_discovery", "analytics_refresh"):
             _insist(stage, partial(enqueue, app=stage.app, handler=handler))
@@ -61,7 +71,7 @@ def run_cycle(options: DemoOptions, screen: Screen) -> Cycle:
 
 def run_on(options: DemoOptions, screen: Screen) -> None:
     """Crawl until told to end; raises Stopped then."""
-    with stop_on_signals(), Stage(options, screen.note) as stage:
+    with stop_on_signals(), Stage(options, note=screen.note, tell=screen.tell) as stage:
         for figures in _answers(stage, partial(read_figures, roles=list(stage.app.roles))):
             screen.show(figures)
 
@@ -90,10 +100,10 @@ def _until_done(stage: Stage, screen: Screen) -> Figures:
 
 
 def _conclude(stage: Stage, options: DemoOptions, figures: Figures, began: float) -> Cycle:
-    inventory = _insist(stage, take_inventory)
-    problems = find_problems(inventory, figures, options.data_dir / PAYLOADS, stage.expected_stores)
+    inventory, gaps = _insist(stage, take_inventory), _insist(stage, find_gaps)
+    problems = tuple(find_problems(inventory, gaps, figures, options.data_dir / PAYLOADS, stage.expected_stores))
     exact = replace(figures, snapshots=inventory.snapshots)
-    return Cycle(figures=exact, seconds=time.monotonic() - began, problems=tuple(problems))
+    return Cycle(figures=exact, seconds=time.monotonic() - began, gaps=gaps, problems=problems, api=stage.api)
 
 
 def _insist(stage: Stage, question: Callable[[Connection], T]) -> T:

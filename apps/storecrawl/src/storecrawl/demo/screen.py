@@ -28,6 +28,9 @@ class Screen(Protocol):
     def note(self, text: str) -> None:
         """Say in a few words what is being done."""
 
+    def tell(self, api: str) -> None:
+        """Say where the dashboard and the API are."""
+
     def show(self, figures: Figures | None) -> None:
         """Show the figures of this moment; None while the database is away."""
 
@@ -54,6 +57,9 @@ class Quiet:
     def note(self, text: str) -> None:
         """Nobody reads it."""
 
+    def tell(self, api: str) -> None:
+        """Nobody asks."""
+
     def show(self, figures: Figures | None) -> None:
         """Nobody looks."""
 
@@ -78,6 +84,10 @@ class Lines:
         """Print it."""
         self._board.note = text
         self._print(self._board.line())
+
+    def tell(self, api: str) -> None:
+        """Print it."""
+        self.note(f"the dashboard: {api}/")
 
     def show(self, figures: Figures | None) -> None:
         """Print the figures when it is time."""
@@ -109,6 +119,11 @@ class Lively:
     def note(self, text: str) -> None:
         """Show it on the board."""
         self._board.note = text
+        self._live.refresh()
+
+    def tell(self, api: str) -> None:
+        """Put it on the board."""
+        self._board.api = api
         self._live.refresh()
 
     def show(self, figures: Figures | None) -> None:

@@ -2,9 +2,12 @@
 
 PayloadError
 ├── PayloadMissing       no such file
+├── PayloadExpired       removed by the retention policy
 ├── PayloadCorrupt       not what was written: cut short, damaged, another content
-├── PayloadOutsideRoot   a path that leads out of the store's folder, or through a link
-└── PayloadTooLarge      more than the reader is allowed to unpack
+├── PayloadOutsideRoot   a path that leads out of the place, or through a link
+├── PayloadTooLarge      more bytes than the reader is allowed to unpack
+├── PayloadBomb          more bytes for each of the file's than any menu has
+└── PayloadUnreachable   the place that keeps it does not answer; the only one that asking again may mend
 """
 
 from __future__ import annotations
@@ -23,6 +26,10 @@ class PayloadMissing(PayloadError):
     """There is no such file."""
 
 
+class PayloadExpired(PayloadError):
+    """The file was removed, as the retention policy says."""
+
+
 class PayloadCorrupt(PayloadError):
     """The file does not hold what was once written."""
 
@@ -33,3 +40,11 @@ class PayloadOutsideRoot(PayloadError):
 
 class PayloadTooLarge(PayloadError):
     """The file unpacks to more than the reader allows."""
+
+
+class PayloadBomb(PayloadError):
+    """The file unpacks to a multiple of itself that no menu does."""
+
+
+class PayloadUnreachable(PayloadError):
+    """The place that keeps the files does not answer."""

@@ -1,20 +1,20 @@
-"""The store of crawl payload files: write one, read one back checked, collect what nobody knows."""
+"""The store of crawl payload files: write one, read or open one proved, find what nobody may know, remove."""
 
 from __future__ import annotations
 
 import gzip
 import hashlib
-import os
-from collections.abc import Callable, Container
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
+from typing import Self
 
-from storecrawl.payloads.errors import PayloadCorrupt, PayloadOutsideRoot, PayloadTooLarge
-from storecrawl.payloads.orphans import remove_orphans
-from storecrawl.payloads.paths import open_below, payload_path
-from storecrawl.payloads.unpacking import Limits, unpack
-from storecrawl.payloads.writing import write_durably
+from storecrawl.payloads.errors import PayloadTooLarge
+from storecrawl.payloads.names import answer_path, is_payload_name, payload_path
+from storecrawl.payloads.opened import OpenedPayload
+from storecrawl.payloads.translating import as_payload_errors
+from storecrawl.payloads.unpacking import Limits
+from storecrawl.storage import Storage, old_objects
 
 try:
     from isal import igzip
@@ -23,7 +23,6 @@ except ImportError:
 else:
     _FASTER = igzip.compress
 
-ORPHAN_AGE = timedelta(hours=24)
 LEVEL = 6
 FASTER_LEVEL = 3
 
@@ -44,36 +43,76 @@ class WrittenPayload:
 
 
 class PayloadStore:
-    """Crawl payload files below one root folder.
+    """Crawl payload files in one storage.
 
-    All methods do blocking file work; call them in a thread from async code.
+    All methods block; call them in a thread from async code.
 
         written = store.write(7, document, task_id=41, attempt=1)
         assert store.read(written.path, written.sha256, written.size_raw) == document
     """
 
-    def __init__(self, root: Path, *, limits: Limits | None = None, clock: Callable[[], datetime] = utc_now) -> None:
-        self._root = root
+    def __init__(
+        self, storage: Storage, *, limits: Limits | None = None, clock: Callable[[], datetime] = utc_now
+    ) -> None:
+        self._storage = storage
         self._limits = limits or Limits()
         self._clock = clock
 
-    @property
-    def root(self) -> Path:
-        """The folder that all paths are relative to."""
-        return self._root
+    def within(self, limits: Limits) -> Self:
+        """The same files, read within other limits."""
+        return type(self)(self._storage, limits=limits, clock=self._clock)
 
     def write(self, store_id: int, document: bytes, *, task_id: int, attempt: int) -> WrittenPayload:
         """Write a document under a new name; when this returns, the file is whole and survives a crash.
 
-        Raises PayloadTooLarge for a document that no reader would unpack, and OSError as it comes.
+        Raises PayloadTooLarge or PayloadBomb for a document that no reader would unpack, PayloadUnreachable,
+        and OSError as it comes.
         """
-        path = payload_path(store_id, task_id, attempt, self._clock().astimezone(UTC))
+        return self._write(payload_path(store_id, task_id, attempt, self._clock().astimezone(UTC)), document)
+
+    def write_answer(self, document: bytes, *, task_id: int, attempt: int) -> WrittenPayload:
+        """Write an answer to discovery, as `write` does a menu."""
+        return self._write(answer_path(task_id, attempt, self._clock().astimezone(UTC)), document)
+
+    def read(self, path: str, sha256: str, size_raw: int) -> bytes:
+        """The document behind a row's path, proved to be the one that was written; or a PayloadError."""
+        with self._open(path, sha256, size_raw) as opened:
+            return b"".join(opened.document())
+
+    def open(self, path: str, sha256: str, size_raw: int) -> OpenedPayload:
+        """The file behind a row's path, held open and proved to be what was written; or a PayloadError."""
+        opened = self._open(path, sha256, size_raw)
+        try:
+            opened.prove()
+        except BaseException:
+            opened.close()
+            raise
+        return opened
+
+    def exists(self, path: str) -> bool:
+        """Say whether there is a file, whatever is in it."""
+        with as_payload_errors():
+            return self._storage.exists(path)
+
+    def old_files(self, older_than: timedelta) -> Iterator[list[str]]:
+        """Paths of our files last written longer ago than `older_than`, in batches: those without a row are orphans.
+
+        The age is what protects a file whose row is being written.
+        """
+        with as_payload_errors():
+            yield from old_objects(self._storage, is_payload_name, self._clock() - older_than)
+
+    def remove(self, paths: Iterable[str]) -> None:
+        """Remove files; those that are gone already do no harm."""
+        with as_payload_errors():
+            for path in paths:
+                self._storage.delete(path)
+
+    def _write(self, path: str, document: bytes) -> WrittenPayload:
         packed = _pack(document)
-        if len(document) > self._limits.allowed(len(packed)):
-            raise PayloadTooLarge(path, f"a document of {len(document)} bytes could not be read back")
-        target = self._root / path
-        self._require_inside(target.parent, path)
-        write_durably(target, packed)
+        self._limits.check(path, len(document), len(packed))
+        with as_payload_errors():
+            self._storage.put(path, packed)
         return WrittenPayload(
             path=path,
             size_raw=len(document),
@@ -81,31 +120,12 @@ class PayloadStore:
             sha256=hashlib.sha256(document).hexdigest(),
         )
 
-    def read(self, path: str, sha256: str, size_raw: int) -> bytes:
-        """The document behind a row's path, proved to be the one that was written; or a PayloadError."""
+    def _open(self, path: str, sha256: str, size_raw: int) -> OpenedPayload:
         if size_raw > self._limits.max_bytes:
             raise PayloadTooLarge(path, f"its {size_raw} bytes are more than {self._limits.max_bytes}")
-        descriptor = open_below(self._root, path)
-        try:
-            document = unpack(descriptor, path, self._limits, expected=size_raw)
-        finally:
-            os.close(descriptor)
-        if len(document) != size_raw:
-            raise PayloadCorrupt(path, f"it holds {len(document)} bytes, {size_raw} were written")
-        if hashlib.sha256(document).hexdigest() != sha256.lower():
-            raise PayloadCorrupt(path, "its checksum differs from what was written")
-        return document
-
-    def collect_orphans(self, known_paths: Container[str], older_than: timedelta = ORPHAN_AGE) -> list[str]:
-        """Remove temporary files, and files without a row, older than `older_than`; return their paths.
-
-        Read `known_paths` just before: the age is what protects a file whose row is being written.
-        """
-        return remove_orphans(self._root, known_paths, self._clock() - older_than)
-
-    def _require_inside(self, folder: Path, path: str) -> None:
-        if not folder.resolve().is_relative_to(self._root.resolve()):
-            raise PayloadOutsideRoot(path, "its folder is a link that leads outside")
+        with as_payload_errors():
+            opened = self._storage.open(path)
+        return OpenedPayload(opened, path, self._limits, sha256=sha256, size_raw=size_raw)
 
 
 def _pack(document: bytes) -> bytes:

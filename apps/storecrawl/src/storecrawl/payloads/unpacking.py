@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from storecrawl.payloads.errors import PayloadCorrupt, PayloadTooLarge
+from storecrawl.payloads.errors import PayloadBomb, PayloadCorrupt, PayloadTooLarge
+from storecrawl.storage import OpenedObject
 
 GZIP = 16 + zlib.MAX_WBITS
 CHUNK = 64 * 1024
@@ -24,35 +24,36 @@ class Limits:
         if self.max_bytes < 1 or self.max_ratio < 1:
             raise ValueError("limits of unpacking must be positive")
 
-    def allowed(self, size_gz: int) -> int:
-        """The bytes that a file of `size_gz` bytes may unpack to."""
-        return min(self.max_bytes, size_gz * self.max_ratio)
+    def check(self, path: str, size: int, size_gz: int) -> None:
+        """Raise PayloadTooLarge or PayloadBomb for a file of `size_gz` bytes that unpacks to `size` or more."""
+        if size > self.max_bytes:
+            raise PayloadTooLarge(path, f"it unpacks to more than the {self.max_bytes} bytes that are allowed")
+        if size > size_gz * self.max_ratio:
+            raise PayloadBomb(path, f"it unpacks to more than {self.max_ratio} times its {size_gz} bytes")
 
 
-def unpack(descriptor: int, path: str, limits: Limits, expected: int | None = None) -> bytes:
-    """The unpacked content of an open file, which stays open.
+def unpacked(opened: OpenedObject, path: str, limits: Limits, expected: int | None = None) -> Iterator[bytes]:
+    """The content of an open file from its beginning, piece by piece.
 
-    Raises PayloadTooLarge beyond the limits and PayloadCorrupt for a damaged file, or for more than
-    `expected` bytes; neither holds more in memory than the limit, or the expected size, and a chunk.
+    Raises PayloadTooLarge or PayloadBomb beyond the limits and PayloadCorrupt for a damaged file, or for more than
+    `expected` bytes, before the piece that goes too far is handed out.
     """
-    allowed = limits.allowed(os.fstat(descriptor).st_size)
-    content = bytearray()
-    for piece in _pieces(descriptor, path):
-        content += piece
-        if len(content) > allowed:
-            raise PayloadTooLarge(path, f"it unpacks to more than {allowed} bytes")
-        if expected is not None and len(content) > expected:
+    size = 0
+    for piece in _pieces(opened.pieces(), path):
+        size += len(piece)
+        limits.check(path, size, opened.size)
+        if expected is not None and size > expected:
             raise PayloadCorrupt(path, f"it unpacks to more than the {expected} bytes that were written")
-    return bytes(content)
+        yield piece
 
 
-def _pieces(descriptor: int, path: str) -> Iterator[bytes]:
+def _pieces(packed: Iterator[bytes], path: str) -> Iterator[bytes]:
     unpacker = zlib.decompressobj(wbits=GZIP)
     try:
-        while packed := unpacker.unconsumed_tail or os.read(descriptor, CHUNK):
+        for piece in packed:
             if unpacker.eof:
                 raise PayloadCorrupt(path, "something follows its end")
-            yield unpacker.decompress(packed, CHUNK)
+            yield from _unpacked_piece(unpacker, piece)
         yield unpacker.flush()
     except zlib.error as problem:
         raise PayloadCorrupt(path, f"it cannot be unpacked ({problem})") from None
@@ -60,3 +61,9 @@ def _pieces(descriptor: int, path: str) -> Iterator[bytes]:
         raise PayloadCorrupt(path, "it is cut short")
     if unpacker.unused_data:
         raise PayloadCorrupt(path, "something follows its end")
+
+
+def _unpacked_piece(unpacker: zlib._Decompress, piece: bytes) -> Iterator[bytes]:
+    while piece:
+        yield unpacker.decompress(piece, CHUNK)
+        piece = unpacker.unconsumed_tail

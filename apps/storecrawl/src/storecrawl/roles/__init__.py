@@ -3,7 +3,9 @@
     store_discovery -> (promotion) -> product_discovery -> product_refresh      a new store
     payload_fetch_all -> payload_fetch -> product_refresh                       every four hours
     entry_point_discovery, product_resync                                       on demand
+    image_fetch                                                                 after a refresh, where images are wanted
     analytics_refresh                                                           every six hours
+    storage_upkeep: orphan_sweep, payload_expiry                                every day
 
 A task that touches a store carries the store's key, so that no two of one store run at once. Whatever a role leaves
 behind in the database commits together with its follow-ups and its own completion.

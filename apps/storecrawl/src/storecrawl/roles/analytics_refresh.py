@@ -1,17 +1,102 @@
-"""analytics_refresh: bring the materialized views up to date."""
+"""analytics_refresh: derive statistics from products, round by round, as a tree of tasks.
+
+    collect_changes (a change asks for it)  |  analytics_refresh (every six hours: everything)
+      1 map_stores
+          count_stores ...         batches of stores, side by side, into partials
+      2 merge_statistics           one merge of all partials
+      3 refresh_views              analytics_refresh only
+
+Payloads name the stores of a round; null is all of them. The role has one root at a time, so that rounds follow each
+other, and children have their root's priority.
+"""
 
 from __future__ import annotations
 
-from rolecall import App, Context
-from storecrawl.catalog import refresh_views
+from datetime import timedelta
+
+from rolecall import App, Context, Dedupe, NewTask
+from storecrawl.catalog import (
+    all_stores,
+    begin_round,
+    count_stores,
+    in_batches,
+    merge_statistics,
+    nothing_lost,
+    refresh_stale_views,
+    take_changes,
+)
+from storecrawl.crawler import Crawler
+
+ROLE = "analytics_refresh"
 
 
-def add_analytics_refresh(app: App) -> None:
-    """Define the handler."""
+def add_analytics_refresh(app: App, crawler: Crawler) -> None:
+    """Define the handlers."""
+    _add_roots(app, timedelta(seconds=crawler.settings.derive_pause))
+    _add_steps(app)
 
-    @app.task(role="analytics_refresh")
-    async def analytics_refresh(ctx: Context) -> None:
-        """Refresh the views; readers go on meanwhile."""
+
+def collecting() -> NewTask:
+    """The task that takes the change log, as the triggers enqueue it: one is pending at most."""
+    return NewTask(handler="collect_changes", dedupe_key="changes", dedupe=Dedupe(scope="pending"))
+
+
+def _add_roots(app: App, pause: timedelta) -> None:
+    @app.task(role=ROLE)
+    async def collect_changes(ctx: Context) -> None:
+        """Take the change log, and have the stores in it counted; all of them after a crash of the server."""
         async with ctx.transaction() as tx:
-            await refresh_views(tx)
-            await ctx.complete(tx, None)
+            changes = await take_changes(tx)
+            stores = None if changes.unmarked else changes.stores
+            if stores is None or stores:
+                ctx.spawn(*_steps(stores), serial=True)
+            count = None if stores is None else len(stores)
+            await begin_round(tx, stores=count, pause=pause, logged=changes.logged)
+            await ctx.complete(tx, {"stores": count})
+
+    @app.task(role=ROLE)
+    async def analytics_refresh(ctx: Context) -> None:
+        """Count everything, whatever the log says, and bring the views up to date."""
+        async with ctx.transaction() as tx:
+            changes = await take_changes(tx)
+            ctx.spawn(*_steps(None), NewTask(handler="refresh_views"), serial=True)
+            await begin_round(tx, stores=None, pause=pause, logged=changes.logged)
+            await ctx.complete(tx, {"stores": None})
+
+
+def _steps(stores: list[int] | None) -> tuple[NewTask, NewTask]:
+    payload = {"stores": stores}
+    return NewTask(handler="map_stores", payload=payload), NewTask(handler="merge_statistics", payload=payload)
+
+
+def _add_steps(app: App) -> None:
+    @app.task(role=ROLE)
+    async def map_stores(ctx: Context, stores: list[int] | None) -> None:
+        """Share the stores out among children."""
+        async with ctx.transaction() as tx:
+            chosen = await all_stores(tx) if stores is None else stores
+            batches = in_batches(chosen)
+            ctx.spawn(*(NewTask(handler="count_stores", payload={"stores": list(batch)}) for batch in batches))
+            await ctx.complete(tx, {"batches": len(batches)})
+
+    @app.task(role=ROLE, name="count_stores")
+    async def count_batch(ctx: Context, stores: list[int]) -> None:
+        """Overwrite the partials of a batch of stores."""
+        async with ctx.transaction() as tx:
+            await ctx.complete(tx, {"partials": await count_stores(tx, stores)})
+
+    @app.task(role=ROLE, name="merge_statistics")
+    async def merge(ctx: Context, stores: list[int] | None) -> None:
+        """Merge the partials, unless a crash has emptied them meanwhile: then another round counts everything."""
+        async with ctx.transaction() as tx:
+            if await nothing_lost(tx):
+                await ctx.complete(tx, {"changed": await merge_statistics(tx, stores)})
+            else:
+                ctx.follow_up(collecting())
+                await ctx.complete(tx, {"changed": None})
+
+    @app.task(role=ROLE)
+    async def refresh_views(ctx: Context) -> None:
+        """Refresh the materialized views if anything has changed; readers go on meanwhile."""
+        async with ctx.transaction() as tx:
+            await ctx.complete(tx, {"refreshed": await refresh_stale_views(tx)})

@@ -1,40 +1,155 @@
-"""entry_point_discovery: find the platform's id of a store that is known by its slug or menu address only."""
+"""entry_point_discovery: find the platform's id of a store, by whatever is known of it.
+
+    1. look among the locations that discovery has seen
+    2. ask the upstream, again after each failure of the network, five times
+    3. leave it to a person: needs_investigation, with the reason
+
+So a store whose id the platform has changed is crawled by its new one without anybody's help.
+"""
 
 from __future__ import annotations
 
-import re
-from urllib.parse import urlsplit
+import asyncio
+from dataclasses import dataclass
+from typing import Any
 
 from rolecall import App, Cancel, Context
-from storecrawl.catalog import discover_locations, promote_locations, read_stores
+from storecrawl.catalog import LocationRefused, Store, find_store, read_stores
+from storecrawl.catalog.discovery import (
+    discover_locations,
+    find_by_entry,
+    investigate_entry,
+    investigate_store,
+    link_location,
+    promote_locations,
+    settle_entry,
+)
 from storecrawl.crawler import Crawler
-from storecrawl.roles.store_discovery import first_crawl
+from storecrawl.roles.discovery_answers import Connection, keep_answer
+from storecrawl.roles.payload_fetch import fetch_task
+from storecrawl.roles.store_discovery import covered_states, first_crawl
+from storecrawl.upstream import NoEntryPoint, UnknownStore, UpstreamFailure, slug_of
 
-MENU_PATH = re.compile(r"^/(?:dispensary|embedded-menu|stores)/([0-9A-Za-z][0-9A-Za-z_-]{0,99})(?:/|$)")
+NETWORK_RETRIES = 5
+LONGEST_WAIT = 30.0
+KNOWN = "location"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """What is looked for: the store behind an entry point, or the id by which a known store goes now."""
+
+    entry: str
+    store: Store | None
+
+    @property
+    def name(self) -> str:
+        """What to look up: a known store's slug, since its id is what is in doubt; else the entry's own."""
+        slug = None if self.store is None else self.store.slug
+        return slug or slug_of(self.entry) or self.entry
+
+    @property
+    def old_id(self) -> str | None:
+        """The id that led nowhere."""
+        return None if self.store is None else self.store.platform_store_id
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """The platform's id, and the way that led to it."""
+
+    platform_store_id: str
+    way: str
 
 
 def add_entry_point_discovery(app: App, crawler: Crawler) -> None:
     """Define the handler."""
 
     @app.task(role="entry_point_discovery")
-    async def entry_point_discovery(ctx: Context, entry: str) -> Cancel | None:
-        """Resolve a slug, a platform id or a menu address; a new store goes on to product_discovery."""
-        wanted = slug_of(entry)
-        if wanted is None:
-            return Cancel(f"{entry!r} is neither a slug nor the address of a menu")
-        found = await crawler.upstream.store(wanted)
+    async def entry_point_discovery(ctx: Context, entry: str, store_id: int | None = None) -> Cancel | None:
+        """Resolve a slug, a platform id or a menu address; with `store_id`, find the id that this store has now."""
+        if slug_of(entry) is None:
+            return Cancel(str(NoEntryPoint(entry)))
+        asked = await _asked(ctx, entry, store_id)
+        found = await _among_locations(ctx, asked) or await _from_upstream(ctx, crawler, asked)
         async with ctx.transaction() as tx:
-            await discover_locations(tx, read_stores([found.raw]))
-            new = await promote_locations(tx)
-            for store_id in new:
-                ctx.follow_up(first_crawl(store_id))
-            await ctx.complete(tx, {"newStoreIds": new})
+            if isinstance(found, Found):
+                result = await _use(tx, ctx, crawler, asked, found)
+            else:
+                result = await _leave_to_a_person(tx, ctx, asked, found)
+            await ctx.complete(tx, result)
         return None
 
 
-def slug_of(entry: str) -> str | None:
-    """Return what the platform can look up: the slug within a menu's address, or the slug or id itself."""
-    if "/" not in entry:
-        return entry or None
-    match = MENU_PATH.match(urlsplit(entry).path)
-    return match[1] if match else None
+async def _asked(ctx: Context, entry: str, store_id: int | None) -> Asked:
+    async with ctx.transaction() as tx:
+        return Asked(entry=entry, store=None if store_id is None else await find_store(tx, store_id))
+
+
+async def _among_locations(ctx: Context, asked: Asked) -> Found | None:
+    async with ctx.transaction() as tx:
+        known = await find_by_entry(tx, asked.name, other_than=asked.old_id)
+    return Found(platform_store_id=known.platform_store_id, way=KNOWN) if known else None
+
+
+async def _from_upstream(ctx: Context, crawler: Crawler, asked: Asked) -> Found | str:
+    """Ask, and enter what the answer says; or tell why there is none."""
+    for retry in range(NETWORK_RETRIES + 1):
+        try:
+            resolution = await crawler.upstream.resolve(asked.name)
+        except UnknownStore as unknown:
+            return str(unknown)
+        except UpstreamFailure as failure:
+            if not failure.retryable or retry == NETWORK_RETRIES:
+                return f"no answer after {retry + 1} attempts: {failure}"
+            await asyncio.sleep(min(crawler.settings.backoff * 2.0**retry, LONGEST_WAIT))
+        else:
+            await _enter(ctx, crawler, asked, resolution.store.raw)
+            return Found(platform_store_id=resolution.store.id, way=resolution.way.value)
+    raise AssertionError("the last attempt returns")
+
+
+async def _enter(ctx: Context, crawler: Crawler, asked: Asked, raw: dict[str, Any]) -> None:
+    answer = await keep_answer(ctx, crawler, "entry", asked.name, [raw])
+    async with ctx.transaction() as tx:
+        await answer.record(tx, ctx)
+        await discover_locations(tx, read_stores([raw]))
+
+
+async def _use(tx: Connection, ctx: Context, crawler: Crawler, asked: Asked, found: Found) -> dict[str, Any]:
+    told = {"platformStoreId": found.platform_store_id, "way": found.way}
+    if asked.store is not None and found.platform_store_id != asked.old_id:
+        return told | await _heal(tx, ctx, asked.store, found)
+    new = await promote_locations(tx, [found.platform_store_id], covered_states(crawler), _who(ctx))
+    for store_id in new:
+        ctx.follow_up(first_crawl(store_id))
+    await settle_entry(tx, asked.entry, found.platform_store_id, by=_who(ctx))
+    return told | {"newStoreIds": new}
+
+
+async def _heal(tx: Connection, ctx: Context, store: Store, found: Found) -> dict[str, Any]:
+    """Let the store be crawled by its new id; where another store has that, a person has to look."""
+    because = f"the platform no longer knows {store.platform_store_id}, {store.slug} is {found.platform_store_id} now"
+    await investigate_store(tx, store.id, by=_who(ctx), because=because)
+    known = await find_by_entry(tx, found.platform_store_id)
+    if known is None:
+        return {"needsInvestigation": because}
+    try:
+        await link_location(tx, known.id, store.id, by=_who(ctx), because=because)
+    except LocationRefused as refusal:
+        await investigate_store(tx, store.id, by=_who(ctx), because=f"{because}: {refusal}")
+        return {"needsInvestigation": str(refusal)}
+    ctx.follow_up(fetch_task(store.id))
+    return {"healedStoreId": store.id}
+
+
+async def _leave_to_a_person(tx: Connection, ctx: Context, asked: Asked, because: str) -> dict[str, Any]:
+    if asked.store is not None and asked.old_id is not None:
+        location = await investigate_store(tx, asked.store.id, by=_who(ctx), because=because)
+    else:
+        location = await investigate_entry(tx, asked.entry, by=_who(ctx), because=because)
+    return {"needsInvestigation": because, "locationId": location}
+
+
+def _who(ctx: Context) -> str:
+    return f"task {ctx.task_id}"

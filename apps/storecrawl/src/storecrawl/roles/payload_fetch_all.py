@@ -1,14 +1,18 @@
-"""payload_fetch_all: the schedule's task, which fans out into one payload_fetch for each store that is due."""
+"""payload_fetch_all: the schedule's task, which fans out into a payload_fetch for each store, spread over the interval.
+
+Every store has its place in the round, by its id: so it is fetched once an interval, and the upstream and the workers
+have the same to do all the time instead of everything at once.
+"""
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 import psycopg
 
-from rolecall import App, Context
-from storecrawl.catalog import stores_due
+from rolecall import App, Context, stagger
+from storecrawl.catalog import DueStore, stores_due
 from storecrawl.crawler import Crawler, store_key
 from storecrawl.roles.payload_fetch import fetch_task
 
@@ -21,15 +25,27 @@ def add_payload_fetch_all(app: App, crawler: Crawler) -> None:
 
     @app.task(role="payload_fetch")
     async def payload_fetch_all(ctx: Context, state: str | None = None) -> None:
-        """Enqueue a fetch for each store that is due and has no open task."""
-        interval = timedelta(seconds=crawler.settings.fetch_every * EARLY)
+        """Enqueue a fetch for each store that is due at its place in the round and has no open task."""
+        settings = crawler.settings
+        interval = timedelta(seconds=settings.fetch_every)
+        begin = ctx.task.scheduled_for
         async with ctx.transaction() as tx:
-            due = await stores_due(tx, interval, state=state)
+            stores = await stores_due(tx, timedelta(), state=state, now=begin + interval)
+            places = stagger(sorted(stores, key=_by_id), batches=settings.fetch_batches, over=interval, start=begin)
+            due = [(store.id, moment) for store, moment in places if _is_due(store, moment, interval * EARLY)]
             busy = await _keys_of_open_tasks(tx)
-            chosen = [store.id for store in due if store_key(store.id) not in busy]
-            for store_id in chosen:
-                ctx.follow_up(fetch_task(store_id))
+            chosen = [(store_id, moment) for store_id, moment in due if store_key(store_id) not in busy]
+            for store_id, moment in chosen:
+                ctx.follow_up(fetch_task(store_id).options(scheduled_for=moment))
             await ctx.complete(tx, {"due": len(due), "enqueued": len(chosen)})
+
+
+def _by_id(store: DueStore) -> int:
+    return store.id
+
+
+def _is_due(store: DueStore, moment: datetime, interval: timedelta) -> bool:
+    return store.last_fetch_at is None or store.last_fetch_at <= moment - interval
 
 
 async def _keys_of_open_tasks(tx: psycopg.AsyncConnection[Any]) -> frozenset[str]:

@@ -10,31 +10,45 @@ from typing import Any
 import psycopg
 
 from rolecall import App, Context, PermanentFailure
-from storecrawl.catalog import CatalogError, StoredPayload, apply_menu, find_payload
-from storecrawl.catalog.normalize import Menu, NotAMenu, normalize, parse_document
+from storecrawl.catalog import (
+    CatalogError,
+    RefreshRules,
+    StoredPayload,
+    apply_menu,
+    find_payload,
+    note_images,
+    read_menu,
+)
+from storecrawl.catalog.normalize import NotAMenu
 from storecrawl.crawler import Crawler
-from storecrawl.payloads import PayloadError, PayloadStore
+from storecrawl.payloads import PayloadError, PayloadUnreachable
+from storecrawl.roles.image_fetch import image_task
 
 
 def add_product_refresh(app: App, crawler: Crawler) -> None:
     """Define the handler."""
+    rules = RefreshRules(miss_threshold=crawler.settings.miss_threshold)
 
     @app.task(role="product_refresh")
     async def product_refresh(ctx: Context, payload_id: int) -> None:
         """Bring a payload into the catalog; a second run, or an older payload's replay, takes nothing back."""
         with _failing_for_good():
             payload = await _payload_row(ctx, payload_id)
-            menu = await crawler.in_thread(_menu_of, crawler.payloads, payload)
+            menu = await crawler.in_thread(read_menu, crawler.payloads, payload)
             async with ctx.transaction() as tx:
-                report = await apply_menu(tx, payload.id, payload.store_id, payload.fetched_at, menu)
+                report = await apply_menu(tx, payload.id, payload.store_id, payload.fetched_at, menu, rules=rules)
+                if crawler.settings.images and await note_images(tx, payload.store_id):
+                    ctx.follow_up(image_task(payload.store_id))
                 await ctx.complete(tx, asdict(report))
 
 
 @contextmanager
 def _failing_for_good() -> Iterator[None]:
-    """What is wrong with a payload stays wrong however often it is read."""
+    """What is wrong with a payload stays wrong however often it is read; a place that is out of reach comes back."""
     try:
         yield
+    except PayloadUnreachable:
+        raise
     except (NotAMenu, PayloadError, CatalogError) as problem:
         raise PermanentFailure(f"{type(problem).__name__}: {problem}") from problem
 
@@ -43,8 +57,3 @@ async def _payload_row(ctx: Context, payload_id: int) -> StoredPayload:
     tx: psycopg.AsyncConnection[Any]
     async with ctx.transaction() as tx:
         return await find_payload(tx, payload_id)
-
-
-def _menu_of(payloads: PayloadStore, payload: StoredPayload) -> Menu:
-    document = payloads.read(payload.storage_path, payload.sha256, payload.size_raw)
-    return normalize(parse_document(document))

@@ -1,37 +1,95 @@
-"""store_discovery: find the platform's stores, promote those that validate, and send each new one on its way."""
+"""store_discovery: find the platform's stores, promote those that validate, and send each new one on its way.
+
+    store_discovery ──► discover_state, one a state ──► discover_city, one a city
+          ▲ sums up           ▲ sums up                      promotes; its report is the task's result
+
+Each city is a task of its own: it is tried again for itself, what it found is committed with its end, and after a crash
+the cities that are done stay done. One that never answers is told in its row and in the result; the others go on.
+"""
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
+from contextlib import asynccontextmanager
 from functools import partial
+from typing import Any
 
-from rolecall import App, Context, NewTask
-from storecrawl.catalog import DiscoveredStore, discover_locations, promote_locations, read_stores
+from rolecall import App, Context, NewTask, PermanentFailure, TaskState
+from storecrawl.catalog import read_stores
+from storecrawl.catalog.discovery import (
+    US_STATES,
+    NamedCity,
+    discover_locations,
+    enter_cities,
+    note_city_crawled,
+    note_city_failed,
+    note_state_failed,
+    promote_locations,
+)
 from storecrawl.crawler import Crawler, store_key
-from storecrawl.roles.asking import ask_about_all
-from storecrawl.upstream import City
+from storecrawl.roles.discovery_answers import Connection, keep_answer
+from storecrawl.upstream import City, UpstreamFailure
 
-US_STATES = [
-    "AK", "AL", "AR", "AZ", "CA", "CO", "CT", "DC", "DE", "FL", "GA", "HI", "IA", "ID", "IL", "IN", "KS",
-    "KY", "LA", "MA", "MD", "ME", "MI", "MN", "MO", "MS", "MT", "NC", "ND", "NE", "NH", "NJ", "NM", "NV",
-    "NY", "OH", "OK", "OR", "PA", "RI", "SC", "SD", "TN", "TX", "UT", "VA", "VT", "WA", "WI", "WV", "WY",
-]  # fmt: skip
+Report = dict[str, Any]
+Note = Callable[[Connection, str], Awaitable[None]]
 
 
 def add_store_discovery(app: App, crawler: Crawler) -> None:
-    """Define the handler."""
+    """Define the handlers."""
 
     @app.task(role="store_discovery")
+    async def discover_city(ctx: Context, state: str, city: str) -> None:
+        """Find the stores of a city, and promote those that validate; completes with what it found."""
+        async with _noting(ctx, partial(_city_failed, state, city)):
+            stores = await crawler.upstream.stores(state=state, city=city)
+        answer = await keep_answer(ctx, crawler, "stores", _place(state, city), [store.raw for store in stores])
+        seen = read_stores(store.raw for store in stores)
+        async with ctx.transaction() as tx:
+            await answer.record(tx, ctx)
+            report = await discover_locations(tx, seen)
+            ids = [store.platform_store_id for store in seen]
+            new = await promote_locations(tx, ids, {*covered_states(crawler), state}, f"task {ctx.task_id}")
+            await note_city_crawled(tx, state, city, len(stores))
+            await ctx.complete(tx, _report(new, report.new, report.known, 1))
+
+    @app.task(role="store_discovery", gather=_sum_up_state)
+    async def discover_state(ctx: Context, state: str) -> None:
+        """Have the cities of a state named, and a task for each of them."""
+        async with _noting(ctx, partial(_state_failed, state)):
+            cities = await crawler.upstream.cities(state)
+        answer = await keep_answer(ctx, crawler, "cities", state, [city.raw for city in cities])
+        async with ctx.transaction() as tx:
+            await answer.record(tx, ctx)
+            await enter_cities(tx, state, [_named(city) for city in cities])
+            names = dict.fromkeys(city.name for city in cities)
+            ctx.spawn(*(_child("discover_city", state=state, city=name) for name in names))
+            await ctx.complete(tx, _report([], 0, 0, 0))
+
+    @app.task(role="store_discovery", then=crawl_new_stores, gather=_sum_up)
     async def store_discovery(ctx: Context, states: list[str] | None = None) -> None:
         """Discover stores, state by state; completes with `newStoreIds`, each followed by product_discovery."""
-        covered = states or list(crawler.settings.states) or US_STATES
-        cities = await ask_about_all(crawler.upstream.cities, covered)
-        seen = await ask_about_all(partial(_stores_of_city, crawler), cities)
-        async with ctx.transaction() as tx:
-            report = await discover_locations(tx, seen)
-            new = await promote_locations(tx)
-            for store_id in new:
-                ctx.follow_up(first_crawl(store_id))
-            await ctx.complete(tx, {"newStoreIds": new, "new": report.new, "known": report.known})
+        chosen = states or list(crawler.settings.states) or list(US_STATES)
+        ctx.spawn(*(_child("discover_state", state=state) for state in dict.fromkeys(chosen)))
+
+
+def covered_states(crawler: Crawler) -> frozenset[str]:
+    """The states whose stores are crawled, by their codes."""
+    return frozenset(crawler.settings.states or US_STATES)
+
+
+def crawl_new_stores(report: Report) -> Iterable[NewTask]:
+    """What follows a discovery: each new store's first crawl."""
+    return map(first_crawl, report["newStoreIds"])
+
+
+def discovery_task(states: Sequence[str] = ()) -> NewTask:
+    """The task that looks for stores; while one of the same states is open, another is not added."""
+    return NewTask(
+        handler="store_discovery",
+        payload={"states": list(states)} if states else {},
+        dedupe_key=",".join(["discovery", *states]),
+        priority=5,
+    )
 
 
 def first_crawl(store_id: int) -> NewTask:
@@ -45,6 +103,67 @@ def first_crawl(store_id: int) -> NewTask:
     )
 
 
-async def _stores_of_city(crawler: Crawler, city: City) -> list[DiscoveredStore]:
-    stores = await crawler.upstream.stores(state=city.state, city=city.name)
-    return read_stores(store.raw for store in stores)
+async def _sum_up_state(ctx: Context, state: str) -> Report:  # noqa: ARG001 - a step takes its task's payload
+    return await _summed(ctx)
+
+
+async def _sum_up(ctx: Context, states: list[str] | None = None) -> Report:  # noqa: ARG001 - as above
+    report = await _summed(ctx)
+    if not report["cities"] and report["failed"]:
+        raise PermanentFailure(f"nothing was found, and no answer came for {', '.join(report['failed'])}")
+    return report
+
+
+async def _summed(ctx: Context) -> Report:
+    """Add up what the children found; `failed` names those that never answered."""
+    children = await ctx.children()
+    found = [child.result for child in children if child.state is TaskState.COMPLETED]
+    lost = [_place(**child.payload) for child in children if child.state is not TaskState.COMPLETED]
+    return {
+        "newStoreIds": sorted({store_id for each in found for store_id in each["newStoreIds"]}),
+        **{name: sum(each[name] for each in found) for name in ("new", "known", "cities")},
+        "failed": [*lost, *(name for each in found for name in each["failed"])],
+    }
+
+
+def _place(state: str, city: str | None = None) -> str:
+    return state if city is None else f"{state}/{city}"
+
+
+def _report(new_store_ids: Sequence[int], new: int, known: int, cities: int) -> Report:
+    return {"newStoreIds": list(new_store_ids), "new": new, "known": known, "cities": cities, "failed": []}
+
+
+def _child(handler: str, **payload: str) -> NewTask:
+    return NewTask(handler=handler, payload=payload, on_failure="ignore")
+
+
+def _named(city: City) -> NamedCity:
+    longitude, latitude = (city.geometry and city.geometry.coordinates) or (None, None)
+    return NamedCity(
+        name=city.name,
+        slug=city.slug,
+        country=city.country,
+        latitude=latitude,
+        longitude=longitude,
+        stores_told=city.store_count,
+    )
+
+
+async def _city_failed(state: str, city: str, connection: Connection, error: str) -> None:
+    await note_city_failed(connection, state, city, error)
+
+
+async def _state_failed(state: str, connection: Connection, error: str) -> None:
+    await note_state_failed(connection, state, error)
+
+
+@asynccontextmanager
+async def _noting(ctx: Context, note: Note) -> AsyncIterator[None]:
+    """Write down what came in the way before the attempt ends with it."""
+    try:
+        yield
+    except UpstreamFailure as failure:
+        async with ctx.transaction() as tx:
+            await note(tx, str(failure))
+        raise

@@ -7,17 +7,22 @@ from storecrawl.upstream.errors import (
     Blocked,
     ForbiddenUrl,
     ForeignRedirect,
+    NoEntryPoint,
     RateLimited,
+    RouteFailed,
     SchemaDrift,
     TooLarge,
+    Truncated,
     Unavailable,
     UnknownStore,
+    Untrusted,
     UpstreamError,
     UpstreamFailure,
 )
 from storecrawl.upstream.menu import RawMenu
 from storecrawl.upstream.options import ClientOptions, MenuMode
 from storecrawl.upstream.records import City, Geometry, Location, Store
+from storecrawl.upstream.resolution import Resolution, Way, slug_of
 
 __all__ = [
     "Blocked",
@@ -28,14 +33,21 @@ __all__ = [
     "Geometry",
     "Location",
     "MenuMode",
+    "NoEntryPoint",
     "RateLimited",
     "RawMenu",
+    "Resolution",
+    "RouteFailed",
     "SchemaDrift",
     "Store",
     "TooLarge",
+    "Truncated",
     "Unavailable",
     "UnknownStore",
+    "Untrusted",
     "UpstreamClient",
     "UpstreamError",
     "UpstreamFailure",
+    "Way",
+    "slug_of",
 ]

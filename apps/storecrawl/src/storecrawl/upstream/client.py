@@ -5,42 +5,57 @@ from __future__ import annotations
 import asyncio
 import itertools
 import json
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from random import Random
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
-from storecrawl.upstream.egress import checked_base
-from storecrawl.upstream.errors import UnknownStore, UpstreamError, UpstreamFailure
+from storecrawl.egress import Egress, Visit
+from storecrawl.upstream.addresses import checked_base
+from storecrawl.upstream.errors import ForeignRedirect, UnknownStore, UpstreamError, UpstreamFailure
 from storecrawl.upstream.exchange import Exchange, Reply
+from storecrawl.upstream.hashes import Hashes
 from storecrawl.upstream.menu import RawMenu, merged
-from storecrawl.upstream.operations import CITIES, OPERATIONS, PRODUCTS, STORE_SEARCH, STORES, Operation
+from storecrawl.upstream.menu_pages import MenuPage
+from storecrawl.upstream.operations import CITIES, PRODUCTS, STORE_SEARCH, STORES, Operation
 from storecrawl.upstream.options import ClientOptions, MenuMode
 from storecrawl.upstream.pages import Page, page_of, walk_twice_if_short
 from storecrawl.upstream.records import City, Store, cities_of, stores_of
-from storecrawl.upstream.replies import HashUnknown, root_of
+from storecrawl.upstream.replies import HashUnknown, page_of_web, root_of
+from storecrawl.upstream.resolution import Resolution, resolve, slug_of
 from storecrawl.upstream.retry import RetryRule
+from storecrawl.upstream.telling import tell
 
 T = TypeVar("T")
 Variables = dict[str, Any]
 
 
 class UpstreamClient:
-    """Talks to one upstream. Every method raises the errors of `storecrawl.upstream.errors`.
+    """Talks to one upstream. Methods raise the errors of `storecrawl.upstream.errors`, and HeldBack.
 
         async with UpstreamClient("https://upstream.example") as client:
             menu = await client.menu((await client.store("some-slug")).id)
 
+    Requests leave by the given egress, which somebody else opens and closes; without one, directly and as they come.
     Raises ForbiddenUrl at once if the address is not plain http or https.
     """
 
-    def __init__(self, base_url: str, *, options: ClientOptions | None = None, random: Random | None = None) -> None:
+    def __init__(
+        self,
+        base_url: str,
+        *,
+        options: ClientOptions | None = None,
+        egress: Egress | None = None,
+        random: Random | None = None,
+    ) -> None:
         self._options = options or ClientOptions()
-        self._exchange = Exchange(checked_base(base_url), self._options)
+        base = checked_base(base_url)
+        self._exchange = Exchange(base, self._options)
+        self._host = base.netloc.decode("ascii")
+        self._owns_egress = egress is None
+        self._egress = egress or Egress()
         self._rule = RetryRule(self._options, random or Random())
-        self._digests = {
-            operation.name: self._options.hashes.get(operation.name, operation.digest) for operation in OPERATIONS
-        }
+        self._hashes = Hashes(self._options.hashes)
 
     async def __aenter__(self) -> Self:
         """Return the client; connections are opened when needed."""
@@ -54,7 +69,8 @@ class UpstreamClient:
 
     async def close(self) -> None:
         """Close all connections."""
-        await self._exchange.close()
+        if self._owns_egress:
+            await self._egress.close()
 
     async def cities(self, state: str) -> list[City]:
         """Return the cities of a state (its two-letter code) that have active stores."""
@@ -79,24 +95,43 @@ class UpstreamClient:
         variables = {"searchTerm": term, "limit": limit}
         return await self._stores_ask(STORE_SEARCH, variables, lambda root: stores_of(STORE_SEARCH, _results(root)))
 
+    async def resolve(self, entry: str) -> Resolution:
+        """Return the store behind a slug, an id or a menu's address, however it has to be found (SPEC C2-9).
+
+        Raises NoEntryPoint for what is none of these, and UnknownStore where every way leads nowhere. Where a way
+        could not be tried and no other led to the store, raises what was in the way: asking later may find it.
+        """
+        return await resolve(self, entry)
+
+    async def page(self, path: str) -> MenuPage:
+        """Return a web page of the upstream's own host, redirects within it followed.
+
+        One to a menu elsewhere is not followed: its address is the answer, without a text.
+        """
+        async with self._egress.visit(self._host) as visit:
+            return await self._retried(visit, lambda: self._page(visit, path))
+
     async def menu(self, dispensary_id: str, pricing_type: str = "rec") -> RawMenu:
         """Return a store's whole menu for "rec" or "med" prices, in all modes that the options name.
 
-        An unknown store has an empty menu: the upstream makes no difference.
+        An unknown store has an empty menu: the upstream makes no difference. Raises Truncated for a menu that is cut.
         """
         walks = {}
-        for mode in self._options.modes:
-            asked = _products_filter(dispensary_id, pricing_type, mode)
-            walks[mode] = await walk_twice_if_short(self._fetcher(asked), self._options, self._rule)
-        return RawMenu(
+        async with self._egress.visit(self._host, store=dispensary_id) as visit:
+            for mode in self._options.modes:
+                fetch = self._fetcher(visit, _products_filter(dispensary_id, pricing_type, mode))
+                walks[mode] = await walk_twice_if_short(fetch, self._options, self._rule)
+        menu = RawMenu(
             dispensary_id=dispensary_id,
             pricing_type=pricing_type,
             page_size=self._options.page_size,
             walks=walks,
             products=merged(walks),
         )
+        menu.refuse_if_truncated()
+        return menu
 
-    def _fetcher(self, asked: Variables) -> Callable[[int], Any]:
+    def _fetcher(self, visit: Visit, asked: Variables) -> Callable[[int], Any]:
         async def fetch(number: int) -> Page:
             variables = {
                 "productsFilter": asked,
@@ -104,48 +139,81 @@ class UpstreamClient:
                 "perPage": self._options.page_size,
                 "includeEnterpriseSpecials": False,
             }
-            return await self._ask(self._options.menus_path, PRODUCTS, variables, page_of)
+            return await self._ask(visit, self._options.menus_path, PRODUCTS, variables, page_of)
 
         return fetch
 
     async def _stores_ask(self, operation: Operation, variables: Variables, read: Callable[[Any], T]) -> T:
-        return await self._ask(self._options.stores_path, operation, variables, lambda _, root: read(root))
+        async with self._egress.visit(self._host) as visit:
+            return await self._ask(visit, self._options.stores_path, operation, variables, lambda _, root: read(root))
 
-    async def _ask(self, path: str, operation: Operation, variables: Variables, read: Callable[[bytes, Any], T]) -> T:
+    async def _page(self, visit: Visit, path: str) -> MenuPage:
+        try:
+            return page_of_web(await self._exchange.get_page(visit, path))
+        except ForeignRedirect as elsewhere:
+            if slug_of(elsewhere.location) is None:
+                raise
+            return MenuPage(path=elsewhere.location, text="")
+
+    async def _ask(  # sizes: a request, who sends it, and how its answer is read
+        self,
+        visit: Visit,
+        path: str,
+        operation: Operation,
+        variables: Variables,
+        read: Callable[[bytes, Any], T],
+    ) -> T:
+        async def attempt() -> T:
+            reply, root = await self._answer(visit, path, operation, variables)
+            return read(reply.body, root)
+
+        return await self._retried(visit, attempt)
+
+    async def _retried(self, visit: Visit, attempt: Callable[[], Awaitable[T]]) -> T:
         for failures_before in itertools.count():
             try:
-                reply, root = await self._answer(path, operation, variables)
-                return read(reply.body, root)
+                answer = await attempt()
             except UpstreamFailure as failure:
-                wait = self._rule.wait_after(failure, failures_before)
+                await tell(visit, failure)
+                wait = self._rule.wait_after(failure, failures_before, anew=visit.is_anew)
                 if wait is None:
                     raise
+            else:
+                visit.succeeded()
+                return answer
             await asyncio.sleep(wait)
         raise AssertionError("counting has no end")
 
-    async def _answer(self, path: str, operation: Operation, variables: Variables) -> tuple[Reply, Any]:
-        try:
-            reply = await self._exchange.get(path, operation.name, self._by_hash(operation, variables))
-            return reply, root_of(reply, operation)
-        except HashUnknown:
-            return await self._answer_to_text(path, operation, variables)
+    async def _answer(self, visit: Visit, path: str, operation: Operation, variables: Variables) -> tuple[Reply, Any]:
+        for digest in self._hashes.candidates(operation):
+            reply = await self._exchange.get(visit, path, operation.name, _by_hash(operation, digest, variables))
+            try:
+                root = root_of(reply, operation)
+            except HashUnknown:
+                continue
+            self._hashes.prefer(operation, digest)
+            return reply, root
+        return await self._answer_to_text(visit, path, operation, variables)
 
-    async def _answer_to_text(self, path: str, operation: Operation, variables: Variables) -> tuple[Reply, Any]:
-        reply = await self._exchange.post(path, operation.name, _by_text(operation, variables))
+    async def _answer_to_text(
+        self, visit: Visit, path: str, operation: Operation, variables: Variables
+    ) -> tuple[Reply, Any]:
+        reply = await self._exchange.post(visit, path, operation.name, _by_text(operation, variables))
         try:
             root = root_of(reply, operation)
         except HashUnknown as error:
             raise UpstreamError("it knows neither the hash nor the text", retryable=False) from error
-        # The upstream has now seen our text: its hash is known there, whatever became of the configured one.
-        self._digests[operation.name] = operation.digest
+        # The upstream has now seen our text: its hash is known there, whatever became of the configured ones.
+        self._hashes.prefer(operation, operation.digest)
         return reply, root
 
-    def _by_hash(self, operation: Operation, variables: Variables) -> dict[str, str]:
-        return {
-            "operationName": operation.name,
-            "variables": _compact(variables),
-            "extensions": _compact(_extensions(self._digests[operation.name])),
-        }
+
+def _by_hash(operation: Operation, digest: str, variables: Variables) -> dict[str, str]:
+    return {
+        "operationName": operation.name,
+        "variables": _compact(variables),
+        "extensions": _compact(_extensions(digest)),
+    }
 
 
 def _by_text(operation: Operation, variables: Variables) -> dict[str, Any]:

@@ -4,14 +4,18 @@
     ├── Blocked                 401, 403 or a web page instead of data: this identity is not wanted
     ├── RateLimited             429
     ├── Unavailable             5xx, no connection, time ran out, connection cut, body cut
+    │   └── RouteFailed         the outgoing route gave no way to the upstream
     ├── UpstreamError           errors[] without data, or a 4xx: the upstream refuses the request
     ├── SchemaDrift             the answer is well-formed but not in the shape that is known
+    ├── Truncated               a menu of less than half of the products that the upstream counts
     ├── ForeignRedirect         the upstream sends us to another host; not followed
+    ├── Untrusted               a certificate that nobody whom we trust has signed
     ├── TooLarge                a body above the byte cap
     └── UnknownStore            no store has this slug or id
     ForbiddenUrl                a ValueError: not an address that this client talks to
+    NoEntryPoint                a ValueError: neither a slug, nor an id, nor the address of a menu
 
-Everything but TooLarge, UnknownStore and refusals of the request itself may pass if tried again later.
+Everything but Untrusted, TooLarge, UnknownStore and refusals of the request itself may pass if tried again later.
 """
 
 from __future__ import annotations
@@ -28,10 +32,10 @@ class UpstreamFailure(Exception):
 
 
 class Blocked(UpstreamFailure):
-    """The upstream refuses to talk to this identity."""
+    """The upstream refuses to talk to this identity, or `by` lets nobody through to it."""
 
-    def __init__(self, status: int) -> None:
-        super().__init__(f"blocked by the upstream (HTTP {status})")
+    def __init__(self, status: int, *, by: str = "the upstream") -> None:
+        super().__init__(f"blocked by {by} (HTTP {status})")
         self.status = status
 
 
@@ -45,6 +49,10 @@ class RateLimited(UpstreamFailure):
 
 class Unavailable(UpstreamFailure):
     """The upstream gave no complete answer."""
+
+
+class RouteFailed(Unavailable):
+    """The proxy could not be reached, wants other credentials, or could not reach the upstream itself."""
 
 
 class UpstreamError(UpstreamFailure):
@@ -68,12 +76,31 @@ class SchemaDrift(UpstreamFailure):
         self.problem = problem
 
 
+class Truncated(UpstreamFailure):
+    """A menu that breaks off: what was served is far less than what the upstream itself counts."""
+
+    def __init__(self, served: int, counted: int) -> None:
+        super().__init__(f"the menu is cut: {served} products were served where the upstream counts {counted}")
+        self.served = served
+        self.counted = counted
+
+
 class ForeignRedirect(UpstreamFailure):
     """The upstream redirects to another host, as walls do that want a browser's proof."""
 
     def __init__(self, location: str) -> None:
         super().__init__(f"redirected to another host: {location}")
         self.location = location
+
+
+class Untrusted(UpstreamFailure):
+    """Who answers cannot prove to be the upstream: either it has no good certificate, or somebody stands between."""
+
+    retryable = False
+
+    def __init__(self, host: str, problem: str) -> None:
+        super().__init__(f"the certificate of {host} is not to be trusted: {problem}")
+        self.host = host
 
 
 class TooLarge(UpstreamFailure):
@@ -103,3 +130,11 @@ class ForbiddenUrl(ValueError):
         super().__init__(f"{url!r} is not an upstream address: {reason}")
         self.url = url
         self.reason = reason
+
+
+class NoEntryPoint(ValueError):
+    """A text that cannot lead to a store."""
+
+    def __init__(self, entry: str) -> None:
+        super().__init__(f"{entry!r} is neither a slug, nor an id, nor the address of a menu")
+        self.entry = entry

@@ -11,17 +11,32 @@ from typing import Any
 
 import httpx2
 
-from storecrawl.upstream.egress import origin_of, same_origin
-from storecrawl.upstream.errors import ForeignRedirect, TooLarge, Unavailable
+from storecrawl.egress import Blame, Session, Visit, mishap_of
+from storecrawl.upstream.addresses import origin_of, same_origin
+from storecrawl.upstream.errors import (
+    Blocked,
+    ForeignRedirect,
+    RouteFailed,
+    TooLarge,
+    Unavailable,
+    Untrusted,
+    UpstreamFailure,
+)
 from storecrawl.upstream.options import ClientOptions
 
 MOST_REDIRECTS = 3
+FORBIDDEN, PROXY_WANTS_CREDENTIALS = 403, 407
+WEB_PAGE = "text/html,application/xhtml+xml;q=0.9,*/*;q=0.8"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reply:
-    """What came back: status, the headers that matter, and the whole body, decompressed."""
+    """What came back: status, the headers that matter, and the whole body, decompressed.
 
+    `path` is where it was found in the end, redirects followed.
+    """
+
+    path: str
     status: int
     content_type: str
     retry_after: float | None
@@ -34,47 +49,40 @@ class Exchange:
     def __init__(self, base: httpx2.URL, options: ClientOptions) -> None:
         self._base = base
         self._options = options
+        self._headers = _headers(base, options)
         self._slots = asyncio.Semaphore(options.concurrency)
-        self._http = httpx2.AsyncClient(
-            headers=_identity(base, options),
-            timeout=options.timeout,
-            proxy=options.proxy,
-            # A proxy is configured or there is none: one from the environment would evade the egress rules.
-            trust_env=False,
-            follow_redirects=False,
-        )
 
-    async def close(self) -> None:
-        """Close all connections."""
-        await self._http.aclose()
+    async def get(self, visit: Visit, path: str, operation: str, params: Mapping[str, str]) -> Reply:
+        """Send a GET request with the parameters in its address. Raises HeldBack."""
+        return await self._send(visit, "GET", path, {"x-apollo-operation-name": operation}, params=dict(params))
 
-    async def get(self, path: str, operation: str, params: Mapping[str, str]) -> Reply:
-        """Send a GET request with the parameters in its address."""
-        return await self._send(self._request("GET", path, operation, params=dict(params)))
+    async def post(self, visit: Visit, path: str, operation: str, document: Mapping[str, Any]) -> Reply:
+        """Send a POST request with a JSON document. Raises HeldBack."""
+        return await self._send(visit, "POST", path, {"x-apollo-operation-name": operation}, json=dict(document))
 
-    async def post(self, path: str, operation: str, document: Mapping[str, Any]) -> Reply:
-        """Send a POST request with a JSON document."""
-        return await self._send(self._request("POST", path, operation, json=dict(document)))
+    async def get_page(self, visit: Visit, path: str) -> Reply:
+        """Send a GET request for a web page, as a browser does. Raises HeldBack."""
+        return await self._send(visit, "GET", path, {"Accept": WEB_PAGE})
 
-    def _request(self, method: str, path: str, operation: str, **content: Any) -> httpx2.Request:
+    async def _send(self, visit: Visit, method: str, path: str, headers: Mapping[str, str], **content: Any) -> Reply:
         url = self._base.copy_with(path=self._base.path.rstrip("/") + path)
-        headers = {"x-apollo-operation-name": operation}
-        return self._http.build_request(method, url, headers=headers, **content)
-
-    async def _send(self, request: httpx2.Request) -> Reply:
         async with self._slots:
+            session = await visit.ready()
+            request = session.http.build_request(method, url, headers=self._headers | dict(headers), **content)
             try:
                 async with asyncio.timeout(self._options.timeout):
-                    return await self._follow(request)
+                    return await self._follow(session, request)
             except TimeoutError as error:
                 raise Unavailable(f"no complete answer within {self._options.timeout:g} s") from error
             except httpx2.HTTPError as error:
-                raise Unavailable(f"{type(error).__name__}: {error}") from error
+                raise _failure_of(error, session, url.host) from error
 
-    async def _follow(self, request: httpx2.Request) -> Reply:
+    async def _follow(self, session: Session, request: httpx2.Request) -> Reply:
         for _ in range(MOST_REDIRECTS + 1):
-            response = await self._http.send(request, stream=True)
+            response = await session.send(request)
             try:
+                if response.status_code == PROXY_WANTS_CREDENTIALS and session.route.forwards(request.url):
+                    raise RouteFailed(f"{session.route.label}: the proxy does not take the route's credentials")
                 if not response.has_redirect_location:
                     return await self._read(response)
                 request = self._redirected(request, response.headers["location"])
@@ -98,11 +106,30 @@ class Exchange:
             if len(body) > cap:
                 raise TooLarge(cap)
         return Reply(
+            path=response.url.path,
             status=response.status_code,
             content_type=response.headers.get("content-type", ""),
-            retry_after=seconds_of(response.headers.get("retry-after")),
+            retry_after=self._wish(response.headers.get("retry-after")),
             body=bytes(body),
         )
+
+    def _wish(self, retry_after: str | None) -> float | None:
+        seconds = seconds_of(retry_after)
+        return None if seconds is None else min(seconds, self._options.longest_retry_after)
+
+
+def _failure_of(error: httpx2.HTTPError, session: Session, host: str) -> UpstreamFailure:
+    mishap = mishap_of(error, session.route)
+    match mishap.blame:
+        case Blame.ROUTE:
+            return RouteFailed(mishap.text)
+        case Blame.WALL:
+            # It stands for a host that wants to see nobody who comes that way.
+            return Blocked(FORBIDDEN, by=mishap.text)
+        case Blame.CERTIFICATE:
+            return Untrusted(host, mishap.text)
+        case Blame.HOST:
+            return Unavailable(mishap.text)
 
 
 def seconds_of(retry_after: str | None) -> float | None:
@@ -121,13 +148,11 @@ def seconds_of(retry_after: str | None) -> float | None:
     return max(0.0, (moment - datetime.now(UTC)).total_seconds())
 
 
-def _identity(base: httpx2.URL, options: ClientOptions) -> dict[str, str]:
+def _headers(base: httpx2.URL, options: ClientOptions) -> dict[str, str]:
     origin = options.origin or origin_of(base)
     return {
         "Accept": "application/json",
         "Content-Type": "application/json",
-        "Accept-Language": options.accept_language,
-        "User-Agent": options.user_agent,
         "Origin": origin,
         "Referer": f"{origin}/",
         "apollo-require-preflight": "true",

@@ -6,23 +6,13 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+from storecrawl.upstream.errors import Truncated
+from storecrawl.upstream.merging import Product, merge_documents
 from storecrawl.upstream.options import MenuMode
-from storecrawl.upstream.pages import Product, Walk
+from storecrawl.upstream.pages import Walk
 
-PRICE_FIELDS = ("Prices", "recPrices", "medicalPrices")
-PARALLEL_FIELDS = frozenset(
-    {
-        *PRICE_FIELDS,
-        "Options",
-        "recSpecialPrices",
-        "medicalSpecialPrices",
-        "wholesalePrices",
-        "manualInventory",
-        "optionsBelowThreshold",
-        "optionsBelowKioskThreshold",
-    }
-)
-"""Lists that stand beside Options: of two documents of a product, all of them come from the same one."""
+SMALLEST_SHARE = 0.5
+SMALLEST_JUDGED = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,8 +47,20 @@ class RawMenu:
 
     @property
     def is_complete(self) -> bool:
-        """Say whether every mode brought as many products as the upstream counts in it."""
-        return all(walk.is_complete for walk in self.walks.values())
+        """Say whether every mode brought as many products as the upstream counts in it, the widest the most."""
+        return all(walk.is_complete for walk in self.walks.values()) and not self._is_full_mode_cut
+
+    @property
+    def _is_full_mode_cut(self) -> bool:
+        """A mode that hides nothing cannot have fewer products than the one that hides some."""
+        shown, full = self.walks.get(MenuMode.SHOWN), self.walks.get(MenuMode.FULL)
+        return shown is not None and full is not None and len(full.products) < len(shown.products)
+
+    def refuse_if_truncated(self) -> None:
+        """Raise Truncated if less than half of what the upstream counts was served (SPEC C5-9)."""
+        served, counted = len(self.products), self.total_count
+        if counted >= SMALLEST_JUDGED and served < counted * SMALLEST_SHARE:
+            raise Truncated(served, counted)
 
     def document(self) -> dict[str, Any]:
         """Return one document in the shape of the upstream's answer, with how it was fetched beside it."""
@@ -77,33 +79,15 @@ class RawMenu:
 
 
 def merged(walks: dict[MenuMode, Walk]) -> list[Product]:
-    """Return the products of all modes, each once; the order is that of the first mode that shows them."""
+    """Return the products of all modes, each once; the order is that of the first mode that shows them (SPEC C2-8).
+
+    Of two documents of a product the one with more options that have a price counts, else that of the first mode.
+    """
     products: dict[str, Product] = {}
     for walk in walks.values():
         for key, product in walk.products.items():
             products[key] = merge_documents(products[key], product) if key in products else product
     return list(products.values())
-
-
-def merge_documents(first: Product, second: Product) -> Product:
-    """Merge two documents of one product: the one with more priced options, completed by the other."""
-    if first == second:
-        return first
-    richer, other = (second, first) if _priced_options(second) > _priced_options(first) else (first, second)
-    missing = {
-        name: value
-        for name, value in other.items()
-        if name not in PARALLEL_FIELDS and richer.get(name) is None and value is not None
-    }
-    return richer | missing
-
-
-def _priced_options(product: Product) -> int:
-    options = product.get("Options")
-    prices = next((product[name] for name in PRICE_FIELDS if product.get(name)), None)
-    if not isinstance(options, list) or not isinstance(prices, list):
-        return 0
-    return min(len(options), len(prices))
 
 
 def _told(walk: Walk) -> dict[str, int]:

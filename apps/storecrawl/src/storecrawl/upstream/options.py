@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from storecrawl.upstream.operations import OPERATIONS
+
 MEBIBYTE = 1_048_576
 LARGEST_PAGE = 100
 
@@ -22,9 +24,10 @@ class ClientOptions:
     """How the client behaves. Times are in seconds.
 
     A failed request is tried `retries` times more, after `backoff` · 2^n (twice that after a 429), give or
-    take `jitter` of it; a wait that would exceed `longest_wait` is left to the caller. `hashes` replaces
-    persisted-query hashes by operation name. `origin` is sent as Origin and Referer; by default it is the
-    upstream's own. `max_body_bytes` caps a body after decompression.
+    take `jitter` of it; a wait that would exceed `longest_wait` is left to the caller. What the upstream asks to wait
+    counts as `longest_retry_after` at most. `hashes` are persisted-query hashes by operation name, to be tried before
+    that of our own text. `origin` is sent as Origin and Referer; by default it is the upstream's own. `max_body_bytes`
+    caps a body after decompression.
     """
 
     timeout: float = 30.0
@@ -32,6 +35,7 @@ class ClientOptions:
     backoff: float = 2.0
     jitter: float = 0.25
     longest_wait: float = 60.0
+    longest_retry_after: float = 3600.0
     page_pause: float = 0.4
     page_size: int = LARGEST_PAGE
     page_cap: int = 200
@@ -40,21 +44,21 @@ class ClientOptions:
     modes: tuple[MenuMode, ...] = (MenuMode.SHOWN, MenuMode.FULL)
     stores_path: str = "/graphql"
     menus_path: str = "/api-3/graphql"
-    hashes: Mapping[str, str] = field(default_factory=dict)
-    user_agent: str = "Mozilla/5.0 (compatible; Storecrawl)"
-    accept_language: str = "en-US,en;q=0.9"
+    hashes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     origin: str | None = None
     headers: Mapping[str, str] = field(default_factory=dict)
-    proxy: str | None = None
 
     def __post_init__(self) -> None:
         """Refuse settings that cannot work."""
-        times = (self.backoff, self.jitter, self.longest_wait, self.page_pause)
+        times = (self.backoff, self.jitter, self.longest_wait, self.longest_retry_after, self.page_pause)
         if self.timeout <= 0 or min(times) < 0:
             raise ValueError("the timeout must be above 0, and no other time below 0")
         if self.retries < 0 or min(self.page_cap, self.concurrency, self.max_body_bytes) < 1:
             raise ValueError("retries must be at least 0; page_cap, concurrency and max_body_bytes at least 1")
         if not 1 <= self.page_size <= LARGEST_PAGE:
             raise ValueError(f"page_size must be between 1 and {LARGEST_PAGE}, not {self.page_size}")
+        unknown = sorted(self.hashes.keys() - {operation.name for operation in OPERATIONS})
+        if unknown:
+            raise ValueError(f"hashes must be of known operations, not of {', '.join(unknown)}")
         if not self.modes:
             raise ValueError("modes must name at least one mode")

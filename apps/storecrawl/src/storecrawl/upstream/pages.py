@@ -10,11 +10,10 @@ from typing import Any
 import msgspec
 
 from storecrawl.upstream.errors import SchemaDrift
+from storecrawl.upstream.merging import Product, merge_documents
 from storecrawl.upstream.operations import PRODUCTS
 from storecrawl.upstream.options import ClientOptions
 from storecrawl.upstream.retry import RetryRule
-
-Product = dict[str, Any]
 
 EXPECTED_FIELDS = (
     ("_id", "id"),
@@ -53,15 +52,14 @@ class Page:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Walk:
-    """All pages of a list; `products` holds each product once. Short if the upstream counts more."""
+    """All pages of a list; `products` holds each product once. Short if the upstream counts more.
+
+    `total_count` is the most that any page told of: one that counts fewer than those before it may be the cut one.
+    """
 
     pages: tuple[Page, ...]
     products: dict[str, Product]
-
-    @property
-    def total_count(self) -> int:
-        """Return the number of products that the last page told of."""
-        return self.pages[-1].total_count
+    total_count: int
 
     @property
     def is_complete(self) -> bool:
@@ -69,8 +67,12 @@ class Walk:
         return len(self.products) >= self.total_count
 
     def and_again(self, later: Walk) -> Walk:
-        """Return both walks as one; what the later one saw replaces what the earlier one saw."""
-        return Walk(pages=self.pages + later.pages, products=self.products | later.products)
+        """Return both walks as one; what the later one saw counts more than what the earlier one saw."""
+        return Walk(
+            pages=self.pages + later.pages,
+            products=with_later(self.products, later.products),
+            total_count=later.total_count,
+        )
 
 
 FetchPage = Callable[[int], Awaitable[Page]]
@@ -104,8 +106,13 @@ async def walk_pages(fetch: FetchPage, options: ClientOptions, rule: RetryRule) 
     while _goes_on(pages, len(products), options):
         await asyncio.sleep(options.page_pause)
         pages.append(await fetch(len(pages)))
-        products |= keyed(pages[-1].products, len(pages) - 1)
-    return Walk(pages=tuple(pages), products=products)
+        products = with_later(products, keyed(pages[-1].products, len(pages) - 1))
+    return Walk(pages=tuple(pages), products=products, total_count=max(page.total_count for page in pages))
+
+
+def with_later(products: dict[str, Product], later: dict[str, Product]) -> dict[str, Product]:
+    """Return the products with later documents of them merged in; what is null there takes nothing back."""
+    return products | {key: merge_documents(product, products.get(key, product)) for key, product in later.items()}
 
 
 def keyed(products: list[Product], page: int) -> dict[str, Product]:

@@ -36,7 +36,7 @@ class City(
     kw_only=True,
     rename={"store_count": "dispensaryCount"},
 ):
-    """A city of a state, with the number of its active stores."""
+    """A city of a state, with the number of its active stores; `raw` is everything that the upstream said of it."""
 
     name: str
     state: str
@@ -44,6 +44,7 @@ class City(
     country: str | None = None
     store_count: int | None = None
     geometry: Geometry | None = None
+    raw: dict[str, Any] = {}
 
 
 class Store(
@@ -107,7 +108,7 @@ def stores_of(operation: Operation, rows: Any) -> list[Store]:
 
 def cities_of(operation: Operation, rows: Any) -> list[City]:
     """Read a list of cities. Raises SchemaDrift."""
-    return [_record(operation, row, City) for row in _rows(operation, rows)]
+    return [msgspec.structs.replace(_record(operation, row, City), raw=row) for row in _rows(operation, rows)]
 
 
 def _rows(operation: Operation, rows: Any) -> list[Any]:

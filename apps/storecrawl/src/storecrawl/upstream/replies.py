@@ -8,6 +8,7 @@ import msgspec
 
 from storecrawl.upstream.errors import Blocked, RateLimited, SchemaDrift, Unavailable, UpstreamError
 from storecrawl.upstream.exchange import Reply
+from storecrawl.upstream.menu_pages import MenuPage
 from storecrawl.upstream.operations import Operation
 
 UNAUTHORIZED, FORBIDDEN, REQUEST_TIMEOUT, TOO_MANY_REQUESTS = 401, 403, 408, 429
@@ -58,6 +59,14 @@ def root_of(reply: Reply, operation: Operation) -> Any:
     if data.get(operation.root) is None:
         raise _absence(envelope, reply, operation)
     return data[operation.root]
+
+
+def page_of_web(reply: Reply) -> MenuPage:
+    """Return the web page in a reply. Raises errors of the tree."""
+    _refuse_status(reply)
+    if reply.status >= CLIENT_ERRORS:
+        raise UpstreamError(f"HTTP {reply.status}", retryable=False)
+    return MenuPage(path=reply.path, text=reply.body.decode("utf-8", "replace"))
 
 
 def _refuse_status(reply: Reply) -> None:

@@ -16,10 +16,12 @@ class RetryRule:
     options: ClientOptions
     random: Random
 
-    def wait_after(self, failure: UpstreamFailure, failures_before: int) -> float | None:
-        """Return the seconds to wait, or None if the failure is to be raised."""
+    def wait_after(self, failure: UpstreamFailure, failures_before: int, *, anew: bool = False) -> float | None:
+        """Return the seconds to wait, none if another route asks `anew`; None if the failure is to be raised."""
         if not failure.retryable or failures_before >= self.options.retries:
             return None
+        if anew:
+            return 0.0
         wait = self.pause(failures_before) * (2 if isinstance(failure, RateLimited) else 1)
         wait = max(wait, failure.retry_after or 0.0)
         return wait if wait <= self.options.longest_wait else None

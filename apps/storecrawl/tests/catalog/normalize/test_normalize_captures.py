@@ -15,6 +15,7 @@ GRAPHQL = "graphql-filteredproducts-ethos-harmar-2025-11.json"
 PLUS = "plus-mpxnj-edibles-page1-2025-06.json"
 JOINT = "joint-cuzzies-2025-06.json"
 LEGACY = "legacy-dutchie-exercise-2019.json"
+EXAMPLES = Path(__file__).parent / "examples"
 
 Captured = Callable[[str], Menu]
 
@@ -34,6 +35,7 @@ def test_every_captured_menu_is_recognised_and_whole(
     """Counts products, variants, specials and the total that the page claims; covers SPEC C4, C5-9."""
     menu = captured(name)
 
+    assert menu.record_count == len(menu.products)
     figures = (menu.shape, len(menu.products), menu.variant_count, menu.special_count, menu.total_count)
     assert figures == counts
     assert (menu.refused, menu.duplicates) == ((), 0)
@@ -195,18 +197,56 @@ def test_the_oldest_form_has_prices_for_each_option_and_no_unit(captured: Captur
 
 
 @pytest.mark.parametrize(
-    ("name", "seen"),
+    ("name", "records", "seen"),
     [
-        ("foreign-sweed-curaleaf-sample-2025-06.json", "another platform (Sweed)"),
-        ("flat-trulieve-squirrel-hill-2025-11.csv", "looks like CSV"),
-        ("flat-mpxnj-2025-06.csv", "looks like CSV"),
-        ("flat-quincy-dom-2025-09.jsonl", "several documents, one a line"),
-        ("stores-dutchie-slugs-on-ca-bc.json", "cName, city_page, name"),
-        ("stores-ontario-sites-a.json", "platform, site, src, store"),
-        ("stores-oregon-ids-2021.json", "dispensaryId, geo, name, zip"),
+        ("foreign-sweed-curaleaf-sample-2025-06.json", 40, "another platform (Sweed)"),
+        ("flat-trulieve-squirrel-hill-2025-11.csv", 1_170, "looks like CSV"),
+        ("flat-mpxnj-2025-06.csv", 738, "looks like CSV"),
+        ("flat-quincy-dom-2025-09.jsonl", 8, "several documents, one a line"),
+        ("stores-dutchie-slugs-on-ca-bc.json", 271, "cName, city_page, name"),
+        ("stores-ontario-sites-a.json", 794, "platform, site, src, store"),
+        ("stores-oregon-ids-2021.json", 38, "dispensaryId, geo, name, zip"),
     ],
 )
-def test_what_is_no_menu_is_refused_by_what_was_seen(captures: Path, name: str, seen: str) -> None:
+def test_what_is_no_menu_is_refused_by_what_was_seen(captures: Path, name: str, records: int, seen: str) -> None:
     """covers SPEC C5-9"""
-    with pytest.raises(NotAMenu, match=re.escape(seen)):
+    with pytest.raises(NotAMenu, match=re.escape(seen)) as refusal:
         normalize(parse_document((captures / name).read_bytes()))
+
+    assert refusal.value.record_count == records
+
+
+def test_no_captured_file_is_left_out_here(captures: Path) -> None:
+    """covers SPEC C5-9: a capture that is added has to be counted above"""
+    files = {path.name for path in captures.iterdir() if path.suffix != ".md"}
+
+    told = Path(__file__).read_text("utf-8")
+    assert [name for name in sorted(files) if name not in told] == []
+
+
+@pytest.mark.parametrize(
+    ("example", "capture"),
+    [
+        ("graphql.json", GRAPHQL),
+        ("plus.json", PLUS),
+        ("joint.json", JOINT),
+        ("legacy.json", LEGACY),
+        ("foreign.json", "foreign-sweed-curaleaf-sample-2025-06.json"),
+    ],
+)
+def test_the_made_up_examples_have_no_member_that_real_menus_lack(captures: Path, example: str, capture: str) -> None:
+    """covers SPEC C4"""
+    made_up = members_of(parse_document((EXAMPLES / example).read_bytes()))
+
+    assert made_up
+    assert made_up - members_of(parse_document((captures / capture).read_bytes())) == set()
+
+
+def members_of(value: object, path: str = "") -> set[str]:
+    """Every member of a document by its path; ids in the place of names count as one."""
+    if isinstance(value, list):
+        return {inner for member in value for inner in members_of(member, path)}
+    if not isinstance(value, dict):
+        return set()
+    named = {f"{path}/{re.sub('^[0-9a-f]{24}$', '*', name)}": member for name, member in value.items()}
+    return named.keys() | {inner for below, member in named.items() for inner in members_of(member, below)}

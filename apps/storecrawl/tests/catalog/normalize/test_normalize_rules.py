@@ -59,6 +59,23 @@ def test_an_option_that_occurs_twice_is_kept_once_and_told(menu: Document, recor
 
 
 @pytest.mark.parametrize(
+    ("later", "prices"),
+    [
+        ({"Options": ["1/8oz", "1g"], "recPrices": None, "Prices": None, "medicalPrices": None}, [None, None]),
+        ({"Options": None, "recPrices": [99]}, [2000]),
+        ({"Options": ["1g"], "recPrices": [21]}, [2100]),
+    ],
+)
+def test_a_price_never_slips_to_an_option_of_another_document(
+    menu: Document, record: Record, later: dict[str, object], prices: list[int | None]
+) -> None:
+    """covers SPEC C5-1: lists beside the options are all taken from one of two documents"""
+    merged = menu(record(), record(**later)).products[0]
+
+    assert [variant.price_rec_cents for variant in merged.variants] == prices
+
+
+@pytest.mark.parametrize(
     ("special", "specials", "cents"),
     [
         (True, [15], 1500),

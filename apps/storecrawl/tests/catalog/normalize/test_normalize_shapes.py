@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from storecrawl.catalog.normalize import Menu, NotAMenu, Shape, Variant, normalize, parse_document
+from storecrawl.catalog.normalize import Menu, NotAMenu, Shape, normalize, parse_document
 
 Record = Callable[..., dict[str, object]]
 Reason = Callable[[object], str]
@@ -134,101 +132,3 @@ def test_bytes_that_are_no_document_are_refused(content: bytes, seen: str) -> No
 def test_a_byte_order_mark_does_no_harm() -> None:
     """covers SPEC C5-9"""
     assert parse_document(b"\xef\xbb\xbf[1]") == [1]
-
-
-scalars = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=12)
-figures = scalars | st.sampled_from(["1g", "1/8oz", "12.50", "Active", 10**400, float("nan"), "\ud800", "\x00"])
-members = st.sampled_from(
-    [
-        "_id",
-        "id",
-        "cName",
-        "Name",
-        "Status",
-        "type",
-        "Options",
-        "Prices",
-        "recPrices",
-        "recSpecialPrices",
-        "special",
-        "THCContent",
-        "THC",
-        "unit",
-        "range",
-        "POSMetaData",
-        "children",
-        "option",
-        "quantity",
-        "quantityAvailable",
-        "manualInventory",
-        "inventory",
-        "optionsBelowThreshold",
-        "variants",
-        "priceRec",
-        "price",
-        "menuType",
-        "jointId",
-        "posId",
-        "name",
-        "category",
-        "brand",
-        "images",
-        "url",
-        "createdAt",
-        "products",
-        "data",
-        "filteredProducts",
-        "queryInfo",
-        "totalCount",
-        "products_list",
-        "menu",
-        "errors",
-        "message",
-        "potencyThc",
-    ]
-)
-json_values = st.recursive(
-    figures,
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(members | st.text(max_size=4), inner, max_size=8),
-    max_leaves=40,
-)
-
-
-@settings(max_examples=100, deadline=None)
-@given(json_values)
-def test_any_json_value_is_a_menu_or_refused(value: object) -> None:
-    """covers SPEC C5-9"""
-    try:
-        menu = normalize(value)
-    except NotAMenu as refusal:
-        assert refusal.reason
-    else:
-        assert all(product.name and product.external_id for product in menu.products)
-
-
-@settings(max_examples=100, deadline=None)
-@given(st.lists(st.dictionaries(members, json_values, max_size=12), max_size=3), st.sampled_from(list(Shape)))
-def test_a_good_product_survives_whatever_stands_beside_it(others: list[dict[str, object]], shape: Shape) -> None:
-    """covers SPEC C5-9"""
-    marks: dict[Shape, dict[str, object]] = {
-        Shape.GRAPHQL: {"Name": "x", "Options": ["1g"], "recPrices": [1]},
-        Shape.LEGACY: {"Name": "x", "Options": ["1g"]},
-        Shape.PLUS: {"name": "x", "variants": [{"option": "1g", "priceRec": 1}]},
-        Shape.JOINT: {"name": "x", "variants": [{"option": "1g", "price": "1"}], "jointId": "j"},
-    }
-    good = [{**marks[shape], "id": f"good {number}", "posId": f"good {number}"} for number in range(4)]
-
-    menu = normalize([*good, *({"id": "a", "posId": "a", **marks[shape], **other} for other in others)])
-
-    assert menu.shape == shape
-    assert [product.external_id for product in menu.products][:4] == [record["id"] for record in good]
-    assert all(_is_sound(variant) for product in menu.products for variant in product.variants)
-
-
-def _is_sound(variant: Variant) -> bool:
-    pairs = [
-        (variant.price_rec_cents, variant.special_rec_cents),
-        (variant.price_med_cents, variant.special_med_cents),
-    ]
-    specials = [(regular, special) for regular, special in pairs if special is not None]
-    return all(regular is not None and 0 < special < regular for regular, special in specials)

@@ -1,10 +1,11 @@
--- Moves the completed among some reports into the finished tasks, where the fence and the worker still own them.
--- returns: one row: which moved, their keys, and the follow-ups that their reports carry, with the chain of each
+-- Moves the completed among some reports into the finished tasks, where the fence and the worker still own them; not those that
+-- have children to wait for or to be judged by, nor those that are to be cancelled and would let more come.
+-- returns: one row: which moved, their keys, who waits for them, and what their reports say comes next
 -- raises: nothing
 -- locks: tasks rows in id order
 -- notifies: nothing
 create or replace function rolecall.complete_tasks(p_worker_id bigint, p_reports jsonb, p_now timestamptz)
-returns table (ids bigint[], keys text[], follow_ups jsonb, chain_ids bigint[], chain_indexes int[])
+returns table (ids bigint[], keys text[], endings rolecall.ending[], next_tasks jsonb)
 language plpgsql
 volatile
 set search_path = ''
@@ -18,7 +19,7 @@ begin
     return query
     with report as materialized (
         select * from jsonb_to_recordset(p_reports) as given (
-            id bigint, fence int, outcome text, result jsonb, ran float8, follow_ups jsonb
+            id bigint, fence int, outcome text, result jsonb, ran float8, next jsonb
         )
         where outcome = 'completed'
         order by id
@@ -28,30 +29,37 @@ begin
         using report
         -- The worker is compared in a form that no index serves: each row is to be found by its id.
         where task.id = report.id and task.fence = report.fence and (task.worker_id = p_worker_id) is true
-        returning task.*, report.result, report.ran, report.follow_ups
+            -- Who has had children, of whichever kind, is judged by how they ended.
+            and task.open_children is null and task.serial is null and nullif(report.next -> 'children', 'null') is null
+            and (task.cancel_requested_at is null or (report.next ?| '{continuation,siblings}') is not true)
+        returning task.*, report.result as last_result, report.ran, report.next,
+            nullif(report.next -> 'continuation', 'null') is not null as continued
     ),
     moved as (
         insert into rolecall.finished_tasks (
             id, chain_id, chain_index, created_at, scheduled_for, claimed_at, started_at, finished_at, worker_id, line_id,
-            fence, attempt, max_attempts, state, key, dedupe_key, payload, retry, info, result
+            fence, attempt, max_attempts, state, key, dedupe_key, payload, retry, info, result,
+            origin_id, parent_id, parent_fence, depth, on_failure, continued, dedupe_pending, timeout
         )
         select
             id, chain_id, chain_index, created_at, scheduled_for, claimed_at,
             coalesce(greatest(p_now - make_interval(secs => ran), claimed_at), started_at), p_now, worker_id, line_id,
-            fence, attempt, max_attempts, 'completed', key, dedupe_key, payload, retry, info, result
+            fence, attempt, max_attempts, 'completed', key, dedupe_key, payload, retry,
+            coalesce(children_info || coalesce(info, '{}'), info), coalesce(last_result, result),
+            origin_id, parent_id, parent_fence, depth, on_failure, nullif(continued, false), dedupe_pending, timeout
         from done
-    ),
-    follow_up as (
-        select jsonb_agg(task order by id, n) as tasks, array_agg(chain_id order by id, n) as chain_ids,
-            array_agg(chain_index + 1 order by id, n) as chain_indexes
-        from done
-        cross join lateral jsonb_array_elements(follow_ups) with ordinality as follow_up (task, n)
     )
-    select moved.ids, moved.keys, follow_up.tasks, follow_up.chain_ids, follow_up.chain_indexes
-    from follow_up
-    cross join (
-        select coalesce(array_agg(id), '{}') as ids, array_agg(distinct key) filter (where key is not null) as keys
-        from done
-    ) as moved;
+    select
+        coalesce(array_agg(id), '{}'),
+        array_agg(distinct key) filter (where key is not null),
+        array_agg((
+            id, 'completed', chain_id, parent_id, depth, on_failure, needed, continued, null
+        )::rolecall.ending order by id) filter (where parent_id is not null or needed),
+        jsonb_agg(jsonb_build_object(
+            'next', next, 'id', id, 'chain_id', chain_id, 'chain_index', chain_index, 'parent_id', parent_id,
+            'parent_fence', parent_fence, 'depth', depth, 'priority', (select priority from rolecall.lines where lines.id = line_id),
+            'scheduled_for', scheduled_for, 'needed', needed, 'on_failure', on_failure
+        ) order by id) filter (where next is not null)
+    from done;
 end
 $$;

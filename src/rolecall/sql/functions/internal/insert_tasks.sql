@@ -1,49 +1,79 @@
--- Stores a batch of tasks; of those whose dedupe_key already stands with an open task it stores nothing.
--- returns: one row: all ids in input order, and the input positions (from 1) that were not stored, in the
---          order of their dedupe keys
+-- Stores a batch of tasks; of those for whose dedupe_key a task stands already, and of those to come later, it stores nothing.
+-- returns: one row: all ids in input order; the input positions (from 1) that were not stored, in the order of their dedupe keys;
+--          and the stored ones that need others, as `link_needs` takes them
 -- raises: RC031 unknown role, RC040 invalid task
 -- locks: dedupe keys in their order; waits for an uncommitted task with the same one
 -- notifies: rolecall_wake, where an idle worker waits for the role
-create or replace function rolecall.insert_tasks(p_tasks jsonb, p_chain_ids bigint[], p_chain_indexes int[])
-returns table (ids bigint[], refused bigint[])
+create or replace function rolecall.insert_tasks(p_tasks jsonb, p_places rolecall.place[], p_later bigint[])
+returns table (ids bigint[], refused bigint[], needy jsonb)
 language plpgsql
 volatile
 set search_path = ''
+set enable_seqscan = off
+set plan_cache_mode = force_generic_plan
 as $$
 declare
     v_now timestamptz := rolecall.clock();
     v_roles text[];
 begin
-    with draft as materialized (
+    with place as materialized (
+        select * from unnest(p_places) with ordinality
+    ),
+    draft as materialized (
         select nextval('rolecall.tasks_id_seq') as id, read.*
         from (select * from rolecall.read_drafts(p_tasks, v_now) order by n) as read
     ),
+    placed as materialized (
+        select draft.*, place.chain_id, place.chain_index, place.origin_id, place.parent_id, place.parent_fence, place.depth,
+            place.needed, coalesce(draft.priority, place.priority, 0) as level,
+            case when place.parent_id is null or draft.due > v_now then greatest(draft.due, v_now)
+                else coalesce(place.scheduled_for, v_now) end as turn,
+            coalesce(draft.on_failure, place.on_failure) as rule
+        from draft
+        left join place on place.ordinality = draft.n
+    ),
     line as materialized (
-        select min(id) as id, role, handler, priority::int
+        select min(id) as id, role, handler, priority::int as level
         from rolecall.lines
         group by role, handler, priority
     ),
     stored as (
         insert into rolecall.tasks (
-            id, chain_id, chain_index, created_at, scheduled_for, line_id, max_attempts, key, dedupe_key, payload, retry
+            id, chain_id, chain_index, created_at, scheduled_for, line_id, max_attempts, key, dedupe_key, payload, retry,
+            timeout, origin_id, parent_id, parent_fence, depth, needed, on_failure, state, open_needs, dedupe_pending
         )
         select
-            draft.id, coalesce(p_chain_ids[draft.n], draft.id), coalesce(p_chain_indexes[draft.n], 0), v_now, greatest(draft.due, v_now),
-            coalesce(line.id, rolecall.add_line(draft.role, draft.handler, draft.priority)),
-            draft.max_attempts, draft.key, draft.dedupe_key, draft.payload, draft.retry
-        from draft
-        left join line using (role, handler, priority)
-        order by draft.dedupe_key collate "C", draft.n
-        on conflict (dedupe_key) where dedupe_key is not null do nothing
+            placed.id, coalesce(placed.chain_id, placed.id), coalesce(placed.chain_index, 0), v_now, placed.turn,
+            coalesce(line.id, rolecall.add_line(placed.role, placed.handler, placed.level)), placed.max_attempts,
+            case when placed.one_root and placed.parent_id is null then coalesce(placed.key, 'role:' || placed.role)
+                else placed.key end,
+            placed.dedupe_key, placed.payload, placed.retry, placed.timeout, placed.origin_id, placed.parent_id,
+            placed.parent_fence, placed.depth, placed.needed, placed.rule,
+            case when placed.needs is null then 'pending' else 'blocked' end::rolecall.task_state,
+            jsonb_array_length(placed.needs),
+            case when placed.dedupe is not null then rolecall.stands_beside(placed.dedupe_key, placed.dedupe) end
+        from placed
+        left join line using (role, handler, level)
+        where placed.dedupe_key is null or placed.n <> all(p_later) and case
+            when placed.dedupe is not null then rolecall.find_twin(placed.dedupe_key, placed.dedupe, p_places[placed.n]) is null
+            -- Not `exists`, which may be answered from a list of all that stand beside a twin.
+            else (select true from rolecall.tasks as twin where twin.dedupe_key = placed.dedupe_key and twin.dedupe_pending limit 1) is null
+        end
+        order by placed.dedupe_key collate "C", placed.n
+        on conflict (dedupe_key, coalesce(dedupe_pending, false))
+            where dedupe_key is not null and (dedupe_pending is not true or fence = 0) do nothing
         returning tasks.id
     )
     select
-        array_agg(draft.id order by draft.n),
-        array_agg(draft.n order by draft.dedupe_key collate "C", draft.n) filter (where draft.dedupe_key is not null and stored.id is null),
-        array_agg(distinct draft.role) filter (where draft.due <= v_now)
-    into ids, refused, v_roles
-    from draft
-    left join stored on stored.id = draft.id;
+        array_agg(placed.id order by placed.n),
+        array_agg(placed.n order by placed.dedupe_key collate "C", placed.n)
+            filter (where placed.dedupe_key is not null and stored.id is null),
+        jsonb_agg(jsonb_build_object('id', placed.id, 'needs', placed.needs))
+            filter (where placed.needs is not null and stored.id is not null),
+        array_agg(distinct placed.role) filter (where placed.turn <= v_now and placed.needs is null)
+    into ids, refused, needy, v_roles
+    from placed
+    left join stored on stored.id = placed.id;
     perform rolecall.wake(v_roles);
     return next;
 end

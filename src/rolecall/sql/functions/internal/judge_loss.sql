@@ -14,6 +14,7 @@ as $$
     with charge as (
         select case p_reason
             when 'snoozed' then false
+            when 'blocked' then false
             when 'shutdown' then p_task.started_at is not null and p_task.refunds >= 10
             when 'crashed' then p_task.started_at is not null or p_task.refunds >= 10
             else true
@@ -32,6 +33,7 @@ as $$
             when p_reason = 'cancelled' then 'cancelled'
             when spent and (p_final or p_task.attempt >= p_task.max_attempts or delay is null) then 'failed'
             when p_task.cancel_requested_at is not null then 'cancelled'
+            when p_reason = 'blocked' then 'blocked'
             else 'pending'
         end::rolecall.task_state,
         coalesce(p_now + delay, p_task.scheduled_for)

@@ -1,12 +1,13 @@
--- The one way to lose a task: each goes back to pending by its retry policy, or ends as failed or cancelled. Errors, timeouts
--- and crashes spend the attempt; snoozes do not; shutdowns and crashes before the start do not, ten times at most. What its own
--- claim did not report also moves the fence on, so that a late report cannot take that end for its own.
--- returns: one row a task, with the state it went to
+-- The one way to lose a task: each goes back to pending by its retry policy, waits for what it needs, or ends as failed or
+-- cancelled. Errors, timeouts and crashes spend the attempt; snoozes do not; shutdowns and crashes before the start do not, ten
+-- times at most. What its own claim did not report also moves the fence on, so that a late report cannot take that end for its own.
+-- Whoever calls this draws the conclusions (`conclude`).
+-- returns: one row: the tasks with the states they went to; the keys that they gave up, and the endings that others may wait for
 -- raises: nothing
--- locks: the caller holds the tasks; keys rows in key order
+-- locks: the caller holds the tasks
 -- notifies: rolecall_wake, where an idle worker waits for the role
 create or replace function rolecall.let_go(p_losses jsonb)
-returns table (task_id bigint, state rolecall.task_state)
+returns table (ids bigint[], states rolecall.task_state[], keys text[], endings rolecall.ending[])
 language plpgsql
 volatile
 set search_path = ''
@@ -15,64 +16,58 @@ as $$
 #variable_conflict use_column
 declare
     v_now timestamptz := rolecall.clock();
-    v_keys text[];
+    v_judged jsonb;
+    v_end record;
+    v_free text[];
     v_roles text[];
-    v_ids bigint[];
-    v_states rolecall.task_state[];
 begin
+    select jsonb_agg(jsonb_build_object(
+        'id', task.id, 'attempt', task.attempt, 'worker_id', task.worker_id, 'role', setting.role, 'reason', given.reason,
+        'spent', judged.spent, 'state', judged.next_state, 'due', judged.due, 'needs', given.needs,
+        'error', coalesce(given.error, task.error, case when judged.next_state = 'failed' then given.reason end), 'detail', given.error,
+        'fence', task.fence + (given.reported is not true)::int,
+        'refund', not judged.spent
+            and (given.reason = 'crashed' or (given.reason = 'shutdown' and task.started_at is not null))
+    ))
+    into v_judged
+    from jsonb_to_recordset(p_losses) as given (
+        id bigint, reason text, error text, after float8, final boolean, reported boolean, needs jsonb
+    )
+    join rolecall.tasks as task on task.id = given.id
+    join rolecall.line_settings as setting on setting.line_id = task.line_id
+    cross join lateral rolecall.judge_loss(
+        task, setting.retry, given.reason, given.after, coalesce(given.final, false), v_now
+    ) as judged;
+    select * into v_end
+    from rolecall.end_tasks(jsonb_path_query_array(v_judged, '$[*] ? (@.state == "failed" || @.state == "cancelled")'));
     with loss as materialized (
-        select task.id, task.attempt, task.worker_id, task.started_at, setting.role, given.reason, given.error, judged.*,
-            task.fence + (given.reported is not true)::int as next_fence
-        from jsonb_to_recordset(p_losses) as given (
-            id bigint, reason text, error text, after float8, final boolean, reported boolean
+        select * from jsonb_to_recordset(v_judged) as judged (
+            id bigint, attempt int, worker_id bigint, role text, reason text, spent boolean, state rolecall.task_state,
+            due timestamptz, needs jsonb, error text, detail text, fence int, refund boolean
         )
-        join rolecall.tasks as task on task.id = given.id
-        join rolecall.line_settings as setting on setting.line_id = task.line_id
-        cross join lateral rolecall.judge_loss(
-            task, setting.retry, given.reason, given.after, coalesce(given.final, false), v_now
-        ) as judged
-    ),
-    ended as (
-        delete from rolecall.tasks as task using loss
-        where task.id = loss.id and loss.next_state <> 'pending'
-        returning task.*, loss.next_state, loss.next_fence, loss.error as last_error, loss.reason
-    ),
-    moved as (
-        insert into rolecall.finished_tasks (
-            id, chain_id, chain_index, created_at, scheduled_for, claimed_at, started_at, finished_at, worker_id, line_id,
-            fence, attempt, max_attempts, state, key, dedupe_key, payload, retry, info, error
-        )
-        select
-            id, chain_id, chain_index, created_at, scheduled_for, claimed_at, started_at, v_now, worker_id, line_id,
-            next_fence, attempt, max_attempts, next_state, key, dedupe_key, payload, retry, info,
-            coalesce(last_error, error, case when next_state = 'failed' then reason end)
-        from ended
-        returning key
     ),
     back as (
         update rolecall.tasks as task
-        set state = 'pending', scheduled_for = loss.due, fence = loss.next_fence, attempt = task.attempt - (not loss.spent)::int,
-            refunds = task.refunds + (
-                not loss.spent and (loss.reason = 'crashed' or (loss.reason = 'shutdown' and loss.started_at is not null))
-            )::int,
-            worker_id = null, claimed_at = null, started_at = null, lease_until = null, deadline_at = null,
-            cancel_requested_at = null, key_slot = null, error = coalesce(loss.error, task.error)
+        set state = loss.state, open_needs = case when loss.state = 'blocked' then jsonb_array_length(loss.needs) end,
+            scheduled_for = loss.due, fence = loss.fence, attempt = task.attempt - (not loss.spent)::int,
+            refunds = task.refunds + loss.refund::int, worker_id = null, claimed_at = null, started_at = null,
+            lease_until = null, deadline_at = null, cancel_requested_at = null, key_slot = null, error = loss.error
         from loss
-        where task.id = loss.id and loss.next_state = 'pending'
+        where task.id = loss.id and loss.state in ('pending', 'blocked')
         returning task.key
     ),
     logged as (
         insert into rolecall.task_events (task_id, at, kind, attempt, worker_id, detail)
-        select id, v_now, reason, attempt, worker_id, error from loss order by id
+        select id, v_now, reason, attempt, worker_id, detail from loss order by id
     )
     select
-        array_agg(loss.id), array_agg(loss.next_state),
-        (select array_agg(distinct key) from (select key from moved union all select key from back) as held where key is not null),
-        array_agg(distinct loss.role) filter (where loss.next_state = 'pending' and loss.due <= v_now)
-    into v_ids, v_states, v_keys, v_roles
+        array_agg(id), array_agg(state), (select array_agg(distinct key) from back where key is not null),
+        array_agg(distinct role) filter (where state = 'pending' and due <= v_now)
+    into ids, states, v_free, v_roles
     from loss;
-    perform rolecall.free_keys(v_keys);
+    keys := v_end.keys || v_free;
+    endings := v_end.endings;
     perform rolecall.wake(v_roles);
-    return query select * from unnest(v_ids, v_states);
+    return next;
 end
 $$;

@@ -3,7 +3,7 @@
 -- raises: nothing
 -- locks: nothing
 -- notifies: nothing
-create or replace view rolecall.line_settings as
+create or replace view rolecall.line_settings with (security_invoker = true) as
 select
     line.id as line_id,
     line.role,
@@ -12,7 +12,8 @@ select
     coalesce(handler.lease, role.lease) as lease,
     coalesce(handler.timeout, role.timeout) as timeout,
     coalesce(handler.retry, role.retry) as retry,
-    role.paused_at is not null as paused
+    role.paused_at is not null as paused,
+    role.paused_until
 from rolecall.lines as line
 join rolecall.roles as role on role.name = line.role
 left join rolecall.handlers as handler on handler.name = line.handler;

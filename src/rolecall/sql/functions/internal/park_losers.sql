@@ -31,7 +31,7 @@ begin
     set parked = true
     where loser.id = any(array(
         select task.id from rolecall.tasks as task
-        where task.key = any(v_full) and task.state = 'pending' and task.parked is not true
+        where task.key = any(v_full) and task.state = 'pending' and task.parked is not true and task.key_slot is null
             and task.scheduled_for <= v_now and task.id <> all(p_winners)
         limit v_bound
         for update skip locked

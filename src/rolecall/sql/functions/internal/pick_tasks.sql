@@ -12,7 +12,8 @@ as $$
 declare
     v_all int[] := array(
         select setting.line_id from rolecall.line_settings as setting
-        where (p_roles = '{}' or setting.role = any(p_roles)) and setting.handler = any(p_handlers) and not setting.paused
+        where (p_roles = '{}' or setting.role = any(p_roles)) and setting.handler = any(p_handlers)
+            and (not setting.paused or setting.paused_until <= p_now)
     );
     v_level record;
     v_got record;

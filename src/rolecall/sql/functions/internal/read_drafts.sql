@@ -5,23 +5,25 @@
 -- notifies: nothing
 create or replace function rolecall.read_drafts(p_tasks jsonb, p_now timestamptz)
 returns table (
-    n bigint, role text, handler text, priority int, due timestamptz,
-    key text, dedupe_key text, max_attempts int, payload jsonb, retry jsonb
+    n bigint, role text, handler text, priority int, due timestamptz, key text, dedupe_key text, max_attempts int,
+    payload jsonb, retry jsonb, timeout interval, on_failure rolecall.child_rule, needs jsonb, dedupe jsonb, one_root boolean
 )
 language sql
 volatile
 set search_path = ''
 as $$
     select
-        item.n, named.role, named.handler, coalesce(item.priority, 0), named.due,
+        item.n, named.role, named.handler, item.priority, named.due,
         item.key, named.handler || '/' || item.dedupe_key,
         nullif(coalesce(item.max_attempts, handler.max_attempts, role.max_attempts, 0), 0),
-        coalesce(item.payload, '{}'), item.retry
+        coalesce(item.payload, '{}'), item.retry, make_interval(secs => item.timeout),
+        item.on_failure::rolecall.child_rule, nullif(item.needs, '[]'), nullif(item.dedupe, 'null'), role.one_root
     from rows from (jsonb_to_recordset(p_tasks) as (
         role text, handler text, payload jsonb, priority int, scheduled_for timestamptz, after float8,
-        key text, dedupe_key text, max_attempts int, retry jsonb
+        key text, dedupe_key text, max_attempts int, retry jsonb, timeout float8, on_failure text, needs jsonb, dedupe jsonb
     )) with ordinality as item (
-        role, handler, payload, priority, scheduled_for, after, key, dedupe_key, max_attempts, retry, n
+        role, handler, payload, priority, scheduled_for, after, key, dedupe_key, max_attempts, retry, timeout, on_failure, needs,
+        dedupe, n
     )
     left join rolecall.handlers as handler on handler.name = coalesce(item.handler, item.role)
     cross join lateral (
@@ -30,15 +32,18 @@ as $$
             coalesce(item.handler, item.role) as handler,
             coalesce(
                 item.scheduled_for,
-                p_now + make_interval(secs => least(greatest(item.after, 0), 4e9)),
-                p_now
+                p_now + make_interval(secs => least(greatest(item.after, 0), 4e9))
             ) as due
     ) as named
     left join rolecall.roles as role on role.name = named.role
     cross join lateral (
-        select rolecall.task_problem(
-            item.payload, role.max_payload_bytes, item.priority, named.due, p_now,
-            item.key, item.dedupe_key, item.max_attempts, item.retry
+        select coalesce(
+            rolecall.task_problem(
+                item.payload, role.max_payload_bytes, item.priority, named.due, p_now,
+                item.key, item.dedupe_key, item.max_attempts, item.retry
+            ),
+            rolecall.edge_problem(item.timeout, item.on_failure, item.needs),
+            case when item.dedupe <> 'null' then rolecall.dedupe_problem(item.dedupe, item.dedupe_key) end
         ) as text
     ) as problem
     where case

@@ -1,7 +1,7 @@
--- Cancels tasks, unless one of them came, or was claimed, while this call waited for others.
+-- Cancels tasks with all that is open below them, unless one came, or was claimed, while this call waited for others.
 -- returns: one row a given id: cancelled, requested (it was running), finished (it had ended), missing
 -- raises: RC090 one came or was claimed: undo this and try again, as to wait for it now would be out of order
--- locks: running tasks and those whose key has no row in id order; keys of the others in key order, then those tasks
+-- locks: running tasks and those without a key, the deepest first, in id order; keys of the others in key order, then those tasks
 -- notifies: rolecall_cancel with the worker's id
 create or replace function rolecall.try_to_cancel(p_ids bigint[])
 returns table (task_id bigint, outcome text)
@@ -11,45 +11,26 @@ set search_path = ''
 set enable_seqscan = off
 as $$
 declare
-    v_held bigint[];
+    v_all bigint[] := rolecall.with_open_descendants(p_ids);
     v_asked bigint[];
-    v_keys text[];
     v_losses jsonb;
-    v_ended bigint[];
+    v_let_go record;
 begin
-    v_held := array(
-        select task.id from rolecall.tasks as task
-        where task.id = any(p_ids)
-            and (task.state = 'running' or not exists (select from rolecall.keys as known where known.key = task.key))
-        order by task.id
-        for update
-    );
-    v_asked := rolecall.request_cancellation(v_held);
-    -- Whoever frees a key brings a parked row back under the key's lock, and must not find that row locked.
-    v_keys := array(
-        select lock.key from rolecall.keys as lock
-        where lock.key = any(array(
-            select task.key from rolecall.tasks as task
-            where task.id = any(p_ids) and task.state <> 'running' and task.key is not null
-        ))
-        order by lock.key
-        for update
-    );
-    with standing as (
-        select task.id from rolecall.tasks as task
-        where task.id = any(p_ids) and task.state <> 'running' and (task.id = any(v_held) or task.key = any(v_keys))
-        order by task.id
-        for update
-    )
-    select jsonb_agg(jsonb_build_object('id', standing.id, 'reason', 'cancelled')) into v_losses from standing;
-    v_ended := array(select gone.task_id from rolecall.let_go(v_losses) as gone);
-    if exists (select from rolecall.tasks where id = any(p_ids) and id <> all(v_asked)) then
+    perform rolecall.hold_tasks(v_all);
+    v_asked := rolecall.request_cancellation(v_all);
+    select jsonb_agg(jsonb_build_object('id', task.id, 'reason', 'cancelled')) into v_losses
+    from rolecall.tasks as task
+    where task.id = any(v_all) and task.state <> 'running';
+    select * into v_let_go from rolecall.let_go(v_losses);
+    v_all := rolecall.with_open_descendants(v_all);
+    if exists (select from rolecall.tasks where id = any(v_all) and id <> all(v_asked)) then
         perform rolecall.refuse('RC090', 'a task came or was claimed while others were waited for');
     end if;
+    perform rolecall.conclude(v_let_go.endings, v_let_go.keys);
     return query
     select given.id, case
         when given.id = any(v_asked) then 'requested'
-        when given.id = any(v_ended) then 'cancelled'
+        when given.id = any(v_let_go.ids) then 'cancelled'
         when exists (select from rolecall.finished_tasks as finished where finished.id = given.id) then 'finished'
         else 'missing'
     end

@@ -29,17 +29,18 @@ begin
     keyed := '{}';
     slots := '{}';
     loop
-        select count(*), array_agg(seen.id) filter (where seen.key is null),
-            array_agg(distinct seen.key) filter (where seen.key is not null),
+        -- A parent between two steps has its key already.
+        select count(*), array_agg(seen.id) filter (where seen.key is null or seen.key_slot is not null),
+            array_agg(distinct seen.key) filter (where seen.key is not null and seen.key_slot is null),
             (array_agg(seen.scheduled_for))[count(*)], (array_agg(seen.id))[count(*)]
         into v_seen, v_free, v_keys, v_after.scheduled_for, v_after.id
         from (
-            select task.id, task.key, task.scheduled_for
+            select task.id, task.key, task.key_slot, task.scheduled_for
             from rolecall.tasks as task
             where task.line_id = p_line_id and task.state = 'pending' and not task.parked
                 and (task.scheduled_for, task.id) > (v_after.scheduled_for, v_after.id)
                 and task.scheduled_for <= p_now and task.id <> all(p_taken)
-                and (task.key is null or task.key <> all(v_met))
+                and (task.key is null or task.key_slot is not null or task.key <> all(v_met))
             order by task.scheduled_for, task.id
             limit v_step
             for update skip locked

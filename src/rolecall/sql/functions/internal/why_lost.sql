@@ -14,7 +14,7 @@ as $$
             select case
                 when state = 'running' and worker_id = p_worker_id and fence = p_fence then 'owned'
                 -- Whoever else takes a claim away moves the fence on.
-                when state = 'pending' and fence = p_fence then 'already'
+                when state <> 'running' and fence = p_fence then 'already'
                 else 'taken'
             end
             from rolecall.tasks

@@ -58,7 +58,7 @@ begin
                 select head.id, head.scheduled_for
                 from rolecall.tasks as head
                 where head.key = wanted.key and head.line_id = line.id
-                    and head.state = 'pending' and head.scheduled_for <= p_now
+                    and head.state = 'pending' and head.key_slot is null and head.scheduled_for <= p_now
                 order by head.scheduled_for, head.id
                 limit wanted.room
             ) as task

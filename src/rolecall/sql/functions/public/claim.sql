@@ -10,7 +10,7 @@ create or replace function rolecall.claim(
 returns table (
     id bigint, fence int, attempt int, max_attempts int, role text, handler text, priority int, payload jsonb, key text,
     chain_id bigint, chain_index int, scheduled_for timestamptz, created_at timestamptz,
-    lease_seconds float8, timeout_seconds float8
+    lease_seconds float8, timeout_seconds float8, step int, parent_id bigint, last_error text
 )
 language plpgsql
 volatile
@@ -32,18 +32,21 @@ begin
     with claimed as (
         update rolecall.tasks as task
         set state = 'running', parked = false, worker_id = p_worker_id, fence = task.fence + 1, attempt = task.attempt + 1,
-            claimed_at = v_now, lease_until = v_now + setting.lease, deadline_at = v_now + setting.timeout,
+            claimed_at = v_now, lease_until = v_now + setting.lease, deadline_at = v_now + coalesce(task.timeout, setting.timeout),
             started_at = case when p_start is null or task.id = any(v_picked.ids[1:p_start]) then v_now end,
-            key_slot = case when task.key is not null then v_picked.slots[array_position(v_picked.keyed, task.id)] end
+            key_slot = case when task.key is not null
+                then coalesce(task.key_slot, v_picked.slots[array_position(v_picked.keyed, task.id)]) end
         from rolecall.line_settings as setting
         where task.id = any(v_picked.ids) and setting.line_id = task.line_id
-        returning task.*, setting.role, setting.handler, setting.priority, setting.lease, setting.timeout
+        returning task.*, setting.role, setting.handler, setting.priority, setting.lease,
+            coalesce(task.timeout, setting.timeout) as bound
     )
     select
         claimed.id, claimed.fence, claimed.attempt, claimed.max_attempts, claimed.role, claimed.handler,
         claimed.priority::int, claimed.payload, claimed.key, claimed.chain_id, claimed.chain_index,
         claimed.scheduled_for, claimed.created_at,
-        extract(epoch from claimed.lease)::float8, extract(epoch from claimed.timeout)::float8
+        extract(epoch from claimed.lease)::float8, extract(epoch from claimed.bound)::float8,
+        coalesce(claimed.step, 0)::int, claimed.parent_id, claimed.error
     from claimed
     order by claimed.priority desc, claimed.scheduled_for, claimed.id;
 end

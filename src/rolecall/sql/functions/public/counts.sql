@@ -1,4 +1,5 @@
--- Counts the tasks of each role by state, open ones and those finished within the retention.
+-- Counts the tasks of each role by state, open ones and those finished within the retention. What has finished is not read for it,
+-- but for the last seconds: what was not rolled up yet. The open ones are read, some 10 ms for 100,000.
 -- returns: one row a role and state
 -- raises: nothing
 -- locks: nothing
@@ -13,9 +14,12 @@ as $$
     from (
         select line_id, state, count(*) as number from rolecall.tasks group by line_id, state
         union all
-        select line_id, state, count(*) from rolecall.finished_tasks group by line_id, state
+        select line_id, state, number from rolecall.finished_counts
+        union all
+        select line_id, state, number from rolecall.counts_since((select moment from rolecall.counted_until))
     ) as counted
     join rolecall.lines as line on line.id = counted.line_id
     group by line.role, counted.state
+    having sum(counted.number) > 0
     order by line.role, counted.state
 $$;

@@ -2,7 +2,7 @@
 -- returns: nothing
 -- raises: RC041 invalid declaration
 -- locks: the roles and handlers that change, in name order
--- notifies: nothing
+-- notifies: rolecall_handlers, where a SQL handler changed
 create or replace function rolecall.declare(p_roles jsonb, p_handlers jsonb default '[]')
 returns void
 language plpgsql
@@ -11,6 +11,7 @@ set search_path = ''
 as $$
 begin
     perform rolecall.check_declaration(p_roles || p_handlers);
+    perform rolecall.check_procedures(p_handlers);
     -- A role that only a handler names gets the defaults.
     insert into rolecall.roles (name)
     select distinct coalesce(said.role, said.name) as role from jsonb_to_recordset(p_handlers) as said (name text, role text)

@@ -1,7 +1,7 @@
--- Forgets a schedule; the tasks that it has enqueued stay.
+-- Forgets a schedule and its history; the tasks that it has enqueued stay.
 -- returns: whether there was one
--- raises: nothing
--- locks: the schedules row
+-- raises: RC022 it is immutable
+-- locks: the schedules row, then the rows of its history
 -- notifies: nothing
 create or replace function rolecall.delete_schedule(p_name text)
 returns boolean
@@ -9,9 +9,17 @@ language plpgsql
 volatile
 set search_path = ''
 as $$
+declare
+    v_id bigint;
 begin
     perform rolecall.require_durability();
-    delete from rolecall.schedules where name = p_name;
-    return found;
+    delete from rolecall.schedules where name = p_name and not immutable returning id into v_id;
+    if v_id is null then
+        perform rolecall.refuse('RC022', format('schedule %s is immutable: it cannot be deleted', p_name))
+        from rolecall.schedules where name = p_name;
+        return false;
+    end if;
+    delete from rolecall.schedule_runs where schedule_id = v_id;
+    return true;
 end
 $$;

@@ -8,18 +8,16 @@ returns int
 language plpgsql
 volatile
 set search_path = ''
+set lock_timeout = '100ms'
 as $$
-declare
-    v_losses jsonb;
 begin
     perform rolecall.require_durability();
-    update rolecall.workers
-    set stopped_at = rolecall.clock(), idle = false, held = 0
-    where id = p_worker_id and stopped_at is null;
-    with held as (
-        select id from rolecall.tasks where worker_id = p_worker_id and state = 'running' order by id for update
-    )
-    select jsonb_agg(jsonb_build_object('id', id, 'reason', 'shutdown')) into v_losses from held;
-    return (select count(*) from rolecall.let_go(v_losses));
+    loop
+        begin
+            return rolecall.try_to_deregister(p_worker_id);
+        exception when lock_not_available or deadlock_detected or sqlstate 'RC090' then
+            perform rolecall.wait_longer();
+        end;
+    end loop;
 end
 $$;

@@ -25,5 +25,6 @@ as $$
         order by task.scheduled_for
         limit 1
     ) as head
-    where (p_roles = '{}' or setting.role = any(p_roles)) and setting.handler = any(p_handlers) and not setting.paused
+    where (p_roles = '{}' or setting.role = any(p_roles)) and setting.handler = any(p_handlers)
+        and (not setting.paused or setting.paused_until <= rolecall.clock())
 $$;

@@ -8,23 +8,17 @@ returns table (task_id bigint, reason text)
 language plpgsql
 volatile
 set search_path = ''
+set lock_timeout = '100ms'
 as $$
-declare
-    v_losses jsonb;
 begin
     perform rolecall.require_durability();
-    return query select * from rolecall.lost_claims(p_worker_id, p_ids, p_fences);
-    with owned as (
-        select task.id
-        from (select * from unnest(p_ids, p_fences) as given (id, fence) order by given.id) as claim
-        cross join lateral (
-            select owned.id
-            from rolecall.tasks as owned
-            where owned.id = claim.id and owned.fence = claim.fence and (owned.worker_id = p_worker_id) is true
-            for update
-        ) as task
-    )
-    select jsonb_agg(jsonb_build_object('id', id, 'reason', 'shutdown')) into v_losses from owned;
-    perform rolecall.let_go(v_losses);
+    loop
+        begin
+            return query select * from rolecall.try_to_release(p_worker_id, p_ids, p_fences);
+            return;
+        exception when lock_not_available or deadlock_detected or sqlstate 'RC090' then
+            perform rolecall.wait_longer();
+        end;
+    end loop;
 end
 $$;

@@ -1,7 +1,7 @@
--- Runs a schedule now, beside its plan; while the task of an earlier "now" is open, that one stands for it.
+-- Runs a schedule now, beside its plan. While the task of its last run is open, that one stands for it, and is due from now on.
 -- returns: the task's id
 -- raises: RC020 schedule not found, RC021 the schedule's task was refused
--- locks: the schedules row
+-- locks: the schedules row; a pending task that stands for it
 -- notifies: rolecall_wake, where an idle worker waits for the role
 create or replace function rolecall.trigger_schedule(p_name text)
 returns bigint
@@ -18,7 +18,13 @@ begin
     if not found then
         perform rolecall.refuse('RC020', format('there is no schedule %L', p_name));
     end if;
-    v_task_id := rolecall.run_schedule(v_schedule, 'now');
+    if rolecall.is_open(v_schedule.last_task_id, true) then
+        perform rolecall.hasten(rolecall.open_end_of_chain(v_schedule.last_task_id));
+        insert into rolecall.schedule_runs (schedule_id, at, outcome, missed, task_id)
+        values (v_schedule.id, rolecall.clock(), 'stood', 0, v_schedule.last_task_id);
+        return v_schedule.last_task_id;
+    end if;
+    v_task_id := rolecall.run_schedule(v_schedule, null, 0);
     if v_task_id is null then
         perform rolecall.refuse('RC021', format('schedule %s: %s', p_name, (
             select last_error from rolecall.schedules where name = p_name

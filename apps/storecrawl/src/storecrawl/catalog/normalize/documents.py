@@ -2,31 +2,52 @@
 
 from __future__ import annotations
 
+import csv
+import io
+
 import msgspec
 
 from storecrawl.catalog.normalize.errors import NotAMenu
+from storecrawl.catalog.normalize.text import clean_text
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+SAMPLE = 4_096
+NAMED_COLUMNS = 8
+NAME_LIMIT = 40
 
 
 def parse_document(content: bytes) -> object:
     """Parse a JSON document; raise NotAMenu, saying what it looks like, when it is none."""
     if not content.strip():
         raise NotAMenu("the file is empty")
+    plain = content.removeprefix(BYTE_ORDER_MARK)
     try:
-        return msgspec.json.decode(content.removeprefix(BYTE_ORDER_MARK))
+        return msgspec.json.decode(plain)
     except RecursionError:
         raise NotAMenu("the JSON is nested too deeply") from None
     except (msgspec.DecodeError, UnicodeDecodeError) as problem:
-        raise NotAMenu(f"not JSON{_looks_like(content)} ({problem})") from None
+        looks, records = _looks_like(plain)
+        raise NotAMenu(f"not JSON{looks} ({problem})", record_count=records) from None
 
 
-def _looks_like(content: bytes) -> str:
-    lines = [line.strip() for line in content[:4096].splitlines() if line.strip()]
+def _looks_like(content: bytes) -> tuple[str, int]:
+    """What the content seems to be, and how many records that would be."""
+    lines = [line.strip() for line in content[:SAMPLE].splitlines() if line.strip()]
     if len(lines) > 1 and all(line.startswith(b"{") and line.endswith(b"}") for line in lines[:2]):
-        return " but several documents, one a line"
+        return " but several documents, one a line", sum(bool(line.strip()) for line in content.splitlines())
     if lines[0].startswith(b"<"):
-        return " but markup, such as an error page"
+        return " but markup, such as an error page", 0
     if not lines[0].startswith((b"{", b"[")) and lines[0].count(b",") > 1:
-        return ", it looks like CSV"
-    return ""
+        return _table(content)
+    return "", 0
+
+
+def _table(content: bytes) -> tuple[str, int]:
+    rows = csv.reader(io.StringIO(content.decode("utf-8", "replace"), newline=""))
+    try:
+        names = next(rows)
+        count = sum(bool(row) for row in rows)
+    except csv.Error:
+        return ", it looks like CSV", 0
+    columns = ", ".join(clean_text(name, NAME_LIMIT) or "?" for name in names[:NAMED_COLUMNS])
+    return f", it looks like CSV: a flat list of {count} rows with {columns}", count

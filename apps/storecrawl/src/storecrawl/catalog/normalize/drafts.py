@@ -61,6 +61,7 @@ class Draft:
     active: bool | None
     below_threshold: bool
     options: tuple[OptionDraft, ...]
+    brand_logo_url: str | None = None
 
 
 def product_of(external_id: str, draft: Draft, refuse_option: RefuseOption) -> Product:
@@ -78,6 +79,7 @@ def product_of(external_id: str, draft: Draft, refuse_option: RefuseOption) -> P
         brand=clean_text(draft.brand, LABEL_LIMIT),
         brand_raw=raw_text(draft.brand),
         brand_external_id=identifier(draft.brand_id, ID_LIMIT),
+        brand_logo_url=draft.brand_logo_url,
         category=category_of(draft.category),
         category_raw=raw_text(draft.category),
         subcategory=subcategory_of(draft.subcategory),

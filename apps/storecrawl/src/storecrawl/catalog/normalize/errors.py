@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from storecrawl.catalog.normalize.menu import Refusal
+
 
 class NotAMenu(ValueError):
-    """The document is no menu that we understand; `reason` names what was seen instead."""
+    """The document is no menu that we understand; `reason` names what was seen instead.
 
-    def __init__(self, reason: str) -> None:
+    `record_count` is how many records it holds, every one of them refused; `refused` says why of each that was read.
+    """
+
+    def __init__(self, reason: str, *, record_count: int = 0, refused: tuple[Refusal, ...] = ()) -> None:
         super().__init__(reason)
         self.reason = reason
+        self.record_count = record_count
+        self.refused = refused
 
 
 class Unusable(ValueError):

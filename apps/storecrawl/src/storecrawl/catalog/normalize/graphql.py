@@ -53,6 +53,7 @@ def draft_of(record: Record) -> Draft:
         active=is_active(record.get("Status")),
         below_threshold=record.get("isBelowThreshold") is True,
         options=_options(record),
+        brand_logo_url=first_image(record.get("brandLogo"), brand.get("imageUrl")),
     )
 
 

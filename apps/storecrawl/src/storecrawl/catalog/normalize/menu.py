@@ -107,6 +107,7 @@ class Product:
     brand: str | None
     brand_raw: str | None
     brand_external_id: str | None
+    brand_logo_url: str | None = None
     category: Category | None
     category_raw: str | None
     subcategory: str | None
@@ -154,6 +155,11 @@ class Menu:
     def variant_count(self) -> int:
         """Options over all products."""
         return sum(len(product.variants) for product in self.products)
+
+    @property
+    def refused_count(self) -> int:
+        """Products that were refused whole; with those kept and the duplicates they are all records."""
+        return sum(refusal.option is None for refusal in self.refused)
 
     @property
     def special_count(self) -> int:

@@ -55,11 +55,12 @@ def normalize(document: object) -> Menu:
         if product is not None:
             products.append(product)
     if raw.records and not products:
-        raise NotAMenu(_nothing_usable(raw, refused))
+        count = len(raw.records)
+        raise NotAMenu(_nothing_usable(raw, refused), record_count=count, refused=_in_order(refused))
     return Menu(
         shape=raw.shape,
         products=tuple(products),
-        refused=tuple(sorted(refused, key=lambda refusal: refusal.index)),
+        refused=_in_order(refused),
         record_count=len(raw.records),
         duplicates=merged.duplicates,
         total_count=raw.total_count,
@@ -103,6 +104,10 @@ def _read(reader: _Reader, external_id: str, index: int, record: Record, refused
 
 def _refusal(index: int, external_id: str | None, reason: str) -> Refusal:
     return Refusal(index=index, external_id=external_id, option=None, reason=reason)
+
+
+def _in_order(refused: list[Refusal]) -> tuple[Refusal, ...]:
+    return tuple(sorted(refused, key=lambda refusal: refusal.index))
 
 
 def _nothing_usable(raw: RawMenu, refused: list[Refusal]) -> str:

@@ -33,6 +33,7 @@ def draft_of(record: Record) -> Draft:
         active=True,
         below_threshold=False,
         options=tuple(_option(variant, pos.get("sku")) for variant in records_at(record, "variants")),
+        brand_logo_url=first_image(brand.get("imageUrl")),
     )
 
 

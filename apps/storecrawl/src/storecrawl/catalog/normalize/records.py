@@ -9,6 +9,7 @@ from storecrawl.catalog.normalize.text import web_address
 Record = Mapping[str, object]
 
 EMPTY: Record = {}
+BESIDE_OPTIONS = frozenset({"Prices", "recPrices", "medicalPrices", "recSpecialPrices", "medicalSpecialPrices"})
 
 
 def record_at(record: Record, name: str) -> Record:
@@ -41,5 +42,16 @@ def first_image(*values: object, images: Iterable[Record] = ()) -> str | None:
 
 
 def merge(earlier: Record, later: Record) -> Record:
-    """One record of two with the same key: the later non-null member wins."""
-    return {**earlier, **{name: value for name, value in later.items() if value is not None}}
+    """One record of two with the same key: the later non-null member wins.
+
+    Lists that stand beside the options are those of one record, or a price would slip to another option.
+    """
+    told = {name: value for name, value in later.items() if value is not None}
+    options, earlier_options = told.get("Options"), earlier.get("Options")
+    if options is None and earlier_options is not None:
+        return {**earlier, **_apart(told)}
+    return {**(earlier if options == earlier_options else _apart(earlier)), **told}
+
+
+def _apart(record: Record) -> Record:
+    return {name: value for name, value in record.items() if name not in BESIDE_OPTIONS}

@@ -85,7 +85,8 @@ def _from_list(products: object, document: object, total: object) -> RawMenu:
         raise NotAMenu(f"products is {_kind(products)}, not a list")
     shapes = Counter(filter(None, map(_shape_of, products)))
     if not shapes:
-        raise NotAMenu(_foreign(products) or f"no product of a known form in {_describe(document)}")
+        reason = _foreign(products) or f"no product of a known form in {_describe(document)}"
+        raise NotAMenu(reason, record_count=len(products))
     return RawMenu(shape=shapes.most_common(1)[0][0], records=products, total_count=_count(total))
 
 

@@ -1,14 +1,15 @@
 -- Write new and changed products whole; the caller has left out what newer payloads wrote.
 -- returns: id and external id of each
 insert into storecrawl.products as known (
-    store_id, external_id, slug, name, name_raw, brand, brand_raw, brand_external_id,
+    store_id, external_id, slug, name, name_raw, brand_id, brand, brand_raw, brand_external_id,
     category, category_raw, subcategory, subcategory_raw, strain_type, strain_type_raw,
     thc_lo, thc_hi, thc_unit, cbd_lo, cbd_hi, cbd_unit, description, image_url,
     availability, in_stock, listed_at, content_hash, consecutive_misses,
     first_seen_at, last_seen_at, changed_at, last_fetched_at, last_payload_id
 )
 select
-    %(store_id)s, external_id, slug, name, name_raw, brand, brand_raw, brand_external_id,
+    %(store_id)s, product.external_id, product.slug, product.name, name_raw,
+    entered.id, product.brand, brand_raw, brand_external_id,
     category, category_raw, subcategory, subcategory_raw, strain_type, strain_type_raw,
     thc_lo, thc_hi, thc_unit, cbd_lo, cbd_hi, cbd_unit, description, image_url,
     availability, in_stock, listed_at, decode(content_hash, 'hex'), misses,
@@ -21,11 +22,13 @@ from jsonb_to_recordset(%(products)s::jsonb) as product (
     description text, image_url text, availability storecrawl.availability, in_stock boolean,
     listed_at timestamptz, content_hash text, misses integer
 )
-order by external_id
+left join storecrawl.brands as entered on entered.slug = storecrawl.brand_slug(product.brand)
+order by product.external_id
 on conflict (store_id, external_id) do update
 set slug = excluded.slug,
     name = excluded.name,
     name_raw = excluded.name_raw,
+    brand_id = excluded.brand_id,
     brand = excluded.brand,
     brand_raw = excluded.brand_raw,
     brand_external_id = excluded.brand_external_id,

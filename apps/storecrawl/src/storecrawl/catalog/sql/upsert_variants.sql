@@ -34,7 +34,20 @@ set option_raw = excluded.option_raw,
     canonical_id = excluded.canonical_id,
     canonical_name = excluded.canonical_name,
     first_seen_at = least(known.first_seen_at, excluded.first_seen_at),
-    changed_at = excluded.changed_at
+    changed_at = excluded.changed_at,
+    (price_changes, price_changed_at) = (
+        select
+            known.price_changes + price.changed::integer,
+            case when price.changed then excluded.changed_at else known.price_changed_at end
+        from (
+            select (
+                known.price_rec_cents, known.price_med_cents, known.special_rec_cents, known.special_med_cents
+            ) is distinct from (
+                excluded.price_rec_cents, excluded.price_med_cents,
+                excluded.special_rec_cents, excluded.special_med_cents
+            ) as changed
+        ) as price
+    )
 where not known.listed
     or (
         known.option_raw, known.position, known.weight_value, known.weight_unit, known.pack_count,

@@ -38,6 +38,11 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--epoch", type=float, default=None, help="unix time at which step 0 began")
     parser.add_argument("--menu-median", type=int, default=defaults.menu_median, help="products of a usual menu")
+    parser.add_argument("--menu-smallest", type=int, default=defaults.menu_smallest)
+    parser.add_argument("--menu-largest", type=int, default=defaults.menu_largest)
+    parser.add_argument(
+        "--changing-share", type=float, default=defaults.changing_share, help="of a menu, in a step, 0 to 1"
+    )
     parser.add_argument("--parent", type=int, default=None, help="stop when this process, the starter, is gone")
     return parser
 
@@ -50,6 +55,9 @@ def _options(asked: argparse.Namespace) -> UpstreamOptions:
         step_seconds=asked.step_seconds,
         epoch=asked.epoch,
         menu_median=asked.menu_median,
+        menu_smallest=asked.menu_smallest,
+        menu_largest=asked.menu_largest,
+        changing_share=asked.changing_share,
         failures=FaultDial(failure_rate=asked.failure_rate, slow_seconds=asked.slow_seconds),
     )
 

@@ -49,10 +49,11 @@ class GraphqlRequest(msgspec.Struct, rename="camel"):
 
 
 class Answer(msgspec.Struct, frozen=True):
-    """The HTTP status and JSON body of an answer."""
+    """The HTTP status and the body of an answer."""
 
     status: int
     body: bytes
+    media_type: str = "application/json"
 
 
 class Answerer:

@@ -1,7 +1,8 @@
-"""The local upstream's web application: the GraphQL endpoints and the control endpoints."""
+"""The local upstream's web application: the GraphQL endpoints, the pages of menus and the control endpoints."""
 
 from __future__ import annotations
 
+import hashlib
 from typing import Any
 
 import msgspec
@@ -12,13 +13,24 @@ from starlette.routing import Route
 
 from storecrawl.demo.upstream.answers import Answer, Answerer, Extensions, GraphqlRequest
 from storecrawl.demo.upstream.draws import Draw
-from storecrawl.demo.upstream.fault_answers import failed_response, json_response
-from storecrawl.demo.upstream.faults import FaultDial, FaultKind, FaultPlan
+from storecrawl.demo.upstream.fault_answers import TrueAnswer, failed_response, sent
+from storecrawl.demo.upstream.faults import (
+    ANSWER_FAULTS,
+    FIRST_PAGE_FAULTS,
+    HASH_FAULTS,
+    WEB_FAULTS,
+    FaultDial,
+    FaultKind,
+    FaultPlan,
+)
+from storecrawl.demo.upstream.menu_page import MENU_PATHS, NO_MENU, menu_page
 from storecrawl.demo.upstream.options import UpstreamOptions
+from storecrawl.demo.upstream.pictures import picture
 from storecrawl.demo.upstream.world import World
 
 GRAPHQL_PATHS = ("/graphql", "/api-2/graphql", "/api-3/graphql", "/api-4/graphql")
 PREFLIGHT_HEADER = "apollo-require-preflight"
+WEB_PAGE = "web page"
 MOST_STEPS = 10_000
 
 
@@ -47,6 +59,8 @@ class UpstreamServer:
         self.app = Starlette(
             routes=[
                 *(Route(path, self._graphql, methods=["GET", "POST"]) for path in GRAPHQL_PATHS),
+                *(Route(path, self._menu_page, methods=["GET"]) for path in MENU_PATHS),
+                Route("/images/{name}", _picture, methods=["GET"]),
                 Route("/_control/advance", self._advance, methods=["POST"]),
                 Route("/_control/failures", self._set_failures, methods=["POST"]),
                 Route("/_control/forget", self._forget, methods=["POST"]),
@@ -83,15 +97,27 @@ class UpstreamServer:
         except ValueError as error:
             return self._refused(f"The request is not a GraphQL request: {error}")
         operation = request.operation_name or "anonymous"
-        fault = self.faults.next_fault(operation, is_first_page=request.is_first_page)
-        if fault is None:
-            return json_response(self._answerer.answer(request))
+        fault = self.faults.next_fault(operation, _possible_faults(request))
+        if fault is FaultKind.ROTATED:
+            self.forget_queries()
+        if fault is None or fault is FaultKind.ROTATED:
+            return sent(self._answerer.answer(request))
+        return await self._failed(fault, lambda: self._answerer.answer(request))
+
+    async def _menu_page(self, http: Request) -> Response:
+        fault = self.faults.next_fault(WEB_PAGE, WEB_FAULTS)
+        name, root = http.path_params["name"], str(http.base_url).rstrip("/")
+        if fault is not None:
+            return await self._failed(fault, lambda: Answer(200, NO_MENU.encode(), "text/html"))
+        return menu_page(self.world, name, root)
+
+    async def _failed(self, fault: FaultKind, true_answer: TrueAnswer) -> Response:
         draw = Draw("failed", self.faults.requests.total())
-        return await failed_response(fault, self.faults.dial, draw, lambda: self._answerer.answer(request))
+        return await failed_response(fault, self.faults.dial, draw, true_answer)
 
     def _refused(self, message: str) -> Response:
         answer: Answer = self._answerer.error(message, "BAD_REQUEST", 400)
-        return json_response(answer)
+        return sent(answer)
 
     async def _advance(self, http: Request) -> Response:
         try:
@@ -116,6 +142,11 @@ class UpstreamServer:
         return JSONResponse(self.stats())
 
 
+def _possible_faults(request: GraphqlRequest) -> frozenset[FaultKind]:
+    first_page = FIRST_PAGE_FAULTS if request.is_first_page else frozenset()
+    return ANSWER_FAULTS | first_page | (HASH_FAULTS if request.query is None else frozenset())
+
+
 async def _request_of(http: Request) -> GraphqlRequest:
     if http.method == "POST":
         return msgspec.json.decode(await http.body(), type=GraphqlRequest)
@@ -126,6 +157,14 @@ async def _request_of(http: Request) -> GraphqlRequest:
         query=asked.get("query"),
         extensions=msgspec.json.decode(asked.get("extensions", "null"), type=Extensions | None),
     )
+
+
+async def _picture(http: Request) -> Response:
+    content = picture(http.path_params["name"])
+    tag = f'"{hashlib.sha256(content).hexdigest()[:16]}"'
+    if http.headers.get("if-none-match") == tag:
+        return Response(status_code=304, headers={"ETag": tag})
+    return Response(content, media_type="image/png", headers={"ETag": tag})
 
 
 def _changed(dial: FaultDial, change: DialChange) -> FaultDial:

@@ -12,6 +12,8 @@ from storecrawl.demo.upstream.places import City
 from storecrawl.demo.upstream.stores import Store, StoreKind, make_store
 
 EARTH_RADIUS_MILES = 3958.8
+FORMER = "old-"
+"""Every store was called so before its present slug."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,14 +79,18 @@ class StoreDirectory:
         self.open_until(step)
         return self._by_name.get(name)
 
+    def find_former(self, slug: str, step: int) -> Store | None:
+        """Return the store that had this slug before it was renamed, or None."""
+        return self.find(slug.removeprefix(FORMER), step) if slug.startswith(FORMER) else None
+
     def search(self, search: AreaSearch, step: int) -> list[Store]:
         """Return the stores of an area."""
         return [store for store in self.open_until(step) if search.holds(store)]
 
     def matching(self, term: str, limit: int, step: int) -> list[Store]:
-        """Return at most `limit` stores whose name or slug holds the term, whatever its case."""
-        wanted = term.casefold().strip()
-        found = (s for s in self.open_until(step) if wanted in s.name.casefold() or wanted in s.slug.casefold())
+        """Return at most `limit` stores that have all words of the term in name, slug or city, whatever their case."""
+        words = term.casefold().split()
+        found = (store for store in self.open_until(step) if all(word in _searched(store) for word in words))
         return [store for store, _ in zip(found, range(limit), strict=False)]
 
     def cities(self, state: str, step: int) -> dict[City, int]:
@@ -103,3 +109,7 @@ class StoreDirectory:
             store = replace(store, slug=f"{store.slug}-{store.number}")
         self._stores.append(store)
         self._by_name[store.slug] = self._by_name[store.id] = store
+
+
+def _searched(store: Store) -> str:
+    return f"{store.name} {store.slug} {store.city.name}".casefold()

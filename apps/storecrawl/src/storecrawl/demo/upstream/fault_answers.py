@@ -20,9 +20,9 @@ Document = dict[str, Any]
 TrueAnswer = Callable[[], Answer]
 
 
-def json_response(answer: Answer) -> Response:
+def sent(answer: Answer) -> Response:
     """Send an answer as it is."""
-    return Response(answer.body, answer.status, media_type="application/json")
+    return Response(answer.body, answer.status, media_type=answer.media_type)
 
 
 async def failed_response(fault: FaultKind, dial: FaultDial, draw: Draw, true_answer: TrueAnswer) -> Response:
@@ -32,7 +32,7 @@ async def failed_response(fault: FaultKind, dial: FaultDial, draw: Draw, true_an
         return refusal
     if fault is FaultKind.SLOW:
         await asyncio.sleep(dial.slow_seconds)
-        return json_response(true_answer())
+        return sent(true_answer())
     return _cut(true_answer()) if fault is FaultKind.CUT else _distorted(fault, draw, true_answer())
 
 
@@ -52,7 +52,7 @@ def _refusal(fault: FaultKind, dial: FaultDial, draw: Draw) -> Response | None:
 
 def _cut(answer: Answer) -> Response:
     headers = {"Content-Length": str(len(answer.body))}
-    return StreamingResponse(_half(answer.body), answer.status, headers, "application/json")
+    return StreamingResponse(_half(answer.body), answer.status, headers, answer.media_type)
 
 
 async def _half(body: bytes) -> AsyncIterator[bytes]:
@@ -66,7 +66,7 @@ def _distorted(fault: FaultKind, draw: Draw, answer: Answer) -> Response:
     data: Document | None = document.get("data")
     if data is not None:
         _DISTORTIONS[fault](document, data, draw)
-    return json_response(Answer(answer.status, msgspec.json.encode(document)))
+    return sent(Answer(answer.status, msgspec.json.encode(document)))
 
 
 def _put_errors(document: Document, data: Document, draw: Draw) -> None:
@@ -80,6 +80,13 @@ def _empty_page(_: Document, data: Document, draw: Draw) -> None:
     page["products"] = []
     if draw.chance(0.5):
         page["queryInfo"] |= {"totalCount": 0, "totalPages": 0}
+
+
+def _truncate(_: Document, data: Document, draw: Draw) -> None:
+    page = data["filteredProducts"]
+    kept = len(page["products"]) // draw.whole(5, 20)
+    page["products"] = page["products"][:kept]
+    page["queryInfo"] |= {"totalCount": kept, "totalPages": min(1, kept)}
 
 
 def _drift(_: Document, data: Document, draw: Draw) -> None:
@@ -123,5 +130,6 @@ def _drop_prices(page: Document) -> None:
 _DISTORTIONS: dict[FaultKind, Callable[[Document, Document, Draw], None]] = {
     FaultKind.ERRORS: _put_errors,
     FaultKind.EMPTY_PAGE: _empty_page,
+    FaultKind.TRUNCATED: _truncate,
     FaultKind.SCHEMA_DRIFT: _drift,
 }

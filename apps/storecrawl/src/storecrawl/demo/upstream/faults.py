@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -25,13 +25,32 @@ class FaultKind(StrEnum):
     FOREIGN_REDIRECT = "foreign_redirect"
     SLOW = "slow"
     CUT = "cut"
+    TRUNCATED = "truncated"
+    ROTATED = "rotated"
+
+
+WEB_FAULTS = frozenset(
+    {
+        FaultKind.BLOCKED,
+        FaultKind.RATE_LIMITED,
+        FaultKind.UNAVAILABLE,
+        FaultKind.FOREIGN_REDIRECT,
+        FaultKind.SLOW,
+        FaultKind.CUT,
+    }
+)
+"""What can befall any request; the other kinds change an answer, so it takes a certain request to meet them."""
+ANSWER_FAULTS = WEB_FAULTS | {FaultKind.ERRORS, FaultKind.SCHEMA_DRIFT}
+FIRST_PAGE_FAULTS = frozenset({FaultKind.EMPTY_PAGE, FaultKind.TRUNCATED})
+HASH_FAULTS = frozenset({FaultKind.ROTATED})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FaultDial:
     """How often requests fail (`failure_rate`, 0 to 1) and how the failures share out over the kinds.
 
-    A kind without a weight does not occur. `slow_seconds` is how long a slow answer waits before it starts;
+    A kind without a weight does not occur. TRUNCATED serves the beginning of a menu as if it were all, ROTATED forgets
+    every persisted-query hash. `slow_seconds` is how long a slow answer waits before it starts;
     `retry_after_seconds` is what a 429 asks for.
     """
 
@@ -61,23 +80,15 @@ class FaultPlan:
         self.faults: Counter[FaultKind] = Counter()
         self._seed = seed
 
-    def next_fault(self, operation: str, *, is_first_page: bool) -> FaultKind | None:
-        """Count one request and return the way in which it is to fail, if it is."""
+    def next_fault(self, operation: str, possible: Collection[FaultKind]) -> FaultKind | None:
+        """Count one request and return in which of the possible ways it is to fail, if it is."""
         self.requests[operation] += 1
         draw = Draw(self._seed, "fault", self.requests.total())
         if not draw.chance(self.dial.failure_rate):
             return None
-        weights = _applicable(self.dial.weights, is_first_page=is_first_page)
+        weights = {kind: weight for kind, weight in self.dial.weights.items() if weight > 0.0 and kind in possible}
         if not weights:
             return None
         fault = draw.weighted(Weighted(weights))
         self.faults[fault] += 1
         return fault
-
-
-def _applicable(weights: Mapping[FaultKind, float], *, is_first_page: bool) -> dict[FaultKind, float]:
-    return {
-        kind: weight
-        for kind, weight in weights.items()
-        if weight > 0.0 and (is_first_page or kind is not FaultKind.EMPTY_PAGE)
-    }

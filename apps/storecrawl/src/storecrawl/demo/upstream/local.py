@@ -49,6 +49,7 @@ class LocalUpstream:
         """Start to listen."""
         listener = _listener(self.options.port)
         self.url = f"http://{HOST}:{listener.getsockname()[1]}"
+        self._server.world.show_images_at(f"{self.url}/images")
         self._thread = threading.Thread(target=self._serve, args=(listener,), name="local-upstream", daemon=True)
         self._thread.start()
         while not self._web.started:

@@ -12,9 +12,9 @@ import msgspec
 from storecrawl.demo.upstream.campaigns import campaigns_at
 from storecrawl.demo.upstream.clock import iso_text
 from storecrawl.demo.upstream.options import UpstreamOptions
-from storecrawl.demo.upstream.product_document import Listing, StoreDay, product_document
+from storecrawl.demo.upstream.product_document import IMAGES, Listing, StoreDay, product_document
 from storecrawl.demo.upstream.products import Shelf, make_brands, make_product
-from storecrawl.demo.upstream.shelf_life import Place, make_offer, make_placement, make_places
+from storecrawl.demo.upstream.shelf_life import Place, last_change, make_offer, make_placement, make_places
 from storecrawl.demo.upstream.stores import Store, StoreKind
 
 LARGEST_PAGE = 100
@@ -83,6 +83,7 @@ class MenuBook:
     def __init__(self, options: UpstreamOptions) -> None:
         self._options = options
         self._brands = make_brands(options.seed)
+        self.images = IMAGES
         self._encode = msgspec.json.Encoder().encode
         self._menus: OrderedDict[tuple[int, int], list[Entry]] = OrderedDict()
 
@@ -106,17 +107,28 @@ class MenuBook:
         return self._menus[key]
 
     def _write(self, store: Store, step: int) -> list[Entry]:
-        seed = self._options.seed
-        day = StoreDay(
-            seed=seed,
+        seed, share = self._options.seed, self._options.changing_share
+        days: dict[int, StoreDay] = {}
+        entries = []
+        for place in make_places(seed, store):
+            changed_at = last_change(seed, store, place, step, share)
+            if changed_at not in days:
+                days[changed_at] = self._day(store, changed_at)
+            listing = _listing(days[changed_at], place)
+            if listing is not None:
+                entries.append(self._entry(listing))
+        return entries
+
+    def _day(self, store: Store, step: int) -> StoreDay:
+        return StoreDay(
+            seed=self._options.seed,
             store=store,
             step=step,
             updated_at=iso_text(step),
             shelf=Shelf(habits=store.habits, brands=self._brands),
-            campaigns=campaigns_at(seed, store, step),
+            campaigns=campaigns_at(self._options.seed, store, step),
+            images=self.images,
         )
-        listings = (_listing(day, place) for place in make_places(seed, store))
-        return [self._entry(listing) for listing in listings if listing is not None]
 
     def _entry(self, listing: Listing) -> Entry:
         full = self._encode(product_document(listing))

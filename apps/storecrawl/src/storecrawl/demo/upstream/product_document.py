@@ -9,6 +9,7 @@ import msgspec
 from storecrawl.demo.upstream.campaigns import Campaign
 from storecrawl.demo.upstream.clock import STEP_MILLISECONDS, epoch_text
 from storecrawl.demo.upstream.draws import Draw
+from storecrawl.demo.upstream.pictures import picture_name
 from storecrawl.demo.upstream.pos_document import pos_document
 from storecrawl.demo.upstream.potency_document import potency_document
 from storecrawl.demo.upstream.products import Product, Shelf
@@ -30,6 +31,7 @@ class StoreDay(msgspec.Struct, frozen=True, kw_only=True):
     updated_at: str
     shelf: Shelf
     campaigns: tuple[Campaign, ...]
+    images: str = IMAGES
 
 
 class Listing(msgspec.Struct, frozen=True, kw_only=True):
@@ -59,7 +61,7 @@ def product_document(listing: Listing) -> Document:
         **_stock(listing, draw),
         "POSMetaData": pos_document(listing.day.store, listing.product, listing.offer, draw),
         **_flags(listing, draw),
-        **_images(listing.product),
+        **_images(listing.product, listing.day.images),
         "__typename": "Products",
     }
 
@@ -217,7 +219,7 @@ def _flags(listing: Listing, draw: Draw) -> Document:
     }
 
 
-def _images(product: Product) -> Document:
-    url = f"{IMAGES}/{product.image}"
+def _images(product: Product, at: str) -> Document:
+    url = f"{at}/{picture_name(slugify(product.type_name).lower(), product.brand.number if product.brand else 0)}"
     image = {"url": url, "description": "", "active": True, "__typename": "Products_Images"}
     return {"Image": url, "images": [image]}

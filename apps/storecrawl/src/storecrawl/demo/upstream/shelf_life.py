@@ -95,6 +95,15 @@ def make_places(seed: int, store: Store) -> tuple[Place, ...]:
     )
 
 
+def last_change(seed: int, store: Store, place: Place, step: int, share: float) -> int:
+    """Return the last step up to `step` at which anything happened at a place, where such a share of places changes."""
+    if share >= 1.0:
+        return step
+    turns = range(step, 0, -1)
+    key = (seed, "change", store.number, place.owner, place.number)
+    return next((turn for turn in turns if Draw(*key, turn).chance(share)), 0)
+
+
 def make_placement(seed: int, store: Store, place: Place, generation: int) -> Placement:
     """Place a product in a store."""
     draw = Draw(seed, "placement", store.number, place.owner, place.number, generation)

@@ -28,6 +28,10 @@ class World:
         self.directory = StoreDirectory(options)
         self._menus = MenuBook(options)
 
+    def show_images_at(self, address: str) -> None:
+        """Say where the images of products are found, before the first menu is asked for."""
+        self._menus.images = address
+
     def stores(self, asked: Arguments) -> list[Document]:
         """Return the one store of a slug or id, or the stores of an area."""
         name = asked.get("cNameOrID")
@@ -36,6 +40,14 @@ class World:
             return [] if store is None else [self._document(store)]
         search = _area_search(asked)
         return [self._document(store, search.near) for store in self.directory.search(search, self.clock.step)]
+
+    def store_at(self, name: str) -> Store | None:
+        """Return the store of a slug or id."""
+        return self.directory.find(name, self.clock.step)
+
+    def store_once_at(self, name: str) -> Store | None:
+        """Return the store that had a slug in former times."""
+        return self.directory.find_former(name, self.clock.step)
 
     def matching(self, term: str, limit: int) -> list[Document]:
         """Return the stores whose name holds a term."""

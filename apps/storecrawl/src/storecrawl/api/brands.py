@@ -1,0 +1,36 @@
+"""Brands over HTTP, with what all menus together have of each."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter
+
+from rolecall.web import Connects, Limit, Page, PathId, Reads, read_cursor, refuses, write_cursor
+from storecrawl.catalog import Brand, BrandOrder, find_brand, list_brands
+from storecrawl.serving.parameters import Cursor, SearchText
+from storecrawl.serving.refusals import known
+
+router = APIRouter(prefix="/api/brands", tags=["brands"])
+
+
+@router.get("")
+async def list_all(  # sizes: the filters of the list
+    connects: Connects,
+    _: Reads,
+    text: SearchText = None,
+    sort: BrandOrder = BrandOrder.NAME,
+    cursor: Cursor = None,
+    limit: Limit = 50,
+) -> Page[Brand]:
+    """Brands by name, or those with the most products first; `text` is looked for in the name. Prices are cents."""
+    after = read_cursor(cursor) if cursor else None
+    async with connects() as connection:
+        brands = await list_brands(connection, order=sort, text=text, after=after, limit=limit)
+    return Page(items=brands, next_cursor=write_cursor(brands[-1].id) if len(brands) == limit else None)
+
+
+@router.get("/{brand_id:int}", responses=refuses(404))
+async def show(brand_id: PathId, connects: Connects, _: Reads) -> Brand:
+    """One brand, with its figures as of the last round."""
+    with known():
+        async with connects() as connection:
+            return await find_brand(connection, brand_id)

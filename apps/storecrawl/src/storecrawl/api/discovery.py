@@ -1,0 +1,194 @@
+"""Discovery over HTTP: states and cities, the locations of a platform, and what is decided about each.
+
+What says who may ask stands first in each signature: nobody is told which platforms there are who may not come in.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from operator import attrgetter
+from typing import Annotated, Any, Self
+
+from fastapi import APIRouter, Query
+from pydantic import AfterValidator, Field
+
+from rolecall.web import (
+    Body,
+    Connections,
+    Connects,
+    Id,
+    Limit,
+    Operates,
+    Page,
+    Reads,
+    read_cursor,
+    refuses,
+    write_cursor,
+)
+from storecrawl.catalog.discovery import (
+    CityRecord,
+    Location,
+    LocationFilter,
+    LocationStatus,
+    Promotion,
+    StateRecord,
+    find_location,
+    list_cities,
+    list_locations,
+    list_states,
+    location_promotions,
+    location_raw,
+)
+from storecrawl.deciding import UNSAID
+from storecrawl.serving.deciding import deciding
+from storecrawl.serving.parameters import Cursor, SearchText, State, plain_text
+from storecrawl.serving.platforms import CRAWLED, LocationId, Platform
+from storecrawl.serving.refusals import known
+
+router = APIRouter(prefix="/api/discovery", tags=["discovery"])
+
+LOCATIONS = "/platforms/{platform}/locations"
+LOCATION = LOCATIONS + "/{location_id:int}"
+LONGEST_REASON = 500
+Why = Annotated[str, Field(min_length=1, max_length=LONGEST_REASON), AfterValidator(plain_text)]
+Status = Annotated[LocationStatus | None, Query(description="Only those of this status.")]
+
+
+class Note(Body):
+    """Why; it stands in the location's log."""
+
+    because: Why = UNSAID
+
+
+class Link(Note):
+    """Which store the location belongs to."""
+
+    store_id: Id
+
+
+class Rejection(Body):
+    """Why it is no store."""
+
+    because: Why
+
+
+NO_NOTE = Note()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShownLocation(Location):
+    """A location with what was decided about it, the latest first, and what the platform said of it last."""
+
+    promotions: list[Promotion]
+    raw: Any
+
+    @classmethod
+    def of(cls, location: Location, promotions: list[Promotion], raw: object) -> Self:
+        """Put it together."""
+        stored = {field.name: attrgetter(field.name)(location) for field in fields(Location)}
+        return cls(**stored, promotions=promotions, raw=raw)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decided:
+    """A location as it is now; whether a store was made of it, and the task that follows, if there is one."""
+
+    location: Location
+    store_created: bool = False
+    task_id: int | None = None
+
+
+@router.get("/states")
+async def states(connects: Connects, _: Reads) -> list[StateRecord]:
+    """The states that were ever asked for or have a location, by name, with counts and what failed."""
+    async with connects() as connection:
+        return await list_states(connection)
+
+
+@router.get("/cities")
+async def cities(
+    connects: Connects,
+    _: Reads,
+    *,
+    state: State = None,
+    failing: Annotated[bool, Query(description="Only those whose last attempts brought no answer.")] = False,
+    cursor: Cursor = None,
+    limit: Limit = 50,
+) -> Page[CityRecord]:
+    """Cities by state and name, with what became of asking for their stores."""
+    after = read_cursor(cursor) if cursor else None
+    code = state and state.upper()
+    async with connects() as connection:
+        found = await list_cities(connection, state=code, failing=failing, after=after, limit=limit)
+    return Page(items=found, next_cursor=write_cursor(found[-1].id) if len(found) == limit else None)
+
+
+@router.get(LOCATIONS, responses=refuses(404))
+async def list_all(  # sizes: what locations are filtered by
+    _: Reads,
+    platform: Platform,
+    connects: Connects,
+    status: Status = None,
+    state: State = None,
+    city: SearchText = None,
+    text: SearchText = None,
+    cursor: Cursor = None,
+    limit: Limit = 50,
+) -> Page[Location]:
+    """Locations by id; `text` is looked for in name, slug, chain, city, id and entry. Other platforms have none."""
+    after = read_cursor(cursor) if cursor else 0
+    which = LocationFilter(status=status, state=state and state.upper(), city=city, text=text, after=after, limit=limit)
+    if platform != CRAWLED:
+        return Page(items=[], next_cursor=None)
+    async with connects() as connection:
+        found = await list_locations(connection, which)
+    return Page(items=found, next_cursor=write_cursor(found[-1].id) if len(found) == limit else None)
+
+
+@router.get(LOCATION, responses=refuses(404))
+async def show(_: Reads, location_id: LocationId, connects: Connects) -> ShownLocation:
+    """One location with its log and what the platform said of it."""
+    with known():
+        async with connects() as connection:
+            location = await find_location(connection, location_id)
+            promotions = await location_promotions(connection, location_id)
+            return ShownLocation.of(location, promotions, await location_raw(connection, location_id))
+
+
+@router.post(LOCATION + "/verify-create", responses=refuses(404, 409))
+async def verify_create(
+    services: Operates, location_id: LocationId, connects: Connects, note: Note = NO_NOTE
+) -> Decided:
+    """Make a store of a location, whatever the rules say of it, and crawl it; one that has its id already is linked."""
+    async with deciding(connects, services) as decides:
+        verified, task_id = await decides.verify(location_id, note.because)
+    return Decided(location=await _location(connects, location_id), store_created=verified.is_new, task_id=task_id)
+
+
+@router.post(LOCATION + "/verify-link", responses=refuses(404, 409))
+async def verify_link(services: Operates, location_id: LocationId, connects: Connects, link: Link) -> Decided:
+    """Link a location to a store that there is; a store without an id, or with one in doubt, is crawled by this one."""
+    async with deciding(connects, services) as decides:
+        task_id = await decides.link(location_id, link.store_id, link.because)
+    return Decided(location=await _location(connects, location_id), task_id=task_id)
+
+
+@router.post(LOCATION + "/reject", responses=refuses(404, 409))
+async def reject(services: Operates, location_id: LocationId, connects: Connects, rejection: Rejection) -> Decided:
+    """Say that a location is no store; no discovery takes it up again."""
+    async with deciding(connects, services) as decides:
+        await decides.reject(location_id, rejection.because)
+    return Decided(location=await _location(connects, location_id))
+
+
+@router.post(LOCATION + "/unreject", responses=refuses(404, 409))
+async def unreject(services: Operates, location_id: LocationId, connects: Connects, note: Note = NO_NOTE) -> Decided:
+    """Take a rejection back; the next discovery validates the location anew."""
+    async with deciding(connects, services) as decides:
+        await decides.unreject(location_id, note.because)
+    return Decided(location=await _location(connects, location_id))
+
+
+async def _location(connects: Connections, location_id: int) -> Location:
+    async with connects() as connection:
+        return await find_location(connection, location_id)

@@ -1,0 +1,58 @@
+"""The answer that is a crawl payload's document, sent piece by piece."""
+
+from __future__ import annotations
+
+from fastapi.responses import StreamingResponse
+from starlette.types import Receive, Scope, Send
+
+from storecrawl.catalog import StoredPayload
+from storecrawl.payloads import OpenedPayload
+
+__all__ = ["DocumentResponse", "accepts_gzip"]
+
+
+class DocumentResponse(StreamingResponse):
+    """An open file's document, as a download; the file is closed however the answer ends.
+
+    The file was proved before the first byte is sent. Should it change meanwhile, the answer breaks off short of its
+    length, which every client notices.
+    """
+
+    media_type = "application/json"
+
+    def __init__(self, payload: StoredPayload, opened: OpenedPayload, *, packed: bool) -> None:
+        size = opened.size_gz if packed else opened.size_raw
+        headers = {
+            "Content-Length": str(size),
+            "Content-Disposition": f'attachment; filename="payload-{payload.id}.json"',
+            "Vary": "Accept-Encoding",
+            "X-Content-Type-Options": "nosniff",
+        }
+        if packed:
+            headers["Content-Encoding"] = "gzip"
+        super().__init__(opened.packed() if packed else opened.document(), headers=headers)
+        self._opened = opened
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send it."""
+        with self._opened:
+            await super().__call__(scope, receive, send)
+
+
+def accepts_gzip(accept_encoding: str) -> bool:
+    """Whether a client takes gzip, by its Accept-Encoding header; what weighs nothing is refused by it."""
+    weights = dict(_weighted(coding) for coding in accept_encoding.lower().split(","))
+    return weights.get("gzip", weights.get("*", 0.0)) > 0
+
+
+def _weighted(coding: str) -> tuple[str, float]:
+    name, _, parameters = coding.partition(";")
+    key, _, weight = parameters.partition("=")
+    return name.strip(), _number(weight) if key.strip() == "q" else 1.0
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return 0.0

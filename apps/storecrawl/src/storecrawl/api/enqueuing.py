@@ -1,0 +1,57 @@
+"""Store the tasks of many stores, and say what came of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Annotated
+
+from fastapi import Depends, Response
+
+from rolecall import Enqueued, NewTask
+from rolecall.web import Connections, Operates, refuses
+from storecrawl.catalog import crawlable_stores
+from storecrawl.generation import Generated
+
+__all__ = ["ANSWERS", "Enqueuing", "crawlable_of_state", "pool_time"]
+
+TRANSACTION = 1_000
+
+
+ANSWERS = {200: {"model": Generated, "description": "All of them stood already"}, **refuses(404)}
+
+
+class Enqueues:
+    """Stores tasks as whoever sent the request, some a transaction; asked again, it stores what is missing."""
+
+    def __init__(self, services: Operates, response: Response) -> None:
+        self._services = services
+        self._response = response
+
+    async def __call__(self, tasks: Sequence[NewTask]) -> Generated:
+        """Store them; the answer's status is 201, or 200 where nothing was new."""
+        stored: list[Enqueued] = []
+        for first in range(0, len(tasks), TRANSACTION):
+            stored += await self._services.tasks.enqueue_many(tasks[first : first + TRANSACTION])
+        generated = Generated.of(stored)
+        self._response.status_code = 201 if generated.stored else 200
+        return generated
+
+
+Enqueuing = Annotated[Enqueues, Depends()]
+
+
+async def crawlable_of_state(connects: Connections, state: str) -> Sequence[int]:
+    """The stores of a state that may be crawled, however it is written."""
+    async with connects() as connection:
+        return await crawlable_stores(connection, state=state.upper())
+
+
+async def pool_time(connects: Connections) -> datetime:
+    """The time by which the pool finds tasks due, in UTC."""
+    async with connects() as connection:
+        row = await (await connection.execute("select rolecall.clock()")).fetchone()
+    if row is None:
+        raise LookupError("select returned no row")
+    moment: datetime = row[0]
+    return moment.astimezone(UTC)

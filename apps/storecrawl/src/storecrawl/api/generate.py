@@ -1,0 +1,85 @@
+"""Generators over HTTP: a day's resync of all stores, and a search for new ones."""
+
+from __future__ import annotations
+
+import datetime as dt
+from dataclasses import dataclass
+from typing import Annotated
+
+from fastapi import APIRouter
+from pydantic import Field
+
+from rolecall.web import Body, Connections, Connects, RequestRefused
+from storecrawl.api.enqueuing import ANSWERS, Enqueuing, pool_time
+from storecrawl.catalog import crawlable_stores
+from storecrawl.generation import BATCHES, Generated, discovery, resync
+from storecrawl.serving.parameters import Day, Priority, StateCode
+
+router = APIRouter(prefix="/api/tasks/generate", tags=["generation"])
+
+FURTHEST = dt.timedelta(days=366)
+MOST_STATES = 60
+
+
+class ResyncOrder(Body):
+    """Into how many batches a day (UTC, by default today) is divided."""
+
+    batches: Annotated[int, Field(ge=1, le=1_440)] = BATCHES
+    date: Day | None = None
+
+
+class DiscoveryOrder(Body):
+    """Which states are searched; none means those that the crawler covers."""
+
+    states: Annotated[tuple[StateCode, ...], Field(max_length=MOST_STATES, strict=False)] = ()
+    priority: Priority = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlannedBatch:
+    """How many stores are resynchronized at a moment."""
+
+    scheduled_for: dt.datetime
+    stores: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resync:
+    """A day's plan, and what was stored of it: how many tasks, how many stood already, the ids of all."""
+
+    date: dt.date
+    batches: list[PlannedBatch]
+    stored: int
+    standing: int
+    task_ids: list[int]
+
+
+@router.post("/resync", status_code=201, responses={200: {"model": Resync, "description": "All of them stood already"}})
+async def generate_resync(order: ResyncOrder, connects: Connects, enqueues: Enqueuing) -> Resync:
+    """Store one product_resync for each store that may be crawled, spread evenly over the day; once for each day."""
+    day = await _day(connects, order.date)
+    async with connects() as connection:
+        store_ids = await crawlable_stores(connection)
+    batches, tasks = resync(store_ids, day, order.batches)
+    generated = await enqueues(tasks)
+    return Resync(
+        date=day,
+        batches=[PlannedBatch(scheduled_for=each.scheduled_for, stores=len(each.store_ids)) for each in batches],
+        stored=generated.stored,
+        standing=generated.standing,
+        task_ids=generated.task_ids,
+    )
+
+
+@router.post("/discovery", status_code=201, responses=ANSWERS)
+async def generate_discovery(order: DiscoveryOrder, enqueues: Enqueuing) -> Generated:
+    """Store the task that looks for stores; while one for the same states is open, that one stands."""
+    return await enqueues([discovery(order.states, order.priority)])
+
+
+async def _day(connects: Connections, asked: dt.date | None) -> dt.date:
+    today = (await pool_time(connects)).date()
+    day = asked or today
+    if not today <= day <= today + FURTHEST:
+        raise RequestRefused(f"{day} is not within a year from {today} on", status=422, kind="invalid-request")
+    return day

@@ -1,0 +1,91 @@
+"""Product images over HTTP: as they were fetched, or smaller and of another format, for browsers to keep."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Header, Query, Response
+
+from rolecall.web import Connects, PathId, Reads, RequestRefused, refuses
+from storecrawl.catalog import find_image, find_product, images_of_products
+from storecrawl.images import Fit, Format, Wanted
+from storecrawl.images.resizing import LARGEST
+from storecrawl.serving.pictures import HasPictures
+from storecrawl.serving.refusals import known
+
+router = APIRouter(tags=["images"])
+
+Pixels = Annotated[int | None, Query(ge=1, le=LARGEST)]
+CACHE = "private, max-age=86400"
+TAG_LETTERS = 32
+PICTURE: dict[int | str, dict[str, Any]] = {
+    200: {
+        "description": "The image",
+        "content": {f"image/{kind}": {} for kind in ("webp", "jpeg", "png", "gif")},
+    },
+    304: {"description": "It is what it was"},
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProductImage:
+    """The image of a product as it is kept; `size` is bytes, width and height are pixels."""
+
+    id: int
+    url: str
+    content_type: str
+    size: int
+    width: int
+    height: int
+    sha256: str
+
+
+@router.get("/api/images/{image_id:int}", response_class=Response, responses=PICTURE | refuses(404, 410, 503))
+async def show(  # sizes: what an image may be wanted as
+    image_id: PathId,
+    connects: Connects,
+    pictures: HasPictures,
+    _: Reads,
+    w: Pixels = None,
+    h: Pixels = None,
+    fit: Fit = Fit.CONTAIN,
+    form: Annotated[Format | None, Query(alias="format")] = None,
+    if_none_match: Annotated[str | None, Header()] = None,
+) -> Response:
+    """An image as it was fetched, or within `w` x `h` pixels and in a format (WebP); it is never made larger."""
+    with known():
+        async with connects() as connection:
+            image = await find_image(connection, image_id)
+    wanted = Wanted(width=w, height=h, fit=fit, format=form or Format.WEBP) if w or h or form else None
+    headers = {"ETag": _tag(image.sha256, wanted), "Cache-Control": CACHE, "X-Content-Type-Options": "nosniff"}
+    if if_none_match is not None and headers["ETag"] in if_none_match:
+        return Response(status_code=304, headers=headers)
+    if wanted is None:
+        return Response(await pictures.original(image), media_type=image.content_type, headers=headers)
+    return Response(await pictures.resized(image, wanted), media_type=wanted.content_type, headers=headers)
+
+
+@router.get("/api/products/{product_id:int}/image", responses=refuses(404))
+async def of_product(product_id: PathId, connects: Connects, _: Reads) -> ProductImage:
+    """The image of a product that is kept, and where to ask for it."""
+    with known():
+        async with connects() as connection:
+            product = await find_product(connection, product_id)
+            image = (await images_of_products(connection, [product.id])).get(product.id)
+    if image is None:
+        raise RequestRefused(f"no image of product {product_id} is kept", status=404, kind="image-not-found")
+    return ProductImage(
+        id=image.id,
+        url=f"/api/images/{image.id}",
+        content_type=image.content_type,
+        size=image.size,
+        width=image.width,
+        height=image.height,
+        sha256=image.sha256,
+    )
+
+
+def _tag(sha256: str, wanted: Wanted | None) -> str:
+    how = f"-{wanted.width}-{wanted.height}-{wanted.fit}-{wanted.format}" if wanted else ""
+    return f'"{sha256[:TAG_LETTERS]}{how}"'

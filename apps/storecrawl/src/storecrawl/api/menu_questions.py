@@ -1,0 +1,187 @@
+"""Questions to the menu of a store's latest crawl payload, over HTTP; they read the document, not the products."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from decimal import Decimal
+from typing import Annotated, Literal
+
+from fastapi import APIRouter, Query
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PlainSerializer
+
+from rolecall.web import Connections, Connects, PathId, Reads, refuses
+from storecrawl.catalog import StoredPayload, latest_payload
+from storecrawl.catalog.menu_query import GroupBy, MenuQuery, SortBy, aggregate, select
+from storecrawl.catalog.menu_rows import MenuRow, rows_of
+from storecrawl.catalog.normalize import Availability, Category, PotencyUnit
+from storecrawl.serving.means import HasMeans, Means
+from storecrawl.serving.refusals import known
+
+router = APIRouter(prefix="/api/payloads/store/{store_id:int}", tags=["menus"])
+
+Figure = Annotated[Decimal, PlainSerializer(float, return_type=float)]
+
+
+class _Answer(BaseModel):
+    model_config = ConfigDict(from_attributes=True)
+
+
+class AskedPayload(_Answer):
+    """The crawl payload that was asked."""
+
+    id: int
+    fetched_at: datetime
+    product_count: int
+
+
+class PotencyRange(_Answer):
+    """A potency; one figure stands in both ends, and the unit is null where the source does not say it."""
+
+    lo: Figure
+    hi: Figure
+    unit: PotencyUnit | None
+
+
+class OptionWeight(_Answer):
+    """What an option weighs, in g, mg or ml."""
+
+    value: Figure
+    unit: str
+
+
+class MenuItem(_Answer):
+    """A product as the menu has it, or those fields of it that were asked for.
+
+    Prices are cents: the lowest over the product's options, specials counted. `price` is the recreational one, or the
+    medical one where there is no other; `weight` is that of the option which has it. `id` is the platform's key.
+    """
+
+    id: str | None = None
+    name: str | None = None
+    brand: str | None = None
+    category: Category | None = None
+    subcategory: str | None = None
+    strain_type: str | None = None
+    price: int | None = None
+    price_med: int | None = None
+    price_rec: int | None = None
+    thc: PotencyRange | None = None
+    cbd: PotencyRange | None = None
+    weight: OptionWeight | None = None
+    status: Availability | None = None
+    in_stock: bool | None = None
+    image_url: str | None = None
+    description: str | None = None
+
+
+class MenuAnswer(_Answer):
+    """A part of the products that fit; `total` is how many do."""
+
+    payload: AskedPayload
+    total: int
+    limit: int
+    offset: int
+    items: list[MenuItem]
+
+
+class GroupAnswer(_Answer):
+    """The products of one brand or category; null for those that name none.
+
+    Prices are cents and `avg_thc` is percent of weight, both over the products that have one.
+    """
+
+    group: str | None
+    count: int
+    avg_price: int | None
+    min_price: int | None
+    max_price: int | None
+    avg_thc: Figure | None
+    in_stock_count: int
+
+
+class AggregateAnswer(_Answer):
+    """All groups of a menu, the largest first."""
+
+    payload: AskedPayload
+    group_by: GroupBy
+    items: list[GroupAnswer]
+
+
+def _fields(text: str | None) -> str | None:
+    names = text.split(",") if text is not None else []
+    if unknown := [name for name in names if name not in MenuItem.model_fields]:
+        raise ValueError(f"there is no field {unknown[0]!r}; there are {', '.join(MenuItem.model_fields)}")
+    return text
+
+
+Label = Annotated[str | None, Field(max_length=200)]
+Cents = Annotated[int | None, Field(ge=0, le=2**31 - 1)]
+Percent = Annotated[Decimal | None, Field(ge=0, le=100)]
+
+
+class Question(BaseModel):
+    """What a menu may be asked. Prices are cents, THC is percent of weight, texts are compared whatever their case."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    brand: Label = None
+    category: Category | None = None
+    subcategory: Label = None
+    strain_type: Label = None
+    in_stock: bool | None = None
+    price_min: Cents = None
+    price_max: Cents = None
+    thc_min: Percent = None
+    thc_max: Percent = None
+    search: Annotated[Label, Field(description="Looked for in name and brand.")] = None
+    fields: Annotated[Label, AfterValidator(_fields), Field(description="Names of fields, with commas between.")] = None
+    limit: Annotated[int, Field(ge=1, le=1_000)] = 100
+    offset: Annotated[int, Field(ge=0, le=1_000_000)] = 0
+    sort: SortBy = SortBy.NAME
+    order: Literal["asc", "desc"] = "asc"
+
+    def to_query(self) -> MenuQuery:
+        """What of it decides which products fit, and their order."""
+        rules = self.model_dump(exclude={"fields", "limit", "offset", "order"})
+        return MenuQuery(**rules, descending=self.order == "desc")
+
+    def item(self, row: MenuRow) -> MenuItem:
+        """A product with the fields that were asked for."""
+        names = self.fields.split(",") if self.fields is not None else list(MenuItem.model_fields)
+        return MenuItem.model_validate({name: getattr(row, name) for name in names})
+
+
+@router.get("/query", response_model_exclude_unset=True, responses=refuses(404, 409, 410, 503))
+async def query(
+    store_id: PathId, question: Annotated[Question, Query()], connects: Connects, means: HasMeans, _: Reads
+) -> MenuAnswer:
+    """The products of the store's latest menu that fit, in order."""
+    payload, rows = await _latest_rows(store_id, connects, means)
+    fitting = select(rows, question.to_query())
+    return MenuAnswer(
+        payload=AskedPayload.model_validate(payload),
+        total=len(fitting),
+        limit=question.limit,
+        offset=question.offset,
+        items=[question.item(row) for row in fitting[question.offset : question.offset + question.limit]],
+    )
+
+
+@router.get("/aggregate", responses=refuses(404, 409, 410, 503))
+async def sum_up(
+    store_id: PathId, connects: Connects, means: HasMeans, _: Reads, group_by: GroupBy = GroupBy.BRAND
+) -> AggregateAnswer:
+    """What the products of the store's latest menu come to, by brand or category."""
+    payload, rows = await _latest_rows(store_id, connects, means)
+    return AggregateAnswer(
+        payload=AskedPayload.model_validate(payload),
+        group_by=group_by,
+        items=[GroupAnswer.model_validate(group) for group in aggregate(rows, group_by)],
+    )
+
+
+async def _latest_rows(store_id: int, connects: Connections, means: Means) -> tuple[StoredPayload, list[MenuRow]]:
+    with known():
+        async with connects() as connection:
+            payload = await latest_payload(connection, store_id)
+    return payload, rows_of(await means.menu(payload))

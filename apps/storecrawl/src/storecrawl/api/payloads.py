@@ -1,0 +1,143 @@
+"""Crawl payloads over HTTP: what is known of them, their documents, and how to apply one again."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from datetime import datetime
+from operator import attrgetter
+from typing import Annotated, Any, Self
+
+from fastapi import APIRouter, Header, Response
+
+from rolecall.web import (
+    Connections,
+    Connects,
+    Limit,
+    Operates,
+    Page,
+    PathId,
+    Reads,
+    read_cursor,
+    refuses,
+    write_cursor,
+)
+from storecrawl.api.documents import DocumentResponse, accepts_gzip
+from storecrawl.catalog import StoredPayload, latest_payload, list_payloads
+from storecrawl.roles.fetching import replay_task
+from storecrawl.serving.finding import payload_of, store_of
+from storecrawl.serving.means import HasMeans
+from storecrawl.serving.parameters import Cursor, QueryId
+from storecrawl.serving.refusals import known
+
+router = APIRouter(prefix="/api/payloads", tags=["crawl payloads"])
+
+DOCUMENT: dict[int | str, dict[str, Any]] = {
+    200: {"description": "The document, whatever it holds", "content": {"application/json": {"schema": {}}}}
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Payload:
+    """What is known of a crawl payload. Sizes are bytes; `sha256` is that of the unpacked document.
+
+    `product_count` is of the document as it was fetched, `applied_count` what was usable when it was first applied;
+    `complete` says whether it held the whole menu. At `expired_at` its file was removed by the retention policy.
+    """
+
+    id: int
+    store_id: int
+    task_id: int | None
+    product_count: int
+    size_raw: int
+    size_gz: int
+    sha256: str
+    fetched_at: datetime
+    created_at: datetime
+    applied_at: datetime | None
+    applied_count: int | None
+    complete: bool | None
+    expired_at: datetime | None
+
+    @classmethod
+    def of(cls, stored: StoredPayload) -> Self:
+        """Leave out where the file lies."""
+        return cls(**{field.name: attrgetter(field.name)(stored) for field in fields(cls)})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Replay:
+    """The task that applies a payload again, and whether it stood already."""
+
+    task_id: int
+    deduplicated: bool
+
+
+@router.get("")
+async def list_all(
+    connects: Connects, _: Reads, store_id: QueryId = None, cursor: Cursor = None, limit: Limit = 50
+) -> Page[Payload]:
+    """Crawl payloads, the newest fetch first."""
+    return await _page(connects, store_id, cursor, limit)
+
+
+@router.get("/{payload_id:int}", responses=refuses(404))
+async def show(payload_id: PathId, connects: Connects, _: Reads) -> Payload:
+    """One crawl payload."""
+    return Payload.of(await payload_of(connects, payload_id))
+
+
+@router.get("/{payload_id:int}/data", response_class=Response, responses=DOCUMENT | refuses(404, 409, 410, 503))
+async def data(
+    payload_id: PathId,
+    connects: Connects,
+    means: HasMeans,
+    _: Reads,
+    accept_encoding: Annotated[str, Header()] = "",
+) -> Response:
+    """The document as it was fetched, proved against its checksum; as it is kept where gzip is accepted.
+
+    410 where the file expired or is gone, 409 where it is not what was written, 503 while its place is out of reach.
+    """
+    payload = await payload_of(connects, payload_id)
+    return DocumentResponse(payload, await means.open(payload), packed=accepts_gzip(accept_encoding))
+
+
+@router.post(
+    "/{payload_id:int}/replay",
+    status_code=201,
+    responses={200: {"model": Replay, "description": "A replay of it was waiting already"}, **refuses(404)},
+)
+async def replay(payload_id: PathId, connects: Connects, services: Operates, response: Response) -> Replay:
+    """Store the task that applies this payload again; it takes nothing back that newer payloads brought."""
+    payload = await payload_of(connects, payload_id)
+    stored = await services.tasks.enqueue(replay_task(payload.store_id, payload.id))
+    response.status_code = 200 if stored.deduplicated else 201
+    response.headers["Location"] = f"/api/tasks/{stored.id}"
+    return Replay(task_id=stored.id, deduplicated=stored.deduplicated)
+
+
+@router.get("/store/{store_id:int}", responses=refuses(404))
+async def list_of_store(
+    store_id: PathId, connects: Connects, _: Reads, cursor: Cursor = None, limit: Limit = 50
+) -> Page[Payload]:
+    """A store's crawl payloads, the newest fetch first."""
+    await store_of(connects, store_id)
+    return await _page(connects, store_id, cursor, limit)
+
+
+@router.get("/store/{store_id:int}/latest", responses=refuses(404))
+async def latest(store_id: PathId, connects: Connects, _: Reads) -> Payload:
+    """The crawl payload of a store's newest fetch."""
+    with known():
+        async with connects() as connection:
+            return Payload.of(await latest_payload(connection, store_id))
+
+
+async def _page(connects: Connections, store_id: int | None, cursor: str | None, limit: int) -> Page[Payload]:
+    before = read_cursor(cursor) if cursor else None
+    async with connects() as connection:
+        stored = await list_payloads(connection, store_id=store_id, before=before, limit=limit)
+    return Page(
+        items=[Payload.of(each) for each in stored],
+        next_cursor=write_cursor(stored[-1].id) if len(stored) == limit else None,
+    )

@@ -1,0 +1,108 @@
+"""Outgoing routes over HTTP: readers see what became of them, admins change them; passwords only come in."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import msgspec
+from fastapi import APIRouter
+from pydantic import AfterValidator, Field, SecretStr
+
+from rolecall.web import Administers, Body, Connects, PathId, Reads, refuses
+from storecrawl.egress import RouteProtocol
+from storecrawl.egress.book import (
+    NewRoute,
+    StoredRoute,
+    add_route,
+    disable_route,
+    enable_route,
+    find_route,
+    list_routes,
+    remove_route,
+)
+from storecrawl.egress.deeds import done_by
+from storecrawl.serving.doing import doer_of
+from storecrawl.serving.parameters import plain_text
+from storecrawl.serving.refusals import routed
+
+router = APIRouter(prefix="/api/routes", tags=["routes"])
+
+Text = Annotated[str, Field(min_length=1, max_length=255), AfterValidator(plain_text)]
+Password = Annotated[SecretStr, Field(min_length=1, max_length=255)]
+
+
+class RouteToAdd(Body):
+    """A route; `password_env` names a variable of the workers' environment that holds the password instead."""
+
+    protocol: Annotated[RouteProtocol, Field(strict=False)]
+    host: Text | None = None
+    port: Annotated[int, Field(ge=1, le=65_535)] | None = None
+    username: Text | None = None
+    password: Password | None = None
+    password_env: Text | None = None
+    city: Text | None = None
+    state: Text | None = None
+    country: Text | None = None
+    timezone: Text | None = None
+
+    def route(self) -> NewRoute:
+        """The same, with the password in it."""
+        password = self.password.get_secret_value() if self.password else None
+        return msgspec.convert(self.model_dump() | {"password": password}, NewRoute)
+
+
+class Disabling(Body):
+    """Why a route is to be used no more."""
+
+    reason: Text = "disabled by hand"
+
+
+@router.get("")
+async def list_all(connects: Connects, _: Reads) -> list[StoredRoute]:
+    """All routes by id, with their state, what became of their requests, and why the last one failed."""
+    async with connects() as connection:
+        return await list_routes(connection)
+
+
+@router.get("/{route_id:int}", responses=refuses(404))
+async def show(route_id: PathId, connects: Connects, _: Reads) -> StoredRoute:
+    """One route."""
+    with routed():
+        async with connects() as connection:
+            return await find_route(connection, route_id)
+
+
+@router.post("", status_code=201, responses=refuses(409, 422))
+async def add(route: RouteToAdd, connects: Connects, services: Administers) -> StoredRoute:
+    """Add a route, active at once; workers know of it within a minute."""
+    with routed():
+        async with connects() as connection:
+            doer = doer_of(services)
+            return await done_by(doer, connection, "routes.add", lambda: add_route(connection, route.route()))
+
+
+@router.post("/{route_id:int}/enable", responses=refuses(404))
+async def enable(route_id: PathId, connects: Connects, services: Administers) -> StoredRoute:
+    """Have a route used again; what it was disabled for is forgotten."""
+    with routed():
+        async with connects() as connection:
+            doer, change = doer_of(services), lambda: enable_route(connection, route_id)
+            return await done_by(doer, connection, "routes.enable", change, route_id=route_id)
+
+
+@router.post("/{route_id:int}/disable", responses=refuses(404))
+async def disable(route_id: PathId, why: Disabling, connects: Connects, services: Administers) -> StoredRoute:
+    """Have a route used no more."""
+    with routed():
+        async with connects() as connection:
+            doer, change = doer_of(services), lambda: disable_route(connection, route_id, why.reason)
+            return await done_by(doer, connection, "routes.disable", change, route_id=route_id)
+
+
+@router.delete("/{route_id:int}", status_code=204, responses=refuses(404))
+async def remove(route_id: PathId, connects: Connects, services: Administers) -> None:
+    """Forget a route and its figures."""
+    with routed():
+        async with connects() as connection:
+            doer, change = doer_of(services), lambda: remove_route(connection, route_id)
+            await done_by(doer, connection, "routes.remove", change, route_id=route_id)

@@ -1,0 +1,99 @@
+"""Brands, and the statistics that rounds derive: of each brand over all menus, of each store by category."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+from psycopg.rows import class_row
+
+from storecrawl.catalog.errors import UnknownBrand
+from storecrawl.catalog.statements import Connection, containing, fetch
+
+
+class BrandOrder(StrEnum):
+    """By what brands are listed: alphabetically, or those with the most products first."""
+
+    NAME = "name"
+    PRODUCTS = "products"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Brand:
+    """A brand, and what is of it on all menus together; zeros for one that none has at the moment.
+
+    Prices are cents, over all options, specials counted. `price_changes` is how often the prices of what is on
+    menus now have changed, `price_changed_at` when that was last.
+    """
+
+    id: int
+    name: str
+    slug: str
+    external_id: str | None
+    logo_url: str | None
+    first_seen_at: datetime
+    stores: int
+    products: int
+    in_stock: int
+    variants: int
+    on_special: int
+    lowest_cents: int | None
+    average_cents: int | None
+    highest_cents: int | None
+    price_changes: int
+    price_changed_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoreOfBrand:
+    """A store that has products of a brand on its menu."""
+
+    store_id: int
+    store_name: str
+    state: str | None
+    products: int
+    in_stock: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CategoryFigures:
+    """What a store has of one category, None for products without one; as of a brand."""
+
+    category: str | None
+    brands: int
+    products: int
+    in_stock: int
+    variants: int
+    on_special: int
+    lowest_cents: int | None
+    average_cents: int | None
+    highest_cents: int | None
+    price_changes: int
+    price_changed_at: datetime | None
+
+
+async def list_brands(
+    connection: Connection, *, order: BrandOrder, text: str | None = None, after: int | None = None, limit: int = 50
+) -> list[Brand]:
+    """A page of brands; `text` is looked for in the name, `after` is the last one of the page before."""
+    parameters = {"pattern": containing(text), "after": after, "limit": limit}
+    return await fetch(connection, f"brands_by_{order}", parameters, class_row(Brand))
+
+
+async def find_brand(connection: Connection, brand_id: int) -> Brand:
+    """One brand. Raises UnknownBrand."""
+    found = await fetch(connection, "brand_by_id", {"brand_id": brand_id}, class_row(Brand))
+    if not found:
+        raise UnknownBrand(brand_id)
+    return found[0]
+
+
+async def stores_of_brand(connection: Connection, brand_id: int, *, limit: int = 25) -> list[StoreOfBrand]:
+    """The stores that have the most products of a brand, as they are now."""
+    return await fetch(connection, "stores_of_brand", {"brand_id": brand_id, "limit": limit}, class_row(StoreOfBrand))
+
+
+async def store_categories(connection: Connection, store_id: int) -> list[CategoryFigures]:
+    """What a store has, by category, the largest first."""
+    return await fetch(connection, "categories_of_store", {"store_id": store_id}, class_row(CategoryFigures))

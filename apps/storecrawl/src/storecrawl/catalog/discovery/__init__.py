@@ -1,0 +1,95 @@
+"""Discovery: states and their cities, the locations found there, and how each becomes a store or does not.
+
+    discover_locations -> promote_locations     what a crawl of a city saw, validated by the rules
+    verify, link, reject, unreject              what somebody decides about one location
+    find_by_entry, investigate                  ids and entry points that lead nowhere
+    list_states, list_cities, list_locations    what there is
+
+Nothing here commits. The table of locations checks which status may follow which, and logs every change itself.
+"""
+
+from __future__ import annotations
+
+from storecrawl.catalog.discovery.answers import (
+    AnswerKind,
+    DiscoveryPayload,
+    find_answer,
+    list_answers,
+    record_answer,
+)
+from storecrawl.catalog.discovery.decisions import (
+    Verified,
+    link_location,
+    reject_location,
+    unreject_location,
+    verify_location,
+)
+from storecrawl.catalog.discovery.investigation import (
+    KnownLocation,
+    find_by_entry,
+    investigate_entry,
+    investigate_store,
+    settle_entry,
+)
+from storecrawl.catalog.discovery.locations import (
+    Location,
+    LocationFilter,
+    LocationStatus,
+    Promotion,
+    find_location,
+    list_locations,
+    location_promotions,
+    location_raw,
+)
+from storecrawl.catalog.discovery.places import (
+    CityRecord,
+    NamedCity,
+    StateRecord,
+    enter_cities,
+    list_cities,
+    list_states,
+    note_city_crawled,
+    note_city_failed,
+    note_state_failed,
+)
+from storecrawl.catalog.discovery.promotion import DiscoveryReport, discover_locations, promote_locations
+from storecrawl.catalog.discovery.states import US_STATES
+
+__all__ = [
+    "US_STATES",
+    "AnswerKind",
+    "CityRecord",
+    "DiscoveryPayload",
+    "DiscoveryReport",
+    "KnownLocation",
+    "Location",
+    "LocationFilter",
+    "LocationStatus",
+    "NamedCity",
+    "Promotion",
+    "StateRecord",
+    "Verified",
+    "discover_locations",
+    "enter_cities",
+    "find_answer",
+    "find_by_entry",
+    "find_location",
+    "investigate_entry",
+    "investigate_store",
+    "link_location",
+    "list_answers",
+    "list_cities",
+    "list_locations",
+    "list_states",
+    "location_promotions",
+    "location_raw",
+    "note_city_crawled",
+    "note_city_failed",
+    "note_state_failed",
+    "promote_locations",
+    "record_answer",
+    "reject_location",
+    "settle_entry",
+    "unreject_location",
+    "verify_location",
+]

@@ -1,0 +1,71 @@
+"""The rows of discovery payloads: each raw answer to discovery that is kept as a file beside the crawl payloads."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal
+
+from psycopg.rows import class_row, scalar_row
+
+from storecrawl.catalog.errors import UnknownPayload
+from storecrawl.catalog.statements import Connection, fetch
+from storecrawl.payloads import WrittenPayload
+
+__all__ = ["AnswerKind", "DiscoveryPayload", "find_answer", "list_answers", "record_answer"]
+
+AnswerKind = Literal["cities", "stores", "entry"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DiscoveryPayload:
+    """A row; `subject` is what was asked about: AZ, AZ/Phoenix, or an entry point. Sizes in bytes."""
+
+    id: int
+    kind: AnswerKind
+    subject: str
+    task_id: int
+    storage_path: str
+    record_count: int
+    size_raw: int
+    size_gz: int
+    sha256: str
+    fetched_at: datetime
+
+
+async def record_answer(  # sizes: what the row is made of
+    connection: Connection, written: WrittenPayload, *, kind: AnswerKind, subject: str, task_id: int, record_count: int
+) -> int:
+    """Enter a written file; return the discovery payload's id."""
+    parameters = {
+        "kind": kind,
+        "subject": subject,
+        "task_id": task_id,
+        "path": written.path,
+        "record_count": record_count,
+        "size_raw": written.size_raw,
+        "size_gz": written.size_gz,
+        "sha256": written.sha256,
+    }
+    return int((await fetch(connection, "discovery/record_answer", parameters, scalar_row))[0])
+
+
+async def list_answers(
+    connection: Connection,
+    *,
+    kind: AnswerKind | None = None,
+    subject: str | None = None,
+    before: int | None = None,
+    limit: int = 50,
+) -> list[DiscoveryPayload]:
+    """A page of discovery payloads, the newest first; page on with `before` the last one's id."""
+    parameters = {"kind": kind, "subject": subject, "before": before, "limit": limit}
+    return await fetch(connection, "discovery/answers", parameters, class_row(DiscoveryPayload))
+
+
+async def find_answer(connection: Connection, answer_id: int) -> DiscoveryPayload:
+    """One discovery payload. Raises UnknownPayload."""
+    rows = await fetch(connection, "discovery/answer_by_id", {"answer_id": answer_id}, class_row(DiscoveryPayload))
+    if not rows:
+        raise UnknownPayload(answer_id)
+    return rows[0]

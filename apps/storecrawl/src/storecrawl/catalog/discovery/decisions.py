@@ -1,0 +1,112 @@
+"""What a person or a task decides about one location: a store, another's, none, or something to look into.
+
+Each locks the location first, refuses what its status does not allow, and leaves the commit to its caller. The table
+itself logs every change of a status.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container
+from dataclasses import dataclass
+
+from psycopg.rows import class_row, scalar_row, tuple_row
+
+from storecrawl.catalog.discovery.locations import LocationStatus
+from storecrawl.catalog.errors import LocationRefused, UnknownLocation, UnknownStore
+from storecrawl.catalog.statements import Connection, execute, fetch
+
+__all__ = ["Verified", "link_location", "reject_location", "unreject_location", "verify_location"]
+
+UNDECIDED = frozenset({LocationStatus.DISCOVERED, LocationStatus.NEEDS_INVESTIGATION})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verified:
+    """The store that a location has become, and whether it is new."""
+
+    store_id: int
+    is_new: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Locked:
+    id: int
+    platform_store_id: str | None
+    status: str
+    name: str | None
+    store_id: int | None
+
+
+async def verify_location(connection: Connection, location_id: int, *, by: str, because: str) -> Verified:
+    """Make a store of a location, whatever the rules say of it; one that has its id already is linked.
+
+    Raises UnknownLocation, and LocationRefused for one that is decided, has a store, or has no id or name.
+    """
+    found = await _locked(connection, location_id, UNDECIDED, "verified")
+    if found.store_id is not None:
+        raise LocationRefused(f"location {location_id} belongs to store {found.store_id} already")
+    if found.platform_store_id is None or not found.name:
+        raise LocationRefused(f"location {location_id} has no id or no name: link it to a store instead")
+    given = {"ids": [location_id], "because": because, "by": by}
+    [(store_id, is_new)] = await fetch(connection, "discovery/promote_locations", given, tuple_row)
+    return Verified(store_id=store_id, is_new=is_new)
+
+
+async def link_location(connection: Connection, location_id: int, store_id: int, *, by: str, because: str) -> bool:
+    """Link a location to a store that there is; says whether the store is crawled by the location's id from now on.
+
+    It is where the store had no id, or one that needs investigation. Raises UnknownLocation, UnknownStore, and
+    LocationRefused for a location that is decided, or whose id another store has.
+    """
+    found = await _locked(connection, location_id, UNDECIDED, "linked")
+    if not await fetch(connection, "store_names", {"ids": [store_id]}, tuple_row):
+        raise UnknownStore([store_id])
+    await _require_free(connection, found, store_id)
+    given = {"location_id": location_id, "store_id": store_id, "because": because, "by": by}
+    await execute(connection, "discovery/link_location", given)
+    taken = await execute(
+        connection, "discovery/take_platform_id", {**given, "platform_store_id": found.platform_store_id}
+    )
+    if taken:
+        await execute(
+            connection, "discovery/settle_old_ids", {**given, "because": f"location {location_id} has its id"}
+        )
+    return bool(taken)
+
+
+async def reject_location(connection: Connection, location_id: int, *, by: str, because: str) -> None:
+    """Say that a location is no store; no discovery takes it up again. Raises UnknownLocation, LocationRefused."""
+    found = await _locked(connection, location_id, UNDECIDED, "rejected")
+    if found.store_id is not None:
+        raise LocationRefused(f"location {location_id} belongs to store {found.store_id}")
+    await _decide(connection, location_id, LocationStatus.REJECTED, by, because)
+
+
+async def unreject_location(connection: Connection, location_id: int, *, by: str, because: str) -> None:
+    """Take a rejection back; the next discovery validates it anew. Raises UnknownLocation, LocationRefused."""
+    found = await _locked(connection, location_id, {LocationStatus.REJECTED}, "taken back")
+    has_id = found.platform_store_id is not None
+    status = LocationStatus.DISCOVERED if has_id else LocationStatus.NEEDS_INVESTIGATION
+    await _decide(connection, location_id, status, by, because)
+
+
+async def _decide(connection: Connection, location_id: int, status: LocationStatus, by: str, because: str) -> None:
+    given = {"location_id": location_id, "status": status, "because": because, "by": by}
+    await execute(connection, "discovery/decide_location", given)
+
+
+async def _locked(connection: Connection, location_id: int, wanted: Container[str], what: str) -> _Locked:
+    rows = await fetch(connection, "discovery/lock_location", {"location_id": location_id}, class_row(_Locked))
+    if not rows:
+        raise UnknownLocation(location_id)
+    if rows[0].status not in wanted:
+        status = rows[0].status.replace("_", " ")
+        raise LocationRefused(f"location {location_id} is {status}: it cannot be {what}")
+    return rows[0]
+
+
+async def _require_free(connection: Connection, found: _Locked, store_id: int) -> None:
+    given = {"platform_store_id": found.platform_store_id}
+    owners = await fetch(connection, "discovery/store_by_platform_id", given, scalar_row)
+    for owner in {*owners, *filter(None, [found.store_id])} - {store_id}:
+        raise LocationRefused(f"location {found.id} has the id of store {owner}")

@@ -1,0 +1,147 @@
+"""The locations that discovery has found: listed, shown one by one, with all that was decided about each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+
+from psycopg.rows import class_row, scalar_row
+
+from storecrawl.catalog.errors import UnknownLocation
+from storecrawl.catalog.statements import Connection, containing, fetch
+
+__all__ = [
+    "Location",
+    "LocationFilter",
+    "LocationStatus",
+    "Promotion",
+    "find_location",
+    "list_locations",
+    "location_promotions",
+    "location_raw",
+]
+
+MOST_PROMOTIONS = 100
+
+
+class LocationStatus(StrEnum):
+    """What was decided about a location.
+
+    discovered: seen, nothing decided. verified: became a store. linked: belongs to a store that there was.
+    rejected: is no store. needs_investigation: the platform does not know its id, somebody should look.
+    """
+
+    DISCOVERED = "discovered"
+    VERIFIED = "verified"
+    LINKED = "linked"
+    REJECTED = "rejected"
+    NEEDS_INVESTIGATION = "needs_investigation"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Location:
+    """A place where the platform says that there is a store.
+
+    `problems` are the rules that it did not meet when it was last validated; `because` and `decided_by` say why and
+    by whom it has its status. `entry` is the slug or address that led to it where the platform's id is not known.
+    """
+
+    id: int
+    platform_store_id: str | None
+    entry: str | None
+    status: LocationStatus
+    problems: list[str]
+    because: str | None
+    decided_by: str | None
+    decided_at: datetime | None
+    store_id: int | None
+    store_name: str | None
+    name: str | None
+    slug: str | None
+    chain: str | None
+    address: str | None
+    city: str | None
+    state: str | None
+    postal_code: str | None
+    country: str | None
+    latitude: float | None
+    longitude: float | None
+    timezone: str | None
+    menu_url: str | None
+    recreational: bool | None
+    medical: bool | None
+    first_seen_at: datetime
+    last_seen_at: datetime
+
+    def __post_init__(self) -> None:
+        """Take the status as the database writes it."""
+        object.__setattr__(self, "status", LocationStatus(self.status))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LocationFilter:
+    """Which locations; None does not filter. `text` is looked for in name, slug, chain, city, id and entry.
+
+    `after` is the id of the last one of the page before.
+    """
+
+    status: LocationStatus | None = None
+    state: str | None = None
+    city: str | None = None
+    text: str | None = None
+    after: int = 0
+    limit: int = 50
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Promotion:
+    """A line of a location's log: who gave it which status, when and why; `store_id` is the store that it then had."""
+
+    id: int
+    at: datetime
+    was: LocationStatus | None
+    became: LocationStatus
+    store_id: int | None
+    store_name: str | None
+    by: str
+    because: str | None
+
+    def __post_init__(self) -> None:
+        """Take the statuses as the database writes them."""
+        object.__setattr__(self, "was", self.was and LocationStatus(self.was))
+        object.__setattr__(self, "became", LocationStatus(self.became))
+
+
+async def list_locations(connection: Connection, which: LocationFilter) -> list[Location]:
+    """A page of locations by id."""
+    parameters = {
+        "status": which.status,
+        "state": which.state,
+        "city": which.city,
+        "pattern": containing(which.text),
+        "after": which.after,
+        "limit": which.limit,
+    }
+    return await fetch(connection, "discovery/locations", parameters, class_row(Location))
+
+
+async def find_location(connection: Connection, location_id: int) -> Location:
+    """One location. Raises UnknownLocation."""
+    rows = await fetch(connection, "discovery/location_by_id", {"location_id": location_id}, class_row(Location))
+    if not rows:
+        raise UnknownLocation(location_id)
+    return rows[0]
+
+
+async def location_promotions(connection: Connection, location_id: int) -> list[Promotion]:
+    """What was decided about a location, the latest first."""
+    parameters = {"location_id": location_id, "limit": MOST_PROMOTIONS}
+    return await fetch(connection, "discovery/promotions_of_location", parameters, class_row(Promotion))
+
+
+async def location_raw(connection: Connection, location_id: int) -> Any:
+    """What the platform said of it when it was last seen; None where it never did."""
+    rows = await fetch(connection, "discovery/raw_of_location", {"location_id": location_id}, scalar_row)
+    return rows[0] if rows else None

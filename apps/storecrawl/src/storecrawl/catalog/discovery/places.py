@@ -1,0 +1,117 @@
+"""States and cities: what the platform names, and what became of asking about each. Nothing here commits."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from psycopg.rows import class_row
+
+from storecrawl.catalog.statements import Connection, execute, fetch, json_text
+
+__all__ = [
+    "CityRecord",
+    "NamedCity",
+    "StateRecord",
+    "enter_cities",
+    "list_cities",
+    "list_states",
+    "note_city_crawled",
+    "note_city_failed",
+    "note_state_failed",
+]
+
+LONGEST_ERROR = 500
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NamedCity:
+    """A city as the platform names it; `stores_told` is how many stores it says that there are."""
+
+    name: str
+    slug: str | None = None
+    country: str | None = None
+    latitude: float | None = None
+    longitude: float | None = None
+    stores_told: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CityRecord:
+    """A city as it is known. `stores_found` is of the last answer, at `crawled_at`; `failures` are attempts since."""
+
+    id: int
+    state: str
+    name: str
+    stores_told: int | None
+    stores_found: int | None
+    crawled_at: datetime | None
+    failures: int
+    failed_at: datetime | None
+    error: str | None
+    first_seen_at: datetime
+    last_seen_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StateRecord:
+    """A state with what there is of it. `listed_at` is when its cities were last named, `failures` are attempts since.
+
+    `promoted` locations are stores; `crawled_at` is the latest answer of any of its cities.
+    """
+
+    code: str
+    name: str
+    listed_at: datetime | None
+    failures: int
+    failed_at: datetime | None
+    error: str | None
+    cities: int
+    cities_crawled: int
+    cities_failing: int
+    crawled_at: datetime | None
+    locations: int
+    promoted: int
+    rejected: int
+    needing_investigation: int
+
+
+async def enter_cities(connection: Connection, state: str, cities: Sequence[NamedCity]) -> None:
+    """Enter what the platform names in a state; a city that it no longer names stays."""
+    await execute(connection, "discovery/note_state_listed", {"state": state})
+    await execute(connection, "discovery/enter_cities", {"state": state, "cities": json_text(cities)})
+
+
+async def note_state_failed(connection: Connection, state: str, error: str) -> None:
+    """Count an attempt that did not bring the cities of a state."""
+    await execute(connection, "discovery/note_state_failed", {"state": state, "error": error[:LONGEST_ERROR]})
+
+
+async def note_city_crawled(connection: Connection, state: str, city: str, found: int) -> None:
+    """Say that the stores of a city were found, and how many."""
+    await execute(connection, "discovery/note_city_crawled", {"state": state, "city": city, "found": found})
+
+
+async def note_city_failed(connection: Connection, state: str, city: str, error: str) -> None:
+    """Count an attempt that did not bring the stores of a city."""
+    parameters = {"state": state, "city": city, "error": error[:LONGEST_ERROR]}
+    await execute(connection, "discovery/note_city_failed", parameters)
+
+
+async def list_states(connection: Connection) -> list[StateRecord]:
+    """The states that were ever asked for or have a location, by name."""
+    return await fetch(connection, "discovery/states", {}, class_row(StateRecord))
+
+
+async def list_cities(
+    connection: Connection,
+    *,
+    state: str | None = None,
+    failing: bool = False,
+    after: int | None = None,
+    limit: int = 50,
+) -> list[CityRecord]:
+    """A page of cities by state and name; `failing` ones are those whose last attempts brought no answer."""
+    parameters = {"state": state, "failing": failing, "after": after, "limit": limit}
+    return await fetch(connection, "discovery/cities", parameters, class_row(CityRecord))

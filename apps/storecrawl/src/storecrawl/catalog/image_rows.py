@@ -1,0 +1,90 @@
+"""The rows of product images: noted when a product names one, due until it was fetched or refused, kept."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, fields
+from datetime import timedelta
+from typing import Any
+
+from psycopg.rows import class_row, dict_row, scalar_row
+
+from storecrawl.catalog.errors import UnknownImage
+from storecrawl.catalog.statements import Connection, execute, fetch
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DueImage:
+    """An image that is to be fetched; `path`, `sha256` and `etag` are of what is kept already, and whose it is."""
+
+    id: int
+    url: str
+    tries: int
+    path: str | None
+    sha256: str | None
+    etag: str | None
+    state: str | None
+    store_id: int
+    store_name: str
+    brand: str | None
+    product_id: int
+    product_name: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeptImage:
+    """An image that was fetched. Sizes are pixels, `size` is bytes."""
+
+    id: int
+    path: str
+    sha256: str
+    content_type: str
+    size: int
+    width: int
+    height: int
+
+
+async def note_images(connection: Connection, store_id: int) -> bool:
+    """Enter the images that a store's products name; say whether any of its images is due."""
+    [is_due] = await fetch(connection, "note_images", {"store_id": store_id}, scalar_row)
+    return bool(is_due)
+
+
+async def due_images(connection: Connection, store_id: int, *, limit: int) -> list[DueImage]:
+    """Images of a store that are due, the longest waiting first."""
+    return await fetch(connection, "due_images", {"store_id": store_id, "limit": limit}, class_row(DueImage))
+
+
+async def keep_image(connection: Connection, image: KeptImage, *, etag: str | None, again: timedelta) -> None:
+    """Note what was fetched; it is looked at again after a time."""
+    row = {field.name: getattr(image, field.name) for field in fields(image)}
+    await execute(connection, "keep_image", {**row, "etag": etag, "again": again})
+
+
+async def put_off_image(
+    connection: Connection, image_id: int, *, tries: int, problem: str | None, again: timedelta | None
+) -> None:
+    """Note that nothing new was fetched, why, and when to try again; None for never."""
+    parameters = {"id": image_id, "tries": tries, "problem": problem, "again": again}
+    await execute(connection, "put_off_image", parameters)
+
+
+async def find_image(connection: Connection, image_id: int) -> KeptImage:
+    """A kept image. Raises UnknownImage."""
+    rows = await fetch(connection, "image_by_id", {"image_id": image_id}, class_row(KeptImage))
+    if not rows:
+        raise UnknownImage(image_id)
+    return rows[0]
+
+
+async def images_of_products(connection: Connection, product_ids: Iterable[int]) -> dict[int, KeptImage]:
+    """The kept images of some products, by the products' ids; what has none is not there."""
+    rows: list[dict[str, Any]] = await fetch(
+        connection, "images_of_products", {"product_ids": list(product_ids)}, dict_row
+    )
+    return {row.pop("product_id"): KeptImage(**row) for row in rows}
+
+
+async def without_image(connection: Connection, paths: Sequence[str]) -> list[str]:
+    """Those of some paths that no image's row names."""
+    return await fetch(connection, "paths_without_image", {"paths": list(paths)}, scalar_row)

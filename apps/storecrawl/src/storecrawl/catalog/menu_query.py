@@ -1,0 +1,146 @@
+"""Ask a menu: which of its products fit, in which order, and what they come to by brand or category."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from enum import StrEnum
+from typing import Any, Final
+
+from storecrawl.catalog.menu_rows import MenuRow, percent_of
+from storecrawl.catalog.normalize import Category
+
+THOUSANDTH: Final = Decimal("0.001")
+
+
+class SortBy(StrEnum):
+    """By what products are put in order."""
+
+    NAME = "name"
+    PRICE = "price"
+    THC = "thc"
+    BRAND = "brand"
+
+
+class GroupBy(StrEnum):
+    """By what products are put together."""
+
+    BRAND = "brand"
+    CATEGORY = "category"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MenuQuery:
+    """Which products, and in which order; None does not filter.
+
+    Texts are compared whatever their case; `search` is looked for in name and brand. Prices are cents of `price`;
+    THC is percent of weight, and a range fits where it overlaps the one that is asked for. What has no such figure
+    fits no bound, and stands last in either order.
+    """
+
+    brand: str | None = None
+    category: Category | None = None
+    subcategory: str | None = None
+    strain_type: str | None = None
+    in_stock: bool | None = None
+    price_min: int | None = None
+    price_max: int | None = None
+    thc_min: Decimal | None = None
+    thc_max: Decimal | None = None
+    search: str | None = None
+    sort: SortBy = SortBy.NAME
+    descending: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MenuGroup:
+    """What the products of one brand or category come to; `group` is None for those that name none.
+
+    Prices are cents and `avg_thc` is percent of weight, both over the products that have one.
+    """
+
+    group: str | None
+    count: int
+    avg_price: int | None
+    min_price: int | None
+    max_price: int | None
+    avg_thc: Decimal | None
+    in_stock_count: int
+
+
+def select(rows: Sequence[MenuRow], query: MenuQuery) -> list[MenuRow]:
+    """The rows that fit, in order; equal ones by id."""
+    tests = list(_tests(query))
+    fitting = sorted((row for row in rows if all(test(row) for test in tests)), key=lambda row: row.id)
+    key = SORT_KEYS[query.sort]
+    known = sorted((row for row in fitting if key(row) is not None), key=key, reverse=query.descending)
+    return known + [row for row in fitting if key(row) is None]
+
+
+def aggregate(rows: Sequence[MenuRow], group_by: GroupBy) -> list[MenuGroup]:
+    """The groups of a menu, the largest first."""
+    groups: dict[str | None, list[MenuRow]] = defaultdict(list)
+    for row in rows:
+        groups[row.brand if group_by is GroupBy.BRAND else row.category].append(row)
+    summed = [_group(name, members) for name, members in groups.items()]
+    return sorted(summed, key=lambda group: (-group.count, group.group is None, group.group or ""))
+
+
+def _tests(query: MenuQuery) -> Iterator[Callable[[MenuRow], bool]]:
+    for name in ("brand", "subcategory", "strain_type"):
+        if (wanted := getattr(query, name)) is not None:
+            yield _equals(name, wanted)
+    if query.category is not None:
+        yield lambda row: row.category is query.category
+    if query.in_stock is not None:
+        yield lambda row: row.in_stock is query.in_stock
+    if query.search is not None:
+        yield _contains(query.search)
+    if (query.price_min, query.price_max) != (None, None):
+        yield lambda row: _within((row.price, row.price), query.price_min, query.price_max)
+    if (query.thc_min, query.thc_max) != (None, None):
+        yield lambda row: _within(percent_of(row.thc) or (None, None), query.thc_min, query.thc_max)
+
+
+def _equals(name: str, wanted: str) -> Callable[[MenuRow], bool]:
+    folded = wanted.casefold()
+    return lambda row: (getattr(row, name) or "").casefold() == folded
+
+
+def _contains(text: str) -> Callable[[MenuRow], bool]:
+    folded = text.casefold()
+    return lambda row: folded in row.name.casefold() or folded in (row.brand or "").casefold()
+
+
+def _within(figures: tuple[Any, Any], least: Any, most: Any) -> bool:
+    low, high = figures
+    return high is not None and (least is None or high >= least) and (most is None or low <= most)
+
+
+def _thc(row: MenuRow) -> Decimal | None:
+    percent = percent_of(row.thc)
+    return percent and percent[1]
+
+
+def _group(name: str | None, rows: Sequence[MenuRow]) -> MenuGroup:
+    prices = [row.price for row in rows if row.price is not None]
+    potencies = [(low + high) / 2 for low, high in filter(None, (percent_of(row.thc) for row in rows))]
+    return MenuGroup(
+        group=name,
+        count=len(rows),
+        avg_price=round(Decimal(sum(prices)) / len(prices)) if prices else None,
+        min_price=min(prices, default=None),
+        max_price=max(prices, default=None),
+        avg_thc=(sum(potencies, Decimal()) / len(potencies)).quantize(THOUSANDTH) if potencies else None,
+        in_stock_count=sum(row.in_stock for row in rows),
+    )
+
+
+SORT_KEYS: Final[dict[SortBy, Callable[[MenuRow], Any]]] = {
+    SortBy.NAME: lambda row: row.name.casefold(),
+    SortBy.BRAND: lambda row: None if row.brand is None else row.brand.casefold(),
+    SortBy.PRICE: lambda row: row.price,
+    SortBy.THC: _thc,
+}

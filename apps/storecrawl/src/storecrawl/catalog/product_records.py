@@ -1,0 +1,137 @@
+"""One product as it is known now, and as each crawl payload had it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+from itertools import groupby
+
+from psycopg.rows import class_row
+
+from storecrawl.catalog.errors import UnknownProduct
+from storecrawl.catalog.statements import Connection, fetch
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProductRecord:
+    """A product as it is known; of `consecutive_misses` complete payloads in a row it was not part."""
+
+    id: int
+    store_id: int
+    store_name: str
+    external_id: str
+    slug: str | None
+    name: str
+    name_raw: str
+    brand_id: int | None
+    brand: str | None
+    category: str | None
+    category_raw: str | None
+    subcategory: str | None
+    strain_type: str | None
+    thc_lo: Decimal | None
+    thc_hi: Decimal | None
+    thc_unit: str | None
+    cbd_lo: Decimal | None
+    cbd_hi: Decimal | None
+    cbd_unit: str | None
+    description: str | None
+    image_url: str | None
+    availability: str
+    in_stock: bool
+    listed_at: datetime | None
+    consecutive_misses: int
+    first_seen_at: datetime
+    last_seen_at: datetime
+    changed_at: datetime
+    last_payload_id: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VariantRecord:
+    """An option of a product, prices in cents; `listed` says whether the product has it now."""
+
+    option: str
+    weight_value: Decimal | None
+    weight_unit: str | None
+    price_rec_cents: int | None
+    price_med_cents: int | None
+    special_rec_cents: int | None
+    special_med_cents: int | None
+    quantity: int | None
+    quantity_capped: bool
+    in_stock: bool
+    listed: bool
+    sku: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OptionThen:
+    """An option as one payload had it: what a customer paid, in cents, specials counted."""
+
+    option: str
+    cents: int | None
+    on_special: bool
+    quantity: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Snapshot:
+    """A product as one payload had it."""
+
+    payload_id: int
+    captured_at: datetime
+    availability: str
+    in_stock: bool
+    options: tuple[OptionThen, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _HistoryRow:
+    payload_id: int
+    captured_at: datetime
+    availability: str
+    in_stock: bool
+    option: str | None
+    cents: int | None
+    on_special: bool
+    quantity: int | None
+
+
+async def find_product(connection: Connection, product_id: int) -> ProductRecord:
+    """One product. Raises UnknownProduct."""
+    rows = await fetch(connection, "product_by_id", {"product_id": product_id}, class_row(ProductRecord))
+    if not rows:
+        raise UnknownProduct(product_id)
+    return rows[0]
+
+
+async def product_variants(connection: Connection, product_id: int) -> list[VariantRecord]:
+    """The options of a product: those it has, then those it had."""
+    return await fetch(connection, "variants_of_product", {"product_id": product_id}, class_row(VariantRecord))
+
+
+async def product_history(connection: Connection, product_id: int, *, limit: int = 200) -> list[Snapshot]:
+    """A product as its last payloads had it, oldest first."""
+    parameters = {"product_id": product_id, "limit": limit}
+    rows = await fetch(connection, "product_history", parameters, class_row(_HistoryRow))
+    return [_snapshot(list(group)) for _, group in groupby(rows, key=lambda row: row.payload_id)]
+
+
+def _snapshot(rows: list[_HistoryRow]) -> Snapshot:
+    first = rows[0]
+    return Snapshot(
+        payload_id=first.payload_id,
+        captured_at=first.captured_at,
+        availability=first.availability,
+        in_stock=first.in_stock,
+        options=tuple(_options(rows)),
+    )
+
+
+def _options(rows: Iterable[_HistoryRow]) -> Iterable[OptionThen]:
+    for row in rows:
+        if row.option is not None:
+            yield OptionThen(option=row.option, cents=row.cents, on_special=row.on_special, quantity=row.quantity)

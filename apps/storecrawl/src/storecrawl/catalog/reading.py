@@ -1,0 +1,27 @@
+"""From the row of a crawl payload to its file, and to the menu in it."""
+
+from __future__ import annotations
+
+from storecrawl.catalog.normalize import Menu, normalize, parse_document
+from storecrawl.catalog.payload_rows import StoredPayload
+from storecrawl.payloads import OpenedPayload, PayloadExpired, PayloadStore
+
+
+def read_menu(payloads: PayloadStore, payload: StoredPayload) -> Menu:
+    """Read a payload's file and normalize it, blocking; raises PayloadError and NotAMenu."""
+    _require_kept(payload)
+    return normalize(parse_document(payloads.read(payload.storage_path, payload.sha256, payload.size_raw)))
+
+
+def open_payload(payloads: PayloadStore, payload: StoredPayload) -> OpenedPayload:
+    """Open a payload's file, proved, blocking; raises PayloadError."""
+    _require_kept(payload)
+    return payloads.open(payload.storage_path, payload.sha256, payload.size_raw)
+
+
+def _require_kept(payload: StoredPayload) -> None:
+    if payload.expired_at is not None:
+        raise PayloadExpired(
+            payload.storage_path,
+            f"its file expired on {payload.expired_at:%Y-%m-%d at %H:%M:%S %Z}: the retention policy had it removed",
+        )

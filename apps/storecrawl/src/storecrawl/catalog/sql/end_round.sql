@@ -1,0 +1,3 @@
+-- Note that the statistics are merged.
+update storecrawl.derivation
+set ended_at = clock_timestamp()

@@ -1,0 +1,81 @@
+"""What a full cycle left out, and why: stores that were not refreshed, places of which no answer came."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from psycopg.rows import class_row
+
+from storecrawl.demo.database import Connection
+
+# The last task of a store is the one that it did not get beyond.
+UNREFRESHED = """
+select store.id as store, store.name, store.state, coalesce(
+    (select 'its id ' || location.platform_store_id || ' needs investigation: ' || location.because
+     from storecrawl.locations as location
+     where location.store_id = store.id and location.status = 'needs_investigation' limit 1),
+    (select concat_ws(': ', task.handler || ' ' || task.id || ' ' || task.state, split_part(task.error, chr(10), 1))
+     from rolecall.all_tasks as task where task.key = 'store:' || store.id order by task.id desc limit 1),
+    'no task of it is kept'
+) as reason
+from storecrawl.stores as store
+where store.crawl_enabled
+    and not exists (select from storecrawl.payloads where store_id = store.id and applied_at is not null)
+order by store.id
+"""
+UNSEARCHED = """
+select code as place, error as reason from storecrawl.states where failures > 0
+union all
+select state || '/' || name, error from storecrawl.cities where failures > 0
+order by place
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnrefreshedStore:
+    """A store of whose menu there is nothing yet."""
+
+    store: int
+    name: str
+    state: str | None
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnsearchedPlace:
+    """A state (AZ) or a city (AZ/Mesa) of which the upstream's last answer was none."""
+
+    place: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gaps:
+    """All that was left out, each with its reason."""
+
+    stores: tuple[UnrefreshedStore, ...] = ()
+    places: tuple[UnsearchedPlace, ...] = ()
+
+    def sentences(self) -> Iterator[str]:
+        """Say each of them."""
+        for place in self.places:
+            yield f"{place.place} was not searched: {place.reason}"
+        for store in self.stores:
+            where = f", {store.state}" if store.state else ""
+            yield f"store {store.store} ({store.name}{where}) was not refreshed: {store.reason}"
+
+    def summary(self) -> dict[str, Any]:
+        """Return what `--json` prints of them."""
+        return {
+            "unrefreshed": [asdict(each) for each in self.stores],
+            "unsearched": [asdict(each) for each in self.places],
+        }
+
+
+def find_gaps(connection: Connection) -> Gaps:
+    """Look for what was left out."""
+    stores = connection.cursor(row_factory=class_row(UnrefreshedStore)).execute(UNREFRESHED).fetchall()
+    places = connection.cursor(row_factory=class_row(UnsearchedPlace)).execute(UNSEARCHED).fetchall()
+    return Gaps(stores=tuple(stores), places=tuple(places))

@@ -1,0 +1,169 @@
+"""`storecrawl discovery`: look for stores, see what was found, and decide about one location."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from functools import partial
+from pathlib import Path
+from typing import Annotated, Any, TypeVar
+
+import msgspec
+from rich.console import Console
+from rich.table import Table
+from typer import Argument, Option, Typer, echo
+
+from rolecall import App, AsyncClient, NewTask
+from storecrawl.app import build_app
+from storecrawl.catalog.discovery import (
+    Location,
+    LocationFilter,
+    LocationStatus,
+    StateRecord,
+    list_locations,
+    list_states,
+)
+from storecrawl.deciding import UNSAID, Deciding
+from storecrawl.deeds import Doer
+from storecrawl.generation import as_asked
+from storecrawl.generation import discovery as search
+from storecrawl.reaching import Connection, DatabaseUrl, DataDir, Place
+from storecrawl.settings import CrawlSettings
+
+HERE = Path("storecrawl-data")
+T = TypeVar("T")
+
+AsJson = Annotated[bool, Option("--json", help="Print one JSON document.")]
+LocationId = Annotated[int, Argument(min=1, metavar="ID", help="As `storecrawl discovery locations` shows it.")]
+Why = Annotated[str, Option("--because", metavar="WHY", help="Why; it stands in the location's log.")]
+
+discovery = Typer(help="Where stores come from: states, cities and the locations found there.", no_args_is_help=True)
+
+
+@discovery.command()
+def run(
+    states: Annotated[list[str] | None, Argument(metavar="STATE", help="Two letters; by default all covered.")] = None,
+    *,
+    data_dir: DataDir = HERE,
+    database_url: DatabaseUrl = None,
+) -> None:
+    """Have a worker look for stores, in some states or in all."""
+    [task] = as_asked([search(states or ())])
+    app = build_app(CrawlSettings.from_environment())
+    place = Place(data_dir=data_dir, database_url=database_url)
+    echo(f"task {place.ask(lambda connection: _enqueue(connection, app, task))} looks for stores")
+
+
+@discovery.command("states")
+def states_(*, data_dir: DataDir = HERE, database_url: DatabaseUrl = None, as_json: AsJson = False) -> None:
+    """Show what was found in each state, and what failed."""
+    found = Place(data_dir=data_dir, database_url=database_url).ask(list_states)
+    _show(found, _states(found), as_json=as_json)
+
+
+@discovery.command()
+def locations(  # sizes: a command's flags
+    *,
+    status: Annotated[LocationStatus | None, Option(help="Only those of this status.")] = None,
+    state: Annotated[str | None, Option(help="Only those of this state.")] = None,
+    city: Annotated[str | None, Option(help="Only those of this city.")] = None,
+    text: Annotated[str | None, Option(help="Look for this in name, slug, chain, city, id and entry.")] = None,
+    after: Annotated[int, Option(min=0, help="The last id of the page before.")] = 0,
+    limit: Annotated[int, Option(min=1, max=1_000, help="At most so many.")] = 50,
+    data_dir: DataDir = HERE,
+    database_url: DatabaseUrl = None,
+    as_json: AsJson = False,
+) -> None:
+    """List locations by id."""
+    code = state and state.upper()
+    which = LocationFilter(status=status, state=code, city=city, text=text, after=after, limit=limit)
+    place = Place(data_dir=data_dir, database_url=database_url)
+    found = place.ask(lambda connection: list_locations(connection, which))
+    _show(found, _locations(found), as_json=as_json)
+
+
+@discovery.command()
+def verify(
+    location: LocationId,
+    *,
+    store: Annotated[int | None, Option(min=1, help="Link it to this store instead of making one.")] = None,
+    because: Why = UNSAID,
+    data_dir: DataDir = HERE,
+    database_url: DatabaseUrl = None,
+) -> None:
+    """Make a store of a location, or link it to one that there is."""
+
+    async def verified(decides: Deciding) -> str:
+        made, _ = await decides.verify(location, because)
+        return f"location {location} is {'store' if made.is_new else 'linked to store'} {made.store_id} now"
+
+    async def linked(decides: Deciding, store_id: int) -> str:
+        task = await decides.link(location, store_id, because)
+        return f"location {location} is linked to store {store_id}" + (", which goes by its id now" if task else "")
+
+    place = Place(data_dir=data_dir, database_url=database_url)
+    echo(_decide(place, verified if store is None else lambda decides: linked(decides, store)))
+
+
+@discovery.command()
+def reject(
+    location: LocationId,
+    *,
+    because: Annotated[str, Option("--because", metavar="WHY", help="Why it is no store.")],
+    data_dir: DataDir = HERE,
+    database_url: DatabaseUrl = None,
+) -> None:
+    """Say that a location is no store; no discovery takes it up again."""
+    _decide(Place(data_dir=data_dir, database_url=database_url), lambda decides: decides.reject(location, because))
+    echo(f"location {location} is rejected")
+
+
+@discovery.command()
+def unreject(
+    location: LocationId, *, because: Why = UNSAID, data_dir: DataDir = HERE, database_url: DatabaseUrl = None
+) -> None:
+    """Take a rejection back; the next discovery validates the location anew."""
+    _decide(Place(data_dir=data_dir, database_url=database_url), lambda decides: decides.unreject(location, because))
+    echo(f"location {location} is no longer rejected")
+
+
+def _decide(place: Place, decision: Callable[[Deciding], Awaitable[T]]) -> T:
+    app = build_app(CrawlSettings.from_environment())
+
+    async def decide(connection: Connection) -> T:
+        return await decision(Deciding(connection, Doer.at_the_terminal(), partial(_enqueue, connection, app)))
+
+    return place.ask(decide)
+
+
+async def _enqueue(connection: Connection, app: App, task: NewTask) -> int:
+    async with AsyncClient(app=app) as client:
+        [stored] = await client.enqueue_many([task], connection=connection)
+        return stored.id
+
+
+def _show(found: list[Any], table: Table, *, as_json: bool) -> None:
+    if as_json:
+        echo(msgspec.json.format(msgspec.json.encode(found), indent=2).decode())
+    elif found:
+        Console().print(table)
+    else:
+        echo("nothing was found")
+
+
+def _states(found: list[StateRecord]) -> Table:
+    names = ("state", "cities", "failing", "locations", "stores", "rejected", "to look into", "last crawl")
+    table = Table(*names, box=None, header_style="bold")
+    for each in found:
+        counts = (each.cities, each.cities_failing, each.locations, each.promoted, each.rejected)
+        crawled = f"{each.crawled_at:%Y-%m-%d %H:%M}" if each.crawled_at else each.error or ""
+        table.add_row(each.code, *map(str, (*counts, each.needing_investigation)), crawled)
+    return table
+
+
+def _locations(found: list[Location]) -> Table:
+    table = Table("id", "name", "place", "status", "store", "why", box=None, header_style="bold")
+    for each in found:
+        place = ", ".join(filter(None, (each.city, each.state)))
+        name = each.name or each.entry or each.platform_store_id or ""
+        table.add_row(str(each.id), name, place, each.status, str(each.store_id or ""), each.because or "")
+    return table

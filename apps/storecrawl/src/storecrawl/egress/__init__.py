@@ -1,0 +1,45 @@
+"""Egress: how requests leave. Who asks (a route and a profile), how often, and what is learned from the answers.
+
+    Visit ──► Sessions ──► RoutePool      which route is next; its HTTP client, cookies and profile
+      │  ──► Breakers                     a host that only fails is left alone for a while
+      │  ──► Turns ──► Ledger             so many requests a second, of one store and of one host
+      └──► Tallies ──► Ledger             what became of each request, written down every second
+
+A visit is one errand: a store's menu, one lookup. It keeps who asks until an answer says that this one is not
+wanted; then it goes on over another route with another profile. The ledger is the only part that knows the database:
+without one, everything goes out directly and nothing is remembered. What cannot be sent now raises HeldBack, with the
+seconds to wait.
+"""
+
+from __future__ import annotations
+
+from storecrawl.egress.egress import Egress, Visit
+from storecrawl.egress.errors import CircuitOpen, HeldBack, NoActiveRoute, NoUsableRoute, RouteError, TurnTooFar
+from storecrawl.egress.ledger import Ledger
+from storecrawl.egress.mishaps import Blame, Mishap, mishap_of
+from storecrawl.egress.options import EgressOptions
+from storecrawl.egress.profiles import Profile, load_profiles
+from storecrawl.egress.routes import DIRECT, Route, RouteProtocol
+from storecrawl.egress.sessions import Session
+
+__all__ = [
+    "DIRECT",
+    "Blame",
+    "CircuitOpen",
+    "Egress",
+    "EgressOptions",
+    "HeldBack",
+    "Ledger",
+    "Mishap",
+    "NoActiveRoute",
+    "NoUsableRoute",
+    "Profile",
+    "Route",
+    "RouteError",
+    "RouteProtocol",
+    "Session",
+    "TurnTooFar",
+    "Visit",
+    "load_profiles",
+    "mishap_of",
+]

@@ -1,0 +1,286 @@
+"""The egress of one worker: its routes and what it knows of them, kept true while it works; and visits through it."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import AsyncIterator, Awaitable, Collection
+from contextlib import asynccontextmanager, suppress
+from random import Random
+from typing import Self
+
+from rolecall import DatabaseUnavailable, RolecallError
+from storecrawl.egress.breakers import Breakers
+from storecrawl.egress.errors import NoActiveRoute, NoUsableRoute, RouteError, TurnTooFar
+from storecrawl.egress.ledger import Ledger
+from storecrawl.egress.mishaps import Blame, Mishap
+from storecrawl.egress.options import EgressOptions
+from storecrawl.egress.pool import RoutePool
+from storecrawl.egress.profiles import load_profiles
+from storecrawl.egress.routes import DIRECT
+from storecrawl.egress.sessions import Session, Sessions
+from storecrawl.egress.tallies import Tallies
+from storecrawl.egress.trust import trusted
+from storecrawl.egress.turns import HostTurns, StoreTurns
+
+__all__ = ["Egress", "Visit"]
+
+OPENING_SECONDS = 30.0
+PAUSE_SECONDS = 0.5
+log = logging.getLogger("storecrawl.egress")
+
+
+class Egress:
+    """How one worker's requests leave.
+
+        async with Egress(ledger=Ledger(dsn)) as egress:
+            async with egress.visit("upstream.example", store="4711") as visit: ...
+
+    Entering loads the routes and raises NoActiveRoute, ConfigError or DatabaseUnavailable; without a ledger there is
+    the direct route only. Leaving writes down what is not written yet.
+    """
+
+    def __init__(
+        self, options: EgressOptions | None = None, *, ledger: Ledger | None = None, random: Random | None = None
+    ) -> None:
+        self.options = options or EgressOptions()
+        self._ledger = ledger
+        self.routes = RoutePool()
+        self.tallies = Tallies()
+        self.sessions = Sessions(load_profiles(), trust=trusted(), most=self.options.clients, random=random or Random())
+        self.breakers = Breakers(failures=self.options.breaker_failures, seconds=self.options.breaker_seconds)
+        self.host_turns = HostTurns(self.options.host_rate, ledger, patience=self.options.patience)
+        self.store_turns = StoreTurns(self.options.store_rate)
+        self._urgent = asyncio.Event()
+        self._keeping: asyncio.Task[None] | None = None
+        self._is_closing = False
+        self._complaints: set[type[Exception]] = set()
+        if ledger is None:
+            self.routes.replace([DIRECT])
+
+    async def __aenter__(self) -> Self:
+        if self._ledger is not None:
+            try:
+                await self._load_at_last(self._ledger)
+                if not self.routes:
+                    raise NoActiveRoute
+            except BaseException:
+                await self._ledger.close()
+                raise
+            self._keeping = asyncio.create_task(self._keep(self._ledger), name="storecrawl-egress")
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Close all connections, after what became of the last requests is written down."""
+        if self._keeping is not None:
+            # A report that is under way is awaited: one broken off may have been written down, and would count twice.
+            self._is_closing = True
+            self._urgent.set()
+            await self._keeping
+        if self._ledger is not None:
+            await self._ledger.close()
+        await self.sessions.close()
+
+    @asynccontextmanager
+    async def visit(self, host: str, *, store: str | None = None) -> AsyncIterator[Visit]:
+        """Go to a host for one errand, which may be about a store; who asks stays the same while it goes well."""
+        visit = Visit(self, host, store)
+        try:
+            yield visit
+        finally:
+            await visit.leave()
+
+    def forbidden(self, session: Session, error: str) -> None:
+        """Remember a 403, and have it written down at once: the next one may be the route's last."""
+        self.routes.forbid(session.route.id, session.profile.name)
+        self.tallies.forbidden(session.route.id, session.profile.name, error)
+        self._urgent.set()
+
+    def succeeded(self, session: Session) -> None:
+        """Remember that a route is wanted."""
+        self.tallies.succeeded(session.route.id)
+        if self.routes.is_well(session.route.id):
+            self._urgent.set()
+
+    async def session(self, avoid: Collection[int]) -> Session:
+        """Choose who asks, and wait until the route has rested. Raises NoUsableRoute, TurnTooFar."""
+        while route := self.routes.next(avoid):
+            rest = self.routes.rest(route.id)
+            if rest > self.options.patience:
+                raise TurnTooFar(f"the route {route.label}", rest)
+            await asyncio.sleep(rest)
+            try:
+                return await self.sessions.of(route, self.routes.forbidden(route.id))
+            except RouteError as error:
+                self.tallies.failed(route.id, str(error))
+                self.routes.drop(route.id)
+        raise NoUsableRoute(self.options.reload_every)
+
+    async def _keep(self, ledger: Ledger) -> None:
+        """Report what was counted and load the routes anew, again and again until closing; no error ends it."""
+        loaded_at, is_last = time.monotonic(), False
+        while not is_last:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(self.options.report_every):
+                    await self._urgent.wait()
+            self._urgent.clear()
+            is_last = self._is_closing
+            await self._attempt(self._report(ledger))
+            if time.monotonic() - loaded_at >= self.options.reload_every and not is_last:
+                loaded_at = time.monotonic()
+                await self._attempt(self._reload(ledger))
+
+    async def _attempt(self, duty: Awaitable[None]) -> None:
+        try:
+            await duty
+        except Exception as error:  # noqa: BLE001 - whatever went wrong, what is counted must not be lost for it
+            self._complain(error)
+
+    async def _report(self, ledger: Ledger) -> None:
+        taken = self.tallies.take()
+        if not taken:
+            return
+        try:
+            answer = await ledger.report(taken, forbidden_limit=self.options.forbidden_limit)
+        except BaseException:
+            self.tallies.put_back(taken)
+            raise
+        self._complaints.clear()
+        for route_id in [tally.route_id for tally in taken if not answer.get(tally.route_id, False)]:
+            log.warning("Route %d is disabled or gone: it is used no more", route_id)
+            self.routes.drop(route_id)
+            await self.sessions.forget(route_id)
+
+    async def _reload(self, ledger: Ledger) -> None:
+        self.routes.replace(await ledger.routes())
+
+    async def _load_at_last(self, ledger: Ledger) -> None:
+        """Load the routes; a database that is just starting is waited for. Raises DatabaseUnavailable, ConfigError."""
+        until = time.monotonic() + OPENING_SECONDS
+        while True:
+            try:
+                return await self._reload(ledger)
+            except DatabaseUnavailable as error:
+                if time.monotonic() > until:
+                    raise
+                self._complain(error)
+            await asyncio.sleep(PAUSE_SECONDS)
+
+    def _complain(self, error: Exception) -> None:
+        """Say it once a kind, until a report gets through; what nobody has foreseen with its traceback."""
+        level = logging.DEBUG if type(error) in self._complaints else logging.WARNING
+        self._complaints.add(type(error))
+        unforeseen = None if isinstance(error, RolecallError) else error
+        log.log(level, "The egress cannot keep its book: %s", error, exc_info=unforeseen)
+
+
+class Visit:
+    """One errand at one host. `ready` before each request says who asks; then it is told what came of it."""
+
+    def __init__(self, egress: Egress, host: str, store: str | None) -> None:
+        self._egress = egress
+        self._host = host
+        self._store = store
+        self._session: Session | None = None
+        self._tried: set[int] = set()
+        self._is_let_in = False
+
+    @property
+    def is_anew(self) -> bool:
+        """Whether somebody else could ask at once, over a route that this visit has not tried."""
+        return self._session is None and self._egress.routes.has_another(self._tried)
+
+    async def ready(self) -> Session:
+        """Wait for a turn and return who asks now. Raises HeldBack."""
+        if not self._is_let_in:
+            self._egress.breakers.admit(self._host)
+            # An attempt may take several requests: whoever tries a host again tries it with all of them.
+            self._is_let_in = True
+        if self._session is None:
+            self._session = await self._egress.session(self._tried)
+        if self._store is not None:
+            await self._egress.store_turns.wait(self._store)
+        await self._egress.host_turns.wait(self._host)
+        return self._session
+
+    def succeeded(self) -> None:
+        """A good answer came."""
+        self._answered()
+        if self._session is not None:
+            self._tried.clear()
+            self._egress.succeeded(self._session)
+
+    async def forbidden(self, error: str) -> None:
+        """The answer was 403: somebody else is to ask."""
+        self._answered()
+        if self._session is not None:
+            self._egress.forbidden(self._session, error)
+            await self._change()
+
+    async def unwanted(self, error: str) -> None:
+        """The answer was another kind of wall: somebody else is to ask, and nothing is held against the profile."""
+        self._answered()
+        await self._fail(error)
+        await self._change()
+
+    async def limited(self, error: str, seconds: float | None) -> None:
+        """The host asks this route to slow down, for so long if it says."""
+        self._answered()
+        await self._fail(error)
+        if self._session is not None and seconds:
+            self._egress.routes.let_rest(self._session.route.id, seconds)
+            await self.leave()
+
+    async def unanswered(self, error: str, seconds: float | None = None) -> None:
+        """The host gave no answer, or one that says that it cannot."""
+        self._is_let_in = False
+        self._egress.breakers.failed(self._host)
+        await self._fail(error)
+        if self._session is not None and seconds:
+            self._egress.routes.let_rest(self._session.route.id, seconds)
+            await self.leave()
+
+    async def not_sent(self, error: str) -> None:
+        """The route itself failed: another one is to be used."""
+        self._is_let_in = False
+        if self._session is not None:
+            self._egress.routes.is_broken(self._session.route.id)
+        await self._fail(error)
+        await self._change()
+
+    async def went_wrong(self, mishap: Mishap) -> None:
+        """No answer came, by this fault."""
+        match mishap.blame:
+            case Blame.ROUTE:
+                await self.not_sent(mishap.text)
+            case Blame.WALL:
+                await self.forbidden(f"blocked by {mishap.text}")
+            case Blame.CERTIFICATE:
+                await self.unwanted(mishap.text)
+            case Blame.HOST:
+                await self.unanswered(mishap.text)
+
+    async def leave(self) -> None:
+        """Ask as nobody any more."""
+        session, self._session = self._session, None
+        if session is not None:
+            await session.end()
+
+    def _answered(self) -> None:
+        self._is_let_in = False
+        self._egress.breakers.answered(self._host)
+
+    async def _fail(self, error: str) -> None:
+        if self._session is not None:
+            self._egress.tallies.failed(self._session.route.id, error)
+
+    async def _change(self) -> None:
+        """Give up the route's session, cookies and all, and go on over another route."""
+        if self._session is not None:
+            self._tried.add(self._session.route.id)
+            await self._egress.sessions.forget(self._session.route.id, self._session)
+            await self.leave()

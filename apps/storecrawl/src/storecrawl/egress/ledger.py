@@ -1,0 +1,110 @@
+"""The egress's book in the database: loads routes, takes reports on them, and gives out turns at hosts."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, TypeVar
+
+import msgspec
+import psycopg
+from psycopg.rows import dict_row
+
+from rolecall import ConfigError, DatabaseUnavailable
+from storecrawl.egress.routes import Route
+from storecrawl.egress.statements import statement
+from storecrawl.egress.tallies import Tally
+
+T = TypeVar("T")
+Connection = psycopg.AsyncConnection[Any]
+
+# A crash of the server may undo counts and turns of the last moment: no worker waits for its disk because of them.
+OPTIONS = "-c synchronous_commit=off -c lock_timeout=5s"
+CONNECT_SECONDS = 5
+ANSWER_SECONDS = 10.0
+
+
+class Ledger:
+    """One connection, opened when it is needed and anew when it was lost; one question at a time.
+
+    Every method raises DatabaseUnavailable while the database does not answer.
+    """
+
+    def __init__(self, dsn: str) -> None:
+        self._dsn = dsn
+        self._turn = asyncio.Lock()
+        self._connection: Connection | None = None
+
+    async def close(self) -> None:
+        """Close the connection."""
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            await connection.close()
+
+    async def routes(self) -> list[Route]:
+        """The active routes, by id. Raises ConfigError where the tables are missing."""
+        try:
+            rows = await self._ask(_load)
+        except psycopg.errors.UndefinedTable as error:
+            raise ConfigError("its tables are missing or old: run `storecrawl migrate`", variable="database") from error
+        return [msgspec.convert(row, Route) for row in rows]
+
+    async def report(self, tallies: Sequence[Tally], *, forbidden_limit: int) -> dict[int, bool]:
+        """Add up what became of requests and disable whom they condemn; returns whether each route is active now."""
+        now = time.monotonic()
+        told = msgspec.json.encode([tally.told(now) for tally in tallies]).decode()
+        parameters = {"tallies": told, "forbidden_limit": forbidden_limit, "ids": [each.route_id for each in tallies]}
+        return await self._ask(lambda connection: _report(connection, parameters))
+
+    async def take_turns(self, host: str, turns: int, gap: float) -> float:
+        """Take so many turns at a host, `gap` seconds apart; returns in how many seconds the first one comes."""
+        parameters = {"host": host, "seconds": turns * gap}
+        return await self._ask(lambda connection: _take_turns(connection, parameters))
+
+    async def _ask(self, question: Callable[[Connection], Awaitable[T]]) -> T:
+        async with self._turn:
+            try:
+                async with asyncio.timeout(ANSWER_SECONDS):
+                    return await question(await self._connected())
+            except psycopg.errors.UndefinedTable:
+                raise
+            except (psycopg.Error, OSError, TimeoutError) as error:
+                await self.close()
+                raise DatabaseUnavailable(str(error) or type(error).__name__) from error
+
+    async def _connected(self) -> Connection:
+        if self._connection is None or self._connection.closed:
+            self._connection = await psycopg.AsyncConnection.connect(
+                self._dsn,
+                autocommit=True,
+                prepare_threshold=None,
+                connect_timeout=CONNECT_SECONDS,
+                options=_with_options(self._dsn),
+                application_name="storecrawl:egress",
+            )
+        return self._connection
+
+
+def _with_options(dsn: str) -> str:
+    given = psycopg.conninfo.conninfo_to_dict(dsn).get("options")
+    return f"{given} {OPTIONS}" if given else OPTIONS
+
+
+async def _load(connection: Connection) -> list[dict[str, Any]]:
+    async with connection.cursor(row_factory=dict_row) as cursor:
+        await cursor.execute(statement("load_routes"))
+        return await cursor.fetchall()
+
+
+async def _report(connection: Connection, parameters: dict[str, Any]) -> dict[int, bool]:
+    async with connection.transaction():
+        await connection.execute(statement("lock_routes"), parameters)
+        cursor = await connection.execute(statement("report_uses"), parameters)
+        return dict(await cursor.fetchall())
+
+
+async def _take_turns(connection: Connection, parameters: dict[str, Any]) -> float:
+    cursor = await connection.execute(statement("take_turns"), parameters)
+    row = await cursor.fetchone()
+    return 0.0 if row is None else max(0.0, float(row[0]))

@@ -1,0 +1,3 @@
+select id, protocol::text, host, port, username, password, password_env, city, state, country, timezone, forbidden_with
+from storecrawl.routes
+where id = %(id)s

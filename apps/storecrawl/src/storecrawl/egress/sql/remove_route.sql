@@ -1,0 +1,3 @@
+delete from storecrawl.routes
+where id = %(id)s
+returning id

@@ -1,0 +1,93 @@
+"""What became of requests, counted by route until the next report."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+
+LONGEST_ERROR = 300
+
+
+class Tally(msgspec.Struct, kw_only=True):
+    """What one route did since the last report: `recovered`, that it succeeded; `forbidden_with`, what came after."""
+
+    route_id: int
+    successes: int = 0
+    failures: int = 0
+    recovered: bool = False
+    forbidden_with: list[str] = []
+    last_error: str | None = None
+    used_at: float = 0.0
+    failed_at: float | None = None
+
+    def add_earlier(self, earlier: Tally) -> None:
+        """Put what was counted before, and could not be reported, in front."""
+        self.successes += earlier.successes
+        self.failures += earlier.failures
+        if not self.recovered:
+            self.forbidden_with = list(dict.fromkeys([*earlier.forbidden_with, *self.forbidden_with]))
+        self.recovered = self.recovered or earlier.recovered
+        self.last_error = self.last_error or earlier.last_error
+        self.used_at = max(self.used_at, earlier.used_at)
+        self.failed_at = self.failed_at or earlier.failed_at
+
+    def told(self, now: float) -> dict[str, Any]:
+        """Return it as the report takes it: times as seconds ago, since two machines' clocks differ."""
+        ago = None if self.failed_at is None else now - self.failed_at
+        counted = {
+            name: getattr(self, name)
+            for name in ("route_id", "successes", "failures", "recovered", "forbidden_with", "last_error")
+        }
+        return {**counted, "used_ago": now - self.used_at, "failed_ago": ago}
+
+
+class Tallies:
+    """The tallies of all routes that were used since they were last taken."""
+
+    def __init__(self) -> None:
+        self._by_route: dict[int, Tally] = {}
+
+    def __bool__(self) -> bool:
+        return bool(self._by_route)
+
+    def succeeded(self, route_id: int) -> None:
+        """An answer came that was none of refusal: the route is wanted there."""
+        tally = self._used(route_id)
+        tally.successes += 1
+        tally.recovered = True
+        tally.forbidden_with.clear()
+
+    def failed(self, route_id: int, error: str) -> None:
+        """No usable answer came."""
+        tally = self._used(route_id)
+        tally.failures += 1
+        tally.last_error = error[:LONGEST_ERROR]
+        tally.failed_at = tally.used_at
+
+    def forbidden(self, route_id: int, profile: str, error: str) -> None:
+        """The answer was 403."""
+        self.failed(route_id, error)
+        known = self._by_route[route_id].forbidden_with
+        if profile not in known:
+            known.append(profile)
+
+    def take(self) -> list[Tally]:
+        """Return all tallies and begin anew."""
+        taken, self._by_route = list(self._by_route.values()), {}
+        return taken
+
+    def put_back(self, tallies: Iterable[Tally]) -> None:
+        """Count what could not be reported again, before what has come since."""
+        for earlier in tallies:
+            self._of(earlier.route_id).add_earlier(earlier)
+
+    def _used(self, route_id: int) -> Tally:
+        tally = self._of(route_id)
+        tally.used_at = time.monotonic()
+        return tally
+
+    def _of(self, route_id: int) -> Tally:
+        return self._by_route.setdefault(route_id, Tally(route_id=route_id))

@@ -1,0 +1,59 @@
+"""Tries a route: one request to the upstream through it, with a profile, and what came back."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from random import Random
+
+import httpx2
+import msgspec
+
+from storecrawl.egress.mishaps import Blame, mishap_of
+from storecrawl.egress.profiles import load_profiles
+from storecrawl.egress.routes import Route
+from storecrawl.egress.sessions import Session
+from storecrawl.egress.trust import trusted
+
+__all__ = ["Trial", "try_route"]
+
+TRIAL_SECONDS = 15.0
+FORBIDDEN, WANTS_CREDENTIALS, SERVER_ERRORS = 403, 407, 500
+
+
+class Trial(msgspec.Struct, frozen=True, kw_only=True):
+    """How it went: the answer's status, or what was in the way; any answer but a refusal or a failure will do."""
+
+    route: str
+    profile: str
+    seconds: float
+    status: int | None = None
+    error: str | None = None
+
+    @property
+    def is_well(self) -> bool:
+        """Whether the route can be used there."""
+        refusals = {FORBIDDEN, WANTS_CREDENTIALS}
+        return self.status is not None and self.status not in refusals and self.status < SERVER_ERRORS
+
+
+async def try_route(route: Route, url: str) -> Trial:
+    """Ask for an address through a route. Raises RouteError for one that cannot be used here, ConfigError."""
+    session = Session(route, Random().choice(load_profiles()), trusted())
+    began = time.monotonic()
+    status, problem = await _asked(session, url)
+    seconds = round(time.monotonic() - began, 3)
+    return Trial(route=route.label, profile=session.profile.name, seconds=seconds, status=status, error=problem)
+
+
+async def _asked(session: Session, url: str) -> tuple[int | None, str | None]:
+    try:
+        async with asyncio.timeout(TRIAL_SECONDS), session.http as http:
+            response = await session.send(http.build_request("GET", url))
+            await response.aclose()
+            return response.status_code, None
+    except TimeoutError:
+        return None, f"no answer within {TRIAL_SECONDS:g} s"
+    except httpx2.HTTPError as error:
+        mishap = mishap_of(error, session.route)
+        return (FORBIDDEN if mishap.blame is Blame.WALL else None), mishap.text

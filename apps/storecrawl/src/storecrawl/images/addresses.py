@@ -1,0 +1,90 @@
+"""Which addresses images are fetched from: a name is looked up once, all it means is judged, and one of those is asked.
+
+What is connected to is the address that was judged, never the name, so that a name which means something else a moment
+later leads nowhere else.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+import socket
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import httpx2
+
+from storecrawl.images.errors import ImageRefused, ImageUnavailable
+
+Address = ipaddress.IPv4Address | ipaddress.IPv6Address
+Network = ipaddress.IPv4Network | ipaddress.IPv6Network
+Resolve = Callable[[str, int], Awaitable[Sequence[str]]]
+
+SCHEMES: Final = {"http": 80, "https": 443}
+# Both carry an address of the old kind, which may be anybody's.
+CARRIERS: Final = (ipaddress.ip_network("64:ff9b::/96"), ipaddress.ip_network("2002::/16"))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checked:
+    """An address that may be asked: `url` has it in the place of the name, which stands in `host`."""
+
+    url: httpx2.URL
+    host: str
+    headers: dict[str, str]
+    extensions: dict[str, str]
+
+
+async def resolve(host: str, port: int) -> Sequence[str]:
+    """Look a name up; raises OSError."""
+    found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    return [str(place[0]) for *_, place in found]
+
+
+class Addresses:
+    """Public addresses at the usual ports, and all of the networks that are allowed besides."""
+
+    def __init__(self, allowed: Sequence[str] = (), *, look_up: Resolve = resolve) -> None:
+        self._allowed = [ipaddress.ip_network(each) for each in allowed]
+        self._look_up = look_up
+
+    async def check(self, url: httpx2.URL) -> Checked:
+        """Judge where a URL leads. Raises ImageRefused, and ImageUnavailable for a name that is not found now."""
+        if url.scheme not in SCHEMES or not url.host or url.userinfo:
+            raise ImageRefused("its address is no plain http or https one")
+        port = url.port or SCHEMES[url.scheme]
+        address = await self._address(url.host, port)
+        literal = f"[{address}]" if address.version == 6 else str(address)  # noqa: PLR2004 - of the protocol
+        name = f"[{url.host}]" if ":" in url.host else url.host
+        return Checked(
+            url=url.copy_with(host=literal),
+            host=url.host,
+            headers={"Host": name if url.port is None else f"{name}:{url.port}"},
+            extensions={"sni_hostname": url.host} if url.scheme == "https" else {},
+        )
+
+    async def _address(self, host: str, port: int) -> Address:
+        try:
+            texts = await self._look_up(host, port)
+        except (OSError, UnicodeError) as error:
+            raise ImageUnavailable("the name of its host is not found") from error
+        addresses = sorted({ipaddress.ip_address(text.partition("%")[0]) for text in texts}, key=_old_kind_first)
+        if not addresses:
+            raise ImageUnavailable("the name of its host is not found")
+        for address in addresses:
+            self._judge(address, port)
+        return addresses[0]
+
+    def _judge(self, address: Address, port: int) -> None:
+        meant = address.ipv4_mapped or address if isinstance(address, ipaddress.IPv6Address) else address
+        if any(meant in network for network in self._allowed):
+            return
+        if not meant.is_global or meant.is_multicast or any(meant in network for network in CARRIERS):
+            raise ImageRefused("its address is not a public one")
+        if port not in SCHEMES.values():
+            raise ImageRefused(f"port {port} is not one of the web's")
+
+
+def _old_kind_first(address: Address) -> tuple[int, int]:
+    return address.version, int(address)

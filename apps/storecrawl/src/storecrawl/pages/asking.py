@@ -1,0 +1,56 @@
+"""What pages are asked for by their addresses: forms send every field, so that an empty one means nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Annotated
+from urllib.parse import urlencode
+
+from pydantic import AfterValidator, BeforeValidator, Field
+
+from rolecall.web import Id, View
+from storecrawl.catalog import BrandOrder
+from storecrawl.catalog.discovery import LocationStatus
+from storecrawl.catalog.normalize import Availability
+from storecrawl.serving.parameters import STATE, plain_text
+
+__all__ = [
+    "ChosenAvailability",
+    "ChosenBrandOrder",
+    "ChosenId",
+    "ChosenState",
+    "ChosenStatus",
+    "Cursor",
+    "NothingIfEmpty",
+    "SearchedText",
+    "asked_again",
+]
+
+LONGEST_TEXT = 100
+
+
+def _nothing(value: object) -> object:
+    return None if value == "" else value
+
+
+NothingIfEmpty = BeforeValidator(_nothing)
+
+Text = Annotated[str, Field(max_length=LONGEST_TEXT), AfterValidator(plain_text)]
+Cursor = Annotated[Text | None, NothingIfEmpty]
+SearchedText = Annotated[Text | None, NothingIfEmpty]
+ChosenState = Annotated[Annotated[str, Field(pattern=STATE)] | None, NothingIfEmpty]
+ChosenId = Annotated[Id | None, NothingIfEmpty]
+ChosenAvailability = Annotated[Availability | None, NothingIfEmpty]
+ChosenBrandOrder = Annotated[BrandOrder | None, NothingIfEmpty]
+ChosenStatus = Annotated[LocationStatus | None, NothingIfEmpty]
+
+
+def asked_again(view: View) -> Callable[..., str]:
+    """How a template addresses the page that it is with something else asked: `again(cursor=next, kind=none)`."""
+    asked = dict(view.request.query_params)
+
+    def again(**changes: object) -> str:
+        chosen = {**asked, **changes}
+        return "?" + urlencode({name: value for name, value in chosen.items() if value not in {None, ""}})
+
+    return again

@@ -1,0 +1,48 @@
+"""Brands: which there are and how much all menus have of them; one with the stores that sell it."""
+
+from __future__ import annotations
+
+from fastapi import Response
+
+from rolecall.web import Connects, Pages, PathId, Reading, read_cursor, write_cursor
+from storecrawl.catalog import BrandOrder, find_brand, list_brands, stores_of_brand
+from storecrawl.pages.asking import ChosenBrandOrder, Cursor, SearchedText, asked_again
+from storecrawl.serving.refusals import known
+
+router = Pages()
+
+BRANDS = 50
+
+
+@router.get("/brands")
+async def list_all(
+    view: Reading,
+    connects: Connects,
+    text: SearchedText = None,
+    sort: ChosenBrandOrder = None,
+    cursor: Cursor = None,
+) -> Response:
+    """Show brands, those with the most products first unless asked otherwise; `text` is looked for in the name."""
+    order = sort or BrandOrder.PRODUCTS
+    after = read_cursor(cursor) if cursor else None
+    async with connects() as connection:
+        found = await list_brands(connection, order=order, text=text, after=after, limit=BRANDS)
+    return view.page(
+        "storecrawl/brands/list.html",
+        brands=found,
+        orders=[each for each in BrandOrder if each != BrandOrder.PRODUCTS],
+        chosen={"text": text or "", "sort": sort or ""},
+        next_cursor=write_cursor(found[-1].id) if len(found) == BRANDS else None,
+        cursor=cursor,
+        again=asked_again(view),
+    )
+
+
+@router.get("/brands/{brand_id:int}")
+async def show(brand_id: PathId, view: Reading, connects: Connects) -> Response:
+    """Show one brand: its figures, and who sells most of it."""
+    with known():
+        async with connects() as connection:
+            brand = await find_brand(connection, brand_id)
+            stores = await stores_of_brand(connection, brand_id)
+    return view.page("storecrawl/brands/show.html", brand=brand, stores=stores)

@@ -1,0 +1,78 @@
+"""Discovery at a glance: the states and their cities with what was found and what failed, and a search at once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Self
+
+from fastapi import Response
+
+from rolecall.web import Connects, Operating, Pages, Reading, TaskFilter, read_cursor, write_cursor
+from storecrawl.catalog.discovery import StateRecord, list_cities, list_states
+from storecrawl.generation import as_asked, discovery
+from storecrawl.pages.asking import ChosenState, Cursor, asked_again
+
+router = Pages()
+
+CITIES = 50
+SEARCHES = 4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Totals:
+    """What all states have together; `failing` counts states and cities whose last attempts brought no answer."""
+
+    states: int
+    cities: int
+    cities_crawled: int
+    failing: int
+    locations: int
+    promoted: int
+    rejected: int
+    needing_investigation: int
+
+    @classmethod
+    def of(cls, states: Sequence[StateRecord]) -> Self:
+        """Add them up."""
+        return cls(
+            states=len(states),
+            cities=sum(each.cities for each in states),
+            cities_crawled=sum(each.cities_crawled for each in states),
+            failing=sum(each.cities_failing + (each.failures > 0) for each in states),
+            locations=sum(each.locations for each in states),
+            promoted=sum(each.promoted for each in states),
+            rejected=sum(each.rejected for each in states),
+            needing_investigation=sum(each.needing_investigation for each in states),
+        )
+
+
+@router.get("/discovery")
+async def show(view: Reading, connects: Connects, state: ChosenState = None, cursor: Cursor = None) -> Response:
+    """Show all states with the cities that fail; or the cities of one state."""
+    code = state and state.upper()
+    async with connects() as connection:
+        states = await list_states(connection)
+        after = read_cursor(cursor) if cursor else None
+        cities = await list_cities(connection, state=code, failing=code is None, after=after, limit=CITIES)
+    searches = await view.services.tasks.list(TaskFilter(handler="store_discovery", limit=SEARCHES))
+    return view.page(
+        "storecrawl/discovery/show.html",
+        states=states,
+        totals=Totals.of(states),
+        state=next((each for each in states if each.code == code), None),
+        chosen=code,
+        cities=cities,
+        searches=searches.items,
+        next_cursor=write_cursor(cities[-1].id) if len(cities) == CITIES else None,
+        cursor=cursor,
+        again=asked_again(view),
+    )
+
+
+@router.post("/discovery/search")
+async def search(view: Operating, state: ChosenState = None) -> Response:
+    """Store the task that looks for stores, in one state or in all that are covered."""
+    [task] = as_asked([discovery([state] if state else ())])
+    [stored] = await view.services.tasks.enqueue_many([task])
+    return view.done(f"Task {stored.id} looks for stores as soon as a worker is free.")

@@ -1,0 +1,151 @@
+"""Locations: the list, one with all that was decided about it, and the decisions as forms."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Annotated
+
+from fastapi import Form, Response
+from pydantic import AfterValidator, Field
+
+from rolecall.web import (
+    Connects,
+    Id,
+    Operating,
+    Pages,
+    PathId,
+    Reading,
+    RequestRefused,
+    View,
+    read_cursor,
+    write_cursor,
+)
+from storecrawl.catalog.discovery import (
+    LocationFilter,
+    LocationStatus,
+    find_location,
+    list_locations,
+    list_states,
+    location_promotions,
+    location_raw,
+)
+from storecrawl.deciding import UNSAID
+from storecrawl.pages.asking import ChosenState, ChosenStatus, Cursor, NothingIfEmpty, SearchedText, asked_again
+from storecrawl.serving.deciding import deciding
+from storecrawl.serving.parameters import plain_text
+from storecrawl.serving.refusals import known
+
+router = Pages()
+
+LOCATIONS = 50
+ONE = "/discovery/locations/{location_id:int}"
+Because = Annotated[Annotated[str, Field(max_length=500), AfterValidator(plain_text)] | None, NothingIfEmpty, Form()]
+StoreId = Annotated[Id, Form()]
+
+
+@router.get("/discovery/locations")
+async def list_all(  # sizes: what locations are filtered by
+    view: Reading,
+    connects: Connects,
+    status: ChosenStatus = None,
+    state: ChosenState = None,
+    city: SearchedText = None,
+    text: SearchedText = None,
+    cursor: Cursor = None,
+) -> Response:
+    """Show locations by id; `text` is looked for in name, slug, chain, city, id and entry."""
+    code = state and state.upper()
+    after = read_cursor(cursor) if cursor else 0
+    which = LocationFilter(status=status, state=code, city=city, text=text, after=after, limit=LOCATIONS)
+    async with connects() as connection:
+        found = await list_locations(connection, which)
+        states = await list_states(connection)
+    return view.page(
+        "storecrawl/locations/list.html",
+        locations=found,
+        states=[each.code for each in states],
+        statuses=list(LocationStatus),
+        chosen={"status": status or "", "state": code or "", "city": city or "", "text": text or ""},
+        next_cursor=write_cursor(found[-1].id) if len(found) == LOCATIONS else None,
+        cursor=cursor,
+        again=asked_again(view),
+    )
+
+
+@router.get(ONE)
+async def show(location_id: PathId, view: Reading, connects: Connects) -> Response:
+    """Show one location: what was found, what was decided and by whom, what the platform said."""
+    with known():
+        async with connects() as connection:
+            location = await find_location(connection, location_id)
+            promotions = await location_promotions(connection, location_id)
+            raw = await location_raw(connection, location_id)
+    return view.page("storecrawl/locations/show.html", location=location, promotions=promotions, raw=raw)
+
+
+@router.post(ONE + "/verify-create")
+async def verify_create(view: Operating, location_id: PathId, connects: Connects, because: Because = None) -> Response:
+    """Make a store of it."""
+    async with _told(view) as told, deciding(connects, view.services) as decides:
+        verified, task_id = await decides.verify(location_id, because or UNSAID)
+        now = f"It is store {verified.store_id} now; task {task_id} crawls it as soon as a worker is free."
+        told.sentence = (
+            now if verified.is_new else f"Store {verified.store_id} has this id already: it is linked to it."
+        )
+    return told.answer()
+
+
+@router.post(ONE + "/verify-link")
+async def verify_link(
+    view: Operating, location_id: PathId, connects: Connects, store_id: StoreId, because: Because = None
+) -> Response:
+    """Link it to a store that there is."""
+    async with _told(view) as told, deciding(connects, view.services) as decides:
+        task_id = await decides.link(location_id, store_id, because or UNSAID)
+        crawled = "" if task_id is None else f"; it is crawled by this id from now on, by task {task_id} first"
+        told.sentence = f"It is linked to store {store_id}{crawled}."
+    return told.answer()
+
+
+@router.post(ONE + "/reject")
+async def reject(view: Operating, location_id: PathId, connects: Connects, because: Because = None) -> Response:
+    """Say that it is no store."""
+    async with _told(view) as told, deciding(connects, view.services) as decides:
+        await decides.reject(location_id, because or UNSAID)
+        told.sentence = "It is rejected; no discovery takes it up again."
+    return told.answer()
+
+
+@router.post(ONE + "/unreject")
+async def unreject(view: Operating, location_id: PathId, connects: Connects, because: Because = None) -> Response:
+    """Take the rejection back."""
+    async with _told(view) as told, deciding(connects, view.services) as decides:
+        await decides.unreject(location_id, because or UNSAID)
+        told.sentence = "The rejection is taken back; the next discovery validates it anew."
+    return told.answer()
+
+
+@dataclass(slots=True, kw_only=True)
+class Told:
+    """What came of a decision, for the page that the form stood on."""
+
+    view: View
+    sentence: str = ""
+    was_refused: bool = False
+
+    def answer(self) -> Response:
+        """Lead back there."""
+        return self.view.done(self.sentence, tone="bad" if self.was_refused else "good")
+
+
+@asynccontextmanager
+async def _told(view: View) -> AsyncIterator[Told]:
+    """Let a refusal be told like an outcome."""
+    told = Told(view=view)
+    try:
+        yield told
+    except RequestRefused as refusal:
+        told.sentence = f"{refusal.detail[:1].upper()}{refusal.detail[1:]}."
+        told.was_refused = True

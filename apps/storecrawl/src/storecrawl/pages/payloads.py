@@ -1,0 +1,121 @@
+"""Crawl payloads: the list, one with the beginning of its document, and applying one again."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+
+from fastapi import Response
+
+from rolecall.web import (
+    Connects,
+    Operating,
+    Pages,
+    PathId,
+    Reading,
+    RequestRefused,
+    read_cursor,
+    write_cursor,
+)
+from storecrawl.catalog import StoredPayload, list_payloads, store_names
+from storecrawl.catalog.menu_query import GroupBy, MenuGroup
+from storecrawl.pages.asking import ChosenId, Cursor, asked_again
+from storecrawl.pages.menus import HasMenus, Menus
+from storecrawl.pages.plots import size_plot
+from storecrawl.pages.preview import indented
+from storecrawl.payloads import OpenedPayload
+from storecrawl.roles.fetching import replay_task
+from storecrawl.serving.finding import payload_of, store_of
+from storecrawl.serving.means import Means
+
+router = Pages()
+
+PAYLOADS = 50
+PLOTTED = 200
+SHOWN_BYTES = 50_000
+GROUPS = 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Preview:
+    """The beginning of a document, or what is wrong with its file."""
+
+    text: str = ""
+    is_whole: bool = True
+    problem: str | None = None
+
+
+@router.get("/payloads")
+async def list_all(view: Reading, connects: Connects, store: ChosenId = None, cursor: Cursor = None) -> Response:
+    """Show crawl payloads, the newest fetch first; those of one store with their sizes over time."""
+    before = read_cursor(cursor) if cursor else None
+    chosen = await store_of(connects, store) if store else None
+    async with connects() as connection:
+        found = await list_payloads(connection, store_id=store, before=before, limit=PAYLOADS)
+        plotted = await list_payloads(connection, store_id=store, limit=PLOTTED) if store else []
+        names = await store_names(connection, [payload.store_id for payload in found])
+    return view.page(
+        "storecrawl/payloads/list.html",
+        store=chosen,
+        payloads=found,
+        names=names,
+        sizes=size_plot(plotted),
+        next_cursor=write_cursor(found[-1].id) if len(found) == PAYLOADS else None,
+        cursor=cursor,
+        again=asked_again(view),
+    )
+
+
+@router.get("/payloads/{payload_id:int}")
+async def show(
+    payload_id: PathId, view: Reading, connects: Connects, menus: HasMenus, by: GroupBy = GroupBy.CATEGORY
+) -> Response:
+    """Show what is known of one crawl payload, what is in it, and the beginning of its document."""
+    payload = await payload_of(connects, payload_id)
+    store = await store_of(connects, payload.store_id)
+    async with connects() as connection:
+        earlier = await list_payloads(connection, store_id=store.id, before=payload.id, limit=1)
+    return view.page(
+        "storecrawl/payloads/show.html",
+        payload=payload,
+        store=store,
+        earlier=earlier[0] if earlier else None,
+        preview=await _preview(payload, menus.means),
+        contents=await _groups(payload, menus, by),
+        by=by,
+        most_groups=GROUPS,
+        shown=SHOWN_BYTES,
+    )
+
+
+@router.post("/payloads/{payload_id:int}/replay")
+async def replay(payload_id: PathId, view: Operating, connects: Connects) -> Response:
+    """Store the task that applies this payload again; it takes nothing back that newer ones brought."""
+    payload = await payload_of(connects, payload_id)
+    stored = await view.services.tasks.enqueue(replay_task(payload.store_id, payload.id))
+    return view.done(
+        f"Task {stored.id} {'was about to apply' if stored.deduplicated else 'applies'} this payload again."
+    )
+
+
+async def _groups(payload: StoredPayload, menus: Menus, by: GroupBy) -> list[MenuGroup]:
+    try:
+        return await menus.groups(payload, by)
+    except RequestRefused:
+        # What is wrong with its file is told in the place of the document; one that is no menu has no groups.
+        return []
+
+
+async def _preview(payload: StoredPayload, means: Means) -> Preview:
+    try:
+        opened = await means.open(payload)
+    except RequestRefused as refused:
+        return Preview(problem=refused.detail)
+    with opened:
+        beginning = await asyncio.to_thread(_beginning, opened)
+    return Preview(text=indented(beginning), is_whole=payload.size_raw <= SHOWN_BYTES)
+
+
+def _beginning(opened: OpenedPayload) -> str:
+    piece = next(opened.document(), b"")
+    return piece[:SHOWN_BYTES].decode(errors="replace")

@@ -1,0 +1,102 @@
+"""What the plots of the pages show: moments in seconds since 1970, and a list of values for each line."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+
+from storecrawl.catalog import OptionThen, Snapshot, StoredPayload
+
+__all__ = ["Plot", "Span", "availability_spans", "price_plot", "quantity_plot", "size_plot"]
+
+TONES: Final = ("accent", "good", "warn", "info", "bad", "muted")
+CENTS: Final = 100
+WHOLE: Final = 1_000.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plot:
+    """Moments, and the lines over them, as ui.line_chart takes them."""
+
+    x: list[float]
+    series: list[dict[str, Any]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Span:
+    """How long a product was what it was; `left` and `width` are its place in a strip that is 1,000 long."""
+
+    availability: str
+    begin: datetime
+    end: datetime
+    payload_id: int
+    left: float
+    width: float
+
+
+def size_plot(payloads: Sequence[StoredPayload]) -> Plot:
+    """The sizes of a store's payloads over time, in bytes; they come newest first."""
+    oldest_first = payloads[::-1]
+    return Plot(
+        x=[payload.fetched_at.timestamp() for payload in oldest_first],
+        series=[
+            _line("document", "accent", [payload.size_raw for payload in oldest_first], kind="area"),
+            _line("compressed", "good", [payload.size_gz for payload in oldest_first]),
+        ],
+    )
+
+
+def price_plot(history: Sequence[Snapshot]) -> Plot:
+    """What each option cost over time, specials counted; a gap where it was not there."""
+    return _by_option(history, lambda option: None if option.cents is None else option.cents / CENTS)
+
+
+def quantity_plot(history: Sequence[Snapshot]) -> Plot:
+    """How many pieces of each option there were."""
+    return _by_option(history, lambda option: option.quantity)
+
+
+def availability_spans(history: Sequence[Snapshot]) -> list[Span]:
+    """What a product was, one span after the other, each until the payload that showed something else."""
+    if not history:
+        return []
+    begin, end = history[0].captured_at, history[-1].captured_at
+    whole = max((end - begin).total_seconds(), 1.0)
+    changes = [
+        snapshot
+        for before, snapshot in zip([None, *history], history, strict=False)
+        if before is None or before.availability != snapshot.availability
+    ]
+    ends = [*(change.captured_at for change in changes[1:]), end]
+    return [
+        Span(
+            availability=change.availability,
+            begin=change.captured_at,
+            end=until,
+            payload_id=change.payload_id,
+            left=WHOLE * (change.captured_at - begin).total_seconds() / whole,
+            width=WHOLE * (until - change.captured_at).total_seconds() / whole,
+        )
+        for change, until in zip(changes, ends, strict=True)
+    ]
+
+
+def _by_option(history: Sequence[Snapshot], figure: Callable[[OptionThen], float | None]) -> Plot:
+    names = list(dict.fromkeys(option.option for snapshot in reversed(history) for option in snapshot.options))
+    return Plot(
+        x=[snapshot.captured_at.timestamp() for snapshot in history],
+        series=[
+            _line(name, tone, [_of(snapshot, name, figure) for snapshot in history])
+            for name, tone in zip(names, TONES, strict=False)
+        ],
+    )
+
+
+def _of(snapshot: Snapshot, name: str, figure: Callable[[OptionThen], float | None]) -> float | None:
+    return next((figure(option) for option in snapshot.options if option.option == name), None)
+
+
+def _line(label: str, tone: str, values: Sequence[float | None], kind: str = "line") -> dict[str, Any]:
+    return {"label": label, "tone": tone, "kind": kind, "values": list(values)}

@@ -1,0 +1,77 @@
+"""Products: looked for by name, brand and store; one with what it cost, and whether it was there, over time."""
+
+from __future__ import annotations
+
+from fastapi import Response
+
+from rolecall.web import Connects, Pages, PathId, Reading, read_cursor, write_cursor
+from storecrawl.catalog import (
+    ProductFilter,
+    find_product,
+    images_of_products,
+    list_products,
+    product_history,
+    product_variants,
+)
+from storecrawl.catalog.normalize import Availability
+from storecrawl.pages.asking import ChosenAvailability, ChosenId, Cursor, SearchedText, asked_again
+from storecrawl.pages.pictures import LARGE, SMALL, Picture, pictures_of
+from storecrawl.pages.plots import availability_spans, price_plot, quantity_plot
+from storecrawl.serving.finding import store_of
+from storecrawl.serving.refusals import known
+
+router = Pages()
+
+# How many of the newest snapshots stand in the table below the plots, which show all that were read.
+LISTED = 25
+
+
+@router.get("/products")
+async def list_all(  # sizes: the filters of the list
+    view: Reading,
+    connects: Connects,
+    text: SearchedText = None,
+    store: ChosenId = None,
+    availability: ChosenAvailability = None,
+    cursor: Cursor = None,
+) -> Response:
+    """Show products by name; `text` is looked for in name and brand, and in the names of the stores."""
+    which = ProductFilter(
+        store_id=store, text=text, availability=availability, after=read_cursor(cursor) if cursor else None
+    )
+    chosen = await store_of(connects, store) if store else None
+    async with connects() as connection:
+        found = await list_products(connection, which)
+    return view.page(
+        "storecrawl/products/list.html",
+        products=found.items,
+        pictures=await pictures_of(connects, [product.id for product in found.items], box=SMALL),
+        store=chosen,
+        availabilities=list(Availability),
+        chosen={"text": text or "", "availability": availability or ""},
+        next_cursor=write_cursor(found.reached) if found.reached else None,
+        cursor=cursor,
+        again=asked_again(view),
+    )
+
+
+@router.get("/products/{product_id:int}")
+async def show(product_id: PathId, view: Reading, connects: Connects) -> Response:
+    """Show one product as it is, and as it was."""
+    with known():
+        async with connects() as connection:
+            product = await find_product(connection, product_id)
+            variants = await product_variants(connection, product_id)
+            history = await product_history(connection, product_id)
+            image = (await images_of_products(connection, [product_id])).get(product_id)
+    return view.page(
+        "storecrawl/products/show.html",
+        product=product,
+        picture=Picture.within(image, LARGE) if image else None,
+        variants=variants,
+        prices=price_plot(history),
+        quantities=quantity_plot(history),
+        spans=availability_spans(history),
+        snapshots=history[: -LISTED - 1 : -1],
+        known_snapshots=len(history),
+    )

@@ -1,0 +1,115 @@
+"""Stores: the list, one with all that is known of it, and a fetch at once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from fastapi import Response
+
+from rolecall.web import Connects, Operating, Pages, PathId, Reading, TaskFilter, read_cursor, write_cursor
+from storecrawl.catalog import (
+    ProductFilter,
+    Store,
+    StoreFigures,
+    list_payloads,
+    list_products,
+    list_stores,
+    states,
+    store_categories,
+    store_figures,
+)
+from storecrawl.catalog.normalize import Availability
+from storecrawl.crawler import store_key
+from storecrawl.generation import as_asked, for_stores
+from storecrawl.pages.asking import ChosenAvailability, ChosenState, Cursor, SearchedText, asked_again
+from storecrawl.pages.pictures import SMALL, pictures_of
+from storecrawl.pages.plots import size_plot
+from storecrawl.roles.store_tasks import StoreTasks, read_store_tasks
+from storecrawl.serving.finding import crawlable, store_of
+
+router = Pages()
+
+# Each line of the list has its whole menu counted.
+STORES = 25
+PRODUCTS = 25
+TASKS = 8
+PLOTTED = 200
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoreLine:
+    """A store in the list."""
+
+    store: Store
+    figures: StoreFigures
+    tasks: StoreTasks
+
+
+@router.get("/stores")
+async def list_all(
+    view: Reading, connects: Connects, state: ChosenState = None, text: SearchedText = None, cursor: Cursor = None
+) -> Response:
+    """Show stores by id; `text` is looked for in name, slug, chain and city."""
+    after = read_cursor(cursor) if cursor else 0
+    async with connects() as connection:
+        found = await list_stores(connection, state=state and state.upper(), text=text, after=after, limit=STORES)
+        figures = await store_figures(connection, [store.id for store in found])
+        tasks = await read_store_tasks(connection, [store.id for store in found])
+        known_states = await states(connection)
+    return view.page(
+        "storecrawl/stores/list.html",
+        lines=[StoreLine(store=each, figures=figures[each.id], tasks=tasks[each.id]) for each in found],
+        states=known_states,
+        chosen={"state": (state or "").upper(), "text": text or ""},
+        next_cursor=write_cursor(found[-1].id) if len(found) == STORES else None,
+        cursor=cursor,
+        again=asked_again(view),
+    )
+
+
+@router.get("/stores/{store_id:int}")
+async def show(  # sizes: what the products of the page are filtered by
+    store_id: PathId,
+    view: Reading,
+    connects: Connects,
+    text: SearchedText = None,
+    availability: ChosenAvailability = None,
+    cursor: Cursor = None,
+) -> Response:
+    """Show one store: its facts, tasks, payloads and products."""
+    store = await store_of(connects, store_id)
+    which = ProductFilter(
+        store_id=store_id, text=text, availability=availability, after=read_cursor(cursor) if cursor else None,
+        limit=PRODUCTS,
+    )  # fmt: skip
+    async with connects() as connection:
+        figures = (await store_figures(connection, [store_id]))[store_id]
+        tasks = (await read_store_tasks(connection, [store_id]))[store_id]
+        payloads = await list_payloads(connection, store_id=store_id, limit=PLOTTED)
+        products = await list_products(connection, which)
+        categories = await store_categories(connection, store_id)
+    listed = await view.services.tasks.list(TaskFilter(key=store_key(store_id), limit=TASKS))
+    return view.page(
+        "storecrawl/stores/show.html",
+        line=StoreLine(store=store, figures=figures, tasks=tasks),
+        key=store_key(store_id),
+        tasks=listed.items,
+        payloads=payloads,
+        sizes=size_plot(payloads),
+        products=products.items,
+        categories=categories,
+        pictures=await pictures_of(connects, [product.id for product in products.items], box=SMALL),
+        next_cursor=write_cursor(products.reached) if products.reached else None,
+        cursor=cursor,
+        availabilities=list(Availability),
+        chosen={"text": text or "", "availability": availability or ""},
+        again=asked_again(view),
+    )
+
+
+@router.post("/stores/{store_id:int}/fetch")
+async def fetch_now(store_id: PathId, view: Operating, connects: Connects) -> Response:
+    """Store the task that fetches a store's menu now; one that stands for later is moved to this moment."""
+    tasks = as_asked(for_stores("payload_fetch", await crawlable(connects, [store_id])))
+    [stored] = await view.services.tasks.enqueue_many(tasks)
+    return view.done(f"Task {stored.id} fetches the menu as soon as a worker is free.")

@@ -1,0 +1,123 @@
+"""image_fetch: fetch the images that a store's products name, look at them, keep them."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+import psycopg
+
+from rolecall import App, Context, NewTask
+from storecrawl.catalog import DueImage, KeptImage, due_images, keep_image, put_off_image
+from storecrawl.crawler import Crawler
+from storecrawl.egress import HeldBack
+from storecrawl.images import ImageLimits, ImagePlace, ImageRefused, ImageUnavailable, inspect
+
+Connection = psycopg.AsyncConnection[Any]
+
+AT_ONCE = 8
+MOST_TRIES = 5
+FIRST_AGAIN = timedelta(minutes=10)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _New:
+    image: KeptImage
+    etag: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Same:
+    image_id: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Failed:
+    due: DueImage
+    problem: str
+    for_good: bool
+
+
+_Outcome = _New | _Same | _Failed | HeldBack
+
+
+def add_image_fetch(app: App, crawler: Crawler) -> None:
+    """Define the handler."""
+
+    @app.task(role="image_fetch")
+    async def image_fetch(ctx: Context, store_id: int) -> dict[str, int]:
+        """Fetch what is due of a store, some at once; an image that cannot be had fails itself, not the task."""
+        counts = {"kept": 0, "same": 0, "failed": 0}
+        while True:
+            ctx.check()
+            async with ctx.transaction() as tx:
+                due = await due_images(tx, store_id, limit=AT_ONCE)
+            if not due:
+                return counts
+            outcomes = await asyncio.gather(*(_fetched(crawler, each) for each in due))
+            async with ctx.transaction() as tx:
+                for outcome in outcomes:
+                    await _noted(tx, crawler, outcome, counts)
+            held = [outcome for outcome in outcomes if isinstance(outcome, HeldBack)]
+            if held:
+                raise held[0]
+
+
+def image_task(store_id: int) -> NewTask:
+    """The task that fetches a store's images; while one is open, another is not added."""
+    key = f"images:{store_id}"
+    return NewTask(handler="image_fetch", payload={"store_id": store_id}, key=key, dedupe_key=key)
+
+
+async def _fetched(crawler: Crawler, due: DueImage) -> _Outcome:
+    try:
+        answer = await crawler.images.fetch(due.url, etag=due.etag if due.path else None)
+        if answer.content is None:
+            return _Same(image_id=due.id)
+        image = await crawler.in_thread(_kept, crawler, due, answer.content)
+    except HeldBack as held:
+        return held
+    except (ImageRefused, ImageUnavailable) as error:
+        for_good = isinstance(error, ImageRefused) or due.tries + 1 >= MOST_TRIES
+        return _Failed(due=due, problem=str(error), for_good=for_good)
+    return _New(image=image, etag=answer.etag)
+
+
+def _kept(crawler: Crawler, due: DueImage, content: bytes) -> KeptImage:
+    facts = inspect(content, ImageLimits(max_bytes=crawler.settings.image_bytes))
+    place = ImagePlace(
+        state=due.state,
+        store_id=due.store_id,
+        store_name=due.store_name,
+        brand=due.brand,
+        product_id=due.product_id,
+        product_name=due.product_name,
+    )
+    path, sha256 = crawler.image_files.keep(place, content, facts.suffix)
+    return KeptImage(
+        id=due.id,
+        path=path,
+        sha256=sha256,
+        content_type=facts.content_type,
+        size=len(content),
+        width=facts.width,
+        height=facts.height,
+    )
+
+
+async def _noted(tx: Connection, crawler: Crawler, outcome: _Outcome, counts: dict[str, int]) -> None:
+    again = timedelta(seconds=crawler.settings.image_every)
+    match outcome:
+        case _New():
+            counts["kept"] += 1
+            await keep_image(tx, outcome.image, etag=outcome.etag, again=again)
+        case _Same():
+            counts["same"] += 1
+            await put_off_image(tx, outcome.image_id, tries=0, problem=None, again=again)
+        case _Failed():
+            counts["failed"] += 1
+            tries = outcome.due.tries + 1
+            later = None if outcome.for_good else FIRST_AGAIN * 4 ** (tries - 1)
+            await put_off_image(tx, outcome.due.id, tries=tries, problem=outcome.problem, again=later)

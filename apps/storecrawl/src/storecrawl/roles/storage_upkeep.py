@@ -1,0 +1,96 @@
+"""storage_upkeep: remove files that no row knows, and those that the retention policy no longer keeps."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from datetime import timedelta
+from typing import Any
+
+import psycopg
+
+from rolecall import App, Context, PermanentFailure
+from storecrawl.catalog import Retention, expirable_payloads, mark_expired, without_image, without_row
+from storecrawl.crawler import Crawler
+from storecrawl.images import ImageStore
+from storecrawl.payloads import PayloadStore
+from storecrawl.roles.store_rows import database_time
+from storecrawl.settings import CrawlSettings
+
+Files = PayloadStore | ImageStore
+Without = Callable[[psycopg.AsyncConnection[Any], Sequence[str]], Awaitable[list[str]]]
+
+ROLE = "storage_upkeep"
+BATCH = 1_000
+# So many crashes may leave; more than that, and more than half of all, is a folder or a database that was mistaken.
+FEWEST_DOUBTFUL = 20
+
+
+def add_storage_upkeep(app: App, crawler: Crawler) -> None:
+    """Define the handlers."""
+
+    @app.task(role=ROLE)
+    async def orphan_sweep(ctx: Context, *, even_most: bool = False) -> dict[str, int]:
+        """Remove files that are old enough and have no row: what crashes have left, and what was replaced.
+
+        Where that is most of what lies there, it fails and removes nothing, unless told to.
+        """
+        payloads = await _orphans(ctx, crawler, crawler.payloads, without_row, even_most=even_most)
+        images = await _orphans(ctx, crawler, crawler.image_files, without_image, even_most=even_most)
+        await _remove(ctx, crawler, crawler.payloads, payloads)
+        await _remove(ctx, crawler, crawler.image_files, images)
+        return {"removed": len(payloads) + len(images)}
+
+    @app.task(role=ROLE)
+    async def payload_expiry(ctx: Context) -> dict[str, int]:
+        """Remove payload files as the retention policy says; their rows stay and say since when."""
+        retention = await _retention(ctx, crawler.settings)
+        if retention is None:
+            return {"expired": 0}
+        expired, after = 0, 0
+        while True:
+            ctx.check()
+            async with ctx.transaction() as tx:
+                found, last = await expirable_payloads(tx, retention, after=after)
+            # The file goes first: a row that says so too early would tell of a file that stays for ever.
+            await crawler.in_thread(crawler.payloads.remove, [each.storage_path for each in found])
+            async with ctx.transaction() as tx:
+                expired += await mark_expired(tx, [each.id for each in found])
+            if last is None:
+                return {"expired": expired}
+            after = last
+
+
+async def _orphans(ctx: Context, crawler: Crawler, files: Files, without: Without, *, even_most: bool) -> list[str]:
+    orphans: list[str] = []
+    looked_at, batches = 0, files.old_files(timedelta(seconds=crawler.settings.orphan_age))
+    while (batch := await crawler.in_thread(_next, batches)) is not None:
+        ctx.check()
+        async with ctx.transaction() as tx:
+            orphans += await without(tx, batch)
+        looked_at += len(batch)
+    if len(orphans) > max(FEWEST_DOUBTFUL, looked_at / 2) and not even_most:
+        raise PermanentFailure(
+            f"{len(orphans)} of {looked_at} files have no row in this database: is the place another one's? Nothing"
+            ' is removed; if all of them may go, enqueue orphan_sweep with {"even_most": true}'
+        )
+    return orphans
+
+
+async def _remove(ctx: Context, crawler: Crawler, files: Files, paths: list[str]) -> None:
+    for first in range(0, len(paths), BATCH):
+        ctx.check()
+        await crawler.in_thread(files.remove, paths[first : first + BATCH])
+
+
+def _next(batches: Iterator[list[str]]) -> list[str] | None:
+    return next(batches, None)
+
+
+async def _retention(ctx: Context, settings: CrawlSettings) -> Retention | None:
+    """The policy as of now; None where files are kept for good."""
+    if settings.keep_days is None and settings.keep_last is None:
+        return None
+    async with ctx.transaction() as tx:
+        now = await database_time(tx)
+    before = None if settings.keep_days is None else now - timedelta(days=settings.keep_days)
+    return Retention(before=before, newest=settings.keep_last or 0)

@@ -1,0 +1,65 @@
+"""What the pool has to do for stores, seen from the stores: what failed, and when each is fetched next."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import psycopg
+from psycopg.rows import class_row
+
+from storecrawl.crawler import store_key
+
+Connection = psycopg.AsyncConnection[Any]
+
+FETCHES = ["payload_fetch", "product_discovery", "product_resync"]
+# Each part of it has an index: pending tasks by key, what runs, and what has failed.
+STORE_TASKS = """
+with of_stores as (
+    select key, state, status, handler, scheduled_for
+    from rolecall.all_tasks
+    where finished_at is null and state = 'pending' and key = any(%(keys)s)
+    union all
+    select key, state, status, handler, scheduled_for
+    from rolecall.all_tasks
+    where finished_at is null and state = 'running' and worker_id is not null and key = any(%(keys)s)
+    union all
+    select key, state, status, handler, scheduled_for
+    from rolecall.all_tasks
+    where finished_at is not null and state = 'failed' and key = any(%(keys)s)
+)
+select
+    given.store_id,
+    count(*) filter (where state = 'failed') as failed,
+    count(*) filter (where status = 'retrying') as retrying,
+    coalesce(bool_or(state = 'running'), false) as running,
+    min(scheduled_for) filter (where state = 'pending' and handler = any(%(fetches)s)) as next_fetch_at
+from unnest(%(ids)s::bigint[], %(keys)s::text[]) as given (store_id, key)
+left join of_stores using (key)
+group by given.store_id
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoreTasks:
+    """A store's tasks: those that are kept and failed, those that wait for another attempt, whether one runs now.
+
+    `next_fetch_at` is when the next fetch is due; None where none is planned.
+    """
+
+    store_id: int
+    failed: int
+    retrying: int
+    running: bool
+    next_fetch_at: datetime | None
+
+
+async def read_store_tasks(connection: Connection, store_ids: Iterable[int]) -> dict[int, StoreTasks]:
+    """Look at the tasks of these stores; the answer has all of them, by id."""
+    ids = list(store_ids)
+    parameters = {"ids": ids, "keys": [store_key(store_id) for store_id in ids], "fetches": FETCHES}
+    cursor = connection.cursor(row_factory=class_row(StoreTasks))
+    rows = await (await cursor.execute(STORE_TASKS, parameters)).fetchall()
+    return {row.store_id: row for row in rows}

@@ -1,0 +1,214 @@
+"""`storecrawl routes`: by which routes requests leave, and what became of them."""
+
+from __future__ import annotations
+
+import os
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated, Any
+from urllib.parse import unquote, urlsplit
+
+import msgspec
+from rich.console import Console
+from rich.table import Table
+from typer import Argument, Exit, Option, Typer, echo
+
+from rolecall import ConfigError
+from storecrawl.deeds import Doer
+from storecrawl.egress.book import (
+    NewRoute,
+    StoredRoute,
+    add_route,
+    disable_route,
+    enable_route,
+    list_routes,
+    load_route,
+    remove_route,
+)
+from storecrawl.egress.deeds import done_by
+from storecrawl.egress.routes import RouteProtocol
+from storecrawl.egress.trial import try_route
+from storecrawl.reaching import Connection, DatabaseUrl, DataDir, Place
+
+HERE = Path("storecrawl-data")
+PASSWORD_VARIABLE = "STORECRAWL_ROUTE_PASSWORD"  # noqa: S105 - a variable's name
+
+AsJson = Annotated[bool, Option("--json", help="Print one JSON document.")]
+RouteId = Annotated[int, Argument(min=1, metavar="ID", help="As `storecrawl routes list` shows it.")]
+
+routes = Typer(
+    help="Outgoing routes: by which proxies, or by none, the crawler's requests leave.", no_args_is_help=True
+)
+
+
+@routes.command("list")
+def list_(*, data_dir: DataDir = HERE, database_url: DatabaseUrl = None, as_json: AsJson = False) -> None:
+    """List all routes with their state and what became of their requests."""
+    found = _place(data_dir, database_url).ask(list_routes)
+    if as_json:
+        _print([msgspec.to_builtins(route) for route in found])
+    elif found:
+        Console().print(_table(found))
+    else:
+        echo("There is no route. Add one: storecrawl routes add http://HOST:PORT, or direct.")
+
+
+@routes.command()
+def add(  # sizes: a command's flags
+    address: Annotated[
+        str, Argument(help="http://HOST:PORT, https://..., socks5://...; USER@HOST if there is a user; or direct.")
+    ],
+    *,
+    password_env: Annotated[
+        str | None, Option(metavar="NAME", help="The variable of the workers' environment that holds the password.")
+    ] = None,
+    password_file: Annotated[
+        Path | None, Option(metavar="FILE", help="Read the password's one line from here; - is standard input.")
+    ] = None,
+    city: Annotated[str | None, Option(help="Where it comes out.")] = None,
+    state: Annotated[str | None, Option(help="Two letters.")] = None,
+    country: Annotated[str | None, Option(help="Two letters.")] = None,
+    timezone: Annotated[str | None, Option(metavar="ZONE", help="Such as America/Phoenix.")] = None,
+    data_dir: DataDir = HERE,
+    database_url: DatabaseUrl = None,
+    as_json: AsJson = False,
+) -> None:
+    """Add a route, active at once; workers know of it within a minute.
+
+    A password is taken from --password-env, --password-file, or now from the variable STORECRAWL_ROUTE_PASSWORD; never
+    from the address, which others on the machine could read.
+    """
+    route = replace(
+        _route_of(address), password_env=password_env, password=None if password_env else _password(password_file),
+        city=city, state=state, country=country, timezone=timezone,
+    )  # fmt: skip
+
+    async def change(connection: Connection) -> StoredRoute:
+        return await done_by(Doer.at_the_terminal(), connection, "routes.add", lambda: add_route(connection, route))
+
+    _told(_place(data_dir, database_url).ask(change), "added", as_json=as_json)
+
+
+@routes.command()
+def remove(route: RouteId, *, data_dir: DataDir = HERE, database_url: DatabaseUrl = None) -> None:
+    """Forget a route and its figures."""
+
+    async def change(connection: Connection) -> None:
+        await done_by(
+            Doer.at_the_terminal(), connection, "routes.remove", lambda: remove_route(connection, route), route_id=route
+        )
+
+    _place(data_dir, database_url).ask(change)
+    echo(f"route {route} is removed")
+
+
+@routes.command()
+def enable(
+    route: RouteId, *, data_dir: DataDir = HERE, database_url: DatabaseUrl = None, as_json: AsJson = False
+) -> None:
+    """Have a route used again; what it was disabled for is forgotten."""
+
+    async def change(connection: Connection) -> StoredRoute:
+        return await done_by(
+            Doer.at_the_terminal(), connection, "routes.enable", lambda: enable_route(connection, route), route_id=route
+        )
+
+    _told(_place(data_dir, database_url).ask(change), "enabled", as_json=as_json)
+
+
+@routes.command()
+def disable(
+    route: RouteId,
+    *,
+    reason: Annotated[str, Option(help="Why, for whoever finds it disabled.")] = "disabled by hand",
+    data_dir: DataDir = HERE,
+    database_url: DatabaseUrl = None,
+    as_json: AsJson = False,
+) -> None:
+    """Have a route used no more."""
+
+    async def change(connection: Connection) -> StoredRoute:
+        return await done_by(
+            Doer.at_the_terminal(),
+            connection,
+            "routes.disable",
+            lambda: disable_route(connection, route, reason),
+            route_id=route,
+        )
+
+    _told(_place(data_dir, database_url).ask(change), "disabled", as_json=as_json)
+
+
+@routes.command("test")
+def try_out(
+    route: RouteId,
+    *,
+    url: Annotated[
+        str, Option(envvar="STORECRAWL_UPSTREAM", metavar="URL", help="What to ask for; by default the upstream.")
+    ],
+    data_dir: DataDir = HERE,
+    database_url: DatabaseUrl = None,
+    as_json: AsJson = False,
+) -> None:
+    """Send one request through a route, counted nowhere; exit 1 if it is refused or does not come through."""
+
+    async def tried(connection: Connection) -> Any:
+        return await try_route(await load_route(connection, route), url)
+
+    trial = _place(data_dir, database_url).ask(tried)
+    if as_json:
+        _print(msgspec.to_builtins(trial))
+    else:
+        echo(f"route {route} ({trial.route}): {trial.error or f'HTTP {trial.status}'} after {trial.seconds:.1f} s")
+    raise Exit(0 if trial.is_well else 1)
+
+
+def _place(data_dir: Path, database_url: str | None) -> Place:
+    return Place(data_dir=data_dir, database_url=database_url)
+
+
+def _route_of(address: str) -> NewRoute:
+    if address == RouteProtocol.DIRECT:
+        return NewRoute(protocol=RouteProtocol.DIRECT)
+    try:
+        parts = urlsplit(address)
+        protocol, port = RouteProtocol(parts.scheme), parts.port
+    except ValueError:
+        raise ConfigError("it is no address of a proxy such as http://10.0.0.1:3128", variable="ADDRESS") from None
+    if parts.password is not None:
+        raise ConfigError("a password does not belong there: others could read it", variable="ADDRESS")
+    user = unquote(parts.username) if parts.username else None
+    return NewRoute(protocol=protocol, host=parts.hostname, port=port, username=user)
+
+
+def _password(file: Path | None) -> str | None:
+    if file is None:
+        return os.environ.get(PASSWORD_VARIABLE) or None
+    try:
+        text = sys.stdin.readline() if str(file) == "-" else file.read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"it cannot be read: {error}", variable="--password-file") from None
+    return text.rstrip("\r\n") or None
+
+
+def _told(route: StoredRoute, what: str, *, as_json: bool) -> None:
+    if as_json:
+        _print(msgspec.to_builtins(route))
+    else:
+        echo(f"route {route.id} ({route.label}) is {what}")
+
+
+def _print(value: Any) -> None:
+    echo(msgspec.json.format(msgspec.json.encode(value), indent=2).decode())
+
+
+def _table(found: list[StoredRoute]) -> Table:
+    table = Table("id", "route", "user", "place", "state", "good", "failed", "last used", "last reason", box=None)
+    for each in found:
+        place = ", ".join(filter(None, (each.city, each.state, each.country)))
+        used = f"{each.last_used_at:%Y-%m-%d %H:%M:%S}" if each.last_used_at else ""
+        state, why = ("active", each.last_error) if each.active else ("disabled", each.disabled_because)
+        figures = (f"{each.successes:,}", f"{each.failures:,}", used, why or "")
+        table.add_row(str(each.id), each.label, each.username or "", place, state, *figures)
+    return table

@@ -1,0 +1,33 @@
+"""Looks up what a request names; what is not there is refused as 404."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rolecall.web import Connections
+from storecrawl.catalog import Store, StoredPayload, find_payload, find_store, require_crawlable
+from storecrawl.serving.refusals import known
+
+__all__ = ["crawlable", "payload_of", "store_of"]
+
+
+async def store_of(connects: Connections, store_id: int) -> Store:
+    """The store with this id. Raises RequestRefused."""
+    with known():
+        async with connects() as connection:
+            return await find_store(connection, store_id)
+
+
+async def payload_of(connects: Connections, payload_id: int) -> StoredPayload:
+    """The crawl payload with this id. Raises RequestRefused."""
+    with known():
+        async with connects() as connection:
+            return await find_payload(connection, payload_id)
+
+
+async def crawlable(connects: Connections, store_ids: Sequence[int]) -> Sequence[int]:
+    """The same stores, if all of them may be crawled. Raises RequestRefused."""
+    with known():
+        async with connects() as connection:
+            await require_crawlable(connection, store_ids)
+    return store_ids

@@ -1,0 +1,96 @@
+"""How routes come by images: read from where they are kept, made smaller a few at a time, and remembered a while."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict
+from dataclasses import dataclass, field
+from typing import Annotated
+
+from fastapi import Depends, Request
+
+from rolecall.web import RequestRefused
+from storecrawl.catalog import KeptImage
+from storecrawl.images import ImageGone, ImageLimits, ImageStore, ImageUnavailable, Wanted, resized
+
+__all__ = ["HasPictures", "Pictures", "ProvidingPictures"]
+
+AT_ONCE = 2
+CACHED_BYTES = 32 * 1024 * 1024
+
+
+class Cache:
+    """The results asked for last, up to so many bytes in all."""
+
+    def __init__(self, most: int = CACHED_BYTES) -> None:
+        self._most = most
+        self._held = 0
+        self._results: OrderedDict[tuple[str, Wanted], bytes] = OrderedDict()
+
+    def get(self, key: tuple[str, Wanted]) -> bytes | None:
+        """Look one up."""
+        if key in self._results:
+            self._results.move_to_end(key)
+        return self._results.get(key)
+
+    def put(self, key: tuple[str, Wanted], content: bytes) -> None:
+        """Remember one, and forget those least recently asked for."""
+        self._held += len(content) - len(self._results.pop(key, b""))
+        self._results[key] = content
+        while self._held > self._most:
+            _, forgotten = self._results.popitem(last=False)
+            self._held -= len(forgotten)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pictures:
+    """Images for whoever looks at them."""
+
+    files: ImageStore
+    limits: ImageLimits
+    turns: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(AT_ONCE))
+    cache: Cache = field(default_factory=Cache)
+
+    async def original(self, image: KeptImage) -> bytes:
+        """An image as it was fetched. Raises RequestRefused."""
+        try:
+            return await asyncio.to_thread(self.files.read, image.path, image.sha256)
+        except ImageGone as error:
+            raise RequestRefused(f"image {image.id}: {error}", status=410, kind="image-gone") from error
+        except ImageUnavailable as error:
+            raise RequestRefused(f"image {image.id}: {error}", status=503, kind="image-unreachable") from error
+
+    async def resized(self, image: KeptImage, wanted: Wanted) -> bytes:
+        """An image as it is wanted. Raises RequestRefused."""
+        key = (image.sha256, wanted)
+        async with self.turns:
+            if (known := self.cache.get(key)) is not None:
+                return known
+            content = await self.original(image)
+            try:
+                made = await asyncio.to_thread(resized, content, wanted, self.limits)
+            except ImageGone as error:
+                raise RequestRefused(f"image {image.id}: {error}", status=410, kind="image-gone") from error
+            self.cache.put(key, made)
+            return made
+
+
+@dataclass(frozen=True, slots=True)
+class ProvidingPictures:
+    """The dependency of a router that hands its routes the images; all routers of a server share them."""
+
+    files: ImageStore
+    limits: ImageLimits
+
+    async def __call__(self, request: Request) -> None:
+        state = request.app.state
+        if not hasattr(state, "crawl_pictures"):
+            state.crawl_pictures = Pictures(files=self.files, limits=self.limits)
+
+
+def _pictures(request: Request) -> Pictures:
+    pictures: Pictures = request.app.state.crawl_pictures
+    return pictures
+
+
+HasPictures = Annotated[Pictures, Depends(_pictures)]

@@ -1,0 +1,90 @@
+"""What the catalog and the payload files cannot do, as problem documents."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Final
+
+from rolecall.web import RequestRefused
+from storecrawl.catalog import (
+    CatalogError,
+    LocationRefused,
+    NoPayload,
+    UnknownBrand,
+    UnknownImage,
+    UnknownLocation,
+    UnknownPayload,
+    UnknownProduct,
+    UnknownStore,
+)
+from storecrawl.catalog.normalize import NotAMenu
+from storecrawl.egress import RouteError
+from storecrawl.egress.book import RouteStands, UnknownRoute
+from storecrawl.payloads import (
+    PayloadBomb,
+    PayloadCorrupt,
+    PayloadError,
+    PayloadExpired,
+    PayloadMissing,
+    PayloadOutsideRoot,
+    PayloadTooLarge,
+    PayloadUnreachable,
+)
+
+__all__ = ["known", "routed", "told"]
+
+# A file that is not what its row says stays so, whoever asks: that is no failure of the server. Only the last is one.
+DAMAGES: Final[Mapping[type[Exception], tuple[int, str]]] = {
+    PayloadMissing: (410, "payload-missing"),
+    PayloadExpired: (410, "payload-expired"),
+    PayloadCorrupt: (409, "payload-corrupt"),
+    PayloadOutsideRoot: (409, "payload-outside-root"),
+    PayloadTooLarge: (409, "payload-too-large"),
+    PayloadBomb: (409, "payload-bomb"),
+    NotAMenu: (409, "payload-no-menu"),
+    PayloadUnreachable: (503, "payload-unreachable"),
+}
+UNKNOWN: Final[Mapping[type[Exception], str]] = {
+    UnknownBrand: "brand-not-found",
+    UnknownLocation: "location-not-found",
+    UnknownPayload: "payload-not-found",
+    UnknownProduct: "product-not-found",
+    UnknownImage: "image-not-found",
+    UnknownStore: "store-not-found",
+    NoPayload: "payload-not-found",
+}
+
+
+@contextmanager
+def known() -> Iterator[None]:
+    """Answer 404 for what the catalog does not know, and 409 for what a location's status does not allow."""
+    try:
+        yield
+    except LocationRefused as refusal:
+        raise RequestRefused(str(refusal), status=409, kind="location-refused") from refusal
+    except CatalogError as error:
+        raise RequestRefused(str(error), status=404, kind=UNKNOWN[type(error)]) from error
+
+
+@contextmanager
+def routed() -> Iterator[None]:
+    """Answer 404 for a route that is not there, 409 for one that stands, 422 for what can be none."""
+    try:
+        yield
+    except UnknownRoute as error:
+        raise RequestRefused(str(error), status=404, kind="route-not-found") from error
+    except RouteStands as error:
+        raise RequestRefused(str(error), status=409, kind="route-stands") from error
+    except RouteError as error:
+        raise RequestRefused(str(error), status=422, kind="invalid-route") from error
+
+
+@contextmanager
+def told(payload_id: int) -> Iterator[None]:
+    """Answer 409, 410 or 503 for what is wrong with a payload's file, without a word of where it lies."""
+    try:
+        yield
+    except (PayloadError, NotAMenu) as error:
+        status, kind = DAMAGES[type(error)]
+        raise RequestRefused(f"crawl payload {payload_id}: {error.reason}", status=status, kind=kind) from error

@@ -1,0 +1,125 @@
+"""Objects in a bucket of an S3-compatible store, below a prefix."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from datetime import timedelta
+from typing import Final
+
+import obstore
+from obstore.exceptions import AlreadyExistsError, BaseError, NotFoundError, PreconditionError
+from obstore.store import S3Store
+
+from storecrawl.storage.errors import ObjectDamaged, ObjectExists, ObjectMissing, StorageUnreachable
+from storecrawl.storage.interface import OpenedObject, StoredObject
+from storecrawl.storage.paths import parts_of
+
+CHUNK = 64 * 1024
+LISTED_AT_ONCE = 1_000
+CONNECT_TIMEOUT = timedelta(seconds=5)
+TIMEOUT = timedelta(seconds=60)
+RETRIES = 3
+RETRY_TIMEOUT = timedelta(seconds=30)
+ENDPOINTS: Final = ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "AWS_ENDPOINT")
+
+
+class BucketStorage:
+    """A storage in a bucket; a put is whole or not there, and there is no half-written object to sweep.
+
+    Endpoint, region and credentials are those of the AWS_* variables.
+    """
+
+    def __init__(self, bucket: str, prefix: str, *, environment: Mapping[str, str] = os.environ) -> None:
+        self._store = S3Store(
+            bucket,
+            prefix=prefix or None,
+            client_options={
+                "allow_http": _is_plain(environment),
+                "connect_timeout": CONNECT_TIMEOUT,
+                "timeout": TIMEOUT,
+            },
+            retry_config={"max_retries": RETRIES, "retry_timeout": RETRY_TIMEOUT},
+        )
+
+    def put(self, path: str, content: bytes) -> None:
+        """Keep a new object. Raises ObjectExists and leaves what is there, StorageUnreachable."""
+        parts_of(path)
+        with _as_storage_errors(path):
+            obstore.put(self._store, path, content, mode="create", use_multipart=False)
+
+    def open(self, path: str) -> OpenedObject:
+        """Ask for an object; its content flows as it is read. Raises ObjectMissing, StorageUnreachable."""
+        parts_of(path)
+        with _as_storage_errors(path):
+            return OpenedBucketObject(self._store, path, obstore.get(self._store, path))
+
+    def exists(self, path: str) -> bool:
+        """Say whether there is such an object."""
+        parts_of(path)
+        try:
+            with _as_storage_errors(path):
+                obstore.head(self._store, path)
+        except ObjectMissing:
+            return False
+        return True
+
+    def delete(self, path: str) -> None:
+        """Remove an object."""
+        parts_of(path)
+        with _as_storage_errors(path):
+            obstore.delete(self._store, path)
+
+    def list(self) -> Iterator[StoredObject]:
+        """All objects below the prefix, a thousand a request."""
+        with _as_storage_errors(""):
+            for batch in obstore.list(self._store, chunk_size=LISTED_AT_ONCE):
+                for each in batch:
+                    yield StoredObject(path=each["path"], modified_at=each["last_modified"])
+
+
+class OpenedBucketObject:
+    """An object as it was when it was opened: an exchanged one is noticed by its tag."""
+
+    def __init__(self, store: S3Store, path: str, answer: obstore.GetResult) -> None:
+        self._store = store
+        self._path = path
+        self._answer: obstore.GetResult | None = answer
+        self._tag = answer.meta["e_tag"]
+        self.size = answer.meta["size"]
+
+    def pieces(self) -> Iterator[bytes]:
+        """The content from its beginning; the first time it is what the opening asked for."""
+        with _as_storage_errors(self._path):
+            answer, self._answer = self._answer or self._ask_again(), None
+            for piece in answer.stream(min_chunk_size=CHUNK):
+                yield bytes(piece)
+
+    def close(self) -> None:
+        """Let go of an answer that nobody read."""
+        self._answer = None
+
+    def _ask_again(self) -> obstore.GetResult:
+        return obstore.get(self._store, self._path, options={"if_match": self._tag} if self._tag else {})
+
+
+@contextmanager
+def _as_storage_errors(path: str) -> Iterator[None]:
+    """What the store says, in our words: its own hold request headers and documents."""
+    try:
+        yield
+    except (NotFoundError, FileNotFoundError):
+        raise ObjectMissing(path, "there is no such object") from None
+    except AlreadyExistsError:
+        raise ObjectExists(path, "there is an object of this name") from None
+    except PreconditionError:
+        raise ObjectDamaged(path, "it was exchanged while it was read") from None
+    except BaseError as error:
+        raise StorageUnreachable(path, f"the bucket gave no answer to use ({type(error).__name__})") from None
+
+
+def _is_plain(environment: Mapping[str, str]) -> bool:
+    """Whether the endpoint that is asked for speaks plain http."""
+    given = next((environment[name] for name in ENDPOINTS if environment.get(name)), "")
+    return given.startswith("http://")

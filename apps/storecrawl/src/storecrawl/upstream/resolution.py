@@ -1,0 +1,157 @@
+"""From what is known of a store (a slug, an id, its menu's address) to the store itself (SPEC C2-9).
+
+Four ways, each tried only when those before it led nowhere: ask for the name; read the menu's web page, which
+may redirect, name its canonical address or carry the store's data; and search for the words of the name.
+Pages are asked for at the upstream's own host only, whatever host an address names: its path is what counts.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Protocol
+from urllib.parse import unquote, urlsplit
+
+from storecrawl.upstream.errors import NoEntryPoint, UnknownStore, UpstreamError, UpstreamFailure
+from storecrawl.upstream.menu_pages import MenuPage, canonical_address, store_names
+from storecrawl.upstream.records import Store
+
+MENU_PATH = re.compile(
+    r"(?P<path>/(?:dispensary|embedded-menu|stores)/(?P<slug>[0-9A-Za-z][0-9A-Za-z_-]{0,99}))(?:/|$)"
+)
+SLUG = re.compile(r"[0-9A-Za-z][0-9A-Za-z_-]{0,99}")
+SEARCH_LIMIT = 20
+
+_NOT_ALPHANUMERIC = re.compile(r"[^0-9a-z]+")
+
+
+class Way(StrEnum):
+    """How a store was found."""
+
+    DIRECT = "direct"
+    REDIRECT = "redirect"
+    CANONICAL = "canonical"
+    PAGE_DATA = "page_data"
+    SEARCH = "search"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resolution:
+    """The store behind an entry point, and the way that led to it."""
+
+    store: Store
+    way: Way
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """What is asked for: a slug or id, and the path of the page that may tell more of it."""
+
+    name: str
+    path: str
+
+
+class StoreSource(Protocol):
+    """What resolving needs of the upstream client."""
+
+    async def store(self, slug_or_id: str) -> Store:
+        """Return a store by its exact name."""
+
+    async def search(self, term: str, limit: int) -> list[Store]:
+        """Return stores by a part of their name."""
+
+    async def page(self, path: str) -> MenuPage:
+        """Return a web page."""
+
+
+def slug_of(entry: str) -> str | None:
+    """Return what can be looked up: the slug within a menu's address, or the slug or id itself; else None."""
+    if "/" not in entry:
+        return entry if SLUG.fullmatch(entry) else None
+    found = MENU_PATH.search(_path_of(entry))
+    return found["slug"] if found else None
+
+
+async def resolve(source: StoreSource, entry: str) -> Resolution:
+    """Find the store. Raises NoEntryPoint, UnknownStore, or the failure that kept a way from being tried."""
+    asked = _entry_of(entry)
+    found = await _first_known(source, Way.DIRECT, [asked.name])
+    if found is not None:
+        return found
+    failure: UpstreamFailure = UnknownStore(asked.name)
+    try:
+        found = await _by_page(source, asked)
+    except UpstreamFailure as problem:
+        # The page may be walled off while the search is not; only if that finds nothing does the wall matter.
+        failure = problem
+    found = found or await _by_search(source, asked.name)
+    if found is None:
+        raise failure
+    return found
+
+
+def _entry_of(entry: str) -> _Entry:
+    name = slug_of(entry)
+    if name is None:
+        raise NoEntryPoint(entry)
+    found = MENU_PATH.search(_path_of(entry))
+    return _Entry(name, found["path"] if found else f"/dispensary/{name}")
+
+
+def _path_of(address: str) -> str:
+    try:
+        return unquote(urlsplit(address).path)
+    except ValueError:
+        return ""
+
+
+async def _by_page(source: StoreSource, asked: _Entry) -> Resolution | None:
+    try:
+        page = await source.page(asked.path)
+    except UpstreamError as refusal:
+        if refusal.retryable:
+            raise
+        return None
+    for way, names in _leads(page, asked):
+        found = await _first_known(source, way, names)
+        if found is not None:
+            return found
+    return None
+
+
+def _leads(page: MenuPage, asked: _Entry) -> Iterator[tuple[Way, list[str]]]:
+    yield Way.REDIRECT, _slug_in(page.path, asked)
+    yield Way.CANONICAL, _slug_in(canonical_address(page.text) or "", asked)
+    yield Way.PAGE_DATA, [name for name in store_names(page.text) if SLUG.fullmatch(name) and name != asked.name]
+
+
+def _slug_in(address: str, asked: _Entry) -> list[str]:
+    slug = slug_of(address) if "/" in address else None
+    return [] if slug in {None, asked.name} else [str(slug)]
+
+
+async def _first_known(source: StoreSource, way: Way, names: list[str]) -> Resolution | None:
+    for name in names:
+        try:
+            return Resolution(store=await source.store(name), way=way)
+        except UnknownStore:
+            continue
+    return None
+
+
+async def _by_search(source: StoreSource, name: str) -> Resolution | None:
+    """Only a store whose own words are exactly those asked for, and that is alone in it, is the one."""
+    words = _words(name)
+    found = await source.search(words, SEARCH_LIMIT)
+    alike = {store.id: store for store in found if words in _spellings(store)}
+    return Resolution(store=next(iter(alike.values())), way=Way.SEARCH) if len(alike) == 1 else None
+
+
+def _spellings(store: Store) -> set[str]:
+    return {_words(store.slug), _words(store.name), _words(f"{store.name} {store.location.city or ''}")}
+
+
+def _words(text: str) -> str:
+    return _NOT_ALPHANUMERIC.sub(" ", text.lower()).strip()

@@ -1,0 +1,40 @@
+"""Every route of the crawler, as everybody, against its table: nothing is open by oversight."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from rolecall import App
+from rolecall.model.access import Scope
+from rolecall.web import build
+from tests.web.doors import Door, opened
+from tests.web.matrix import IDENTITIES, departures, read_table, routes_of
+
+# The API and the pages.
+TABLES = (Path(__file__).with_name("routes.txt"), Path(__file__).parents[1] / "pages" / "routes.txt")
+TABLE = [entry for table in TABLES for entry in read_table(table)]
+
+
+@pytest.fixture
+async def door(database: str, app: App) -> AsyncIterator[Door]:
+    """A server of the crawler that asks who comes in."""
+    async with opened(database, app=app) as door:
+        yield door
+
+
+async def test_every_route_stands_in_the_table_and_no_other(door: Door) -> None:
+    """Covers S2: a new route needs a line in routes.txt"""
+    own = routes_of(build("postgresql://", App("bare")))
+
+    assert routes_of(door.application) - own == {(entry.method, entry.path) for entry in TABLE}
+
+
+@pytest.mark.parametrize("identity", list(IDENTITIES))
+async def test_everybody_gets_where_the_table_says_and_no_further(door: Door, identity: str) -> None:
+    """Covers S2"""
+    headers = {} if identity == "nobody" else await door.key(Scope(identity))
+
+    assert await departures(door.application, TABLE, identity, headers) == []

@@ -1,0 +1,176 @@
+"""Discovery over HTTP: what there is, and what people decide about locations."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import httpx2
+import pytest
+
+LOCATIONS = "/api/discovery/platforms/dt/locations"
+OTHERS = ("jn", "wm", "lf", "tz", "bl", "fl")
+
+
+async def test_locations_are_listed_page_by_page(http: httpx2.AsyncClient, shop: Any) -> None:
+    """covers SPEC B14-5"""
+    ids = [shop.location() for _ in range(3)]
+
+    first = (await http.get(f"{LOCATIONS}?limit=2")).json()
+    second = (await http.get(LOCATIONS, params={"limit": 2, "cursor": first["next_cursor"]})).json()
+
+    assert [item["id"] for item in (*first["items"], *second["items"])] == ids
+    assert second["next_cursor"] is None
+
+
+async def test_locations_are_found_by_status_place_and_text(http: httpx2.AsyncClient, shop: Any) -> None:
+    """covers SPEC B14-5"""
+    sun = shop.location(name="Sun", city="Mesa")
+    moon = shop.location(
+        name="Moon", state="NV", city="Reno", status="rejected", because="closed", decided_by="ann", decided_at="now"
+    )
+
+    for question, found in {
+        "status=rejected": [moon], "status=verified": [], "state=nv": [moon], "city=mesa": [sun], "text=SU": [sun],
+        "text=%25": [], "state=AZ&status=discovered": [sun],
+    }.items():  # fmt: skip
+        items = (await http.get(f"{LOCATIONS}?{question}")).json()["items"]
+        assert [item["id"] for item in items] == found, question
+
+
+@pytest.mark.parametrize("platform", OTHERS)
+async def test_the_other_platforms_are_known_and_empty(http: httpx2.AsyncClient, shop: Any, platform: str) -> None:
+    """covers SPEC B14-5: dt, jn, wm, lf, tz, bl, fl"""
+    location = shop.location()
+    path = f"/api/discovery/platforms/{platform}/locations"
+
+    assert (await http.get(path)).json() == {"items": [], "next_cursor": None}
+    assert (await http.get(f"{path}/{location}")).json()["type"] == "urn:rolecall:location-not-found"
+    assert (await http.post(f"{path}/{location}/reject", json={"because": "x"})).status_code == 404
+
+
+async def test_a_platform_that_nobody_knows_is_a_problem(http: httpx2.AsyncClient) -> None:
+    """covers SPEC B14-5"""
+    answer = await http.get("/api/discovery/platforms/xx/locations")
+
+    assert (answer.status_code, answer.json()["type"]) == (404, "urn:rolecall:platform-not-found")
+
+
+async def test_a_location_becomes_a_store_that_is_crawled(http: httpx2.AsyncClient, shop: Any) -> None:
+    """covers SPEC B14-5: verify-create"""
+    location = shop.location(name="Sun", slug=None, state=None)
+
+    decided = (await http.post(f"{LOCATIONS}/{location}/verify-create", json={"because": "I was there"})).json()
+
+    [task] = shop.tasks("product_discovery")
+    assert (decided["store_created"], decided["task_id"]) == (True, task["id"])
+    assert (decided["location"]["status"], decided["location"]["because"]) == ("verified", "I was there")
+    assert task["payload"] == {"store_id": decided["location"]["store_id"]}
+
+
+async def test_a_location_is_linked_to_a_store_that_takes_its_id_if_it_has_none(
+    http: httpx2.AsyncClient, shop: Any
+) -> None:
+    """covers SPEC B14-5: verify-link"""
+    without, with_id = shop.store(platform_store_id=None), shop.store()
+    first, second = shop.location(platform_store_id="a" * 24), shop.location()
+
+    taken = (await http.post(f"{LOCATIONS}/{first}/verify-link", json={"store_id": without})).json()
+    kept = (await http.post(f"{LOCATIONS}/{second}/verify-link", json={"store_id": with_id})).json()
+
+    assert (taken["location"]["status"], taken["location"]["store_id"]) == ("linked", without)
+    assert (await http.get(f"/api/stores/{without}")).json()["platform_store_id"] == "a" * 24
+    assert (await http.get(f"/api/stores/{with_id}")).json()["platform_store_id"] == f"p{with_id}"
+    assert ([task["id"] for task in shop.tasks("payload_fetch")], kept["task_id"]) == ([taken["task_id"]], None)
+
+
+async def test_a_rejection_is_taken_back(http: httpx2.AsyncClient, shop: Any) -> None:
+    """covers SPEC B14-5: reject, unreject, and the log of both"""
+    location = shop.location()
+
+    await http.post(f"{LOCATIONS}/{location}/reject", json={"because": "a warehouse"})
+    await http.post(f"{LOCATIONS}/{location}/unreject", json={})
+
+    shown = (await http.get(f"{LOCATIONS}/{location}")).json()
+    assert shown["status"] == "discovered"
+    log = [(line["was"], line["became"], line["because"]) for line in shown["promotions"]]
+    assert log == [
+        ("rejected", "discovered", "somebody decided so"), ("discovered", "rejected", "a warehouse"),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("first", "then"),
+    [
+        ("verify-create", "reject"),
+        ("verify-create", "verify-create"),
+        ("reject", "verify-create"),
+        ("reject", "reject"),
+    ],
+)
+async def test_what_its_status_does_not_allow_is_refused(
+    http: httpx2.AsyncClient, shop: Any, first: str, then: str
+) -> None:
+    """covers SPEC B14-5"""
+    location = shop.location()
+    assert (await http.post(f"{LOCATIONS}/{location}/{first}", json={"because": "x"})).status_code == 200
+
+    answer = await http.post(f"{LOCATIONS}/{location}/{then}", json={"because": "y"})
+
+    assert (answer.status_code, answer.json()["type"]) == (409, "urn:rolecall:location-refused")
+
+
+async def test_a_location_is_not_linked_to_a_store_other_than_the_one_with_its_id(
+    http: httpx2.AsyncClient, shop: Any
+) -> None:
+    owner, other = shop.store(platform_store_id="b" * 24), shop.store()
+    location = shop.location(platform_store_id="b" * 24)
+
+    refused = await http.post(f"{LOCATIONS}/{location}/verify-link", json={"store_id": other})
+    unknown = await http.post(f"{LOCATIONS}/{location}/verify-link", json={"store_id": 404})
+
+    assert (refused.status_code, unknown.status_code) == (409, 404)
+    assert f"store {owner}" in refused.json()["detail"]
+
+
+async def test_every_decision_stands_in_the_audit_log(http: httpx2.AsyncClient, shop: Any) -> None:
+    location = shop.location()
+    await http.post(f"{LOCATIONS}/{location}/reject", json={"because": "closed"})
+    await http.post(f"{LOCATIONS}/{location}/reject", json={"because": "refused, so that nothing was done"})
+
+    deeds = (await http.get("/api/audit?action=locations.reject")).json()
+
+    items = deeds["items"] if isinstance(deeds, dict) else deeds
+    assert [deed["detail"] for deed in items] == [{"location_id": location, "because": "closed"}]
+    shown = (await http.get(f"{LOCATIONS}/{location}")).json()
+    assert shown["decided_by"] == items[0]["actor"]
+
+
+async def test_states_and_cities_tell_what_is_there_and_what_failed(http: httpx2.AsyncClient, shop: Any) -> None:
+    """covers SPEC B14-4"""
+    shop.city(name="Mesa", crawled_at="now", stores_found=3, stores_told=4)
+    shop.city(name="Phoenix", failures=2, failed_at="now", error="HTTP 503")
+    shop.location()
+
+    [state] = (await http.get("/api/discovery/states")).json()
+    cities = (await http.get("/api/discovery/cities?limit=1")).json()
+    following = (await http.get(f"/api/discovery/cities?limit=1&cursor={cities['next_cursor']}")).json()
+    failing = (await http.get("/api/discovery/cities?failing=true&state=az")).json()["items"]
+
+    counts = ("code", "cities", "cities_crawled", "cities_failing", "locations", "promoted")
+    assert [state[name] for name in counts] == ["AZ", 2, 1, 1, 1, 0]
+    assert [city["name"] for city in (*cities["items"], *following["items"])] == ["Mesa", "Phoenix"]
+    assert [(city["name"], city["error"]) for city in failing] == [("Phoenix", "HTTP 503")]
+
+
+async def test_what_makes_no_sense_is_refused(http: httpx2.AsyncClient, shop: Any) -> None:
+    location = shop.location()
+    for question in ("status=gone", "state=A", "cursor=x", "limit=0", "text="):
+        assert (await http.get(f"{LOCATIONS}?{question}")).status_code == 422, question
+    for path, body in {
+        "reject": {},
+        "verify-link": {"store_id": "7"},
+        "unreject": {"x": 1},
+        "verify-create": {"because": ""},
+    }.items():
+        assert (await http.post(f"{LOCATIONS}/{location}/{path}", json=body)).status_code == 422, path
+    assert (await http.get(f"{LOCATIONS}/404")).json()["type"] == "urn:rolecall:location-not-found"

@@ -1,0 +1,184 @@
+"""The document of a crawl payload over HTTP: what was fetched, or a clear word on what became of its file."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import os
+import socket
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import psutil
+import pytest
+import uvicorn
+from storecrawl.api.documents import accepts_gzip
+
+from rolecall import App
+from rolecall.web import build
+
+CAPTURE = "graphql-filteredproducts-ethos-harmar-2025-11.json"
+MEBIBYTE = 1024**2
+
+
+@pytest.fixture
+async def server(database: str, app: App) -> AsyncIterator[str]:
+    """The API behind a real socket; its address."""
+    listener = socket.create_server(("127.0.0.1", 0))
+    running = uvicorn.Server(uvicorn.Config(build(database, app), log_level="warning"))
+    serving = asyncio.create_task(running.serve(sockets=[listener]))
+    yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+    running.should_exit = True
+    await serving
+
+
+async def test_a_captured_menu_comes_back_byte_by_byte(
+    http: httpx2.AsyncClient, shop: Any, captured: Callable[[str], bytes]
+) -> None:
+    """covers SPEC 001-22, 001-21"""
+    menu = captured(CAPTURE)
+    payload = shop.payload(shop.store(), menu)
+
+    plain = await http.get(f"/api/payloads/{payload}/data", headers={"Accept-Encoding": "identity"})
+    packed = await http.get(f"/api/payloads/{payload}/data", headers={"Accept-Encoding": "br, gzip"})
+
+    assert plain.content == packed.content == menu
+    assert "content-encoding" not in plain.headers
+    assert (plain.headers["content-length"], packed.headers["content-encoding"]) == (str(len(menu)), "gzip")
+
+
+async def test_a_packed_document_is_the_file_as_it_lies_on_the_disk(http: httpx2.AsyncClient, shop: Any) -> None:
+    """covers SPEC 001-22"""
+    payload = shop.payload(shop.store(), {"a": 1})
+
+    async with http.stream("GET", f"/api/payloads/{payload}/data", headers={"Accept-Encoding": "gzip"}) as answer:
+        raw = b"".join([piece async for piece in answer.aiter_raw()])
+
+    assert raw == shop.file_of(payload).read_bytes()
+
+
+async def test_a_document_is_a_download_of_json(http: httpx2.AsyncClient, shop: Any) -> None:
+    """covers RELIABILITY S18"""
+    payload = shop.payload(shop.store(), {})
+
+    headers = (await http.get(f"/api/payloads/{payload}/data")).headers
+
+    assert headers["content-type"] == "application/json"
+    assert headers["content-disposition"] == f'attachment; filename="payload-{payload}.json"'
+    assert (headers["x-content-type-options"], headers["vary"]) == ("nosniff", "Accept-Encoding")
+
+
+async def test_damage_is_a_problem_document_whoever_asks(http: httpx2.AsyncClient, shop: Any, tmp_path: Path) -> None:
+    """covers RELIABILITY F68, S18, invariant 21"""
+    store = shop.store()
+    damages: dict[str, tuple[int, int]] = {}
+    for hour, (kind, status, damage) in enumerate(DAMAGES):
+        payload = shop.payload(store, {"a": list(range(1_000))}, hour=hour)
+        damage(shop.file_of(payload), tmp_path)
+        damages[f"{kind} {damage.__name__}"] = (payload, status)
+
+    for name, (payload, status) in damages.items():
+        for coding in ("gzip", "identity"):
+            answer = await http.get(f"/api/payloads/{payload}/data", headers={"Accept-Encoding": coding})
+            assert (answer.status_code, answer.json()["type"]) == (status, f"urn:rolecall:{name.split()[0]}"), name
+            assert answer.json()["detail"].startswith(f"crawl payload {payload}: ")
+            assert "store_" not in answer.text
+
+
+async def test_a_bomb_is_refused_and_never_unpacked(http: httpx2.AsyncClient, shop: Any) -> None:
+    """covers RELIABILITY F68"""
+    bomb = bytes(30 * MEBIBYTE)
+    payload = shop.payload(shop.store(), bomb)
+    before = psutil.Process().memory_info().rss
+
+    answer = await http.get(f"/api/payloads/{payload}/data", headers={"Accept-Encoding": "identity"})
+
+    assert (answer.status_code, answer.json()["type"]) == (409, "urn:rolecall:payload-bomb")
+    assert psutil.Process().memory_info().rss - before < 20 * MEBIBYTE
+
+
+async def test_a_document_too_large_to_be_parsed_is_still_handed_out(http: httpx2.AsyncClient, shop: Any) -> None:
+    store = shop.store()
+    large = b'{"a": "' + os.urandom(17 * MEBIBYTE).hex().encode() + b'"}'
+    payload = shop.payload(store, large)
+
+    data = await http.get(f"/api/payloads/{payload}/data")
+    query = await http.get(f"/api/payloads/store/{store}/query")
+
+    assert data.content == large
+    assert (query.status_code, query.json()["type"]) == (409, "urn:rolecall:payload-too-large")
+
+
+async def test_a_client_that_leaves_takes_its_file_and_connection_along(server: str, shop: Any) -> None:
+    """A slow download holds no connection of the pool, and a broken one no file."""
+    payload = shop.payload(shop.store(), os.urandom(8 * MEBIBYTE).hex().encode())
+    file = str(shop.file_of(payload))
+
+    async with httpx2.AsyncClient(base_url=server) as client, asyncio.timeout(30):
+        async with client.stream("GET", f"/api/payloads/{payload}/data", headers={"Accept-Encoding": "identity"}):
+            assert file in _open_files()
+            for _ in range(20):
+                assert (await client.get(f"/api/payloads/{payload}")).status_code == 200
+        while file in _open_files():
+            await asyncio.sleep(0.02)
+
+
+@pytest.mark.parametrize(
+    ("header", "accepted"),
+    [
+        ("gzip", True), ("GZIP;q=0.1", True), ("br, gzip;q=0.5", True), ("*", True), ("deflate, *;q=0.1", True),
+        ("", False), ("identity", False), ("gzip;q=0", False), ("gzip;q=0, *", False), ("gzip;q=x", False), ("*;q=0", False),
+    ],
+)  # fmt: skip
+def test_gzip_is_sent_to_who_takes_it(header: str, accepted: bool) -> None:
+    """covers SPEC 001-22"""
+    assert accepts_gzip(header) is accepted
+
+
+def _open_files() -> set[str]:
+    return {opened.path for opened in psutil.Process().open_files()}
+
+
+def _gone(file: Path, _outside: Path) -> None:
+    file.unlink()
+
+
+def _cut_short(file: Path, _outside: Path) -> None:
+    file.write_bytes(file.read_bytes()[:-9])
+
+
+def _no_gzip(file: Path, _outside: Path) -> None:
+    file.write_bytes(b"plain")
+
+
+def _another_document(file: Path, _outside: Path) -> None:
+    file.write_bytes(gzip.compress(gzip.decompress(file.read_bytes()).replace(b"9", b"8")))
+
+
+def _emptied(file: Path, _outside: Path) -> None:
+    file.write_bytes(b"")
+
+
+def _link_to_outside(file: Path, outside: Path) -> None:
+    secret = outside / "secret.gz"
+    secret.write_bytes(file.read_bytes())
+    file.unlink()
+    file.symlink_to(secret)
+
+
+def _folder(file: Path, _outside: Path) -> None:
+    file.unlink()
+    file.mkdir()
+
+
+DAMAGES: list[tuple[str, int, Callable[[Path, Path], None]]] = [
+    ("payload-missing", 410, _gone),
+    ("payload-corrupt", 409, _cut_short),
+    ("payload-corrupt", 409, _no_gzip),
+    ("payload-corrupt", 409, _another_document),
+    ("payload-corrupt", 409, _emptied),
+    ("payload-corrupt", 409, _folder),
+    ("payload-outside-root", 409, _link_to_outside),
+]

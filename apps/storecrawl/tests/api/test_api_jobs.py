@@ -1,0 +1,205 @@
+"""Tasks for many stores, over HTTP: a day's resync, the job queue, staggered batches."""
+
+from __future__ import annotations
+
+from collections import Counter
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import httpx2
+import pytest
+
+from rolecall import App
+from rolecall.testing import drain
+
+TODAY = datetime.now(UTC).date()
+TOMORROW = TODAY + timedelta(days=1)
+DAY = timedelta(days=1)
+
+
+async def test_300_stores_are_50_a_batch_at_six_hours_of_the_day(http: httpx2.AsyncClient, shop: Any) -> None:
+    """covers SPEC 000-22, 000-27"""
+    stores = shop.stores(300)
+
+    answer = await http.post("/api/tasks/generate/resync", json={"date": TOMORROW.isoformat()})
+
+    tasks = shop.tasks("product_resync")
+    hours = Counter(task["scheduled_for"].astimezone(UTC) for task in tasks)
+    assert [(moment.date(), moment.hour, number) for moment, number in sorted(hours.items())] == [
+        (TOMORROW, hour, 50) for hour in (0, 4, 8, 12, 16, 20)
+    ]
+    assert [task["payload"]["store_id"] for task in tasks] == stores
+    assert (answer.status_code, answer.json()["stored"], answer.json()["standing"]) == (201, 300, 0)
+    assert answer.json()["task_ids"] == [task["id"] for task in tasks]
+    assert answer.json()["batches"][1] == {"scheduled_for": f"{TOMORROW}T04:00:00Z", "stores": 50}
+
+
+@pytest.mark.usefixtures("direct_route")
+async def test_a_day_is_generated_once_even_when_its_tasks_have_run(
+    http: httpx2.AsyncClient, shop: Any, app: App, database: str
+) -> None:
+    """covers SPEC 000-22"""
+    store = shop.store()
+    first = await http.post("/api/tasks/generate/resync", json={"batches": 1})
+    shop.disable(store)  # so that the fetch behind it needs no upstream
+    await drain(app, database)
+    shop.enable(store)
+
+    second = await http.post("/api/tasks/generate/resync", json={})
+
+    assert first.json()["date"] == second.json()["date"] == TODAY.isoformat()
+    assert (second.status_code, second.json()["stored"], second.json()["standing"]) == (200, 0, 1)
+    assert second.json()["task_ids"] == first.json()["task_ids"]
+
+
+async def test_another_day_is_another_resync(http: httpx2.AsyncClient, shop: Any) -> None:
+    shop.stores(2)
+
+    for day in (TODAY, TOMORROW):
+        answer = await http.post("/api/tasks/generate/resync", json={"date": day.isoformat()})
+        assert answer.json()["stored"] == 2
+
+
+async def test_what_does_not_divide_differs_by_one_store(http: httpx2.AsyncClient, shop: Any) -> None:
+    """covers SPEC 000-22"""
+    shop.stores(7)
+    shop.store(crawl_enabled=False)
+    shop.store(platform_store_id=None)
+
+    answer = await http.post("/api/tasks/generate/resync", json={"batches": 3, "date": TOMORROW.isoformat()})
+
+    assert [batch["stores"] for batch in answer.json()["batches"]] == [2, 2, 3]
+
+
+async def test_a_resync_that_cannot_be_is_refused(http: httpx2.AsyncClient, shop: Any) -> None:
+    """covers RELIABILITY S12"""
+    far = (TODAY + 400 * DAY).isoformat()
+    past = (TODAY - DAY).isoformat()
+    bodies: list[Any] = [
+        {"batches": 0}, {"batches": 1441}, {"batches": True}, {"batches": "6"}, {"date": past}, {"date": far},
+        {"date": 20_000}, {"date": "20000"}, {"date": "tomorrow"}, {"batch": 6}, [], None,
+    ]  # fmt: skip
+    for body in bodies:
+        answer = await http.post("/api/tasks/generate/resync", json=body)
+        assert (answer.status_code, answer.headers["content-type"]) == (422, "application/problem+json"), body
+
+
+async def test_a_search_for_stores_is_open_once(http: httpx2.AsyncClient, shop: Any) -> None:
+    """covers SPEC 000-27"""
+    first = await http.post("/api/tasks/generate/discovery", json={})
+    again = await http.post("/api/tasks/generate/discovery", json={})
+    other = await http.post("/api/tasks/generate/discovery", json={"states": ["co", "AZ"], "priority": 9})
+
+    tasks = shop.tasks("store_discovery")
+    assert [(task["payload"], task["priority"]) for task in tasks] == [({}, 5), ({"states": ["AZ", "CO"]}, 9)]
+    assert (first.status_code, again.status_code, other.status_code) == (201, 200, 201)
+    assert again.json() == {"stored": 0, "standing": 1, "task_ids": first.json()["task_ids"]}
+
+
+@pytest.mark.parametrize("role", ["payload_fetch", "product_discovery", "product_resync"])
+async def test_one_store_is_crawled_on_demand_once_at_a_time(http: httpx2.AsyncClient, shop: Any, role: str) -> None:
+    """covers SPEC 001-26, 001-9"""
+    store = shop.store()
+    body = {"store_id": store, "role": role, "priority": 7, "scheduled_for": "2030-01-01T12:00:00+02:00"}
+
+    first = await http.post("/api/job-queue/enqueue", json=body)
+    second = await http.post("/api/job-queue/enqueue", json=body)
+
+    [task] = shop.tasks(role)
+    assert (task["payload"], task["key"], task["priority"]) == ({"store_id": store}, f"store:{store}", 7)
+    assert task["scheduled_for"] == datetime(2030, 1, 1, 10, tzinfo=UTC)
+    assert (first.status_code, first.json()) == (201, {"stored": 1, "standing": 0, "task_ids": [task["id"]]})
+    assert (second.status_code, second.json()["standing"]) == (200, 1)
+
+
+async def test_what_a_schedule_has_stored_for_later_comes_when_it_is_asked_for(
+    http: httpx2.AsyncClient, shop: Any
+) -> None:
+    """covers SPEC 001-26"""
+    store = shop.store()
+    await http.post("/api/job-queue/enqueue", json={"store_id": store, "scheduled_for": "2030-01-01T12:00:00Z"})
+
+    answer = await http.post("/api/job-queue/enqueue", json={"store_id": store})
+
+    [task] = shop.tasks("payload_fetch")
+    assert (answer.json()["standing"], task["status"]) == (1, "ready")
+
+
+async def test_a_batch_of_stores_is_stored_wholly_or_not_at_all(http: httpx2.AsyncClient, shop: Any) -> None:
+    """covers SPEC 001-26"""
+    stores = shop.stores(3)
+    disabled, unknown = shop.store(crawl_enabled=False), 404
+
+    refused = await http.post("/api/job-queue/enqueue-batch", json={"store_ids": [*stores, disabled, unknown]})
+    assert (refused.status_code, refused.json()["type"]) == (404, "urn:rolecall:store-not-found")
+    assert f"{disabled}, 404" in refused.json()["detail"]
+    assert shop.tasks("payload_fetch") == []
+
+    answer = await http.post("/api/job-queue/enqueue-batch", json={"store_ids": [*stores, stores[0]]})
+    assert answer.json()["stored"] == 3
+    assert [task["payload"]["store_id"] for task in shop.tasks("payload_fetch")] == stores
+
+
+async def test_all_stores_of_a_state_are_enqueued(http: httpx2.AsyncClient, shop: Any) -> None:
+    """covers SPEC 001-26"""
+    mine = shop.stores(2, state="NV")
+    shop.stores(2, state="AZ")
+    busy = await http.post("/api/job-queue/enqueue", json={"store_id": mine[0]})
+
+    answer = await http.post("/api/job-queue/enqueue-state", json={"state": "nv"})
+
+    assert (answer.json()["stored"], answer.json()["standing"]) == (1, 1)
+    assert answer.json()["task_ids"][0] == busy.json()["task_ids"][0]
+    nowhere = await http.post("/api/job-queue/enqueue-state", json={"state": "WY"})
+    assert (nowhere.status_code, nowhere.json()["task_ids"]) == (200, [])
+
+
+async def test_stores_follow_each_other_in_the_order_given(http: httpx2.AsyncClient, shop: Any) -> None:
+    """covers SPEC 001-27"""
+    stores = list(reversed(shop.stores(3)))
+    body = {"store_ids": stores, "stagger_seconds": 2.5, "scheduled_for": "2030-01-01T00:00:00Z"}
+
+    await http.post("/api/tasks/batch/staggered", json=body)
+
+    begin = datetime(2030, 1, 1, tzinfo=UTC)
+    assert [(task["payload"]["store_id"], task["scheduled_for"] - begin) for task in shop.tasks("payload_fetch")] == [
+        (store, timedelta(seconds=2.5 * number)) for number, store in enumerate(stores)
+    ]
+
+
+async def test_the_stores_of_a_state_follow_each_other_from_now_on(http: httpx2.AsyncClient, shop: Any) -> None:
+    """covers SPEC 001-27"""
+    mine = shop.stores(3, state="AZ")
+    shop.store(state="NV")
+
+    answer = await http.post("/api/tasks/batch/az-stores", json={"stagger_seconds": 60, "role": "product_resync"})
+
+    tasks = shop.tasks("product_resync")
+    assert (answer.status_code, [task["payload"]["store_id"] for task in tasks]) == (201, mine)
+    first, second, third = [task["scheduled_for"] for task in tasks]
+    assert third - second == timedelta(seconds=60)
+    assert abs(second - first - timedelta(seconds=60)) < timedelta(seconds=10)  # the first is due when it is stored
+
+
+async def test_jobs_that_cannot_be_are_refused(http: httpx2.AsyncClient, shop: Any) -> None:
+    """covers RELIABILITY S2, S12"""
+    store = shop.store()
+    refused: dict[str, list[dict[str, Any]]] = {
+        "/api/job-queue/enqueue": [
+            {}, {"store_id": "1"}, {"store_id": True}, {"store_id": 2**63}, {"store_id": store, "role": "product_refresh"},
+            {"store_id": store, "priority": 101}, {"store_id": store, "scheduled_for": 5}, {"store_id": store, "scheduled_for": "2030-01-01T00:00:00-21:28"}, {"store_id": store, "key": "x"},
+            {"store_id": store, "scheduled_for": "2030-01-01T00:00:00"}, {"store_id": store, "scheduled_for": "9999-12-31T00:00:00Z"},
+        ],
+        "/api/job-queue/enqueue-batch": [{"store_ids": []}, {"store_ids": [1] * 1_001}, {"store_ids": "1"}, {"store_ids": [None]}],
+        "/api/job-queue/enqueue-state": [{"state": "A"}, {"state": "A%"}, {"state": ""}, {}],
+        "/api/tasks/batch/staggered": [
+            {"store_ids": [store]}, {"store_ids": [store], "stagger_seconds": -1}, {"store_ids": [store], "stagger_seconds": 3_601},
+            {"store_ids": [store], "stagger_seconds": True},
+        ],
+        "/api/tasks/batch/a-stores": [{"stagger_seconds": 1}],
+    }  # fmt: skip
+    for path, bodies in refused.items():
+        for each in bodies:
+            answer = await http.post(path, json=each)
+            assert (answer.status_code, answer.headers["content-type"]) == (422, "application/problem+json"), each
+    assert shop.tasks("payload_fetch") == []

@@ -1,0 +1,134 @@
+"""Crawl payloads over HTTP: their rows, page by page, and how one is applied again."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import httpx2
+import pytest
+
+from rolecall import App
+from rolecall.testing import drain
+
+FIELDS = {
+    "id", "store_id", "task_id", "product_count", "size_raw", "size_gz", "sha256", "fetched_at", "created_at",
+    "applied_at", "applied_count", "complete", "expired_at",
+}  # fmt: skip
+UNKNOWN = {
+    "/api/payloads/404": "payload-not-found",
+    "/api/payloads/404/data": "payload-not-found",
+    "/api/payloads/store/404": "store-not-found",
+    "/api/payloads/store/404/latest": "payload-not-found",
+    "/api/payloads/store/404/diff": "payload-not-found",
+    "/api/payloads/store/404/query": "payload-not-found",
+    "/api/payloads/store/404/aggregate": "payload-not-found",
+    "/api/stores/404": "store-not-found",
+}
+PATHS_WITH_IDS = ["/api/payloads/{}", "/api/payloads/{}/data", "/api/payloads/store/{}/query", "/api/stores/{}"]
+HOSTILE = ["0", "-1", "9223372036854775808", "1" * 400, "1.0", "1e3", "..%2f..%2fetc%2fpasswd", "%00", "%2e%2e", "a"]
+
+
+async def test_payloads_are_listed_by_fetch_page_by_page(http: httpx2.AsyncClient, shop: Any) -> None:
+    """covers SPEC 001-22"""
+    stores = shop.stores(2)
+    ids = [shop.payload(stores[number % 2], {}, hour=number) for number in (3, 0, 4, 1, 2)]
+    newest_first = [ids[2], ids[0], ids[4], ids[3], ids[1]]
+
+    seen: list[int] = []
+    cursor: dict[str, str] = {}
+    while True:
+        page = (await http.get("/api/payloads", params={"limit": 2, **cursor})).json()
+        seen += [item["id"] for item in page["items"]]
+        if page["next_cursor"] is None:
+            break
+        cursor = {"cursor": page["next_cursor"]}
+
+    assert seen == newest_first
+
+
+async def test_the_payloads_of_one_store_are_its_own(http: httpx2.AsyncClient, shop: Any) -> None:
+    """covers SPEC 001-22"""
+    mine, other = shop.stores(2)
+    old, new = (shop.payload(mine, {}, hour=hour) for hour in (1, 2))
+    shop.payload(other, {}, hour=3)
+
+    for path in (f"/api/payloads/store/{mine}", f"/api/payloads?store_id={mine}"):
+        assert [item["id"] for item in (await http.get(path)).json()["items"]] == [new, old]
+    assert (await http.get(f"/api/payloads/store/{mine}/latest")).json()["id"] == new
+
+
+async def test_a_payload_tells_everything_but_where_its_file_lies(http: httpx2.AsyncClient, shop: Any) -> None:
+    """covers SPEC 001-21, RELIABILITY S18"""
+    payload = shop.payload(shop.store(), {"a": 1}, product_count=5)
+
+    answer = (await http.get(f"/api/payloads/{payload}")).json()
+
+    assert set(answer) == FIELDS
+    assert (answer["id"], answer["product_count"], answer["size_raw"]) == (payload, 5, 7)
+
+
+async def test_what_is_not_there_is_404(http: httpx2.AsyncClient) -> None:
+    for path, kind in UNKNOWN.items():
+        answer = await http.get(path)
+        assert (answer.status_code, answer.json()["type"]) == (404, f"urn:rolecall:{kind}")
+
+
+async def test_what_is_no_id_is_refused(http: httpx2.AsyncClient) -> None:
+    """covers RELIABILITY S18"""
+    for path in PATHS_WITH_IDS:
+        for hostile in HOSTILE:
+            answer = await http.get(path.format(hostile))
+            assert answer.status_code in {404, 422}, (path, hostile)
+            assert answer.headers["content-type"] == "application/problem+json"
+
+
+async def test_a_page_that_nobody_should_ask_for_is_refused(http: httpx2.AsyncClient) -> None:
+    """covers RELIABILITY S12"""
+    for question in ("limit=0", "limit=501", "limit=1e9", "cursor=abc", "cursor=%00", "store_id=x", "store_id=-1"):
+        answer = await http.get(f"/api/payloads?{question}")
+        assert (answer.status_code, answer.headers["content-type"]) == (422, "application/problem+json")
+
+
+async def test_a_replay_is_a_refresh_of_that_payload_stored_once(http: httpx2.AsyncClient, shop: Any) -> None:
+    """covers SPEC 001-15"""
+    store = shop.store()
+    payload = shop.payload(store, {})
+
+    first = await http.post(f"/api/payloads/{payload}/replay")
+    second = await http.post(f"/api/payloads/{payload}/replay")
+
+    [task] = shop.tasks("product_refresh")
+    assert (task["payload"], task["key"]) == ({"payload_id": payload}, f"store:{store}")
+    assert (first.status_code, first.headers["location"]) == (201, f"/api/tasks/{task['id']}")
+    assert (second.status_code, second.json()) == (200, {"task_id": task["id"], "deduplicated": True})
+
+
+async def test_a_replay_of_what_is_not_there_is_404(http: httpx2.AsyncClient, shop: Any) -> None:
+    assert (await http.post("/api/payloads/404/replay")).status_code == 404
+    assert shop.tasks("product_refresh") == []
+
+
+@pytest.mark.usefixtures("direct_route")
+async def test_the_replay_of_an_older_payload_takes_nothing_back(
+    http: httpx2.AsyncClient, shop: Any, make_document: Any, app: App, database: str, connection: Any
+) -> None:
+    """covers SPEC 001-14, 001-15, E5-14"""
+    store = shop.store()
+    old = shop.payload(store, make_document(a={"recPrices": [10]}), hour=1)
+    new = shop.payload(store, make_document(a={"recPrices": [30]}), hour=2)
+
+    for payload in (new, old):
+        await http.post(f"/api/payloads/{payload}/replay")
+        await drain(app, database)
+
+    prices = "select price_rec_cents from storecrawl.variants"
+    snapshots = "select price_rec_cents from storecrawl.variant_snapshots order by captured_at"
+    assert connection.execute(prices).fetchall() == [(3000,)]
+    assert connection.execute(snapshots).fetchall() == [(1000,), (3000,)]
+
+
+async def test_who_asked_for_a_replay_is_written_down(http: httpx2.AsyncClient, shop: Any, connection: Any) -> None:
+    await http.post(f"/api/payloads/{shop.payload(shop.store(), {})}/replay")
+
+    deeds = connection.execute("select via, action, detail from rolecall.deeds").fetchall()
+    assert deeds == [("api", "tasks.enqueue", {"handlers": ["product_refresh"], "number": 1})]

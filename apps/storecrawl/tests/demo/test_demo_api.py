@@ -1,0 +1,46 @@
+"""The demo's API: a process of its own, where the demo says, for as long as the demo runs."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import httpx2
+
+from .conftest import DemoFolder, eventually
+
+ADDRESS = re.compile(r"the dashboard: (http://127\.0\.0\.1:\d+)/")
+SMALL = ("--stores", "2", "--step-seconds", "60", "--processes", "1")
+
+
+def test_the_api_answers_where_the_demo_says_and_comes_back_when_it_is_killed(demo: DemoFolder) -> None:
+    """covers SPEC 001-22"""
+    process = demo.start(*SMALL)
+    assert process.stdout is not None
+    address = next(found[1] for line in process.stdout if (found := ADDRESS.search(line)))
+
+    eventually(lambda: len(_items(f"{address}/api/payloads")) >= 2)
+    demo.kill("api")
+    store = eventually(lambda: _items(f"{address}/api/stores"))[0]["id"]
+    query = httpx2.get(f"{address}/api/payloads/store/{store}/query?limit=1").json()
+    assert query["total"] >= len(query["items"]) == 1
+
+    process.terminate()
+    assert demo.end().code == 0
+    assert demo.processes() == []
+
+
+def test_without_it_nothing_is_served(demo: DemoFolder) -> None:
+    outcome = demo.run("--once", "--json", "--stores", "1", "--no-api")
+
+    assert (outcome.code, outcome.summary["api"]) == (0, None)
+    assert not (demo.data / "api.log").exists()
+
+
+def _items(address: str) -> list[dict[str, Any]]:
+    """The items of a list; none while nobody answers."""
+    try:
+        answer = httpx2.get(address)
+    except httpx2.TransportError:
+        return []
+    return list(answer.json()["items"]) if answer.status_code == httpx2.codes.OK else []

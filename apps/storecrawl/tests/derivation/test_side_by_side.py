@@ -1,0 +1,142 @@
+"""Changes while a round runs, rounds while changes are made: nothing is lost, and nobody waits for the other."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import Any
+
+import psycopg
+import pytest
+
+from rolecall import NewTask
+
+WAITING = "select count(*) from pg_locks where not granted and locktype = %s"
+IDLE = "select count(*) from rolecall.workers where idle"
+
+
+@asynccontextmanager
+async def holding(market: Any, statement: str) -> AsyncIterator[psycopg.AsyncConnection[Any]]:
+    """A transaction that has done this and goes on."""
+    async with await psycopg.AsyncConnection.connect(market.dsn) as connection:
+        await connection.execute(statement.encode())
+        yield connection
+
+
+async def until(fact: Callable[[], bool]) -> None:
+    async with asyncio.timeout(20):
+        while not fact():
+            await asyncio.sleep(0.02)
+
+
+async def test_changes_in_the_middle_of_a_round_make_the_next_one_and_wait_for_nothing(market: Any) -> None:
+    """covers SPEC B3-3, B3-5, B3-7: a refresh does not wait for a round that stands still."""
+    first, second = market.stores(2)
+    await market.change(first, 0, a={})
+    await market.derive()
+    await market.change(first, 1, a={"recPrices": [11]})
+
+    async with holding(market, "lock table storecrawl.store_partials"):
+        deriving = asyncio.create_task(market.derive())
+        await until(lambda: market.value(WAITING, "relation") > 0)
+        async with asyncio.timeout(5):
+            await market.change(first, 2, a={"recPrices": [12]})
+            await market.change(second, 2, b={"brandName": "Wana"})
+    await deriving
+
+    assert market.wrong_figures() == []
+    a_round = ["collect_changes", "map_stores", "count_stores", "merge_statistics"]
+    assert market.handlers()[-9:] == [
+        *a_round,
+        "collect_changes",
+        "map_stores",
+        "count_stores",
+        "count_stores",
+        a_round[3],
+    ]
+
+
+async def test_a_round_waits_for_no_refresh_and_loses_none(market: Any) -> None:
+    """covers SPEC B3-7, B3-1: what is committed after the log was taken stays in it."""
+    first, second = market.stores(2)
+    await market.change(first, 0, a={})
+
+    async with await psycopg.AsyncConnection.connect(market.dsn) as refreshing:
+        await market.change(second, 0, refreshing, b={"brandName": "Wana"})
+        async with asyncio.timeout(10):
+            await market.derive()
+        assert market.wrong_figures() == []
+    assert market.wrong_figures() != []
+    await market.derive()
+
+    assert market.wrong_figures() == []
+
+
+async def test_a_round_that_stands_for_a_change_is_claimed_once_that_is_committed(market: Any) -> None:
+    """covers SPEC B3-1: the one moment at which a change could fall between two rounds."""
+    first, second = market.stores(2)
+    await market.change(first, 0, a={})
+
+    async with await psycopg.AsyncConnection.connect(market.dsn) as refreshing:
+        await market.change(second, 0, refreshing, b={"brandName": "Wana"})
+        await refreshing.execute("set constraints all immediate")
+        deriving = asyncio.create_task(market.derive())
+        await until(lambda: market.value(IDLE) > 0)
+    await deriving
+
+    assert market.wrong_figures() == []
+    assert market.handlers().count("collect_changes") == 1
+
+
+async def test_refreshes_of_two_stores_do_not_wait_for_each_other(market: Any) -> None:
+    """covers SPEC B3-7: both ask for the same round, each as it commits."""
+    first, second = market.stores(2)
+    await market.derive()
+
+    async with await psycopg.AsyncConnection.connect(market.dsn) as refreshing:
+        await market.change(first, 0, refreshing, a={})
+        async with asyncio.timeout(5):
+            await market.change(second, 0, b={"brandName": "Wana"})
+    await market.derive()
+
+    assert market.wrong_figures() == []
+
+
+async def test_edits_all_the_while_are_all_counted_in_the_end(market: Any) -> None:
+    """covers SPEC B3-3, B3-5: rounds of edits and rounds of everything, none within another."""
+    stores = market.stores(4)
+
+    async def edit(store: int) -> None:
+        for hour in range(6):
+            await market.change(store, hour, a={"recPrices": [10 + hour]}, **({f"b{hour}": {"brandName": f"B{hour}"}}))
+
+    edits = [asyncio.create_task(edit(store)) for store in stores]
+    for _ in range(2):
+        await market.derive(NewTask(handler="analytics_refresh"))
+    await asyncio.gather(*edits)
+    await market.derive()
+
+    assert market.wrong_figures() == []
+    overlapping = (
+        "select count(*) from rolecall.all_tasks a join rolecall.all_tasks b on a.id < b.id"
+        " and tstzrange(a.started_at, a.finished_at) && tstzrange(b.started_at, b.finished_at)"
+        " where a.parent_id is null and b.parent_id is null and 'analytics_refresh' = all (array[a.role, b.role])"
+    )
+    assert market.value(overlapping) == 0
+
+
+@pytest.mark.parametrize("view", ["price_history_by_day", "brand_counts_by_state"])
+async def test_a_reader_in_the_middle_of_a_view_keeps_nobody_waiting_and_waits_for_nobody(
+    market: Any, view: str
+) -> None:
+    """covers SPEC C6, B3-7: views are refreshed under an open reader, who goes on reading."""
+    [store] = market.stores(1)
+    await market.change(store, 0, a={})
+
+    async with holding(market, f"select * from storecrawl.{view}") as reader:
+        async with asyncio.timeout(10):
+            await market.derive(NewTask(handler="analytics_refresh"))
+        rows = await (await reader.execute(f"select count(*) from storecrawl.{view}".encode())).fetchone()
+
+    assert rows == (1,)

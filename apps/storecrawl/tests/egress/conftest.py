@@ -1,0 +1,98 @@
+"""An upstream that is always well, routes in a real database, and clients that leave by them."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from typing import Any
+
+import psycopg
+import pytest
+from psycopg.rows import dict_row
+from storecrawl.demo.upstream import LocalUpstream, UpstreamOptions
+from storecrawl.egress import Egress, EgressOptions, Ledger
+from storecrawl.upstream import ClientOptions, UpstreamClient
+
+from .forward_proxy import ForwardProxy
+
+SMALL_WORLD = UpstreamOptions(stores=4, seed=3, menu_median=20, menu_largest=40)
+QUICK = ClientOptions(backoff=0.01, page_pause=0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Book:
+    """The routes of the test's database."""
+
+    connection: psycopg.Connection[Any]
+
+    def add(self, proxy: ForwardProxy | None = None, **columns: object) -> int:
+        """Enter a route, the direct one if there is no proxy, and return its id."""
+        row: dict[str, object] = {"protocol": "direct"}
+        if proxy is not None:
+            row = {"protocol": proxy.protocol, "host": "127.0.0.1", "port": proxy.port}
+            if proxy.credentials:
+                row |= dict(zip(("username", "password"), proxy.credentials, strict=True))
+        row |= columns
+        names, values = ", ".join(row), ", ".join(f"%({name})s" for name in row)
+        query = f"insert into storecrawl.routes ({names}) values ({values}) returning id"
+        found = self.connection.execute(query.encode(), row).fetchone()
+        assert found is not None
+        return int(found[0])
+
+    def route(self, route_id: int) -> dict[str, Any]:
+        """A row."""
+        with self.connection.cursor(row_factory=dict_row) as cursor:
+            found = cursor.execute("select * from storecrawl.routes where id = %s", (route_id,)).fetchone()
+        assert found is not None
+        return found
+
+
+@pytest.fixture
+def book(connection: psycopg.Connection[Any]) -> Book:
+    return Book(connection)
+
+
+@pytest.fixture
+async def upstream() -> AsyncIterator[LocalUpstream]:
+    async with LocalUpstream(SMALL_WORLD) as running:
+        yield running
+
+
+@pytest.fixture
+async def proxy() -> AsyncIterator[Callable[..., Awaitable[ForwardProxy]]]:
+    """Start forward proxies that end with the test."""
+    async with AsyncExitStack() as stack:
+
+        async def start(**how: Any) -> ForwardProxy:
+            return await stack.enter_async_context(ForwardProxy(**how))
+
+        yield start
+
+
+@pytest.fixture
+async def leaving(database: str) -> AsyncIterator[Callable[..., Awaitable[UpstreamClient]]]:
+    """Make clients that leave by the database's routes; what they did is written down when the test closes them."""
+    async with AsyncExitStack() as stack:
+
+        async def make(url: str, options: ClientOptions = QUICK, **egress: Any) -> UpstreamClient:
+            opened = await stack.enter_async_context(
+                Egress(EgressOptions(report_every=0.02, **egress), ledger=Ledger(database))
+            )
+            return UpstreamClient(url, options=options, egress=opened)
+
+        yield make
+
+
+@pytest.fixture
+def eventually() -> Callable[[Callable[[], Any]], Awaitable[None]]:
+    """Wait until a fact is one, ten seconds at most."""
+
+    async def wait(fact: Callable[[], Any]) -> None:
+        async with asyncio.timeout(10.0):
+            while not (await answer if inspect.isawaitable(answer := fact()) else answer):
+                await asyncio.sleep(0.02)
+
+    return wait

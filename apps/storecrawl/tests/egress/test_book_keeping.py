@@ -1,0 +1,84 @@
+"""What becomes of the figures when something goes wrong, or when several worker processes write them down."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import sys
+from typing import Any
+
+import pytest
+from storecrawl.demo.upstream import LocalUpstream
+from storecrawl.egress import Egress, EgressOptions, Ledger
+from storecrawl.upstream import UpstreamClient
+
+from .conftest import Book
+
+REPORTS = """
+import asyncio, json, sys
+from storecrawl.egress import Ledger
+from storecrawl.egress.tallies import Tallies
+
+async def main(dsn, routes, rounds):
+    ledger, tallies = Ledger(dsn), Tallies()
+    for _ in range(rounds):
+        for route in routes:
+            tallies.succeeded(route)
+            tallies.failed(route, "no answer")
+        await ledger.report(tallies.take(), forbidden_limit=3)
+    await ledger.close()
+
+asyncio.run(main(*json.loads(sys.argv[1])))
+"""
+
+
+@pytest.mark.parametrize("reload_every", [0.02, 60.0])
+async def test_an_error_that_nobody_has_foreseen_is_told_once_and_loses_no_count(
+    upstream: LocalUpstream, book: Book, leaving: Any, eventually: Any, caplog: Any, reload_every: float
+) -> None:
+    caplog.set_level(logging.WARNING, logger="storecrawl.egress")
+    route, client = book.add(), await leaving(upstream.url, reload_every=reload_every)
+    await client.stores()
+    await eventually(lambda: book.route(route)["successes"] == 1)
+
+    book.connection.execute("alter table storecrawl.routes rename to away")
+    await client.stores()
+    await eventually(lambda: caplog.records)
+    await client.stores()
+    book.connection.execute("alter table storecrawl.away rename to routes")
+
+    await eventually(lambda: book.route(route)["successes"] == 3)
+    told = [record.getMessage() for record in caplog.records]
+    assert len(told) == len(set(told))
+    assert all("The egress cannot keep its book" in each for each in told)
+
+
+async def test_two_processes_lose_no_count_to_each_other(database: str, book: Book) -> None:
+    """covers SPEC B14-3"""
+    routes = [book.add(protocol="http", host=f"10.0.0.{number}", port=1) for number in range(3)]
+
+    codes = await asyncio.gather(*(_reporting(database, order, 100) for order in (routes, routes[::-1])))
+
+    assert codes == [0, 0]
+    counted = [(book.route(route)["successes"], book.route(route)["failures"]) for route in routes]
+    assert counted == [(200, 200)] * 3
+
+
+async def test_an_egress_writes_down_what_it_counted_when_it_is_closed(
+    upstream: LocalUpstream, book: Book, database: str
+) -> None:
+    route = book.add()
+
+    async with Egress(EgressOptions(report_every=3600.0), ledger=Ledger(database)) as egress:
+        await UpstreamClient(upstream.url, egress=egress).stores()
+        assert book.route(route)["successes"] == 0
+
+    assert book.route(route)["successes"] == 1
+
+
+async def _reporting(database: str, routes: list[int], rounds: int) -> int:
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", REPORTS, json.dumps([database, routes, rounds])
+    )
+    return await process.wait()

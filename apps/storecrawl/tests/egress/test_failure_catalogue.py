@@ -1,0 +1,88 @@
+"""Each way of failing leads to its stated outcome: another try, another route, or an error that says so (covers SPEC E5-15)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pytest
+from storecrawl.demo.upstream import FaultDial, FaultKind, LocalUpstream
+from storecrawl.upstream import (
+    Blocked,
+    ForeignRedirect,
+    RateLimited,
+    SchemaDrift,
+    Unavailable,
+    UnknownStore,
+    UpstreamError,
+    UpstreamFailure,
+)
+
+from .conftest import QUICK, Book
+
+TRIES = 3
+PATIENT = replace(QUICK, retries=TRIES - 1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What a fault that does not pass ends in, and over how many of two routes it was tried."""
+
+    error: type[UpstreamFailure]
+    routes: int
+
+
+CATALOGUE = {
+    FaultKind.BLOCKED: Outcome(error=Blocked, routes=2),
+    FaultKind.FOREIGN_REDIRECT: Outcome(error=ForeignRedirect, routes=2),
+    FaultKind.RATE_LIMITED: Outcome(error=RateLimited, routes=1),
+    FaultKind.UNAVAILABLE: Outcome(error=Unavailable, routes=1),
+    FaultKind.CUT: Outcome(error=Unavailable, routes=1),
+    FaultKind.ERRORS: Outcome(error=UpstreamError, routes=1),
+    FaultKind.SCHEMA_DRIFT: Outcome(error=SchemaDrift, routes=1),
+}
+
+
+@pytest.mark.parametrize("kind", CATALOGUE)
+async def test_a_fault_that_stays_is_tried_again_as_stated_and_ends_in_its_error(
+    upstream: LocalUpstream, book: Book, proxy: Any, leaving: Any, kind: FaultKind
+) -> None:
+    """covers SPEC C1-7, E5-15"""
+    one, other = await proxy(), await proxy()
+    book.add(one), book.add(other)
+    client = await leaving(upstream.url, PATIENT)
+    upstream.set_failures(FaultDial(failure_rate=1.0, weights={kind: 1.0}, retry_after_seconds=0))
+
+    with pytest.raises(UpstreamFailure) as raised:
+        await client.stores()
+
+    outcome = CATALOGUE[kind]
+    assert type(raised.value) is outcome.error
+    assert sum(bool(each.heads) for each in (one, other)) == outcome.routes
+    assert len(one.heads) + len(other.heads) >= TRIES
+
+
+@pytest.mark.parametrize("kind", CATALOGUE)
+async def test_a_fault_that_passes_is_an_answer_after_all(
+    upstream: LocalUpstream, book: Book, leaving: Any, kind: FaultKind
+) -> None:
+    """covers SPEC C1-7, C1-8, E5-15"""
+    book.add()
+    client = await leaving(upstream.url, replace(QUICK, retries=12))
+    upstream.set_failures(FaultDial(failure_rate=0.5, weights={kind: 1.0}, retry_after_seconds=0))
+
+    assert len(await client.stores()) == upstream.options.stores
+
+
+async def test_a_store_that_is_not_there_is_no_fault_of_the_route(
+    upstream: LocalUpstream, book: Book, leaving: Any, eventually: Any
+) -> None:
+    """covers SPEC E5-15: what follows is the investigation of its id, not another try"""
+    route = book.add()
+
+    with pytest.raises(UnknownStore) as raised:
+        await (await leaving(upstream.url)).store("nowhere")
+
+    assert not raised.value.retryable
+    await eventually(lambda: book.route(route)["successes"] == 1)
+    assert book.route(route)["failures"] == 0

@@ -1,0 +1,138 @@
+"""Who asks: one identity an errand, with its cookies, and few connections kept (covers SPEC B14-2)."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from random import Random
+from typing import Any
+
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route as Route_
+from storecrawl.demo.upstream import LocalUpstream
+from storecrawl.egress import DIRECT, Egress, Route, RouteProtocol, load_profiles
+from storecrawl.egress.sessions import Sessions
+from storecrawl.egress.trust import trusted
+
+from apps.storecrawl.tests.upstream.conftest import running
+
+from .conftest import Book
+
+
+def proxies(number: int) -> list[Route]:
+    return [Route(id=each, protocol=RouteProtocol.HTTP, host="127.0.0.1", port=each) for each in range(1, number + 1)]
+
+
+def user_agents(heads: list[str]) -> set[str]:
+    return {head.lower().split("user-agent: ")[1].split("\r\n")[0] for head in heads}
+
+
+async def test_a_whole_menu_is_fetched_by_one_identity(
+    upstream: LocalUpstream, book: Book, proxy: Any, leaving: Any
+) -> None:
+    """covers SPEC B14-2"""
+    one, other = await proxy(), await proxy()
+    book.add(one), book.add(other)
+    client = await leaving(upstream.url)
+    store = (await client.stores())[0]
+    before = [len(each.heads) for each in (one, other)]
+
+    await client.menu(store.id)
+
+    asked = [len(each.heads) - number for each, number in zip((one, other), before, strict=True)]
+    assert sorted(map(bool, asked)) == [False, True]
+    assert max(len(user_agents(each.heads)) for each in (one, other)) == 1
+
+
+async def test_the_place_of_a_route_goes_along_and_its_language_stays(
+    upstream: LocalUpstream, book: Book, proxy: Any, leaving: Any
+) -> None:
+    """covers SPEC B14-2"""
+    through = await proxy()
+    book.add(through, city="Berlin", country="DE", timezone="Europe/Berlin")
+
+    await (await leaving(upstream.url)).stores()
+
+    sent = through.heads[0].lower()
+    assert "time-zone: europe/berlin" in sent
+    assert "accept-language: en-us,en;q=0.9" in sent
+
+
+async def test_an_identity_keeps_its_cookies_and_the_next_one_has_none() -> None:
+    """covers SPEC B14-2"""
+    seen: list[str | None] = []
+
+    async def respond(request: Request) -> Response:
+        seen.append(request.cookies.get("session"))
+        response = JSONResponse({})
+        response.set_cookie("session", "s1")
+        return response
+
+    egress = Egress()
+    async with running(Starlette(routes=[Route_("/", respond)])) as url:
+        for is_forbidden in (False, True, False):
+            async with egress.visit("here") as visit:
+                session = await visit.ready()
+                await session.http.get(url)
+                await (visit.forbidden("HTTP 403") if is_forbidden else _succeed(visit))
+    await egress.close()
+
+    assert seen == [None, "s1", None]
+
+
+async def test_only_the_routes_used_last_keep_their_connections() -> None:
+    sessions = _sessions(most=2)
+    made = [await sessions.of(route, ()) for route in proxies(3)]
+    for session in made:
+        await session.end()
+
+    assert [session.http.is_closed for session in made] == [True, False, False]
+    await sessions.close()
+    assert all(session.http.is_closed for session in made)
+
+
+async def test_who_is_still_asking_is_not_cut_off_by_those_that_come_after() -> None:
+    sessions = _sessions(most=1)
+    first, *_ = [await sessions.of(route, ()) for route in proxies(2)]
+
+    states = [first.http.is_closed]
+    await first.end()
+    states.append(first.http.is_closed)
+    await sessions.close()
+
+    assert states == [False, True]
+
+
+async def test_a_route_that_was_changed_has_one_new_session_whoever_comes_first() -> None:
+    sessions = _sessions(most=2)
+    [route] = proxies(1)
+    old = await sessions.of(route, ())
+    await old.end()
+
+    several = await asyncio.gather(*(sessions.of(replace(route, port=99), ()) for _ in range(3)))
+    for session in several:
+        await session.end()
+    await sessions.close()
+
+    assert (len(set(several)), old in several, old.http.is_closed) == (1, False, True)
+
+
+async def test_a_profile_that_is_forbidden_is_not_shown_again_while_there_are_others() -> None:
+    names = [profile.name for profile in load_profiles()]
+    sessions = _sessions(most=1)
+
+    session = await sessions.of(DIRECT, names[1:])
+    await session.end()
+    await sessions.close()
+
+    assert session.profile.name == names[0]
+
+
+async def _succeed(visit: Any) -> None:
+    visit.succeeded()
+
+
+def _sessions(*, most: int) -> Sessions:
+    return Sessions(load_profiles(), trust=trusted(), most=most, random=Random(1))

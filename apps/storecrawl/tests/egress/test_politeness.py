@@ -1,0 +1,174 @@
+"""How often a host is asked, and when it is left alone."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from storecrawl.demo.upstream import FaultDial, FaultKind, LocalUpstream
+from storecrawl.egress import CircuitOpen, Egress, EgressOptions, Ledger, TurnTooFar
+from storecrawl.egress.turns import HostTurns, StoreTurns
+from storecrawl.upstream import RateLimited, Unavailable, UpstreamClient
+
+from .conftest import QUICK, Book
+
+ONLY_ONCE = replace(QUICK, retries=0)
+BROKEN = FaultDial(failure_rate=1.0, weights={FaultKind.UNAVAILABLE: 1.0})
+
+
+Direct = Callable[..., UpstreamClient]
+
+
+@pytest.fixture
+async def direct(upstream: LocalUpstream) -> AsyncIterator[Direct]:
+    """Make a client that leaves directly."""
+    async with AsyncExitStack() as stack:
+
+        def make(**options: Any) -> UpstreamClient:
+            egress = Egress(EgressOptions(**options))
+            stack.push_async_callback(egress.close)
+            return UpstreamClient(upstream.url, options=ONLY_ONCE, egress=egress)
+
+        yield make
+
+
+def limited(seconds: int) -> FaultDial:
+    return FaultDial(failure_rate=1.0, weights={FaultKind.RATE_LIMITED: 1.0}, retry_after_seconds=seconds)
+
+
+async def test_turns_at_a_host_are_shared_by_all_workers(database: str) -> None:
+    ledgers = [Ledger(database) for _ in range(2)]
+
+    firsts = [await ledger.take_turns("upstream.example", 5, 1.0) for ledger in (*ledgers, *ledgers)]
+    for ledger in ledgers:
+        await ledger.close()
+
+    assert firsts == pytest.approx([0.0, 5.0, 10.0, 15.0], abs=0.5)
+
+
+async def test_requests_at_a_host_come_no_faster_than_its_rate(database: str) -> None:
+    ledger = Ledger(database)
+    turns = HostTurns(50.0, ledger, patience=60.0)
+
+    seconds = await _seconds_of(30, lambda: turns.wait("upstream.example"))
+    await ledger.close()
+
+    assert 0.5 < seconds < 5.0
+
+
+async def test_while_the_database_is_away_each_worker_keeps_the_rate_by_itself() -> None:
+    turns = HostTurns(50.0, Ledger("postgresql://127.0.0.1:9/x"), patience=60.0)
+
+    assert await _seconds_of(20, lambda: turns.wait("upstream.example")) > 0.3
+
+
+async def test_one_store_is_asked_about_no_faster_than_its_rate() -> None:
+    turns = StoreTurns(50.0)
+
+    assert await _seconds_of(20, lambda: turns.wait("a store")) > 0.3
+    assert await _seconds_of(1, lambda: turns.wait("another store")) < 0.3
+
+
+async def test_a_turn_that_is_too_far_is_held_back(database: str) -> None:
+    ledger = Ledger(database)
+    await ledger.take_turns("upstream.example", 100, 1.0)
+    turns = HostTurns(1.0, ledger, patience=5.0)
+
+    with pytest.raises(TurnTooFar) as raised:
+        await turns.wait("upstream.example")
+    await ledger.close()
+
+    assert 90 < raised.value.seconds <= 100
+
+
+async def test_a_host_that_only_fails_is_left_alone_and_then_tried_once(
+    upstream: LocalUpstream, direct: Direct
+) -> None:
+    """covers SPEC C1-7, E5-15"""
+    upstream.set_failures(BROKEN)
+    client = direct(breaker_failures=3, breaker_seconds=0.2)
+    for _ in range(3):
+        with pytest.raises(Unavailable):
+            await client.stores()
+
+    with pytest.raises(CircuitOpen, match="3 requests in a row failed") as raised:
+        await client.stores()
+    assert 0 < raised.value.seconds <= 0.2
+    assert upstream.stats()["requests"] == 3
+
+    upstream.set_failures(FaultDial())
+    assert await _seconds_of(1, lambda: _stores_at_last(client)) < 5.0
+    assert await client.stores()
+
+
+async def test_a_try_that_fails_leaves_the_host_alone_for_another_while(
+    upstream: LocalUpstream, direct: Direct
+) -> None:
+    upstream.set_failures(BROKEN)
+    client = direct(breaker_failures=1, breaker_seconds=0.1)
+    with pytest.raises(Unavailable):
+        await client.stores()
+
+    with pytest.raises(Unavailable):
+        await _stores_at_last(client)
+
+    with pytest.raises(CircuitOpen):
+        await client.stores()
+
+
+async def test_a_host_that_refuses_is_there_all_the_same(upstream: LocalUpstream, direct: Direct) -> None:
+    upstream.set_failures(limited(0))
+    client = direct(breaker_failures=1)
+
+    for _ in range(3):
+        with pytest.raises(RateLimited):
+            await client.stores()
+
+
+async def test_a_route_that_is_asked_to_wait_rests_while_another_is_used(
+    upstream: LocalUpstream, book: Book, proxy: Any, leaving: Any
+) -> None:
+    """covers SPEC C1-7, E5-15"""
+    one, other = await proxy(), await proxy()
+    book.add(one), book.add(other)
+    client = await leaving(upstream.url, ONLY_ONCE)
+    upstream.set_failures(limited(30))
+    with pytest.raises(RateLimited):
+        await client.stores()
+    upstream.set_failures(FaultDial())
+
+    for _ in range(3):
+        await client.stores()
+
+    assert sorted([len(one.heads), len(other.heads)]) == [1, 4]  # the first hash was not known there
+
+
+async def test_what_the_upstream_asks_to_wait_is_bounded(upstream: LocalUpstream) -> None:
+    upstream.set_failures(limited(80_000))
+
+    async with UpstreamClient(upstream.url, options=replace(ONLY_ONCE, longest_retry_after=100.0)) as client:
+        with pytest.raises(RateLimited) as raised:
+            await client.stores()
+
+    assert raised.value.retry_after == 100.0
+
+
+async def _stores_at_last(client: UpstreamClient) -> None:
+    """Ask until the host is tried again."""
+    while True:
+        try:
+            await client.stores()
+        except CircuitOpen:
+            continue
+        return
+
+
+async def _seconds_of(times: int, call: Callable[[], Awaitable[None]]) -> float:
+    began = time.monotonic()
+    for _ in range(times):
+        await call()
+    return time.monotonic() - began

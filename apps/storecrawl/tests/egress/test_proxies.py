@@ -1,0 +1,170 @@
+"""Requests through real forward proxies (covers SPEC 001-3, B14-1)."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from storecrawl.demo.upstream import LocalUpstream
+from storecrawl.egress import DIRECT, Egress, EgressOptions, Ledger, NoActiveRoute, NoUsableRoute, RouteProtocol
+from storecrawl.egress.book import NewRoute
+from storecrawl.egress.trust import trusted
+from storecrawl.images import Addresses, ImageClient, ImageUnavailable
+from storecrawl.upstream import RouteFailed
+
+from .conftest import QUICK, Book
+
+CANARY = "CANARY-5f1d"
+ONLY_ONCE = replace(QUICK, retries=0)
+
+
+@pytest.mark.parametrize("protocol", ["http", "socks5"])
+@pytest.mark.parametrize("credentials", [None, ("me", CANARY)])
+async def test_requests_leave_by_the_route(
+    upstream: LocalUpstream, book: Book, proxy: Any, leaving: Any, protocol: str, credentials: tuple[str, str] | None
+) -> None:
+    through = await proxy(protocol=protocol, credentials=credentials)
+    book.add(through)
+
+    stores = await (await leaving(upstream.url)).stores()
+
+    assert len(stores) == upstream.options.stores
+    assert protocol == "socks5" or through.heads
+
+
+async def test_the_password_may_stand_in_the_workers_environment(
+    upstream: LocalUpstream, book: Book, proxy: Any, leaving: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PROXY_PASSWORD", CANARY)
+    book.add(await proxy(credentials=("me", CANARY)), password=None, password_env="PROXY_PASSWORD")
+
+    assert await (await leaving(upstream.url)).stores()
+
+
+async def test_a_route_whose_variable_is_missing_is_left_aside_with_its_reason(
+    upstream: LocalUpstream, book: Book, proxy: Any, leaving: Any, eventually: Any
+) -> None:
+    broken = book.add(await proxy(), username="me", password_env="NOT_SET_ANYWHERE")
+    book.add()
+
+    assert await (await leaving(upstream.url)).stores()
+    await eventually(lambda: "NOT_SET_ANYWHERE" in (book.route(broken)["last_error"] or ""))
+
+
+@pytest.mark.parametrize("protocol", ["http", "socks5"])
+async def test_a_route_with_wrong_credentials_is_changed_for_another(
+    upstream: LocalUpstream, book: Book, proxy: Any, leaving: Any, eventually: Any, protocol: str
+) -> None:
+    through = await proxy(protocol=protocol, credentials=("me", "right"))
+    wrong = book.add(through, password=CANARY)
+    book.add()
+
+    assert await (await leaving(upstream.url)).stores()
+    await eventually(lambda: book.route(wrong)["failures"] == 1)
+    assert book.route(wrong)["active"]
+
+
+async def test_a_proxy_that_is_not_there_is_the_routes_failure(
+    upstream: LocalUpstream, book: Book, leaving: Any
+) -> None:
+    book.add(protocol="http", host="127.0.0.1", port=9)
+
+    with pytest.raises(RouteFailed):
+        await (await leaving(upstream.url, ONLY_ONCE)).stores()
+
+
+async def test_an_image_that_a_dead_proxy_keeps_back_is_the_routes_failure_and_not_its_hosts(
+    database: str, book: Book
+) -> None:
+    route = book.add(protocol="http", host="127.0.0.1", port=9)
+
+    async with Egress(EgressOptions(breaker_failures=1), ledger=Ledger(database)) as egress:
+        with pytest.raises(ImageUnavailable):
+            await ImageClient(egress, Addresses(["127.0.0.0/8"]), max_bytes=100).fetch("http://127.0.0.1:10/a.png")
+        egress.breakers.admit("127.0.0.1")
+
+    assert book.route(route)["last_error"].startswith("http://127.0.0.1:9: ConnectError")
+
+
+@pytest.mark.parametrize("host", ["1.2.3.999", "no:host"])
+async def test_a_route_whose_address_is_none_is_left_aside_with_its_reason(
+    upstream: LocalUpstream, book: Book, leaving: Any, eventually: Any, host: str
+) -> None:
+    broken = book.add(protocol="http", host=host, port=1)
+    book.add()
+
+    assert await (await leaving(upstream.url)).stores()
+    await eventually(lambda: "is no address" in (book.route(broken)["last_error"] or ""))
+
+
+async def test_a_proxy_that_does_not_speak_socks_is_the_routes_failure(
+    upstream: LocalUpstream, book: Book, leaving: Any
+) -> None:
+    mute = await asyncio.start_server(lambda _, writer: writer.close(), "127.0.0.1", 0)
+    book.add(protocol="socks5", host="127.0.0.1", port=mute.sockets[0].getsockname()[1])
+
+    async with mute:
+        with pytest.raises(RouteFailed, match="does not speak SOCKS5"):
+            await (await leaving(upstream.url, ONLY_ONCE)).stores()
+
+
+@pytest.mark.parametrize("protocol", ["http", "socks5"])
+async def test_no_password_stands_in_any_text(
+    upstream: LocalUpstream, book: Book, proxy: Any, leaving: Any, caplog: pytest.LogCaptureFixture, protocol: str
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    book.add(await proxy(protocol=protocol, credentials=("me", "right")), password=CANARY)
+    client = await leaving(upstream.url, ONLY_ONCE)
+
+    with pytest.raises(RouteFailed) as raised:
+        await client.stores()
+
+    route = replace(DIRECT, protocol=RouteProtocol.HTTP, host="h", port=1, username="me", password=CANARY)
+    texts = [
+        caplog.text,
+        str(raised.value),
+        repr(raised.value.__cause__),
+        repr(route),
+        repr(route.proxy(trusted())),
+        repr(NewRoute(protocol=RouteProtocol.HTTP, username="me", password=CANARY)),
+        route.label,
+    ]
+    assert [text for text in texts if CANARY in text] == []
+
+
+async def test_nobody_leaves_where_there_is_no_route(database: str) -> None:
+    """covers SPEC 001-3"""
+    with pytest.raises(NoActiveRoute, match="storecrawl routes add"):
+        await Egress(ledger=Ledger(database)).__aenter__()
+
+
+async def test_a_route_that_is_added_later_is_used_after_the_next_load(
+    upstream: LocalUpstream, book: Book, leaving: Any, eventually: Any
+) -> None:
+    """covers SPEC 001-3, B14-1"""
+    first = book.add()
+    client = await leaving(upstream.url, reload_every=0.05)
+    book.connection.execute(
+        "update storecrawl.routes set active = false, disabled_at = now(), disabled_because = 'by hand'"
+    )
+    await eventually(lambda: _is_held_back(client))
+
+    book.connection.execute("update storecrawl.routes set active = true, disabled_at = null, disabled_because = null")
+
+    await eventually(lambda: _answers(client))
+    await eventually(lambda: book.route(first)["successes"] > 0)
+
+
+async def _is_held_back(client: Any) -> bool:
+    try:
+        await client.stores()
+    except NoUsableRoute:
+        return True
+    return False
+
+
+async def _answers(client: Any) -> bool:
+    return not await _is_held_back(client)

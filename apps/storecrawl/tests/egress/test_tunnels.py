@@ -1,0 +1,193 @@
+"""Requests to an https upstream, which go through a tunnel wherever there is a proxy (covers SPEC B14-1, E5-15)."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+import trustme
+from storecrawl.cli import run
+from storecrawl.demo.upstream import FaultDial, FaultKind, LocalUpstream
+from storecrawl.egress import Egress
+from storecrawl.upstream import Blocked, RouteFailed, Untrusted
+
+from rolecall import ConfigError
+
+from .conftest import QUICK, Book
+from .forward_proxy import ForwardProxy
+from .tls_door import speaking_as, tls_door
+
+CANARY = "CANARY-71c4"
+HERE = "127.0.0.1"
+ONLY_ONCE = replace(QUICK, retries=0)
+PROTOCOLS = ["http", "https", "socks5"]
+
+
+@pytest.fixture
+def authority(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> trustme.CA:
+    """Whom this process trusts, and nobody else."""
+    authority = trustme.CA()
+    authority.cert_pem.write_to_path(tmp_path / "authority.pem")
+    monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "authority.pem"))
+    return authority
+
+
+@pytest.fixture
+def door(upstream: LocalUpstream, authority: trustme.CA) -> Any:
+    """The upstream by https, under a name that this signer vouches for."""
+    return lambda name=HERE, signer=authority: tls_door(upstream.url, speaking_as(signer, name))
+
+
+@pytest.fixture
+async def address(door: Any) -> AsyncIterator[str]:
+    """Where the upstream is."""
+    async with door() as address:
+        yield address
+
+
+@pytest.fixture
+def secure(address: str, leaving: Any) -> Any:
+    """Make clients of it."""
+    return partial(leaving, address)
+
+
+@pytest.fixture
+def by(proxy: Any, authority: trustme.CA) -> Any:
+    """Start a proxy of this protocol."""
+
+    async def start(protocol: str, **how: Any) -> ForwardProxy:
+        tls = speaking_as(authority, HERE) if protocol == "https" else None
+        started: ForwardProxy = await proxy(protocol=protocol, **({"tls": tls} | how))
+        return started
+
+    return start
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+async def test_a_proxy_sees_whereto_a_tunnel_leads_and_nothing_of_what_goes_through(
+    upstream: LocalUpstream, address: str, book: Book, by: Any, leaving: Any, protocol: str
+) -> None:
+    through = await by(protocol, credentials=("me", CANARY))
+    book.add(through)
+
+    stores = await (await leaving(address)).stores()
+
+    assert len(stores) == upstream.options.stores
+    whereto = "me" if protocol == "socks5" else f"CONNECT {address.removeprefix('https://')} HTTP/1.1"
+    assert {head.split("\r\n")[0] for head in through.heads} == {whereto}
+    assert "graphql" not in "".join(through.heads)
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+async def test_credentials_that_a_proxy_refuses_are_told_with_the_route_and_without_the_password(
+    book: Book, by: Any, secure: Any, eventually: Any, caplog: Any, protocol: str
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    through = await by(protocol, credentials=("me", "right"))
+    route = book.add(through, password=CANARY)
+
+    with pytest.raises(RouteFailed, match="does not take the route's credentials") as raised:
+        await (await secure(ONLY_ONCE)).stores()
+
+    await eventually(lambda: book.route(route)["failures"] == 1)
+    told = [str(raised.value), book.route(route)["last_error"]]
+    assert [f"{protocol}://{HERE}:{through.port}" in text for text in told] == [True, True]
+    assert CANARY not in "".join([*told, repr(raised.value.__cause__), caplog.text])
+
+
+@pytest.mark.parametrize("protocol", ["http", "https"])
+async def test_a_proxys_own_403_counts_as_one_and_says_whose_it_is(
+    book: Book, by: Any, secure: Any, eventually: Any, protocol: str
+) -> None:
+    """covers SPEC B14-3"""
+    wall = await by(protocol, forbids=True)
+    route, client = book.add(wall), await secure(ONLY_ONCE)
+
+    for _ in range(3):
+        with pytest.raises(
+            Blocked, match=f"blocked by the proxy {protocol}://{HERE}:{wall.port}, which opens no tunnel"
+        ):
+            await client.stores()
+
+    await eventually(lambda: not book.route(route)["active"])
+    assert "which opens no tunnel" in book.route(route)["last_error"]
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+async def test_an_upstreams_403_in_the_tunnel_is_the_upstreams(
+    upstream: LocalUpstream, book: Book, by: Any, secure: Any, eventually: Any, protocol: str
+) -> None:
+    """covers SPEC B14-3"""
+    route = book.add(await by(protocol))
+    upstream.set_failures(FaultDial(failure_rate=1.0, weights={FaultKind.BLOCKED: 1.0}))
+
+    with pytest.raises(Blocked, match="blocked by the upstream"):
+        await (await secure(ONLY_ONCE)).stores()
+
+    await eventually(lambda: len(book.route(route)["forbidden_with"]) == 1)
+
+
+@pytest.mark.parametrize("protocol", ["direct", *PROTOCOLS])
+async def test_a_wrong_certificate_is_told_at_once_and_not_tried_again(
+    door: Any, book: Book, by: Any, leaving: Any, eventually: Any, protocol: str
+) -> None:
+    through = None if protocol == "direct" else await by(protocol)
+    route = book.add(through)
+
+    async with door("elsewhere.example") as address:
+        with pytest.raises(Untrusted, match=f"certificate of {HERE} is not to be trusted: .*, by the route {protocol}"):
+            await (await leaving(address)).stores()
+
+    assert not Untrusted.retryable
+    await eventually(lambda: book.route(route)["failures"] == 1)
+    assert "is not to be trusted" in book.route(route)["last_error"]
+
+
+async def test_who_signed_nothing_that_is_trusted_is_no_upstream(door: Any, book: Book, leaving: Any) -> None:
+    book.add()
+
+    async with door(signer=trustme.CA()) as address:
+        with pytest.raises(Untrusted, match="unable to get local issuer certificate"):
+            await (await leaving(address)).stores()
+
+
+async def test_a_proxy_with_a_wrong_certificate_is_left_for_another_route(
+    book: Book, by: Any, secure: Any, eventually: Any
+) -> None:
+    wrong = book.add(await by("https", tls=speaking_as(trustme.CA(), HERE)))
+    book.add()
+
+    assert await (await secure()).stores()
+    await eventually(lambda: "its own certificate" in (book.route(wrong)["last_error"] or ""))
+
+
+async def test_a_file_without_certificates_is_refused_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "no.pem").write_text("not a certificate")
+    monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "no.pem"))
+
+    with pytest.raises(ConfigError, match="no certificates can be read") as raised:
+        Egress()
+
+    assert raised.value.variable == "SSL_CERT_FILE"
+
+
+async def test_a_route_is_tried_through_its_tunnel(
+    address: str, book: Book, by: Any, database: str, capsys: Any
+) -> None:
+    good = book.add(await by("http", credentials=("me", CANARY)))
+    wall = book.add(await by("http", forbids=True))
+
+    codes = [
+        await asyncio.to_thread(run, ["routes", "test", str(route), "--url", address, "--database-url", database])
+        for route in (good, wall)
+    ]
+
+    said = capsys.readouterr().out
+    assert codes == [0, 1]
+    assert "which opens no tunnel" in said

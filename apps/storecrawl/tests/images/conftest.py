@@ -1,0 +1,67 @@
+"""Pictures of some kinds, and a server on this machine that answers as a test says."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack
+
+import pytest
+import uvicorn
+from PIL import Image
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+from storecrawl.demo.upstream.local import _listener
+from storecrawl.egress import Egress, EgressOptions
+
+
+@pytest.fixture
+def picture() -> Callable[..., bytes]:
+    """Make an image of a kind and a size."""
+
+    def make(kind: str = "PNG", size: tuple[int, int] = (60, 40), colour: str = "red") -> bytes:
+        buffer = io.BytesIO()
+        Image.new("RGB", size, colour).save(buffer, kind)
+        return buffer.getvalue()
+
+    return make
+
+
+class Site:
+    """What a server answers by path, and the requests that it had."""
+
+    def __init__(self) -> None:
+        self.port = 0
+        self.answers: dict[str, Response] = {}
+        self.asked: list[Request] = []
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    async def answer(self, request: Request) -> Response:
+        self.asked.append(request)
+        return self.answers.get(request.url.path, Response(status_code=404))
+
+
+@pytest.fixture
+async def site() -> AsyncIterator[Site]:
+    site = Site()
+    app = Starlette(routes=[Route("/{path:path}", site.answer)])
+    server = uvicorn.Server(uvicorn.Config(app, lifespan="off", log_config=None, access_log=False))
+    with _listener(0) as listener:
+        site.port = listener.getsockname()[1]
+        serving = asyncio.create_task(server.serve(sockets=[listener]))
+        yield site
+        server.should_exit = True
+        await serving
+
+
+@pytest.fixture
+async def egress() -> AsyncIterator[Egress]:
+    """Requests leave directly, as fast as they like."""
+    async with AsyncExitStack() as stack:
+        yield await stack.enter_async_context(Egress(EgressOptions(host_rate=1000.0, store_rate=1000.0)))

@@ -1,0 +1,117 @@
+"""No image is fetched from an address that is not the world's, whatever it is called and whoever sends us there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import httpx2
+import pytest
+from starlette.responses import RedirectResponse, Response
+from storecrawl.egress import Egress
+from storecrawl.images import Addresses, ImageClient, ImageRefused
+
+PRIVATE = [
+    "127.0.0.1", "10.1.2.3", "172.16.0.1", "192.168.1.1", "169.254.169.254", "100.64.0.1", "0.0.0.1", "224.0.0.1",
+    "255.255.255.255", "192.0.2.1", "::1", "::", "fe80::1", "fc00::1", "fd00:ec2::254", "ff02::1",
+    "::ffff:127.0.0.1", "::ffff:169.254.169.254", "64:ff9b::7f00:1", "2002:7f00:1::",
+]  # fmt: skip
+PUBLIC = ["93.184.215.14", "2606:2800:21f:cb07:6820:80da:af6b:8b2c"]
+
+
+class Names:
+    """A name server whose answers change with each question."""
+
+    def __init__(self, *answers: Sequence[str]) -> None:
+        self.answers = list(answers)
+        self.asked: list[str] = []
+
+    async def __call__(self, host: str, port: int) -> Sequence[str]:
+        self.asked.append(host)
+        return self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
+
+
+@pytest.mark.parametrize("address", PRIVATE)
+async def test_an_address_that_is_not_public_is_refused(address: str) -> None:
+    """covers SPEC B14-8, RELIABILITY S8"""
+    with pytest.raises(ImageRefused, match="not a public one"):
+        await Addresses(look_up=Names([address])).check(httpx2.URL("http://pictures.test/a.png"))
+
+
+@pytest.mark.parametrize("address", PUBLIC)
+async def test_a_public_address_stands_in_the_place_of_its_name(address: str) -> None:
+    """covers SPEC B14-8, RELIABILITY S8: what is asked is what was judged, and the certificate is the name's"""
+    place = await Addresses(look_up=Names([address])).check(httpx2.URL("https://pictures.test/a.png?x=1"))
+
+    assert (place.url.host, place.url.path) == (address, "/a.png")
+    assert (place.headers, place.extensions) == ({"Host": "pictures.test"}, {"sni_hostname": "pictures.test"})
+
+
+async def test_one_address_that_is_not_public_spoils_the_name() -> None:
+    """covers RELIABILITY S8"""
+    with pytest.raises(ImageRefused):
+        await Addresses(look_up=Names([*PUBLIC, "10.0.0.1"])).check(httpx2.URL("http://pictures.test/a.png"))
+
+
+@pytest.mark.parametrize(
+    "url", ["http://2130706433/", "http://0x7f.1/", "http://0177.0.0.1/", "http://[::1]/", "http://localhost/"]
+)
+async def test_this_machine_is_known_by_all_its_names(url: str, egress: Egress) -> None:
+    """covers RELIABILITY S8: decimal, hexadecimal and octal spellings"""
+    with pytest.raises(ImageRefused):
+        await ImageClient(egress, Addresses(), max_bytes=100).fetch(url)
+
+
+@pytest.mark.parametrize(
+    "url", ["file:///etc/passwd", "gopher://a/", "ftp://a/", "http:///a", "http://a@169.254.169.254/"]
+)
+async def test_what_is_no_plain_web_address_is_refused(url: str, egress: Egress) -> None:
+    """covers RELIABILITY S8"""
+    with pytest.raises(ImageRefused):
+        await ImageClient(egress, Addresses(), max_bytes=100).fetch(url)
+
+
+async def test_only_the_ports_of_the_web_are_asked() -> None:
+    """covers RELIABILITY S8"""
+    with pytest.raises(ImageRefused, match="port 6379"):
+        await Addresses(look_up=Names([PUBLIC[0]])).check(httpx2.URL("http://pictures.test:6379/"))
+
+
+async def test_a_name_is_asked_for_at_the_address_that_was_judged(site: Any, egress: Egress) -> None:
+    """covers RELIABILITY S8: a name that means another place a moment later (rebinding) leads nowhere else"""
+    site.answers["/a.png"] = Response(b"x")
+    names = Names(["127.0.0.1"], ["10.9.9.9"])
+    client = ImageClient(egress, Addresses(["127.0.0.1/32"], look_up=names), max_bytes=100)
+
+    answer = await client.fetch(f"http://pictures.test:{site.port}/a.png")
+
+    assert answer.content == b"x"
+    assert site.asked[0].headers["host"] == f"pictures.test:{site.port}"
+    assert names.asked == ["pictures.test"]
+
+
+async def test_where_a_redirect_leads_is_judged_too(site: Any, egress: Egress) -> None:
+    """covers RELIABILITY S8"""
+    site.answers["/a.png"] = RedirectResponse("http://metadata.test/latest/meta-data")
+    names = Names(["127.0.0.1"], ["169.254.169.254"])
+    client = ImageClient(egress, Addresses(["127.0.0.1/32"], look_up=names), max_bytes=100)
+
+    with pytest.raises(ImageRefused, match="not a public one"):
+        await client.fetch(f"http://pictures.test:{site.port}/a.png")
+
+
+async def test_redirects_end(site: Any, egress: Egress) -> None:
+    """covers RELIABILITY S8"""
+    site.answers["/a.png"] = RedirectResponse("/a.png")
+    client = ImageClient(egress, Addresses(["127.0.0.1/32"]), max_bytes=100)
+
+    with pytest.raises(ImageRefused, match="redirects"):
+        await client.fetch(f"{site.url}/a.png")
+    assert len(site.asked) == 4
+
+
+async def test_this_machine_is_asked_only_where_it_is_allowed(site: Any, egress: Egress) -> None:
+    """covers SPEC B14-8"""
+    with pytest.raises(ImageRefused, match="not a public one"):
+        await ImageClient(egress, Addresses(), max_bytes=100).fetch(f"{site.url}/a.png")
+    assert site.asked == []

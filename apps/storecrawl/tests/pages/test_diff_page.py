@@ -1,0 +1,83 @@
+"""Two payloads side by side."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import httpx2
+
+SECTION = re.compile(r'<section aria-labelledby="(\w+)-title">')
+
+
+def counts(page: str) -> list[str]:
+    """The figures at the top: price changes, stock changes, added, removed."""
+    return re.findall(r'class="value">([^<]+)<', page)
+
+
+async def test_it_counts_and_names_what_was_added_removed_repriced_and_sold(
+    http: httpx2.AsyncClient, shop: Any, apply: Any
+) -> None:
+    """covers SPEC 001-23, 001-31"""
+    store = shop.store()
+    stock = {"POSMetaData": {"children": [{"option": "1g", "quantityAvailable": 5}]}}
+    sold = {"POSMetaData": {"children": [{"option": "1g", "quantityAvailable": 2}]}}
+    a = await apply(store, 0, gone={"Name": "Old Dream"}, kept={"recPrices": [20]}, sold={**stock})
+    b = await apply(store, 1, new={"Name": "New Dream"}, kept={"recPrices": [15]}, sold={**sold})
+
+    page = (await http.get(f"/payloads/diff?a={a}&b={b}")).text
+
+    assert counts(page) == ["1", "1", "1", "1"]
+    for text in ("Old Dream", "New Dream", "$20.00", "$15.00", "-25 %"):
+        assert text in page
+    assert f'href="/payloads/{a}"' in page
+
+
+async def test_without_the_first_payload_it_is_the_one_before(http: httpx2.AsyncClient, shop: Any, apply: Any) -> None:
+    store = shop.store()
+    a, b = await apply(store, 0, x={}), await apply(store, 1, x={}, y={})
+    await apply(store, 2)
+
+    named = (await http.get(f"/payloads/diff?a={a}&b={b}")).text
+    before = (await http.get(f"/payloads/diff?b={b}")).text
+
+    assert counts(named) == counts(before) == ["0", "0", "1", "0"]
+
+
+async def test_the_latest_two_of_a_store_are_compared(http: httpx2.AsyncClient, shop: Any, apply: Any) -> None:
+    store = shop.store()
+    for hour in range(3):
+        await apply(store, hour, x={}, **{f"p{number}": {} for number in range(hour)})
+
+    assert counts((await http.get(f"/payloads/diff?store={store}")).text) == ["0", "0", "1", "0"]
+
+
+async def test_a_kind_is_chosen_in_the_address_and_long_lists_come_in_pages(
+    http: httpx2.AsyncClient, shop: Any, apply: Any
+) -> None:
+    store = shop.store()
+    await apply(store, 0, x={})
+    await apply(store, 1, **{f"p{number:03}": {} for number in range(60)})
+    address = f"/payloads/diff?store={store}"
+
+    whole, first, second = [(await http.get(address + more)).text for more in ("", "&kind=added", "&kind=added&page=2")]
+
+    assert (SECTION.findall(whole), SECTION.findall(first)) == (["added", "removed"], ["added"])
+    assert [page.count("Product p0") for page in (whole, first, second)] == [8, 50, 10]
+    assert 'rel="next"' in first
+    assert 'rel="next"' not in second
+
+
+async def test_payloads_of_two_stores_are_not_compared(http: httpx2.AsyncClient, shop: Any, apply: Any) -> None:
+    one, other = shop.stores(2)
+    a, b = await apply(one, 0, x={}), await apply(other, 0, x={})
+
+    page = await http.get(f"/payloads/diff?a={a}&b={b}")
+
+    assert (page.status_code, f"there is no crawl payload {a} of store {other}" in page.text) == (404, True)
+
+
+async def test_it_asks_for_payloads_where_none_is_named(http: httpx2.AsyncClient) -> None:
+    page = await http.get("/payloads/diff")
+
+    assert (page.status_code, "name two payloads" in page.text) == (422, True)

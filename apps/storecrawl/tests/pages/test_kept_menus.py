@@ -1,0 +1,22 @@
+"""What pages work out of menus is kept for a while."""
+
+from __future__ import annotations
+
+from storecrawl.pages.menus import Recent
+
+
+async def test_the_last_ones_that_were_asked_for_are_not_worked_out_again() -> None:
+    recent: Recent[str, str] = Recent(2)
+    worked_out: list[str] = []
+
+    async def ask(key: str) -> str:
+        async def work_out() -> str:
+            worked_out.append(key)
+            return key * 2
+
+        return await recent.get(key, work_out)
+
+    answers = [await ask(key) for key in "abacab"]
+
+    assert answers == ["aa", "bb", "aa", "cc", "aa", "bb"]
+    assert worked_out == ["a", "b", "c", "b"]

@@ -1,0 +1,84 @@
+"""The pages of crawl payloads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import httpx2
+from storecrawl.pages.payloads import SHOWN_BYTES
+
+
+async def test_payloads_are_listed_the_newest_first_with_their_stores(http: httpx2.AsyncClient, shop: Any) -> None:
+    """covers SPEC 001-22, 001-31"""
+    old = shop.payload(shop.store(name="Sun"), {"a": 1}, hour=1)
+    new = shop.payload(shop.store(name="Moon"), {"a": 2}, hour=2)
+
+    page = (await http.get("/payloads")).text
+
+    assert page.index(f'id="payload-{new}"') < page.index(f'id="payload-{old}"')
+    assert page.index("Moon") < page.index("Sun")
+
+
+async def test_the_payloads_of_a_store_have_their_sizes_over_time(http: httpx2.AsyncClient, shop: Any) -> None:
+    store, other = shop.stores(2)
+    kept, left = shop.payload(store, {"a": 1}, hour=1), shop.payload(other, {"a": 1}, hour=2)
+
+    page = (await http.get(f"/payloads?store={store}")).text
+
+    assert (f'id="payload-{kept}"' in page, f'id="payload-{left}"' in page) == (True, False)
+    assert "<line-chart" in page
+
+
+async def test_a_payload_shows_the_beginning_of_its_document_and_links_to_all_of_it(
+    http: httpx2.AsyncClient, shop: Any
+) -> None:
+    """covers SPEC 001-21, 001-22"""
+    payload = shop.payload(shop.store(), {"first": 1, "rest": ["x" * 1_000] * 100, "last": 1})
+
+    page = (await http.get(f"/payloads/{payload}")).text
+
+    assert ("&#34;first&#34;: 1" in page, "&#34;last&#34;: 1" in page) == (True, False)
+    assert f'href="/api/payloads/{payload}/data"' in page
+    assert len(page) < 4 * SHOWN_BYTES
+
+
+async def test_a_payload_shows_what_is_in_it_by_category_or_brand(
+    http: httpx2.AsyncClient, shop: Any, make_document: Callable[..., dict[str, Any]]
+) -> None:
+    """covers SPEC 001-25"""
+    kite, none = {"brandName": "Kite", "recPrices": [10]}, {"type": "Edible", "recPrices": [30]}
+    payload = shop.payload(shop.store(), make_document(a=kite, b={**kite, "recPrices": [20]}, c=none))
+
+    by_category = (await http.get(f"/payloads/{payload}")).text
+    by_brand = (await http.get(f"/payloads/{payload}?by=brand")).text
+
+    assert by_category.index(">flower<") < by_category.index(">edibles<")
+    assert by_brand.index(">Kite<") < by_brand.index(">none is named<")
+    assert "$10.00 – $20.00" in by_category
+
+
+async def test_a_payload_whose_file_is_gone_still_has_its_page(http: httpx2.AsyncClient, shop: Any) -> None:
+    """covers RELIABILITY F68"""
+    payload = shop.payload(shop.store(), {"a": 1})
+    shop.file_of(payload).unlink()
+
+    page = await http.get(f"/payloads/{payload}")
+
+    assert page.status_code == 200
+    assert "there is no such file" in page.text
+
+
+async def test_applying_again_stores_the_task_once(http: httpx2.AsyncClient, shop: Any) -> None:
+    payload = shop.payload(shop.store(), {"a": 1})
+
+    answers = [await http.post(f"/payloads/{payload}/replay") for _ in range(2)]
+
+    assert [answer.status_code for answer in answers] == [303, 303]
+    assert [task["payload"] for task in shop.tasks("product_refresh")] == [{"payload_id": payload}]
+
+
+async def test_the_list_of_a_store_without_payloads_says_so(http: httpx2.AsyncClient, shop: Any) -> None:
+    page = (await http.get(f"/payloads?store={shop.store()}")).text
+
+    assert "Nothing was fetched yet." in page

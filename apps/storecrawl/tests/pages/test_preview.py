@@ -1,0 +1,27 @@
+"""The beginning of a JSON document, one thing a line."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from storecrawl.pages.preview import indented
+
+WHOLE = [{"a": [1, 2.5, None, True], "b": {"c": 'a "quoted", {text}'}, "empty": {}}, [], "x: y"]
+
+
+def test_a_whole_document_is_written_as_json_is() -> None:
+    text = json.dumps(WHOLE, separators=(",", ":"))
+
+    assert indented(text) == json.dumps(WHOLE, indent=2)
+
+
+@pytest.mark.parametrize("length", range(0, 90, 7))
+def test_wherever_it_is_cut_nothing_is_lost(length: int) -> None:
+    text = json.dumps(WHOLE, separators=(",", ":"))[:length]
+
+    assert "".join(indented(text).split()) == "".join(text.split())
+
+
+def test_what_is_no_json_comes_out_as_it_can() -> None:
+    assert indented("]}<b>") == "]\n}<b>"

@@ -1,0 +1,70 @@
+"""The pages of products."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+from typing import Any
+
+import httpx2
+import pytest
+from storecrawl.catalog import product_lists
+
+CHART = re.compile(r'<line-chart id="prices"[^>]* data="([^"]*)"')
+
+
+def named(page: str) -> list[str]:
+    """The products of a list."""
+    return re.findall(r'href="/products/\d+">([^<]+)<', page)
+
+
+async def test_products_are_found_by_name_brand_and_store(http: httpx2.AsyncClient, shop: Any, apply: Any) -> None:
+    """covers SPEC 001-31"""
+    sun, moon = shop.store(name="Sun"), shop.store(name="Moon")
+    await apply(sun, 0, a={"Name": "Blue Dream", "brandName": "Kite"}, b={"Name": "Kite Haze"})
+    await apply(moon, 0, a={"Name": "Blue Ice"})
+
+    for question, found in {
+        "": ["Blue Dream", "Blue Ice", "Kite Haze"],
+        "?text=blue": ["Blue Dream", "Blue Ice"],
+        "?text=KITE": ["Blue Dream", "Kite Haze"],
+        "?text=moon": ["Blue Ice"],
+        f"?text=blue&store={sun}&availability=": ["Blue Dream"],
+        "?availability=out_of_stock": [],
+    }.items():
+        assert named((await http.get(f"/products{question}")).text) == found, question
+
+
+async def test_a_search_that_reads_enough_goes_on_on_the_next_page(
+    http: httpx2.AsyncClient, shop: Any, apply: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(product_lists, "MOST_READ", 3)
+    await apply(shop.store(), 0, **{f"p{number}": {"Name": name} for number, name in enumerate("ABCDEFZ")})
+
+    found, address = [], "/products?text=Z"
+    while address:
+        page = (await http.get(address)).text
+        found.append(named(page))
+        following = re.search(r'href="([^"]+)" rel="next"', page)
+        address = f"/products{html.unescape(following[1])}" if following else ""
+
+    assert found == [[], [], ["Z"]]
+
+
+async def test_a_product_shows_what_it_cost_over_time_and_whether_it_was_there(
+    http: httpx2.AsyncClient, shop: Any, apply: Any
+) -> None:
+    """covers SPEC 001-31"""
+    store = shop.store(name="Sun")
+    for hour, (price, status) in enumerate([(20, "Active"), (25, "Active"), (25, "Inactive")]):
+        await apply(store, hour, a={"Name": "Blue Dream", "recPrices": [price], "Status": status})
+    [product] = re.findall(r'href="(/products/\d+)"', (await http.get("/products")).text)
+
+    page = (await http.get(product)).text
+
+    chart = CHART.search(page)
+    assert chart is not None
+    assert json.loads(html.unescape(html.unescape(chart[1])))["series"][0]["values"] == [20.0, 25.0, 25.0]
+    assert page.count("<rect data-tone") == 2
+    assert "for 2 h" in page

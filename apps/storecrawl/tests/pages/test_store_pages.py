@@ -1,0 +1,87 @@
+"""The pages of stores."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import httpx2
+import pytest
+
+
+async def test_the_list_shows_what_there_is_of_each_store(http: httpx2.AsyncClient, shop: Any, apply: Any) -> None:
+    """covers SPEC 001-31"""
+    store = shop.store(name="Sun & Moon", city="Mesa")
+    await apply(store, 0, a={"recPrices": [20]}, b={"recPrices": [1250.5]})
+
+    page = await http.get("/stores")
+
+    assert page.status_code == 200
+    for text in ("Sun &amp; Moon", "Mesa", "$20.00 – $1,250.50", f'href="/stores/{store}"'):
+        assert text in page.text
+
+
+async def test_stores_are_searched_by_text_and_state_which_may_be_left_empty(
+    http: httpx2.AsyncClient, shop: Any
+) -> None:
+    shop.store(name="Sun", state="AZ")
+    shop.store(name="Moon", state="NV")
+
+    found = (await http.get("/stores?text=&state=nv")).text
+
+    assert ("Moon" in found, ">Sun<" in found) == (True, False)
+    assert "No store fits." in (await http.get("/stores?text=100%25")).text
+
+
+async def test_more_stores_than_a_page_holds_follow_on_the_next(http: httpx2.AsyncClient, shop: Any) -> None:
+    ids = shop.stores(26)
+    first = (await http.get("/stores?state=AZ")).text
+
+    following = first.split('rel="next"')[0].rsplit('href="', 1)[1].split('"')[0].replace("&amp;", "&")
+    second = (await http.get(f"/stores{following}")).text
+
+    assert (f'id="store-{ids[-1]}"' in first, f'id="store-{ids[-1]}"' in second) == (False, True)
+    assert f'id="store-{ids[0]}"' not in second
+
+
+async def test_a_store_shows_its_tasks_payloads_and_products(http: httpx2.AsyncClient, shop: Any, apply: Any) -> None:
+    store = shop.store(name="Sun")
+    payload = await apply(store, 0, a={"Name": "Blue Dream"})
+    await http.post(f"/stores/{store}/fetch")
+    [task] = shop.tasks("payload_fetch")
+
+    page = (await http.get(f"/stores/{store}")).text
+
+    for address in (f"/payloads/{payload}", f"/tasks/{task['id']}", f"/tasks?key=store%3A{store}"):
+        assert f'href="{address}"' in page
+    assert "Blue Dream" in page
+    assert "<line-chart" in page
+
+
+async def test_fetching_now_moves_the_fetch_that_was_planned(http: httpx2.AsyncClient, shop: Any) -> None:
+    """covers SPEC 001-26"""
+    store = shop.store()
+    later = {"store_id": store, "scheduled_for": "2100-01-01T00:00:00Z"}
+    await http.post("/api/job-queue/enqueue", json=later)
+
+    answer = await http.post(f"/stores/{store}/fetch", headers={"referer": f"http://test/stores/{store}"})
+
+    [task] = shop.tasks("payload_fetch")
+    assert (answer.status_code, answer.headers["location"]) == (303, f"/stores/{store}")
+    assert task["scheduled_for"].year < 2100
+
+
+async def test_a_store_that_is_not_crawled_has_no_button_and_is_refused(http: httpx2.AsyncClient, shop: Any) -> None:
+    store = shop.store(crawl_enabled=False)
+
+    page, answer = await http.get(f"/stores/{store}"), await http.post(f"/stores/{store}/fetch")
+
+    assert "Fetch now" not in page.text
+    assert (answer.status_code, shop.tasks("payload_fetch")) == (404, [])
+
+
+@pytest.mark.parametrize("path", ["/stores/404", "/payloads/404", "/products/404", "/payloads/diff?b=404"])
+async def test_what_is_not_there_is_a_page_that_says_so(http: httpx2.AsyncClient, path: str) -> None:
+    page = await http.get(path)
+
+    assert (page.status_code, page.headers["content-type"]) == (404, "text/html; charset=utf-8")
+    assert "404" in page.text

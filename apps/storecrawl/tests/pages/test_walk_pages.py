@@ -1,0 +1,34 @@
+"""The crawler's pages as they look to people, with a shop whose names want to be markup."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import pytest
+
+from tests.dashboard.browser.conftest import Visit, browser, pictures, site, visit
+from tests.dashboard.browser.test_walk import SETTLED, offences
+
+__all__ = ["browser", "pictures", "site", "visit"]
+
+
+@pytest.mark.timeout(180)
+@pytest.mark.asyncio(loop_scope="session")
+@pytest.mark.parametrize(("width", "theme"), [(1440, "light"), (390, "dark")])
+async def test_every_page_is_fit_to_be_seen_and_nothing_on_it_runs(
+    open_hostile_shop: Callable[[], Awaitable[list[str]]], visit: Visit, pictures: Path, width: int, theme: str
+) -> None:
+    """covers SPEC 001-31, RELIABILITY S10"""
+    paths = await open_hostile_shop()
+    page = await visit("/stores", width=width, theme=theme)
+    problems = []
+    for number, path in enumerate(paths):
+        await page.goto(path)
+        await page.wait_for_function(SETTLED)
+        problems += [f"{path}: {problem}" async for problem in offences(page, width)]
+        if await page.evaluate("window.hacked"):
+            problems.append(f"{path}: what came from a store has run")
+        await page.screenshot(path=pictures / f"crawler-{number}-{width}-{theme}.png", full_page=True)
+
+    assert problems == []

@@ -1,0 +1,67 @@
+"""A feed that breaks off takes nothing away from the catalog, and says why."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from storecrawl.demo.upstream import FaultDial, FaultKind, LocalUpstream
+
+from rolecall import NewTask
+
+DISCOVER = NewTask(handler="store_discovery")
+MISSED = "select count(*) from storecrawl.products where consecutive_misses > 0"
+
+
+@pytest.fixture
+async def store(crawl: Any) -> int:
+    """The store with the largest menu, of five that were crawled once."""
+    await crawl.run(DISCOVER)
+    return int(crawl.value("select store_id from storecrawl.payloads order by product_count desc, store_id limit 1"))
+
+
+def always(kind: FaultKind) -> FaultDial:
+    return FaultDial(failure_rate=1.0, weights={kind: 1.0})
+
+
+async def test_a_cut_feed_that_counts_itself_whole_is_kept_but_not_applied(
+    crawl: Any, upstream: LocalUpstream, store: int
+) -> None:
+    """Covers SPEC C5-9: the count falls by an implausible share."""
+    upstream.set_failures(always(FaultKind.TRUNCATED))
+
+    await crawl.run(NewTask(handler="payload_fetch", payload={"store_id": store}))
+
+    [(state, error)] = crawl.rows(
+        "select state::text, error from rolecall.all_tasks where handler = 'product_refresh' order by id desc limit 1"
+    )
+    assert state == "failed"
+    assert "the store's last menu had" in error
+    assert crawl.value(MISSED) == 0
+    assert crawl.value("select count(*) from storecrawl.payloads where applied_at is null") == 1
+
+
+async def test_an_upstream_that_rotates_its_hashes_all_the_time_is_crawled(
+    crawl: Any, upstream: LocalUpstream, store: int
+) -> None:
+    """Covers SPEC C1-6 through the role that fetches."""
+    upstream.set_failures(always(FaultKind.ROTATED))
+
+    await crawl.run(NewTask(handler="payload_fetch", payload={"store_id": store}))
+
+    assert crawl.value("select count(*) from storecrawl.payloads where applied_at is not null") == 6
+    assert upstream.stats()["faults"]["rotated"] > 0
+
+
+async def test_a_store_that_was_renamed_is_found_by_its_old_menu_address(crawl: Any, upstream: LocalUpstream) -> None:
+    """Covers SPEC C2-9 through the role that resolves."""
+    await crawl.run(DISCOVER)
+    known, slug = crawl.rows("select platform_store_id, slug from storecrawl.stores order by id limit 1")[0]
+
+    entry = f"https://menus.example/dispensary/old-{slug}"
+    await crawl.run(NewTask(handler="entry_point_discovery", payload={"entry": entry}))
+
+    result = crawl.value("select result from rolecall.all_tasks where handler = 'entry_point_discovery'")
+    assert result["platformStoreId"] == known
+    assert result["way"] in {"redirect", "canonical", "page_data"}
+    assert upstream.stats()["operations"]["web page"] > 0

@@ -1,0 +1,122 @@
+"""Ids and entry points that lead nowhere: healed where the platform knows the store by another, else left to a person."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from storecrawl.demo.upstream import FaultDial, FaultKind, LocalUpstream
+
+from rolecall import NewTask
+
+DISCOVER = NewTask(handler="store_discovery")
+DEAD = "f" * 24
+LOCATION = "select status::text, because, store_id from storecrawl.locations where platform_store_id = %s"
+RESULT = "select result from rolecall.all_tasks where handler = 'entry_point_discovery' order by id desc limit 1"
+
+
+def _entry(entry: str) -> NewTask:
+    return NewTask(handler="entry_point_discovery", payload={"entry": entry})
+
+
+def _rename(crawl: Any, store: int, *, slug: str | None = None) -> str:
+    """Let a store be known by an id that the platform has never given; returns its real one."""
+    real: str = crawl.value("select platform_store_id from storecrawl.stores where id = %s", store)
+    crawl.rows("update storecrawl.locations set platform_store_id = %s where store_id = %s returning 1", DEAD, store)
+    crawl.rows(
+        "update storecrawl.stores set platform_store_id = %s, slug = coalesce(%s, slug) where id = %s returning 1",
+        DEAD, slug, store,
+    )  # fmt: skip
+    if slug:
+        crawl.rows("update storecrawl.locations set slug = %s where store_id = %s returning 1", slug, store)
+    return real
+
+
+async def test_a_store_whose_id_has_changed_is_crawled_by_its_new_one(crawl: Any) -> None:
+    """covers SPEC B14-9, E5-15: a fetch of an id that the upstream does not know leads to its investigation"""
+    await crawl.run(DISCOVER)
+    real = _rename(crawl, 1)
+
+    await crawl.run(NewTask(handler="payload_fetch", payload={"store_id": 1}))
+
+    assert crawl.value("select platform_store_id from storecrawl.stores where id = 1") == real
+    assert crawl.value("select count(*) from storecrawl.payloads where store_id = 1 and applied_at is not null") == 2
+    assert [row[0] for row in crawl.rows(LOCATION, DEAD) + crawl.rows(LOCATION, real)] == ["linked", "linked"]
+    assert crawl.value("select count(*) from storecrawl.stores") == 5
+
+
+async def test_a_store_that_the_platform_no_longer_has_needs_investigation(crawl: Any) -> None:
+    """covers SPEC B14-9: found nowhere, it is left to a person with the reason; the store stays"""
+    await crawl.run(DISCOVER)
+    _rename(crawl, 1, slug="nowhere-at-all")
+
+    await crawl.run(NewTask(handler="payload_fetch", payload={"store_id": 1}))
+
+    [(status, because, store)] = crawl.rows(LOCATION, DEAD)
+    assert (status, store) == ("needs_investigation", 1)
+    assert "nowhere-at-all" in because
+    assert crawl.value("select crawl_enabled from storecrawl.stores where id = 1") is True
+    assert crawl.value("select count(*) from storecrawl.payloads where store_id = 1") == 1
+
+
+async def test_what_needed_investigation_is_settled_once_discovery_sees_it_again(crawl: Any) -> None:
+    """covers SPEC B14-9: it heals itself"""
+    await crawl.run(DISCOVER)
+    known = crawl.value("select platform_store_id from storecrawl.stores where id = 1")
+    crawl.rows(
+        "update storecrawl.locations set status = 'needs_investigation', because = 'x' where store_id = 1 returning 1"
+    )
+
+    await crawl.run(DISCOVER)
+
+    assert crawl.rows(LOCATION, known) == [("verified", "the platform names it again", 1)]
+
+
+async def test_an_id_that_discovery_has_seen_is_found_without_the_upstream(crawl: Any, upstream: LocalUpstream) -> None:
+    """covers SPEC B14-9: 1 look in discovery locations for an id"""
+    await crawl.run(DISCOVER)
+    slug = crawl.value("select slug from storecrawl.stores where id = 1")
+    asked = upstream.stats()["requests"]
+
+    await crawl.run(_entry(f"https://menus.example/dispensary/{slug}"))
+
+    assert crawl.value(RESULT)["way"] == "location"
+    assert upstream.stats()["requests"] == asked
+
+
+async def test_a_store_that_no_discovery_saw_is_found_promoted_and_crawled(crawl: Any) -> None:
+    """covers SPEC 001-17, B14-9: on demand, and never chained by a discovery"""
+    await crawl.run(DISCOVER)
+    slug = crawl.value("select slug from storecrawl.stores where id = 1")
+    assert crawl.value("select count(*) from rolecall.all_tasks where handler = 'entry_point_discovery'") == 0
+    crawl.empty("storecrawl.stores")
+
+    await crawl.run(_entry(slug))
+
+    result = crawl.value(RESULT)
+    assert len(result["newStoreIds"]) == 1
+    assert crawl.value("select count(distinct store_id) from storecrawl.products") == 1
+    assert crawl.value("select count(*) from storecrawl.discovery_payloads where kind = 'entry'") == 1
+
+
+async def test_an_entry_point_that_leads_nowhere_is_kept_with_its_reason(crawl: Any) -> None:
+    """covers SPEC B14-9: 3 mark needs_investigation"""
+    await crawl.run(_entry("nowhere-at-all"), _entry("nowhere-at-all"))
+
+    [(entry, status, because, by)] = crawl.rows(
+        "select entry, status::text, because, decided_by from storecrawl.locations"
+    )
+    assert (entry, status) == ("nowhere-at-all", "needs_investigation")
+    assert "nowhere-at-all" in because
+    assert by.startswith("task ")
+
+
+async def test_the_network_is_given_five_more_chances(crawl_with: Callable[..., Any], upstream: LocalUpstream) -> None:
+    """covers SPEC B14-9: 2 query with 5 network retries"""
+    crawl = crawl_with(breaker_failures=100_000, backoff=0.001)
+    upstream.set_failures(FaultDial(failure_rate=1.0, weights={FaultKind.UNAVAILABLE: 1.0}))
+
+    await crawl.run(_entry("green-door"))
+
+    because = crawl.value("select because from storecrawl.locations where entry = 'green-door'")
+    assert because.startswith("no answer after 6 attempts")

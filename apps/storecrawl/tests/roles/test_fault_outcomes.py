@@ -1,0 +1,117 @@
+"""What each fault of the upstream comes to in the pipeline: another attempt, a pause, a failure that says why; never a worse catalog."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from storecrawl.app import UPSTREAM_ATTEMPTS
+from storecrawl.demo.upstream import FaultDial, FaultKind, LocalUpstream, UpstreamOptions
+from storecrawl.upstream import UpstreamClient
+
+from rolecall import NewTask
+from rolecall.testing import drain, working
+
+PRODUCTS = 60
+LAST_TASK = """
+select handler, state::text, attempt, coalesce(error, info ->> 'held_back', ''), scheduled_for > now() + interval '100 s'
+from rolecall.all_tasks where key = 'store:1' order by id desc limit 1
+"""
+CATALOG = "select count(*), count(*) filter (where in_stock), max(last_payload_id) from storecrawl.products"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """How the store's last task stands when a fault has stayed, and what it says; `later` has a wish of the upstream's."""
+
+    handler: str = "payload_fetch"
+    state: str = "failed"
+    attempts: int | None = UPSTREAM_ATTEMPTS
+    says: str = ""
+    later: bool = False
+
+
+OUTCOMES = {
+    FaultKind.BLOCKED: Outcome(state="pending", attempts=None, says="no outgoing route is active"),
+    FaultKind.RATE_LIMITED: Outcome(state="pending", attempts=1, says="asked to wait 120 s", later=True),
+    FaultKind.UNAVAILABLE: Outcome(says="HTTP 50[234]"),
+    FaultKind.CUT: Outcome(says="Unavailable"),
+    FaultKind.ERRORS: Outcome(says="the upstream answered: "),
+    FaultKind.SCHEMA_DRIFT: Outcome(says="FilteredProducts: "),
+    FaultKind.FOREIGN_REDIRECT: Outcome(says="redirected to another host"),
+    # Fetched, it is refused where the upstream counts what it does not serve; and applied, where it counts nothing either.
+    FaultKind.EMPTY_PAGE: Outcome(handler="product_refresh", attempts=1, says="ImplausibleMenu: 0 products"),
+    FaultKind.TRUNCATED: Outcome(handler="product_refresh", attempts=1, says="ImplausibleMenu"),
+    FaultKind.SLOW: Outcome(handler="product_refresh", state="completed", attempts=1),
+    FaultKind.ROTATED: Outcome(handler="product_refresh", state="completed", attempts=1),
+}
+FETCH = NewTask(handler="payload_fetch", payload={"store_id": 1}, key="store:1")
+
+
+@pytest.fixture
+async def upstream() -> AsyncIterator[LocalUpstream]:
+    """One store with a menu long enough to be missed."""
+    options = UpstreamOptions(stores=1, menu_smallest=PRODUCTS, menu_median=PRODUCTS, menu_largest=PRODUCTS)
+    async with LocalUpstream(options) as running:
+        yield running
+
+
+@pytest.fixture
+async def crawled(crawl_with: Callable[..., Any], upstream: LocalUpstream) -> Any:
+    """The crawl with the store's first menu in its catalog; its host is never left alone."""
+    crawl = crawl_with(retry_first=0.01, backoff=0.001, breaker_failures=1000)
+    async with UpstreamClient(upstream.url) as client:
+        [store] = await client.stores()
+    await crawl.run(NewTask(handler="entry_point_discovery", payload={"entry": store.slug}))
+    assert crawl.value("select count(*) from storecrawl.products") > PRODUCTS / 2
+    return crawl
+
+
+def test_every_way_of_failing_has_its_outcome() -> None:
+    assert set(OUTCOMES) == set(FaultKind)
+
+
+@pytest.mark.parametrize("kind", OUTCOMES)
+async def test_a_fault_that_stays_has_its_outcome_and_the_catalog_is_none_the_worse(
+    crawled: Any, upstream: LocalUpstream, kind: FaultKind
+) -> None:
+    """covers SPEC C1-7, C5-9, E5-15"""
+    upstream.set_failures(_always(kind))
+    before = crawled.rows(CATALOG)
+
+    await crawled.run(FETCH)
+
+    expected = OUTCOMES[kind]
+    [(handler, state, attempts, said, is_later)] = crawled.rows(LAST_TASK)
+    assert (handler, state) == (expected.handler, expected.state), said
+    assert expected.attempts in {None, attempts}
+    assert re.search(expected.says, said)
+    assert is_later == expected.later
+    assert (crawled.rows(CATALOG) == before) == (state != "completed")
+
+
+async def test_a_fault_that_passes_costs_attempts_and_nothing_else(crawled: Any, upstream: LocalUpstream) -> None:
+    """covers SPEC C1-7, E5-15"""
+    upstream.set_failures(_always(FaultKind.UNAVAILABLE))
+    [fetch] = crawled.enqueue(FETCH)
+    async with working(crawled.app, crawled.database):
+        await _until(lambda: crawled.value("select attempt from rolecall.all_tasks where id = %s", fetch) > 1)
+        upstream.set_failures(FaultDial())
+    await drain(crawled.app, crawled.database)
+
+    assert crawled.rows("select distinct state::text from rolecall.all_tasks") == [("completed",)]
+    assert crawled.value("select count(*) from storecrawl.payloads where applied_at is not null") == 2
+
+
+def _always(kind: FaultKind) -> FaultDial:
+    return FaultDial(failure_rate=1.0, weights={kind: 1.0}, slow_seconds=0.01, retry_after_seconds=120)
+
+
+async def _until(fact: Callable[[], bool]) -> None:
+    async with asyncio.timeout(20.0):
+        while not fact():
+            await asyncio.sleep(0.02)

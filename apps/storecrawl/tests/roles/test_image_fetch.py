@@ -1,0 +1,109 @@
+"""A crawl with images: they are fetched after a refresh, kept once, served and shown."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable
+from typing import Any
+
+import httpx2
+import pytest
+from PIL import Image
+from storecrawl.places import open_storage
+
+from rolecall import NewTask
+from rolecall.web import build
+
+KEPT = "select count(*) from storecrawl.images where path is not null"
+NAMED = "select count(distinct image_url) from storecrawl.products where image_url is not null"
+FETCHED = "select sum((result ->> 'kept')::int)::int from rolecall.all_tasks where handler = 'image_fetch'"
+
+
+@pytest.fixture
+async def pictured(crawl_with: Callable[..., Any]) -> Any:
+    """A small world, crawled with its images."""
+    crawl = crawl_with(images=True, image_networks=("127.0.0.1/32",))
+    await crawl.run(NewTask(handler="store_discovery"))
+    return crawl
+
+
+async def test_each_image_is_fetched_once_however_many_products_name_it(pictured: Any) -> None:
+    """covers SPEC B14-8, 001-14"""
+    files = list(open_storage("", pictured.settings.data_dir, "images").list())
+
+    assert 0 < pictured.value(NAMED) == pictured.value(KEPT) == pictured.value(FETCHED) == len(files)
+    assert {each.path for each in files} == {path for (path,) in pictured.rows("select path from storecrawl.images")}
+
+
+async def test_what_is_kept_is_not_fetched_again(pictured: Any) -> None:
+    """covers SPEC B14-8: skip existing"""
+    before = pictured.value("select count(*) from rolecall.all_tasks where handler = 'image_fetch'")
+
+    await pictured.run(NewTask(handler="payload_fetch_all"))
+
+    assert pictured.value("select count(*) from rolecall.all_tasks where handler = 'image_fetch'") == before
+    assert pictured.value(KEPT) == pictured.value(NAMED)
+
+
+async def test_an_image_that_is_due_again_is_asked_for_by_its_etag(pictured: Any) -> None:
+    """covers SPEC B14-8"""
+    store = pictured.value("select min(store_id) from storecrawl.images")
+    pictured.rows("update storecrawl.images set due_at = clock_timestamp() where store_id = %s returning id", store)
+
+    await pictured.run(NewTask(handler="image_fetch", payload={"store_id": store}))
+
+    result = pictured.value(
+        "select result from rolecall.all_tasks where handler = 'image_fetch' order by id desc limit 1"
+    )
+    assert (result["kept"], result["failed"]) == (0, 0)
+    assert result["same"] > 0
+
+
+async def test_an_address_that_is_not_allowed_fails_the_image_and_not_the_task(crawl_with: Callable[..., Any]) -> None:
+    """covers SPEC B14-8, RELIABILITY S8"""
+    crawl = crawl_with(images=True)
+    await crawl.run(NewTask(handler="store_discovery"))
+
+    assert crawl.value(KEPT) == 0
+    assert crawl.rows("select distinct problem, due_at from storecrawl.images") == [
+        ("its address is not a public one", None)
+    ]
+    assert crawl.value("select count(*) from rolecall.all_tasks where state = 'failed'") == 0
+
+
+async def test_without_the_setting_no_image_is_asked_for(crawl: Any) -> None:
+    """covers SPEC B14-8"""
+    await crawl.run(NewTask(handler="store_discovery"))
+
+    assert crawl.value("select count(*) from storecrawl.images") == 0
+
+
+async def test_images_are_served_smaller_with_a_tag_and_shown_on_pages(pictured: Any) -> None:
+    """covers SPEC B14-8"""
+    product, image, sha256 = pictured.rows(
+        "select p.id, i.id, i.sha256 from storecrawl.products p join storecrawl.images i on i.url = p.image_url limit 1"
+    )[0]
+    application = build(pictured.database, pictured.app)
+    transport = httpx2.ASGITransport(app=application)
+    async with (
+        application.router.lifespan_context(application),
+        httpx2.AsyncClient(transport=transport, base_url="http://test") as http,
+    ):
+        small = await http.get(f"/api/images/{image}?w=50&h=50&fit=cover&format=webp")
+        again = await http.get(
+            f"/api/images/{image}?w=50&h=50&fit=cover", headers={"If-None-Match": small.headers["etag"]}
+        )
+        whole = await http.get(f"/api/images/{image}")
+        facts = (await http.get(f"/api/products/{product}/image")).json()
+        page = (await http.get(f"/products/{product}")).text
+        too_large = await http.get(f"/api/images/{image}?w=2001")
+        unknown = await http.get("/api/images/999999")
+
+    with Image.open(io.BytesIO(small.content)) as shown:
+        assert (shown.size, shown.format, small.headers["content-type"]) == ((50, 50), "WEBP", "image/webp")
+    assert (again.status_code, again.content) == (304, b"")
+    assert small.headers["cache-control"] == "private, max-age=86400"
+    assert (whole.headers["content-type"], whole.headers["x-content-type-options"]) == ("image/png", "nosniff")
+    assert (facts["url"], facts["width"], facts["sha256"]) == (f"/api/images/{image}", 160, sha256)
+    assert f'src="/api/images/{image}?w=480&amp;h=480&amp;format=webp" width="160" height="160"' in page
+    assert (too_large.status_code, unknown.status_code) == (422, 404)

@@ -1,0 +1,173 @@
+"""payload_expiry removes files as the policy says, never those that are needed, and the rows tell."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+from storecrawl.app import build_app
+from storecrawl.egress.book import ensure_direct
+from storecrawl.places import open_storage
+from storecrawl.settings import CrawlSettings
+
+from apps.storecrawl.tests.conftest import Shop
+from rolecall import Client, NewTask
+from rolecall.testing import drain
+
+NOW = datetime.now(UTC)
+
+
+class Keeper:
+    """Payloads of some ages, in hours, and which of them have their file after the policy had its way."""
+
+    def __init__(self, shop: Shop, folder: Path, database: str, connection: psycopg.Connection[Any]) -> None:
+        self.shop = shop
+        self._folder = folder
+        self._database = database
+        self._connection = connection
+        ensure_direct(connection)
+
+    def payload(self, store: int, age: int, *, applied: bool = True) -> int:
+        facts = {"applied_at": NOW, "applied_count": 1, "complete": True} if applied else {}
+        return self.shop.payload(store, {}, hour=age, fetched_at=NOW - timedelta(hours=age), **facts)
+
+    async def expire(self, *open_tasks: NewTask, **policy: int) -> None:
+        settings = CrawlSettings(upstream="http://127.0.0.1:9", data_dir=self._folder, schedules=False, **policy)  # type: ignore[arg-type]  # the policy's two
+        app = build_app(settings)
+        with Client(self._database, app=app) as client:
+            client.enqueue_many([*open_tasks, NewTask(handler="payload_expiry")])
+        await drain(app, self._database)
+
+    def kept(self) -> list[int]:
+        rows = self._connection.execute("select id, expired_at from storecrawl.payloads order by id").fetchall()
+        files = {each for each, _ in rows if self.shop.file_of(each).exists()}
+        assert files == {each for each, expired_at in rows if expired_at is None}
+        return sorted(files)
+
+
+@pytest.fixture
+def keeper(shop: Shop, tmp_path: Path, database: str, connection: psycopg.Connection[Any]) -> Keeper:
+    return Keeper(shop, tmp_path, database, connection)
+
+
+async def test_without_a_policy_everything_is_kept_for_good(keeper: Keeper) -> None:
+    """covers SPEC B14-7"""
+    store = keeper.shop.store()
+    payloads = [keeper.payload(store, age) for age in (90_000, 50, 2, 1)]
+
+    await keeper.expire()
+
+    assert keeper.kept() == payloads
+
+
+async def test_the_newest_of_each_store_are_kept(keeper: Keeper) -> None:
+    """covers SPEC B14-7"""
+    first, second = (keeper.shop.store() for _ in range(2))
+    one = [keeper.payload(first, age) for age in (5, 4, 3, 2)]
+    other = [keeper.payload(second, age) for age in (9, 8, 7)]
+
+    await keeper.expire(keep_last=3)
+
+    assert keeper.kept() == [*one[1:], *other]
+
+
+async def test_what_is_older_than_so_many_days_goes(keeper: Keeper) -> None:
+    """covers SPEC B14-7"""
+    store = keeper.shop.store()
+    payloads = [keeper.payload(store, age) for age in (49, 47, 3, 2)]
+
+    await keeper.expire(keep_days=2)
+
+    assert keeper.kept() == payloads[1:]
+
+
+async def test_a_file_stays_that_either_rule_keeps(keeper: Keeper) -> None:
+    """covers SPEC B14-7"""
+    store = keeper.shop.store()
+    payloads = [keeper.payload(store, age) for age in (100, 90, 80, 3)]
+
+    await keeper.expire(keep_days=2, keep_last=3)
+
+    assert keeper.kept() == payloads[1:]
+
+
+async def test_the_two_that_a_comparison_reads_stay_however_old(keeper: Keeper) -> None:
+    """covers SPEC B14-7, 001-22"""
+    store = keeper.shop.store()
+    payloads = [keeper.payload(store, age) for age in (9_002, 9_001, 9_000)]
+
+    await keeper.expire(keep_days=1, keep_last=1)
+
+    assert keeper.kept() == payloads[1:]
+
+
+async def test_a_payload_that_was_never_applied_stays(keeper: Keeper) -> None:
+    """covers SPEC B14-7: the file is all that there is of that fetch"""
+    store = keeper.shop.store()
+    unapplied = keeper.payload(store, 9_000, applied=False)
+    newest = [keeper.payload(store, age) for age in (2, 1)]
+
+    await keeper.expire(keep_last=1)
+
+    assert keeper.kept() == [unapplied, *newest]
+
+
+async def test_a_payload_that_an_open_task_is_about_to_read_stays(keeper: Keeper) -> None:
+    """covers SPEC B14-7"""
+    store = keeper.shop.store()
+    payloads = [keeper.payload(store, age) for age in (4, 3, 2, 1)]
+    later = datetime.now(UTC) + timedelta(hours=1)
+    replay = NewTask(handler="product_refresh", payload={"payload_id": payloads[0]}, scheduled_for=later)
+
+    await keeper.expire(replay, keep_last=2)
+
+    assert keeper.kept() == [payloads[0], *payloads[2:]]
+
+
+async def test_a_file_that_is_gone_already_is_marked(keeper: Keeper) -> None:
+    """covers SPEC B14-7: a crash between the file and its row's mark is made good by the next run"""
+    store = keeper.shop.store()
+    payloads = [keeper.payload(store, age) for age in (3, 2, 1)]
+    keeper.shop.file_of(payloads[0]).unlink()
+
+    await keeper.expire(keep_last=1)
+
+    assert keeper.kept() == payloads[1:]
+
+
+async def test_an_expired_payload_is_told_as_gone_with_the_reason(
+    keeper: Keeper, http: Any, make_document: Callable[..., dict[str, Any]]
+) -> None:
+    """covers SPEC B14-7, 001-21"""
+    store = keeper.shop.store()
+    payloads = [keeper.payload(store, age) for age in (3, 2, 1)]
+    await keeper.expire(keep_last=1)
+
+    answer = await http.get(f"/api/payloads/{payloads[0]}/data")
+
+    assert (answer.status_code, answer.json()["type"]) == (410, "urn:rolecall:payload-expired")
+    assert "retention policy" in answer.json()["detail"]
+    assert (await http.get(f"/api/payloads/{payloads[0]}")).json()["expired_at"] is not None
+
+
+async def test_files_expire_in_a_bucket_too(
+    keeper: Keeper, bucket_url: str, database: str, connection: psycopg.Connection[Any]
+) -> None:
+    """covers SPEC B14-7"""
+    storage = open_storage(bucket_url, Path(), "payloads")
+    store = keeper.shop.store()
+    for age in (3, 2, 1):
+        storage.put(f"old/{age}", b"")
+        keeper.shop.file_of(keeper.payload(store, age)).unlink()
+        connection.execute(
+            "update storecrawl.payloads set storage_path = %s where id = (select max(id) from storecrawl.payloads)",
+            (f"old/{age}",),
+        )
+
+    await keeper.expire(keep_last=1, store=bucket_url)  # type: ignore[arg-type]  # beside the policy
+
+    assert sorted(each.path for each in storage.list()) == ["old/1", "old/2"]

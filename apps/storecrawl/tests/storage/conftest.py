@@ -1,0 +1,15 @@
+"""Both places that can keep files: a folder of this machine, and a bucket of a real S3 server."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from storecrawl.places import open_storage
+from storecrawl.storage import Storage
+
+
+@pytest.fixture(params=["folder", "bucket"])
+def storage(request: pytest.FixtureRequest, tmp_path: Path) -> Storage:
+    url = request.getfixturevalue("bucket_url") if request.param == "bucket" else ""
+    return open_storage(url, tmp_path, "payloads")

@@ -1,0 +1,114 @@
+"""The commands that look at what a crawl keeps, and have tasks made, on a database that is given."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+from storecrawl.cli import run
+
+from .conftest import Shop
+
+
+@pytest.fixture
+def shop(connection: psycopg.Connection[Any], tmp_path: Path) -> Shop:
+    return Shop(connection, tmp_path / "payloads")
+
+
+@pytest.fixture
+def say(database: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Any:
+    """Run a command on the test's database and folder; its exit code, and what it printed."""
+
+    def words(*arguments: str) -> tuple[int, str, str]:
+        capsys.readouterr()
+        code = run([*arguments, "--database-url", database, "--data-dir", str(tmp_path)])
+        shown = capsys.readouterr()
+        return code, shown.out, shown.err
+
+    return words
+
+
+def test_payloads_are_listed_and_shown(shop: Shop, say: Any) -> None:
+    """covers SPEC 001-22"""
+    mine, other = shop.stores(2)
+    ids = [shop.payload(store, {}, hour=hour) for hour, store in enumerate((mine, other, mine))]
+
+    listed = json.loads(say("payloads", "list", "--store", str(mine), "--json")[1])
+    shown = json.loads(say("payloads", "show", str(ids[1]), "--json")[1])
+
+    assert [payload["id"] for payload in listed] == [ids[2], ids[0]]
+    assert (shown["store_id"], shown["storage_path"][-8:]) == (other, ".json.gz")
+    assert "products" in say("payloads", "list")[1]
+    assert "sha256" in say("payloads", "show", str(ids[0]))[1]
+
+
+def test_a_difference_is_shown(shop: Shop, say: Any) -> None:
+    """covers SPEC 001-23"""
+    store = shop.store()
+    usual = {"_id": "a", "Name": "Sun", "Status": "Active", "Options": ["1g"]}
+    for hour, price in enumerate((20, 18)):
+        shop.payload(store, {"data": {"filteredProducts": {"products": [{**usual, "recPrices": [price]}]}}}, hour=hour)
+
+    answer = json.loads(say("payloads", "diff", str(store), "--json")[1])
+    code, words, _ = say("payloads", "diff", str(store))
+
+    [change] = answer["price_changes"]
+    assert (change["before"], change["after"], answer["added"]) == (2000, 1800, [])
+    assert (code, "price changes" in words, "1800" in words) == (0, True, True)
+
+
+def test_a_resync_is_generated_once_a_day(shop: Shop, say: Any) -> None:
+    """covers SPEC 000-22"""
+    shop.stores(4)
+
+    first = json.loads(say("generate", "resync", "--batches", "2", "--json")[1])
+    second = say("generate", "resync", "--batches", "2")
+
+    assert (first["stored"], first["standing"], len(shop.tasks("product_resync"))) == (4, 0, 4)
+    assert second == (0, f"{first['date']}: 0 tasks stored, 4 stood already\n", "")
+
+
+def test_what_cannot_be_done_is_one_clear_line(shop: Shop, say: Any) -> None:
+    store = shop.store()
+    payload = shop.payload(store, {"no": "menu"}, hour=1)
+    gone = shop.payload(store, {"no": "menu"}, hour=2)
+    shop.file_of(gone).unlink()
+
+    for words, code in {
+        ("payloads", "show", "404"): 1,
+        ("payloads", "diff", "404"): 1,
+        ("payloads", "diff", str(store)): 1,
+        ("payloads", "diff", str(store), "--from", str(payload), "--to", str(payload)): 1,
+        ("generate", "resync", "--date", "soon"): 2,
+        ("generate", "resync", "--date", "2020-01-01"): 2,
+    }.items():
+        answer = say(*words)
+        assert (answer[0], answer[1]) == (code, ""), words
+        assert answer[2].startswith("storecrawl: "), words
+        assert answer[2].count("\n") == 1
+
+
+def test_locations_are_listed_and_decided_about(shop: Shop, say: Any) -> None:
+    """covers SPEC B14-5"""
+    sun, moon = shop.location(name="Sun"), shop.location(name="Moon")
+
+    said = [say("discovery", "verify", str(sun))[1], say("discovery", "reject", str(moon), "--because", "closed")[1]]
+    refused = say("discovery", "verify", str(moon))
+    listed = json.loads(say("discovery", "locations", "--status", "rejected", "--json")[1])
+
+    assert said == [f"location {sun} is store 1 now\n", f"location {moon} is rejected\n"]
+    assert (refused[0], f"location {moon} is rejected: it cannot be verified" in refused[2]) == (1, True)
+    assert [(each["id"], each["because"]) for each in listed] == [(moon, "closed")]
+    assert [task["payload"] for task in shop.tasks("product_discovery")] == [{"store_id": 1}]
+    assert "Sun" in say("discovery", "locations")[1]
+    assert "AZ" in say("discovery", "states")[1]
+
+
+def test_a_search_for_stores_is_asked_for(shop: Shop, say: Any) -> None:
+    """covers SPEC B14-4"""
+    assert say("discovery", "run", "az")[0] == 0
+
+    assert [task["payload"] for task in shop.tasks("store_discovery")] == [{"states": ["AZ"]}]

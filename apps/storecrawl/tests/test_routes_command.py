@@ -1,0 +1,108 @@
+"""`storecrawl routes`."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+from storecrawl.cli import run
+
+CANARY = "CANARY-b8e2"
+PROXY = "http://me@127.0.0.1:3128"
+Routes = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def routes(database: str, capsys: pytest.CaptureFixture[str]) -> Routes:
+    """Run a command; returns its exit code and what it said."""
+
+    def call(*arguments: str) -> tuple[int, str, str]:
+        code = run(["routes", *arguments, "--database-url", database])
+        said = capsys.readouterr()
+        return code, said.out, said.err
+
+    return call
+
+
+def test_a_route_is_added_listed_disabled_enabled_and_removed(routes: Routes) -> None:
+    """covers SPEC B14-1"""
+    code, out, _ = routes("add", PROXY, "--state", "AZ", "--timezone", "America/Phoenix", "--json")
+    route = json.loads(out)
+    listed = json.loads(routes("list", "--json")[1])
+
+    assert (code, listed) == (0, [route])
+    assert (route["protocol"], route["host"], route["port"], route["active"]) == ("http", "127.0.0.1", 3128, True)
+    assert routes("disable", "1", "--reason", "too slow")[0] == 0
+    assert json.loads(routes("list", "--json")[1])[0]["disabled_because"] == "too slow"
+    assert routes("enable", "1")[0] == routes("remove", "1")[0] == 0
+    assert "There is no route" in routes("list")[1]
+
+
+@pytest.mark.parametrize("way", ["file", "input", "environment"])
+def test_a_password_is_taken_without_being_shown(
+    routes: Routes, connection: psycopg.Connection[Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, way: str
+) -> None:
+    (tmp_path / "password").write_text(f"{CANARY}\n")
+    monkeypatch.setattr("sys.stdin", io.StringIO(f"{CANARY}\n"))
+    if way == "environment":
+        monkeypatch.setenv("STORECRAWL_ROUTE_PASSWORD", CANARY)
+    flags = {"file": ["--password-file", str(tmp_path / "password")], "input": ["--password-file", "-"]}.get(way, [])
+
+    said = [routes("add", PROXY, *flags), routes("list"), routes("list", "--json"), routes("disable", "1")]
+
+    stored = "select password from storecrawl.routes"
+    assert connection.execute(stored).fetchall() == [(CANARY,)]
+    assert [each for each in said if CANARY in "".join(map(str, each))] == []
+    deeds = connection.execute(
+        "select action, detail::text || outcome::text from rolecall.deeds order by id"
+    ).fetchall()
+    assert [action for action, _ in deeds] == ["routes.add", "routes.disable"]
+    assert [text for _, text in deeds if CANARY in text] == []
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["ftp://127.0.0.1:1"],
+        ["http://127.0.0.1"],
+        ["http://127.0.0.1:99999"],
+        ["http://1.2.3.999:3128"],
+        [f"http://me:{CANARY}@127.0.0.1:1"],
+        ["http://127.0.0.1:1", "--password-env", "X"],
+        ["http://127.0.0.1:1", "--timezone", "Mars/Olympus"],
+        ["http://127.0.0.1:1", "--timezone", "/etc/passwd"],
+    ],
+)
+def test_what_is_no_route_is_refused(routes: Routes, arguments: list[str]) -> None:
+    code, out, error = routes("add", *arguments)
+
+    assert (code in {1, 2}, out) == (True, "")
+    assert error.count("\n") == 1
+    assert CANARY not in error
+
+
+def test_a_route_stands_once(routes: Routes) -> None:
+    assert routes("add", PROXY)[0] == 0
+
+    code, _, error = routes("add", PROXY)
+
+    assert (code, "there is a route http://127.0.0.1:3128" in error) == (1, True)
+
+
+@pytest.mark.parametrize("command", ["remove", "enable", "disable"])
+def test_a_route_that_is_not_there_is_said_so(routes: Routes, command: str) -> None:
+    assert routes(command, "404")[::2] == (1, "storecrawl: there is no route 404\n")
+
+
+def test_a_trial_says_whether_a_route_leads_anywhere(routes: Routes) -> None:
+    routes("add", "http://127.0.0.1:9")
+
+    code, out, _ = routes("test", "1", "--url", "http://127.0.0.1:10", "--json")
+
+    trial = json.loads(out)
+    assert (code, trial["status"], "ConnectError" in trial["error"]) == (1, None, True)

@@ -1,0 +1,223 @@
+"""Pages become a walk, and walks a menu: when to stop, what is whole, and which document of a product counts."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from random import Random
+from typing import Any
+
+import pytest
+from storecrawl.upstream import MenuMode, RawMenu, SchemaDrift, Truncated
+from storecrawl.upstream.menu import merged
+from storecrawl.upstream.merging import merge_documents
+from storecrawl.upstream.pages import Page, Walk, page_of, walk_pages, walk_twice_if_short
+from storecrawl.upstream.retry import RetryRule
+
+from .conftest import QUICK
+
+RULE = RetryRule(QUICK, Random(1))
+
+
+def page(ids: str, total_count: int, total_pages: int) -> Page:
+    products: list[dict[str, Any]] = [{"_id": name} for name in ids]
+    return Page(body=b"", products=products, total_count=total_count, total_pages=total_pages)
+
+
+class Book:
+    """Pages served from a list, over and over; `asked` are the page numbers in turn."""
+
+    def __init__(self, *pages: Page) -> None:
+        self.pages = pages
+        self.asked: list[int] = []
+
+    async def fetch(self, number: int) -> Page:
+        self.asked.append(number)
+        return self.pages[number]
+
+
+async def test_the_walk_stops_at_an_empty_page() -> None:
+    book = Book(page("ab", 9, 5), page("", 9, 5))
+
+    walk = await walk_pages(book.fetch, QUICK, RULE)
+
+    assert (book.asked, walk.is_complete) == ([0, 1], False)
+
+
+async def test_the_walk_stops_when_all_products_are_collected() -> None:
+    book = Book(page("abc", 3, 5))
+
+    await walk_pages(book.fetch, QUICK, RULE)
+
+    assert book.asked == [0]
+
+
+async def test_the_walk_stops_at_the_page_cap() -> None:
+    book = Book(*(page(name, 9, 9) for name in "abcdefghi"))
+
+    walk = await walk_twice_if_short(book.fetch, replace(QUICK, page_cap=4), RULE)
+
+    assert (book.asked, len(walk.products)) == ([0, 1, 2, 3], 4)
+
+
+async def test_a_walk_that_falls_short_is_walked_once_more() -> None:
+    book = Book(page("ab", 4, 2), page("bc", 4, 2))
+
+    walk = await walk_twice_if_short(book.fetch, QUICK, RULE)
+
+    assert (book.asked, list(walk.products)) == ([0, 1, 0, 1], ["a", "b", "c"])
+
+
+async def test_the_product_without_any_key_is_kept_for_the_normalizer_to_judge() -> None:
+    keyless = Page(body=b"", products=[{"Name": "x"}, {"Name": "y"}], total_count=2, total_pages=1)
+
+    walk = await walk_pages(Book(keyless).fetch, QUICK, RULE)
+
+    assert [product["Name"] for product in walk.products.values()] == ["x", "y"]
+
+
+class Race:
+    """An upstream that shows an empty first page some times, and then the true one."""
+
+    def __init__(self, empty_times: int, empty: Page) -> None:
+        self.empty_times = empty_times
+        self.empty = empty
+        self.asked = 0
+
+    async def fetch(self, number: int) -> Page:
+        assert number == 0
+        self.asked += 1
+        return self.empty if self.asked <= self.empty_times else page("ab", 2, 1)
+
+
+@pytest.mark.parametrize("empty", [page("", 0, 0), page("", 2, 1)], ids=["counts none", "counts some"])
+@pytest.mark.parametrize(("empty_times", "asked", "found"), [(1, 2, 2), (3, 4, 2), (9, 4, 0)])
+async def test_an_empty_first_page_is_asked_for_three_times_more(
+    empty: Page, empty_times: int, asked: int, found: int
+) -> None:
+    """Covers SPEC C1-7: the race of an empty first page."""
+    race = Race(empty_times, empty)
+
+    walk = await walk_pages(race.fetch, QUICK, RULE)
+
+    assert (race.asked, len(walk.products)) == (asked, found)
+
+
+async def test_an_empty_page_in_the_middle_does_not_make_a_menu_whole() -> None:
+    """Covers SPEC C2-7, C5-9: the page that says nothing says nothing of the count either."""
+    book = Book(page("ab", 4, 2), page("", 0, 0))
+
+    walk = await walk_pages(book.fetch, QUICK, RULE)
+
+    assert (walk.total_count, walk.is_complete) == (4, False)
+
+
+async def test_a_page_that_counts_fewer_than_those_before_it_is_not_believed() -> None:
+    """Covers SPEC C2-7, C5-9."""
+    book = Book(page("ab", 9, 5), page("c", 3, 2))
+
+    walk = await walk_pages(book.fetch, QUICK, RULE)
+
+    assert (walk.total_count, walk.is_complete) == (9, False)
+
+
+async def test_a_later_document_of_a_product_wins_but_its_nulls_take_nothing_back() -> None:
+    """Covers SPEC C5-1, C2-7."""
+    first = [{"_id": "a", "Name": "Old", "brandName": "Loam"}, {"_id": "b"}]
+    again = [{"_id": "a", "Name": "New", "brandName": None}]
+    pages = [Page(body=b"", products=products, total_count=3, total_pages=2) for products in (first, again)]
+
+    walk = await walk_pages(Book(*pages).fetch, QUICK, RULE)
+
+    assert list(walk.products.values()) == [{"_id": "a", "Name": "New", "brandName": "Loam"}, {"_id": "b"}]
+
+
+KNOWN_PRODUCT = {"_id": "a", "id": "a", "Name": "x", "Options": [], "Prices": [], "Status": "", "type": ""}
+
+
+def root(*products: dict[str, Any]) -> dict[str, Any]:
+    return {"products": list(products), "queryInfo": {"totalCount": 2, "totalPages": 1}}
+
+
+@pytest.mark.parametrize(
+    "missing", [("_id", "id"), ("Name",), ("Options",), ("Prices",), ("Status",), ("type",)], ids=str
+)
+def test_a_field_that_all_products_of_a_page_lack_is_a_drift(missing: tuple[str, ...]) -> None:
+    drifted = {name: value for name, value in KNOWN_PRODUCT.items() if name not in missing}
+
+    with pytest.raises(SchemaDrift):
+        page_of(b"", root(drifted, drifted))
+
+
+def test_a_field_that_one_product_lacks_is_no_drift() -> None:
+    assert len(page_of(b"", root({"_id": "b"}, KNOWN_PRODUCT)).products) == 2
+
+
+def test_an_empty_page_is_no_drift() -> None:
+    assert page_of(b"", root()).products == []
+
+
+def test_of_two_documents_the_one_with_more_priced_options_wins_whole() -> None:
+    shown = {"Options": ["1g"], "Prices": [10], "recSpecialPrices": [8], "brandName": "Loam"}
+    full = {"Options": ["1g", "2g"], "Prices": [10, 19], "recSpecialPrices": [], "brandName": None}
+
+    merged = merge_documents(shown, full)
+
+    assert merged == {**full, "brandName": "Loam"}
+
+
+def test_a_full_document_without_prices_does_not_displace_prices() -> None:
+    shown = {"Options": ["1g"], "Prices": [10]}
+    full = {"Options": ["1g", "2g"], "Prices": [], "isBelowThreshold": True}
+
+    assert merge_documents(shown, full) == {**shown, "isBelowThreshold": True}
+
+
+def a_walk(ids: str, total_count: int | None = None) -> Walk:
+    one = page(ids, len(ids) if total_count is None else total_count, 1)
+    return Walk(pages=(one,), products={name: {"_id": name} for name in ids}, total_count=one.total_count)
+
+
+def a_menu(shown: Walk, full: Walk) -> RawMenu:
+    walks = {MenuMode.SHOWN: shown, MenuMode.FULL: full}
+    return RawMenu(dispensary_id="s", pricing_type="rec", page_size=100, walks=walks, products=merged(walks))
+
+
+@pytest.mark.parametrize(
+    ("shown", "full", "complete"),
+    [
+        (a_walk("ab"), a_walk("abc"), True),
+        (a_walk("ab"), a_walk("ab"), True),
+        (a_walk("ab"), a_walk("c"), False),
+        (a_walk("ab"), a_walk("abc", 9), False),
+        (a_walk("ab", 3), a_walk("abc"), False),
+    ],
+)
+def test_a_menu_is_whole_when_each_mode_is_and_the_full_one_is_the_larger(
+    shown: Walk, full: Walk, complete: bool
+) -> None:
+    """Covers SPEC C2-8, C5-9."""
+    assert a_menu(shown, full).is_complete == complete
+
+
+def test_both_modes_are_merged_in_the_order_of_first_sight() -> None:
+    """Covers SPEC C2-8."""
+    assert [product["_id"] for product in a_menu(a_walk("bd"), a_walk("abcd")).products] == ["b", "d", "a", "c"]
+
+
+@pytest.mark.parametrize(("served", "counted"), [(9, 20), (0, 20), (25, 814)])
+def test_a_menu_of_less_than_half_of_what_is_counted_is_refused(served: int, counted: int) -> None:
+    """Covers SPEC C5-9."""
+    ids = "".join(chr(0x100 + number) for number in range(served))
+
+    with pytest.raises(Truncated, match=f"{served} products were served where the upstream counts {counted}") as raised:
+        a_menu(a_walk(ids, counted), a_walk(ids, counted)).refuse_if_truncated()
+
+    assert raised.value.retryable
+
+
+@pytest.mark.parametrize(("served", "counted"), [(10, 20), (3, 19), (0, 0)])
+def test_a_menu_of_half_or_a_small_one_is_not_judged(served: int, counted: int) -> None:
+    """Covers SPEC C5-9."""
+    ids = "".join(chr(0x100 + number) for number in range(served))
+
+    a_menu(a_walk(ids, counted), a_walk(ids, counted)).refuse_if_truncated()

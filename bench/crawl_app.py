@@ -1,0 +1,16 @@
+"""The crawler as the benchmark's workers run it: as it is, and looked at from a thread of its own."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from storecrawl.app import build_app
+from storecrawl.settings import CrawlSettings
+
+from bench.crawl_sampler import FOLDER, start_sampling
+
+app = build_app(CrawlSettings.from_environment())
+
+if folder := os.environ.get(FOLDER):
+    start_sampling(Path(folder))

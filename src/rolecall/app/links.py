@@ -1,0 +1,130 @@
+"""What a handler declares of its tasks' neighbours: may it start a chain, what may follow, what must come before.
+
+@app.task(continues=[ship, "refund"])         one of these may continue the chain (a list of none ends it)
+@app.task(continues=[Parcel])                 any handler that takes a Parcel's fields may
+@app.task(entry=False, must_continue=True)    follows others only, and does not end the chain
+@app.task(then=lambda result: ...)             a rule that makes follow-ups of the result: an iterable of tasks
+@app.task(needs=[price, Stock, ...])          needs one price, then any number of what takes a Stock's fields
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from types import EllipsisType
+from typing import Any, Protocol
+
+import msgspec
+
+from rolecall.app.shapes import OBJECTS, fits
+from rolecall.app.signature import Signature
+from rolecall.model.errors import HandlerMissing, InvalidDeclaration
+from rolecall.model.tasks import NewTask
+
+__all__ = ["Declared", "Links", "Reference", "Slots", "read_links", "resolve"]
+
+
+class Named(Protocol):
+    """A handler, as far as a reference goes."""
+
+    @property
+    def name(self) -> str: ...
+
+
+# A handler, its name, or the type of a payload: any handler then whose payload can be of that type.
+Reference = Named | str | type[Any]
+
+
+class Declared(Named, Protocol):
+    """A handler, as far as its links are concerned."""
+
+    @property
+    def signature(self) -> Signature: ...
+
+    @property
+    def result(self) -> Any | None: ...
+
+    @property
+    def links(self) -> Links: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Slots:
+    """What a task needs: one task for each of `fixed`, then any number for `rest`, if there is one."""
+
+    fixed: tuple[str | type[Any], ...]
+    rest: str | type[Any] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Links:
+    """The neighbours that a handler allows; None allows anything. References stand as names and types."""
+
+    entry: bool = True
+    continues: tuple[str | type[Any], ...] | None = None
+    must_continue: bool = False
+    needs: Slots | None = None
+    then: Callable[[Any], Iterable[NewTask]] | None = None
+
+    @property
+    def bind_its_tasks(self) -> bool:
+        """Whether not every task of the handler may be enqueued at any time."""
+        return not self.entry or self.needs is not None
+
+
+def read_links(
+    handler: str,
+    *,
+    entry: bool,
+    continues: Sequence[Reference] | None,
+    must_continue: bool,
+    needs: Sequence[Reference | EllipsisType] | None,
+    then: Callable[[Any], Iterable[NewTask]] | None,
+) -> Links:
+    """Read what was declared; raise InvalidDeclaration for what can never be met."""
+    if must_continue and continues is not None and not continues:
+        raise InvalidDeclaration(f"handler {handler!r} must continue, but nothing may continue it")
+    return Links(
+        entry=entry,
+        continues=None if continues is None else tuple(_normal(handler, each) for each in continues),
+        must_continue=must_continue,
+        needs=None if needs is None else _slots(handler, needs),
+        then=then,
+    )
+
+
+def resolve(
+    reference: str | type[Any], registry: Mapping[str, Declared], runnable: frozenset[str], *, by: str
+) -> frozenset[str]:
+    """Return the names of the handlers that are meant; raise HandlerMissing, InvalidDeclaration if there are none."""
+    if isinstance(reference, str):
+        if reference not in registry and reference not in runnable:
+            raise HandlerMissing(handler=reference, named_by=f"handler {by!r}")
+        return frozenset([reference])
+    found = frozenset(name for name, each in registry.items() if fits(reference, each.signature.shape))
+    if not found:
+        raise InvalidDeclaration(f"handler {by!r} refers to {reference.__qualname__}, which no handler here takes")
+    return found
+
+
+def _slots(handler: str, needs: Sequence[Reference | EllipsisType]) -> Slots:
+    repeats = bool(needs) and needs[-1] is ...
+    slots = needs[:-1] if repeats else needs
+    named = tuple(_normal(handler, each) for each in slots)
+    if not repeats:
+        return Slots(fixed=named)
+    if not named:
+        raise InvalidDeclaration(f"handler {handler!r}: `...` in needs repeats what stands before it, and nothing does")
+    return Slots(fixed=named[:-1], rest=named[-1])
+
+
+def _normal(handler: str, reference: Reference | EllipsisType) -> str | type[Any]:
+    if isinstance(reference, str):
+        return reference
+    if isinstance(reference, type):
+        if isinstance(msgspec.inspect.type_info(reference), OBJECTS):
+            return reference
+    elif isinstance(name := getattr(reference, "name", None), str):
+        return name
+    wrong = f"{reference!r} is neither a handler, nor a name, nor a dataclass, Struct or TypedDict"
+    raise InvalidDeclaration(f"handler {handler!r}: {wrong}")

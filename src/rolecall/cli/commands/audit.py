@@ -1,0 +1,42 @@
+"""`rolecall audit`: who changed what."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from typer import Option
+
+from rolecall.cli.output import print_table
+from rolecall.cli.shell import Shell
+from rolecall.cli.values import read_date
+from rolecall.model.deeds import DeedFilter, StoredDeed, Via
+
+COLUMNS = ("id", "at", "who", "via", "from", "what", "about", "outcome")
+
+
+def audit(  # sizes: the options
+    shell: Shell,
+    *,
+    actor: Annotated[str | None, Option(help="Only what this person or API key did.")] = None,
+    action: Annotated[str | None, Option(help="Only this, such as tasks.retry.")] = None,
+    via: Annotated[Via | None, Option(help="Only through this shell.")] = None,
+    since: Annotated[str | None, Option(metavar="DATE", help="Only then or later.")] = None,
+    before: Annotated[int | None, Option(metavar="ID", help="Only older ones: the next page.")] = None,
+    limit: Annotated[int, Option(help="At most so many, 1 to 1000.")] = 50,
+) -> None:
+    """Show who changed what, the latest first."""
+    which = DeedFilter(
+        actor=actor,
+        action=action,
+        via=via,
+        since=None if since is None else read_date(since),
+        before=before,
+        limit=limit,
+    )
+    deeds = shell.call(lambda services: services.audit.list(which))
+    shell.show(deeds, lambda: print_table(COLUMNS, map(_row, deeds), "nothing was changed"))
+
+
+def _row(deed: StoredDeed) -> tuple[object, ...]:
+    who = (deed.id, deed.at, deed.actor, deed.via, deed.origin)
+    return (*who, deed.action, deed.detail or None, deed.outcome)

@@ -1,0 +1,78 @@
+"""`rolecall capacity`: what roles have to do, and how many workers that takes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import astuple
+from typing import Annotated
+
+from typer import Argument, Option
+
+from rolecall.cli.output import print_facts, print_table
+from rolecall.cli.shell import Shell
+from rolecall.cli.values import read_duration
+from rolecall.model.capacity import CapacityQuestion, RoleCapacity, RolePlan
+
+COLUMNS = (
+    "role",
+    "pending",
+    "ready",
+    "running",
+    "workers",
+    "claimed/h",
+    "completed/h",
+    "failed/h",
+    "per worker-hour",
+    "hours to drain",
+    "arrived/h",
+    "waiting s",
+)
+AHEAD = ("hour", "becoming due", "scheduled", "arriving", "served", "left waiting")
+
+
+def capacity(
+    shell: Shell,
+    role: Annotated[str | None, Argument(help="Only this role: how many workers it needs.")] = None,
+    *,
+    workers: Annotated[int | None, Option(help="Reckon with so many workers of that role.")] = None,
+    target_wait: Annotated[
+        str | None, Option(metavar="DURATION", help="How long its tasks may wait: 90, 15m, 1h.")
+    ] = None,
+    hours: Annotated[int, Option(help="How many hours to look ahead.")] = 8,
+) -> None:
+    """Show what each role has to do, what its workers manage, and when it will be done."""
+    if role is None:
+        found = shell.call(lambda services: services.capacity.list())
+        shell.show(found, lambda: print_table(COLUMNS, map(_row, found), "no roles"))
+        return
+    seconds = None if target_wait is None else read_duration(target_wait, "--target-wait")
+    question = CapacityQuestion(workers=workers, target_wait_s=seconds, hours=hours)
+    plan = shell.call(lambda services: services.capacity.plan(role, question))
+    shell.show(plan, lambda: _print(plan))
+
+
+def _row(capacity: RoleCapacity) -> tuple[object, ...]:
+    *figures, arrived, _runs, waited, _paused = astuple(capacity)
+    return (*figures, arrived, waited)
+
+
+def _print(plan: RolePlan) -> None:
+    print_facts(_facts(plan))
+    print_table(AHEAD, map(astuple, plan.forecast), "no hours")
+
+
+def _facts(plan: RolePlan) -> Iterator[tuple[str, object]]:
+    capacity = plan.capacity
+    yield "role", plan.role
+    yield "pending tasks", plan.pending_tasks
+    yield "active workers", plan.active_workers
+    yield "tasks per worker-hour", capacity.tasks_per_worker_hour or "unknown: nothing ran to its end in the last hour"
+    for when, number in plan.workers_needed.items():
+        yield f"workers needed {when.replace('_', ' ')}", number
+    yield "workers needed for that wait", plan.workers_for_target_wait
+    yield "reckoned with workers", plan.workers
+    yield "arrivals per hour", plan.arrival_rate
+    yield "served per hour", plan.service_rate
+    yield "hours to drain", plan.estimated_hours_to_drain
+    yield "hours with arrivals", plan.hours_with_arrivals if plan.drains == "drains" else plan.drains
+    yield "oldest waiting s", capacity.oldest_waiting_seconds

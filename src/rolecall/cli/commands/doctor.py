@@ -1,0 +1,28 @@
+"""`rolecall doctor`: what is wrong with the server and the workers, for people and for monitoring."""
+
+from __future__ import annotations
+
+from typer import Exit
+
+from rolecall.cli.output import print_line, print_table
+from rolecall.cli.shell import Shell
+from rolecall.model.doctor import Diagnosis, Verdict
+
+COLUMNS = ("severity", "check", "problem", "what to do")
+CODES = {Verdict.FINE: 0, Verdict.WARNING: 1, Verdict.TROUBLE: 2}
+
+
+def doctor(shell: Shell) -> None:
+    """Find what is wrong with the server and the workers; exits with 0 (fine), 1 (warnings) or 2 (trouble)."""
+    diagnosis = shell.call(lambda services: services.doctor.examine())
+    shell.show(diagnosis, lambda: _print(diagnosis))
+    if code := CODES[diagnosis.verdict]:
+        raise Exit(code)
+
+
+def _print(diagnosis: Diagnosis) -> None:
+    rows = [(found.severity, found.check, found.problem, found.advice) for found in diagnosis.findings]
+    if rows:
+        print_table(COLUMNS, rows, "")
+    else:
+        print_line(f"all is well: {len(diagnosis.checks)} checks")

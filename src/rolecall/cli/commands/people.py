@@ -1,0 +1,59 @@
+"""`rolecall people`: who logs in over HTTP, by name and password."""
+
+from __future__ import annotations
+
+import sys
+from getpass import getpass
+from typing import Annotated
+
+from typer import Argument, Option
+
+from rolecall.cli.extras import load_passwords
+from rolecall.cli.output import print_line, print_table
+from rolecall.cli.shell import Shell
+from rolecall.model.access import Person, Scope
+from rolecall.model.errors import ConfigError
+
+Name = Annotated[str, Argument(help="The name with which the person logs in.")]
+Asked = Annotated[Scope, Option("--scope", help="read: look; operate: tasks and workers; admin: everything.")]
+
+COLUMNS = ("id", "name", "scope", "created", "last login")
+
+
+def add(shell: Shell, name: Name, *, scope: Asked) -> None:
+    """Let a person log in; the password is asked for, or read from stdin."""
+    password_hash = load_passwords().hash_password(_ask_password())
+    person = shell.call(lambda services: services.people.add(name, scope, password_hash))
+    shell.show(person, lambda: print_line(f"{name} may log in"))
+
+
+def list_(shell: Shell) -> None:
+    """List who may log in."""
+    people = shell.call(lambda services: services.people.list())
+    shell.show(people, lambda: print_table(COLUMNS, map(_row, people), "nobody"))
+
+
+def remove(shell: Shell, name: Name) -> None:
+    """Let a person log in no more, and end their sessions."""
+    shell.call(lambda services: services.people.remove(name))
+    shell.show({"removed": name}, lambda: print_line(f"{name} may not log in any more"))
+
+
+def password(shell: Shell, name: Name) -> None:
+    """Give a person another password, asked for or read from stdin, and end their sessions."""
+    password_hash = load_passwords().hash_password(_ask_password())
+    shell.call(lambda services: services.people.set_password(name, password_hash))
+    shell.show({"changed": name}, lambda: print_line(f"{name} has another password"))
+
+
+def _ask_password() -> str:
+    if not sys.stdin.isatty():
+        return sys.stdin.readline().rstrip("\r\n")
+    first, second = getpass("Password: "), getpass("Again: ")
+    if first != second:
+        raise ConfigError("the two passwords differ", variable="password", value="(hidden)")
+    return first
+
+
+def _row(person: Person) -> tuple[object, ...]:
+    return (person.id, person.name, person.scope.value, person.created_at, person.last_login_at)

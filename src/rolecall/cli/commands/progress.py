@@ -1,0 +1,72 @@
+"""How far trees and roles are."""
+
+from __future__ import annotations
+
+from dataclasses import astuple
+from typing import Annotated
+
+from typer import Argument, Option
+
+from rolecall.cli.output import print_facts, print_table
+from rolecall.cli.shell import Shell
+from rolecall.model.live import LiveSnapshot
+from rolecall.model.progress import Progress
+from rolecall.service.progress import read_weights
+
+PHASES = ("phase", "activity", "completed", "failed", "running", "share")
+ROLES = (
+    *("role", "paused", "blocked", "scheduled", "ready", "parked", "running", "waiting", "waiting since", "root"),
+    *("completed/min", "failed/min", "cancelled/min"),
+)
+
+
+def tree(
+    shell: Shell,
+    task_id: Annotated[int, Argument(metavar="ID", help="The id of the task.")],
+    *,
+    weight: Annotated[list[str] | None, Option(metavar="HANDLER:NUMBER", help="What a phase weighs, else 1.")] = None,
+) -> None:
+    """Show how far a task and everything below it is, phase by phase."""
+    weights = read_weights(weight or ())
+    progress = shell.call(lambda services: services.progress.tree(task_id, weights))
+    shell.show(progress, lambda: _print_tree(progress))
+
+
+def roles(shell: Shell) -> None:
+    """Show how far the roles are: what is open, who waits longest, what ended within the last minute."""
+    snapshot = shell.call(lambda services: services.progress.roles())
+    shell.show(snapshot, lambda: _print_roles(snapshot))
+
+
+def _print_tree(progress: Progress) -> None:
+    step = progress.step
+    print_facts(
+        [
+            ("task", f"{progress.id} {progress.handler}"),
+            ("state", progress.state),
+            ("progress", _percent(progress.fraction)),
+            ("step", step and f"{step.id} {step.handler}"),
+            ("of it", f"{step.completed} of {step.total}" if step and step.parent_id else None),
+            ("info", progress.info or None),
+        ]
+    )
+    rows = [
+        (
+            phase.handler,
+            phase.activity,
+            f"{phase.completed} of {phase.total}",
+            phase.failed,
+            phase.running,
+            _percent(phase.fraction),
+        )
+        for phase in progress.phases
+    ]
+    print_table(PHASES, rows, "nothing below it")
+
+
+def _print_roles(snapshot: LiveSnapshot) -> None:
+    print_table(ROLES, map(astuple, snapshot.roles), "no roles")
+
+
+def _percent(fraction: float) -> str:
+    return f"{100 * fraction:.0f} %"

@@ -1,0 +1,65 @@
+"""The options that say which tasks are meant, made once for every command that takes many."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from functools import wraps
+from inspect import Parameter
+from typing import Annotated, Any, Concatenate, ParamSpec
+
+from typer import Option
+
+from rolecall.cli.shell import Shell
+from rolecall.cli.values import read_date
+from rolecall.model.insight import TaskFilter
+
+P = ParamSpec("P")
+
+WORDS: tuple[tuple[str, type, str, str], ...] = (
+    ("state", str, "STATE", "A state or status: failed, ready, stale ..."),
+    ("role", str, "ROLE", "Only this role."),
+    ("handler", str, "HANDLER", "Only this handler."),
+    ("key", str, "KEY", "Only this key."),
+    ("worker", int, "ID", "Only what this worker runs, or ran last."),
+    ("chain", int, "ID", "Only this chain."),
+    ("parent", int, "ID", "Only the children of this task."),
+    ("roots", bool, "", "No children of others."),
+    ("text", str, "TEXT", "Only with this in handler, key, dedupe key, error or payload."),
+    ("created_from", str, "DATE", "Created then or later."),
+    ("created_to", str, "DATE", "Created before."),
+    ("finished_from", str, "DATE", "Finished then or later."),
+    ("finished_to", str, "DATE", "Finished before."),
+)
+FIELDS = {"worker": "worker_id", "chain": "chain_id", "parent": "parent_id"}
+
+
+def with_filter(body: Callable[Concatenate[Shell, TaskFilter, P], None]) -> Callable[..., None]:
+    """Give a command the options of a filter; it takes what they say as its second argument."""
+    shell, _which, *own = inspect.signature(body, eval_str=True).parameters.values()
+    options = [_option(*word) for word in WORDS]
+
+    @wraps(body)
+    def command(shell: Shell, *args: P.args, **given: P.kwargs) -> None:
+        words = {name: given.pop(name) for name, *_ in WORDS}
+        body(shell, _filter(words), *args, **given)
+
+    command.__signature__ = inspect.Signature([shell, *own, *options])  # type: ignore[attr-defined]  # typer reads it
+    return command
+
+
+def _option(name: str, kind: type, metavar: str, meaning: str) -> Parameter:
+    flag = f"--{name.replace('_', '-')}"
+    if kind is bool:
+        return Parameter(
+            name, Parameter.KEYWORD_ONLY, default=False, annotation=Annotated[bool, Option(flag, help=meaning)]
+        )
+    option = Option(flag, metavar=metavar, help=meaning)
+    annotation = Annotated[int | None, option] if kind is int else Annotated[str | None, option]
+    return Parameter(name, Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
+
+
+def _filter(words: dict[str, Any]) -> TaskFilter:
+    dated = ("created_from", "created_to", "finished_from", "finished_to")
+    dates = {name: read_date(words.pop(name)) for name in dated if words[name] is not None}
+    return TaskFilter(**{FIELDS.get(name, name): value for name, value in words.items()} | dates)

@@ -1,0 +1,106 @@
+"""A chain in its caller's hands: held by a transaction, to be decided about step by step."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Self, TypeVar
+
+import psycopg
+
+from rolecall.app import App
+from rolecall.client.requests import following
+from rolecall.db.run import run, run_async
+from rolecall.model.errors import ChainError, ConfigError
+from rolecall.model.tasks import NewTask, Task
+from rolecall.sql import chains, outside, tasks
+from rolecall.sql.statement import Statement
+
+__all__ = ["AsyncHeldChain", "HeldChain", "require_transaction"]
+
+T = TypeVar("T")
+AnyConnection = TypeVar("AnyConnection", psycopg.Connection[Any], psycopg.AsyncConnection[Any])
+
+
+class HeldChain:
+    """A chain that nobody else can change until the transaction ends.
+
+    `task` is the one with which it stands open; after `complete` it is the continuation, or None: the chain has
+    ended. Doing nothing leaves everything as it is.
+    """
+
+    def __init__(self, connection: psycopg.Connection[Any], chain_id: int, app: App | None) -> None:
+        self._connection = connection
+        self._app = app
+        self.id = chain_id
+        self.task: Task | None = None
+
+    def hold(self) -> Self:
+        """Lock the open task and read it; raises ChainNotFound."""
+        self.task = None
+        held = self._run(chains.hold(self.id))
+        if held is not None:
+            self.task = self._run(tasks.get(held))
+        return self
+
+    def complete(
+        self, result: object = None, *, continue_with: NewTask | None = None, follow_ups: Iterable[NewTask] = ()
+    ) -> None:
+        """Complete the open task; raises ChainError where there is none, InvalidTask, UnknownRole."""
+        task = _open_task(self.id, self.task)
+        self._run(outside.complete(task.id, result, following(continue_with, follow_ups, self._app)))
+        self.hold()
+
+    def fail(self, error: str) -> None:
+        """Fail the open task, and with it the chain; raises ChainError where there is none."""
+        self._run(outside.fail(_open_task(self.id, self.task).id, error))
+        self.hold()
+
+    def _run(self, statement: Statement[T]) -> T:
+        return run(self._connection, statement)
+
+
+class AsyncHeldChain:
+    """The same chain for an async caller."""
+
+    def __init__(self, connection: psycopg.AsyncConnection[Any], chain_id: int, app: App | None) -> None:
+        self._connection = connection
+        self._app = app
+        self.id = chain_id
+        self.task: Task | None = None
+
+    async def hold(self) -> Self:
+        """Lock the open task and read it; raises ChainNotFound."""
+        self.task = None
+        held = await self._run(chains.hold(self.id))
+        if held is not None:
+            self.task = await self._run(tasks.get(held))
+        return self
+
+    async def complete(
+        self, result: object = None, *, continue_with: NewTask | None = None, follow_ups: Iterable[NewTask] = ()
+    ) -> None:
+        """Complete the open task; raises ChainError where there is none, InvalidTask, UnknownRole."""
+        task = _open_task(self.id, self.task)
+        await self._run(outside.complete(task.id, result, following(continue_with, follow_ups, self._app)))
+        await self.hold()
+
+    async def fail(self, error: str) -> None:
+        """Fail the open task, and with it the chain; raises ChainError where there is none."""
+        await self._run(outside.fail(_open_task(self.id, self.task).id, error))
+        await self.hold()
+
+    async def _run(self, statement: Statement[T]) -> T:
+        return await run_async(self._connection, statement)
+
+
+def require_transaction(connection: AnyConnection) -> AnyConnection:
+    """Return the caller's own connection; raise ConfigError where each statement would commit for itself."""
+    if connection.autocommit and connection.info.transaction_status is psycopg.pq.TransactionStatus.IDLE:
+        raise ConfigError("is in no transaction, and a lock lasts only as long as one", variable="connection")
+    return connection
+
+
+def _open_task(chain_id: int, task: Task | None) -> Task:
+    if task is None:
+        raise ChainError(f"chain {chain_id} has ended: nothing is left to decide")
+    return task

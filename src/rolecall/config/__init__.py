@@ -1,0 +1,300 @@
+"""Settings as frozen values, read once from flags and the environment; nothing else reads either.
+
+A flag wins over its environment variable, an empty text counts as not given, and a text that does not
+fit raises ConfigError, which names what the person wrote: the flag or the variable.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import TypeVar
+
+from rolecall.config.parsing import (
+    Unfit,
+    addresses,
+    decimal,
+    dsn,
+    folder,
+    kubernetes_name,
+    milliseconds,
+    name,
+    one_of,
+    origins,
+    path,
+    roles,
+    whole,
+)
+from rolecall.model.errors import ConfigError
+from rolecall.model.scaling import WorkloadKind
+
+T = TypeVar("T")
+
+DEFAULT_DATA_DIR = Path("rolecall-data")
+MOST_REPLICAS = 10_000
+DAY_S = 86_400
+MOST_SESSION_MINUTES = 43_200
+LOOPBACK = "127.0.0.1"
+ADDRESS = re.compile(r"(?P<host>\[[0-9A-Fa-f:.%]+\]|[^\[\]:\s]+):(?P<port>\d{1,5})")
+HIGHEST_PORT = 65_535
+
+FLAGS = {
+    "DATABASE_URL": "--database-url",
+    "ROLECALL_DATA_DIR": "--data-dir",
+    "ROLECALL_LOG": "--log",
+    "ROLECALL_LOG_LEVEL": "--log-level",
+    "WORKER_ROLE": "--roles",
+    "WORKER_ID": "--worker-id",
+    "WORKER_SLOTS": "--slots",
+    "WORKER_GRACE_S": "--grace",
+    "MEMORY_BACKOFF_THRESHOLD": "--memory-backoff-threshold",
+    "CPU_BACKOFF_THRESHOLD": "--cpu-backoff-threshold",
+    "BACKOFF_DURATION_MS": "--backoff-duration-ms",
+    "POLL_INTERVAL_MS": "--poll-interval-ms",
+    "HEARTBEAT_INTERVAL_MS": "--heartbeat-interval-ms",
+    "ROLECALL_HTTP": "--http",
+    "ROLECALL_AUTH": "--auth",
+    "ROLECALL_TRUSTED_ORIGINS": "--trusted-origins",
+}
+
+
+class LogFormat(StrEnum):
+    """How a log line looks."""
+
+    text = "text"
+    json = "json"
+
+
+class LogLevel(StrEnum):
+    """The least level that is written."""
+
+    debug = "debug"
+    info = "info"
+    warning = "warning"
+    error = "error"
+
+
+class AuthMode(StrEnum):
+    """Whether the API asks who comes in."""
+
+    keys = "keys"
+    off = "off"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DatabaseSettings:
+    """Which Postgres: `url` when given, else the embedded server under `data_dir`."""
+
+    url: str | None = None
+    data_dir: Path = DEFAULT_DATA_DIR
+
+    @property
+    def embedded(self) -> bool:
+        return self.url is None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogSettings:
+    """What is logged, and how it looks."""
+
+    format: LogFormat = LogFormat.text
+    level: LogLevel = LogLevel.info
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkerSettings:
+    """What a worker serves and how; durations in seconds, no roles = every role, no threshold = no back-off.
+
+    `pod` and `node` say where it runs, for the roll: the pod's name is its host name, wherever Kubernetes runs it.
+    """
+
+    roles: tuple[str, ...] = ()
+    name: str | None = None
+    slots: int = 1
+    poll_interval: float = 5.0
+    heartbeat_interval: float = 30.0
+    grace: float = 25.0
+    memory_backoff: float | None = None
+    cpu_backoff: float | None = None
+    backoff_duration: float = 10.0
+    pod: str | None = None
+    node: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HttpSettings:
+    """Whether and where the API listens; without a port at the usual one, or where that is taken at any free one."""
+
+    enabled: bool = True
+    host: str = LOOPBACK
+    port: int | None = None
+
+    @property
+    def asked_for(self) -> bool:
+        """True if somebody named the address."""
+        return self.port is not None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScalingSettings:
+    """Which set of pods keeps the workers, and between which numbers it may be scaled.
+
+    The cluster is the one that `kubeconfig` describes, else the one whose pod this process runs in.
+    """
+
+    namespace: str = "dispensary-scraper"  # house: the namespace that operators of the first system know
+    workload: str = "scraper-worker"
+    kind: WorkloadKind = WorkloadKind.STATEFUL_SET
+    least: int = 1
+    most: int = 20
+    kubeconfig: Path | None = None
+    in_cluster: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AccessSettings:
+    """Who may come in over HTTP, and how often.
+
+    Without `auth`, everybody where only this machine can reach the server, and nobody without a key elsewhere. Requests
+    are counted for each caller, logins for each address. `forwarded_by` names the servers in front of this one
+    whose word is taken for where a request came from; `root_path` is what they take off the beginning of each path.
+    """
+
+    auth: AuthMode | None = None
+    trusted_origins: frozenset[str] = frozenset()
+    requests_per_minute: int = 1_200
+    logins_per_minute: int = 20
+    session_minutes: int = 720
+    forwarded_by: str = "127.0.0.1,::1"
+    root_path: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """Everything that can be set from outside."""
+
+    database: DatabaseSettings = field(default_factory=DatabaseSettings)
+    log: LogSettings = field(default_factory=LogSettings)
+    worker: WorkerSettings = field(default_factory=WorkerSettings)
+    http: HttpSettings = field(default_factory=HttpSettings)
+    scaling: ScalingSettings = field(default_factory=ScalingSettings)
+    access: AccessSettings = field(default_factory=AccessSettings)
+
+
+def read_settings(environ: Mapping[str, str] = os.environ, flags: Mapping[str, str | None] | None = None) -> Settings:
+    """Read all settings; `flags` holds the given flags under the names of their variables."""
+    source = _Source(environ, flags or {})
+    return Settings(
+        database=_database(source),
+        log=_log(source),
+        worker=_worker(source),
+        http=source.read("ROLECALL_HTTP", _http, HttpSettings()),
+        scaling=_scaling(source),
+        access=_access(source),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Source:
+    environ: Mapping[str, str]
+    flags: Mapping[str, str | None]
+
+    def read(self, variable: str, parse: Callable[[str], T], default: T) -> T:
+        label, text = self._find(variable)
+        if not text:
+            return default
+        try:
+            return parse(text)
+        except Unfit as unfit:
+            shown = text if unfit.shown is None else unfit.shown
+            raise ConfigError(f"{shown!r} {unfit.problem}", variable=label, value=shown) from None
+
+    def _find(self, variable: str) -> tuple[str, str]:
+        flag = self.flags.get(variable)
+        if flag is not None:
+            return FLAGS[variable], flag.strip()
+        return variable, self.environ.get(variable, "").strip()
+
+
+def _database(source: _Source) -> DatabaseSettings:
+    return DatabaseSettings(
+        url=source.read("DATABASE_URL", dsn, None),
+        data_dir=source.read("ROLECALL_DATA_DIR", folder, DEFAULT_DATA_DIR),
+    )
+
+
+def _log(source: _Source) -> LogSettings:
+    return LogSettings(
+        format=source.read("ROLECALL_LOG", one_of(LogFormat), LogFormat.text),
+        level=source.read("ROLECALL_LOG_LEVEL", one_of(LogLevel), LogLevel.info),
+    )
+
+
+def _worker(source: _Source) -> WorkerSettings:
+    standard = WorkerSettings()
+    heartbeat = source.read("HEARTBEAT_INTERVAL_MS", milliseconds(100), standard.heartbeat_interval)
+    return WorkerSettings(
+        roles=source.read("WORKER_ROLE", roles, standard.roles),
+        name=source.read("WORKER_ID", name, standard.name),
+        slots=source.read("WORKER_SLOTS", whole(1, 1_000), _slots_by_other_name(source, standard)),
+        poll_interval=source.read("POLL_INTERVAL_MS", milliseconds(10), standard.poll_interval),
+        heartbeat_interval=heartbeat,
+        grace=source.read("WORKER_GRACE_S", decimal(0, DAY_S), standard.grace),
+        memory_backoff=source.read("MEMORY_BACKOFF_THRESHOLD", decimal(0.01, 1), standard.memory_backoff),
+        cpu_backoff=source.read("CPU_BACKOFF_THRESHOLD", decimal(0.01, 1), standard.cpu_backoff),
+        backoff_duration=source.read("BACKOFF_DURATION_MS", milliseconds(10), standard.backoff_duration),
+        pod=source.read("POD_NAME", name, _host_in_a_cluster(source)),
+        node=source.read("NODE_NAME", name, None),
+    )
+
+
+def _scaling(source: _Source) -> ScalingSettings:
+    standard = ScalingSettings()
+    least = source.read("K8S_MIN_REPLICAS", whole(0, MOST_REPLICAS), standard.least)
+    return ScalingSettings(
+        namespace=source.read("K8S_NAMESPACE", kubernetes_name, standard.namespace),
+        workload=source.read("K8S_WORKER_STATEFULSET", kubernetes_name, standard.workload),
+        kind=source.read("K8S_WORKER_KIND", one_of(WorkloadKind), standard.kind),
+        least=least,
+        most=source.read("K8S_MAX_REPLICAS", whole(least, MOST_REPLICAS), max(least, standard.most)),
+        kubeconfig=source.read("KUBECONFIG", Path, None),
+        in_cluster=source.read("KUBERNETES_SERVICE_HOST", bool, default=False),
+    )
+
+
+def _slots_by_other_name(source: _Source, standard: WorkerSettings) -> int:
+    return source.read("MAX_CONCURRENT_TASKS", whole(1, 1_000), standard.slots)
+
+
+def _host_in_a_cluster(source: _Source) -> str | None:
+    in_a_cluster = source.read("KUBERNETES_SERVICE_HOST", name, None)
+    return source.read("HOSTNAME", name, None) if in_a_cluster else None
+
+
+def _access(source: _Source) -> AccessSettings:
+    standard = AccessSettings()
+    most = whole(1, 1_000_000)
+    return AccessSettings(
+        auth=source.read("ROLECALL_AUTH", one_of(AuthMode), None),
+        trusted_origins=source.read("ROLECALL_TRUSTED_ORIGINS", origins, standard.trusted_origins),
+        requests_per_minute=source.read("ROLECALL_REQUESTS_PER_MINUTE", most, standard.requests_per_minute),
+        logins_per_minute=source.read("ROLECALL_LOGINS_PER_MINUTE", most, standard.logins_per_minute),
+        session_minutes=source.read(
+            "ROLECALL_SESSION_MINUTES", whole(1, MOST_SESSION_MINUTES), standard.session_minutes
+        ),
+        forwarded_by=source.read("ROLECALL_FORWARDED_BY", addresses, standard.forwarded_by),
+        root_path=source.read("ROLECALL_ROOT_PATH", path, standard.root_path),
+    )
+
+
+def _http(text: str) -> HttpSettings:
+    if text.lower() == "off":
+        return HttpSettings(enabled=False)
+    found = ADDRESS.fullmatch(text)
+    if found is None or int(found["port"]) > HIGHEST_PORT:
+        raise Unfit("is neither off nor an address such as 127.0.0.1:8321")
+    return HttpSettings(host=found["host"].strip("[]"), port=int(found["port"]))

@@ -1,0 +1,140 @@
+"""Turns the text of a setting into its value, or says why it does not fit."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from enum import StrEnum
+from ipaddress import ip_network
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+from psycopg import ProgrammingError
+from psycopg.conninfo import conninfo_to_dict
+
+T = TypeVar("T")
+Choice = TypeVar("Choice", bound=StrEnum)
+Number = TypeVar("Number", int, float)
+
+ROLE = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,62}")
+KUBERNETES_NAME = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
+ORIGIN = re.compile(r"https?://(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(:\d{1,5})?")
+PATH = re.compile(r"(/[A-Za-z0-9][A-Za-z0-9._~-]*)+")
+LONGEST_NAME = 100
+HOUR_MS = 3_600_000
+
+
+class Unfit(Exception):
+    """A text that does not fit its setting: the problem, and what to show in place of a secret."""
+
+    def __init__(self, problem: str, shown: str | None = None) -> None:
+        super().__init__(problem)
+        self.problem = problem
+        self.shown = shown
+
+
+def dsn(text: str) -> str:
+    try:
+        conninfo_to_dict(text)
+    except ProgrammingError:
+        # The text may hold a password: neither it nor libpq's message, which quotes it, may be shown.
+        problem = "is not a Postgres URL such as postgresql://user:password@host:5432/database"
+        raise Unfit(problem, shown="(hidden)") from None
+    return text
+
+
+def folder(text: str) -> Path:
+    path = Path(text).expanduser()
+    if path.exists() and not path.is_dir():
+        raise Unfit("is not a folder")
+    return path
+
+
+def roles(text: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(role(part.strip()) for part in text.split(",")))
+
+
+def role(text: str) -> str:
+    if not ROLE.fullmatch(text):
+        raise Unfit(f"holds {text!r}, which is not the name of a role (letters, digits, _ . -)")
+    return text
+
+
+def name(text: str) -> str:
+    if len(text) > LONGEST_NAME or not text.isprintable():
+        raise Unfit(f"must be printable and at most {LONGEST_NAME} characters long")
+    return text
+
+
+def kubernetes_name(text: str) -> str:
+    if not KUBERNETES_NAME.fullmatch(text):
+        raise Unfit("is not a name in Kubernetes (a-z, 0-9 and -, at most 63 characters)")
+    return text
+
+
+def origins(text: str) -> frozenset[str]:
+    found = frozenset(part.strip().lower().rstrip("/") for part in text.split(","))
+    for origin in found:
+        if not ORIGIN.fullmatch(origin):
+            raise Unfit(f"holds {origin!r}, which is not an origin such as https://work.example")
+    return found
+
+
+def path(text: str) -> str:
+    if not PATH.fullmatch(text.rstrip("/")):
+        raise Unfit("is not a path such as /queue")
+    return text.rstrip("/")
+
+
+def addresses(text: str) -> str:
+    for part in text.split(","):
+        try:
+            ip_network(part.strip(), strict=False)
+        except ValueError:
+            raise Unfit(f"holds {part.strip()!r}, which is neither an address nor a network") from None
+    return text
+
+
+def whole(least: int, most: int) -> Callable[[str], int]:
+    def parse(text: str) -> int:
+        return within(convert(text, int, "is not a whole number"), least, most)
+
+    return parse
+
+
+def milliseconds(least: int) -> Callable[[str], float]:
+    def parse(text: str) -> float:
+        return whole(least, HOUR_MS)(text) / 1000
+
+    return parse
+
+
+def decimal(least: float, most: float) -> Callable[[str], float]:
+    def parse(text: str) -> float:
+        return within(convert(text, float, "is not a number"), least, most)
+
+    return parse
+
+
+def one_of(options: type[Choice]) -> Callable[[str], Choice]:
+    def parse(text: str) -> Choice:
+        for option in options:
+            if option.lower() == text.lower():
+                return option
+        raise Unfit(f"is not one of {', '.join(options)}")
+
+    return parse
+
+
+def convert(text: str, wanted: type[T], problem: str) -> T:
+    try:
+        return msgspec.convert(text, wanted, strict=False)
+    except msgspec.ValidationError:
+        raise Unfit(problem) from None
+
+
+def within(number: Number, least: Number, most: Number) -> Number:
+    if not least <= number <= most:
+        raise Unfit(f"must be between {least} and {most}")
+    return number

@@ -1,0 +1,84 @@
+"""Who may do what: three scopes, each of which includes those before it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+from rolecall.model.deeds import Actor
+
+__all__ = ["ApiKey", "Caller", "Credentials", "NewApiKey", "Person", "Scope", "Session"]
+
+
+class Scope(StrEnum):
+    """What a caller may do: look, deal with tasks and workers, or change how the pool itself works."""
+
+    READ = "read"
+    OPERATE = "operate"
+    ADMIN = "admin"
+
+    def includes(self, asked: Scope) -> bool:
+        """True if who has this scope may do what `asked` is needed for."""
+        ranks = list(Scope)
+        return ranks.index(self) >= ranks.index(asked)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Caller:
+    """Who sent a request, and what they may do."""
+
+    actor: Actor
+    scope: Scope
+
+
+@dataclass(frozen=True, slots=True)
+class ApiKey:
+    """What is stored of an API key, all but the digest; the fields stand in the order of the table's columns.
+
+    Without `expires_at` it lives for ever. `prefix` is how its secret begins.
+    """
+
+    id: int
+    name: str
+    scope: Scope
+    prefix: str
+    created_at: datetime
+    expires_at: datetime | None
+    last_used_at: datetime | None
+    revoked_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewApiKey:
+    """An API key with its secret, which nobody can read again."""
+
+    key: ApiKey
+    secret: str
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """Somebody who may log in."""
+
+    id: int
+    name: str
+    scope: Scope
+    created_at: datetime
+    last_login_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Credentials:
+    """What a person's password is compared with."""
+
+    person_id: int
+    password_hash: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Session:
+    """A login that stands, with its secret, which nobody can read again."""
+
+    secret: str
+    expires_at: datetime

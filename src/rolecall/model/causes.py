@@ -1,0 +1,316 @@
+"""Reads out of a task's situation why it does not run: pure reasoning, in the order in which it matters.
+
+    ended, claimed            say all there is to say
+    waits for tasks, a time   then its key, its role, its workers
+    nothing of that           its place in line, or that the next claim takes it
+
+Of what waits, everything that holds is told: whoever mends the first cause should know of the next one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+
+from rolecall.model.situation import KeySituation, LiveWorker, Situation
+from rolecall.model.states import TaskState
+from rolecall.model.why import Cause, CauseKind
+
+__all__ = ["causes_of"]
+
+# As far as the database counts.
+COUNTED = 10_000
+NAMED = 10
+LONGEST_ERROR = 200
+
+RUNS = {
+    CauseKind.RUNNING: "worker {worker} runs it since {started}",
+    CauseKind.CLAIMED: "worker {worker} has claimed it at {claimed}, and begins it when a slot is free",
+    CauseKind.STALE: "worker {worker} holds it, but its lease ran out at {lease}",
+}
+ENDS = {
+    CauseKind.RUNNING: "its handler ends, or is stopped at its deadline, {deadline}",
+    CauseKind.CLAIMED: "what worker {worker} runs now ends",
+    CauseKind.STALE: "worker {worker} renews it, or any process with upkeep takes it back from {rescue} on",
+}
+
+
+def causes_of(task: Situation) -> list[Cause]:
+    """Say everything that keeps a task from running; never nothing."""
+    if task.finished_at is not None:
+        return [_finished(task, task.finished_at)]
+    if task.state is TaskState.RUNNING:
+        return [_running(task)]
+    return [*_waits(task), *_time(task), *_key(task), *_role(task), *_workers(task)] or [_claimable(task)]
+
+
+def _finished(task: Situation, at: datetime) -> Cause:
+    again = None if task.state is TaskState.COMPLETED else f"retry it: rolecall tasks retry {task.id}"
+    told = f": {_short(task.error)}" if task.error else ""
+    ended = "was cancelled" if task.state is TaskState.CANCELLED else task.state.value
+    sentence = f"it {ended} at {_moment(at)}{told}"
+    return Cause(kind=CauseKind.FINISHED, sentence=sentence, change=again, since=at, error=task.error)
+
+
+def _running(task: Situation) -> Cause:
+    stale = task.lease_until is not None and task.lease_until < task.at
+    kind = CauseKind.STALE if stale else CauseKind.RUNNING if task.started_at else CauseKind.CLAIMED
+    return Cause(
+        kind=kind,
+        sentence=RUNS[kind].format(worker=task.worker_id, **_moments(task)) + _asked_to_stop(task),
+        change=ENDS[kind].format(worker=task.worker_id, **_moments(task)),
+        workers=() if task.worker_id is None else (task.worker_id,),
+        since=task.started_at or task.claimed_at,
+        until=task.rescue_from if stale else task.deadline_at,
+    )
+
+
+def _moments(task: Situation) -> dict[str, str]:
+    moments = {
+        "claimed": task.claimed_at,
+        "started": task.started_at,
+        "lease": task.lease_until,
+        "rescue": task.rescue_from,
+        "deadline": task.deadline_at,
+    }
+    return {name: _moment(at) for name, at in moments.items() if at is not None}
+
+
+def _asked_to_stop(task: Situation) -> str:
+    asked = task.cancel_requested_at
+    return "" if asked is None else f"; since {_moment(asked)} its cancellation is asked for"
+
+
+def _waits(task: Situation) -> Iterator[Cause]:
+    if task.waits is None:
+        return
+    blocked = task.state is TaskState.BLOCKED
+    named = ", ".join(
+        f"{one.id}" if one.chain_id is None else f"{one.id} of the chain {one.chain_id}" for one in task.waits.first
+    )
+    what = "it needs {}, which must end first" if blocked else "it waits for {}"
+    number = task.waits.number
+    noun = _counted(number, "task or chain" if blocked else "child", "tasks or chains" if blocked else "children")
+    beyond = ", ..." if number > len(task.waits.first) else ""
+    yield Cause(
+        kind=CauseKind.BLOCKED if blocked else CauseKind.WAITING,
+        sentence=what.format(f"{noun} still open ({named}{beyond})"),
+        change="it goes on when they have ended; ask why they do not run",
+        tasks=tuple(one.id for one in task.waits.first),
+        number=number,
+    )
+
+
+def _time(task: Situation) -> Iterator[Cause]:
+    due = task.scheduled_for
+    if task.state is TaskState.WAITING or due <= task.at:
+        return
+    kind = _delay(task)
+    failed = f"attempt {task.attempt} failed{f': {_short(task.error)}' if task.error else ''}"
+    told = {
+        CauseKind.SNOOZED: "it put itself off, and is due again at",
+        CauseKind.RETRYING: f"{failed}; the next one is due at",
+        CauseKind.SCHEDULED: "it is not due before",
+    }[kind]
+    now = f", or now: rolecall tasks trigger {task.id}" if task.state is TaskState.PENDING else ""
+    yield Cause(
+        kind=kind,
+        sentence=f"{told} {_moment(due)}",
+        change=f"that moment{now}",
+        until=due,
+        error=task.error if kind is CauseKind.RETRYING else None,
+    )
+
+
+def _delay(task: Situation) -> CauseKind:
+    if task.last_event == "snoozed":
+        return CauseKind.SNOOZED
+    return CauseKind.RETRYING if task.attempt > 0 else CauseKind.SCHEDULED
+
+
+def _key(task: Situation) -> Iterator[Cause]:
+    if task.key is None:
+        return
+    full = task.key.used >= task.key.capacity
+    if full:
+        yield _held(task, task.key)
+    if task.key.better >= max(1, task.key.capacity - task.key.used):
+        yield _wanted(task, task.key)
+    elif task.parked and not full:
+        yield Cause(
+            kind=CauseKind.PARKED,
+            sentence=f"it stands aside for its key {task.key_name!r}, which has room by now",
+            change="it comes back when a task with this key ends, or is claimed with the next one that comes",
+            key=task.key_name,
+        )
+
+
+def _held(task: Situation, key: KeySituation) -> Cause:
+    holders = _list("task", key.holders, key.used)
+    if task.one_root:
+        kind, told = CauseKind.ONE_ROOT, f"the role {task.role} runs one root at a time, and {holders} is under way"
+    elif key.capacity == 1:
+        kind, told = CauseKind.KEY_HELD, f"its key {task.key_name!r} is held by {holders}"
+    else:
+        told = f"all {key.capacity} places of its key {task.key_name!r} are held, by {holders}"
+        kind = CauseKind.KEY_HELD
+    return Cause(
+        kind=kind,
+        sentence=told,
+        change="that task ends" if key.used == 1 else "one of those tasks ends",
+        tasks=tuple(key.holders),
+        number=key.used,
+        key=task.key_name,
+        role=task.role if task.one_root else None,
+    )
+
+
+def _wanted(task: Situation, key: KeySituation) -> Cause:
+    number = min(key.better, COUNTED)
+    more = key.better > COUNTED
+    return Cause(
+        kind=CauseKind.KEY_WANTED,
+        sentence=f"{_many(key.better, 'better task', 'better tasks')} for its key {task.key_name!r} "
+        f"{'comes' if number == 1 else 'come'} first, the best being {_list('task', key.best, len(key.best))}",
+        change="they end, or this task gets a higher priority than they have",
+        tasks=tuple(key.best),
+        number=number,
+        more=more,
+        key=task.key_name,
+    )
+
+
+def _role(task: Situation) -> Iterator[Cause]:
+    pause = task.pause
+    if pause is None:
+        return
+    end = "until somebody resumes it" if pause.until is None else f"until {_moment(pause.until)}"
+    by = f" by {pause.by}" if pause.by else ""
+    yield Cause(
+        kind=CauseKind.ROLE_PAUSED,
+        sentence=f"its role {task.role} is paused since {_moment(pause.since)}{by}, {end}",
+        change=f"resume the role: rolecall roles resume {task.role}",
+        role=task.role,
+        since=pause.since,
+        until=pause.until,
+        by=pause.by,
+    )
+
+
+def _workers(task: Situation) -> Iterator[Cause]:
+    live = task.workers or []
+    able = [worker for worker in live if worker.able]
+    taking = [worker for worker in able if worker.is_taking]
+    if not live:
+        yield _no_worker(task)
+    elif not able:
+        yield _no_handler(task, live)
+    elif not taking:
+        yield _not_taking(able)
+    elif task.ahead is not None:
+        yield from _line(task.ahead, taking)
+
+
+def _no_worker(task: Situation) -> Cause:
+    return Cause(
+        kind=CauseKind.NO_WORKER,
+        sentence=f"no live worker serves the role {task.role}",
+        change=f"start one: rolecall worker --roles {task.role}",
+        role=task.role,
+    )
+
+
+def _no_handler(task: Situation, live: Sequence[LiveWorker]) -> Cause:
+    return Cause(
+        kind=CauseKind.NO_HANDLER,
+        sentence=f"{_list('worker', _ids(live), len(live))}, which {_serve(live)} the role {task.role}, "
+        f"{'lacks' if len(live) == 1 else 'lack'} the handler {task.handler}",
+        change=f"start a worker whose app has the handler {task.handler}",
+        workers=_ids(live),
+        number=len(live),
+        role=task.role,
+    )
+
+
+def _serve(live: Sequence[LiveWorker]) -> str:
+    return "serves" if len(live) == 1 else "serve"
+
+
+def _not_taking(able: Sequence[LiveWorker]) -> Cause:
+    told = ", ".join(f"{worker.id} ({_reluctance(worker)})" for worker in able[:NAMED])
+    beyond = ", ..." if len(able) > NAMED else ""
+    return Cause(
+        kind=CauseKind.NOT_TAKING,
+        sentence=f"the workers that could run it take no new tasks: {told}{beyond}",
+        change="resume one of them (rolecall workers resume ID), start another, or wait for one that only backs off",
+        workers=_ids(able),
+        number=len(able),
+    )
+
+
+def _reluctance(worker: LiveWorker) -> str:
+    if worker.command is not None:
+        return f"told to {worker.command}"
+    return f"backing off: {worker.backing_off}"
+
+
+def _line(ahead: int, taking: Sequence[LiveWorker]) -> Iterator[Cause]:
+    free = sum(worker.free_slots for worker in taking)
+    if ahead < free:
+        return
+    slots = sum(worker.slots for worker in taking)
+    named = f"{_counted(slots, 'slot', 'slots')} of the workers that could run it"
+    if free:
+        kind, told = CauseKind.IN_LINE, f"of the {named}, {free} {_is(free)} free, but"
+    else:
+        kind, told = CauseKind.NO_FREE_SLOT, f"the {named} {_is(slots)} busy, and"
+    stand = _many(ahead, "task stands", "tasks stand") if ahead else "no task stands"
+    yield Cause(
+        kind=kind,
+        sentence=f"{told} {stand} before it in line",
+        change="tasks end; more workers, or a higher priority, would bring it forward",
+        workers=_ids(taking),
+        number=min(ahead, COUNTED),
+        more=ahead > COUNTED,
+    )
+
+
+def _is(number: int) -> str:
+    return "is" if number == 1 else "are"
+
+
+def _claimable(task: Situation) -> Cause:
+    able = [worker for worker in task.workers or () if worker.able and worker.free_slots]
+    return Cause(
+        kind=CauseKind.CLAIMABLE,
+        sentence="nothing keeps it: the next claim takes it",
+        change=None,
+        workers=_ids(able),
+        number=task.ahead,
+    )
+
+
+def _ids(workers: Sequence[LiveWorker]) -> tuple[int, ...]:
+    return tuple(worker.id for worker in workers[:NAMED])
+
+
+def _list(noun: str, ids: Sequence[int], number: int) -> str:
+    named = ", ".join(map(str, ids))
+    return f"{noun}{'' if number == 1 else 's'} {named}{', ...' if number > len(ids) else ''}"
+
+
+def _many(number: int, one: str, several: str) -> str:
+    return f"more than {COUNTED} {several}" if number > COUNTED else _counted(number, one, several)
+
+
+def _counted(number: int, one: str, several: str) -> str:
+    return f"{number} {one if number == 1 else several}"
+
+
+def _moment(at: datetime) -> str:
+    return at.astimezone(UTC).strftime("%Y-%m-%d %H:%M:%SZ")
+
+
+def _short(error: str | None) -> str:
+    line = (error or "").strip().partition("\n")[0]
+    return line if len(line) <= LONGEST_ERROR else f"{line[:LONGEST_ERROR]}..."

@@ -1,0 +1,102 @@
+"""A chain as it is read: its first task begins it, its last task says how it stands."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from rolecall.model.needs import Dependent
+from rolecall.model.outline import OutlinePhase
+from rolecall.model.states import TaskState
+from rolecall.model.tasks import TaskSummary
+
+__all__ = ["Chain", "ChainFilter", "ChainNeed", "ChainOutline", "ChainPart", "ChainSummary"]
+
+
+@dataclass(frozen=True, slots=True)
+class ChainSummary:
+    """One chain, without what can be megabytes; the fields stand in the order of the columns read.
+
+    `id`, `role`, `handler` and `created_at` are its first task's; `state`, `status`, `error` and `finished_at` are
+    those of its last task so far, `last_id` and `last_handler`. `length` counts its tasks.
+    """
+
+    id: int
+    role: str
+    handler: str
+    state: TaskState
+    status: str
+    open: bool
+    length: int
+    last_id: int
+    last_handler: str
+    error: str | None
+    created_at: datetime
+    finished_at: datetime | None
+    origin_id: int | None
+    parent_id: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Chain(ChainSummary):
+    """One chain: the summary, its first task's payload and its last one's result."""
+
+    payload: dict[str, Any]
+    result: Any
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChainPart:
+    """A task of a chain; payload and result are None where they are `large`, too large to be read on the way."""
+
+    task: TaskSummary
+    payload: dict[str, Any] | None
+    result: Any
+    large: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChainNeed:
+    """What a task of a chain needs; `outcome` is None while that is open."""
+
+    task_id: int
+    name: str | None
+    needed_id: int
+    chain: bool
+    outcome: TaskState | None
+    handler: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChainOutline:
+    """A chain in a size that fits on a page.
+
+    `parts` are some of its tasks in their order, the last ones if not asked otherwise; `needs` what these need,
+    `children` theirs, counted; `dependents` who needs the chain or a task of it. `more_needs` and `more_dependents`
+    tell that there are others.
+    """
+
+    chain: ChainSummary
+    parts: Sequence[ChainPart]
+    children: Sequence[OutlinePhase]
+    needs: Sequence[ChainNeed]
+    more_needs: bool
+    dependents: Sequence[Dependent]
+    more_dependents: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChainFilter:
+    """Which chains to list, newest first; None does not filter.
+
+    `state` is `open`, or a state or finer status of the last task; role and handler are the first task's. `before`
+    pages on from an id.
+    """
+
+    state: str | None = None
+    role: str | None = None
+    handler: str | None = None
+    before: int | None = None
+    limit: int = 50

@@ -1,0 +1,111 @@
+"""What becomes of a new task when another stands with its dedupe_key."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from rolecall.model.errors import InvalidTask
+
+__all__ = ["Dedupe", "DedupeMode", "DedupeScope", "FieldRule", "MergeRule", "merge_fields", "merge_function"]
+
+DedupeMode = Literal["keep", "replace", "merge", "error"]
+DedupeScope = Literal["pending", "open", "any"]
+FieldRule = Literal["union", "sum", "max", "min", "last", "keep"]
+
+MODES: tuple[str, ...] = get_args(DedupeMode)
+SCOPES: tuple[str, ...] = get_args(DedupeScope)
+FIELD_RULES: tuple[str, ...] = get_args(FieldRule)
+SHORTEST_WINDOW, LONGEST_WINDOW = 0.001, 4e9
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MergeRule:
+    """How one payload is made of the one that stands and a newer one; build it with the functions below."""
+
+    fields: Mapping[str, FieldRule] | None = None
+    function: str | None = None
+
+    def __post_init__(self) -> None:
+        if (self.fields is None) == (self.function is None):
+            raise InvalidTask("a rule to merge by has fields, or a function")
+        for name, rule in (self.fields or {}).items():
+            if rule not in FIELD_RULES:
+                raise InvalidTask(f'field {name!r} merges by "{rule}"; it is {_one_of(FIELD_RULES)}')
+
+    def to_json(self) -> dict[str, object]:
+        """Return the rule as the database takes it."""
+        return {"function": self.function} if self.fields is None else {"fields": dict(self.fields)}
+
+
+def merge_fields(**rules: FieldRule) -> MergeRule:
+    """Merge fields by `union` (of arrays), `sum`, `max`, `min`, `last` or `keep`; all others as `last`.
+
+    merge_fields(product_ids="union", changes="sum", seen_at="max", reason="keep")
+    """
+    return MergeRule(fields=rules)
+
+
+def merge_function(name: str) -> MergeRule:
+    """Merge by a function `name(standing jsonb, newer jsonb) returns jsonb` of the database; say its schema too.
+
+    It runs with the rights of whoever enqueues.
+    """
+    return MergeRule(function=name)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dedupe:
+    """Which task stands for a new one with the same handler and dedupe_key, and what is done then.
+
+        task.options(dedupe_key="shop:7", dedupe=Dedupe(mode="merge", merge=merge_fields(ids="union")))
+
+    `scope`: an `open` task stands (the default of keep and error), only a `pending` one that nobody has claimed
+    yet (all that replace and merge can change), or `any`, which is an open one, or one that was created at most
+    `window` seconds ago, however it ended.
+
+    `mode`: `keep` leaves the standing task as it is, and its id is the answer; `replace` gives it the new payload,
+    priority and start; `merge` gives it both payloads merged, the higher priority and the new start; `error` raises
+    DuplicateTask. Without a `merge` rule, the newer payload's fields are laid over the standing one's.
+
+    What has been claimed or has ended of the chain `except_chain` does not count, so that a task can enqueue its
+    own successor while it runs. Raises InvalidTask for what cannot be meant.
+    """
+
+    mode: DedupeMode = "keep"
+    scope: DedupeScope | None = None
+    window: float | None = None
+    merge: MergeRule | None = None
+    except_chain: int | None = None
+
+    def __post_init__(self) -> None:
+        if (problem := self._problem()) is not None:
+            raise InvalidTask(problem)
+
+    def to_json(self) -> dict[str, object]:
+        """Return what is said as the database takes it."""
+        said: dict[str, object] = {"mode": self.mode}
+        said |= {
+            name: value for name in ("scope", "window", "except_chain") if (value := getattr(self, name)) is not None
+        }
+        return said if self.merge is None else said | {"merge": self.merge.to_json()}
+
+    def _problem(self) -> str | None:
+        if self.mode not in MODES:
+            return f"the dedupe mode is {self.mode!r}; it is {_one_of(MODES)}"
+        if self.scope is not None and self.scope not in SCOPES:
+            return f"the dedupe scope is {self.scope!r}; it is {_one_of(SCOPES)}"
+        if self.mode in {"replace", "merge"} and self.scope not in {None, "pending"}:
+            return f"{self.mode} changes only what nobody has claimed: its scope is pending"
+        if (self.scope == "any") != (self.window is not None):
+            return "the scope any needs a window, in seconds, and no other scope has one"
+        if self.window is not None and not SHORTEST_WINDOW <= self.window <= LONGEST_WINDOW:
+            return f"the dedupe window is {self.window} s, allowed are 0.001 to 4e9"
+        if self.merge is not None and self.mode != "merge":
+            return "only the mode merge has a rule to merge by"
+        return None
+
+
+def _one_of(names: tuple[str, ...]) -> str:
+    return f"{', '.join(names[:-1])} or {names[-1]}"

@@ -1,0 +1,157 @@
+"""What a look at the health of a pool finds: facts, and what is wrong with them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+__all__ = [
+    "Bound",
+    "ClockOfWorker",
+    "Diagnosis",
+    "Finding",
+    "Limits",
+    "OldSnapshot",
+    "PreparedTransaction",
+    "ServerFacts",
+    "Severity",
+    "StaleSlot",
+    "StrandedWork",
+    "TableCare",
+    "Verdict",
+]
+
+
+class Severity(StrEnum):
+    """A warning will hurt some day, trouble hurts now."""
+
+    WARNING = "warning"
+    TROUBLE = "trouble"
+
+
+class Verdict(StrEnum):
+    """The worst of all findings."""
+
+    FINE = "fine"
+    WARNING = "warning"
+    TROUBLE = "trouble"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """One thing that is wrong: which check found it, a sentence about it, and what to do."""
+
+    severity: Severity
+    check: str
+    problem: str
+    advice: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Diagnosis:
+    """Everything that is wrong, the worst first, and the names of all checks that were made."""
+
+    verdict: Verdict
+    findings: Sequence[Finding]
+    checks: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """From where on a figure is a warning, and from where on trouble."""
+
+    warning: float
+    trouble: float
+
+    def judge(self, figure: float) -> Severity | None:
+        """None below both."""
+        if figure >= self.trouble:
+            return Severity.TROUBLE
+        return Severity.WARNING if figure >= self.warning else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """What is still healthy. Seconds for a snapshot's age, for a clock that is off, and since a lease ran out."""
+
+    snapshot: Bound = Bound(300, 3_600)
+    prepared: Bound = Bound(300, 3_600)
+    clock: Bound = Bound(5, 60)
+    overdue: Bound = Bound(60, 300)
+    queue_usage: Bound = Bound(0.25, 0.75)
+    frozen_age: Bound = Bound(1_000_000_000, 1_800_000_000)
+    slot_bytes: Bound = Bound(0, 10 * 2**30)
+    oldest_server: int = 150_000
+
+
+@dataclass(frozen=True, slots=True)
+class ServerFacts:
+    """How the server is set up for this session, how full its counters are, and its clock (seconds since 1970)."""
+
+    version_number: int
+    version: str
+    fsync: bool
+    full_page_writes: bool
+    synchronous_commit: str
+    isolation: str
+    autovacuum: bool
+    queue_usage: float
+    frozen_age: int
+    clock: float
+
+
+@dataclass(frozen=True, slots=True)
+class OldSnapshot:
+    """The session of this database whose snapshot is the oldest: what dies after it cannot be cleaned up."""
+
+    pid: int
+    seconds: float
+    application: str
+    state: str
+    query: str
+    query_seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedTransaction:
+    """A transaction that was prepared for a two-phase commit, and waits for the second phase."""
+
+    name: str
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class StaleSlot:
+    """A replication slot that nobody reads; the server keeps `kept_bytes` of its log for it."""
+
+    name: str
+    kept_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class TableCare:
+    """How the server cleans up a table: whether at all, and whether with the settings that a hot one needs."""
+
+    table: str
+    autovacuum: bool
+    tuned: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ClockOfWorker:
+    """By how many seconds a worker's clock is ahead of the database's."""
+
+    worker_id: int
+    name: str
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class StrandedWork:
+    """Due tasks of a role and handler that no active worker runs; `workers` counts those of the role."""
+
+    role: str
+    handler: str
+    tasks: int
+    workers: int

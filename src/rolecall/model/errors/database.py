@@ -1,0 +1,62 @@
+"""Errors about the database and its schema."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rolecall.model.errors.root import RolecallError
+
+
+class DatabaseError(RolecallError):
+    """The database refused or could not answer; the driver's error is the cause."""
+
+    def __init__(self, problem: str, *, sqlstate: str | None = None) -> None:
+        super().__init__(problem)
+        self.sqlstate = sqlstate
+
+
+class DatabaseUnavailable(DatabaseError):
+    """The database cannot answer now; the same call may succeed later. Whether it took effect is unknown."""
+
+
+class SchemaMissing(DatabaseError):
+    """The database lacks tables or functions that this release needs."""
+
+    def __init__(
+        self,
+        problem: str = "",
+        *,
+        package: str = "rolecall",
+        pending: Sequence[str] = (),
+        sqlstate: str | None = None,
+    ) -> None:
+        missing = f" ({', '.join(pending)})" if pending else ""
+        super().__init__(
+            problem or f"the database lacks the schema of {package}{missing}: run its migrations",
+            sqlstate=sqlstate,
+        )
+        self.package = package
+        self.pending = tuple(pending)
+
+
+class SchemaTooNew(DatabaseError):
+    """The database was migrated by a newer release than this one."""
+
+    def __init__(self, *, package: str, known: int, found: int) -> None:
+        super().__init__(f"the database has version {found} of {package}, but this release knows only {known}")
+        self.package = package
+        self.known = known
+        self.found = found
+
+
+class SchemaDrift(DatabaseError):
+    """A migration that was applied differs from the file of this release."""
+
+    def __init__(self, *, package: str, migration: str) -> None:
+        super().__init__(f"migration {migration} of {package} was edited after it had been applied")
+        self.package = package
+        self.migration = migration
+
+
+class WrongIsolation(DatabaseError):
+    """The engine's functions run under READ COMMITTED only."""

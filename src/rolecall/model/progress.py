@@ -1,0 +1,248 @@
+"""How far a tree of tasks is, worked out from counts of its open parents' children: pure arithmetic, no side table.
+
+A **phase** is what a task's children of one handler are together. It is active while one of them is under way, and also
+when everything before it has ended and it has not begun: nobody who looks between two phases should see an idle tree.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from rolecall.model.infos import Facts, sum_up
+from rolecall.model.states import TaskState
+
+__all__ = ["Activity", "Brood", "Phase", "Progress", "Step", "TreeParent", "progress_of"]
+
+EXPECTED = "expected"
+ALMOST = 0.99
+
+
+class Activity(StrEnum):
+    """Whether something is yet to begin, under way, or at its end."""
+
+    PENDING = "pending"
+    ACTIVE = "active"
+    IDLE = "idle"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Brood:
+    """How many children of one handler, which one claim spawned, are in one state; `first_id` is the oldest's."""
+
+    handler: str
+    fence: int
+    state: TaskState
+    number: int
+    first_id: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TreeParent:
+    """A task with its children as counts; `counting` while it waits for them, `begun` from its first step to its end.
+
+    `facts` is what those of its children told that have no children of their own.
+    """
+
+    id: int
+    parent_id: int | None
+    depth: int
+    role: str
+    handler: str
+    state: TaskState
+    begun: bool
+    counting: bool
+    serial: bool
+    info: Mapping[str, Any] | None
+    children_info: Mapping[str, Any] | None
+    children: Sequence[Brood]
+    facts: Facts
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Phase:
+    """The children of one handler together; `completed` counts all that have ended, failed ones too.
+
+    `total` is what is expected where the task's info says so (`{"expected": {handler: number}}`) and more than what
+    stands; `fraction` goes from 0 to 1, `weight` is its share of the whole.
+    """
+
+    handler: str
+    activity: Activity
+    total: int
+    completed: int
+    failed: int
+    running: int
+    weight: float
+    fraction: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """The child that is under way, and how far the deepest task below it is whose children run side by side."""
+
+    id: int
+    handler: str
+    parent_id: int | None
+    total: int | None
+    completed: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Progress:
+    """How far a task and everything below it is; `fraction` is 1 only when it has ended.
+
+    `info` is what all below told, added up, under what each parent told itself.
+    """
+
+    id: int
+    role: str
+    handler: str
+    state: TaskState
+    activity: Activity
+    fraction: float
+    step: Step | None
+    phases: list[Phase]
+    info: dict[str, Any]
+
+
+def progress_of(parents: Sequence[TreeParent], weights: Mapping[str, float] | None = None) -> Progress:
+    """Work out the progress of the first of these; handlers without a weight weigh 1."""
+    root = parents[0]
+    phases = _phases(root, _fractions(parents), weights or {})
+    return Progress(
+        id=root.id,
+        role=root.role,
+        handler=root.handler,
+        state=root.state,
+        activity=_activity_of(root),
+        fraction=_whole(root, phases),
+        step=_step(parents),
+        phases=phases,
+        info=_infos(parents)[root.id],
+    )
+
+
+def _activity_of(task: TreeParent) -> Activity:
+    if task.state.is_finished:
+        return Activity.IDLE
+    return Activity.ACTIVE if task.begun else Activity.PENDING
+
+
+def _whole(root: TreeParent, phases: Sequence[Phase]) -> float:
+    if root.state.is_finished:
+        return 1.0
+    weight = sum(phase.weight for phase in phases)
+    done = sum(phase.weight * phase.fraction for phase in phases)
+    return min(round(done / weight, 4), ALMOST) if weight else 0.0
+
+
+def _phases(root: TreeParent, inner: Mapping[int, Mapping[str, float]], weights: Mapping[str, float]) -> list[Phase]:
+    broods = _by_handler(root)
+    expected = {} if root.state.is_finished else _expected(root)
+    phases: list[Phase] = []
+    before = root.begun
+    for handler in dict.fromkeys([*broods, *expected]):
+        standing = broods.get(handler, [])
+        total = max(sum(brood.number for brood in standing), expected.get(handler, 0))
+        completed = _ended(standing)
+        running = _number(standing, TaskState.RUNNING, TaskState.WAITING)
+        done = (completed + inner.get(root.id, {}).get(handler, 0.0)) / total
+        phases.append(
+            Phase(
+                handler=handler,
+                activity=_activity(over=completed >= total, under_way=running > 0 or before),
+                total=total,
+                completed=completed,
+                failed=_number(standing, TaskState.FAILED),
+                running=running,
+                weight=weights.get(handler, 1.0),
+                fraction=round(done, 4),
+            )
+        )
+        before = before and completed >= total
+    return phases
+
+
+def _activity(*, over: bool, under_way: bool) -> Activity:
+    if over:
+        return Activity.IDLE
+    return Activity.ACTIVE if under_way else Activity.PENDING
+
+
+def _by_handler(parent: TreeParent) -> dict[str, list[Brood]]:
+    """Group what was spawned for each handler last: a task that was retried spawns anew."""
+    latest: dict[str, list[Brood]] = {}
+    for brood in parent.children:
+        known = latest.setdefault(brood.handler, [])
+        if known and brood.fence > known[0].fence:
+            known.clear()
+        if not known or brood.fence == known[0].fence:
+            known.append(brood)
+    return latest
+
+
+def _expected(root: TreeParent) -> dict[str, int]:
+    said = (root.info or {}).get(EXPECTED)
+    if not isinstance(said, Mapping):
+        return {}
+    return {handler: number for handler, number in said.items() if type(number) is int and number > 0}
+
+
+def _ended(broods: Iterable[Brood]) -> int:
+    return sum(brood.number for brood in broods if brood.state.is_finished)
+
+
+def _number(broods: Iterable[Brood], *states: TaskState) -> int:
+    return sum(brood.number for brood in broods if brood.state in states)
+
+
+def _fractions(parents: Sequence[TreeParent]) -> dict[int, dict[str, float]]:
+    """Add up, by parent and handler, how far those of its open children are that have children of their own."""
+    inner: dict[int, dict[str, float]] = {}
+    for task in reversed(parents):
+        if task.parent_id is None:
+            continue
+        broods = [brood for standing in _by_handler(task).values() for brood in standing]
+        total = sum(brood.number for brood in broods)
+        done = (_ended(broods) + sum(inner.get(task.id, {}).values())) / total if total else 0.0
+        above = inner.setdefault(task.parent_id, {})
+        above[task.handler] = above.get(task.handler, 0.0) + min(done, ALMOST)
+    return inner
+
+
+def _step(parents: Sequence[TreeParent]) -> Step | None:
+    under_way = (TaskState.RUNNING, TaskState.WAITING)
+    at_work = [brood for brood in parents[0].children if brood.state in under_way]
+    waiting = [brood for brood in parents[0].children if not brood.state.is_finished]
+    if parents[0].state.is_finished or not waiting:
+        return None
+    current = min(at_work or waiting, key=lambda brood: brood.first_id)
+    deepest = _deepest(parents)
+    broods = [brood for standing in _by_handler(deepest).values() for brood in standing] if deepest else []
+    return Step(
+        id=current.first_id,
+        handler=current.handler,
+        parent_id=deepest.id if deepest else None,
+        total=sum(brood.number for brood in broods) if deepest else None,
+        completed=_ended(broods) if deepest else None,
+    )
+
+
+def _deepest(parents: Sequence[TreeParent]) -> TreeParent | None:
+    concurrent = [task for task in parents if task.counting and not task.serial]
+    return max(concurrent, key=lambda task: (task.depth, -task.id), default=None)
+
+
+def _infos(parents: Sequence[TreeParent]) -> dict[int, dict[str, Any]]:
+    """Work out what each parent's info would be if its children ended as they stand."""
+    infos: dict[int, dict[str, Any]] = {}
+    below: dict[int, list[tuple[int, Mapping[str, Any]]]] = {}
+    for task in reversed(parents):
+        told = sum_up(task.children_info or {}, task.facts, below.get(task.id, ())) if task.counting else {}
+        infos[task.id] = {**(told or task.children_info or {}), **(task.info or {})}
+        if task.parent_id is not None:
+            below.setdefault(task.parent_id, []).append((task.id, infos[task.id]))
+    return infos

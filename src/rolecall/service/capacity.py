@@ -1,0 +1,70 @@
+"""What an operator may ask about capacity: who is behind, until when, and how many workers would help."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from datetime import datetime, timedelta
+from itertools import takewhile
+
+from rolecall.maintenance.slots import upcoming
+from rolecall.model.capacity import CapacityQuestion, RoleCapacity, RolePlan, plan
+from rolecall.model.errors import ConfigError
+from rolecall.model.schedules import StoredSchedule
+from rolecall.service.database import Database
+from rolecall.service.suggestions import role_not_found
+from rolecall.sql import capacity, schedules
+
+MOST_WORKERS = 1_000_000
+MOST_HOURS = 24
+LONGEST_WAIT = 30 * 86_400.0
+HOUR = timedelta(hours=1)
+
+
+class Capacity:
+    """What roles have to do, and what their workers manage."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def list(self) -> list[RoleCapacity]:
+        """All roles by name."""
+        return await self._database.run(capacity.capacity())
+
+    async def plan(self, role: str, question: CapacityQuestion | None = None) -> RolePlan:
+        """One role: when it is done, and how many workers it needs. Raises RoleNotFound, ConfigError."""
+        asked = question or CapacityQuestion()
+        _check(asked)
+        for found in await self._database.run(capacity.capacity(role)):
+            due = await self._database.run(capacity.due_by_hour(role, asked.hours))
+            runs = await self._runs_ahead(role, asked.hours)
+            routine = await self._database.run(schedules.runs_last_hour(role))
+            by_hour = [due.get(hour, 0) for hour in range(asked.hours)]
+            return plan(found, asked, due=by_hour, scheduled=runs, routine=routine)
+        raise await role_not_found(role, self._database)
+
+    async def _runs_ahead(self, role: str, hours: int) -> Sequence[int]:
+        present = await self._database.run(schedules.present())
+        stored = await self._database.run(schedules.list_())
+        runs: Counter[int] = Counter()
+        for schedule in stored:
+            if schedule.role == role and schedule.enabled:
+                runs.update(_hours_of_runs(schedule, present, hours))
+        return [runs[hour] for hour in range(hours)]
+
+
+def _hours_of_runs(schedule: StoredSchedule, present: datetime, hours: int) -> Iterator[int]:
+    end = present + timedelta(hours=hours)
+    for slot in takewhile(lambda slot: slot < end, upcoming(schedule, present)):
+        yield max(0, (slot - present) // HOUR)
+
+
+def _check(asked: CapacityQuestion) -> None:
+    _between("hours", asked.hours, 1, MOST_HOURS)
+    _between("workers", 0 if asked.workers is None else asked.workers, 0, MOST_WORKERS)
+    _between("target_wait_s", 1 if asked.target_wait_s is None else asked.target_wait_s, 0.001, LONGEST_WAIT)
+
+
+def _between(name: str, value: float, least: float, most: float) -> None:
+    if not least <= value <= most:
+        raise ConfigError(f"{value:g} is not between {least:g} and {most:g}", variable=name, value=value)

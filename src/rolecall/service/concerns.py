@@ -1,0 +1,129 @@
+"""What is wrong with the pool right now, as sentences with the page where it is mended: pure judgement."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime, timedelta
+
+from rolecall.model.doctor import Finding, Severity
+from rolecall.model.history import History, HistoryPoint
+from rolecall.model.insight import DeclaredRole, RegisteredWorker
+from rolecall.model.overview import Concern, RoleLoad
+
+__all__ = ["of_failures", "of_findings", "of_history", "of_pauses", "of_workers"]
+
+Concerns = Iterator[Concern]
+PAGES = {"stranded_work": "/admin/workers", "expired_leases": "/tasks?state=stale", "clocks": "/admin/workers"}
+OF_POOL = frozenset({*PAGES, "partitions"})
+LATELY = timedelta(minutes=10)
+FEW = 5
+RISEN = 3.0
+ACCEPTED = 0.05
+STALLED = timedelta(minutes=2)
+NAMED = 3
+
+
+def of_findings(findings: Iterable[Finding]) -> Concerns:
+    """What the doctor finds."""
+    for found in findings:
+        yield Concern(
+            severity=found.severity,
+            sentence=_sentence(found.problem),
+            advice=_sentence(found.advice),
+            path=PAGES.get(found.check),
+            of_server=found.check not in OF_POOL,
+        )
+
+
+def of_pauses(roles: Iterable[DeclaredRole], loads: Iterable[RoleLoad]) -> Concerns:
+    """Roles that somebody has paused."""
+    ready = {role.role: role.ready for role in loads}
+    for role in roles:
+        if role.paused_at is not None:
+            by = f" by {role.paused_by}" if role.paused_by else ""
+            waiting = ready.get(role.name, 0)
+            held = f"; {_tasks(waiting)} for it" if waiting else ""
+            goes_on = "It goes on by itself." if role.paused_until else "Resume it when its tasks may run again."
+            sentence = f"Role {role.name} is paused{by}{held}."
+            yield _warning(sentence, goes_on, "/roles")
+
+
+def of_workers(workers: Iterable[RegisteredWorker]) -> Concerns:
+    """Workers that are not heard of, or that take no new tasks for want of memory or processor time."""
+    listed = list(workers)
+    if silent := [worker for worker in listed if worker.state == "silent"]:
+        sentence = f"{_named(silent)} {_has(silent)} not been heard of for five minutes."
+        yield _warning(sentence, "What it held is rescued; see whether its process lives.", "/admin/workers")
+    if backing := [worker for worker in listed if worker.state == "backing off"]:
+        why = f": {backing[0].backing_off}" if len(backing) == 1 else ""
+        advice = "Give it fewer slots or more memory, or start another one."
+        yield _warning(f"{_named(backing)} {_takes(backing)} no new tasks for now{why}.", advice, "/admin/workers")
+
+
+def of_failures(history: History) -> Concerns:
+    """Failures that are more than they were; `history` is that of the last hour."""
+    lately, before = _split(history.points, _end(history) - LATELY)
+    failed, ended = _failed(lately), _ended(lately)
+    rate, usual = failed / max(ended, 1), _failed(before) / max(_ended(before), 1)
+    if failed >= FEW and rate > max(ACCEPTED, usual * RISEN):
+        sentence = f"{failed} of the {ended} tasks that ended within the last ten minutes failed ({rate:.0%})."
+        yield Concern(
+            severity=Severity.TROUBLE,
+            sentence=sentence,
+            advice=f"Before it was {usual:.0%}: see what they say, mend it, and retry them.",
+            path="/tasks?state=failed",
+        )
+
+
+def of_history(history: History) -> Concerns:
+    """A history that does not go on."""
+    if history.until is not None and _end(history) - history.until > STALLED:
+        minutes = int((_end(history) - history.until).total_seconds() // 60)
+        yield _warning(
+            f"Nothing was added to the history for {minutes} minutes: what the plots show ends there.",
+            "Let a worker or a server run with maintenance, and see whether a transaction has been open for as long.",
+            None,
+        )
+
+
+def _end(history: History) -> datetime:
+    return history.points[-1].at + timedelta(seconds=history.step_seconds)
+
+
+def _split(points: Sequence[HistoryPoint], moment: datetime) -> tuple[list[HistoryPoint], list[HistoryPoint]]:
+    return [point for point in points if point.at >= moment], [point for point in points if point.at < moment]
+
+
+def _failed(points: Iterable[HistoryPoint]) -> int:
+    return sum(point.failed or 0 for point in points)
+
+
+def _ended(points: Iterable[HistoryPoint]) -> int:
+    return sum((point.completed or 0) + (point.failed or 0) for point in points)
+
+
+def _named(workers: Sequence[RegisteredWorker]) -> str:
+    names = [worker.name for worker in workers[:NAMED]]
+    more = len(workers) - len(names)
+    listed = ", ".join(names) + (f" and {more} more" if more else "")
+    return f"Worker {listed}" if len(workers) == 1 else f"Workers {listed}"
+
+
+def _has(workers: Sequence[RegisteredWorker]) -> str:
+    return "has" if len(workers) == 1 else "have"
+
+
+def _takes(workers: Sequence[RegisteredWorker]) -> str:
+    return "takes" if len(workers) == 1 else "take"
+
+
+def _tasks(number: int) -> str:
+    return "one task waits" if number == 1 else f"{number:,} tasks wait"
+
+
+def _warning(sentence: str, advice: str, path: str | None) -> Concern:
+    return Concern(severity=Severity.WARNING, sentence=sentence, advice=advice, path=path)
+
+
+def _sentence(text: str) -> str:
+    return text[:1].upper() + text[1:] + ("" if text.endswith((".", "?")) else ".")

@@ -1,0 +1,75 @@
+"""What an operator may ask about the pool's health: everything that is wrong with the server and the workers."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterable
+from time import time
+
+from rolecall.model.doctor import Diagnosis, Finding, Limits, ServerFacts, Severity, Verdict
+from rolecall.service import rules
+from rolecall.service.database import Database
+from rolecall.service.hearing import hears
+from rolecall.sql import doctor
+
+CHECKS = (
+    "autovacuum",
+    "clocks",
+    "expired_leases",
+    "frozen_age",
+    "fsync",
+    "full_page_writes",
+    "isolation",
+    "notification_queue",
+    "notifications",
+    "oldest_snapshot",
+    "partitions",
+    "prepared_transactions",
+    "replication_slots",
+    "server_version",
+    "stranded_work",
+    "synchronous_commit",
+    "table_care",
+)
+LISTENING = "notifications"
+VERDICTS = {None: Verdict.FINE, Severity.WARNING: Verdict.WARNING, Severity.TROUBLE: Verdict.TROUBLE}
+
+
+class Doctor:
+    """Looks at everything at once; changes nothing."""
+
+    def __init__(self, database: Database, limits: Limits | None = None) -> None:
+        self._database = database
+        self._limits = limits or Limits()
+
+    async def examine(self, *, listening: bool = True) -> Diagnosis:
+        """Make every check, that of notifications (a connection of its own) if asked; the worst findings come first."""
+        found = [finding async for several in self._findings() for finding in several]
+        if listening:
+            found += rules.notifications(heard=await hears(self._database.dsn))
+        found.sort(key=lambda finding: finding.severity is not Severity.TROUBLE)
+        worst = found[0].severity if found else None
+        return Diagnosis(
+            verdict=VERDICTS[worst],
+            findings=found,
+            checks=CHECKS if listening else tuple(check for check in CHECKS if check != LISTENING),
+        )
+
+    async def _findings(self) -> AsyncIterator[Iterable[Finding]]:
+        ask, limits = self._database.run, self._limits
+        server, here = await self._look_at_server()
+        yield rules.settings(server, limits)
+        yield rules.counters(server, limits)
+        yield rules.snapshots(await ask(doctor.oldest_snapshot()), limits)
+        yield rules.prepared(await ask(doctor.prepared_transactions()), limits)
+        yield rules.slots(await ask(doctor.stale_slots()), limits)
+        yield rules.tables(await ask(doctor.tables()))
+        yield rules.clocks(await ask(doctor.clocks()), here, limits)
+        yield rules.stranded(await ask(doctor.stranded_work()))
+        yield rules.partitions(await ask(doctor.missing_partitions()))
+        yield rules.leases(await ask(doctor.overdue_leases()), limits)
+
+    async def _look_at_server(self) -> tuple[ServerFacts, float]:
+        asked_at = time()
+        server = await self._database.run(doctor.server())
+        # Its clock was read somewhere between the question and the answer.
+        return server, (asked_at + time()) / 2 - server.clock

@@ -1,0 +1,79 @@
+"""Who watches: streams open and close, and the one looker of a server process works as long as there is one."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from rolecall.model.errors import TooManyWatchers, UnknownRole
+from rolecall.service.database import Database
+from rolecall.service.live.looker import Connect, Looker
+from rolecall.service.live.stream import Stream, Wanted
+from rolecall.service.suggestions import with_suggestion
+from rolecall.sql import insight
+
+__all__ = ["Live"]
+
+MOST_STREAMS = 100
+
+
+class Live:
+    """Opens streams; the first one starts the looking, the last one ends it.
+
+    `connect` makes the listener's connection. Once `closing` is set, all streams end.
+    """
+
+    def __init__(
+        self, database: Database, connect: Connect, closing: asyncio.Event, *, most_streams: int = MOST_STREAMS
+    ) -> None:
+        self._database = database
+        self._connect = connect
+        self._closing = closing
+        self._most_streams = most_streams
+        self._streams: list[Stream] = []
+        self._turn = asyncio.Lock()
+        self._looker: Looker | None = None
+
+    @property
+    def watchers(self) -> int:
+        """How many streams are open."""
+        return len(self._streams)
+
+    @asynccontextmanager
+    async def watch(self, wanted: Wanted, after: str | None = None) -> AsyncIterator[Stream]:
+        """Open a stream that tells what commits from now on, or after the event with this id.
+
+        Raises TooManyWatchers, UnknownRole, TaskNotFound for a root, DatabaseUnavailable.
+        """
+        if len(self._streams) >= self._most_streams:
+            raise TooManyWatchers(f"{self._most_streams} streams are open, and more are not served: try again later")
+        stream = Stream(wanted)
+        self._streams.append(stream)
+        try:
+            await self._begin(stream, after)
+            yield stream
+        finally:
+            self._streams.remove(stream)
+            if not self._streams:
+                await self.close()
+
+    async def close(self) -> None:
+        """Look no more, until the next stream opens."""
+        looker, self._looker = self._looker, None
+        if looker is not None:
+            await looker.stop()
+
+    async def _begin(self, stream: Stream, after: str | None) -> None:
+        if stream.wanted.roles:
+            await self._require_roles(stream.wanted.roles)
+        async with self._turn:
+            if self._looker is None:
+                self._looker = await Looker.start(self._database, self._connect, self._closing, self._streams)
+            looker = self._looker
+        await looker.welcome(stream, after)
+
+    async def _require_roles(self, wanted: frozenset[str]) -> None:
+        unknown = sorted(wanted - {role.name for role in await self._database.run(insight.roles())})
+        if unknown:
+            raise await with_suggestion(UnknownRole(f"unknown role {unknown[0]!r}"), self._database, unknown)

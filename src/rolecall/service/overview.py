@@ -1,0 +1,117 @@
+"""What an operator sees first: what is wrong, how the pool is, and how it was."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+from rolecall.model.capacity import RoleCapacity, workers_needed
+from rolecall.model.doctor import Severity
+from rolecall.model.errors import ConfigError
+from rolecall.model.history import Durations, History
+from rolecall.model.insight import RegisteredWorker
+from rolecall.model.overview import Concern, PoolFigures, PoolOverview, RoleLoad, RoleOutlook
+from rolecall.service import concerns
+from rolecall.service.capacity import Capacity
+from rolecall.service.database import Database
+from rolecall.service.doctor import Doctor
+from rolecall.service.insight import Insight
+from rolecall.service.roles import Roles
+from rolecall.service.shared import Shared
+from rolecall.service.workers import Workers
+from rolecall.sql import insight
+
+HOUR = 60
+SPANS = (10, HOUR, 6 * HOUR, 24 * HOUR, 7 * 24 * HOUR)
+MINUTE = 60
+LATEST_POINTS = 10
+
+
+class Overview:
+    """The pool at a glance, the same for all who look: each part is asked for once in a while, the dear ones rarely.
+
+    With `patience` nobody waits longer than so many seconds for what is dear: the rates of the roles and the doctor's
+    findings are None and empty until they are known.
+    """
+
+    def __init__(self, database: Database, *, patience: float | None = None) -> None:
+        self._loads = Shared(lambda: database.run(insight.roles_now()), seconds=2.0)
+        self._roles = Shared(Roles(database).list, seconds=2.0)
+        self._workers = Shared(partial(Workers(database).list, everyone=True), seconds=2.0)
+        self._capacity = Shared(Capacity(database).list, seconds=5.0, patience=patience)
+        self._doctor = Shared(partial(Doctor(database).examine, listening=False), seconds=15.0, patience=patience)
+        history = Insight(database).history
+        self._history = {span: Shared(partial(history, None, span), seconds=5.0, patience=patience) for span in SPANS}
+
+    async def show(self, minutes: int = HOUR) -> PoolOverview:
+        """The pool now, and its past ten minutes, hour, six hours, day or week. Raises ConfigError for another time."""
+        if minutes not in SPANS:
+            raise ConfigError(f"{minutes} is none of {', '.join(map(str, SPANS))}", variable="minutes", value=minutes)
+        loads, workers = await self._loads.get(), await self._workers.get()
+        hour, history = await self._history[HOUR].get(), await self._history[minutes].get()
+        capacity, diagnosis = await self._capacity.peek(), await self._doctor.peek()
+        wrong = [
+            *concerns.of_findings(diagnosis.findings if diagnosis else ()),
+            *concerns.of_failures(hour),
+            *concerns.of_workers(workers),
+            *concerns.of_pauses(await self._roles.get(), loads),
+            *concerns.of_history(hour),
+        ]
+        active = [worker for worker in workers if worker.active]
+        return PoolOverview(
+            concerns=sorted(wrong, key=_is_bearable),
+            examined=diagnosis is not None,
+            figures=_figures(loads, active, hour),
+            roles=[_outlook(role, active, capacity or ()) for role in loads],
+            history=history,
+        )
+
+
+def _is_bearable(concern: Concern) -> bool:
+    return concern.severity is not Severity.TROUBLE
+
+
+def _figures(roles: Sequence[RoleLoad], active: Sequence[RegisteredWorker], hour: History) -> PoolFigures:
+    return PoolFigures(
+        ended_per_second=_ended_per_second(*roles),
+        waiting=_latest_waiting(hour),
+        failed_last_hour=sum(point.failed or 0 for point in hour.points),
+        retried_last_hour=sum(point.retried or 0 for point in hour.points),
+        ready=sum(role.ready for role in roles),
+        running=sum(role.running for role in roles),
+        slots=sum(worker.slots for worker in active),
+        workers=len(active),
+    )
+
+
+def _latest_waiting(hour: History) -> Durations | None:
+    latest = [point.waiting for point in hour.points[-LATEST_POINTS:] if point.waiting]
+    return latest[-1] if latest else None
+
+
+def _outlook(role: RoleLoad, active: Sequence[RegisteredWorker], capacity: Sequence[RoleCapacity]) -> RoleOutlook:
+    known = next((each for each in capacity if each.role == role.role), None)
+    rate = known.tasks_per_worker_hour if known else None
+    pending = role.ready + role.scheduled
+    serving = known.active_workers if known else sum(_serves(worker, role.role) for worker in active)
+    return RoleOutlook(
+        role=role.role,
+        paused=role.paused,
+        ready=role.ready,
+        scheduled=role.scheduled,
+        running=role.running,
+        waiting_since=role.waiting_since,
+        ended_per_second=_ended_per_second(role),
+        workers=serving,
+        hours_to_drain=0.0 if not pending else pending / (rate * serving) if rate and serving else None,
+        workers_needed=workers_needed(pending, rate, 1),
+    )
+
+
+def _serves(worker: RegisteredWorker, role: str) -> bool:
+    return worker.command is None and (not worker.roles or role in worker.roles)
+
+
+def _ended_per_second(*roles: RoleLoad) -> float | None:
+    ended = [role.ended for role in roles if role.ended is not None]
+    return sum(ended) / MINUTE if ended else None

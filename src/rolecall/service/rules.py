@@ -1,0 +1,185 @@
+"""What is wrong with the facts about a server and its pool, and what to do about it: pure judgement."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rolecall.model.doctor import (
+    ClockOfWorker,
+    Finding,
+    Limits,
+    OldSnapshot,
+    PreparedTransaction,
+    ServerFacts,
+    Severity,
+    StaleSlot,
+    StrandedWork,
+    TableCare,
+)
+
+Findings = Iterator[Finding]
+
+
+def settings(server: ServerFacts, limits: Limits) -> Findings:
+    """Judge the server's version and settings."""
+    if server.version_number < limits.oldest_server:
+        yield _trouble(
+            "server_version",
+            f"the server is Postgres {server.version}",
+            f"upgrade to Postgres {limits.oldest_server // 10_000} or newer",
+        )
+    for name, on in (("fsync", server.fsync), ("full_page_writes", server.full_page_writes)):
+        if not on:
+            yield _trouble(name, f"{name} is off: a crash of the machine destroys the database", f"set {name} = on")
+    if server.synchronous_commit == "off":
+        yield _warning(
+            "synchronous_commit",
+            "synchronous_commit is off by default: a crash of the server loses what your own transactions committed",
+            "leave it on; the workers turn it off where nothing can be lost",
+        )
+    if server.isolation != "read committed":
+        yield _trouble(
+            "isolation",
+            f"transactions are {server.isolation!r} by default: claims and enqueues are refused in them",
+            "set default_transaction_isolation = 'read committed' for this database and its users",
+        )
+    if not server.autovacuum:
+        yield _trouble("autovacuum", "autovacuum is off: the queue grows slower and slower", "set autovacuum = on")
+
+
+def counters(server: ServerFacts, limits: Limits) -> Findings:
+    """Judge what fills up slowly, and stops everything when it is full."""
+    if severity := limits.queue_usage.judge(server.queue_usage):
+        yield Finding(
+            severity=severity,
+            check="notification_queue",
+            problem=f"the queue of notifications is {server.queue_usage:.0%} full; when it is full, NOTIFY fails",
+            advice="end the session that listens inside a long transaction: see pg_stat_activity, idle in transaction",
+        )
+    if severity := limits.frozen_age.judge(server.frozen_age):
+        yield Finding(
+            severity=severity,
+            check="frozen_age",
+            problem=f"the oldest unfrozen transaction is {server.frozen_age:,} transactions old, of 2 billion at most",
+            advice="find out what keeps autovacuum from freezing (snapshots, slots), then run vacuum (freeze)",
+        )
+
+
+def snapshots(found: list[OldSnapshot], limits: Limits) -> Findings:
+    """Judge how long the oldest snapshot has been held."""
+    for session in found:
+        if severity := limits.snapshot.judge(session.seconds):
+            yield Finding(
+                severity=severity,
+                check="oldest_snapshot",
+                problem=(
+                    f"session {session.pid} ({session.application or 'without a name'}, {session.state}) has pinned a"
+                    f" snapshot for {session.seconds:.0f} s; its last query began {session.query_seconds:.0f} s ago:"
+                    f" {session.query!r}; nothing that died since can be cleaned up"
+                ),
+                advice=f"end its transaction, or it: select pg_terminate_backend({session.pid})",
+            )
+
+
+def prepared(found: list[PreparedTransaction], limits: Limits) -> Findings:
+    """Judge transactions that nobody ends."""
+    for transaction in found:
+        if severity := limits.prepared.judge(transaction.seconds):
+            yield Finding(
+                severity=severity,
+                check="prepared_transactions",
+                problem=f"transaction {transaction.name!r} has been prepared for {transaction.seconds:.0f} s",
+                advice="commit prepared or rollback prepared it: it pins a snapshot and keeps its locks",
+            )
+
+
+def slots(found: list[StaleSlot], limits: Limits) -> Findings:
+    """Judge slots that nobody reads."""
+    for slot in found:
+        if severity := limits.slot_bytes.judge(slot.kept_bytes):
+            yield Finding(
+                severity=severity,
+                check="replication_slots",
+                problem=f"nobody reads slot {slot.name!r}; {slot.kept_bytes / 2**20:.0f} MB of the log are kept for it",
+                advice="start its reader, or drop it: select pg_drop_replication_slot(...)",
+            )
+
+
+def tables(found: list[TableCare]) -> Findings:
+    """Judge how our tables are cleaned up."""
+    for care in found:
+        name = f"rolecall.{care.table}"
+        if not care.autovacuum:
+            yield _trouble(
+                "table_care", f"autovacuum is off for {name}", f"alter table {name} reset (autovacuum_enabled)"
+            )
+        if not care.tuned:
+            yield _warning(
+                "table_care",
+                f"{name} has lost its autovacuum settings: claims get slower between two cleanings",
+                f"alter table {name} set (autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_cost_delay = 0)",
+            )
+
+
+def clocks(found: list[ClockOfWorker], here: float, limits: Limits) -> Findings:
+    """Judge clocks; `here` is by how many seconds that of this machine is ahead."""
+    named = [(f"worker {clock.worker_id} ({clock.name})", clock.seconds) for clock in found]
+    for who, seconds in [*named, ("this machine", here)]:
+        if severity := limits.clock.judge(abs(seconds)):
+            way = "ahead of" if seconds > 0 else "behind"
+            yield Finding(
+                severity=severity,
+                check="clocks",
+                problem=f"the clock of {who} is {abs(seconds):.0f} s {way} the database's",
+                advice="let NTP set it; nothing of the pool depends on it, but logs and your own dates do",
+            )
+
+
+def stranded(found: list[StrandedWork]) -> Findings:
+    """Judge tasks that nobody would claim."""
+    for work in found:
+        what = f"{work.tasks} due tasks of role {work.role!r} (handler {work.handler!r})"
+        if work.workers:
+            problem = f"{what}: none of the {work.workers} active workers of the role has that handler"
+            yield _trouble("stranded_work", problem, "deploy a program that has it, or cancel them")
+        else:
+            yield _trouble("stranded_work", f"{what}: no active worker serves the role", "start one, or resume one")
+
+
+def partitions(missing: list[str]) -> Findings:
+    """Judge whether each day has its partition before it comes."""
+    if names := ", ".join(missing):
+        yield _warning(
+            "partitions",
+            f"there is no partition {names}: its rows land in the default one, from which they are pruned row by row",
+            "let a worker run with maintenance, or select rolecall.make_partitions()",
+        )
+
+
+def leases(overdue: float | None, limits: Limits) -> Findings:
+    """Judge whether somebody rescues what lost workers held."""
+    if severity := limits.overdue.judge(overdue or 0.0):
+        yield Finding(
+            severity=severity,
+            check="expired_leases",
+            problem=f"a lease ran out {overdue:.0f} s ago and nobody has rescued its task",
+            advice="let a worker run with maintenance, or run `rolecall rescue`",
+        )
+
+
+def notifications(*, heard: bool) -> Findings:
+    """Judge whether notifications arrive."""
+    if not heard:
+        yield _warning(
+            "notifications",
+            "LISTEN works but nothing arrives: the connection leads through a transaction pooler, and workers poll",
+            "give the workers a direct connection to listen on (listen_dsn), and pooled=True for the rest",
+        )
+
+
+def _warning(check: str, problem: str, advice: str) -> Finding:
+    return Finding(severity=Severity.WARNING, check=check, problem=problem, advice=advice)
+
+
+def _trouble(check: str, problem: str, advice: str) -> Finding:
+    return Finding(severity=Severity.TROUBLE, check=check, problem=problem, advice=advice)

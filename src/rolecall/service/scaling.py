@@ -1,0 +1,108 @@
+"""What an operator may do about the number of workers that a cluster keeps running."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+
+from rolecall.config import ScalingSettings
+from rolecall.model.deeds import Deed
+from rolecall.model.errors import ClusterRefused, ReplicasOutOfBounds, UnknownWorker
+from rolecall.model.scaling import PodWork, Replicas, Scaled, ScaleTarget
+from rolecall.scaling import Scaler, scaler_for
+from rolecall.service.database import Database
+from rolecall.service.leaving import Leave, choose
+from rolecall.service.workers import Workers
+from rolecall.sql import scaling
+
+__all__ = ["Scaling"]
+
+
+class Scaling:
+    """The pods of workers. Every method about the cluster raises a ScalingError for what goes wrong there."""
+
+    def __init__(
+        self,
+        database: Database,
+        workers: Workers,
+        settings: ScalingSettings,
+        open_scaler: Callable[[ScalingSettings], Scaler] = scaler_for,
+    ) -> None:
+        self._database = database
+        self._workers = workers
+        self._settings = settings
+        self._open_scaler = open_scaler
+
+    async def replicas(self) -> Replicas:
+        """How many pods of workers there are, and how many are wanted."""
+        return await self._open_scaler(self._settings).look()
+
+    async def target(self, role: str) -> ScaleTarget:
+        """How many tasks of a role workers could be running now, for an autoscaler. Raises UnknownRole."""
+        return ScaleTarget(role=role, target=await self._database.run(scaling.scale_target(role)))
+
+    async def scale(self, replicas: int) -> Scaled:
+        """Let the cluster keep so many pods of workers; those that go take no more tasks before they are stopped.
+
+        Raises ReplicasOutOfBounds.
+        """
+        self._require_bounds(replicas)
+        scaler = self._open_scaler(self._settings)
+        before = await scaler.look()
+        # Nobody is sent away for a number that the cluster then refuses.
+        await scaler.scale(replicas, rehearse=True)
+        leave = choose(before, replicas, await self._pods(before))
+        unmarked = await _mark(scaler, leave)
+        await self._write_down(before, replicas, leave)
+        await self._send_away(leave)
+        way = await scaler.scale(replicas)
+        return Scaled(
+            previous=before.desired,
+            desired=replicas,
+            way=way,
+            leaving=leave.pods,
+            decommissioned=leave.worker_ids,
+            unmarked=unmarked,
+        )
+
+    async def leaving(self, before: Replicas, replicas: int) -> list[PodWork]:
+        """The pods that would go if there were to be so many; one whose workers are not known runs nothing for us."""
+        pods = await self._pods(before)
+        leave = choose(before, replicas, pods)
+        work = {each.pod: each for each in pods}
+        return [work.get(pod, PodWork(pod, [], 0)) for pod in leave.pods]
+
+    async def _pods(self, before: Replicas) -> list[PodWork]:
+        return await self._database.run(scaling.pods_at_work(f"{before.name}-"))
+
+    def _require_bounds(self, replicas: int) -> None:
+        least, most = self._settings.least, self._settings.most
+        if not least <= replicas <= most:
+            problem = f"there may be {least} to {most} replicas, not {replicas}"
+            raise ReplicasOutOfBounds(problem, least=least, most=most)
+
+    async def _send_away(self, leave: Leave) -> None:
+        # Not only drained: where the cluster takes another pod after all, what left is started again and serves on.
+        for worker_id in leave.worker_ids:
+            with suppress(UnknownWorker):
+                await self._workers.decommission(worker_id)
+
+    async def _write_down(self, before: Replicas, replicas: int, leave: Leave) -> None:
+        # Before the deed: a change that nobody wrote down is worse than a line about one that failed.
+        detail = {
+            "kind": before.kind,
+            "namespace": before.namespace,
+            "name": before.name,
+            "previous": before.desired,
+            "desired": replicas,
+        }
+        await self._database.note(Deed("scaling.scale", detail), {"leaving": leave.pods})
+
+
+async def _mark(scaler: Scaler, leave: Leave) -> str | None:
+    """Tell the cluster whom to take; where it does not let us, it takes others, which lose no task either."""
+    try:
+        await scaler.mark(leave.costs)
+    except ClusterRefused as refused:
+        return str(refused)
+    return None

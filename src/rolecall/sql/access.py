@@ -1,0 +1,163 @@
+"""Typed calls about who may come in: API keys, people, sessions."""
+
+# ruff: noqa: S608 - only this module's own constants are built into a query
+from __future__ import annotations
+
+from datetime import datetime
+
+from rolecall.model.access import ApiKey, Credentials, Person, Scope
+from rolecall.sql.statement import Row, Statement, nothing, single
+
+__all__ = [
+    "add_person",
+    "anybody",
+    "api_key",
+    "api_keys",
+    "begin_login",
+    "close_session",
+    "create_api_key",
+    "credentials",
+    "living_api_key",
+    "open_session",
+    "people",
+    "remove_person",
+    "revoke_api_key",
+    "session",
+    "set_password",
+    "touch_api_key",
+]
+
+KEY_COLUMNS = ", ".join(ApiKey.__slots__)
+PERSON_COLUMNS = ", ".join(Person.__slots__)
+LIVING = "revoked_at is null and (expires_at is null or expires_at > rolecall.clock())"
+
+
+def create_api_key(name: str, scope: Scope, prefix: str, digest: bytes, days: int | None) -> Statement[int]:
+    """Store an API key; without days for ever."""
+    return Statement(
+        query="select rolecall.create_api_key("
+        "%s::text, %s::rolecall.scope, %s::text, %s::bytea, make_interval(days => %s::int))",
+        params=(name, scope, prefix, digest, days),
+        read=single,
+    )
+
+
+def api_keys() -> Statement[list[ApiKey]]:
+    """List the API keys, the newest first."""
+    return Statement(query=f"select {KEY_COLUMNS} from rolecall.api_keys order by id desc", read=_read_keys)
+
+
+def api_key(key_id: int) -> Statement[list[ApiKey]]:
+    """Find one API key, whatever became of it."""
+    query = f"select {KEY_COLUMNS} from rolecall.api_keys where id = %s::bigint"
+    return Statement(query=query, params=(key_id,), read=_read_keys)
+
+
+def living_api_key(prefix: str) -> Statement[tuple[bytes, ApiKey] | None]:
+    """Find the API key whose secret begins like this, with its digest, unless it was revoked or has expired."""
+    query = f"select digest, {KEY_COLUMNS} from rolecall.api_keys where prefix = %s::text and {LIVING}"
+    return Statement(query=query, params=(prefix,), read=_read_living)
+
+
+def touch_api_key(key_id: int) -> Statement[None]:
+    """Note that an API key is in use, not more than once a minute."""
+    return Statement(query="select rolecall.touch_api_key(%s::bigint)", params=(key_id,), read=nothing)
+
+
+def revoke_api_key(key_id: int) -> Statement[bool]:
+    """Let an API key open nothing from now on; false if there was nothing to revoke."""
+    return Statement(query="select rolecall.revoke_api_key(%s::bigint)", params=(key_id,), read=single)
+
+
+def anybody() -> Statement[bool]:
+    """Ask whether anybody at all could come in."""
+    query = f"select exists(select from rolecall.api_keys where {LIVING}) or exists(select from rolecall.people)"
+    return Statement(query=query, read=single)
+
+
+def add_person(name: str, scope: Scope, password_hash: str) -> Statement[int | None]:
+    """Let a person log in; None if the name is taken."""
+    return Statement(
+        query="select rolecall.add_person(%s::text, %s::rolecall.scope, %s::text)",
+        params=(name, scope, password_hash),
+        read=single,
+    )
+
+
+def people() -> Statement[list[Person]]:
+    """List the people by name."""
+    return Statement(
+        query=f"select {PERSON_COLUMNS} from rolecall.people order by name",
+        read=lambda rows: list(map(_read_person, rows)),
+    )
+
+
+def remove_person(name: str) -> Statement[bool]:
+    """Forget a person; false if there is none of that name."""
+    return Statement(query="select rolecall.remove_person(%s::text)", params=(name,), read=single)
+
+
+def set_password(name: str, password_hash: str) -> Statement[bool]:
+    """Change a password and end the sessions; false if there is nobody of that name."""
+    query = "select rolecall.set_password(%s::text, %s::text)"
+    return Statement(query=query, params=(name, password_hash), read=single)
+
+
+def begin_login(name_digest: bytes, most: int, lockout: float) -> Statement[float | None]:
+    """Count an attempt to log in; the answer is how many seconds it must wait, or None."""
+    return Statement(
+        query="select rolecall.begin_login(%s::bytea, %s::int, make_interval(secs => %s::float8))",
+        params=(name_digest, most, lockout),
+        read=single,
+    )
+
+
+def credentials(name: str) -> Statement[Credentials | None]:
+    """Find what a person's password is compared with."""
+    return Statement(
+        query="select id, password_hash from rolecall.people where name = %s::text",
+        params=(name,),
+        read=lambda rows: Credentials(*rows[0]) if rows else None,
+    )
+
+
+def open_session(
+    who: Credentials, digest: bytes, name_digest: bytes, *, seconds: float, origin: str | None
+) -> Statement[datetime | None]:
+    """Let a person in; the answer is when that ends, None if the password has changed meanwhile."""
+    return Statement(
+        query="select rolecall.open_session(%s::bigint, %s::text, %s::bytea, %s::bytea, "
+        "make_interval(secs => %s::float8), %s::text)",
+        params=(who.person_id, who.password_hash, digest, name_digest, seconds, origin),
+        read=single,
+    )
+
+
+def session(digest: bytes) -> Statement[Person | None]:
+    """Find whose session this is."""
+    columns = ", ".join(f"person.{column}" for column in Person.__slots__)
+    return Statement(
+        query=f"select {columns} from rolecall.sessions as session "
+        "join rolecall.people as person on person.id = session.person_id "
+        "where session.digest = %s::bytea and session.expires_at > rolecall.clock()",
+        params=(digest,),
+        read=lambda rows: _read_person(rows[0]) if rows else None,
+    )
+
+
+def close_session(digest: bytes) -> Statement[bool]:
+    """End a session; false if there was none."""
+    return Statement(query="select rolecall.close_session(%s::bytea)", params=(digest,), read=single)
+
+
+def _read_keys(rows: list[Row]) -> list[ApiKey]:
+    return [ApiKey(key_id, name, Scope(scope), *rest) for key_id, name, scope, *rest in rows]
+
+
+def _read_living(rows: list[Row]) -> tuple[bytes, ApiKey] | None:
+    return next(((digest, *_read_keys([tuple(key)])) for digest, *key in rows), None)
+
+
+def _read_person(row: Row) -> Person:
+    person_id, name, scope, *rest = row
+    return Person(person_id, name, Scope(scope), *rest)

@@ -1,0 +1,220 @@
+"""Typed calls about chains: read, list, hold, complete from outside, delete."""
+
+# ruff: noqa: S608 - only this module's own constants are built into a query
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, TypeVar
+
+from rolecall.model.chains import Chain, ChainFilter, ChainNeed, ChainPart, ChainSummary
+from rolecall.model.errors import ChainNotFound
+from rolecall.model.needs import Dependent
+from rolecall.model.next_tasks import NextTasks
+from rolecall.model.pages import Page, write_cursor
+from rolecall.model.states import TaskState
+from rolecall.model.tasks import Task
+from rolecall.sql.outside import following_document, result_document
+from rolecall.sql.statement import Row, Statement, by_first_column, from_json, single
+from rolecall.sql.tasks import SUMMARY_COLUMNS as TASK_SUMMARY
+from rolecall.sql.tasks import TASK_COLUMNS, read_summary, read_task
+
+__all__ = [
+    "blocking",
+    "complete",
+    "delete",
+    "get",
+    "hold",
+    "list_",
+    "needs",
+    "parts",
+    "summaries",
+    "summary",
+    "tasks_of",
+]
+
+T = TypeVar("T")
+
+SUMMARY_COLUMNS = (
+    "id, role, handler, state::text, status, open, length, last_id, last_handler, error, created_at, finished_at, "
+    "origin_id, parent_id"
+)
+FOUND_COLUMNS = ", ".join(f"chain.{column.strip()}" for column in SUMMARY_COLUMNS.split(","))
+COLUMNS = f"{SUMMARY_COLUMNS}, payload::text, result::text"
+PART_COLUMNS = ", ".join(f"task.{column.strip()}" for column in TASK_SUMMARY.split(","))
+# The stored size, in bytes, up to which payloads and results are read for a page.
+SMALL = 8_192
+
+
+def get(chain_id: int) -> Statement[Chain]:
+    """Read one chain; reading the answer raises ChainNotFound if there is none."""
+    return _one(chain_id, COLUMNS, _read_chain)
+
+
+def summary(chain_id: int) -> Statement[ChainSummary]:
+    """Read one chain without payload and result; reading the answer raises ChainNotFound if there is none."""
+    return _one(chain_id, SUMMARY_COLUMNS, _read_summary)
+
+
+def list_(which: ChainFilter) -> Statement[list[Chain]]:
+    """List chains, newest first, however many must be looked at for it."""
+    return Statement(
+        query=f"select {COLUMNS} from rolecall.list_chains(%s::text, %s::text, %s::text, %s::bigint, %s::int)",
+        params=_params(which),
+        read=lambda rows: list(map(_read_chain, rows)),
+    )
+
+
+def summaries(which: ChainFilter) -> Statement[Page[ChainSummary]]:
+    """List chains without payload and result, newest first."""
+
+    def read(rows: list[Row]) -> Page[ChainSummary]:
+        items = [_read_summary(row[1:]) for row in rows if row[1] is not None]
+        reached = rows[0][0]
+        return Page(items=items, next_cursor=None if reached is None else write_cursor(reached))
+
+    return Statement(
+        query=(
+            f"select found.reached, {FOUND_COLUMNS}"
+            " from rolecall.find_chains(%s::text, %s::text, %s::text, %s::bigint, %s::int) as found"
+            # Each by its id: a join would read all tasks.
+            " left join lateral (select page.* from unnest(found.ids) as given (id) cross join lateral"
+            "  (select * from rolecall.chains as one where one.id = given.id offset 0) as page"
+            " ) as chain on true order by chain.id desc"
+        ),
+        params=_params(which),
+        read=read,
+    )
+
+
+def tasks_of(chain_id: int) -> Statement[list[Task]]:
+    """Read the tasks of a chain in their order."""
+    return Statement(
+        query=(
+            f"select {TASK_COLUMNS} from rolecall.all_tasks"
+            " where (chain_id = %s::bigint and chain_index > 0) or (id = %s::bigint and chain_index = 0)"
+            " order by chain_index"
+        ),
+        params=(chain_id, chain_id),
+        read=lambda rows: list(map(read_task, rows)),
+    )
+
+
+def parts(chain_id: int, before: int | None, limit: int) -> Statement[list[ChainPart]]:
+    """Read the last tasks of a chain, or the last ones before an index; payloads and results where they are small."""
+    return Statement(
+        query=(
+            f"select {PART_COLUMNS}, case when not large then task.payload::text end,"
+            " case when not large then task.result::text end, large"
+            " from rolecall.parts_of_chain(%s::bigint, %s::int, %s::int) as part"
+            # Each by its id: a join would read all tasks.
+            " cross join lateral (select * from rolecall.all_tasks as one where one.id = part.id offset 0) as task"
+            " cross join lateral ("
+            "  select greatest(pg_column_size(task.payload), pg_column_size(task.result)) > %s as large"
+            " ) as size order by task.chain_index"
+        ),
+        params=(chain_id, before, limit, SMALL),
+        read=lambda rows: list(map(_read_part, rows)),
+    )
+
+
+def needs(ids: Sequence[int], limit: int) -> Statement[list[ChainNeed]]:
+    """List what these tasks need."""
+    return Statement(
+        query="select task_id, name, needed_id, whole_chain, outcome::text, handler "
+        "from rolecall.needs_of_tasks(%s::bigint[], %s::int)",
+        params=(list(ids), limit),
+        read=lambda rows: list(map(_read_need, rows)),
+    )
+
+
+def blocking(chain_id: int, after: int | None, limit: int) -> Statement[list[Dependent]]:
+    """List the tasks that need the chain or a task of it, by id, after one if that is given."""
+    return Statement(
+        query="select task_id, chain_id, role, handler, state::text, name, needed_id, whole_chain, outcome::text "
+        "from rolecall.dependents_of(%s::bigint, %s::bigint, %s::int)",
+        params=(chain_id, after, limit),
+        read=lambda rows: list(map(_read_dependent, rows)),
+    )
+
+
+def hold(chain_id: int) -> Statement[int | None]:
+    """Lock the chain's open task until the transaction ends; the answer is its id, None where it has ended."""
+    return Statement(query="select rolecall.hold_chain(%s::bigint)", params=(chain_id,), read=single)
+
+
+def complete(chain_id: int, result: object = None, following: NextTasks | None = None) -> Statement[str]:
+    """Complete the chain's open task without a worker; the answer is completed, finished or missing."""
+    return Statement(
+        query="select rolecall.complete_chain(%s::bigint, %s::jsonb, %s::jsonb)",
+        params=(chain_id, result_document(result), following_document(following)),
+        read=single,
+    )
+
+
+def delete(ids: Iterable[int], *, cascade: bool = False) -> Statement[dict[int, int]]:
+    """Delete chains; the answer names each deleted one with the number of its tasks."""
+    return Statement(
+        query="select chain_id, tasks from rolecall.delete_chains(%s::bigint[], %s::boolean)",
+        params=(list(ids), cascade),
+        read=by_first_column,
+    )
+
+
+def _one(chain_id: int, columns: str, read: Callable[[Row], T]) -> Statement[T]:
+    def read_only(rows: list[Row]) -> T:
+        if not rows:
+            raise ChainNotFound(chain_id=chain_id)
+        return read(rows[0])
+
+    query = f"select {columns} from rolecall.chains where id = %s::bigint"
+    return Statement(query=query, params=(chain_id,), read=read_only)
+
+
+def _params(which: ChainFilter) -> tuple[object, ...]:
+    return (which.state, which.role, which.handler, which.before, which.limit)
+
+
+def _read_summary(row: Row) -> ChainSummary:
+    return ChainSummary(*_summary_values(row))
+
+
+def _read_chain(row: Row) -> Chain:
+    return Chain(*_summary_values(row[:-2]), *map(from_json, row[-2:]))
+
+
+def _summary_values(row: Row) -> list[Any]:
+    values = list(row)
+    values[3] = TaskState(row[3])
+    return values
+
+
+def _read_part(row: Row) -> ChainPart:
+    payload, result = map(from_json, row[-3:-1])
+    return ChainPart(task=read_summary(row[:-3]), payload=payload, result=result, large=row[-1])
+
+
+def _read_need(row: Row) -> ChainNeed:
+    task_id, name, needed_id, chain, outcome, handler = row
+    return ChainNeed(
+        task_id=task_id,
+        name=name,
+        needed_id=needed_id,
+        chain=chain,
+        outcome=outcome and TaskState(outcome),
+        handler=handler,
+    )
+
+
+def _read_dependent(row: Row) -> Dependent:
+    task_id, chain_id, role, handler, state, name, needed_id, chain, outcome = row
+    return Dependent(
+        task_id=task_id,
+        chain_id=chain_id,
+        role=role,
+        handler=handler,
+        state=TaskState(state),
+        name=name,
+        needed_id=needed_id,
+        chain=chain,
+        outcome=outcome and TaskState(outcome),
+    )

@@ -1,0 +1,56 @@
+"""Typed calls about the audit log."""
+
+# ruff: noqa: S608 - only this module's own constants are built into a query
+from __future__ import annotations
+
+from collections.abc import Sized
+from itertools import starmap
+
+import msgspec
+
+from rolecall.model.deeds import Actor, Deed, DeedFilter, StoredDeed
+from rolecall.sql.conditions import where
+from rolecall.sql.statement import Statement, nothing
+from rolecall.sql.strict_json import NotStorable, encode
+
+__all__ = ["list_", "record"]
+
+COLUMNS = ", ".join(StoredDeed.__slots__)
+LONGEST_TEXT = 2_000
+
+
+def record(actor: Actor, deed: Deed, answer: object) -> Statement[None]:
+    """Write down who did what, and what came of it."""
+    return Statement(
+        query="select rolecall.record_deed(%s::text, %s::text, %s::text, %s::text, %s::jsonb, %s::jsonb)",
+        params=(actor.name, actor.via, actor.origin, deed.action, _shortened(deed.detail), _shortened(answer)),
+        read=nothing,
+    )
+
+
+def list_(which: DeedFilter) -> Statement[list[StoredDeed]]:
+    """List what was done, the newest first."""
+    filters, params = where(
+        ("actor = %s::text", which.actor),
+        ("action = %s::text", which.action),
+        ("via = %s::text", which.via),
+        ("at >= %s::timestamptz", which.since),
+        ("id < %s::bigint", which.before),
+    )
+    return Statement(
+        query=f"select {COLUMNS} from rolecall.deeds where {filters} order by id desc limit %s::int",
+        params=(*params, which.limit),
+        read=lambda rows: list(starmap(StoredDeed, rows)),
+    )
+
+
+def _shortened(value: object) -> str | None:
+    if value is None:
+        return None
+    try:
+        text = encode(msgspec.to_builtins(value, str_keys=True, enc_hook=str))
+    except NotStorable as error:
+        text = encode(str(error))
+    if len(text) <= LONGEST_TEXT:
+        return text
+    return encode({"number": len(value)} if isinstance(value, Sized) else {"characters": len(text)})

@@ -1,0 +1,145 @@
+"""Typed calls that look at the health of the server and of the pool; they change nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import starmap
+from typing import TypeVar
+
+from rolecall.model.doctor import (
+    ClockOfWorker,
+    OldSnapshot,
+    PreparedTransaction,
+    ServerFacts,
+    StaleSlot,
+    StrandedWork,
+    TableCare,
+)
+from rolecall.sql.statement import Row, Statement, single
+
+__all__ = [
+    "clocks",
+    "missing_partitions",
+    "oldest_snapshot",
+    "overdue_leases",
+    "prepared_transactions",
+    "server",
+    "stale_slots",
+    "stranded_work",
+    "tables",
+]
+
+T = TypeVar("T")
+
+
+def server() -> Statement[ServerFacts]:
+    """Ask how the server is set up."""
+    return Statement(
+        query=(
+            "select current_setting('server_version_num')::int, current_setting('server_version'),"
+            " current_setting('fsync')::bool, current_setting('full_page_writes')::bool,"
+            " current_setting('synchronous_commit'), current_setting('default_transaction_isolation'),"
+            " current_setting('autovacuum')::bool, pg_notification_queue_usage(),"
+            " age(datfrozenxid), extract(epoch from clock_timestamp())::float8"
+            " from pg_database where datname = current_database()"
+        ),
+        read=lambda rows: ServerFacts(*rows[0]),
+    )
+
+
+def oldest_snapshot() -> Statement[list[OldSnapshot]]:
+    """Find the session, if any, that pins the oldest snapshot of this database, other than this one."""
+    return Statement(
+        query=(
+            "select pid, extract(epoch from clock_timestamp() - xact_start)::float8, application_name,"
+            " coalesce(state, ''), coalesce(left(query, 200), ''),"
+            " coalesce(extract(epoch from clock_timestamp() - query_start), 0)::float8"
+            " from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()"
+            " and coalesce(backend_xmin, backend_xid) is not null and xact_start is not null"
+            " order by greatest(age(backend_xmin), age(backend_xid)) desc, xact_start limit 1"
+        ),
+        read=_each(OldSnapshot),
+    )
+
+
+def prepared_transactions() -> Statement[list[PreparedTransaction]]:
+    """List the transactions of this database that wait for the second phase of their commit."""
+    return Statement(
+        query=(
+            "select gid, extract(epoch from clock_timestamp() - prepared)::float8 from pg_prepared_xacts"
+            " where database = current_database() order by prepared"
+        ),
+        read=_each(PreparedTransaction),
+    )
+
+
+def stale_slots() -> Statement[list[StaleSlot]]:
+    """List the replication slots that nobody reads."""
+    return Statement(
+        query=(
+            "select slot_name, coalesce(pg_wal_lsn_diff(pg_current_wal_lsn(), restart_lsn), 0)::bigint"
+            " from pg_replication_slots where not active order by slot_name"
+        ),
+        read=_each(StaleSlot),
+    )
+
+
+def tables() -> Statement[list[TableCare]]:
+    """Ask how our tables are cleaned up; only those that are hot need settings of their own."""
+    return Statement(
+        query=(
+            "select relname, (option ->> 'autovacuum_enabled' = 'false') is not true,"
+            " relname <> 'tasks' or option ?& array['autovacuum_vacuum_scale_factor', 'autovacuum_vacuum_cost_delay']"
+            " from pg_class join pg_namespace as space on space.oid = relnamespace cross join lateral ("
+            " select coalesce(jsonb_object_agg(option_name, option_value), '{}') as option"
+            " from pg_options_to_table(reloptions)) as said"
+            " where space.nspname = 'rolecall' and relkind = 'r' order by relname"
+        ),
+        read=_each(TableCare),
+    )
+
+
+def clocks() -> Statement[list[ClockOfWorker]]:
+    """Ask how far the clocks of the active workers are off."""
+    return Statement(
+        query=(
+            "select id, name, clock_ahead from rolecall.all_workers"
+            " where active and clock_ahead is not null order by id"
+        ),
+        read=_each(ClockOfWorker),
+    )
+
+
+def stranded_work() -> Statement[list[StrandedWork]]:
+    """List what is due and nobody would claim."""
+    return Statement(
+        query="select role, handler, tasks, workers from rolecall.stranded_work()", read=_each(StrandedWork)
+    )
+
+
+def missing_partitions() -> Statement[list[str]]:
+    """List the partitions of today and tomorrow that do not stand."""
+    return Statement(
+        query=(
+            "select name from unnest(array['finished_tasks', 'task_events']) as parent"
+            " cross join generate_series(0, 1) as ahead cross join lateral (select parent || '_' ||"
+            " to_char((rolecall.clock() at time zone 'utc') + make_interval(days => ahead), 'YYYYMMDD')) as day (name)"
+            " where to_regclass('rolecall.' || name) is null order by name"
+        ),
+        read=lambda rows: [name for (name,) in rows],
+    )
+
+
+def overdue_leases() -> Statement[float | None]:
+    """Ask since how many seconds the longest lease has run out that nobody rescues; None where there is none."""
+    return Statement(
+        query=(
+            "select extract(epoch from rolecall.clock() - min(lease_until))::float8 from rolecall.tasks"
+            " where state = 'running' and lease_until < rolecall.clock()"
+        ),
+        read=single,
+    )
+
+
+def _each(build: Callable[..., T]) -> Callable[[list[Row]], list[T]]:
+    return lambda rows: list(starmap(build, rows))

@@ -1,0 +1,58 @@
+"""Typed calls that find tasks by what is known of them, page by page."""
+
+# ruff: noqa: S608 - only this module's own constants are built into a query
+from __future__ import annotations
+
+from rolecall.model.errors import FilterError
+from rolecall.model.insight import TaskFilter
+from rolecall.model.pages import Page, read_cursor, write_cursor
+from rolecall.model.tasks import TaskSummary
+from rolecall.sql.statement import Row, Statement
+from rolecall.sql.strict_json import NotStorable, encode
+from rolecall.sql.tasks import SUMMARY_COLUMNS, read_summary
+
+__all__ = ["ids", "tasks"]
+
+COLUMNS = ", ".join(f"task.{column.strip()}" for column in SUMMARY_COLUMNS.split(","))
+FOUND = "rolecall.find_tasks(%s::jsonb, %s::bigint, %s::int) as found"
+
+
+def tasks(which: TaskFilter) -> Statement[Page[TaskSummary]]:
+    """List tasks, open and finished, newest first. Raises InvalidCursor."""
+
+    def read(rows: list[Row]) -> Page[TaskSummary]:
+        items = [read_summary(row[1:]) for row in rows if row[1] is not None]
+        return Page(items=items, next_cursor=_cursor(rows[0][0]))
+
+    return Statement(
+        query=(
+            f"select found.reached, {COLUMNS} from {FOUND} left join lateral ("
+            # Each by its id: a join would read all tasks.
+            " select page.* from unnest(found.ids) as given (id)"
+            " cross join lateral (select * from rolecall.all_tasks as one where one.id = given.id offset 0) as page"
+            ") as task on true order by task.id desc"
+        ),
+        params=_params(which),
+        read=read,
+    )
+
+
+def ids(which: TaskFilter) -> Statement[tuple[list[int], str | None]]:
+    """Find the ids of a page of tasks, newest first, and the cursor of the next one. Raises InvalidCursor."""
+    return Statement(
+        query=f"select found.ids, found.reached from {FOUND}",
+        params=_params(which),
+        read=lambda rows: (rows[0][0], _cursor(rows[0][1])),
+    )
+
+
+def _params(which: TaskFilter) -> tuple[object, ...]:
+    after = None if which.cursor is None else read_cursor(which.cursor)
+    try:
+        return encode(which.conditions()), after, which.limit
+    except NotStorable as error:
+        raise FilterError(str(error)) from error
+
+
+def _cursor(reached: int | None) -> str | None:
+    return None if reached is None else write_cursor(reached)

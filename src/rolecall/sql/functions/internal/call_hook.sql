@@ -1,0 +1,18 @@
+-- Calls a hook of a SQL handler, under the search path that new sessions of this user have in this database.
+-- returns: nothing
+-- raises: whatever the hook raises
+-- locks: what the hook locks
+-- notifies: what the hook notifies
+create or replace function rolecall.call_hook(p_procedure text, p_payload jsonb)
+returns void
+language plpgsql
+volatile
+set search_path = ''
+set lock_timeout = 0
+as $$
+begin
+    set local search_path to default;
+    set local lock_timeout to default;
+    execute 'call ' || p_procedure || '($1)' using p_payload;
+end
+$$;

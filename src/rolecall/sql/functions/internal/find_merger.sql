@@ -1,0 +1,17 @@
+-- Finds a function of the database that makes one payload of two, by its name with schema.
+-- returns: its name, quoted where that is needed; null where there is none
+-- raises: nothing
+-- locks: nothing
+-- notifies: nothing
+create or replace function rolecall.find_merger(p_name text)
+returns text
+language sql
+stable
+set search_path = ''
+as $$
+    select format('%I.%I', place.nspname, found.proname)
+    from pg_catalog.pg_proc as found
+    join pg_catalog.pg_namespace as place on place.oid = found.pronamespace
+    where found.oid = to_regprocedure(p_name || '(jsonb,jsonb)') and found.prokind = 'f' and not found.proretset
+        and found.prorettype = 'jsonb'::regtype
+$$;

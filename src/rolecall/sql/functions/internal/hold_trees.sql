@@ -1,0 +1,29 @@
+-- Locks open tasks with all that is open below them, in the order that everybody keeps. Where that is more than one row, one
+-- such call goes at a time: a row that changed while it was waited for stays locked, out of order to another of them.
+-- returns: the tasks that are held
+-- raises: RC090 one came or was claimed meanwhile: undo this and try again, as to wait for it now would be out of order
+-- locks: other calls that hold or cancel trees; then as hold_tasks does
+-- notifies: nothing
+create or replace function rolecall.hold_trees(p_ids bigint[])
+returns bigint[]
+language plpgsql
+volatile
+set search_path = ''
+set enable_seqscan = off
+as $$
+declare
+    v_all bigint[] := rolecall.with_open_descendants(p_ids);
+    v_held bigint[];
+begin
+    if cardinality(v_all) > 1 then
+        perform pg_advisory_xact_lock(7246926, -1);
+    end if;
+    perform rolecall.hold_tasks(v_all);
+    v_all := rolecall.with_open_descendants(v_all);
+    v_held := array(select task.id from rolecall.tasks as task where task.id = any(v_all) for update skip locked);
+    if cardinality(v_held) < (select count(*) from rolecall.tasks as task where task.id = any(v_all)) then
+        perform rolecall.refuse('RC090', 'a task came or was claimed while others were waited for');
+    end if;
+    return v_held;
+end
+$$;

@@ -1,0 +1,38 @@
+-- Revokes API keys that nobody used for 30 days, those apart that were made for ever; forgets those that opened nothing for 30 days,
+-- sessions that have ended, and attempts to log in that no longer count.
+-- returns: one row a kind, with the number
+-- raises: nothing
+-- locks: the rows, skipping locked ones
+-- notifies: nothing
+create or replace function rolecall.prune_access(p_now timestamptz, p_limit int)
+returns table (what text, number bigint)
+language plpgsql
+volatile
+set search_path = ''
+as $$
+declare
+    v_long_ago timestamptz := p_now - interval '30 days';
+begin
+    update rolecall.api_keys set revoked_at = p_now
+    where revoked_at is null and expires_at is not null and coalesce(last_used_at, created_at) < v_long_ago;
+    delete from rolecall.api_keys where least(revoked_at, expires_at) < v_long_ago;
+    get diagnostics number = row_count;
+    what := 'api_keys';
+    return next;
+    delete from rolecall.sessions
+    where digest = any(array(
+        select old.digest from rolecall.sessions as old where old.expires_at < p_now limit p_limit for update skip locked
+    ));
+    get diagnostics number = row_count;
+    what := 'sessions';
+    return next;
+    delete from rolecall.login_attempts
+    where digest = any(array(
+        select old.digest from rolecall.login_attempts as old
+        where old.last_at < p_now - interval '1 day' limit p_limit for update skip locked
+    ));
+    get diagnostics number = row_count;
+    what := 'login_attempts';
+    return next;
+end
+$$;

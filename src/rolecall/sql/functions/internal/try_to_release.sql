@@ -1,0 +1,31 @@
+-- Gives claims back as release does, unless something was waited for too long, or came meanwhile.
+-- returns: one row a claim that was lost, with the reason
+-- raises: 55P03, RC090 undo this and try again
+-- locks: tasks rows in id order; keys rows in key order
+-- notifies: rolecall_wake, where an idle worker waits for the role
+create or replace function rolecall.try_to_release(p_worker_id bigint, p_ids bigint[], p_fences int[])
+returns table (task_id bigint, reason text)
+language plpgsql
+volatile
+set search_path = ''
+as $$
+declare
+    v_losses jsonb;
+    v_let_go record;
+begin
+    return query select * from rolecall.lost_claims(p_worker_id, p_ids, p_fences);
+    with owned as (
+        select task.id
+        from (select * from unnest(p_ids, p_fences) as given (id, fence) order by given.id) as claim
+        cross join lateral (
+            select owned.id
+            from rolecall.tasks as owned
+            where owned.id = claim.id and owned.fence = claim.fence and (owned.worker_id = p_worker_id) is true
+            for update
+        ) as task
+    )
+    select jsonb_agg(jsonb_build_object('id', id, 'reason', 'shutdown')) into v_losses from owned;
+    select * into v_let_go from rolecall.let_go(v_losses);
+    perform rolecall.conclude(v_let_go.endings, v_let_go.keys);
+end
+$$;

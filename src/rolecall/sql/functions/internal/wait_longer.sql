@@ -1,0 +1,20 @@
+-- Makes what is left of a call's last try into a longer one. Whoever holds rows waits for others a moment only, then lets all go and
+-- tries anew: so no two can keep waiting for each other, whatever came in between. Chance parts those that try at the same moment.
+-- returns: nothing
+-- raises: nothing
+-- locks: nothing
+-- notifies: nothing
+create or replace function rolecall.wait_longer()
+returns void
+language plpgsql
+volatile
+set search_path = ''
+as $$
+declare
+    -- Below a second, after which Postgres itself would end one of two that wait for each other, with an error.
+    v_most constant interval := '800 ms';
+    v_now constant interval := current_setting('lock_timeout');
+begin
+    perform set_config('lock_timeout', round(extract(epoch from least(2 * v_now, v_most)) * (600 + 400 * random()))::text, true);
+end
+$$;

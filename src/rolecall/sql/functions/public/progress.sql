@@ -1,0 +1,75 @@
+-- Counts what stands below a task, from the tree itself: only open parents are followed, their children are counted and not listed.
+-- returns: one row for each open parent of the tree, the task itself first, whatever it is; with its children as counts by handler,
+--          claim that spawned them and state, and, while it waits for them, with what those without children of their own told:
+--          by name the sum if all are numbers, the last child's value and that child
+-- raises: nothing
+-- locks: nothing
+-- notifies: nothing
+create or replace function rolecall.progress(p_id bigint)
+returns table (
+    id bigint, parent_id bigint, depth int, role text, handler text, state rolecall.task_state, begun boolean, counting boolean,
+    serial boolean, info jsonb, children_info jsonb, children jsonb, facts jsonb
+)
+language sql
+stable
+set search_path = ''
+set enable_seqscan = off
+as $$
+    with task as materialized (
+        select * from rolecall.open_tree(p_id)
+    ),
+    parent as materialized (
+        select * from task where is_parent or depth = 0
+    ),
+    child as materialized (
+        select task.parent_id, task.id, task.line_id, task.parent_fence, task.state, task.info, task.is_parent, false as continued
+        from task
+        where task.parent_id is not null
+        union all
+        select parent.id, ended.id, ended.line_id, ended.parent_fence, ended.state, ended.info, false, ended.continued is true
+        from parent
+        cross join lateral (
+            select finished.*
+            from rolecall.finished_tasks as finished
+            -- No child ends before its parent is made, and none in days to come, which have partitions already.
+            where finished.parent_id = parent.id and finished.finished_at >= parent.created_at
+                and finished.finished_at < rolecall.clock() + interval '1 hour'
+            offset 0
+        ) as ended
+    ),
+    counted as (
+        select parent_id, jsonb_agg(jsonb_build_object(
+            'handler', line.handler, 'fence', parent_fence, 'state', state, 'number', number, 'first_id', first_id
+        ) order by first_id) as children
+        from (
+            select parent_id, line_id, parent_fence, state, count(*) as number, min(id) as first_id
+            from child
+            where not continued
+            group by parent_id, line_id, parent_fence, state
+        ) as grouped
+        join rolecall.lines as line on line.id = line_id
+        group by parent_id
+    ),
+    told as (
+        select parent_id, jsonb_object_agg(key, jsonb_build_object('sum', total, 'last', last, 'last_id', last_id)) as facts
+        from (
+            select child.parent_id, fact.key, max(child.id) as last_id, (array_agg(fact.value order by child.id desc))[1] as last,
+                case when bool_and(jsonb_typeof(fact.value) = 'number')
+                    then sum(case when jsonb_typeof(fact.value) = 'number' then fact.value::numeric end) end as total
+            from child
+            join parent on parent.id = child.parent_id and parent.fence = child.parent_fence and parent.counting
+            cross join lateral jsonb_each(child.info) as fact
+            where not child.is_parent
+            group by child.parent_id, fact.key
+        ) as fact
+        group by parent_id
+    )
+    select parent.id, parent.parent_id, parent.depth, line.role, line.handler, parent.state,
+        parent.state in ('running', 'waiting') or (parent.is_parent and parent.state = 'pending'), parent.counting, parent.serial,
+        parent.info, parent.children_info, coalesce(counted.children, '[]'), coalesce(told.facts, '{}')
+    from parent
+    join rolecall.lines as line on line.id = parent.line_id
+    left join counted on counted.parent_id = parent.id
+    left join told on told.parent_id = parent.id
+    order by parent.depth, parent.id
+$$;

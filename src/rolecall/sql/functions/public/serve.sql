@@ -1,0 +1,13 @@
+-- Says which handlers a worker can run by now.
+-- returns: nothing
+-- raises: nothing
+-- locks: the workers row
+-- notifies: nothing
+create or replace function rolecall.serve(p_worker_id bigint, p_handlers text[])
+returns void
+language sql
+volatile
+set search_path = ''
+as $$
+    update rolecall.workers set handlers = p_handlers where id = p_worker_id and handlers <> p_handlers
+$$;

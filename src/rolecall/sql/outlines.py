@@ -1,0 +1,107 @@
+"""Typed calls about what pictures show of trees."""
+
+# ruff: noqa: S608 - only this module's own constants are built into a query
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from itertools import starmap
+
+from rolecall.model.outline import Ancestor, NeedWithin, OutlinePhase, Unfolded
+from rolecall.model.states import TaskState
+from rolecall.model.tasks import TaskSummary
+from rolecall.sql.statement import Row, Statement, from_json
+from rolecall.sql.tasks import SUMMARY_COLUMNS, read_summary
+
+__all__ = ["ancestors", "chain", "children", "needs_among", "phases", "summaries"]
+
+SUMMARIES = ", ".join(f"task.{column.strip()}" for column in SUMMARY_COLUMNS.split(","))
+FEW = 12
+PHASE_COLUMNS = "parent_id, handler, number, first_id, states::text, named"
+
+
+def phases(root_id: int, *, depth: int, most: int, unfolded: Unfolded | None = None) -> Statement[list[OutlinePhase]]:
+    """Outline what stands below a task, so many levels down, and so many tasks one by one at most."""
+    at, handler = (unfolded.parent_id, unfolded.handler) if unfolded else (None, None)
+    return Statement(
+        query=f"select depth, {PHASE_COLUMNS} from rolecall.outline(%s::bigint, %s, %s, %s, %s::bigint, %s::text)",
+        params=(root_id, depth, FEW, most, at, handler),
+        read=lambda rows: [_read_phase(*row) for row in rows],
+    )
+
+
+def children(parents: Sequence[int], since: datetime) -> Statement[list[OutlinePhase]]:
+    """Count the children of these tasks, none of which was made before that moment; name none."""
+    return Statement(
+        query=f"select 0, {PHASE_COLUMNS} from rolecall.phases_of(%s::bigint[], %s::timestamptz, 0, 0)",
+        params=(list(parents), since),
+        read=lambda rows: [_read_phase(*row) for row in rows],
+    )
+
+
+def summaries(ids: Sequence[int]) -> Statement[dict[int, TaskSummary]]:
+    """Read these tasks; one that is gone is left out."""
+    return Statement(
+        query=(
+            f"select {SUMMARIES} from unnest(%s::bigint[]) as given (id)"
+            # Each by its id: a join would read all tasks.
+            " cross join lateral (select * from rolecall.all_tasks as one where one.id = given.id offset 0) as task"
+        ),
+        params=(list(ids),),
+        read=lambda rows: {row[0]: read_summary(row) for row in rows},
+    )
+
+
+def chain(chain_id: int, limit: int) -> Statement[list[TaskSummary]]:
+    """Read the last tasks of a chain, in their order."""
+    return Statement(
+        query=(
+            f"select {SUMMARIES} from rolecall.parts_of_chain(%s::bigint, null, %s::int) as part"
+            # Each by its id: a join would read all tasks.
+            " cross join lateral (select * from rolecall.all_tasks as one where one.id = part.id offset 0) as task"
+            " order by task.chain_index"
+        ),
+        params=(chain_id, limit),
+        read=lambda rows: list(map(read_summary, rows)),
+    )
+
+
+def needs_among(ids: Sequence[int]) -> Statement[list[NeedWithin]]:
+    """Find which of these tasks need which others of them."""
+    return Statement(
+        query="select task_id, needed_id, whole_chain, outcome::text from rolecall.needs_among(%s::bigint[])",
+        params=(list(ids),),
+        read=lambda rows: list(map(_read_need, rows)),
+    )
+
+
+def ancestors(task_id: int) -> Statement[list[Ancestor]]:
+    """Name what a task stands below, the topmost first."""
+    return Statement(
+        query="select id, handler, state::text from rolecall.ancestors_of(%s::bigint)",
+        params=(task_id,),
+        read=lambda rows: list(starmap(_ancestor, rows)),
+    )
+
+
+def _read_phase(  # sizes: the columns
+    depth: int, parent_id: int, handler: str, number: int, first_id: int, states: str, named: list[int]
+) -> OutlinePhase:
+    return OutlinePhase(
+        parent_id=parent_id,
+        depth=depth,
+        handler=handler,
+        number=number,
+        first_id=first_id,
+        states={TaskState(state): count for state, count in from_json(states).items()},
+        named=named,
+    )
+
+
+def _read_need(row: Row) -> NeedWithin:
+    task_id, needed_id, chain, outcome = row
+    return NeedWithin(task_id=task_id, needed_id=needed_id, chain=chain, outcome=outcome and TaskState(outcome))
+
+
+def _ancestor(task_id: int, handler: str, state: str) -> Ancestor:
+    return Ancestor(id=task_id, handler=handler, state=TaskState(state))

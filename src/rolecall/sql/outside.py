@@ -1,0 +1,96 @@
+"""Typed calls that decide about tasks without a worker: complete, fail, by token or not, and trigger."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+
+from rolecall.model.errors import InvalidTask
+from rolecall.model.next_tasks import NextTasks
+from rolecall.sql.documents import next_document
+from rolecall.sql.results import MAX_RESULT_BYTES, clean_error
+from rolecall.sql.statement import Statement, by_first_column, single
+from rolecall.sql.strict_json import NotStorable, encode
+
+__all__ = [
+    "TOKEN_TTL",
+    "complete",
+    "complete_by_token",
+    "fail",
+    "fail_by_token",
+    "following_document",
+    "issue_token",
+    "result_document",
+    "trigger",
+]
+
+TOKEN_TTL = 7 * 86400.0
+
+
+def complete(task_id: int, result: object = None, following: NextTasks | None = None) -> Statement[str]:
+    """Complete a task in any open state; the answer is completed, finished or missing."""
+    return Statement(
+        query="select rolecall.complete_task(%s::bigint, %s::jsonb, %s::jsonb)",
+        params=(task_id, result_document(result), following_document(following)),
+        read=single,
+    )
+
+
+def fail(task_id: int, error: str) -> Statement[str]:
+    """Fail a task in any open state, for good; the answer is failed, finished or missing."""
+    return Statement(
+        query="select rolecall.fail_task(%s::bigint, %s::text)", params=(task_id, clean_error(error)), read=single
+    )
+
+
+def issue_token(task_id: int, ttl: float) -> Statement[str]:
+    """Make a secret that ends the task once; it lives for `ttl` seconds. Raises TaskNotFound, InvalidTask."""
+    return Statement(
+        query="select rolecall.issue_token(%s::bigint, make_interval(secs => %s::float8))",
+        params=(task_id, ttl),
+        read=single,
+    )
+
+
+def complete_by_token(token: str, result: object = None, following: NextTasks | None = None) -> Statement[int]:
+    """Complete the token's task; the answer is the task's id. Raises InvalidToken."""
+    return Statement(
+        query="select rolecall.complete_by_token(%s::text, %s::jsonb, %s::jsonb)",
+        params=(token, result_document(result), following_document(following)),
+        read=single,
+    )
+
+
+def fail_by_token(token: str, error: str) -> Statement[int]:
+    """Fail the token's task; the answer is the task's id. Raises InvalidToken."""
+    return Statement(
+        query="select rolecall.fail_by_token(%s::text, %s::text)", params=(token, clean_error(error)), read=single
+    )
+
+
+def trigger(ids: Iterable[int]) -> Statement[dict[int, datetime]]:
+    """Make pending tasks due now, all or none; the answer says since when each is due, in the order of the ids."""
+    return Statement(
+        query="select task_id, scheduled_for from rolecall.trigger(%s::bigint[])",
+        params=(list(ids),),
+        read=by_first_column,
+    )
+
+
+def result_document(result: object) -> str | None:
+    """Write a result as JSON text; raise InvalidTask for one that the database cannot store."""
+    if result is None:
+        return None
+    try:
+        text = encode(result)
+    except NotStorable as error:
+        raise InvalidTask(f"result: {error}") from error
+    size = len(text.encode())
+    if size > MAX_RESULT_BYTES:
+        raise InvalidTask(f"result: {size} bytes, allowed are {MAX_RESULT_BYTES}")
+    return text
+
+
+def following_document(following: NextTasks | None) -> str | None:
+    """Write what comes next as JSON text, if anything does; raise InvalidTask for what cannot be stored."""
+    return None if following is None else next_document(following)

@@ -1,0 +1,14 @@
+-- The audit log: one row a change that somebody asked for through the service layer. It is only ever added to.
+create table rolecall.deeds (
+    id bigint generated always as identity (maxvalue 9007199254740991) primary key,
+    at timestamptz not null,
+    actor text not null,
+    via text not null,
+    origin text,
+    action text collate "C" not null,
+    detail jsonb not null,
+    outcome jsonb,
+    constraint via_is_a_shell check (via in ('cli', 'api', 'dashboard', 'system')),
+    constraint detail_is_an_object check (jsonb_typeof(detail) = 'object')
+);
+create index deeds_by_time on rolecall.deeds (at);

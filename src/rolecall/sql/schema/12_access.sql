@@ -1,0 +1,40 @@
+-- Who may come in over HTTP: programs show an API key, people log in by name. Only digests of secrets are stored.
+create table rolecall.api_keys (
+    id bigint generated always as identity (maxvalue 9007199254740991) primary key,
+    name text not null,
+    scope rolecall.scope not null,
+    prefix text collate "C" not null unique,
+    digest bytea not null,
+    created_at timestamptz not null,
+    expires_at timestamptz,
+    last_used_at timestamptz,
+    revoked_at timestamptz,
+    constraint name_is_short check (length(name) between 1 and 100),
+    constraint digest_is_sha256 check (length(digest) = 32)
+);
+create table rolecall.people (
+    id bigint generated always as identity (maxvalue 9007199254740991) primary key,
+    name text collate "C" not null unique,
+    scope rolecall.scope not null,
+    password_hash text not null,
+    created_at timestamptz not null,
+    last_login_at timestamptz,
+    constraint name_is_short check (length(name) between 1 and 100)
+);
+create table rolecall.sessions (
+    digest bytea primary key,
+    person_id bigint not null references rolecall.people on delete cascade,
+    origin text,
+    created_at timestamptz not null,
+    expires_at timestamptz not null,
+    constraint digest_is_sha256 check (length(digest) = 32)
+);
+create index sessions_by_person on rolecall.sessions (person_id);
+create index sessions_by_expiry on rolecall.sessions (expires_at);
+-- Attempts to log in since the last success, by the digest of the name that was tried, whether anybody bears it or not.
+create table rolecall.login_attempts (
+    digest bytea primary key,
+    attempts int not null,
+    last_at timestamptz not null,
+    locked_until timestamptz
+);

@@ -1,0 +1,98 @@
+"""Typed calls about how tasks belong together: children, needs, trees."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rolecall.model.needs import Needed
+from rolecall.model.states import TaskState
+from rolecall.model.tasks import Child, Enqueued, NewTask, TreeNode
+from rolecall.sql.documents import tasks_document
+from rolecall.sql.statement import Row, Statement, from_json, single
+
+__all__ = ["children", "failed_siblings", "needs", "spawn", "tree"]
+
+
+def children(parent_id: int) -> Statement[list[Child]]:
+    """Ask what became of the children that a task spawned last, in their order."""
+    return Statement(
+        query="select id, handler, state::text, payload::text, result::text, info::text, error "
+        "from rolecall.children_of(%s::bigint)",
+        params=(parent_id,),
+        read=lambda rows: list(map(_read_child, rows)),
+    )
+
+
+def needs(task_id: int) -> Statement[list[Needed]]:
+    """Ask what became of everything that a task needs, in the order declared."""
+    return Statement(
+        query="select name, needed_id, whole_chain, outcome::text, handler, result::text, error "
+        "from rolecall.needs_of(%s::bigint)",
+        params=(task_id,),
+        read=lambda rows: list(map(_read_needed, rows)),
+    )
+
+
+def failed_siblings(task_id: int) -> Statement[int]:
+    """Count the children of the same parent that did not complete."""
+    return Statement(query="select rolecall.failed_siblings(%s::bigint)", params=(task_id,), read=single)
+
+
+def tree(root_id: int) -> Statement[list[TreeNode]]:
+    """Read a task and everything below it; empty where there is no such task."""
+    return Statement(
+        query="select id, parent_id, depth, handler, state::text, info::text, error, started_at, finished_at "
+        "from rolecall.tree(%s::bigint)",
+        params=(root_id,),
+        read=lambda rows: list(map(_read_node, rows)),
+    )
+
+
+def spawn(parent_id: int, tasks: Sequence[NewTask], *, serial: bool | None = None) -> Statement[list[Enqueued]]:
+    """Add children to a task that runs or waits."""
+    return Statement(
+        query="select rolecall.spawn(%s::bigint, %s::jsonb, %s::boolean)",
+        params=(parent_id, tasks_document(tasks), serial),
+        read=lambda rows: list(map(Enqueued, rows[0][0])),
+    )
+
+
+def _read_child(row: Row) -> Child:
+    task_id, handler, state, payload, result, info, error = row
+    return Child(
+        id=task_id,
+        handler=handler,
+        state=TaskState(state),
+        payload=from_json(payload),
+        result=from_json(result),
+        info=from_json(info),
+        error=error,
+    )
+
+
+def _read_needed(row: Row) -> Needed:
+    name, task_id, chain, outcome, handler, result, error = row
+    return Needed(
+        name=name,
+        task_id=task_id,
+        chain=chain,
+        outcome=outcome and TaskState(outcome),
+        handler=handler,
+        result=from_json(result),
+        error=error,
+    )
+
+
+def _read_node(row: Row) -> TreeNode:
+    task_id, parent_id, depth, handler, state, info, error, started_at, finished_at = row
+    return TreeNode(
+        id=task_id,
+        parent_id=parent_id,
+        depth=depth,
+        handler=handler,
+        state=TaskState(state),
+        info=from_json(info),
+        error=error,
+        started_at=started_at,
+        finished_at=finished_at,
+    )

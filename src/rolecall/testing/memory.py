@@ -1,0 +1,45 @@
+"""A folder in memory for the server of one test session: hundreds of files are made and removed there for each test."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import time
+from pathlib import Path
+
+import psutil
+
+__all__ = ["forget", "room"]
+
+MEMORY = Path("/dev/shm")  # noqa: S108 - each session has a folder of its own in it, that only its owner may open
+PREFIX = "rolecall-tests-"
+ENOUGH = 4 * 1024**3
+ABANDONED_AFTER = 86_400.0
+
+
+def room() -> Path | None:
+    """Return where this session's server may live, the same for each process of pytest-xdist; None without room."""
+    if not MEMORY.is_dir() or min(shutil.disk_usage(MEMORY).free, psutil.virtual_memory().available) < ENOUGH:
+        return None
+    _forget_abandoned()
+    return _folder()
+
+
+def forget() -> None:
+    """Remove this session's folder; its server has ended by then."""
+    shutil.rmtree(_folder(), ignore_errors=True)
+
+
+def _folder() -> Path:
+    session = os.getppid() if "PYTEST_XDIST_WORKER" in os.environ else os.getpid()
+    return MEMORY / f"{PREFIX}{session}"
+
+
+def _forget_abandoned() -> None:
+    # A server whose folder is gone ends by itself.
+    for folder in MEMORY.glob(f"{PREFIX}*"):
+        try:
+            if time.time() - folder.stat().st_mtime > ABANDONED_AFTER:
+                shutil.rmtree(folder, ignore_errors=True)
+        except FileNotFoundError:
+            continue

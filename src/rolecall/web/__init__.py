@@ -1,0 +1,66 @@
+"""The service layer over HTTP: a thin shell that turns requests into service calls and answers into JSON.
+
+    request ──► limits ──► Access: who is it? ──► route: Reads, Operates or Administers ──► service ──► Postgres
+                                                    │                                        │
+                                                 403 for too little                 errors: one table, problem+json
+
+A route is a function of a few lines: it declares what it takes, which scope it needs, and calls one service.
+It knows no SQL, no table and no SQLSTATE.
+
+An app mounts routers of its own (`App.mount`), made of the names exported here:
+
+@router.get("/api/shops/{shop_id:int}", responses=refuses(404))
+async def show(shop_id: PathId, connects: Connects, _: Reads) -> Shop:
+    async with connects() as connection: ...
+    raise RequestRefused(f"there is no shop {shop_id}", status=404, kind="shop-not-found")
+
+and pages beside the dashboard's own:
+
+pages = Pages("shop.pages", [NavigationEntry(label="Shops", path="/shops", icon="stores")])
+
+@pages.get("/shops")
+async def list_shops(view: Reading) -> Response:
+    return view.page("shop/list.html", shops=...)
+"""
+
+from __future__ import annotations
+
+from rolecall.model.insight import TaskFilter
+from rolecall.model.pages import Page, read_cursor, write_cursor
+from rolecall.web.access import Administers, Operates, Reads
+from rolecall.web.application import build
+from rolecall.web.connections import Connections, Connects
+from rolecall.web.dashboard.navigation import NavigationEntry
+from rolecall.web.dashboard.routing import Pages
+from rolecall.web.dashboard.view import Administering, Operating, Reading, View
+from rolecall.web.fields import Body, Id, Limit, Moment, PathId
+from rolecall.web.once import OperatesOnce
+from rolecall.web.problems import Problem, RequestRefused, refuses
+
+__all__ = [
+    "Administering",
+    "Administers",
+    "Body",
+    "Connections",
+    "Connects",
+    "Id",
+    "Limit",
+    "Moment",
+    "NavigationEntry",
+    "Operates",
+    "OperatesOnce",
+    "Operating",
+    "Page",
+    "Pages",
+    "PathId",
+    "Problem",
+    "Reading",
+    "Reads",
+    "RequestRefused",
+    "TaskFilter",
+    "View",
+    "build",
+    "read_cursor",
+    "refuses",
+    "write_cursor",
+]

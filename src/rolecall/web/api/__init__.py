@@ -1,0 +1,1 @@
+"""The REST routes, one module a noun; static paths stand before those with an id."""

@@ -1,0 +1,29 @@
+"""The audit log over HTTP."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter
+
+from rolecall.model.deeds import DeedFilter, StoredDeed, Via
+from rolecall.model.pages import Page
+from rolecall.web.access import Administers
+from rolecall.web.fields import Limit, Moment, ShortText
+from rolecall.web.paging import Cursor, page_by_id, position
+
+router = APIRouter(prefix="/api/audit", tags=["audit"])
+
+
+@router.get("")
+async def list_deeds(  # sizes: the filters
+    services: Administers,
+    actor: ShortText | None = None,
+    action: ShortText | None = None,
+    via: Via | None = None,
+    since: Moment | None = None,
+    cursor: Cursor = None,
+    limit: Limit = 50,
+) -> Page[StoredDeed]:
+    """Who changed what, the latest first."""
+    which = DeedFilter(actor=actor, action=action, via=via, since=since, before=position(cursor), limit=limit + 1)
+    deeds = await services.audit.list(which)
+    return page_by_id(deeds, limit, lambda deed: deed.id)

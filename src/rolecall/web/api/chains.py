@@ -1,0 +1,90 @@
+"""Chains over HTTP: list them, wait for one, complete one, see who needs one, delete them."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter, Request, Response
+
+from rolecall.model.chains import ChainFilter
+from rolecall.model.errors import ChainFinished, ChainNotFound, WaitTimeout
+from rolecall.model.needs import Dependent
+from rolecall.model.pages import Page
+from rolecall.web.access import Operates, Reads
+from rolecall.web.etags import UNCHANGED, tagged
+from rolecall.web.fields import Body, Limit, PathId, Patience, Result, ShortText
+from rolecall.web.paging import Cursor, page_by_id, position, with_items
+from rolecall.web.problems import refuses
+from rolecall.web.views import ListedChain, Outcome, ShownChain, listed_chain, shown_chain
+
+router = APIRouter(prefix="/api/chains", tags=["chains"])
+
+
+class DeletedChain(Body):
+    """A chain that is gone, with how many tasks it had."""
+
+    id: int
+    tasks: int
+
+
+class Deletion(Body):
+    """All that a deletion took with it."""
+
+    deleted: list[DeletedChain]
+
+
+@router.get("")
+async def list_chains(  # sizes: each is a filter of the list
+    services: Reads,
+    state: ShortText | None = None,
+    role: ShortText | None = None,
+    handler: ShortText | None = None,
+    cursor: Cursor = None,
+    limit: Limit = 50,
+) -> Page[ListedChain]:
+    """Chains, open and ended, the newest first; `state` is `open`, or a state or status of the last task."""
+    which = ChainFilter(state=state, role=role, handler=handler, before=position(cursor), limit=limit)
+    return with_items(await services.chains.list(which), listed_chain)
+
+
+@router.get("/{chain_id:int}", response_model=ShownChain, responses=UNCHANGED)
+async def get_chain(chain_id: PathId, services: Reads, request: Request) -> Response:
+    """One chain with its tasks."""
+    history = await services.chains.show(chain_id)
+    return tagged(request, shown_chain(history.chain, history.tasks))
+
+
+@router.get("/{chain_id:int}/wait")
+async def wait_for_chain(chain_id: PathId, services: Reads, seconds: Patience = 20.0) -> ListedChain:
+    """The chain once it has ended, or as it stands when the seconds have passed: `open` tells."""
+    try:
+        return listed_chain(await services.chains.wait(chain_id, seconds))
+    except WaitTimeout:
+        return listed_chain(await services.chains.get(chain_id))
+
+
+@router.get("/{chain_id:int}/blocking")
+async def list_dependents(
+    chain_id: PathId, services: Reads, cursor: Cursor = None, limit: Limit = 50
+) -> Page[Dependent]:
+    """The tasks that need the chain or a task of it, by id; those whose `outcome` is null wait for it."""
+    dependents = await services.chains.blocking(chain_id, after=position(cursor), limit=limit + 1)
+    return page_by_id(dependents, limit, lambda dependent: dependent.task_id)
+
+
+@router.post("/{chain_id:int}/complete", responses=refuses(409))
+async def complete_chain(chain_id: PathId, services: Operates, said: Result | None = None) -> Outcome:
+    """Complete the task with which the chain stands open, without a worker."""
+    outcome = await services.chains.complete(chain_id, said and said.result)
+    if outcome == "missing":
+        raise ChainNotFound(chain_id=chain_id)
+    if outcome == "finished":
+        raise ChainFinished(chain_id=chain_id)
+    return Outcome(id=chain_id, outcome=outcome)
+
+
+@router.delete("/{chain_id:int}", responses=refuses(409))
+async def delete_chain(chain_id: PathId, services: Operates, *, cascade: bool = False) -> Deletion:
+    """Delete a chain with what is below it, unless an open task needs it; `cascade` adds what it needs."""
+    gone = await services.chains.delete([chain_id], cascade=cascade)
+    if chain_id not in gone:
+        raise ChainNotFound(chain_id=chain_id)
+    return Deletion(deleted=[DeletedChain(id=each, tasks=tasks) for each, tasks in gone.items()])

@@ -1,0 +1,55 @@
+"""What happens in the pool, as it happens: a snapshot for the first load of a page, and a stream of events."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Header, Query, Request
+
+from rolecall.model.live import LiveSnapshot
+from rolecall.service.live import Stream, Wanted
+from rolecall.web.access import Reads
+from rolecall.web.events import EventStream, events_of
+from rolecall.web.fields import Id, ShortText
+from rolecall.web.problems import Responses, refuses
+from rolecall.web.state import state_of
+
+router = APIRouter(prefix="/api/live", tags=["live"])
+
+EVENTS: Responses = {
+    200: {
+        "description": "Events, until either side ends: connected, task_changed, role_changed, progress, reload",
+        "content": {"text/event-stream": {"schema": {"type": "string"}}},
+    }
+}
+Roles = Annotated[list[ShortText], Query(description="Only what happens in these roles.", max_length=100)]
+Roots = Annotated[list[Id], Query(description="Tell how far these trees are.", max_length=10)]
+Counts = Annotated[bool, Query(description="Tell how far roles are, for which all open tasks are counted.")]
+Position = Annotated[str | None, Header(description="The id of the last event that was read.", max_length=100)]
+
+
+@router.get("/snapshot")
+async def show_snapshot(services: Reads) -> LiveSnapshot:
+    """How far all roles are; `role_changed` then tells what moves on."""
+    return await services.progress.roles()
+
+
+async def _watch(
+    _services: Reads,
+    request: Request,
+    role: Roles = [],  # noqa: B006 - never changed
+    root: Roots = [],  # noqa: B006 - never changed
+    *,
+    counts: Counts = True,
+    last_event_id: Position = None,
+) -> AsyncIterator[Stream]:
+    wanted = Wanted(roles=frozenset(role), roots=frozenset(root), counts=counts)
+    async with state_of(request).live.watch(wanted, last_event_id) as stream:
+        yield stream
+
+
+@router.get("", status_code=200, response_class=EventStream, responses=EVENTS | refuses(404))
+async def watch_pool(stream: Annotated[Stream, Depends(_watch)]) -> EventStream:
+    """Tell what changes from now on, or since the event named by `Last-Event-ID`, at most two minutes ago."""
+    return EventStream(events_of(stream))

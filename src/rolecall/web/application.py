@@ -1,0 +1,181 @@
+"""The HTTP application: its routes, its errors, and the pool that lives as long as it does."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncIterator, Collection, Iterable
+from contextlib import asynccontextmanager
+from importlib.metadata import version
+from typing import Any
+
+from fastapi import APIRouter, FastAPI
+from fastapi.routing import iter_route_contexts
+from psycopg_pool import AsyncConnectionPool
+from starlette.types import ASGIApp
+
+from rolecall.app import App
+from rolecall.config import AuthMode, Settings
+from rolecall.db.connect import async_pool, connect_async
+from rolecall.model.deeds import Actor
+from rolecall.service.database import Pooled
+from rolecall.service.live import Live
+from rolecall.service.overview import Overview
+from rolecall.web import health
+from rolecall.web.api import (
+    audit,
+    bulk,
+    capacity,
+    chains,
+    doctor,
+    handlers,
+    keys,
+    live,
+    login,
+    progress,
+    recovery,
+    role_pauses,
+    roles,
+    schedules,
+    task_actions,
+    tasks,
+    tokens,
+    workers,
+)
+from rolecall.web.api import document as document_api
+from rolecall.web.api import scaling as scaling_api
+from rolecall.web.dashboard import assets
+from rolecall.web.dashboard.errors import answer_pages
+from rolecall.web.dashboard.pages import PAGES
+from rolecall.web.dashboard.rendering import Renderer, renderer
+from rolecall.web.dashboard.routing import Pages
+from rolecall.web.documentation import document
+from rolecall.web.headers import SecurityHeaders
+from rolecall.web.hosts import KnownHosts
+from rolecall.web.identity import KeysAndSessions, OpenToAll
+from rolecall.web.limits import Limits
+from rolecall.web.logins import Logins
+from rolecall.web.mounting import routers_of
+from rolecall.web.once import keep_answers
+from rolecall.web.problems import PROBLEMS, answer_problems
+from rolecall.web.rates import Rates
+from rolecall.web.state import WebState, keep_state
+
+__all__ = ["build", "work_out_routes"]
+
+ROUTERS: tuple[APIRouter, ...] = (
+    health.router,
+    capacity.router,
+    doctor.router,
+    recovery.router,
+    tasks.router,
+    task_actions.router,
+    bulk.router,
+    tokens.router,
+    progress.router,
+    live.router,
+    chains.router,
+    roles.router,
+    handlers.router,
+    role_pauses.router,
+    audit.router,
+    scaling_api.router,
+    schedules.router,
+    workers.router,
+    keys.router,
+    login.router,
+    document_api.router,
+    assets.router,
+    *PAGES,
+)
+CONNECTIONS = 8
+LONGEST_READ = 5.0
+PATIENCE = 0.1
+LOOKER = Actor(name="live", via="system")
+
+
+class Application(FastAPI):
+    """An application that lets requests in under its own names only, and gives every answer the same headers.
+
+    These stand around everything else, so that an answer to an unforeseen error has them too.
+    """
+
+    hosts: Collection[str] | None = None
+
+    def build_middleware_stack(self) -> ASGIApp:
+        """Put what guards the application around all that is inside."""
+        inside = super().build_middleware_stack()
+        return SecurityHeaders(inside if self.hosts is None else KnownHosts(inside, self.hosts))
+
+
+def build(dsn: str, app: App, settings: Settings | None = None, *, hosts: Collection[str] | None = None) -> FastAPI:
+    """Put the application together over a migrated database, the app's own routers after ours.
+
+    Without `hosts` it answers under any name. Raises InvalidDeclaration for a router that cannot be let in.
+    """
+    pool = async_pool(dsn, "web", max_size=CONNECTIONS)
+    reads = async_pool(dsn, "web reads", max_size=CONNECTIONS, statement_timeout=LONGEST_READ)
+    mounted = tuple(routers_of(app))
+    state = _state(dsn, pool, reads, app, settings or Settings(), _pages_of(mounted))
+
+    @asynccontextmanager
+    async def lifespan(_application: FastAPI) -> AsyncIterator[None]:
+        async with pool, reads:
+            yield
+            await state.live.close()
+
+    application = Application(
+        title="Rolecall",
+        version=version("rolecall"),
+        lifespan=lifespan,
+        responses=PROBLEMS,
+        openapi_url=None,
+        docs_url=None,
+        redoc_url=None,
+    )
+    application.hosts = hosts
+    keep_state(application, state)
+    answer_problems(application)
+    answer_pages(application)
+    document(application)
+    keep_answers(application)
+    application.add_middleware(Limits)
+    for router in (*ROUTERS, *mounted):
+        application.include_router(router)
+    return application
+
+
+def work_out_routes(application: FastAPI) -> None:
+    """Work out now what each route takes: else the first request would wait half a second for it."""
+    deque(iter_route_contexts(application.routes), maxlen=0)
+
+
+def _pages_of(routers: Iterable[APIRouter]) -> Renderer:
+    pages = [router for router in routers if isinstance(router, Pages)]
+    packages = [router.package for router in pages if router.package]
+    return renderer(packages, [entry for router in pages for entry in router.entries])
+
+
+def _state(
+    dsn: str,
+    pool: AsyncConnectionPool[Any],
+    reads: AsyncConnectionPool[Any],
+    app: App,
+    settings: Settings,
+    pages: Renderer,
+) -> WebState:
+    rates = Rates(settings.access)
+    asks = settings.access.auth is AuthMode.keys
+    closing = asyncio.Event()
+    return WebState(
+        pool=pool,
+        reads=reads,
+        app=app,
+        access=KeysAndSessions(settings.access, rates) if asks else OpenToAll(settings.access),
+        logins=Logins(settings.access, rates),
+        live=Live(Pooled(reads, LOOKER), lambda: connect_async(dsn, "live"), closing),
+        overview=Overview(Pooled(reads, LOOKER), patience=PATIENCE),
+        pages=pages,
+        scaling=settings.scaling,
+        closing=closing,
+    )

@@ -1,0 +1,58 @@
+"""What pages are made of besides HTML: served under an address that changes with it, so that browsers may keep it."""
+
+from __future__ import annotations
+
+from functools import cache
+from hashlib import sha256
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from mimetypes import guess_type
+
+from fastapi import APIRouter, Response
+from starlette.exceptions import HTTPException
+
+__all__ = ["asset_address", "router"]
+
+FOLDER = files("rolecall.web.dashboard") / "assets"
+SERVED = (".css", ".js", ".svg")
+FOREVER = {"cache-control": "public, max-age=31536000, immutable"}
+
+router = APIRouter(include_in_schema=False)
+
+
+@router.get("/assets/{digest}/{name:path}")
+async def get_asset(digest: str, name: str) -> Response:
+    """One file; 404 for what is none, and for that of another release."""
+    content = _assets().get(name)
+    if content is None or digest != _digest():
+        raise HTTPException(404, "there is no such file in this release")
+    return Response(content, media_type=guess_type(name)[0], headers=FOREVER)
+
+
+def asset_address(name: str) -> str:
+    """Return where a file is served, below the server's own path. Raises KeyError for what is none."""
+    _assets()[name]
+    return f"/assets/{_digest()}/{name}"
+
+
+@cache
+def _assets() -> dict[str, bytes]:
+    return dict(_walk(FOLDER, ""))
+
+
+@cache
+def _digest() -> str:
+    whole = sha256()
+    for name, content in sorted(_assets().items()):
+        whole.update(name.encode() + b"\0" + content)
+    return whole.hexdigest()[:12]
+
+
+def _walk(folder: Traversable, path: str) -> list[tuple[str, bytes]]:
+    found: list[tuple[str, bytes]] = []
+    for each in folder.iterdir():
+        if each.is_dir():
+            found += _walk(each, f"{path}{each.name}/")
+        elif each.name.endswith(SERVED):
+            found.append((path + each.name, each.read_bytes()))
+    return found

@@ -1,0 +1,206 @@
+// <line-chart data='{"x": […], "series": […]}' unit="s" height="180">: a plot, drawn by uPlot in the colours of the theme.
+//
+// New data is drawn into the plot that stands; only other series make a new one. What is drawn also stands in the
+// table of its <figure>, in the viewer's zone.
+import { measured, steps, ticked } from "./measures.js";
+import { Tip } from "./chart-tip.js";
+
+const DASHES = [[], [7, 4], [2, 3], [10, 3, 2, 3]];
+const SVG = "http://www.w3.org/2000/svg";
+const FONT = "12px system-ui, sans-serif";
+const DAY = 86400;
+const CLOCK = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit" });
+const SECONDS = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", second: "2-digit" });
+const DATE = new Intl.DateTimeFormat(undefined, { month: "short", day: "numeric" });
+const MOMENT = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
+const dark = matchMedia("(prefers-color-scheme: dark)");
+
+class LineChart extends HTMLElement {
+  static observedAttributes = ["data"];
+  #plot = null;
+  #drawn = "";
+  #resized = new ResizeObserver(() => {
+    if (this.#plot && this.clientWidth && this.clientWidth !== this.#plot.width) this.#plot.setSize({ width: this.clientWidth, height: this.#height });
+  });
+  #redraw = () => this.#draw();
+  #tabulate = () => this.#table();
+
+  get #height() {
+    return Number(this.getAttribute("height")) || 180;
+  }
+
+  get #unit() {
+    return this.getAttribute("unit") ?? "count";
+  }
+
+  get #isTime() {
+    return this.getAttribute("x-is") !== "number";
+  }
+
+  get #figures() {
+    return this.closest("figure")?.querySelector("details.figures");
+  }
+
+  connectedCallback() {
+    this.#draw();
+    this.#resized.observe(this);
+    this.#figures?.addEventListener("toggle", this.#tabulate);
+    document.addEventListener("rolecall:theme", this.#redraw);
+    dark.addEventListener("change", this.#redraw);
+  }
+
+  disconnectedCallback() {
+    this.#resized.disconnect();
+    this.#figures?.removeEventListener("toggle", this.#tabulate);
+    document.removeEventListener("rolecall:theme", this.#redraw);
+    dark.removeEventListener("change", this.#redraw);
+    this.#clear();
+  }
+
+  attributeChangedCallback(_name, before, after) {
+    if (!this.isConnected || before === after) return;
+    const { x, series } = this.#data();
+    if (this.#plot && this.#drawn === kindOf(x, series)) this.#plot.setData([x, ...series.map((each) => each.values)]);
+    else this.#draw();
+    this.#table();
+  }
+
+  #data() {
+    return JSON.parse(this.getAttribute("data"));
+  }
+
+  #clear() {
+    this.#plot?.destroy();
+    this.#plot = null;
+    this.replaceChildren();
+  }
+
+  #draw() {
+    const { x, series } = this.#data();
+    this.#clear();
+    this.#drawn = kindOf(x, series);
+    if (!hasFigures(x, series)) {
+      this.append(Object.assign(document.createElement("p"), { className: "empty", textContent: "Nothing was recorded in this time." }));
+      return;
+    }
+    this.#plot = new uPlot(this.#options(series), [x, ...series.map((each) => each.values)], this);
+    this.append(legend(series));
+  }
+
+  #table() {
+    const figures = this.#figures;
+    if (!figures?.open) return;
+    const { x, series } = this.#data();
+    const heads = figures.querySelectorAll("thead th");
+    if (this.#isTime && heads[0]) heads[0].textContent = "Time";
+    figures.querySelector("tbody").replaceChildren(...x.map((at, index) => {
+      const row = document.createElement("tr");
+      const head = Object.assign(document.createElement("th"), { scope: "row", textContent: this.#place(at) });
+      row.append(head, ...series.map((each) => Object.assign(document.createElement("td"), { className: "number", textContent: measured(each.values[index], this.#unit) })));
+      return row;
+    }));
+  }
+
+  #place(at) {
+    return this.#isTime ? MOMENT.format(at * 1000) : measured(at, "count");
+  }
+
+  #options(series) {
+    const colour = colours(this);
+    const unit = this.#unit;
+    const axis = { stroke: colour("faint"), font: FONT, grid: { stroke: colour("line"), width: 1 }, ticks: { show: false } };
+    const tip = new Tip(series, (at) => this.#place(at), (value) => measured(value, unit));
+    return {
+      width: this.clientWidth || 400,
+      height: this.#height,
+      plugins: [tip.plugin],
+      cursor: { y: false, drag: { x: false, y: false }, points: { size: 7 }, ...(this.#isTime ? { sync: { key: "time", setSeries: false } } : {}) },
+      scales: { x: { time: this.#isTime }, y: { range: rangeFor(unit) } },
+      axes: [
+        this.#isTime ? { ...axis, size: 32, space: 70, values: moments } : { ...axis, size: 32, incrs: steps("count"), values: (_, ticks) => ticks.map((tick) => ticked(tick, "count")) },
+        { ...axis, size: 58, space: 32, incrs: steps(unit), values: (_, ticks) => ticks.map((tick) => ticked(tick, unit)) },
+      ],
+      legend: { show: false },
+      series: [{}, ...series.map((each, index) => lineOf(each, index, colour))],
+    };
+  }
+}
+
+/** Everything that a plot cannot change while it stands. */
+function kindOf(x, series) {
+  return JSON.stringify([hasFigures(x, series), series.map(({ label, tone, kind }) => [label, tone, kind])]);
+}
+
+function hasFigures(x, series) {
+  return x.length > 0 && series.some((each) => each.values.some((value) => value != null));
+}
+
+function lineOf(each, index, colour) {
+  const stroke = colour(each.tone ?? "accent");
+  const filled = each.kind === "area" || each.kind === "bars";
+  return {
+    label: each.label,
+    stroke,
+    width: 1.75,
+    dash: each.kind === "bars" ? undefined : DASHES[index % DASHES.length],
+    fill: filled ? stroke.replace(/^rgb\((.*)\)$/, "rgba($1, 0.16)") : undefined,
+    paths: each.kind === "bars" ? uPlot.paths.bars({ size: [0.8, 40] }) : undefined,
+    points: each.kind === "bars" ? { show: false } : { show: true, size: 5, fill: stroke, filter: lonely },
+  };
+}
+
+/** What each line is called, beside a piece of it. */
+function legend(series) {
+  const list = Object.assign(document.createElement("ul"), { className: "chart-legend" });
+  list.append(...series.map((each, index) => {
+    const item = Object.assign(document.createElement("li"), { textContent: each.label });
+    const drawing = document.createElementNS(SVG, "svg");
+    const line = drawing.appendChild(document.createElementNS(SVG, "line"));
+    for (const [name, value] of Object.entries({ viewBox: "0 0 28 4", "aria-hidden": "true" })) drawing.setAttribute(name, value);
+    for (const [name, value] of Object.entries({ x2: 28, y1: 2, y2: 2, "stroke-width": 2, stroke: `var(--${each.tone ?? "accent"})`, "stroke-dasharray": DASHES[index % DASHES.length].join(" ") || "none" })) line.setAttribute(name, value);
+    item.prepend(drawing);
+    return item;
+  }));
+  return list;
+}
+
+/** Figures between two gaps, which no line shows. */
+function lonely(plot, index) {
+  const values = plot.data[index];
+  const found = [];
+  for (let at = 0; at < values.length; at++) {
+    if (values[at] != null && values[at - 1] == null && values[at + 1] == null) found.push(at);
+  }
+  return found;
+}
+
+function rangeFor(unit) {
+  if (unit === "price") return (_, low, high) => (low == null ? [0, 1] : uPlot.rangeNum(low, high, 0.15, true));
+  return (_, low, high) => [Math.min(0, low ?? 0), (high ?? 0) > 0 ? high * 1.12 : 1];
+}
+
+/** The ticks of a time: the day where one begins, or where ticks are days; else the time of day. */
+function moments(plot, ticks, _axis, _space, step) {
+  let day = null;
+  return ticks.map((tick) => {
+    const moment = new Date(tick * 1000);
+    const changed = day !== null && day !== moment.getDate();
+    day = moment.getDate();
+    if (step >= DAY || changed) return DATE.format(moment);
+    return (step < 60 ? SECONDS : CLOCK).format(moment);
+  });
+}
+
+/** The theme's colours by name, as a canvas can use them. */
+function colours(element) {
+  const probe = element.appendChild(document.createElement("i"));
+  return (name) => {
+    probe.style.color = `var(--${name})`;
+    const found = getComputedStyle(probe).color;
+    probe.style.color = "";
+    probe.hidden = true;
+    return found;
+  };
+}
+
+customElements.define("line-chart", LineChart);

@@ -1,0 +1,45 @@
+// <local-time how="at" | "ago" | "clock" datetime="…"><time>…</time></local-time>: a moment in the viewer's zone,
+// the exact value on hover.
+
+const AT = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
+const CLOCK = new Intl.DateTimeFormat(undefined, { timeStyle: "short" });
+const EXACT = new Intl.DateTimeFormat(undefined, { dateStyle: "full", timeStyle: "long" });
+const AGO = new Intl.RelativeTimeFormat(undefined, { numeric: "auto", style: "narrow" });
+const UNITS = [["day", 86400], ["hour", 3600], ["minute", 60], ["second", 1]];
+const HOW = { ago, clock: (moment) => CLOCK.format(moment) };
+const shown = new Set();
+
+class LocalTime extends HTMLElement {
+  static observedAttributes = ["datetime", "how"];
+
+  connectedCallback() {
+    shown.add(this);
+    this.write();
+  }
+
+  disconnectedCallback() {
+    shown.delete(this);
+  }
+
+  attributeChangedCallback() {
+    if (this.isConnected) this.write();
+  }
+
+  write() {
+    const moment = new Date(this.getAttribute("datetime"));
+    const time = this.querySelector("time");
+    if (!time || Number.isNaN(moment.valueOf())) return;
+    time.dateTime = this.getAttribute("datetime");
+    time.title = EXACT.format(moment);
+    time.textContent = HOW[this.getAttribute("how")]?.(moment) ?? AT.format(moment);
+  }
+}
+
+function ago(moment) {
+  const seconds = (moment - Date.now()) / 1000;
+  const [unit, length] = UNITS.find(([, length]) => Math.abs(seconds) >= length) ?? UNITS.at(-1);
+  return AGO.format(Math.trunc(seconds / length), unit);
+}
+
+customElements.define("local-time", LocalTime);
+setInterval(() => shown.forEach((each) => each.getAttribute("how") === "ago" && each.write()), 1000);

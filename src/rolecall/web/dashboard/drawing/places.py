@@ -1,0 +1,108 @@
+"""Where the nodes of a tree stand: parents above children, in execution order, and never two in one place.
+
+┌────────┐
+│ parent │          Each child that has children of its own stands in a block of its own; three or more
+└───┬────┘          in a row that have none hang in columns, which are read from top to bottom.
+┌────┴───┬──────┐
+┌─┴───┐    │ ┌────┴─┐
+│child│    ├─┤ leaf │      All sizes are pixels; x and y are those of a node's upper left corner.
+└──┬──┘    │ └──────┘
+┌─┴──┐    │ ┌──────┐
+│leaf│    └─┤ leaf │
+└────┘      └──────┘
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
+
+__all__ = ["HEIGHT", "WIDTH", "Arrangement", "Branch", "Place", "arrange"]
+
+WIDTH = 208
+HEIGHT = 54
+APART = 24
+BELOW = 40
+ROW = 12
+INDENT = 22
+MOST_ROWS = 6
+# So that who begins to read at the left sees what everything stands below.
+FARTHEST = 420
+FEWEST_HANGING = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """A node, by a key that no other one has, and what stands below it, in execution order."""
+
+    key: str
+    below: tuple[Branch, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a node stands; one that hangs in a column is reached from its left, at `rail`, others from above."""
+
+    key: str
+    x: int
+    y: int
+    rail: int | None = None
+
+    def moved(self, x: int, y: int) -> Place:
+        """The same place, so much further to the right and down."""
+        return replace(self, x=self.x + x, y=self.y + y, rail=None if self.rail is None else self.rail + x)
+
+
+@dataclass(frozen=True, slots=True)
+class Arrangement:
+    """All places, parents before their children, and the size of the whole."""
+
+    width: int
+    height: int
+    places: tuple[Place, ...]
+
+
+def arrange(branch: Branch) -> Arrangement:
+    """Find a place for a node and all below it; the same tree always looks the same."""
+    own = Place(branch.key, 0, 0)
+    if not branch.below:
+        return Arrangement(WIDTH, HEIGHT, (own,))
+    below = _side_by_side(list(_blocks(branch.below)))
+    width = max(WIDTH, below.width)
+    return Arrangement(
+        width,
+        HEIGHT + BELOW + below.height,
+        (own.moved(min((width - WIDTH) // 2, FARTHEST), 0), *_moved(below, (width - below.width) // 2, HEIGHT + BELOW)),
+    )
+
+
+def _blocks(children: Sequence[Branch]) -> Iterator[Arrangement]:
+    for has_children, run in groupby(children, lambda child: bool(child.below)):
+        several = list(run)
+        if has_children or len(several) < FEWEST_HANGING:
+            yield from map(arrange, several)
+        else:
+            yield from _columns(several)
+
+
+def _columns(leaves: Sequence[Branch]) -> Iterator[Arrangement]:
+    columns = -(-len(leaves) // MOST_ROWS)
+    rows = -(-len(leaves) // columns)
+    for first in range(0, len(leaves), rows):
+        column = leaves[first : first + rows]
+        places = tuple(Place(leaf.key, INDENT, row * (HEIGHT + ROW), 0) for row, leaf in enumerate(column))
+        yield Arrangement(INDENT + WIDTH, len(column) * (HEIGHT + ROW) - ROW, places)
+
+
+def _side_by_side(blocks: Sequence[Arrangement]) -> Arrangement:
+    places: list[Place] = []
+    x = 0
+    for block in blocks:
+        places += _moved(block, x, 0)
+        x += block.width + APART
+    return Arrangement(x - APART, max(block.height for block in blocks), tuple(places))
+
+
+def _moved(block: Arrangement, x: int, y: int) -> Iterator[Place]:
+    return (place.moved(x, y) for place in block.places)

@@ -1,0 +1,163 @@
+"""How values are written for people; all of them plain text, which the templates escape."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from datetime import UTC, datetime
+
+__all__ = [
+    "as_json",
+    "as_line",
+    "brief",
+    "count",
+    "duration",
+    "exact",
+    "first_line",
+    "gist",
+    "measured",
+    "minute_of",
+    "moment_field",
+    "rate",
+    "sentence",
+    "share",
+    "size",
+]
+
+MINUTE = 60.0
+THOUSAND = 1_000
+HUNDRED = 100
+UNITS = ((86_400.0, "d"), (3_600.0, "h"), (60.0, "min"))
+SIZES = ("B", "kB", "MB", "GB", "TB")
+NARROW = "\u202f"
+NOTHING = "–"
+LONGEST_LINE = 300
+TRACEBACK = "Traceback (most recent call last)"
+FACTS = 4
+
+
+def count(number: float | None) -> str:
+    """A number with its thousands apart; a dash for what is not known."""
+    if number is None:
+        return NOTHING
+    text = f"{number:,.0f}" if float(number).is_integer() or abs(number) >= HUNDRED else f"{number:,.1f}"
+    return text.replace(",", NARROW)
+
+
+def duration(seconds: float | None) -> str:
+    """Seconds in the two largest units that say something: `3 h 5 min`, `1.2 s`, `80 ms`."""
+    if seconds is None:
+        return NOTHING
+    if seconds < 0:
+        return f"-{duration(-seconds)}"
+    if seconds < 1:
+        return f"{seconds * THOUSAND:.0f} ms"
+    if seconds < MINUTE:
+        return f"{seconds:.1f}".removesuffix(".0") + " s"
+    return _in_two_units(round(seconds))
+
+
+def brief(seconds: float | None) -> str:
+    """Seconds in the one unit that says most, for where there is little room: `10.7 min`."""
+    if seconds is None or seconds < MINUTE:
+        return duration(seconds)
+    length, name = next((length, name) for length, name in UNITS if seconds >= length)
+    return f"{seconds / length:.3g} {name}"
+
+
+def rate(number: float | None, unit: str = "s") -> str:
+    """So many a second."""
+    return (
+        NOTHING if number is None else f"{number:.3g}/{unit}" if number < HUNDRED else f"{count(round(number))}/{unit}"
+    )
+
+
+def share(number: float | None) -> str:
+    """A share of 1 as per cent."""
+    return NOTHING if number is None else f"{number * 100:.0f} %"
+
+
+def size(number: float | None) -> str:
+    """Bytes in the unit that fits."""
+    if number is None:
+        return NOTHING
+    left = float(number)
+    for unit in SIZES[:-1]:
+        if abs(left) < THOUSAND:
+            return f"{left:.3g} {unit}"
+        left /= THOUSAND
+    return f"{left:.3g} {SIZES[-1]}"
+
+
+def exact(moment: datetime | None) -> str:
+    """A moment to the millisecond in UTC, for who has no script that knows their zone."""
+    return NOTHING if moment is None else f"{moment.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"
+
+
+def moment_field(text: str) -> str:
+    """What an address says of a moment, as the value of a field for it, in UTC; nothing where it says none."""
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        return ""
+    return f"{moment if moment.tzinfo is None else moment.astimezone(UTC):%Y-%m-%dT%H:%M:%S}"
+
+
+def measured(number: float | None, unit: str) -> str:
+    """A figure of a plot, in the words of its unit: s, count, /s, price, B."""
+    match unit:
+        case "s":
+            return duration(number)
+        case "/s":
+            return rate(number)
+        case "B":
+            return size(number)
+        case "price":
+            return NOTHING if number is None else f"{number:,.2f}"
+        case _:
+            return count(number)
+
+
+def minute_of(seconds: float) -> str:
+    """A moment, in seconds since 1970, to the minute in UTC."""
+    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%d %H:%M}"
+
+
+def as_json(value: object) -> str:
+    """JSON with one thing a line."""
+    return json.dumps(value, ensure_ascii=False, indent=2, default=str)
+
+
+def as_line(value: object) -> str:
+    """JSON on one line."""
+    return json.dumps(value, ensure_ascii=False, default=str)
+
+
+def first_line(text: str | None) -> str:
+    """The line of an error that says most, cut where it is very long: the first, but of a traceback the last."""
+    lines = [line for line in (text or "").splitlines() if line.strip()] or [""]
+    line = lines[-1 if lines[0].startswith(TRACEBACK) else 0].strip()
+    return line if len(line) <= LONGEST_LINE else f"{line[:LONGEST_LINE]}…"
+
+
+def sentence(text: str) -> str:
+    """A text as a sentence: with a capital letter and a full stop."""
+    return f"{text[:1].upper()}{text[1:].rstrip('.')}."
+
+
+def gist(facts: Mapping[str, object] | None) -> str:
+    """The first facts of an info in one line: `fetched 3 · failed 1`; what is nested is only named."""
+    plain = {name: value for name, value in (facts or {}).items() if isinstance(value, str | int | float)}
+    nested = [name for name in facts or {} if name not in plain]
+    told = [f"{name} {value}" for name, value in plain.items()] + [f"{name} …" for name in nested]
+    return first_line(" · ".join(told[:FACTS]) + (" · …" if len(told) > FACTS else ""))
+
+
+def _in_two_units(seconds: int) -> str:
+    for index, (length, name) in enumerate(UNITS):
+        if seconds >= length:
+            whole, rest = divmod(seconds, int(length))
+            smaller, word = UNITS[index + 1] if index + 1 < len(UNITS) else (1.0, "s")
+            more = int(rest // smaller)
+            return f"{whole} {name} {more} {word}" if more else f"{whole} {name}"
+    return f"{seconds} s"

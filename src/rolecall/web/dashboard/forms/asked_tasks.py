@@ -1,0 +1,123 @@
+"""Which tasks the address of a page asks for: read without a dead end, and written again with something changed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from urllib.parse import urlencode
+
+from pydantic import ValidationError
+from starlette.datastructures import FormData, QueryParams
+
+from rolecall.model.errors import FilterError
+from rolecall.model.insight import TaskFilter
+from rolecall.web.filters import Filter, Listing, meant
+
+__all__ = ["AskedTasks", "asked_by"]
+
+PAGE = 50
+# What a field for a moment sends where no script knows the viewer's zone; it stands beside the field that this is UTC.
+WITHOUT_ZONE = re.compile(r"\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?)?)?")
+MOMENTS = ("created_from", "created_to", "finished_from", "finished_to")
+FIELDS = tuple(name for name in Filter.model_fields if name != "status")
+LABELS = {
+    "ids": "task",
+    "worker": "worker",
+    "chain": "chain",
+    "parent": "parent",
+    "text": "search",
+    "roots": "only roots",
+    "created_from": "created from",
+    "created_to": "created before",
+    "finished_from": "finished from",
+    "finished_to": "finished before",
+}
+WHAT_FITS = {
+    "int_parsing": "is not a number",
+    "greater_than_equal": "is not the number of one",
+    "less_than_equal": "is not the number of one",
+    "bool_parsing": "is neither true nor false",
+    "string_too_long": "is longer than 200 characters",
+    "too_long": "are more than 1,000 tasks",
+}
+NO_MOMENT = "is not a moment such as 2026-01-31T12:00"
+LONGEST_SHOWN = 60
+Words = Mapping[str, tuple[str, ...]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AskedTasks:
+    """The words of an address that say which tasks are meant; `problem` says why they cannot be looked for."""
+
+    words: Words
+    which: TaskFilter
+    problem: str | None = None
+
+    def word(self, name: str) -> str:
+        """What stands in the address for a field, as it was written there; nothing where it is not named."""
+        return ", ".join(self.words.get(name, ()))
+
+    def moment(self, name: str) -> datetime | None:
+        """The moment that a field names; None where it names none, or nothing that can be read."""
+        given = getattr(self.which, name) if name in MOMENTS else None
+        return given if isinstance(given, datetime) else None
+
+    @property
+    def conditions(self) -> list[tuple[str, str, str]]:
+        """What filters besides the state: the field, what people call it, and its value."""
+        named = [(name, LABELS.get(name, name), self.word(name)) for name in FIELDS if name in self.words]
+        return [each for each in named if each[0] != "state"]
+
+    def fields(self) -> list[tuple[str, str]]:
+        """The words one by one, as the fields of a form send them."""
+        return [(name, value) for name, values in self.words.items() for value in values]
+
+    def query(self, **changes: str | None) -> str:
+        """Write these words as a query, some of them changed, or left out where they are None."""
+        kept = [(name, value) for name, value in self.fields() if name not in changes]
+        return urlencode([*kept, *((name, value) for name, value in changes.items() if value)])
+
+
+def asked_by(given: QueryParams | FormData, *, cursor: str | None = None) -> AskedTasks:
+    """Read what is asked for; what cannot be read becomes a sentence, and what is not known is passed over."""
+    words = _words(given)
+    try:
+        listing = Listing.model_validate(_values(words))
+        return AskedTasks(words=words, which=meant(listing, cursor=cursor, limit=PAGE))
+    except ValidationError as error:
+        problem = "; ".join(_sentence(words, each["loc"], each["type"]) for each in error.errors())
+    except FilterError as error:
+        problem = str(error)
+    return AskedTasks(words=words, which=TaskFilter(), problem=problem)
+
+
+def _words(given: QueryParams | FormData) -> Words:
+    named = {name: _texts(given.getlist(name)) for name in FIELDS}
+    if not named["state"]:
+        named["state"] = _texts(given.getlist("status"))
+    return {name: values if name == "ids" else values[-1:] for name, values in named.items() if values}
+
+
+def _texts(values: Iterable[object]) -> tuple[str, ...]:
+    return tuple(value for value in values if isinstance(value, str) and value.strip())
+
+
+def _values(words: Words) -> dict[str, object]:
+    return {name: list(values) if name == "ids" else _value(name, values[0]) for name, values in words.items()}
+
+
+def _value(name: str, text: str) -> str:
+    if name not in MOMENTS or not WITHOUT_ZONE.fullmatch(text):
+        return text
+    return f"{text}Z" if "T" in text else f"{text}T00:00Z"
+
+
+def _sentence(words: Words, place: tuple[int | str, ...], kind: str) -> str:
+    name = str(place[0])
+    values = words[name]
+    text = values[place[1]] if len(place) > 1 and isinstance(place[1], int) else ", ".join(values)
+    shown = text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}…"
+    wrong = NO_MOMENT if name in MOMENTS else WHAT_FITS.get(kind, "cannot be looked for")
+    return f"{LABELS.get(name, name)}: “{shown}” {wrong}"

@@ -1,0 +1,90 @@
+"""What people type, read as values; what it cannot be is a ValueError with a sentence that stands beside the field.
+
+Nothing is judged here but whether the text is such a value: what values are allowed, the service says.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping, MutableMapping
+from datetime import datetime
+from typing import Any, NoReturn
+from zoneinfo import ZoneInfo
+
+from rolecall.model.durations import read_duration
+
+__all__ = ["read_field", "read_integer", "read_json", "read_moment", "read_number", "read_object", "read_seconds"]
+
+INTEGER = re.compile(r"[+-]?\d{1,30}")
+
+
+def read_field(
+    typed: Mapping[str, str], name: str, read: Callable[[str], Any], problems: MutableMapping[str, str]
+) -> Any:
+    """Read what was typed in a field; None for nothing, and for what cannot be read, whose problem is noted then."""
+    text = typed.get(name, "")
+    if not text.strip():
+        return None
+    try:
+        return read(text)
+    except ValueError as error:
+        problems[name] = str(error)
+        return None
+
+
+def read_integer(text: str) -> int:
+    """A whole number."""
+    if not INTEGER.fullmatch(text.strip()):
+        raise ValueError(f"{text!r} is not a whole number")
+    return int(text)
+
+
+def read_number(text: str) -> float:
+    """A number; a whole one stays whole."""
+    try:
+        value = json.loads(text, parse_constant=_refuse_constant)
+    except ValueError:
+        value = None
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        raise ValueError(f"{text!r} is not a number")  # noqa: TRY004 - the caller shows any ValueError
+    return value
+
+
+def read_json(text: str) -> object:
+    """Any JSON value."""
+    try:
+        return json.loads(text, parse_constant=_refuse_constant)
+    except RecursionError:
+        raise ValueError("this is nested too deeply") from None
+    except json.JSONDecodeError as error:
+        raise ValueError(f"this is not JSON: {error.msg} in line {error.lineno}, column {error.colno}") from None
+
+
+def read_object(text: str) -> dict[str, object]:
+    """A JSON object."""
+    value = read_json(text)
+    if not isinstance(value, dict):
+        raise ValueError("this is JSON, but not an object such as {}")  # noqa: TRY004 - the caller shows any ValueError
+    return value
+
+
+def read_seconds(text: str) -> float:
+    """A duration such as 90, 15m or 4h, in seconds."""
+    return read_duration(text.strip())
+
+
+def read_moment(text: str, zone: str) -> datetime:
+    """A date and time of the clocks of a zone, or with an offset of its own."""
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        raise ValueError(f"{text!r} is not a date and time such as 2026-01-31T12:00") from None
+    try:
+        return moment if moment.tzinfo else moment.replace(tzinfo=ZoneInfo(zone or "UTC"))
+    except (LookupError, ValueError, OSError):
+        raise ValueError(f"there is no time zone {zone!r}; it is an IANA name such as 'America/Phoenix'") from None
+
+
+def _refuse_constant(constant: str) -> NoReturn:
+    raise ValueError(f"{constant} is not JSON")

@@ -1,0 +1,132 @@
+"""The form of a schedule: what stands there as text, and what is typed as what the service takes."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from rolecall.model.durations import write_duration
+from rolecall.model.errors import RolecallError, ScheduleConflict, UnknownRole
+from rolecall.model.schedules import StoredSchedule
+from rolecall.web.dashboard.forms.reading import read_field, read_integer, read_moment, read_object, read_seconds
+
+__all__ = ["NEW", "ScheduleForm", "as_typed"]
+
+# How the text of each field is read; of the rhythms only the chosen one is.
+READERS: Mapping[str, Callable[[str], object]] = {
+    "name": str.strip,
+    "handler": str,
+    "role": str.strip,
+    "every": read_seconds,
+    "cron": str.strip,
+    "zone": str.strip,
+    "misfire": str,
+    "overlap": str,
+    "jitter": read_seconds,
+    "payload": read_object,
+    "priority": read_integer,
+    "key": str,
+}
+# An immutable schedule keeps all but these.
+EDITABLE = ("every", "cron", "zone", "priority")
+NEW: Mapping[str, str] = {
+    "rhythm": "every",
+    "every": "1h",
+    "zone": "UTC",
+    "misfire": "one",
+    "overlap": "queue",
+    "jitter": "0",
+    "payload": "{}",
+    "priority": "0",
+    "enabled": "yes",
+}
+NEEDED = "this is needed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScheduleForm:
+    """What was typed, by field, and what is wrong with it; `""` is about the whole.
+
+    `meanwhile` has what somebody else has written since, of the fields that differ from what was typed.
+    """
+
+    typed: Mapping[str, str] = field(default_factory=dict)
+    problems: dict[str, str] = field(default_factory=dict)
+    meanwhile: Mapping[str, str] = field(default_factory=dict)
+
+    def read(self, *, immutable: bool = False) -> dict[str, Any] | None:
+        """Return what is said of the schedule; None where something cannot be read, which is marked then."""
+        said = {name: self._read(name, read) for name, read in READERS.items() if self._is_asked(name, immutable)}
+        said = {name: value for name, value in said.items() if value is not None}
+        rhythm = self.typed.get("rhythm", "every")
+        if rhythm not in said and rhythm not in self.problems:
+            self.problems[rhythm] = NEEDED
+        if not immutable:
+            said |= self._beside()
+        return None if self.problems else said
+
+    def blame(self, error: RolecallError) -> None:
+        """Put what the service refuses beside the field that it is about."""
+        problem = str(error)
+        for start in (f"schedule {self.typed.get('name')!r}: ", f"schedule {self.typed.get('name')}: ", "task 0: "):
+            problem = problem.removeprefix(start)
+        self.problems[self._place_of(error, problem)] = problem
+
+    def overtaken_by(self, standing: StoredSchedule) -> ScheduleForm:
+        """Return the form with what stands now beside what was typed."""
+        now = as_typed(standing)
+        others = {name: text or "nothing" for name, text in now.items() if text != self.typed.get(name, "")}
+        typed = {**self.typed, "revision": now["revision"]}
+        return ScheduleForm(typed=typed, problems=self.problems, meanwhile=others)
+
+    def _is_asked(self, name: str, immutable: bool) -> bool:  # noqa: FBT001 - the schedule's own word
+        rhythm = self.typed.get("rhythm", "every")
+        if (name in {"every", "cron"} and name != rhythm) or (name == "zone" and rhythm != "cron"):
+            return False
+        return not immutable or name in EDITABLE
+
+    def _beside(self) -> dict[str, Any]:
+        said: dict[str, Any] = {"enabled": bool(self.typed.get("enabled"))}
+        if not self.typed.get("key"):
+            said["key"] = None
+        if self.typed.get("immutable"):
+            said["immutable"] = True
+        first = self._read("first_run_at", lambda text: read_moment(text, self.typed.get("zone", "")))
+        return said if first is None else said | {"first_run_at": first}
+
+    def _place_of(self, error: RolecallError, problem: str) -> str:
+        if isinstance(error, UnknownRole):
+            return "role" if self.typed.get("role") else "handler"
+        if isinstance(error, ScheduleConflict):
+            return "name" if problem.startswith("there is already") else ""
+        if "time zone" in problem:
+            return "zone"
+        found = {name: match.start() for name in READERS if (match := re.search(rf"\b{name}\b", problem))}
+        return min(found, key=lambda name: found[name], default="")
+
+    def _read(self, name: str, read: Callable[[str], Any]) -> Any:
+        return read_field(self.typed, name, read, self.problems)
+
+
+def as_typed(schedule: StoredSchedule) -> dict[str, str]:
+    """Write a schedule as somebody would type it."""
+    return {
+        "name": schedule.name,
+        "handler": schedule.handler,
+        "role": schedule.role,
+        "rhythm": "cron" if schedule.cron else "every",
+        "every": "" if schedule.every is None else write_duration(schedule.every),
+        "cron": schedule.cron or "",
+        "zone": schedule.zone,
+        "misfire": schedule.misfire,
+        "overlap": schedule.overlap,
+        "jitter": write_duration(schedule.jitter),
+        "payload": json.dumps(schedule.payload, ensure_ascii=False, indent=2),
+        "priority": str(schedule.priority),
+        "key": schedule.key or "",
+        "enabled": "yes" if schedule.enabled else "",
+        "revision": str(schedule.revision),
+    }

@@ -1,0 +1,48 @@
+"""Who changed what."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Annotated, get_args
+
+from fastapi import Response
+from pydantic import Field
+
+from rolecall.model.deeds import DeedFilter, Via
+from rolecall.web.dashboard.routing import Pages
+from rolecall.web.dashboard.view import Administering
+from rolecall.web.fields import Blank, ShortText
+from rolecall.web.paging import Cursor, page_by_id, position
+
+router = Pages()
+
+FULL = 50
+SHELLS = get_args(Via)
+# In seconds, and in words.
+SPANS = {3_600: "an hour", 86_400: "a day", 604_800: "a week", 2_592_000: "30 days"}
+Word = Annotated[ShortText | None, Blank]
+Shell = Annotated[Via | None, Blank]
+Seconds = Annotated[Annotated[int, Field(ge=1, le=1_000_000_000)] | None, Blank]
+
+
+@router.get("/audit")
+async def list_deeds(
+    view: Administering,
+    actor: Word = None,
+    action: Word = None,
+    via: Shell = None,
+    within: Seconds = None,
+    cursor: Cursor = None,
+) -> Response:
+    """Show what was changed, the latest first."""
+    which = DeedFilter(
+        actor=actor,
+        action=action,
+        via=via,
+        since=datetime.now(UTC) - timedelta(seconds=within) if within else None,
+        before=position(cursor),
+        limit=FULL + 1,
+    )
+    page = page_by_id(await view.services.audit.list(which), FULL, lambda deed: deed.id)
+    words = {"actor": actor, "action": action, "via": via, "within": within}
+    return view.page("audit/list.html", deeds=page, words=words, cursor=cursor, shells=SHELLS, spans=SPANS)

@@ -1,0 +1,62 @@
+"""Capacity: what roles have to do, how many workers that takes, and how it would go with another number of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+from fastapi import Query, Response
+
+from rolecall.model.capacity import CapacityQuestion, HourAhead, RolePlan
+from rolecall.web.dashboard.routing import Pages
+from rolecall.web.dashboard.view import Reading
+
+router = Pages()
+
+WAITS = {60: "1 min", 300: "5 min", 900: "15 min", 3_600: "1 h"}
+HORIZONS = {"for_1_hour": "1 h", "for_4_hours": "4 h", "for_8_hours": "8 h"}
+LEAST_SCALE = 10
+Workers = Annotated[int | None, Query(ge=0, le=1_000_000)]
+TargetWait = Annotated[float, Query(gt=0, le=2_592_000, allow_inf_nan=False)]
+Hours = Annotated[int, Query(ge=1, le=24)]
+
+
+@router.get("/capacity")
+async def show_capacity(
+    view: Reading, role: str = "", workers: Workers = None, target_wait_s: TargetWait = 300, hours: Hours = 8
+) -> Response:
+    """Show all roles; or one, with its forecast, also for a number of workers that somebody thinks of."""
+    if not role:
+        return view.page("capacity/list.html", roles=await view.services.capacity.list())
+    question = CapacityQuestion(workers=workers, target_wait_s=target_wait_s, hours=hours)
+    plan = await view.services.capacity.plan(role, question)
+    return view.page(
+        "capacity/role.html",
+        plan=plan,
+        hours=hours,
+        horizons=HORIZONS,
+        waits={int(target_wait_s): f"{target_wait_s:g} s", **WAITS},
+        most=_scale(plan),
+        forecast=_forecast(plan.forecast),
+    )
+
+
+def _scale(plan: RolePlan) -> int:
+    """How far the slider goes: to twice what anybody could want."""
+    wanted = [plan.workers_for_target_wait, *plan.workers_needed.values(), plan.active_workers]
+    return max(plan.workers, 2 * max(number or 0 for number in wanted), LEAST_SCALE)
+
+
+def _forecast(hours: Sequence[HourAhead]) -> dict[str, Any]:
+    lines: list[tuple[str, str, str, Sequence[float | None]]] = [
+        ("left waiting", "warn", "area", [hour.left_waiting for hour in hours]),
+        ("served", "good", "line", [hour.served for hour in hours]),
+        ("becoming due", "accent", "line", [hour.becoming_due for hour in hours]),
+        ("from schedules", "info", "line", [hour.scheduled for hour in hours]),
+    ]
+    return {
+        "x": [hour.hour for hour in hours],
+        "series": [
+            {"label": label, "tone": tone, "kind": kind, "values": values} for label, tone, kind, values in lines
+        ],
+    }

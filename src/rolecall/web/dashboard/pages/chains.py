@@ -1,0 +1,105 @@
+"""Chains: all of them in a list, and one with its tasks, what it needs, and who waits for it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Annotated
+from urllib.parse import urlencode
+
+from fastapi import Form, Query, Response
+
+from rolecall.model.chains import ChainFilter, ChainOutline
+from rolecall.model.errors import ChainFinished, ChainNotFound, InvalidTask
+from rolecall.service.tasks import STATUSES
+from rolecall.web.dashboard.drawing.tree_picture import counted
+from rolecall.web.dashboard.routing import Pages
+from rolecall.web.dashboard.view import Operating, Reading, View
+from rolecall.web.fields import PathId
+from rolecall.web.paging import Cursor, position
+
+router = Pages()
+
+STATES = ("open", *STATUSES)
+LIMIT = 50
+MOST_NAMED = 3
+Word = Annotated[str, Query(max_length=200)]
+Index = Annotated[int | None, Query(ge=1, le=2**31 - 1)]
+
+
+@router.get("/chains")
+async def list_chains(
+    view: Reading, state: Word = "", role: Word = "", handler: Word = "", cursor: Cursor = None
+) -> Response:
+    """List chains, the newest first."""
+    before = position(cursor)
+    which = ChainFilter(state=state or None, role=role or None, handler=handler or None, before=before, limit=LIMIT)
+    page = await view.services.chains.list(which)
+    chosen = {"state": state, "role": role, "handler": handler}
+    return view.page(
+        "chains/list.html",
+        page=page,
+        chosen=chosen,
+        states=STATES,
+        roles=await view.services.roles.list(),
+        first=_address(chosen) if cursor else "",
+        following=_address({**chosen, "cursor": page.next_cursor}) if page.next_cursor else "",
+    )
+
+
+@router.get("/chains/{chain_id:int}")
+async def show_chain(chain_id: PathId, view: Reading, before: Index = None) -> Response:
+    """Show a chain with its last tasks, or the last ones before an index."""
+    outline = await view.services.chains.outline(chain_id, before=before)
+    return view.page("chains/chain.html", outline=outline, refusal=_refusal(outline), before=before, counted=counted)
+
+
+@router.post("/chains/{chain_id:int}/complete")
+async def complete_chain(
+    chain_id: PathId, view: Operating, result: Annotated[str, Form(max_length=1_000_000)] = ""
+) -> Response:
+    """Complete the task with which the chain stands open, as if a worker had."""
+    outcome = await view.services.chains.complete(chain_id, _value(result))
+    if outcome == "missing":
+        raise ChainNotFound(chain_id=chain_id)
+    if outcome == "finished":
+        raise ChainFinished(chain_id=chain_id)
+    return view.done(f"Completed chain {chain_id}.")
+
+
+@router.post("/chains/{chain_id:int}/delete")
+async def delete_chain(chain_id: PathId, view: Operating, *, cascade: Annotated[bool, Form()] = False) -> Response:
+    """Delete the chain with what is below it; `cascade` adds what it needs."""
+    gone = await view.services.chains.delete([chain_id], cascade=cascade)
+    if chain_id not in gone:
+        raise ChainNotFound(chain_id=chain_id)
+    return _deleted(view, chain_id, gone)
+
+
+def _deleted(view: View, chain_id: int, gone: dict[int, int]) -> Response:
+    others = f" and {len(gone) - 1} with it" if len(gone) > 1 else ""
+    tasks = sum(gone.values())
+    return view.done(f"Deleted chain {chain_id}{others}: {tasks} task{'s' if tasks > 1 else ''}.", to="/chains")
+
+
+def _value(text: str) -> object:
+    if not text.strip():
+        return None
+    try:
+        return json.loads(text)
+    except ValueError as error:
+        raise InvalidTask(f"the result is not JSON: {error}") from error
+
+
+def _address(words: Mapping[str, str | None]) -> str:
+    return "/chains?" + urlencode({name: value for name, value in words.items() if value})
+
+
+def _refusal(outline: ChainOutline) -> str:
+    """Why a deletion would be refused now; empty where nothing speaks against it."""
+    open_ones = [each for each in outline.dependents if not each.state.is_finished]
+    if not open_ones:
+        return ""
+    named = ", ".join(f"{each.handler} {each.task_id}" for each in open_ones[:MOST_NAMED])
+    more = f" and {len(open_ones) - MOST_NAMED} more" if len(open_ones) > MOST_NAMED else ""
+    return f"Would be refused now: open tasks need it ({named}{more})."

@@ -1,0 +1,154 @@
+"""The job queue: what can be enqueued, and the form that does it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from operator import attrgetter
+from secrets import token_urlsafe
+from typing import Annotated, Any, Literal
+
+from fastapi import Path, Query, Response
+
+from rolecall.model.error_table import http_status_for
+from rolecall.model.errors import RolecallError, TaskNotFound
+from rolecall.model.handlers import DeclaredHandler
+from rolecall.model.tasks import Enqueued, Task
+from rolecall.web.dashboard.forms.payload_fields import payload_fields, skeleton
+from rolecall.web.dashboard.forms.task_form import NotReadable, TaskForm, as_typed
+from rolecall.web.dashboard.routing import Pages
+from rolecall.web.dashboard.view import OperatingOnce, Reading, View, redirect
+from rolecall.web.fields import LARGEST_ID
+from rolecall.web.new_tasks import wanted
+from rolecall.web.state import state_of
+
+router = Pages()
+
+MOST_NEXT = 5
+Name = Annotated[str, Path(alias="handler")]
+Way = Annotated[Literal["form", "json"], Query(alias="as")]
+MaybeId = Annotated[int | None, Query(ge=1, le=LARGEST_ID)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Offer:
+    """A handler as something to enqueue: how many live workers take it, and whether its tasks may start a chain.
+
+    `is_known` says whether this server has its code, by which a payload is checked before it is stored.
+    """
+
+    handler: DeclaredHandler
+    workers: int
+    may_start: bool
+    is_known: bool
+
+
+@router.get("/jobs")
+async def show_jobs(view: Reading, q: Annotated[str, Query(max_length=200)] = "") -> Response:
+    """Show what can be enqueued, role by role, and what schedules enqueue next."""
+    declared = await view.services.handlers.list()
+    found = [offer for offer in await _offers(view, declared) if _matches(offer.handler, q)]
+    roles = {role: list(group) for role, group in groupby(found, attrgetter("handler.role"))}
+    schedules = [each for each in await view.services.schedules.list() if each.enabled]
+    following = sorted(schedules, key=attrgetter("next_run_at"))[:MOST_NEXT]
+    return view.page("jobs/list.html", roles=roles, q=q, declared=len(declared), following=following)
+
+
+@router.get("/jobs/{handler}")
+async def show_form(
+    view: Reading, name: Name, way: Way = "form", created: MaybeId = None, stood: MaybeId = None
+) -> Response:
+    """Show the form of one handler; the address may bring what stands in its fields."""
+    handler = await view.services.handlers.get(name)
+    form = _form(_signature(view, handler), way, view.request.query_params)
+    return await _page(view, handler, form, way, task=await _task(view, created or stood), stood=stood is not None)
+
+
+@router.post("/jobs/{handler}")
+async def create_task(view: OperatingOnce, name: Name, way: Way = "form") -> Response:
+    """Enqueue a task; where it cannot be, show the form again with what was typed and what is wrong with it."""
+    handler = await view.services.handlers.get(name)
+    typed = {field: str(text) for field, text in (await view.request.form()).items()}
+    form = _form(_signature(view, handler), way, typed)
+    try:
+        enqueued = await _enqueue(view, handler, form)
+    except NotReadable:
+        return await _page(view, handler, form, way, status=422)
+    except RolecallError as error:
+        form.blame(error)
+        return await _page(view, handler, form, way, status=http_status_for(error))
+    outcome = "stood" if enqueued.deduplicated else "created"
+    root = view.request.scope.get("root_path", "")
+    return redirect(f"{root}/jobs/{name}?as={way}&{outcome}={enqueued.id}")
+
+
+async def _enqueue(view: View, handler: DeclaredHandler, form: TaskForm) -> Enqueued:
+    task = wanted(form.wish(handler.name), state_of(view.request).app)
+    return await view.services.tasks.enqueue(task)
+
+
+def _signature(view: View, handler: DeclaredHandler) -> Mapping[str, Any] | None:
+    """The schema by which a payload will be checked here, else the one that is stored."""
+    known = state_of(view.request).app.handlers.get(handler.name)
+    return handler.signature if known is None else known.signature.schema
+
+
+def _form(signature: Mapping[str, Any] | None, way: str, typed: Mapping[str, str]) -> TaskForm:
+    fields = payload_fields(signature)
+    if way == "json" or fields is None:
+        return TaskForm(fields=None, typed={"payload": as_typed(skeleton(fields)), **typed})
+    return TaskForm(fields=fields, typed=dict(typed))
+
+
+async def _page(  # sizes: each is a word of the page
+    view: View,
+    handler: DeclaredHandler,
+    form: TaskForm,
+    way: str,
+    *,
+    task: Task | None = None,
+    stood: bool = False,
+    status: int = 200,
+) -> Response:
+    [offer] = await _offers(view, [handler])
+    return view.page(
+        "jobs/form.html",
+        status,
+        offer=offer,
+        handler=handler,
+        form=form,
+        way="form" if form.fields is not None else "json",
+        has_fields=payload_fields(handler.signature) is not None,
+        task=task,
+        stood=stood,
+        request_key=token_urlsafe(16),
+        asked=way,
+    )
+
+
+async def _task(view: View, task_id: int | None) -> Task | None:
+    if task_id is None:
+        return None
+    try:
+        return await view.services.tasks.get(task_id)
+    except TaskNotFound:
+        return None
+
+
+async def _offers(view: View, handlers: Sequence[DeclaredHandler]) -> list[Offer]:
+    workers = await view.services.workers.list()
+    known = state_of(view.request).app.handlers
+    return [
+        Offer(
+            handler=handler,
+            workers=sum(worker.takes(handler.role, handler.name) for worker in workers),
+            may_start=handler.name not in known or known[handler.name].links.entry,
+            is_known=handler.name in known,
+        )
+        for handler in handlers
+    ]
+
+
+def _matches(handler: DeclaredHandler, text: str) -> bool:
+    return text.strip().lower() in f"{handler.name} {handler.role} {handler.description}".lower()

@@ -1,0 +1,77 @@
+"""Coming in, and going out again."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from math import ceil
+from typing import Annotated
+
+from fastapi import Form, Request, Response
+
+from rolecall.model.errors import NotAuthenticated, TooManyRequests
+from rolecall.service.names import LONGEST_NAME
+from rolecall.web.access import KnownCaller
+from rolecall.web.cookies import forget_session, keep_session, session_secret
+from rolecall.web.dashboard import said
+from rolecall.web.dashboard.formats import duration
+from rolecall.web.dashboard.routing import Pages
+from rolecall.web.dashboard.view import first_page, redirect, shown_to
+from rolecall.web.passwords import LONGEST
+from rolecall.web.paths import own_address, root_of
+from rolecall.web.state import state_of
+
+router = Pages()
+
+Name = Annotated[str, Form(max_length=LONGEST_NAME)]
+Password = Annotated[str, Form(max_length=LONGEST)]
+
+
+@router.get("/login")
+async def ask_who(request: Request, next: str = "/") -> Response:  # noqa: A002 - the word of every login's address
+    """Ask for name and password."""
+    return _form(request, next)
+
+
+@router.post("/login")
+async def log_in(request: Request, name: Name, password: Password, next: Annotated[str, Form()] = "/") -> Response:  # noqa: A002
+    """Open a session, which a cookie keeps, and go where the person wanted to go."""
+    logins = state_of(request).logins
+    try:
+        session = await logins.open(request, name, password)
+    except NotAuthenticated as error:
+        return _form(request, next, wrong=str(error), status=401)
+    except TooManyRequests as error:
+        return _wait(request, next, error.retry_after)
+    response = redirect(own_address(root_of(request.scope), next))
+    keep_session(request, response, session, logins.seconds)
+    return response
+
+
+@router.post("/logout")
+async def log_out(request: Request, caller: KnownCaller) -> Response:
+    """End the session that the browser shows, if it shows one."""
+    response = redirect(first_page(request))
+    secret = session_secret(request)
+    if secret is not None:
+        await state_of(request).logins.close(request, caller.actor.name, secret)
+        forget_session(request, response)
+    return response
+
+
+def _wait(request: Request, wanted: str, seconds: float) -> Response:
+    until = datetime.now(UTC) + timedelta(seconds=seconds)
+    wrong = f"Too many logins have failed. Try again in {duration(ceil(seconds))}."
+    response = _form(request, wanted, wrong=wrong, until=until, status=429)
+    response.headers["retry-after"] = str(ceil(seconds))
+    return response
+
+
+def _form(
+    request: Request, wanted: str, *, wrong: str | None = None, until: datetime | None = None, status: int = 200
+) -> Response:
+    told = said.was_said(request)
+    matter = {"next": own_address(root_of(request.scope), wanted), "wrong": wrong, "until": until}
+    response = state_of(request).pages.page("login.html", shown_to(request, None, told), matter, status)
+    if told is not None:
+        said.forget(request, response)
+    return response

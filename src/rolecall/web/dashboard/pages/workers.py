@@ -1,0 +1,112 @@
+"""Who works: the roll, what each worker does now, and what it is told."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime, timedelta
+from typing import Annotated
+
+from fastapi import Form, Query, Response
+
+from rolecall.model.insight import RegisteredWorker, TaskFilter
+from rolecall.service.workers import Workers
+from rolecall.web.dashboard.routing import Pages
+from rolecall.web.dashboard.telling.replicas import ReplicaCard, replica_card
+from rolecall.web.dashboard.telling.roll import call_roll, clock_off, roles_of
+from rolecall.web.dashboard.view import Administering, Operating, Reading, View
+from rolecall.web.fields import PathId, ShortText
+
+router = Pages()
+
+AT_A_GLANCE = 3
+FEW = 15
+LATELY = timedelta(days=1)
+MOST = 1_000_000
+Tell = Callable[[Workers, int], Awaitable[RegisteredWorker]]
+Flag = Annotated[bool, Query()]
+PageNumber = Annotated[int, Query(ge=1, le=10_000)]
+Wanted = Annotated[int | None, Query(ge=0, le=MOST)]
+
+
+@router.get("/admin/workers")
+async def list_workers(
+    view: Reading,
+    *,
+    everyone: Flag = False,
+    roles: ShortText | None = None,
+    state: ShortText | None = None,
+    page: PageNumber = 1,
+    replicas: Wanted = None,
+) -> Response:
+    """Show who is alive, and how many a cluster keeps."""
+    known = await view.services.workers.list(everyone=everyone)
+    roll = call_roll(known, roles, state, page)
+    in_hand = await view.services.workers.in_hand((worker.id for worker in roll.shown), AT_A_GLANCE)
+    return view.page(
+        "workers/list.html",
+        roll=roll,
+        in_hand=in_hand,
+        everyone=everyone,
+        roles=roles,
+        state=state,
+        card=await _card(view, replicas),
+        roles_of=roles_of,
+        clock_off=clock_off,
+    )
+
+
+@router.get("/admin/workers/{worker_id:int}")
+async def show_worker(worker_id: PathId, view: Reading) -> Response:
+    """Show one worker, what it runs, and what it had lately."""
+    detail = await view.services.workers.show(worker_id)
+    lately = None
+    if view.wants("lately"):
+        since = datetime.now(UTC) - LATELY
+        lately = await view.services.tasks.list(TaskFilter(worker_id=worker_id, finished_from=since, limit=FEW))
+    return view.page(
+        "workers/one.html",
+        worker=detail.worker,
+        tasks=detail.tasks,
+        lately=lately,
+        roles_of=roles_of,
+        clock_off=clock_off,
+    )
+
+
+@router.post("/admin/workers/{worker_id:int}/drain")
+async def drain_worker(worker_id: PathId, view: Operating) -> Response:
+    """Let it take no more tasks, finish what it runs, and stay."""
+    return await _tell(view, Workers.drain, worker_id, "takes no more tasks")
+
+
+@router.post("/admin/workers/{worker_id:int}/decommission")
+async def decommission_worker(worker_id: PathId, view: Operating) -> Response:
+    """Let it take no more tasks, finish what it runs, and leave for good."""
+    return await _tell(view, Workers.decommission, worker_id, "leaves when what it runs has ended")
+
+
+@router.post("/admin/workers/{worker_id:int}/resume")
+async def resume_worker(worker_id: PathId, view: Operating) -> Response:
+    """Take back what it was told."""
+    return await _tell(view, Workers.resume, worker_id, "takes tasks again")
+
+
+@router.post("/admin/workers/replicas")
+async def scale(view: Administering, replicas: Annotated[int, Form(ge=0, le=MOST)]) -> Response:
+    """Let the cluster keep so many pods of workers."""
+    scaled = await view.services.scaling.scale(replicas)
+    told = f"From {scaled.previous} to {scaled.desired} replicas."
+    if scaled.leaving:
+        told += f" {', '.join(scaled.leaving)} {'leaves' if len(scaled.leaving) == 1 else 'leave'}."
+    if scaled.unmarked:
+        told += f" The cluster may take other pods: {scaled.unmarked}."
+    return view.done(told, to="/admin/workers")
+
+
+async def _tell(view: View, tell: Tell, worker_id: int, what: str) -> Response:
+    worker = await tell(view.services.workers, worker_id)
+    return view.done(f"{worker.name} {what}.")
+
+
+async def _card(view: View, wanted: int | None) -> ReplicaCard | None:
+    return await replica_card(view.services.scaling, wanted) if view.wants("replicas") else None

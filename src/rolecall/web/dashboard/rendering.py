@@ -1,0 +1,111 @@
+"""Turns templates into answers: everything is escaped, a name that does not exist is an error, no page is stored."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import partial
+from typing import Any
+from urllib.parse import urlencode
+
+from fastapi import Request
+from fastapi.responses import HTMLResponse
+from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
+
+from rolecall.model.access import Caller
+from rolecall.web.dashboard import formats
+from rolecall.web.dashboard.assets import asset_address
+from rolecall.web.dashboard.navigation import OWN_PAGES, NavigationEntry, current_entry
+from rolecall.web.dashboard.said import Said
+from rolecall.web.dashboard.telling import settings
+from rolecall.web.paths import path_below, root_of
+
+__all__ = ["Renderer", "Shown", "renderer"]
+
+HEADERS = {
+    "cache-control": "no-store",
+    "content-security-policy": (
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+        "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+    ),
+    "cross-origin-opener-policy": "same-origin",
+    # A form that could not be carried out leads back to the page that it stood on.
+    "referrer-policy": "same-origin",
+}
+WRITTEN = {name: getattr(module, name) for module in (formats, settings) for name in module.__all__}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shown:
+    """What every page needs to know beside its own matter."""
+
+    request: Request
+    caller: Caller | None = None
+    said: Said | None = None
+    has_session: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Renderer:
+    """The templates, and the pages in the list at the side."""
+
+    environment: Environment
+    entries: tuple[NavigationEntry, ...]
+
+    def page(self, template: str, shown: Shown, matter: Mapping[str, Any], status: int = 200) -> HTMLResponse:
+        """Write a page."""
+        text = self.environment.get_template(template).render({**self._surroundings(shown), **matter})
+        return HTMLResponse(text, status_code=status, headers=HEADERS)
+
+    def _surroundings(self, shown: Shown) -> dict[str, Any]:
+        root = root_of(shown.request.scope)
+        caller = shown.caller
+        seen = tuple(entry for entry in self.entries if caller and caller.scope.includes(entry.scope))
+        return {
+            "url": partial(_url, root),
+            "asset": lambda name: root + asset_address(name),
+            "here": _here(shown.request),
+            "here_with": partial(_here_with, shown.request),
+            "person": caller,
+            "may": lambda scope: caller is not None and caller.scope.includes(scope),
+            "said": shown.said,
+            "groups": _grouped(seen),
+            "has_session": shown.has_session,
+            "entry": current_entry(self.entries, path_below(shown.request.scope)),
+            "now": datetime.now(UTC),
+        }
+
+
+def _grouped(entries: Collection[NavigationEntry]) -> dict[str, list[NavigationEntry]]:
+    groups: dict[str, list[NavigationEntry]] = {}
+    for entry in entries:
+        groups.setdefault(entry.group, []).append(entry)
+    return groups
+
+
+def renderer(packages: Collection[str], entries: Collection[NavigationEntry]) -> Renderer:
+    """Make the renderer of our own pages and of those of an app, whose packages hold `templates`."""
+    loaders = [PackageLoader(package) for package in ("rolecall.web.dashboard", *packages)]
+    environment = Environment(
+        loader=ChoiceLoader(loaders), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    environment.filters.update(WRITTEN)
+    return Renderer(environment, (*OWN_PAGES, *entries))
+
+
+def _url(root: str, path: str) -> str:
+    return root + path
+
+
+def _here_with(request: Request, **changes: object) -> str:
+    """The address of this page with another query: what is None leaves it."""
+    kept = [(name, value) for name, value in request.query_params.multi_items() if name not in changes]
+    new = [(name, str(value)) for name, value in changes.items() if value is not None]
+    query = urlencode([*kept, *new])
+    return f"{request.url.path}?{query}" if query else request.url.path
+
+
+def _here(request: Request) -> str:
+    path, query = request.url.path, request.url.query
+    return f"{path}?{query}" if query else path

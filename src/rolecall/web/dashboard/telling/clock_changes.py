@@ -1,0 +1,59 @@
+"""When the clocks of a zone are changed, and by how much: what makes a schedule's day longer or shorter."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+__all__ = ["ClockChange", "in_zone", "next_clock_change", "offset_of"]
+
+FARTHEST = 370
+MINUTE = timedelta(minutes=1)
+DAY = timedelta(days=1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClockChange:
+    """A moment from which on the clocks of a zone show another time; by `seconds` more, or less."""
+
+    at: datetime
+    seconds: float
+
+
+def in_zone(moment: datetime, name: str) -> str:
+    """A moment as the clocks of a zone show it, with their offset; in UTC where there is no such zone."""
+    local = moment.astimezone(_zone(name))
+    text = f"{local:%a %d %b %Y, %H:%M:%S}"
+    # Some zones have no letters of their own.
+    return f"{text} {local:%Z}" if f"{local:%Z}".isalpha() else f"{text} UTC{local:%z}"
+
+
+def offset_of(moment: datetime, name: str) -> timedelta:
+    """By how much the clocks of a zone are ahead of UTC."""
+    return moment.astimezone(_zone(name)).utcoffset() or timedelta()
+
+
+def next_clock_change(name: str, present: datetime) -> ClockChange | None:
+    """Find the next change within a year; None where there is none."""
+    for day in range(FARTHEST):
+        low, high = present + day * DAY, present + (day + 1) * DAY
+        before, after = offset_of(low, name), offset_of(high, name)
+        if before != after:
+            return ClockChange(at=_between(name, low, high), seconds=(after - before).total_seconds())
+    return None
+
+
+def _between(name: str, low: datetime, high: datetime) -> datetime:
+    before = offset_of(low, name)
+    while high - low > MINUTE / 60:
+        middle = low + (high - low) / 2
+        low, high = (middle, high) if offset_of(middle, name) == before else (low, middle)
+    return high.astimezone(UTC).replace(microsecond=0)
+
+
+def _zone(name: str) -> ZoneInfo:
+    try:
+        return ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        return ZoneInfo("UTC")

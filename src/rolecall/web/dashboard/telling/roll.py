@@ -1,0 +1,123 @@
+"""The roll as the workers' page shows it: in an order that does not change with each beat, grouped where it is long."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from rolecall.model.insight import RegisteredWorker
+
+__all__ = ["Group", "Roll", "call_roll", "clock_off", "roles_of"]
+
+PAGE = 50
+NO_LONGER = frozenset({"stopped", "silent"})
+# A clock that is further off than this shows in times of log lines; Rolecall itself uses the database's.
+CLOCK_OFF = 2.0
+NUMBERS = re.compile(r"([0-9]{1,18})")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Group:
+    """Workers that serve the same roles; `roles` is None for all workers together."""
+
+    roles: str | None
+    workers: Sequence[RegisteredWorker]
+
+    @property
+    def slots(self) -> int:
+        """How many tasks they could run at once; who is silent or stopped runs none."""
+        return sum(worker.slots for worker in self._alive)
+
+    @property
+    def used(self) -> int:
+        """How many tasks they run."""
+        return sum(len(worker.running_tasks) for worker in self._alive)
+
+    @property
+    def alive(self) -> int:
+        """How many were heard of."""
+        return len(self._alive)
+
+    @property
+    def states(self) -> Counter[str]:
+        """How many are in each state, the most first."""
+        return Counter(dict(Counter(worker.state for worker in self.workers).most_common()))
+
+    @property
+    def cpu(self) -> float | None:
+        """The mean share of the processors that they use."""
+        return _mean([worker.cpu for worker in self._alive if worker.cpu is not None])
+
+    @property
+    def memory(self) -> float | None:
+        """The mean share of the memory that they use."""
+        return _mean([worker.memory for worker in self._alive if worker.memory is not None])
+
+    @property
+    def _alive(self) -> list[RegisteredWorker]:
+        return [worker for worker in self.workers if worker.state not in NO_LONGER]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Roll:
+    """All workers, those of them that are meant, and those of these that stand on the page."""
+
+    everyone: Group
+    groups: Sequence[Group]
+    meant: int
+    shown: Sequence[RegisteredWorker]
+    page: int
+    pages: int
+
+    @property
+    def is_long(self) -> bool:
+        """Whether the groups are shown before the workers."""
+        return len(self.everyone.workers) > PAGE and len(self.groups) > 1
+
+
+def call_roll(workers: Sequence[RegisteredWorker], roles: str | None, state: str | None, page: int) -> Roll:
+    """Sort and group workers, and pick the page of those with these roles and this state."""
+    known = sorted(workers, key=lambda worker: (roles_of(worker), _as_people_count(worker.name), worker.id))
+    meant = [each for each in known if roles in {None, roles_of(each)} and state in {None, each.state}]
+    pages = max(1, -(-len(meant) // PAGE))
+    page = min(page, pages)
+    return Roll(
+        everyone=Group(roles=None, workers=known),
+        groups=_grouped(known),
+        meant=len(meant),
+        shown=meant[(page - 1) * PAGE : page * PAGE],
+        page=page,
+        pages=pages,
+    )
+
+
+def roles_of(worker: RegisteredWorker) -> str:
+    """The roles that a worker serves, in words."""
+    return ", ".join(sorted(worker.roles)) or "every role"
+
+
+def clock_off(worker: RegisteredWorker) -> str | None:
+    """How far a worker's clock is off, where that is worth a word."""
+    ahead = worker.clock_ahead
+    if ahead is None or abs(ahead) < CLOCK_OFF:
+        return None
+    return f"its clock is {abs(ahead):.1f} s {'ahead' if ahead > 0 else 'behind'}"
+
+
+def _grouped(workers: Sequence[RegisteredWorker]) -> list[Group]:
+    by_roles: dict[str, list[RegisteredWorker]] = defaultdict(list)
+    for worker in workers:
+        by_roles[roles_of(worker)].append(worker)
+    return [Group(roles=roles, workers=members) for roles, members in by_roles.items()]
+
+
+def _as_people_count(name: str) -> list[tuple[int, str]]:
+    """Sort by the numbers in a name: `worker-2` stands before `worker-10`."""
+    pieces = NUMBERS.split(name)
+    return [(int(piece) if index % 2 else 0, piece) for index, piece in enumerate(pieces)]
+
+
+def _mean(shares: Sequence[float]) -> float | None:
+    return sum(shares) / len(shares) if shares else None

@@ -1,0 +1,47 @@
+"""The states of the pool as tabs above a list of tasks, each with how many there are."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from rolecall.model.insight import RoleCount
+
+__all__ = ["StateTab", "finer_tabs", "state_tabs"]
+
+ORDER = ("pending", "running", "waiting", "blocked", "completed", "failed", "cancelled")
+FINER = {"pending": ("ready", "scheduled", "retrying", "parked"), "running": ("claimed", "stale")}
+FAMILY = {finer: state for state, several in FINER.items() for finer in (state, *several)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StateTab:
+    """One tab: the state that it asks for (none: all of them), its number where it is counted."""
+
+    label: str
+    state: str | None
+    number: int | None
+    is_current: bool
+
+
+def state_tabs(counts: Iterable[RoleCount], role: str | None, current: str | None) -> list[StateTab]:
+    """Make a tab of each stored state, with the tasks of the role, or of all; that of a finer state is current too."""
+    numbers: Counter[str] = Counter()
+    for each in counts:
+        if role in {None, each.role}:
+            numbers[each.state] += each.number
+    shown = FAMILY.get(current or "", current)
+    every = StateTab(label="all", state=None, number=numbers.total(), is_current=current is None)
+    stored = [StateTab(label=state, state=state, number=numbers[state], is_current=state == shown) for state in ORDER]
+    return [every, *stored]
+
+
+def finer_tabs(current: str | None) -> list[StateTab]:
+    """Make the tabs of the finer states of the current one; they are not counted."""
+    family = FAMILY.get(current or "")
+    if family is None:
+        return []
+    whole = StateTab(label=f"all {family}", state=family, number=None, is_current=current == family)
+    finer = [StateTab(label=name, state=name, number=None, is_current=name == current) for name in FINER[family]]
+    return [whole, *finer]

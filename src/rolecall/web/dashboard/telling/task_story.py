@@ -1,0 +1,119 @@
+"""What happened to a task, told for people: each moment, the time since the one before, and what failed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from rolecall.model.insight import TimelineEntry
+from rolecall.model.states import TaskState
+from rolecall.model.tasks import TaskSummary
+
+__all__ = ["Failure", "Moment", "failures_in", "ran_for", "story_of", "waited_for"]
+
+SAID: Mapping[str, tuple[str, str]] = {
+    "created": ("Enqueued", "muted"),
+    "claimed": ("Claimed", "info"),
+    "started": ("Began to run", "info"),
+    "completed": ("Completed", "good"),
+    "failed": ("Failed for good", "bad"),
+    "cancelled": ("Cancelled", "muted"),
+    "error": ("Attempt failed", "bad"),
+    "timeout": ("Ran into its deadline", "bad"),
+    "crashed": ("Lost with its worker", "bad"),
+    "shutdown": ("Given back by a worker that stopped", "warn"),
+    "released": ("Given back before it began", "muted"),
+    "snoozed": ("Put itself off", "warn"),
+    "blocked": ("Waits for what it needs", "warn"),
+    "waiting": ("Waits for its children", "warn"),
+    "retried": ("Put back by hand", "accent"),
+    "triggered": ("Made due by hand", "accent"),
+}
+ERROR = "error"
+SPENT = frozenset({ERROR, "timeout", "crashed"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Moment:
+    """One thing that happened; `since` is how many seconds after the one before, None for the first."""
+
+    at: datetime
+    words: str
+    tone: str
+    since: float | None
+    attempt: int | None
+    worker_id: int | None
+    detail: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failure:
+    """What an attempt came to that spent itself without a result."""
+
+    attempt: int
+    at: datetime
+    words: str
+    error: str
+    worker_id: int | None
+
+
+def story_of(timeline: Sequence[TimelineEntry]) -> list[Moment]:
+    """Tell each entry, the oldest first."""
+    befores: list[TimelineEntry | None] = [None, *timeline]
+    return [_moment(entry, before) for before, entry in zip(befores, timeline, strict=False)]
+
+
+def failures_in(timeline: Sequence[TimelineEntry]) -> list[Failure]:
+    """Find the attempts that failed, the latest first."""
+    return list(_failures(timeline))[::-1]
+
+
+def waited_for(task: TaskSummary, now: datetime) -> float | None:
+    """How many seconds the task, once due, waited for its start, or waits by now; None while it is not due."""
+    due = max(task.created_at, task.scheduled_for)
+    until = task.started_at or task.finished_at or now
+    return (until - due).total_seconds() if until >= due else None
+
+
+def ran_for(task: TaskSummary, now: datetime) -> float | None:
+    """How many seconds the last attempt took, or takes by now; None for one that has not begun."""
+    if task.started_at is None:
+        return None
+    return max(0.0, ((task.finished_at or now) - task.started_at).total_seconds())
+
+
+def _is_end_of(entry: TimelineEntry, failure: Failure) -> bool:
+    return entry.attempt == failure.attempt and entry.detail == failure.error
+
+
+def _moment(entry: TimelineEntry, before: TimelineEntry | None) -> Moment:
+    words, tone = SAID.get(entry.kind, (entry.kind.capitalize(), "muted"))
+    return Moment(
+        at=entry.at,
+        words=words,
+        tone=tone,
+        since=None if before is None else max(0.0, (entry.at - before.at).total_seconds()),
+        attempt=entry.attempt or None,
+        worker_id=entry.worker_id,
+        # A task's end repeats what its last attempt told.
+        detail=entry.detail if before is None or before.detail != entry.detail else None,
+    )
+
+
+def _failures(timeline: Sequence[TimelineEntry]) -> Iterator[Failure]:
+    told: Failure | None = None
+    for entry in timeline:
+        # A task's end repeats what its last attempt told.
+        if entry.kind == TaskState.FAILED and told is not None and _is_end_of(entry, told):
+            continue
+        if entry.kind in SPENT or entry.kind == TaskState.FAILED:
+            words = SAID[entry.kind][0]
+            told = Failure(
+                attempt=entry.attempt or 0,
+                at=entry.at,
+                words="" if entry.kind == ERROR else words,
+                error=entry.detail or words,
+                worker_id=entry.worker_id,
+            )
+            yield told

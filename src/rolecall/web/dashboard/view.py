@@ -1,0 +1,121 @@
+"""What the route of a page works with: the services, and the two ways to answer, a page or another address."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Any
+from urllib.parse import urlsplit
+
+from fastapi import Depends, Request, Response
+from fastapi.responses import RedirectResponse
+
+from rolecall.model.access import Caller, Scope
+from rolecall.service.services import Services
+from rolecall.web.access import KnownCaller, Requires
+from rolecall.web.cookies import session_secret
+from rolecall.web.dashboard import said
+from rolecall.web.dashboard.rendering import Shown
+from rolecall.web.dashboard.said import Said, Tone
+from rolecall.web.once import OperatesOnceByForm
+from rolecall.web.paths import root_of
+from rolecall.web.state import state_of
+
+__all__ = [
+    "Administering",
+    "Operating",
+    "OperatingOnce",
+    "Reading",
+    "View",
+    "first_page",
+    "redirect",
+    "shown_to",
+    "where_from",
+]
+
+SEE_OTHER = 303
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class View:
+    """One request for a page, by somebody who may see it."""
+
+    request: Request
+    caller: Caller
+    services: Services
+
+    def wants(self, part: str) -> bool:
+        """Whether this part of the page is asked for: a page that is loaded has all, one that is refreshed a part."""
+        # htmx sends `tag#id`; the page leaves out only what nobody will see.
+        target = self.request.headers.get("hx-target")
+        return target is None or target.partition("#")[2] == part
+
+    def page(self, template: str, status: int = 200, /, **matter: Any) -> Response:
+        """Answer with a page; what the form before it has done is told on it."""
+        told = said.was_said(self.request)
+        shown = shown_to(self.request, self.caller, told)
+        response = state_of(self.request).pages.page(template, shown, matter, status)
+        if told is not None:
+            said.forget(self.request, response)
+        return response
+
+    def done(self, sentence: str, *, to: str | None = None, tone: Tone = "good") -> Response:
+        """Answer a form: tell this on the next page, by default the one that the form stood on."""
+        where = (
+            (where_from(self.request) or first_page(self.request)) if to is None else root_of(self.request.scope) + to
+        )
+        response = redirect(where)
+        said.remember(self.request, response, Said(sentence, tone))
+        return response
+
+
+def redirect(where: str) -> RedirectResponse:
+    """Send the browser to a page."""
+    return RedirectResponse(where, status_code=SEE_OTHER)
+
+
+def shown_to(request: Request, caller: Caller | None, told: Said | None = None) -> Shown:
+    """What every page needs to know, for who asks."""
+    can_leave = state_of(request).access.asks and session_secret(request) is not None
+    return Shown(request=request, caller=caller, said=told, has_session=can_leave)
+
+
+def where_from(request: Request) -> str | None:
+    """The page of ours that a form stood on, as the browser tells; None where it does not, or on another site."""
+    referer = urlsplit(request.headers.get("referer", ""))
+    if referer.netloc != request.headers.get("host") or not referer.path.startswith(root_of(request.scope) + "/"):
+        return None
+    # A path with two slashes at its beginning would be another host.
+    path = "/" + referer.path.lstrip("/")
+    return path + (f"?{referer.query}" if referer.query else "")
+
+
+def first_page(request: Request) -> str:
+    """The address of the overview."""
+    return root_of(request.scope) + "/"
+
+
+Reads = Annotated[Services, Depends(Requires(Scope.READ, via="dashboard"))]
+Operates = Annotated[Services, Depends(Requires(Scope.OPERATE, via="dashboard"))]
+Administers = Annotated[Services, Depends(Requires(Scope.ADMIN, via="dashboard"))]
+
+
+async def _reading(request: Request, caller: KnownCaller, services: Reads) -> View:
+    return View(request=request, caller=caller, services=services)
+
+
+async def _operating(request: Request, caller: KnownCaller, services: Operates) -> View:
+    return View(request=request, caller=caller, services=services)
+
+
+async def _operating_once(request: Request, caller: KnownCaller, services: OperatesOnceByForm) -> View:
+    return View(request=request, caller=caller, services=services)
+
+
+async def _administering(request: Request, caller: KnownCaller, services: Administers) -> View:
+    return View(request=request, caller=caller, services=services)
+
+
+Reading = Annotated[View, Depends(_reading)]
+Operating = Annotated[View, Depends(_operating)]
+OperatingOnce = Annotated[View, Depends(_operating_once)]
+Administering = Annotated[View, Depends(_administering)]

@@ -1,0 +1,45 @@
+"""The OpenAPI document: what the routes declare, and what is the same for all of them."""
+
+from __future__ import annotations
+
+from functools import wraps
+from typing import Any
+
+from fastapi import FastAPI
+
+from rolecall.web.problems import MEDIA_TYPE
+
+__all__ = ["document"]
+
+FIRST_REFUSAL = 400
+NOT_FOUND = {
+    "description": "Not Found",
+    "content": {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}},
+}
+
+
+def document(application: FastAPI) -> None:
+    """Let the document say of each route what none of them needs to declare.
+
+    The media type of refusals, which no route can; and 404, wherever the path has a place for a name or an id.
+    """
+    declared = application.openapi
+
+    @wraps(declared)
+    def openapi() -> dict[str, Any]:
+        described = declared()
+        for path, operations in described["paths"].items():
+            for operation in operations.values():
+                _as_problems(operation["responses"])
+                if "{" in path:
+                    operation["responses"].setdefault("404", NOT_FOUND)
+        return described
+
+    application.openapi = openapi  # type: ignore[method-assign]  # the way that FastAPI's documentation shows
+
+
+def _as_problems(responses: dict[str, Any]) -> None:
+    for status, response in responses.items():
+        content = response.get("content", {})
+        if int(status) >= FIRST_REFUSAL and "application/json" in content:
+            response["content"] = {MEDIA_TYPE: content["application/json"]}

@@ -1,0 +1,77 @@
+"""Server-sent events: how they are written, and a response that drops a client that does not read them."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Iterator
+
+import msgspec
+from fastapi.sse import format_sse_event
+from starlette.responses import StreamingResponse
+from starlette.types import Message, Send
+
+from rolecall.service.live import Batch, Stream
+
+__all__ = ["EventStream", "events_of"]
+
+HEARTBEAT = 30.0
+PATIENCE = 30.0
+HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+
+log = logging.getLogger("rolecall.web")
+
+
+class EventStream(StreamingResponse):
+    """Sends events as they come; a client that takes none for so many seconds is dropped."""
+
+    media_type = "text/event-stream"
+
+    def __init__(self, events: AsyncIterator[bytes], *, patience: float = PATIENCE) -> None:
+        super().__init__(events, headers=HEADERS)
+        self._patience = patience
+
+    async def stream_response(self, send: Send) -> None:
+        async def send_soon(message: Message) -> None:
+            async with asyncio.timeout(self._patience):
+                await send(message)
+
+        try:
+            await super().stream_response(send_soon)
+        except TimeoutError:
+            log.warning("A client was dropped that did not read its events for %.0f s", self._patience)
+
+
+async def events_of(stream: Stream, *, heartbeat: float = HEARTBEAT) -> AsyncIterator[bytes]:
+    """Write what a stream tells, from `connected` on, with a heartbeat where nothing happens.
+
+    A heartbeat is a comment; the id beside it moves a client's position on without an event.
+    """
+    yield format_sse_event(event="connected", data_str="{}", id=stream.id)
+    while not stream.ended:
+        batch = await stream.next(heartbeat)
+        if not batch.is_empty:
+            yield b"".join(_written(batch))
+        elif not stream.ended:
+            yield format_sse_event(comment="heartbeat", id=batch.id)
+
+
+def _written(batch: Batch) -> Iterator[bytes]:
+    events = list(_events(batch))
+    last = len(events) - 1
+    for number, (name, data) in enumerate(events):
+        text = msgspec.json.encode(data).decode()
+        # Who breaks off before the last event hears the whole batch again.
+        yield format_sse_event(event=name, data_str=text, id=batch.id if number == last else None)
+
+
+def _events(batch: Batch) -> Iterator[tuple[str, object]]:
+    if batch.reload:
+        yield "reload", {"reason": batch.reload}
+    for task in batch.tasks.values():
+        data = {"id": task.id, "parent_id": task.parent_id, "role": task.role, "state": task.state}
+        yield "task_changed", data
+    for role in batch.roles.values():
+        yield "role_changed", role
+    for tree in batch.trees.values():
+        yield "progress", tree

@@ -1,0 +1,52 @@
+"""Does the process live, and can it answer? For probes, which have no key: neither tells anything else."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Literal
+
+from fastapi import APIRouter, Request
+from pydantic import BaseModel
+
+from rolecall.db.migrator import check_async
+from rolecall.db.run import translated
+from rolecall.model.errors import DatabaseError, DatabaseUnavailable
+from rolecall.web.state import WebState, state_of
+
+router = APIRouter(tags=["health"])
+
+PATIENCE = 3.0
+
+
+class Health(BaseModel):
+    """The only good answer; anything else is a problem document."""
+
+    status: Literal["ok"] = "ok"
+
+
+@router.get("/healthz")
+async def is_alive() -> Health:
+    """Say that this process lives."""
+    return Health()
+
+
+@router.get("/readyz")
+async def is_ready(request: Request) -> Health:
+    """Say that the database answers and has this release's schema; 503 with the reason otherwise."""
+    await _look(state_of(request))
+    return Health()
+
+
+async def _look(state: WebState) -> None:
+    if state.closing.is_set():
+        raise DatabaseUnavailable("this server is about to stop")
+    try:
+        async with asyncio.timeout(PATIENCE):
+            with translated():
+                async with state.pool.connection(timeout=PATIENCE) as connection:
+                    await check_async(connection)
+    except (DatabaseUnavailable, TimeoutError):
+        # What the driver says names hosts and users, and anybody may ask this.
+        raise DatabaseUnavailable("the database does not answer") from None
+    except DatabaseError as error:
+        raise DatabaseUnavailable(str(error)) from None

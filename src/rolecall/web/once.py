@@ -1,0 +1,204 @@
+"""Requests that are carried out once, however often they are sent: those with an Idempotency-Key (forms: request_key).
+
+    request ──► Once: holds the answer back ──► OperatesOnce: takes the key ──► route ──► the same transaction
+    answer  ◄── commits, and lets it go     ◄── keeps the answer            ◄──────────────────┘
+
+What is refused is undone and not kept, so that it can be sent again under its key.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import AsyncExitStack, suppress
+from dataclasses import dataclass, field, replace
+from hashlib import sha256
+from http import HTTPStatus
+from types import TracebackType
+from typing import Annotated, Any, Self
+from urllib.parse import parse_qs
+
+import psycopg
+from fastapi import Depends, FastAPI, Header, Query, Request, Response
+from psycopg_pool import AsyncConnectionPool
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from rolecall.db.run import run_async, translated
+from rolecall.model import access
+from rolecall.model.errors import RequestUnderWay, RolecallError
+from rolecall.model.requests import KeptAnswer, RequestKey
+from rolecall.service.database import InTransaction
+from rolecall.service.services import Services
+from rolecall.sql import requests
+from rolecall.web.access import KnownCaller, Operates, Requires
+from rolecall.web.problems import problem_of
+from rolecall.web.state import state_of
+
+__all__ = ["OperatesOnce", "OperatesOnceByForm", "keep_answers"]
+
+HEADER = b"idempotency-key"
+# A form cannot set a header: its address has the key.
+FORM_KEY = b"request_key"
+FORM_TRIES, FORM_PAUSE = 20, 0.1
+
+Key = Annotated[
+    str | None,
+    Header(
+        alias="Idempotency-Key",
+        min_length=1,
+        max_length=200,
+        description="Sent again under its key within a day, it is answered as before, and not done again.",
+    ),
+]
+
+
+FormKey = Annotated[str | None, Query(min_length=1, max_length=200)]
+OperatesByForm = Annotated[Services, Depends(Requires(access.Scope.OPERATE, via="dashboard"))]
+
+
+class AnsweredBefore(Exception):
+    """The request was carried out before; this is what it was answered."""
+
+    def __init__(self, answer: KeptAnswer) -> None:
+        super().__init__()
+        self.answer = answer
+
+
+class Undone(Exception):
+    """The request was refused: what it did is undone."""
+
+
+@dataclass(slots=True)
+class Attempt:
+    """The transaction of one request, which begins with the key and ends with the answer."""
+
+    _stack: AsyncExitStack = field(default_factory=AsyncExitStack)
+    _connection: psycopg.AsyncConnection[Any] | None = None
+    _request: RequestKey | None = None
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._stack.__aexit__(kind, error, trace)
+
+    async def begin(self, pool: AsyncConnectionPool[Any], request: RequestKey) -> psycopg.AsyncConnection[Any]:
+        """Take the key; raise AnsweredBefore, RequestUnderWay, RequestKeyReused."""
+        async with AsyncExitStack() as stack:
+            connection: psycopg.AsyncConnection[Any] = await stack.enter_async_context(pool.connection())
+            await stack.enter_async_context(connection.transaction())
+            kept = await run_async(connection, requests.take(request))
+            if kept is not None:
+                raise AnsweredBefore(kept)
+            self._stack = stack.pop_all()
+        self._connection, self._request = connection, request
+        return connection
+
+    async def keep(self, answer: KeptAnswer) -> None:
+        """Keep the answer, if a key was taken; raise Undone for a refusal."""
+        if self._connection is None or self._request is None:
+            return
+        if answer.status >= HTTPStatus.BAD_REQUEST:
+            raise Undone
+        await run_async(self._connection, requests.keep(self._request, answer))
+
+
+@dataclass(slots=True)
+class Held:
+    """An answer that nobody gets until all that it says is committed."""
+
+    _messages: list[Message] = field(default_factory=list)
+
+    async def hold(self, message: Message) -> None:
+        """Take a part of it."""
+        self._messages.append(message)
+
+    async def let_go(self, send: Send) -> None:
+        """Send it."""
+        for message in self._messages:
+            await send(message)
+
+    def answer(self) -> KeptAnswer:
+        """Return what there is to keep of it."""
+        start, *parts = self._messages
+        headers = dict(start["headers"])
+        location = headers.get(b"location")
+        body = b"".join(part.get("body", b"") for part in parts)
+        return KeptAnswer(status=start["status"], location=location and location.decode(), body=body.decode())
+
+
+class Once:
+    """Gives each request that has a key its transaction, and commits before it is answered."""
+
+    def __init__(self, application: ASGIApp) -> None:
+        self._application = application
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        # Only a POST is not repeatable by itself; and a stream, which only a GET begins, must not be held back.
+        if scope["type"] != "http" or scope["method"] != "POST" or not _has_key(scope):
+            await self._application(scope, receive, send)
+            return
+        held = Held()
+        try:
+            await self._carry_out(scope, receive, held)
+        except RolecallError as error:
+            await problem_of(error)(scope, receive, send)
+            return
+        await held.let_go(send)
+
+    async def _carry_out(self, scope: Scope, receive: Receive, held: Held) -> None:
+        attempt = scope.setdefault("state", {})["attempt"] = Attempt()
+        try:
+            with translated():
+                async with attempt:
+                    await self._application(scope, receive, held.hold)
+                    await attempt.keep(held.answer())
+        except Undone:
+            pass
+
+
+def _has_key(scope: Scope) -> bool:
+    return HEADER in dict(scope["headers"]) or FORM_KEY in parse_qs(scope["query_string"])
+
+
+async def _operate_once(request: Request, services: Operates, caller: KnownCaller, key: Key = None) -> Services:
+    return services if key is None else await _begin(request, caller, key)
+
+
+async def _operate_once_by_form(
+    request: Request, services: OperatesByForm, caller: KnownCaller, request_key: FormKey = None
+) -> Services:
+    if request_key is None:
+        return services
+    person = replace(caller, actor=replace(caller.actor, via="dashboard"))
+    for _ in range(FORM_TRIES):
+        # Who clicks twice is to see what the first click did, not that it is under way.
+        with suppress(RequestUnderWay):
+            return await _begin(request, person, request_key)
+        await asyncio.sleep(FORM_PAUSE)
+    return await _begin(request, person, request_key)
+
+
+async def _begin(request: Request, caller: access.Caller, key: str) -> Services:
+    attempt: Attempt = request.state.attempt
+    said = f"{request.method} {request.url.path}?{request.url.query}\n".encode() + await request.body()
+    state = state_of(request)
+    taken = RequestKey(caller=caller.actor.name, key=key, digest=sha256(said).digest())
+    return state.services(caller, InTransaction(await attempt.begin(state.pool, taken), caller.actor))
+
+
+OperatesOnce = Annotated[Services, Depends(_operate_once)]
+OperatesOnceByForm = Annotated[Services, Depends(_operate_once_by_form)]
+
+
+def keep_answers(application: FastAPI) -> None:
+    """Let routes that take OperatesOnce heed an Idempotency-Key."""
+    application.add_middleware(Once)
+    application.exception_handler(AnsweredBefore)(_answer_again)
+
+
+async def _answer_again(_request: Request, before: AnsweredBefore) -> Response:
+    kept = before.answer
+    headers = {"Idempotency-Replayed": "true"} | ({"Location": kept.location} if kept.location else {})
+    return Response(kept.body, status_code=kept.status, media_type="application/json", headers=headers)

@@ -1,0 +1,116 @@
+"""Errors as problem documents (RFC 9457): the one error table decides the status, the error's class its type."""
+
+from __future__ import annotations
+
+import re
+from http import HTTPStatus
+from math import ceil
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from pydantic import BaseModel
+from starlette.exceptions import HTTPException
+
+from rolecall.model.error_table import http_status_for
+from rolecall.model.errors import NotAuthenticated, RolecallError, TooManyRequests
+
+__all__ = [
+    "MEDIA_TYPE",
+    "PROBLEMS",
+    "Problem",
+    "RequestRefused",
+    "Responses",
+    "answer_problems",
+    "http_problem",
+    "problem",
+    "problem_of",
+    "refuses",
+]
+
+MEDIA_TYPE = "application/problem+json"
+Responses = dict[int | str, dict[str, Any]]
+ANYWHERE = (400, 401, 403, 413, 414, 415, 422, 429, 500, 503)
+WORD = re.compile(r"(?<!^)(?=[A-Z])")
+
+
+class Problem(BaseModel):
+    """What went wrong: `type` is a stable name for programs, `detail` a sentence for people."""
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    errors: list[dict[str, Any]] | None = None
+
+
+class RequestRefused(Exception):
+    """For an app's routes to raise: the request ends with this problem document; `kind` is its stable name."""
+
+    def __init__(self, detail: str, *, status: int, kind: str) -> None:
+        super().__init__(detail)
+        self.detail = detail
+        self.status = status
+        self.kind = kind
+
+
+def refuses(*statuses: int) -> Responses:
+    """Document with which statuses, besides those that every route has, a route may refuse."""
+    return {status: {"model": Problem, "description": HTTPStatus(status).phrase} for status in statuses}
+
+
+PROBLEMS = refuses(*ANYWHERE)
+
+
+def answer_problems(application: FastAPI) -> None:
+    """Let every error of a route leave the application as a problem document."""
+    application.exception_handler(RolecallError)(_ours)
+    application.exception_handler(RequestRefused)(_refused)
+    application.exception_handler(RequestValidationError)(_invalid)
+
+
+def problem(status: int, kind: str, detail: str, **more: object) -> JSONResponse:
+    """Write a problem document."""
+    title = HTTPStatus(status).phrase
+    body = {"type": f"urn:rolecall:{kind}", "title": title, "status": status, "detail": detail, **more}
+    return JSONResponse(body, status_code=status, media_type=MEDIA_TYPE)
+
+
+def problem_of(error: RolecallError) -> JSONResponse:
+    """Write the problem document of one of our errors."""
+    response = problem(http_status_for(error), _slug(type(error)), str(error))
+    match error:
+        case NotAuthenticated():
+            response.headers["WWW-Authenticate"] = "Bearer"
+        case TooManyRequests():
+            response.headers["Retry-After"] = str(ceil(error.retry_after))
+        case _:
+            pass
+    return response
+
+
+async def _ours(_request: Request, error: RolecallError) -> JSONResponse:
+    return problem_of(error)
+
+
+async def _refused(_request: Request, error: RequestRefused) -> JSONResponse:
+    return problem(error.status, error.kind, error.detail)
+
+
+async def _invalid(_request: Request, error: RequestValidationError) -> JSONResponse:
+    errors = [{"where": ".".join(map(str, each["loc"])), "problem": each["msg"]} for each in error.errors()]
+    detail = "; ".join(f"{each['where']}: {each['problem']}" for each in errors)
+    return problem(422, "invalid-request", detail, errors=errors)
+
+
+def http_problem(error: HTTPException) -> JSONResponse:
+    """Write the problem document of what the framework refuses."""
+    response = problem(error.status_code, _slug(HTTPStatus(error.status_code).phrase), str(error.detail))
+    response.headers.update(error.headers or {})
+    return response
+
+
+def _slug(kind: type[RolecallError] | str) -> str:
+    text = kind if isinstance(kind, str) else WORD.sub("-", kind.__name__)
+    return text.lower().replace(" ", "-")

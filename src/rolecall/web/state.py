@@ -1,0 +1,81 @@
+"""What all requests of one server share."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from fastapi import FastAPI, Request
+from psycopg_pool import AsyncConnectionPool
+
+from rolecall.app import App
+from rolecall.config import ScalingSettings
+from rolecall.model.access import Caller, Session
+from rolecall.service.database import Database, Pooled
+from rolecall.service.live import Live
+from rolecall.service.overview import Overview
+from rolecall.service.services import Services
+from rolecall.web.dashboard.rendering import Renderer
+
+__all__ = ["Access", "OpensSessions", "WebState", "address_of", "keep_state", "state_of"]
+
+
+class Access(Protocol):
+    """Says who sent a request; raises NotAuthenticated for who must not come in at all."""
+
+    @property
+    def asks(self) -> bool:
+        """Whether there are sessions: whether who comes in may go out again."""
+
+    async def identify(self, request: Request) -> Caller: ...
+
+
+class OpensSessions(Protocol):
+    """Lets people in by name and password, for so many seconds."""
+
+    @property
+    def seconds(self) -> int: ...
+
+    async def open(self, request: Request, name: str, password: str) -> Session: ...
+
+    async def close(self, request: Request, name: str, secret: str) -> None: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WebState:
+    """The pool of connections, the program whose tasks are served, who may come in, who watches, what all see at a
+    glance, what its pages look like, and which pods are its workers'.
+
+    `reads` is a pool for what only asks: the server ends there what takes too long. `closing` is set when this server
+    begins to stop: what streams must end then.
+    """
+
+    pool: AsyncConnectionPool[Any]
+    reads: AsyncConnectionPool[Any]
+    app: App
+    access: Access
+    logins: OpensSessions
+    live: Live
+    overview: Overview
+    pages: Renderer
+    scaling: ScalingSettings = field(default_factory=ScalingSettings)
+    closing: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def services(self, caller: Caller, database: Database | None = None) -> Services:
+        """Return the services, which write the caller's name into the audit log; by default over the pool."""
+        return Services.over(database or Pooled(self.pool, caller.actor, self.reads), self.scaling, self.overview)
+
+
+def keep_state(application: FastAPI, state: WebState) -> None:
+    application.state.rolecall = state
+
+
+def state_of(request: Request) -> WebState:
+    state: WebState = request.app.state.rolecall
+    return state
+
+
+def address_of(request: Request) -> str | None:
+    """The network address that a request came from, where there is one."""
+    return request.client.host if request.client else None

@@ -1,0 +1,119 @@
+"""Tasks and chains as the API shows them: the stored fields, and those that people count in."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from datetime import datetime
+from typing import Any
+
+from rolecall.model.chains import Chain, ChainSummary
+from rolecall.model.states import TaskState
+from rolecall.model.tasks import Task, TaskSummary
+
+__all__ = [
+    "ListedChain",
+    "ListedTask",
+    "Outcome",
+    "ShownChain",
+    "ShownTask",
+    "listed",
+    "listed_chain",
+    "shown",
+    "shown_chain",
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListedTask(TaskSummary):
+    """A task in a list, without payload and result; durations in seconds.
+
+    `state` is stored, `status` is finer (scheduled, ready, stale, retrying ...). `retry_count` counts the claims after
+    the first; `max_attempts` and `max_retries` are null where there is no limit.
+    """
+
+    retry_count: int
+    max_retries: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShownTask(Task):
+    """A task with its payload and result; `retry_count` and `max_retries` as in a list."""
+
+    retry_count: int
+    max_retries: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListedChain:
+    """A chain in a list, without payload and result.
+
+    Role and handler are those of its first task; state, status, error and `finished_at` those of its last one so far.
+    """
+
+    id: int
+    role: str
+    handler: str
+    state: TaskState
+    status: str
+    open: bool
+    length: int
+    last_id: int
+    last_handler: str
+    error: str | None
+    created_at: datetime
+    finished_at: datetime | None
+    origin_id: int | None
+    parent_id: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShownChain(ListedChain):
+    """A chain with its first task's payload, its last one's result, and its tasks, the first one first."""
+
+    payload: dict[str, Any]
+    result: Any
+    tasks: list[ListedTask]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What became of a wish about one task or chain."""
+
+    id: int
+    outcome: str
+
+
+LISTED = tuple(field.name for field in fields(TaskSummary))
+SHOWN = tuple(field.name for field in fields(Task))
+CHAIN_FIELDS = tuple(field.name for field in fields(ListedChain))
+
+
+def listed(task: TaskSummary) -> ListedTask:
+    """Show a task in a list."""
+    return ListedTask(**_values(task, LISTED), **_counted(task))
+
+
+def shown(task: Task) -> ShownTask:
+    """Show a task with all that it has."""
+    return ShownTask(**_values(task, SHOWN), **_counted(task))
+
+
+def listed_chain(chain: ChainSummary) -> ListedChain:
+    """Show a chain in a list."""
+    return ListedChain(**_values(chain, CHAIN_FIELDS))
+
+
+def shown_chain(chain: Chain, tasks: Sequence[Task]) -> ShownChain:
+    """Show a chain with all that it has."""
+    stored = _values(chain, CHAIN_FIELDS)
+    return ShownChain(**stored, payload=chain.payload, result=chain.result, tasks=list(map(listed, tasks)))
+
+
+def _values(row: object, names: Sequence[str]) -> dict[str, Any]:
+    return {name: getattr(row, name) for name in names}
+
+
+def _counted(task: TaskSummary) -> dict[str, Any]:
+    limit = task.max_attempts
+    return {"retry_count": max(0, task.attempt - 1), "max_retries": limit - 1 if limit else None}

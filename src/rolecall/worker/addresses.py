@@ -1,0 +1,73 @@
+"""Where a handler's function stands, so that another process finds it: its module, or the script's file, and
+its name there.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import reduce
+from importlib import import_module
+from importlib.util import module_from_spec, spec_from_file_location
+from types import ModuleType
+
+from rolecall.app.handlers import HandlerDefinition
+from rolecall.model.errors import InvalidDeclaration
+
+MAIN = "__main__"
+SCRIPT = "__rolecall_main__"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Address:
+    """The way to a function, or to the definition that a decorator made of it; `place` is a module or a file."""
+
+    place: str
+    is_file: bool
+    name: str
+
+
+def address_of(function: Callable[..., object], *, handler: str) -> Address:
+    """Return where another process finds a handler's function; raise InvalidDeclaration if it would find none."""
+    module, name = function.__module__, function.__qualname__
+    home = sys.modules.get(module)
+    try:
+        found = _follow(home, name)
+    except AttributeError:
+        found = None
+    if _function(found) is not function:
+        raise InvalidDeclaration(f"handler {handler!r} cannot run in a process: {module}.{name} is not its function")
+    if module != MAIN:
+        return Address(place=module, is_file=False, name=name)
+    spec, file = getattr(home, "__spec__", None), getattr(home, "__file__", None)
+    if spec is None and file is None:
+        raise InvalidDeclaration(f"handler {handler!r} cannot run in a process: it stands in no file")
+    return Address(place=spec.name if spec else str(file), is_file=spec is None, name=name)
+
+
+def find(address: Address) -> object:
+    """Import the module or run the script's file, as often as asked but once, and return what stands there."""
+    module = _script(address.place) if address.is_file else import_module(address.place)
+    return _follow(module, address.name)
+
+
+def _follow(start: object, path: str) -> object:
+    return reduce(getattr, path.split("."), start)
+
+
+def _function(found: object) -> object:
+    return found.function if isinstance(found, HandlerDefinition) else found
+
+
+def _script(file: str) -> ModuleType:
+    """Run a script under a name that is not `__main__`, so that what it guards by that name stays undone."""
+    if SCRIPT in sys.modules:
+        return sys.modules[SCRIPT]
+    spec = spec_from_file_location(SCRIPT, file)
+    if spec is None or spec.loader is None:
+        raise ImportError(f"{file} is no Python file", path=file)
+    module = module_from_spec(spec)
+    sys.modules[SCRIPT] = module
+    spec.loader.exec_module(module)
+    return module

@@ -1,0 +1,106 @@
+"""The process that runs handlers declared with `process=True`, one task at a time, until its worker has gone.
+
+    worker                                   this process
+    Processes ──▶ Child ──────Errand──────▶ serve ──call──▶ handler
+                    ▲                         │                │
+                    └──log records, Answer────┘◀───────────────┘
+
+What crosses can be read by any process: a result as JSON text, an error as text. Nothing is written to the
+database from here; whether the task is still its worker's, is the worker's business.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import sys
+import threading
+from collections.abc import Callable
+from functools import cache
+from logging.handlers import QueueHandler
+from multiprocessing.connection import Connection
+from typing import Any
+
+from rolecall.app.handlers import HandlerDefinition, HandlerSettings, define
+from rolecall.model.outcomes import NoResult
+from rolecall.sql.results import encode_result
+from rolecall.worker.addresses import Address, find
+from rolecall.worker.errands import Answer, Declined, Errand, Raised, Returned
+from rolecall.worker.failure import judge
+from rolecall.worker.orphans import die_with
+from rolecall.worker.process_context import ProcessContext
+
+MARK = "ROLECALL_PROCESS"
+STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
+
+
+def serve(connection: Connection, *, parent: int, log_level: int) -> None:
+    """Answer errands until the worker closes the connection or ends."""
+    os.environ[MARK] = str(os.getpid())
+    del sys.argv[1:]
+    die_with(parent)
+    _leave_stopping_to_the_worker()
+    wire = Wire(connection)
+    _log_over(wire, log_level)
+    while (errand := wire.next()) is not None:
+        wire.send(answer(errand))
+
+
+def answer(errand: Errand) -> Answer:
+    """Run a task's handler; whatever it raises is the answer."""
+    try:
+        definition = _definition(errand.address, errand.task.handler)
+        arguments = definition.decode(errand.task.payload_json)
+        result = definition.call(ProcessContext(errand.task), arguments)
+    except BaseException as error:  # noqa: BLE001 - whatever a handler raises belongs to its task
+        return Raised(verdict=judge(error))
+    if isinstance(result, NoResult):
+        return Declined(outcome=result)
+    if isinstance(result, BaseException):
+        return Raised(verdict=judge(result))
+    return Returned(result_json=encode_result(result))
+
+
+class Wire:
+    """The connection to the worker, for this process's threads: any of them may log."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self._turn = threading.Lock()
+
+    def next(self) -> Errand | None:
+        """Wait for an errand; None when the worker has closed the connection or ended."""
+        try:
+            errand: Errand = self._connection.recv()
+        except (EOFError, OSError):
+            return None
+        return errand
+
+    def send(self, message: Answer | logging.LogRecord) -> None:
+        with self._turn:
+            self._connection.send(message)
+
+    put_nowait = send  # as a queue of the logging module has it
+
+
+@cache
+def _definition(address: Address, handler: str) -> HandlerDefinition[..., Any]:
+    found = find(address)
+    if isinstance(found, HandlerDefinition):
+        return found
+    function: Callable[..., Any] = found  # type: ignore[assignment]  # the worker has seen that it is one
+    return define(function, handler, HandlerSettings(process=True))
+
+
+def _leave_stopping_to_the_worker() -> None:
+    # A terminal or a service manager tells the whole group to stop; the worker lets its handlers finish. Not
+    # SIG_IGN, which the programs that a handler starts would inherit.
+    for number in STOP_SIGNALS:
+        signal.signal(number, lambda *_: None)
+
+
+def _log_over(wire: Wire, level: int) -> None:
+    root = logging.getLogger()
+    root.addHandler(QueueHandler(wire))  # type: ignore[arg-type]  # it asks for no more than `put_nowait`
+    root.setLevel(level)

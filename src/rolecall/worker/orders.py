@@ -1,0 +1,52 @@
+"""What people tell a worker to do: take no more tasks, leave for good, go on."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+
+from rolecall.model.workers import WorkerCommand
+from rolecall.worker.brake import Brake
+from rolecall.worker.delivery import Delivery
+from rolecall.worker.held import Hands
+
+log = logging.getLogger("rolecall.worker")
+
+
+class Orders:
+    """Follows the command that stands on the roll; heard twice it is followed once. For the worker's loop only."""
+
+    def __init__(self, brake: Brake, delivery: Delivery, hands: Hands, leave: Callable[[], None]) -> None:
+        self._brake = brake
+        self._delivery = delivery
+        self._hands = hands
+        self._leave = leave
+        self.command: WorkerCommand | None = None
+        self._leaving: asyncio.Task[None] | None = None
+
+    def follow(self, command: WorkerCommand | None) -> None:
+        """Do what the roll says; None: work as usual."""
+        if command is self.command:
+            return
+        self.command = command
+        self._stay()
+        self._brake.drain(on=command is not None)
+        if command is None:
+            log.info("Told to go on")
+            return
+        log.info("Told to %s: nothing more is claimed, running tasks finish", command)
+        self._delivery.take_back_all()
+        if command is WorkerCommand.DECOMMISSION:
+            self._leaving = asyncio.create_task(self._leave_with_empty_hands())
+
+    def _stay(self) -> None:
+        if self._leaving is not None:
+            self._leaving.cancel()
+            self._leaving = None
+
+    async def _leave_with_empty_hands(self) -> None:
+        while len(self._hands):
+            await self._hands.emptied.wait()
+        log.info("Everything held has ended: leaving for good")
+        self._leave()

@@ -1,0 +1,110 @@
+"""Runs handlers that are procedures of the database: the work and its end are one transaction there."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from time import monotonic
+
+from psycopg.errors import Diagnostic
+
+from rolecall.app.middlewares import Middleware
+from rolecall.db.run import run_async, translated
+from rolecall.model.errors import DatabaseUnavailable, HandlerAborted, HandlerError
+from rolecall.model.outcomes import Failed
+from rolecall.model.procedures import ProcedureEnd, StoredProcedure
+from rolecall.model.states import LostReason
+from rolecall.sql import procedures
+from rolecall.worker.context import Connection, Context, Services
+from rolecall.worker.held import Held
+from rolecall.worker.onion import wrap
+from rolecall.worker.outcomes import Outcomes
+from rolecall.worker.runners import failed
+from rolecall.worker.slots import Slot
+
+ACCEPTED_BEFORE = "already"
+# The server stopped, or recovered from another session's crash: this task did nothing wrong, and is undone.
+SERVER_STOPPED = frozenset({"57P01", "57P02", "57P03"})
+
+
+class ProcedureFailed(HandlerError):
+    """A procedure raised; what it did is undone and the failed attempt is stored already."""
+
+
+class ProcedureRunner:
+    """Awaits the procedure on a connection of the handlers' pool; an abort cancels it in the database.
+
+    The database names its session after worker and task while it runs, so that `rescue` can end the session if
+    this process dies over it.
+    """
+
+    interruptible = True
+    most = 1
+
+    def __init__(
+        self,
+        procedure: StoredProcedure,
+        services: Services,
+        outcomes: Outcomes,
+        middlewares: Sequence[Middleware],
+    ) -> None:
+        self._procedure = procedure
+        self._services = services
+        self._outcomes = outcomes
+        self._call = wrap(self._run, middlewares)
+
+    async def run(self, held: Held, slot: Slot) -> None:
+        slot.begin((held,))
+        context = Context(held, self._services)
+        try:
+            result = await self._call(context, held)
+        except BaseException as error:  # noqa: BLE001 - whatever happens there belongs to the task
+            failed(self._outcomes, slot, error)
+            return
+        if held.aborted is not None:
+            slot.absorb()
+        self._outcomes.returned(held, result, context.next_tasks)
+
+    async def _run(self, context: Context, held: Held) -> None:
+        end = await self._end_of(held, context)
+        if end.lost is not None and end.lost != ACCEPTED_BEFORE:
+            held.aborted = LostReason(end.lost)
+            raise HandlerAborted(reason=held.aborted)
+        held.settled = True
+        if end.error is not None:
+            ran = monotonic() - held.began_at
+            held.report = Failed(id=held.task.id, fence=held.task.fence, error=end.error, ran=ran)
+            raise ProcedureFailed(end.error)
+
+    async def _end_of(self, held: Held, context: Context) -> ProcedureEnd:
+        claim = (held.worker_id, held.task.id, held.task.fence)
+        begun = False
+        try:
+            with translated():
+                await self._services.pool.open()
+                async with self._services.pool.connection() as connection:
+                    with _heard(connection, context):
+                        if self._procedure.has_before:
+                            await run_async(connection, procedures.run_before_hook(*claim))
+                        begun = True
+                        return await run_async(connection, procedures.run(*claim))
+        except DatabaseUnavailable as error:
+            if not begun or error.sqlstate in SERVER_STOPPED:
+                held.aborted = held.aborted or LostReason.DATABASE
+            raise
+
+
+@contextmanager
+def _heard(connection: Connection, context: Context) -> Iterator[None]:
+    """Log what the procedure tells meanwhile; the failure of a hook is nothing but such a warning."""
+
+    def hear(notice: Diagnostic) -> None:
+        level = logging.WARNING if notice.severity_nonlocalized == "WARNING" else logging.DEBUG
+        context.log.log(level, "%s", notice.message_primary)
+
+    connection.add_notice_handler(hear)
+    try:
+        yield
+    finally:
+        connection.remove_notice_handler(hear)

@@ -1,0 +1,220 @@
+"""Runs handlers in processes of their own, so that one can be killed whatever it does; see `rolecall.worker.child`.
+
+A process is started when a handler needs one and none is free, and used again and again. It is killed when its
+task must stop, and the task is reported when it is dead: whoever is claimed next for the same key meets nobody.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import os
+import signal
+import subprocess
+import sys
+from multiprocessing import Pipe
+from multiprocessing.connection import Connection
+from typing import Any
+
+from rolecall.model.errors import HandlerError, InvalidDeclaration
+from rolecall.worker.addresses import address_of
+from rolecall.worker.child import MARK
+from rolecall.worker.errands import Answer, Declined, Errand, Raised, Returned
+from rolecall.worker.failure import RaisedElsewhere
+from rolecall.worker.program import Handler
+from rolecall.worker.threads import SlotThread
+
+DIES_WITHIN = 1.0
+CLOSE_WITHIN = 3.0
+# The worker's own path comes first: only then is `rolecall` sure to be the same one.
+START = """\
+import sys
+from multiprocessing.connection import Connection
+connection = Connection(int(sys.argv[1]))
+sys.path[:] = connection.recv()
+from rolecall.worker.child import serve
+serve(connection, parent=int(sys.argv[2]), log_level=int(sys.argv[3]))
+"""
+
+
+class ProcessDied(HandlerError):
+    """The process of a handler ended before the handler returned; a negative exit code is a signal's number."""
+
+    def __init__(self, *, exit_code: int) -> None:
+        super().__init__(f"the handler's process {_how(exit_code)}")
+        self.exit_code = exit_code
+
+
+class Processes:
+    """The processes of one worker; never more of them than calls at a time."""
+
+    def __init__(self) -> None:
+        if os.environ.get(MARK) == str(os.getpid()):
+            raise InvalidDeclaration(
+                "a module with a process handler starts a worker when it is imported: put that under "
+                "if __name__ == '__main__'"
+            )
+        self._idle: list[Child] = []
+        self._busy: set[Child] = set()
+        self._started = 0
+
+    async def run(self, errand: Errand) -> Answer:
+        """Return the answer of a process; when this is cancelled, after the process has been killed.
+
+        Raises ProcessDied.
+        """
+        child = await self._take()
+        self._busy.add(child)
+        try:
+            answer = await child.run(errand)
+        except BaseException:
+            await child.end()
+            raise
+        else:
+            self._idle.append(child)
+        finally:
+            self._busy.remove(child)
+        return answer
+
+    async def close(self) -> None:
+        """End every process: the idle ones by themselves, one that should have ended long ago by a kill."""
+        for child in self._busy:
+            child.kill()
+        if self._idle:
+            await asyncio.wait([asyncio.create_task(child.end()) for child in self._idle], timeout=CLOSE_WITHIN)
+
+    async def _take(self) -> Child:
+        while self._idle:
+            child = self._idle.pop()
+            if child.is_alive:
+                return child
+            await child.end()
+        self._started += 1
+        return Child(f"rolecall-process-{self._started}")
+
+
+class Child:
+    """One process and the thread that minds it: starts it, hands it errands, waits for answers or for its end.
+
+    The kernel kills the process when that thread ends, so the thread stays as long as the process does.
+    """
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._thread = SlotThread(name)
+        self._process: subprocess.Popen[bytes] | None = None
+        self._connection: Connection | None = None
+        self._is_killed = False
+
+    @property
+    def is_alive(self) -> bool:
+        return self._process is not None and self._process.poll() is None
+
+    async def run(self, errand: Errand) -> Answer:
+        """Return the answer to an errand; raise ProcessDied. When this is cancelled, the process is killed."""
+        running = asyncio.ensure_future(self._thread.call(self._run, errand))
+        running.add_done_callback(_note_error)
+        try:
+            return await asyncio.shield(running)
+        except asyncio.CancelledError:
+            self.kill()
+            raise
+
+    def kill(self) -> None:
+        """Kill the process now, or as soon as it has started."""
+        self._is_killed = True
+        if self._process is not None:
+            self._process.kill()
+
+    async def end(self) -> None:
+        """Wait until the process has ended: a killed one, one that died, or an idle one, which is asked to."""
+        try:
+            await self._thread.call(self._end)
+        finally:
+            self._thread.stop()
+
+    def _run(self, errand: Errand) -> Answer:
+        try:
+            connection = self._connection or self._start()
+            connection.send(errand)
+            return _answer(connection)
+        except (EOFError, OSError):
+            if self._process is None:
+                raise
+            raise ProcessDied(exit_code=_exit_code(self._process)) from None
+
+    def _start(self) -> Connection:
+        ours, theirs = Pipe()
+        words = [theirs.fileno(), os.getpid(), logging.getLogger().getEffectiveLevel(), self._name]
+        command = [sys.executable, "-c", START, *map(str, words)]
+        with theirs:
+            self._process = subprocess.Popen(command, stdin=subprocess.DEVNULL, pass_fds=[theirs.fileno()])
+        self._connection = ours
+        if self._is_killed:
+            self._process.kill()
+        ours.send(sys.path)
+        return ours
+
+    def _end(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+        if self._process is not None:
+            _exit_code(self._process)
+
+
+class InProcess:
+    """A handler's function, called in another process, as a runner awaits it."""
+
+    takes_context = True
+
+    def __init__(self, handler: Handler, processes: Processes) -> None:
+        self._address = address_of(handler.function, handler=handler.name)
+        self._processes = processes
+
+    def decode(self, payload_json: str | bytes) -> Any:
+        """Return it as it is: the process decodes it, where that costs the worker nothing."""
+        return payload_json
+
+    async def call(self, context: Any, _payload_json: object) -> Any:
+        """Return or raise what the function did."""
+        match await self._processes.run(Errand(address=self._address, task=context.task)):
+            case Returned(result_json=text):
+                return json.loads(text)
+            case Declined(outcome=outcome):
+                return outcome
+            case Raised(verdict=verdict):
+                raise RaisedElsewhere(verdict)
+
+
+def _answer(connection: Connection) -> Answer:
+    while isinstance(message := connection.recv(), logging.LogRecord):
+        logger = logging.getLogger(message.name)
+        if logger.isEnabledFor(message.levelno):
+            logger.handle(message)
+    answer: Answer = message
+    return answer
+
+
+def _exit_code(process: subprocess.Popen[bytes]) -> int:
+    """Wait for a process that ends; one that only closed the connection is helped along."""
+    try:
+        return process.wait(DIES_WITHIN)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        return process.wait()
+
+
+def _note_error(running: asyncio.Future[Answer]) -> None:
+    # Nobody waits for it after a cancellation; an error that nobody has looked at is complained about.
+    if not running.cancelled():
+        running.exception()
+
+
+def _how(exit_code: int) -> str:
+    if exit_code >= 0:
+        return f"exited with code {exit_code}"
+    try:
+        return f"was killed by {signal.Signals(-exit_code).name}"
+    except ValueError:
+        return f"was killed by signal {-exit_code}"

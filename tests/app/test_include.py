@@ -1,0 +1,137 @@
+"""An app that is put together from slices (covers SPEC B11-2)."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+
+import pytest
+
+from rolecall import App, InvalidDeclaration, Workplace
+
+Lifespan = Callable[[], AbstractAsyncContextManager[None]]
+
+
+def mail(lifespan: Lifespan | None = None) -> App:
+    app = App("mail", lifespan=lifespan) if lifespan else App("mail")
+    app.task("send", role="post")(lambda: None)
+    app.role("post", max_attempts=7)
+    app.schedule("nightly", "send", every=60)
+    return app
+
+
+def test_handlers_roles_and_schedules_of_a_slice_belong_to_the_app() -> None:
+    """covers SPEC B11-2"""
+    app, slice_ = App("shop"), mail()
+
+    app.include(slice_)
+
+    assert app.handlers["send"] is slice_.handlers["send"]
+    assert app.roles["post"].max_attempts == 7
+    assert set(app.schedules) == {"nightly"}
+
+
+def test_slices_of_slices_are_included() -> None:
+    middle, app = App("middle"), App("shop")
+    middle.include(mail())
+    app.include(middle)
+
+    assert set(app.handlers) == {"send"}
+
+
+@pytest.mark.parametrize(
+    ("declare", "what"),
+    [
+        (lambda app: app.task("send")(lambda: None), "handler called 'send'"),
+        (lambda app: app.role("post"), "role called 'post'"),
+        (lambda app: app.schedule("nightly", "elsewhere", every=60), "schedule called 'nightly'"),
+    ],
+)
+def test_a_name_that_both_declare_is_refused_and_nothing_is_included(
+    declare: Callable[[App], object], what: str
+) -> None:
+    """covers SPEC B11-2: duplicate names"""
+    app = App("shop")
+    declare(app)
+    before = (dict(app.handlers), dict(app.schedules))
+
+    with pytest.raises(InvalidDeclaration, match=f"already a {what}"):
+        app.include(mail())
+
+    assert (dict(app.handlers), dict(app.schedules)) == before
+
+
+def test_a_role_that_handlers_only_name_may_be_shared() -> None:
+    app = App("shop")
+    app.task("receive", role="post")(lambda: None)
+
+    app.include(mail())
+
+    assert app.roles["post"].max_attempts == 7
+
+
+@pytest.mark.parametrize(
+    "declare",
+    [
+        lambda app: app.task("late")(lambda: None),
+        lambda app: app.role("late"),
+        lambda app: app.use(),
+        lambda app: app.include(App("late")),
+    ],
+)
+def test_a_slice_that_was_included_declares_nothing_more(declare: Callable[[App], object]) -> None:
+    slice_ = mail()
+    App("shop").include(slice_)
+
+    with pytest.raises(InvalidDeclaration, match="app 'shop' has included this one already"):
+        declare(slice_)
+
+
+def test_a_link_between_two_slices_is_found_when_both_are_included() -> None:
+    first = App("first")
+    first.task("start", continues=["send"])(lambda: None)
+    app = App("shop")
+    app.include(first)
+    app.include(mail())
+
+    app.check()
+
+
+async def test_lifespans_are_entered_in_order_and_left_in_reverse() -> None:
+    """covers SPEC B11-2"""
+    told: list[str] = []
+
+    def telling(name: str) -> Lifespan:
+        @asynccontextmanager
+        async def lifespan() -> AsyncIterator[None]:
+            told.append(f"{name} in")
+            yield
+            told.append(f"{name} out")
+
+        return lifespan
+
+    app = App("shop", lifespan=telling("shop"))
+    app.include(mail(telling("mail")))
+    app.include(App("bank", lifespan=telling("bank")))
+
+    async with app.lifespan(Workplace(dsn="")):
+        told.append("work")
+
+    assert told == ["shop in", "mail in", "bank in", "work", "bank out", "mail out", "shop out"]
+
+
+async def test_a_lifespan_that_asks_is_told_where_its_worker_works() -> None:
+    told: list[Workplace] = []
+
+    @asynccontextmanager
+    async def lifespan(workplace: Workplace) -> AsyncIterator[None]:
+        told.append(workplace)
+        yield
+
+    here = Workplace(dsn="postgresql://me:hidden@127.0.0.1/x", roles=("mail",))
+    async with App("shop", lifespan=lifespan).lifespan(here):
+        assert told == [here]
+
+    assert (here.serves_any("mail", "bank"), here.serves_any("bank")) == (True, False)
+    assert Workplace(dsn="").serves_any("bank")
+    assert "hidden" not in repr(here)

@@ -1,0 +1,217 @@
+"""What a handler declares of its neighbours, and how it is held to it."""
+
+from __future__ import annotations
+
+import dataclasses
+from types import EllipsisType
+from typing import Any, TypedDict
+
+import msgspec
+import pytest
+
+from rolecall import App, ContractBroken, HandlerMissing, InvalidDeclaration, InvalidPayload, NewTask
+from rolecall.app.contracts import Contract
+
+
+@dataclasses.dataclass
+class Parcel:
+    weight: int
+    to: str
+
+
+class Letter(TypedDict):
+    to: str
+
+
+@pytest.fixture
+def app() -> App:
+    app = App("post")
+
+    @app.task
+    def ship(weight: float, to: str | None) -> None: ...
+
+    @app.task
+    def send(to: str, urgent: bool = False) -> None: ...
+
+    @app.task
+    def price(store: int) -> int:
+        return store
+
+    return app
+
+
+def contract(app: App, **links: Any) -> Contract:
+    @app.task("subject", **links)
+    def subject() -> None: ...
+
+    app.check()
+    return app.contracts()["subject"]
+
+
+def test_a_declared_continuation_is_accepted_by_name_and_by_handler(app: App) -> None:
+    """covers SPEC B4-4 and B4-5: branch, loop, go-to"""
+    declared = contract(app, continues=["send", app.handlers["price"], "subject"])
+
+    for task in (NewTask(handler="send", payload={"to": "you"}), app.handlers["price"].task(store=1)):
+        declared.check_continuation(task)
+    declared.check_continuation(NewTask(handler="subject"))
+
+
+def test_a_continuation_that_was_not_declared_breaks_the_contract(app: App) -> None:
+    """covers SPEC B4-5, B11-1: validateContinueWith"""
+    with pytest.raises(ContractBroken, match="may not be continued by 'ship'; declared: 'price' or 'send'") as broken:
+        contract(app, continues=["send", "price"]).check_continuation(NewTask(handler="ship"))
+
+    assert (broken.value.code, broken.value.handler) == ("invalid_continuation", "subject")
+    assert broken.value.details == {"continuation": "ship", "declared": ["price", "send"]}
+
+
+def test_a_handler_that_continues_nothing_ends_its_chain(app: App) -> None:
+    """covers SPEC B4-5: output only"""
+    ending = contract(app, continues=[])
+
+    ending.check_continuation(None)
+    with pytest.raises(ContractBroken, match="declared: nothing"):
+        ending.check_continuation(NewTask(handler="send", payload={"to": "you"}))
+
+
+def test_a_handler_that_must_continue_may_not_end_its_chain(app: App) -> None:
+    """covers SPEC B4-5: continueWith only"""
+    with pytest.raises(ContractBroken, match="must continue its chain, but ended it; declared: 'send'") as broken:
+        contract(app, continues=["send"], must_continue=True).check_continuation(None)
+
+    assert broken.value.code == "invalid_continuation"
+
+
+def test_a_handler_that_declares_no_links_may_do_both(app: App) -> None:
+    """covers SPEC B4-5: both"""
+    app.check()
+
+    assert "send" not in app.contracts()
+
+
+def test_the_payload_of_a_continuation_must_fit_the_handler_that_continues(app: App) -> None:
+    """covers SPEC B11-1: parseInput"""
+    with pytest.raises(InvalidPayload, match="payload of 'send'") as refused:
+        contract(app, continues=["send"]).check_continuation(NewTask(handler="send", payload={"to": 7}))
+
+    assert (refused.value.code, refused.value.handler) == ("invalid_input", "send")
+
+
+def test_a_continuation_may_be_declared_by_the_shape_of_its_payload(app: App) -> None:
+    """covers SPEC B4-6: structural references"""
+    by_parcel = contract(app, continues=[Parcel])
+
+    by_parcel.check_continuation(NewTask(handler="ship", payload={"weight": 3, "to": "you"}))
+    with pytest.raises(ContractBroken, match="declared: 'ship'"):
+        by_parcel.check_continuation(NewTask(handler="send", payload={"to": "you"}))
+
+
+def test_every_handler_that_takes_the_shape_may_continue(app: App) -> None:
+    """covers SPEC B4-6: unions"""
+
+    @app.task("notify")
+    def notify(to: str) -> None: ...
+
+    allowed = contract(app, continues=[Letter, "price"]).continuations
+
+    assert sorted(allowed or []) == ["notify", "price", "send"]
+
+
+@pytest.mark.parametrize(
+    "links", [{"continues": ["nobody"]}, {"needs": ["nobody"]}, {"needs": ["price", "nobody", ...]}]
+)
+def test_a_link_to_a_handler_that_is_not_there_is_found_when_the_app_is_complete(
+    app: App, links: dict[str, Any]
+) -> None:
+    """covers SPEC B11-1 and B11-2: an unknown name"""
+    with pytest.raises(HandlerMissing, match="'nobody' here, but handler 'subject' names it") as missing:
+        contract(app, **links)
+
+    assert (missing.value.code, missing.value.handler) == ("unknown_handler", "nobody")
+
+
+def test_a_handler_may_name_one_that_is_defined_after_it(app: App) -> None:
+    app.task("first", continues=["second"])(lambda: None)
+    app.task("second")(lambda: None)
+
+    app.check()
+
+
+def test_a_shape_that_no_handler_takes_is_found_when_the_app_is_complete(app: App) -> None:
+    with pytest.raises(InvalidDeclaration, match="refers to Lost, which no handler here takes"):
+        contract(app, continues=[msgspec.defstruct("Lost", [("where", str)])])
+
+
+@pytest.mark.parametrize(
+    ("links", "problem"),
+    [
+        ({"continues": [], "must_continue": True}, "must continue, but nothing may"),
+        ({"continues": [int]}, "<class 'int'> is neither a handler, nor a name"),
+        ({"continues": [7]}, "7 is neither a handler"),
+        ({"needs": [...]}, "repeats what stands before it"),
+        ({"needs": ["price", ..., "send"]}, "Ellipsis is neither a handler"),
+    ],
+)
+def test_links_that_cannot_be_met_are_refused_at_the_definition(app: App, links: Any, problem: str) -> None:
+    with pytest.raises(InvalidDeclaration, match=problem):
+        app.task("subject", **links)(lambda: None)
+
+
+def needing(given: list[str | None]) -> NewTask:
+    return NewTask(handler="subject", needs=[NewTask(handler=name) if name else 7 for name in given])
+
+
+@pytest.mark.parametrize(
+    ("needs", "given"),
+    [
+        ([], []),
+        (["price"], ["price"]),
+        (["price"], [None]),
+        (["price", Letter], ["price", "send"]),
+        (["send", ...], []),
+        (["price", "send", ...], ["price", "send", "send"]),
+    ],
+)
+def test_needs_that_fill_the_slots_are_accepted(
+    app: App, needs: list[str | type | EllipsisType], given: list[str | None]
+) -> None:
+    """covers SPEC B4-6: fixed slots and a rest slot"""
+    contract(app, needs=needs).check_needs(needing(given))
+
+
+@pytest.mark.parametrize(
+    ("needs", "given", "problem"),
+    [
+        ([], ["price"], "needs 0 tasks, not 1"),
+        (["price"], [], "needs 1 tasks, not 0"),
+        (["price"], ["send"], "needs 'price' in place 0, not 'send'"),
+        (["price", "send", ...], [], "needs at least 1 tasks, not 0"),
+        (["price", "send", ...], ["price", "send", "price"], "needs 'send' in place 2, not 'price'"),
+    ],
+)
+def test_needs_that_do_not_fill_the_slots_break_the_contract(
+    app: App, needs: list[Any], given: list[str | None], problem: str
+) -> None:
+    """covers SPEC B4-6, B11-1: validateBlockers"""
+    with pytest.raises(ContractBroken, match=problem) as broken:
+        contract(app, needs=needs).check_needs(needing(given))
+
+    assert (broken.value.code, broken.value.details) == ("invalid_needs", {"needs": given})
+
+
+def test_a_schedule_may_not_start_what_only_follows(app: App) -> None:
+    """covers SPEC B4-5, B11-1: validateEntry"""
+    app.task("last", entry=False)(lambda: None)
+    app.schedule("nightly", "last", every=60)
+
+    with pytest.raises(ContractBroken, match="may not start a chain .* but schedule 'nightly'") as broken:
+        app.check()
+
+    assert (broken.value.code, broken.value.handler) == ("not_entry_point", "last")
+
+
+def test_a_procedure_of_the_database_may_continue_by_its_name(app: App) -> None:
+    app.procedure("close_books", "accounts.close_books")
+
+    contract(app, continues=["close_books"]).check_continuation(NewTask(handler="close_books", payload={"any": 1}))

@@ -1,0 +1,126 @@
+"""Which middlewares an app puts around its handlers, and insists on (covers SPEC 004-22 and B11-4)."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import pytest
+
+from rolecall import App, InvalidDeclaration, Next
+from rolecall.worker.onion import wrap
+
+
+async def trace(ctx: Any, call_next: Next) -> object:
+    return await call_next()
+
+
+async def account(ctx: Any, call_next: Next) -> object:
+    return await call_next()
+
+
+class Limit:
+    async def __call__(self, ctx: Any, call_next: Next) -> object:
+        return await call_next()
+
+
+def sliced(*middlewares: Any, own: Any = ()) -> App:
+    app = App("slice", middlewares=middlewares)
+    app.task("work", middlewares=own)(lambda: None)
+    return app
+
+
+def test_a_handlers_own_middlewares_stand_inside_those_of_its_app() -> None:
+    app = sliced(trace, own=[account])
+
+    assert app.middlewares_of("work") == (trace, account)
+
+
+def test_what_an_app_uses_later_stands_inside_and_around_earlier_handlers_too() -> None:
+    app = sliced(trace)
+    app.use(account)
+
+    assert app.middlewares_of("work") == (trace, account)
+
+
+def test_a_slices_middlewares_stand_around_its_own_handlers_only() -> None:
+    """covers SPEC B11-2"""
+    app = App("shop", middlewares=[trace])
+    app.task("other")(lambda: None)
+    app.include(sliced(account))
+
+    assert app.middlewares_of("work") == (trace, account)
+    assert app.middlewares_of("other") == (trace,)
+
+
+def test_a_slices_middlewares_stand_around_its_procedures_too() -> None:
+    """covers SPEC B11-4: both executors"""
+    slice_, app = App("books", middlewares=[account]), App("shop", middlewares=[trace], requires=[account])
+    slice_.procedure("close_books", "accounts.close_books")
+    app.include(slice_)
+
+    assert app.middlewares_of("close_books") == (trace, account)
+
+
+def test_a_handler_that_no_app_defines_has_the_apps_middlewares() -> None:
+    assert App("shop", middlewares=[trace]).middlewares_of("a_procedure") == (trace,)
+
+
+def test_a_handler_without_middlewares_is_called_directly() -> None:
+    async def call(ctx: object) -> None: ...
+
+    assert wrap(call, ()) is call
+
+
+@pytest.mark.parametrize("middleware", [Limit(), partial(trace)])
+def test_whatever_can_be_awaited_may_be_a_middleware(middleware: Any) -> None:
+    App("shop").use(middleware)
+
+
+@pytest.mark.parametrize("middleware", [lambda ctx, call_next: call_next(), Limit, None])
+def test_a_middleware_that_is_not_async_is_refused(middleware: Any) -> None:
+    with pytest.raises(InvalidDeclaration, match="is no middleware: it must be async"):
+        App("shop").use(middleware)
+    with pytest.raises(InvalidDeclaration, match="is no middleware"):
+        App("shop").task("work", middlewares=[middleware])(lambda: None)
+
+
+@pytest.mark.parametrize(
+    "slice_", [sliced(trace, account), sliced(trace, own=[account]), sliced(trace, Limit(), account)]
+)
+def test_a_slice_with_the_required_middlewares_in_their_order_is_included(slice_: App) -> None:
+    """covers SPEC B11-4"""
+    app = App("shop", requires=[trace, account])
+
+    app.include(slice_)
+    app.check()
+
+
+@pytest.mark.parametrize("slice_", [sliced(), sliced(trace), sliced(account, trace)])
+def test_a_slice_that_lacks_required_middlewares_or_their_order_is_refused(slice_: App) -> None:
+    """covers SPEC B11-4"""
+    app = App("shop", middlewares=[trace, account], requires=[trace, account])
+
+    with pytest.raises(InvalidDeclaration, match="'work' lacks required middlewares: trace, account, in this order"):
+        app.include(slice_)
+    assert dict(app.handlers) == {}
+
+
+def test_a_slice_must_also_have_what_it_requires_itself() -> None:
+    inner = App("inner", requires=[trace])
+    inner.task("work")(lambda: None)
+
+    with pytest.raises(InvalidDeclaration, match="lacks required middlewares: trace"):
+        App("shop").include(inner)
+
+
+def test_an_apps_own_handlers_need_the_required_middlewares_when_it_is_complete() -> None:
+    """covers SPEC B11-4"""
+    app = App("shop", requires=[trace])
+    app.task("work")(lambda: None)
+
+    with pytest.raises(InvalidDeclaration, match="'work' lacks required middlewares: trace, .* it has none"):
+        app.check()
+
+    app.use(trace)
+    app.check()

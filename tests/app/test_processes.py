@@ -1,0 +1,65 @@
+"""What a handler must be so that a process of its own can run it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from rolecall import App, BatchContext, Context, InvalidDeclaration, ProcessContext
+
+
+def plain(n: int) -> int:
+    return n + 1
+
+
+def informed(ctx: ProcessContext, n: int) -> None: ...
+
+
+async def waiting(n: int) -> None: ...
+
+
+def several(items: list[dict[str, int]]) -> None: ...
+
+
+def writing(ctx: Context, n: int) -> None: ...
+
+
+def writing_together(them: BatchContext, n: int) -> None: ...
+
+
+def nested() -> Callable[..., object]:
+    def inner(n: int) -> None: ...
+
+    return inner
+
+
+@pytest.mark.parametrize(
+    ("function", "options", "problem"),
+    [
+        (waiting, {}, r"'waiting' cannot run in a process: it is async: a process runs plain functions"),
+        (several, {"batch": 10}, "takes batches: a process runs one task at a time"),
+        (writing, {}, "asks for a Context, which stays in the worker: a process is given a ProcessContext"),
+        (writing_together, {}, "asks for a BatchContext"),
+        (nested(), {}, "stands inside a function"),
+        (lambda: None, {}, "stands inside a function"),
+    ],
+)
+def test_what_no_other_process_can_run_is_refused_at_once(
+    function: Callable[..., object], options: dict[str, Any], problem: str
+) -> None:
+    with pytest.raises(InvalidDeclaration, match=problem):
+        App("test").task(process=True, **options)(function)
+
+
+def test_a_handler_for_a_process_is_called_like_any_other() -> None:
+    handler = App("test").task(process=True)(plain)
+
+    assert (handler.process, handler(1), handler.task(n=1).payload) == (True, 2, {"n": 1})
+
+
+def test_the_context_of_a_process_is_no_part_of_the_payload() -> None:
+    handler = App("test").task(process=True)(informed)
+
+    assert (handler.takes_context, handler.signature.arguments) == (True, ("n",))

@@ -1,0 +1,174 @@
+"""Whatever an operator may do is reached from each of the three shells, or stands here with the reason why it is not."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from dataclasses import fields
+from pathlib import Path
+from typing import get_type_hints
+
+import pytest
+
+from rolecall.service.services import Services
+
+ROLECALL = Path(inspect.getfile(Services)).parents[1]
+# noun.verb: why the shell has no way to it.
+TOKEN = "a token is for who has no way to the database"
+PART = "the part of another action, which the shell offers: it only looks up what that one is about"
+LOGIN = "a part of coming in over HTTP: the command line runs with the rights of the account on the machine"
+PEOPLE = "who may come in is decided on the machine, not from within"
+SECRET = "made and revoked at the command line or over the API: a secret is not left behind in a browser"
+OVERVIEW = "the first page has an answer of its own, of which this is a part"
+OUTLINE = "the pages draw the outline of a tree or a chain, in which this stands"
+PATIENCE = "a page does not wait: it follows"
+LEAVING = "what `scale` answers names them; a page shows them before the button is pressed"
+GLANCE = "a few of the tasks that every worker runs, for a page; `show` tells all of one worker's"
+OWNERS = {name: noun for noun, kind in get_type_hints(Services).items() for name in (noun, kind.__name__)}
+MISSING: dict[str, dict[str, str]] = {
+    "cli": {
+        "chains.get": PART,
+        "chains.outline": "what a page has room for; `chains show` writes the whole chain",
+        "keys.find": LOGIN,
+        "keys.get": PART,
+        "people.begin_login": LOGIN,
+        "people.close_session": LOGIN,
+        "people.find": LOGIN,
+        "people.get": PART,
+        "people.open_session": LOGIN,
+        "scaling.leaving": LEAVING,
+        "schedules.create": "`schedules put` stores a new one, too",
+        "schedules.put": "`schedules put` says field by field what to change",
+        "tasks.complete_by_token": TOKEN,
+        "tasks.detail": "all that a page tells at once: `tasks show`, `needs` and `tree` tell it each for itself",
+        "tasks.delete_one": "`tasks delete` takes many, and tells of each what became of it",
+        "tasks.enqueue_many": "a command enqueues one task; a program with many has the client",
+        "tasks.fail_by_token": TOKEN,
+        "tasks.get": PART,
+        "trees.outline": "what a page has room for; `tasks tree` writes the whole tree",
+        "tasks.parents_among": "where a list has links to children; `tasks tree` shows them",
+        "workers.get": PART,
+        "workers.in_hand": GLANCE,
+    },
+    "web": {
+        "chains.outline": "what a page has room for; a chain's own routes tell all of it",
+        "entrance.require_somebody": "asked when a server starts that would otherwise let nobody in",
+        "maintenance.prune": "the workers do it; by hand only beside the database",
+        "overview.show": "/api/doctor, /api/tasks/capacity and /api/tasks/history tell it, each to who may know it",
+        "people.add": PEOPLE,
+        "people.get": PEOPLE,
+        "people.list": PEOPLE,
+        "people.remove": PEOPLE,
+        "people.set_password": PEOPLE,
+        "scaling.leaving": LEAVING,
+        "schedules.put": "PUT changes one by its id, POST creates one",
+        "tasks.delete": "DELETE takes one task, and the bulk action those that a filter finds, ids included",
+        "tasks.detail": "all that a page tells at once: a task's own routes tell it each for itself",
+        "tasks.parents_among": "where a list has links to children; /children lists them",
+        "trees.outline": "what a page has room for; /tree lists the whole tree",
+        "workers.get": PART,
+        "workers.in_hand": GLANCE,
+    },
+    "dashboard": {
+        "chains.blocking": OUTLINE,
+        "chains.show": OUTLINE,
+        "chains.wait": PATIENCE,
+        "doctor.examine": "the first page tells what is wrong with the pool; the machine's health is for its terminal",
+        "entrance.require_somebody": "asked when a server starts that would otherwise let nobody in",
+        "insight.history": OVERVIEW,
+        "keys.create": SECRET,
+        "keys.find": PART,
+        "keys.get": PART,
+        "keys.list": SECRET,
+        "keys.revoke": SECRET,
+        "maintenance.prune": "the workers do it; by hand only beside the database",
+        "people.add": PEOPLE,
+        "people.begin_login": PART,
+        "people.close_session": PART,
+        "people.find": PART,
+        "people.get": PEOPLE,
+        "people.list": PEOPLE,
+        "people.open_session": PART,
+        "people.remove": PEOPLE,
+        "people.set_password": PEOPLE,
+        "scaling.target": "a number for an autoscaler; the page of capacity tells people how many workers a role needs",
+        "schedules.put": "the form changes a schedule by its id, or creates one",
+        "tasks.complete_by_token": TOKEN,
+        "tasks.enqueue_many": "a form makes one task; a program with many has the client",
+        "tasks.fail_by_token": TOKEN,
+        "tasks.needs": OUTLINE,
+        "tasks.tree": OUTLINE,
+        "tasks.wait": PATIENCE,
+    },
+}
+
+
+def offered() -> set[str]:
+    """Every public method of every service, as noun.verb."""
+    hints = get_type_hints(Services)
+    return {
+        f"{field.name}.{name}"
+        for field in fields(Services)
+        for name, _ in inspect.getmembers(hints[field.name], inspect.isfunction)
+        if not name.startswith("_")
+    }
+
+
+def reached(shell: str) -> set[str]:
+    """Every noun.verb that a shell names."""
+    trees = [ast.parse(file.read_text("utf-8")) for file in modules_of(shell)]
+    return {found for tree in trees for found in (loosely_reached if shell == "dashboard" else plainly_reached)(tree)}
+
+
+def modules_of(shell: str) -> list[Path]:
+    """The pages stand within the package that serves the API."""
+    folder = ROLECALL / ("web/dashboard" if shell == "dashboard" else shell)
+    return [file for file in folder.rglob("*.py") if shell == "dashboard" or "dashboard" not in file.parts]
+
+
+def plainly_reached(tree: ast.Module) -> set[str]:
+    """What stands there as `services.noun.verb`, or as `Noun.verb`."""
+    return {
+        f"{OWNERS[owner]}.{node.attr}"
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Attribute) and (owner := owner_of(node.value)) in OWNERS
+    }
+
+
+def loosely_reached(tree: ast.Module) -> set[str]:
+    """Every verb of a module that has the noun too: pages hand a service to what gathers their matter."""
+    nodes = list(ast.walk(tree))
+    verbs = {node.attr for node in nodes if isinstance(node, ast.Attribute)}
+    nouns = {OWNERS[name] for node in nodes if (name := noun_in(node)) in OWNERS}
+    return {f"{noun}.{verb}" for noun in nouns for verb in verbs}
+
+
+def noun_in(node: ast.AST) -> str:
+    match node:
+        case ast.Attribute(value=ast.Attribute(attr="services") | ast.Name(id="services"), attr=noun):
+            return noun
+        case ast.Name():
+            return owner_of(node)
+        case _:
+            return ""
+
+
+def owner_of(node: ast.expr) -> str:
+    """The service that stands before the dot: `services.tasks`, or its class; not a module of the same name."""
+    match node:
+        case ast.Attribute(attr=noun):
+            return noun
+        case ast.Name(id=name) if name[0].isupper():
+            return name
+        case _:
+            return ""
+
+
+@pytest.mark.parametrize("shell", MISSING)
+def test_what_a_shell_lacks_is_known(shell: str) -> None:
+    assert sorted(offered() - reached(shell)) == sorted(MISSING[shell])
+
+
+@pytest.mark.parametrize("shell", MISSING)
+def test_each_gap_has_a_reason(shell: str) -> None:
+    assert all(len(reason) > 10 for reason in MISSING[shell].values())

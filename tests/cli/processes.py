@@ -1,0 +1,49 @@
+"""What tests ask of a command that runs as a process of its own."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import time
+from collections.abc import Callable
+
+import psutil
+
+from tests.cli.conftest import Result
+
+Spawn = Callable[..., subprocess.Popen[str]]
+
+DEADLINE = 30.0
+
+
+def until(fact: Callable[[], bool], what: str) -> None:
+    deadline = time.monotonic() + DEADLINE
+    while not fact():
+        assert time.monotonic() < deadline, f"never: {what}"
+        time.sleep(0.05)
+
+
+def document(process: subprocess.Popen[str]) -> dict[str, object]:
+    """What `--json` writes when the database is there."""
+    assert process.stdout is not None
+    text = ""
+    while not text.endswith("}\n"):
+        line = process.stdout.readline()
+        assert line, process.stderr.read() if process.stderr else ""
+        text += line
+    found = json.loads(text)
+    assert isinstance(found, dict)
+    return found
+
+
+def runs(pid: int) -> bool:
+    """Whether it does more than wait for somebody to take note of its end."""
+    try:
+        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
+
+
+def ended(process: subprocess.Popen[str]) -> Result:
+    out, err = process.communicate(timeout=DEADLINE)
+    return Result(process.returncode, out, err)

@@ -1,0 +1,119 @@
+"""`rolecall keys` and `rolecall people`, and the door that stays shut without them."""
+
+from __future__ import annotations
+
+import re
+import signal
+from datetime import datetime, timedelta
+
+import httpx2
+import pytest
+
+from tests.cli.conftest import Run
+from tests.cli.processes import Spawn, document, ended
+
+PASSWORD = "correct horse battery staple"
+ANYWHERE = "0.0.0.0"  # noqa: S104 - nobody but this test asks
+
+
+def test_a_key_is_made_shown_once_listed_and_revoked(cli: Run) -> None:
+    """Covers SPEC 003-26"""
+    made = cli("keys", "create", "deploy", "--scope", "operate", "--days", "7")
+    [secret] = re.findall(r"^rk_\S{43}$", made.out, re.MULTILINE)
+    [key] = cli("keys", "list", "--json").json
+    revoked = cli("keys", "revoke", key["id"])
+    again = cli("keys", "revoke", key["id"])
+
+    assert (key["name"], key["scope"], key["prefix"]) == ("deploy", "operate", secret[:11])
+    assert secret not in cli("keys", "list").out
+    assert (revoked.code, again.code) == (0, 4)
+    assert cli("keys", "list", "--json").json[0]["revoked_at"]
+
+
+def test_a_key_lives_for_thirty_days_unless_it_is_said_otherwise(cli: Run) -> None:
+    """Covers SPEC 003-26"""
+    assert cli("keys", "create", "a", "--scope", "read", "--never", "--json").json["key"]["expires_at"] is None
+    assert cli("keys", "create", "b", "--scope", "read", "--days", "122").code == 2
+    assert cli("keys", "create", "c", "--scope", "read", "--days", "3", "--never").code == 2
+    key = cli("keys", "create", "d", "--scope", "read", "--json").json["key"]
+
+    assert datetime.fromisoformat(key["expires_at"]) - datetime.fromisoformat(key["created_at"]) == timedelta(days=30)
+
+
+def test_people_are_added_changed_and_removed(cli: Run) -> None:
+    """Covers SPEC 003-26"""
+    added = cli("people", "add", "ada", "--scope", "admin", stdin=f"{PASSWORD}\n")
+    again = cli("people", "add", "ada", "--scope", "read", stdin=f"{PASSWORD}\n")
+    listed = cli("people", "list", "--json").json
+    changed = cli("people", "password", "ada", stdin="another long password\n")
+    removed = cli("people", "remove", "ada")
+    unknown = cli("people", "password", "ada", stdin="another long password\n")
+
+    assert (added.code, again.code, changed.code, removed.code, unknown.code) == (0, 5, 0, 0, 4)
+    assert [(person["name"], person["scope"]) for person in listed] == [("ada", "admin")]
+    assert "password_hash" not in listed[0]
+    assert cli("people", "list").out.strip() == "nobody"
+
+
+def test_a_short_password_is_refused_and_not_repeated(cli: Run) -> None:
+    done = cli("people", "add", "ada", "--scope", "read", stdin="tooshort\n")
+
+    assert done.code == 2
+    assert "12 to 1000" in done.err
+    assert "tooshort" not in done.err
+
+
+def test_what_is_done_in_the_command_line_stands_in_the_audit_log(cli: Run, sql: object) -> None:
+    """Covers S16"""
+    cli("keys", "create", "deploy", "--scope", "read")
+    cli("people", "add", "ada", "--scope", "read", stdin=f"{PASSWORD}\n")
+
+    rows = sql("select action, detail::text from rolecall.deeds order by id")  # type: ignore[operator]
+
+    assert [action for action, _ in rows] == ["keys.create", "people.add"]
+    assert PASSWORD not in str(rows)
+
+
+@pytest.mark.parametrize("verb", [["serve", "--host", ANYWHERE, "--port", "0"], ["up", "--http", f"{ANYWHERE}:0"]])
+def test_an_address_that_others_reach_needs_a_key_first(cli: Run, verb: list[str]) -> None:
+    """Covers S1"""
+    done = cli(*verb)
+
+    assert done.code == 2
+    assert "rolecall keys create" in done.err
+
+
+@pytest.mark.parametrize("verb", [["serve", "--host", ANYWHERE, "--port", "0"], ["up", "--http", f"{ANYWHERE}:0"]])
+def test_an_address_that_others_reach_is_never_open_to_all(cli: Run, verb: list[str]) -> None:
+    """Covers S1"""
+    cli("keys", "create", "deploy", "--scope", "admin")
+
+    done = cli(*verb, "--auth", "off")
+
+    assert done.code == 2
+    assert "127.0.0.1 and ::1 only" in done.err
+
+
+@pytest.mark.parametrize("words", [["--host", ANYWHERE], ["--auth", "keys"]])
+def test_with_a_key_it_is_served_to_who_shows_it(cli: Run, spawn: Spawn, dsn: str, words: list[str]) -> None:
+    """Covers S1, SPEC 003-26"""
+    secret = cli("keys", "create", "deploy", "--scope", "read", "--json").json["secret"]
+    server = spawn("serve", "--port", "0", "--json", *words, DATABASE_URL=dsn)
+    url = str(document(server)["http"]).replace(ANYWHERE, "127.0.0.1")
+
+    unknown = httpx2.get(f"{url}/api/roles", timeout=30)
+    known = httpx2.get(f"{url}/api/roles", headers={"authorization": f"Bearer {secret}"}, timeout=30)
+    forwarded = httpx2.post(
+        f"{url}/api/login", json={"name": "x", "password": "y"}, headers={"x-forwarded-for": "192.0.2.7"}, timeout=30
+    )
+    server.send_signal(signal.SIGTERM)
+    done = ended(server)
+
+    assert (unknown.status_code, known.status_code, forwarded.status_code) == (401, 200, 401)
+    assert secret not in done.err
+    assert "origin=192.0.2.7" in done.err
+
+
+def test_a_command_that_names_a_bad_mode_is_refused(bare: Run) -> None:
+    assert bare("serve", "--auth", "maybe").code == 2
+    assert bare("serve", "--trusted-origins", "work.example").code == 2

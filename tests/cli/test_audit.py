@@ -1,0 +1,55 @@
+"""The command line shows who changed what, and reaches what the API reaches."""
+
+from __future__ import annotations
+
+from tests.cli.conftest import Run
+
+
+def enqueue(cli: Run, *options: object) -> int:
+    task_id: int = cli("enqueue", "add", '{"a": 1, "b": 2}', "--json", *options).json["id"]
+    return task_id
+
+
+def test_changes_are_listed_the_latest_first(cli: Run) -> None:
+    task_id = enqueue(cli)
+    cli("tasks", "cancel", task_id)
+
+    deeds = cli("audit", "--json").json
+    assert [(deed["action"], deed["via"]) for deed in deeds] == [("tasks.cancel", "cli"), ("tasks.enqueue", "cli")]
+    assert [deed["id"] for deed in cli("audit", "--json", "--before", deeds[0]["id"]).json] == [deeds[1]["id"]]
+    assert [deed["action"] for deed in cli("audit", "--json", "--action", "tasks.cancel").json] == ["tasks.cancel"]
+    assert "tasks.cancel" in cli("audit").out
+    assert cli("audit", "--json", "--via", "api").json == []
+    assert len(cli("audit", "--json", "--via", "cli", "--since", deeds[0]["at"]).json) == 1
+
+
+def test_a_token_is_made_and_stands_in_no_log(cli: Run) -> None:
+    made = cli("tasks", "token", enqueue(cli), "--ttl", "1h")
+
+    assert made.out.startswith("rct_")
+    assert made.out.strip() not in cli("audit", "--json").out
+
+
+def test_what_a_task_needs_is_shown(cli: Run) -> None:
+    needed = enqueue(cli)
+    task_id = enqueue(cli, "--needs", needed)
+
+    [need] = cli("tasks", "needs", task_id, "--json").json
+    assert (need["task_id"], need["outcome"]) == (needed, None)
+    assert cli("tasks", "needs", 4711).code == 4
+
+
+def test_who_needs_a_chain_is_shown(cli: Run) -> None:
+    needed = enqueue(cli)
+    task_id = enqueue(cli, "--needs", needed)
+
+    assert [task["task_id"] for task in cli("chains", "blocking", needed, "--json").json] == [task_id]
+    assert "yes" in cli("chains", "blocking", needed).out
+
+
+def test_a_chain_is_completed(cli: Run) -> None:
+    chain_id = enqueue(cli)
+
+    assert cli("chains", "complete", chain_id, "--result", "3", "--json").json["outcome"] == "completed"
+    assert cli("chains", "show", chain_id, "--json").json["chain"]["result"] == 3
+    assert cli("chains", "complete", 4711).code == 4

@@ -1,0 +1,62 @@
+"""`rolecall enqueue` with options about its dedupe key."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tests.cli.conftest import Run
+
+Sql = Callable[..., list[tuple[Any, ...]]]
+
+D = ("--dedupe-key", "d")
+# What is typed, and a part of the one line that says why.
+REFUSED = [
+    (("--dedupe-mode", "merge"), "there is none"),
+    ((*D, "--dedupe-mode", "ignore"), "ignore"),
+    ((*D, "--dedupe-scope", "all"), "all"),
+    ((*D, "--dedupe-scope", "any"), "the scope any needs a window"),
+    ((*D, "--window", "1h"), "no other scope has one"),
+    ((*D, "--dedupe-scope", "any", "--window", "soon"), "--window"),
+    ((*D, "--dedupe-scope", "any", "--window", "0"), "allowed are 0.001 to 4e9"),
+    ((*D, "--dedupe-mode", "replace", "--dedupe-scope", "open"), "its scope is pending"),
+]
+
+
+def test_a_standing_task_is_merged_with(cli: Run, sql: Sql) -> None:
+    first = cli("enqueue", "add", '{"a": 1}', *D, "--json").json
+
+    again = cli("enqueue", "add", '{"b": 2}', *D, "--dedupe-mode", "merge", "--json").json
+
+    assert again == first | {"deduplicated": True}
+    assert sql("select payload from rolecall.all_tasks") == [({"a": 1, "b": 2},)]
+
+
+def test_a_duplicate_is_refused_with_a_code_of_its_own(cli: Run) -> None:
+    task_id = cli("enqueue", "add", *D, "--json").json["id"]
+
+    done = cli("enqueue", "add", *D, "--dedupe-mode", "error")
+
+    assert (done.code, done.out) == (5, "")
+    assert f"task {task_id} has the dedupe_key 'd' already" in done.err
+
+
+def test_within_the_window_a_cancelled_task_stands(cli: Run, sql: Sql) -> None:
+    throttled = ("enqueue", "add", *D, "--dedupe-scope", "any", "--window", "1h", "--json")
+    task_id = cli(*throttled).json["id"]
+    sql("select rolecall.cancel(array[%s::bigint])", task_id)
+
+    assert cli(*throttled).json == {"id": task_id, "deduplicated": True}
+
+
+@pytest.mark.parametrize(("arguments", "part"), REFUSED, ids=str)
+def test_what_cannot_be_meant_is_refused_and_stores_nothing(
+    cli: Run, sql: Sql, arguments: tuple[str, ...], part: str
+) -> None:
+    done = cli("enqueue", "add", *arguments)
+
+    assert (done.code, done.out) == (2, "")
+    assert part in done.err
+    assert sql("select count(*) from rolecall.all_tasks") == [(0,)]

@@ -1,0 +1,197 @@
+"""`rolecall serve` and the API beside `rolecall up`, as real processes over real HTTP."""
+
+from __future__ import annotations
+
+import signal
+import socket
+import subprocess
+import sys
+import time
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import psutil
+import psycopg
+import pytest
+
+from rolecall.cli import extras, sockets
+from rolecall.config import HttpSettings
+from tests.cli.conftest import Run
+from tests.cli.processes import Spawn, document, ended
+
+GRACE = 8.0  # seconds: below those that are given to what does not end by itself
+
+
+def url_of(process: Any) -> str:
+    return str(document(process)["http"])
+
+
+def served_by(up: Any) -> list[int]:
+    """The processes that serve the API for `up`."""
+    return [child.pid for child in psutil.Process(up.pid).children() if "serve" in child.cmdline()]
+
+
+def test_the_api_answers_and_ends_clean(spawn: Spawn, dsn: str) -> None:
+    """Covers SPEC 001-1"""
+    server = spawn("serve", "--app", "shop:app", "--port", "0", "--json", DATABASE_URL=dsn)
+    url = url_of(server)
+
+    ready = httpx2.get(f"{url}/readyz")
+    roles = httpx2.get(f"{url}/api/roles")
+    server.send_signal(signal.SIGTERM)
+
+    assert (ready.status_code, ready.json()) == (200, {"status": "ok"})
+    assert [role["name"] for role in roles.json()] == ["sums"]
+    assert ended(server).code == 0
+
+
+def test_a_server_in_front_may_take_the_beginning_off_each_path(spawn: Spawn, dsn: str) -> None:
+    """covers SPEC B12-4"""
+    server = spawn("serve", "--port", "0", "--json", DATABASE_URL=dsn, ROLECALL_ROOT_PATH="/queue/")
+
+    page = httpx2.get(f"{url_of(server)}/admin/workers").text
+
+    assert 'href="/queue/tasks"' in page
+    assert 'data-stream="/queue/api/live"' in page
+
+
+def test_what_was_left_behind_is_put_right_before_the_first_answer(
+    spawn: Spawn, cli: Run, dsn: str, folder: Path
+) -> None:
+    """Covers SPEC 001-2: rescue, default schedules, due ones at once, and only then an answer"""
+    with (folder / "shop.py").open("a") as shop:
+        shop.write('app.schedule("hourly", "add", every=3600, payload={"a": 1, "b": 1})\n')
+    lost = claimed_an_hour_ago(dsn)
+
+    server = spawn("serve", "--app", "shop:app", "--port", "0", "--json", DATABASE_URL=dsn)
+    httpx2.get(f"{url_of(server)}/healthz")
+
+    tasks = {task["id"]: task["state"] for task in cli("tasks", "list", "--json").json["items"]}
+    assert tasks.pop(lost) == "pending"
+    assert list(tasks.values()) == ["pending"]
+
+
+def claimed_an_hour_ago(dsn: str) -> int:
+    """Make a task that a worker claimed and never finished; return its id."""
+    with psycopg.connect(dsn, autocommit=True) as connection:
+        connection.execute("select set_config('rolecall.fake_now', (now() - interval '1 hour')::text, false)")
+        connection.execute("select rolecall.enqueue('sums', '{\"a\": 1, \"b\": 2}', 'add')")
+        connection.execute("select rolecall.register_worker('wilma', '{}', '{add}', 1, 'host', 1, '1')")
+        query = "select id from rolecall.claim((select max(id) from rolecall.workers), '{}', '{add}', 1)"
+        [(task_id,)] = connection.execute(query).fetchall()
+    return int(task_id)
+
+
+def test_a_database_that_was_not_migrated_is_refused(execute: Run, database: str, postgres_server: object) -> None:
+    """Covers SPEC 001-2: only `up` migrates"""
+    done = execute("serve", "--port", "0", DATABASE_URL=f"{database} dbname=postgres")
+
+    assert done.code == 7
+
+
+def test_an_address_of_this_machine_is_answered_under_its_own_name(spawn: Spawn, dsn: str) -> None:
+    server = spawn("serve", "--host", "127.0.0.2", "--port", "0", "--json", DATABASE_URL=dsn)
+    url = url_of(server)
+
+    assert url.startswith("http://127.0.0.2:")
+    assert httpx2.get(f"{url}/api/me", timeout=30).status_code == 200
+    assert httpx2.get(f"{url}/api/me", headers={"host": "127.0.0.3"}).status_code == 421
+
+
+def test_a_port_that_is_taken_is_refused_by_name(bare: Run, folder: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        done = bare("serve", "--port", port, "--database-url", "postgresql://nobody@127.0.0.1:1/none")
+
+    assert done.code == 2
+    assert f"127.0.0.1:{port}" in done.err
+
+
+def test_without_the_extra_the_command_says_what_to_install(bare: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(extras, "NEEDED", ("uvicorn", "no_such_package"))
+
+    done = bare("serve")
+
+    assert done.code == 2
+    assert "rolecall[web]" in done.err
+    assert "no_such_package" in done.err
+
+
+def test_the_command_line_does_not_load_the_api(folder: Path) -> None:
+    loaded = "import rolecall.cli.main, sys; sys.exit('fastapi' in sys.modules or 'uvicorn' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", loaded], check=False).returncode == 0
+
+
+@pytest.mark.timeout(120)
+def test_up_serves_the_api_too_and_starts_it_again_when_it_dies(spawn: Spawn, dsn: str, cli: Run) -> None:
+    """Covers SPEC 001-1"""
+    up = spawn("up", "--app", "shop:app", "--http", "127.0.0.1:0", "--json", DATABASE_URL=dsn)
+    url = url_of(up)
+    assert httpx2.get(f"{url}/readyz", timeout=30).status_code == 200
+    [worker] = cli("workers", "list", "--json").json
+    [first] = served_by(up)
+
+    psutil.Process(first).kill()
+    answer = httpx2.get(f"{url}/readyz", timeout=30)
+
+    assert answer.status_code == 200
+    assert served_by(up) != [first]
+    assert [known["id"] for known in cli("workers", "list", "--json").json] == [worker["id"]]
+    up.send_signal(signal.SIGTERM)
+    assert ended(up).code == 0
+    assert not psutil.pid_exists(first)
+
+
+def test_up_takes_any_port_where_the_usual_one_is_taken(
+    spawn: Spawn, dsn: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("ROLECALL_HTTP")
+    with closing(sockets.listen(HttpSettings())):  # the usual port, if it was free
+        up = spawn("up", "--json", DATABASE_URL=dsn)
+        url = url_of(up)
+
+    assert not url.endswith(f":{sockets.USUAL_PORT}")
+    assert httpx2.get(f"{url}/healthz", timeout=30).status_code == 200
+    up.send_signal(signal.SIGTERM)
+    assert ended(up).code == 0
+
+
+STREAM = """
+from fastapi import APIRouter, Request
+from fastapi.responses import StreamingResponse
+from rolecall.web import Reads
+from rolecall.web.state import state_of
+
+router = APIRouter()
+
+
+@router.get("/api/days")
+async def days(request: Request, _: Reads) -> StreamingResponse:
+    async def told():
+        yield b"begun"
+        await state_of(request).closing.wait()
+        yield b"ended"
+
+    return StreamingResponse(told())
+
+
+app.mount(router)
+"""
+
+
+def test_a_stop_tells_open_streams_to_end_and_does_not_wait_for_the_grace(spawn: Spawn, dsn: str, folder: Path) -> None:
+    with (folder / "shop.py").open("a") as shop:
+        shop.write(STREAM)
+    server = spawn("serve", "--app", "shop:app", "--port", "0", "--json", DATABASE_URL=dsn)
+
+    with httpx2.stream("GET", f"{url_of(server)}/api/days", timeout=30) as answer:
+        parts = answer.iter_raw()
+        assert next(parts) == b"begun"
+        told = time.monotonic()
+        server.send_signal(signal.SIGTERM)
+        assert next(parts) == b"ended"
+
+    assert ended(server).code == 0
+    assert time.monotonic() - told < GRACE

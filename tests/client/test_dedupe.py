@@ -1,0 +1,128 @@
+"""Dedupe modes through the client; and what cannot be meant is refused in Python as it is in SQL (invariant 20)."""
+
+from __future__ import annotations
+
+import json
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import psycopg
+import pytest
+
+from rolecall import AsyncClient, Client, Dedupe, DuplicateTask, InvalidTask, NewTask, merge_fields, merge_function
+from rolecall.db.run import run
+from rolecall.model.dedupe import MergeRule
+from rolecall.sql.statement import Statement, single
+from tests.client.conftest import Face
+
+Connection = psycopg.Connection[Any]
+
+UNION = Dedupe(mode="merge", merge=merge_fields(ids="union"))
+BAD: list[dict[str, Any]] = [
+    {"mode": "ignore"},
+    {"scope": "all"},
+    {"mode": "replace", "scope": "open"},
+    {"mode": "merge", "scope": "any", "window": 60},
+    {"scope": "any"},
+    {"window": 60},
+    {"scope": "any", "window": 0},
+    {"scope": "any", "window": 5_000_000_000},
+    {"mode": "error", "merge": {"fields": {"ids": "union"}}},
+    {"mode": "merge", "merge": {"fields": {"ids": "unoin"}}},
+]
+
+
+def bag(*ids: int, dedupe: Dedupe | None = UNION) -> NewTask:
+    return NewTask(handler="bag", payload={"ids": list(ids)}, dedupe_key="d", dedupe=dedupe)
+
+
+@pytest.fixture(autouse=True)
+def bags(connection: Connection) -> None:
+    connection.execute("""select rolecall.declare('[{"name": "bag"}]')""")
+
+
+async def test_payloads_are_merged(face: Face) -> None:
+    """Covers SPEC 002-8."""
+    stored = [await face("enqueue", bag(n)) for n in (1, 2, 1)]
+
+    assert [answer.deduplicated for answer in stored] == [False, True, True]
+    assert (await face("get", stored[0].id)).payload == {"ids": [1, 2]}
+
+
+async def test_options_say_how_a_dedupe_key_is_treated(face: Face) -> None:
+    first = await face("enqueue", "add", {"a": 1}, dedupe_key="d", after=60)
+
+    again = await face("enqueue", "add", {"a": 2}, dedupe_key="d", dedupe=Dedupe(mode="replace"))
+
+    assert (again.id, again.deduplicated) == (first.id, True)
+    assert (await face("get", first.id)).payload["a"] == 2
+
+
+async def test_a_duplicate_is_an_error_that_names_the_standing_task(face: Face, connection: Connection) -> None:
+    first = await face("enqueue", bag(1))
+
+    with pytest.raises(DuplicateTask, match="task 1: task [0-9]+ has the dedupe_key 'd' already") as refused:
+        await face("enqueue_many", [NewTask(handler="add", payload={"a": 1}), bag(2, dedupe=Dedupe(mode="error"))])
+
+    assert refused.value.task_id == first.id
+    assert connection.execute("select count(*) from rolecall.tasks").fetchall() == [(1,)]
+
+
+async def test_of_a_key_that_comes_twice_in_a_batch_the_first_is_new(face: Face) -> None:
+    """Covers SPEC B6-3."""
+    stood = [answer.deduplicated for answer in await face("enqueue_many", [bag(1), bag(2), bag(3)])]
+    again = [answer.deduplicated for answer in await face("enqueue_many", [bag(4), bag(5)])]
+
+    assert (stood, again) == ([False, True, True], [True, True])
+
+
+async def test_a_rule_without_a_dedupe_key_is_refused(face: Face) -> None:
+    with pytest.raises(InvalidTask, match="there is none"):
+        await face("enqueue", NewTask(handler="bag", dedupe=UNION))
+
+
+async def test_a_function_that_does_not_exist_is_refused(face: Face) -> None:
+    with pytest.raises(InvalidTask, match="there is no function no.where"):
+        await face("enqueue", bag(1, dedupe=Dedupe(mode="merge", merge=merge_function("no.where"))))
+
+
+async def test_in_a_transaction_that_is_rolled_back_a_merge_leaves_no_trace(face: Face) -> None:
+    """Covers invariant 10."""
+    first = await face("enqueue", bag(1))
+    async with face.transaction(commit=False) as connection:
+        await face("enqueue", bag(2), connection=connection)
+
+    assert (await face("get", first.id)).payload == {"ids": [1]}
+
+
+def test_fifty_concurrent_clients_leave_one_task_with_all_of_it(database: str) -> None:
+    """Covers SPEC E5-12."""
+    with Client(database) as client, ThreadPoolExecutor(10) as threads:
+        ids = {stored.id for stored in threads.map(lambda n: client.enqueue(bag(n)), range(50))}
+        [task_id] = ids
+        assert sorted(client.get(task_id).payload["ids"]) == list(range(50))
+
+
+async def test_both_faces_meet_in_one_task(database: str) -> None:
+    with Client(database) as client:
+        first = client.enqueue(bag(1))
+        async with AsyncClient(database) as other:
+            assert (await other.enqueue(bag(2))).id == first.id
+
+        assert client.get(first.id).payload == {"ids": [1, 2]}
+
+
+@pytest.mark.parametrize("words", BAD, ids=str)
+def test_python_and_sql_refuse_the_same_in_the_same_words(connection: Connection, words: dict[str, Any]) -> None:
+    """Covers invariant 20."""
+    with pytest.raises(InvalidTask) as in_python:
+        Dedupe(**{**words, "merge": MergeRule(**words["merge"])} if "merge" in words else words)
+    with pytest.raises(InvalidTask) as in_sql:
+        through_sql(connection, {"role": "bag", "dedupe_key": "d", "dedupe": words})
+
+    assert in_sql.value.problem.removeprefix("task 0: ") == in_python.value.problem
+
+
+def through_sql(connection: Connection, item: dict[str, Any]) -> None:
+    query = "select ids[1] from rolecall.enqueue_many(%s::jsonb)"
+    run(connection, Statement(query=query, params=(json.dumps([item]),), read=single))

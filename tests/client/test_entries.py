@@ -1,0 +1,90 @@
+"""What may start a chain, and what may only follow (covers SPEC B4-5 and B11-1: validateEntry)."""
+
+from __future__ import annotations
+
+import psycopg
+import pytest
+
+from rolecall import App, ContractBroken, HandlerMissing, NewTask
+from tests.client.conftest import Face, Kind
+
+
+@pytest.fixture
+def app() -> App:
+    app = App("post")
+
+    @app.task(continues=["deliver"])
+    def collect(n: int) -> None: ...
+
+    @app.task(entry=False)
+    def deliver(n: int) -> None: ...
+
+    @app.task(needs=["collect", ...])
+    def count() -> None: ...
+
+    @app.task(needs=["collect"])
+    def weigh() -> None: ...
+
+    return app
+
+
+@pytest.mark.parametrize("how", ["handler", "name", "task"])
+async def test_what_may_only_follow_is_not_enqueued(face: Face, app: App, how: str) -> None:
+    """covers SPEC B4-5, B11-1"""
+    deliver = app.handlers["deliver"]
+    what = {"handler": (deliver, {"n": 1}), "name": ("deliver", {"n": 1}), "task": (deliver.task(n=1),)}[how]
+
+    with pytest.raises(ContractBroken, match="'deliver' may not start a chain .*, but enqueue asks for it") as refused:
+        await face("enqueue", *what)
+
+    assert (refused.value.code, refused.value.handler) == ("not_entry_point", "deliver")
+
+
+async def test_a_batch_with_one_that_may_only_follow_is_not_enqueued_at_all(
+    face: Face, app: App, database: str
+) -> None:
+    batch = [NewTask(handler=name, payload={"n": 1}) for name in ("collect", "deliver")]
+    with pytest.raises(ContractBroken):
+        await face("enqueue_many", batch)
+
+    with psycopg.connect(database, autocommit=True) as connection:
+        assert connection.execute("select count(*) from rolecall.all_tasks").fetchone() == (0,)
+
+
+async def test_what_may_start_a_chain_is_enqueued(face: Face) -> None:
+    stored = await face("enqueue", "collect", {"n": 1})
+
+    assert (await face("get", stored.id)).handler == "collect"
+
+
+async def test_a_handler_says_so_itself_to_a_client_without_an_app(kind: Kind, app: App, database: str) -> None:
+    face = Face(kind, database)
+
+    with pytest.raises(ContractBroken):
+        await face("enqueue", app.handlers["deliver"], {"n": 1})
+
+    await face("close")
+
+
+async def test_an_app_whose_links_lead_nowhere_is_refused_at_the_first_enqueue(kind: Kind, database: str) -> None:
+    """covers SPEC B11-2: an unknown name"""
+    app = App("broken")
+    app.task("first", continues=["nobody"])(lambda: None)
+    face = Face(kind, database, app)
+
+    with pytest.raises(HandlerMissing, match="nobody"):
+        await face("enqueue", "first")
+
+    await face("close")
+
+
+async def test_what_a_task_needs_must_be_of_the_declared_handlers(face: Face, app: App) -> None:
+    """covers SPEC B4-6, B11-1: validateBlockers"""
+    collect = app.handlers["collect"].task(n=1)
+
+    stored = await face("enqueue_many", [collect, NewTask(handler="count", needs=[collect])])
+    await face("enqueue_many", [NewTask(handler="weigh", needs=[stored[0]])])
+    for needs in ([], [NewTask(handler="count")], [stored[0], stored[0]]):
+        with pytest.raises(ContractBroken, match="'weigh' needs") as refused:
+            await face("enqueue", NewTask(handler="weigh", needs=needs))
+        assert refused.value.code == "invalid_needs"

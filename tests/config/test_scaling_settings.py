@@ -1,0 +1,72 @@
+"""Which pods are the workers', and between which numbers they may be scaled."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from rolecall.config import ScalingSettings, read_settings
+from rolecall.model.errors import ConfigError
+from rolecall.model.scaling import WorkloadKind
+
+
+def test_the_namespace_and_the_set_have_their_documented_names() -> None:
+    """Covers SPEC 001-29"""
+    scaling = read_settings({}).scaling
+
+    assert (scaling.namespace, scaling.workload) == ("dispensary-scraper", "scraper-worker")
+    assert scaling.kind is WorkloadKind.STATEFUL_SET
+    assert (scaling.least, scaling.most) == (1, 20)
+    assert (scaling.kubeconfig, scaling.in_cluster) == (None, False)
+
+
+def test_every_variable_of_scaling_is_read() -> None:
+    """Covers SPEC 001-29"""
+    environ = {
+        "K8S_NAMESPACE": "crawling",
+        "K8S_WORKER_STATEFULSET": "task-worker-resync",
+        "K8S_WORKER_KIND": "deployment",
+        "K8S_MIN_REPLICAS": "0",
+        "K8S_MAX_REPLICAS": "8",
+        "KUBECONFIG": "here/config",
+        "KUBERNETES_SERVICE_HOST": "10.0.0.1",
+    }
+
+    assert read_settings(environ).scaling == ScalingSettings(
+        namespace="crawling",
+        workload="task-worker-resync",
+        kind=WorkloadKind.DEPLOYMENT,
+        least=0,
+        most=8,
+        kubeconfig=Path("here/config"),
+        in_cluster=True,
+    )
+
+
+def test_the_least_moves_the_most_that_nobody_set() -> None:
+    assert read_settings({"K8S_MIN_REPLICAS": "30"}).scaling.most == 30
+
+
+@pytest.mark.parametrize(
+    ("variable", "text"),
+    [
+        ("K8S_NAMESPACE", "Crawling"),
+        ("K8S_NAMESPACE", "a/b"),
+        ("K8S_WORKER_STATEFULSET", "-x"),
+        ("K8S_WORKER_STATEFULSET", "x" * 64),
+        ("K8S_WORKER_KIND", "DaemonSet"),
+        ("K8S_MIN_REPLICAS", "-1"),
+        ("K8S_MAX_REPLICAS", "many"),
+    ],
+)
+def test_what_does_not_fit_is_refused_by_its_name(variable: str, text: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        read_settings({variable: text})
+
+    assert caught.value.variable == variable
+
+
+def test_the_most_cannot_be_less_than_the_least() -> None:
+    with pytest.raises(ConfigError, match="must be between 5 and"):
+        read_settings({"K8S_MIN_REPLICAS": "5", "K8S_MAX_REPLICAS": "4"})

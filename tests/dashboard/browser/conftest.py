@@ -1,0 +1,92 @@
+"""A real browser in front of a real server. All tests of this folder share one event loop, as they share the browser."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from pathlib import Path
+
+import pytest
+import pytest_asyncio
+from playwright.async_api import Browser, ConsoleMessage, Page, async_playwright
+
+from rolecall import App
+from rolecall.web import build
+from tests.dashboard.browser.sites import Site, serving
+from tools.browser import find
+from tools.offences import ROOT
+
+Visit = Callable[..., Awaitable[Page]]
+HERE = Path(__file__).parent
+# The sandbox is refused to root; the rest would ask servers of its maker, which a closed network refuses one by one.
+ARGUMENTS = (
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if item.path.is_relative_to(HERE):
+            item.add_marker(pytest.mark.asyncio(loop_scope="session"), append=False)
+
+
+@pytest.fixture
+def site(database: str, app: App) -> Iterator[Site]:
+    """A real server."""
+    with serving(build(database, app)) as site:
+        yield site
+
+
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
+async def browser() -> AsyncIterator[Browser]:
+    """A real browser, one for all tests of a process."""
+    path = find()
+    if path is None:
+        pytest.skip("there is no Chromium; ./dev browser gets one")
+    async with async_playwright() as playwright:
+        browser = await playwright.chromium.launch(executable_path=path, args=list(ARGUMENTS))
+        yield browser
+        await browser.close()
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def visit(browser: Browser, site: Site) -> AsyncIterator[Visit]:
+    """Open a page: `await visit("/tasks", width=390, theme="dark")`. What the browser complains of fails the test."""
+    contexts = []
+    complaints: list[str] = []
+
+    def note(message: ConsoleMessage) -> None:
+        if message.type in {"error", "warning"}:
+            complaints.append(message.text)
+
+    async def open_page(path: str, *, width: int = 1440, theme: str = "light") -> Page:
+        context = await browser.new_context(
+            base_url=site.address,
+            viewport={"width": width, "height": 900},
+            color_scheme="dark" if theme == "dark" else "light",
+            locale="en-US",
+            timezone_id="America/New_York",
+        )
+        contexts.append(context)
+        page = await context.new_page()
+        page.on("console", note)
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        await page.goto(path)
+        return page
+
+    yield open_page
+    for context in contexts:
+        await context.close()
+    assert complaints == []
+
+
+@pytest.fixture(scope="session")
+def pictures() -> Path:
+    """Where screenshots are left for who wants to look: those of the last run."""
+    folder = ROOT / ".pictures"
+    folder.mkdir(exist_ok=True)
+    return folder

@@ -1,0 +1,225 @@
+"""Everything that people do in the dashboard, done by a person: on a desk by day, and in a hand by night."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Awaitable, Callable
+
+import pytest
+from playwright.async_api import expect
+
+from tests.dashboard.browser.conftest import Visit
+from tests.dashboard.browser.walker import Walker
+from tests.dashboard.scenery import Scenery, furnish
+from tests.sql.engine import Engine
+
+Begin = Callable[[str], Awaitable[Walker]]
+LOOKS = pytest.mark.parametrize(("width", "theme"), [(1440, "light"), (390, "dark")])
+
+
+@pytest.fixture
+def scenery(pool: Engine) -> Scenery:
+    return furnish(pool)
+
+
+@pytest.fixture
+def begin(pool: Engine, visit: Visit, width: int, theme: str) -> Begin:
+    """Somebody who opens a page."""
+
+    async def begin(path: str) -> Walker:
+        return Walker(page=await visit(path, width=width, theme=theme), pool=pool)
+
+    return begin
+
+
+@LOOKS
+async def test_what_failed_is_retried_and_what_is_not_due_is_run_now(
+    pool: Engine, scenery: Scenery, begin: Begin
+) -> None:
+    """covers SPEC 001-31"""
+    later = pool.enqueue("sums", handler="add", after=3_600)
+    walker = await begin(f"/tasks/{scenery.failed_id}")
+    await walker.press("Retry")
+    await walker.is_told(f"task {scenery.failed_id}")
+    assert (pool.state(scenery.failed_id), walker.did()) == ("pending", ("tasks.retry", "dashboard"))
+
+    await walker.go(f"/tasks/{later}")
+    await walker.press("Run now")
+    await walker.is_told(f"{later}")
+    assert (pool.task(later).status, walker.did()) == ("ready", ("tasks.trigger", "dashboard"))
+
+
+@LOOKS
+async def test_tasks_are_ended_from_outside_and_deleted(pool: Engine, scenery: Scenery, begin: Begin) -> None:
+    """covers SPEC 001-31"""
+    done, failed, cancelled = (pool.enqueue("sums", handler="add", after=3_600) for _ in range(3))
+    walker = await begin(f"/tasks/{done}")
+    await walker.follow("Complete…")
+    await walker.fill("Result, as JSON", '{"sum": 7}')
+    await walker.press(f"Complete task {done}")
+    await walker.is_told(f"Task {done} is completed")
+    assert (pool.task(done).result, walker.did()) == ({"sum": 7}, ("tasks.complete", "dashboard"))
+
+    await walker.go(f"/tasks/{failed}")
+    await walker.follow("Fail…")
+    await walker.fill("Reason", "the shop has closed")
+    await walker.press(f"Fail task {failed}")
+    await walker.is_told(f"Task {failed} has failed")
+    assert (pool.task(failed).error, walker.did()) == ("the shop has closed", ("tasks.fail", "dashboard"))
+
+    await walker.go(f"/tasks/{cancelled}")
+    await walker.press_and_confirm("Cancel", f"Cancel task {cancelled}")
+    await walker.is_told(f"{cancelled}")
+    assert (pool.state(cancelled), walker.did()) == ("cancelled", ("tasks.cancel", "dashboard"))
+
+    await walker.press_and_confirm("Delete", f"Delete task {cancelled} for good")
+    await walker.is_told(f"Task {cancelled} is deleted")
+    assert (cancelled in pool.states(), walker.did()) == (False, ("tasks.delete", "dashboard"))
+
+
+@LOOKS
+async def test_many_tasks_are_retried_cancelled_and_recovered_at_once(
+    pool: Engine, scenery: Scenery, begin: Begin
+) -> None:
+    """covers SPEC 001-31"""
+    walker = await begin("/tasks?state=failed")
+    await walker.page.get_by_role("checkbox", name=f"Select task {scenery.failed_id}").check()
+    await walker.press_and_confirm("Retry", "Retry 1 task")
+    await walker.is_told("1 ")
+    assert (pool.state(scenery.failed_id), walker.did()) == ("pending", ("tasks.retry", "dashboard"))
+
+    waiting = pool.value("select count(*) from rolecall.all_tasks where role = 'returns' and status = 'ready'")
+    await walker.go("/tasks?role=returns&state=ready")
+    await walker.follow("Cancel all…")
+    await walker.press(f"Cancel {waiting} tasks")
+    await walker.is_told(f"{waiting} cancelled")
+    assert pool.value("select count(*) from rolecall.all_tasks where role = 'returns' and status = 'ready'") == 0
+    assert walker.did() == ("tasks.cancel", "dashboard")
+
+    _let_lease_run_out(pool, scenery.task_id)
+    await walker.press("Recover stale")
+    await walker.is_told("Recovered 1 stale task")
+    assert (pool.state(scenery.task_id), walker.did()) == ("pending", ("maintenance.rescue", "dashboard"))
+
+
+@LOOKS
+async def test_a_schedule_is_made_run_switched_edited_and_deleted(pool: Engine, scenery: Scenery, begin: Begin) -> None:
+    """covers SPEC 001-31"""
+    walker = await begin("/schedules")
+    await walker.follow("New schedule")
+    await walker.fill("Name", "four-times")
+    await walker.fill("Every", "6h")
+    await walker.page.get_by_label("Handler").select_option("add")
+    await walker.press("Store")
+    await walker.is_told("four-times")
+    assert pool.value("select every from rolecall.schedules where name = 'four-times'").total_seconds() == 6 * 3_600
+    assert walker.did() == ("schedules.put", "dashboard")
+
+    await walker.press("Run now")
+    await walker.is_told("four-times")
+    assert walker.did() == ("schedules.trigger", "dashboard")
+
+    is_enabled = "select enabled from rolecall.schedules where name = 'four-times'"
+    await walker.press("four-times is enabled", role="switch")
+    await walker.press("four-times is disabled", role="switch")
+    await expect(walker.page.get_by_role("switch", name="four-times is enabled")).to_be_visible()
+    assert (pool.value(is_enabled), walker.did()) == (True, ("schedules.put", "dashboard"))
+
+    await walker.follow("Edit")
+    await walker.fill("Every", "8h")
+    await walker.press("Save")
+    await walker.is_told("four-times")
+    assert pool.value("select every from rolecall.schedules where name = 'four-times'").total_seconds() == 8 * 3_600
+
+    await walker.press_and_confirm("Delete", "Delete schedule four-times")
+    await walker.is_told("four-times is deleted")
+    assert walker.did() == ("schedules.delete", "dashboard")
+
+
+@LOOKS
+async def test_a_worker_is_drained_resumed_and_sent_away(pool: Engine, scenery: Scenery, begin: Begin) -> None:
+    """covers SPEC 001-31"""
+    command = "select command from rolecall.workers where id = %s"
+    walker = await begin(f"/admin/workers/{scenery.worker_id}")
+    await walker.press_and_confirm("Drain", "takes no more tasks")
+    await walker.is_told("takes no more tasks")
+    assert (pool.value(command, scenery.worker_id), walker.did()) == ("drain", ("workers.drain", "dashboard"))
+
+    await walker.press("Resume")
+    await walker.is_told("takes tasks again")
+    assert (pool.value(command, scenery.worker_id), walker.did()) == (None, ("workers.resume", "dashboard"))
+
+    await walker.press_and_confirm("Decommission", "leaves for good")
+    await walker.is_told("leaves when what it runs has ended")
+    assert pool.value(command, scenery.worker_id) == "decommission"
+
+
+@LOOKS
+async def test_a_role_is_paused_and_resumed_and_a_chain_deleted(pool: Engine, scenery: Scenery, begin: Begin) -> None:
+    """covers SPEC 001-31"""
+    walker = await begin("/roles")
+    card = walker.page.get_by_role("region", name="letters")
+    await card.get_by_text("Pause", exact=True).first.click()
+    await walker.press("Until resumed", within=card)
+    await walker.is_told("letters")
+    assert walker.did() == ("roles.pause", "dashboard")
+    await walker.press("Resume", within=card)
+    await walker.is_told("Role letters goes on")
+    assert walker.did() == ("roles.resume", "dashboard")
+
+    await walker.go(f"/chains/{scenery.chain_id}")
+    await walker.press_and_confirm("Delete", f"Delete chain {scenery.chain_id}")
+    await walker.is_told(f"{scenery.chain_id}")
+    assert (scenery.chain_id in pool.states(), walker.did()) == (False, ("chains.delete", "dashboard"))
+
+
+@LOOKS
+async def test_a_task_is_created_by_a_form_and_capacity_reckoned_by_a_slider(
+    pool: Engine, scenery: Scenery, begin: Begin
+) -> None:
+    """covers SPEC 001-31"""
+    walker = await begin("/jobs")
+    await walker.follow("post_letter")
+    await walker.fill("customer", "4711")
+    await walker.press("Enqueue")
+    await walker.is_told("Enqueued")
+    assert pool.value("select count(*) from rolecall.tasks where payload ->> 'customer' = '4711'") == 1
+    assert walker.did() == ("tasks.enqueue", "dashboard")
+
+    await walker.go("/capacity?role=letters")
+    await walker.page.get_by_role("slider", name="With so many workers").fill("3")
+    await expect(walker.page.get_by_role("status").filter(has_text="With 3 workers")).to_be_visible()
+    await expect(walker.page).to_have_url(re.compile("role=letters&workers=3&"))
+
+
+@LOOKS
+async def test_people_find_their_way_by_key_list_and_theme(
+    pool: Engine, scenery: Scenery, begin: Begin, width: int, theme: str
+) -> None:
+    """covers SPEC 001-31"""
+    walker = await begin("/")
+    for key in "gt":
+        await walker.page.keyboard.press(key)
+    await walker.page.wait_for_url("**/tasks")
+    await walker.page.keyboard.press("/")
+    await expect(walker.page.get_by_role("searchbox", name="Search")).to_be_focused()
+
+    if width < 1000:
+        await expect(walker.page.get_by_role("link", name="Chains")).to_be_hidden()
+        await walker.press("Pages")
+    background = await walker.page.evaluate("getComputedStyle(document.body).backgroundColor")
+    button = walker.page.get_by_role("button", name="Theme")
+    await button.click()
+    await walker.page.get_by_role("button", name="Dark").click()
+    if theme == "dark":
+        assert await walker.page.evaluate("getComputedStyle(document.body).backgroundColor") != background
+    await walker.follow("Chains")
+    await walker.page.wait_for_url("**/chains")
+    assert await walker.page.evaluate("document.documentElement.dataset.theme") == "light"
+
+
+def _let_lease_run_out(pool: Engine, task_id: int) -> None:
+    """As if its worker were gone, and the server had been up for long."""
+    pool.rows("select rolecall.server_up_since()")
+    pool.rows("update rolecall.server_epoch set seen_at = seen_at - interval '1 day'")
+    pool.rows("update rolecall.tasks set lease_until = rolecall.clock() - interval '1 min' where id = %s", task_id)

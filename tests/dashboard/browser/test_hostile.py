@@ -1,0 +1,59 @@
+"""What strangers write is shown as text, on every page, in a real browser."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from urllib.parse import quote
+
+import pytest
+
+from tests.dashboard.browser.conftest import Visit
+from tests.dashboard.hostile import HOSTILE, attacked, furnish_hostile
+from tests.sql.engine import Engine
+from tests.web.matrix import read_table
+
+TABLE = read_table(Path(__file__).parents[1] / "routes.txt")
+PATHS = [entry.path for entry in TABLE if entry.method == "GET" and not entry.path.startswith("/assets/")]
+# Pages that say nothing which a stranger has written.
+QUIET = {
+    "/",
+    "/capacity",
+    "/login",
+    "/schedules/explain",
+    "/schedules/new",
+    "/tasks/bulk",
+    "/tasks/{task_id:int}/complete",
+    "/tasks/{task_id:int}/fail",
+    "/tasks/{task_id:int}/token",
+}
+
+
+@pytest.mark.timeout(180)
+async def test_nothing_that_a_stranger_wrote_becomes_markup(pool: Engine, visit: Visit) -> None:
+    """Covers S4 and invariant 23: every field, every page"""
+    scenery = furnish_hostile(pool)
+    page = await visit("/login")
+
+    more = [f"/tasks/{scenery.failed_id}", f"/tasks/{scenery.parent_id}", f"/tasks/{scenery.parent_id}/tree"]
+
+    shown = await attacked(page, [*map(scenery.path, PATHS), *more])
+
+    loud = [scenery.path(path) for path in PATHS if path not in QUIET]
+    assert [path for path in [*loud, *more] if not shown[path]] == []
+
+
+async def test_nothing_in_an_address_becomes_markup(pool: Engine, visit: Visit) -> None:
+    """Covers S4: reflected as well as stored"""
+    attack = quote(HOSTILE)
+    page = await visit("/login")
+
+    await attacked(
+        page,
+        [
+            f"/login?next={attack}",
+            f"/admin/workers?roles={attack}&state={attack}",
+            f"/audit?actor={attack}&action={attack}",
+            f"/tasks?text={attack}&key={attack}",
+            f"/chains?handler={attack}",
+        ],
+    )

@@ -1,0 +1,91 @@
+"""What the pages of jobs, schedules and roles do by themselves."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from playwright.async_api import expect
+
+from tests.dashboard.browser.conftest import Visit
+from tests.dashboard.scenery import Scenery, furnish
+from tests.sql.engine import Engine
+
+
+@pytest.fixture
+def scenery(pool: Engine) -> Scenery:
+    return furnish(pool)
+
+
+async def test_a_task_that_the_form_creates_is_followed_to_its_end(
+    pool: Engine, scenery: Scenery, visit: Visit, pictures: Path
+) -> None:
+    """covers SPEC 001-31"""
+    page = await visit("/jobs")
+    await page.get_by_role("link", name="post_letter").click()
+    await page.get_by_label("customer").fill("4711")
+    await page.get_by_label("urgent").select_option("yes")
+    await page.get_by_role("button", name="Enqueue").click()
+
+    said = page.locator("#created")
+    await expect(said).to_contain_text("Enqueued")
+    await page.screenshot(path=pictures / "job-created.png")
+    claim = next(each for each in pool.claim_all().values() if each.payload.get("customer") == 4711)
+    pool.complete(claim)
+
+    await expect(said).to_contain_text("completed", timeout=15_000)
+    assert claim.payload == {"customer": 4711, "urgent": True}
+
+
+async def test_the_zone_of_a_start_is_the_viewers_own(scenery: Scenery, visit: Visit) -> None:
+    page = await visit("/jobs/post_letter")
+
+    await expect(page.locator("[name=zone]")).to_have_value("America/New_York")
+
+
+async def test_a_rhythm_is_explained_while_it_is_typed(scenery: Scenery, visit: Visit) -> None:
+    page = await visit("/schedules/new")
+    await expect(page.locator("#explained")).to_contain_text("counted from its last run")
+
+    await page.get_by_label("a cron expression").check()
+    await page.get_by_label("Cron expression", exact=True).fill("30 4 * * MON-FRI")
+
+    await expect(page.locator("#explained")).to_contain_text("At 04:30 on Monday through Friday", timeout=15_000)
+
+
+async def test_the_time_line_shows_the_viewers_clock(scenery: Scenery, visit: Visit, pictures: Path) -> None:
+    """covers SPEC 001-31"""
+    page = await visit("/schedules")
+
+    await expect(page.locator(".axis time").first).to_have_text(re.compile(r"^\d{1,2}:00\s(AM|PM)$"))
+    await page.screenshot(path=pictures / "time-line.png")
+
+
+async def test_a_schedule_is_deleted_only_when_the_question_is_answered_with_yes(
+    pool: Engine, scenery: Scenery, visit: Visit
+) -> None:
+    page = await visit(f"/schedules/{scenery.schedule_id}")
+    count = "select count(*) from rolecall.schedules where name = 'every-minute'"
+    await page.get_by_role("button", name="Delete").click()
+    await page.get_by_role("dialog").get_by_role("button", name="Back").click()
+    assert pool.value(count) == 1
+
+    await page.get_by_role("button", name="Delete").click()
+    await page.get_by_role("dialog").get_by_role("button", name="Delete").click()
+
+    await expect(page.locator(".said.good")).to_contain_text("every-minute is deleted")
+    assert pool.value(count) == 0
+
+
+async def test_a_role_is_paused_and_resumed_from_a_small_screen(pool: Engine, scenery: Scenery, visit: Visit) -> None:
+    page = await visit("/roles", width=390)
+    card = page.locator("#role-letters")
+    await card.get_by_text("Pause", exact=True).first.click()
+    await card.get_by_role("button", name="30 min").click()
+
+    await expect(page.locator("#role-letters")).to_contain_text("it goes on by itself")
+    await page.locator("#role-letters").get_by_role("button", name="Resume").click()
+
+    await expect(page.locator(".said.good")).to_contain_text("Role letters goes on")
+    assert pool.value("select paused_at from rolecall.roles where name = 'letters'") is None

@@ -1,0 +1,25 @@
+"""Pages follow what happens."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from playwright.async_api import expect
+
+from tests.dashboard.browser.conftest import Visit
+from tests.sql.engine import Engine
+
+
+async def test_what_is_enqueued_is_seen_without_loading_the_page_again(
+    pool: Engine, visit: Visit, pictures: Path
+) -> None:
+    """covers SPEC B2-10"""
+    page = await visit("/")
+    row = page.get_by_role("row", name="sums")
+    await expect(row).to_contain_text("0")
+    await expect(page.locator("#stream-state")).to_contain_text("live")
+
+    pool.enqueue_many([{"role": "sums", "handler": "add"}] * 7)
+
+    await expect(row.get_by_role("cell").first).to_have_text("7", timeout=15_000)
+    await page.screenshot(path=pictures / "overview.png")

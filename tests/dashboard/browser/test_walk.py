@@ -1,0 +1,62 @@
+"""Every page, as it looks to people: light and dark, on a desk and in a hand, and to who does not see it at all."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+from axe_playwright_python.async_playwright import Axe
+from playwright.async_api import Page
+
+from tests.dashboard.browser.conftest import Visit
+from tests.dashboard.scenery import Scenery, furnish
+from tests.sql.engine import Engine
+from tests.web.matrix import read_table
+
+TABLE = read_table(Path(__file__).parents[1] / "routes.txt")
+# A form's part that is asked for alone, and files, are no pages.
+NO_PAGES = ("/assets/", "/schedules/explain")
+PATHS = [entry.path for entry in TABLE if entry.method == "GET" and not entry.path.startswith(NO_PAGES)]
+SERIOUS = {"serious", "critical"}
+# What is drawn moves on until then: plots, and the first events of the stream.
+SETTLED = "() => document.readyState === 'complete' && document.querySelector('#stream-state')?.dataset.state !== 'off'"
+
+
+@pytest.fixture
+def scenery(pool: Engine) -> Scenery:
+    return furnish(pool)
+
+
+@pytest.mark.timeout(180)
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1440, 390])
+async def test_every_page_is_fit_to_be_seen(
+    visit: Visit, scenery: Scenery, pictures: Path, width: int, theme: str
+) -> None:
+    """covers SPEC 001-31, B12-3"""
+    page = await visit("/login", width=width, theme=theme)
+    problems = []
+    for address in [*map(scenery.path, PATHS), *scenery.more()]:
+        answer = await page.goto(address)
+        if answer is None or answer.status != 200:
+            problems.append(f"{address}: {answer and answer.status}")
+            continue
+        await page.wait_for_function(SETTLED)
+        problems += [f"{address}: {problem}" async for problem in offences(page, width)]
+        name = re.sub(r"\W+", "-", address.strip("/")) or "overview"
+        await page.screenshot(path=pictures / f"{name}-{width}-{theme}.png", full_page=True)
+
+    assert problems == []
+
+
+async def offences(page: Page, width: int) -> AsyncIterator[str]:
+    """What is wrong with a page that is open: what axe finds serious, and what sticks out at its side."""
+    if (wide := await page.evaluate("document.scrollingElement.scrollWidth")) > width:
+        yield f"it is {wide} pixels wide"
+    found = await Axe().run(page)
+    for each in found.response["violations"]:
+        if each["impact"] in SERIOUS:
+            places = "; ".join(node["html"][:120] for node in each["nodes"][:3])
+            yield f"{each['id']}: {each['help']}: {places}"

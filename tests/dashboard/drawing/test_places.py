@@ -1,0 +1,124 @@
+"""Where the nodes of a picture stand, whatever the tree."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import combinations, count, pairwise
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rolecall.web.dashboard.drawing.lines import bow, descent
+from rolecall.web.dashboard.drawing.places import HEIGHT, WIDTH, Arrangement, Branch, Place, arrange
+
+# A tree as nested lists: what stands below a node.
+SHAPES: st.SearchStrategy[list[Any]] = st.recursive(
+    st.just([]), lambda below: st.lists(below, max_size=9), max_leaves=40
+)
+
+
+def tree(shape: list[Any]) -> Branch:
+    """A tree of this shape; its keys are numbers in the order of reading."""
+    numbers = count()
+
+    def branch(below: list[Any]) -> Branch:
+        key = str(next(numbers))
+        return Branch(key, tuple(branch(each) for each in below))
+
+    return branch(shape)
+
+
+def walk(branch: Branch) -> Iterator[Branch]:
+    yield branch
+    for each in branch.below:
+        yield from walk(each)
+
+
+def places_of(arrangement: Arrangement) -> dict[str, Place]:
+    return {place.key: place for place in arrangement.places}
+
+
+@given(SHAPES)
+def test_every_node_has_a_place_and_no_two_overlap(shape: list[Any]) -> None:
+    root = tree(shape)
+
+    places = arrange(root).places
+
+    assert sorted(place.key for place in places) == sorted(branch.key for branch in walk(root))
+    for one, other in combinations(places, 2):
+        assert abs(one.x - other.x) >= WIDTH or abs(one.y - other.y) >= HEIGHT, (one, other)
+
+
+@given(SHAPES)
+def test_all_places_lie_within_the_picture(shape: list[Any]) -> None:
+    arrangement = arrange(tree(shape))
+
+    for place in arrangement.places:
+        assert 0 <= place.x <= arrangement.width - WIDTH
+        assert 0 <= place.y <= arrangement.height - HEIGHT
+
+
+@given(SHAPES)
+def test_parents_stand_above_their_children_and_these_in_their_order(shape: list[Any]) -> None:
+    """covers SPEC B2-11"""
+    root = tree(shape)
+    places = places_of(arrange(root))
+
+    for branch in walk(root):
+        below = [places[child.key] for child in branch.below]
+        assert all(place.y >= places[branch.key].y + HEIGHT for place in below)
+        for one, other in pairwise(below):
+            assert one.x < other.x or (one.x == other.x and one.y < other.y)
+
+
+@given(SHAPES)
+def test_the_same_tree_always_looks_the_same(shape: list[Any]) -> None:
+    assert arrange(tree(shape)) == arrange(tree(shape))
+
+
+def test_two_leaves_stand_side_by_side_and_three_hang_in_a_column() -> None:
+    two, three = (places_of(arrange(tree([[]] * number))) for number in (2, 3))
+
+    assert two["1"].y == two["2"].y
+    assert two["1"].rail is None
+    assert len({three[key].x for key in "123"}) == 1
+    assert three["3"].rail is not None
+
+
+def test_many_leaves_make_columns_of_equal_length() -> None:
+    columns = [place.x for place in arrange(tree([[]] * 12)).places[1:]]
+
+    assert [columns.count(x) for x in sorted(set(columns))] == [6, 6]
+
+
+def test_a_line_leads_from_the_foot_of_a_node_to_the_head_of_the_next() -> None:
+    parent, child = arrange(tree([[]])).places
+
+    path = descent(parent, child)
+
+    assert path.startswith(f"M{parent.x + WIDTH // 2} {parent.y + HEIGHT}V")
+    assert path.endswith(f"H{child.x + WIDTH // 2}V{child.y}")
+
+
+def test_a_line_to_a_node_in_a_column_comes_from_its_left() -> None:
+    parent, *_, last = arrange(tree([[]] * 3)).places
+
+    assert descent(parent, last).endswith(f"H{last.rail}V{last.y + HEIGHT // 2}H{last.x}")
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "sides"),
+    [
+        (Place("a", 0, 0), Place("b", 300, 100), (WIDTH, 300)),
+        (Place("a", 300, 0), Place("b", 0, 100), (300, WIDTH)),
+        (Place("a", 0, 0), Place("b", 0, 100), (WIDTH, WIDTH)),
+    ],
+    ids=["to the right", "to the left", "down"],
+)
+def test_a_bow_leads_from_side_to_side(start: Place, end: Place, sides: tuple[int, int]) -> None:
+    path = bow(start, end)
+
+    assert path.startswith(f"M{sides[0]} {start.y + HEIGHT // 2}C")
+    assert path.endswith(f" {sides[1]} {end.y + HEIGHT // 2}")

@@ -1,0 +1,56 @@
+"""The page of the audit log."""
+
+from __future__ import annotations
+
+import httpx2
+import pytest
+
+from tests.sql.engine import Engine
+
+
+def record(pool: Engine, actor: str, action: str = "tasks.retry", via: str = "api", number: int = 1) -> None:
+    detail = '{"ids": [7]}'
+    for _ in range(number):
+        pool.rows("select rolecall.record_deed(%s, %s, '10.0.0.7', %s, %s, '{}')", actor, via, action, detail)
+
+
+async def test_a_change_is_shown_with_who_where_and_what(pool: Engine, http: httpx2.AsyncClient) -> None:
+    """Covers S16"""
+    record(pool, "ada")
+
+    page = (await http.get("/audit")).text
+
+    assert ">ada</a><br><small>api · 10.0.0.7</small>" in page
+    assert "<code>tasks.retry</code>" in page
+    assert "{&#34;ids&#34;: [7]}" in page
+
+
+@pytest.mark.parametrize("query", ["actor=ada", "action=roles.pause", "via=cli", "actor=ada&action=&via=&within=3600"])
+async def test_the_log_is_filtered_by_who_what_and_through_which_shell(
+    pool: Engine, http: httpx2.AsyncClient, query: str
+) -> None:
+    record(pool, "ada", "roles.pause", "cli")
+    record(pool, "grace")
+
+    page = (await http.get(f"/audit?{query}")).text
+
+    assert ">ada</a>" in page
+    assert ">grace</a>" not in page
+
+
+async def test_what_is_older_than_the_time_asked_for_is_left_out(pool: Engine, http: httpx2.AsyncClient) -> None:
+    record(pool, "ada")
+    pool.rows("update rolecall.deeds set at = now() - interval '2 hours'")
+
+    assert "Nothing like that was changed." in (await http.get("/audit?within=3600")).text
+    assert ">ada</a>" in (await http.get("/audit?within=86400")).text
+
+
+async def test_a_long_log_is_paged(pool: Engine, http: httpx2.AsyncClient) -> None:
+    record(pool, "ada", number=51)
+
+    page = (await http.get("/audit?actor=ada")).text
+    following = page.partition('rel="next"')[0].rpartition('href="')[2].partition('"')[0].replace("&amp;", "&")
+
+    assert page.count("<code>tasks.retry</code>") == 50
+    assert (await http.get(following)).text.count("<code>tasks.retry</code>") == 1

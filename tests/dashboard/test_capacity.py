@@ -1,0 +1,64 @@
+"""Capacity pages: all roles, one role, and what would be with other workers."""
+
+from __future__ import annotations
+
+import httpx2
+import pytest
+
+from tests.sql.engine import Engine
+
+
+@pytest.fixture
+def measured(pool: Engine) -> Engine:
+    """A worker has done ten tasks in 72 s each; 100 wait."""
+    pool.clock.set(pool.value("select now()"))
+    pool.enqueue_many([{"role": "sums", "handler": "add"}] * 110)
+    worker = pool.worker()
+    for _ in range(10):
+        claim = pool.claim_one(worker=worker)
+        pool.clock.advance(seconds=72)
+        pool.complete(claim)
+    pool.rows("select from rolecall.beat(%s, 0, false)", worker)
+    return pool
+
+
+async def test_all_roles_are_listed(measured: Engine, http: httpx2.AsyncClient) -> None:
+    """covers SPEC 000-24"""
+    assert measured.value("select 1") == 1
+    page = await http.get("/capacity")
+
+    assert "/capacity?role=sums" in page.text
+    assert "50/h" in page.text
+
+
+@pytest.mark.usefixtures("measured")
+async def test_a_role_says_how_many_workers_it_needs(http: httpx2.AsyncClient) -> None:
+    """covers SPEC 000-25"""
+    page = await http.get("/capacity?role=sums")
+
+    assert "With 1 worker" in page.text
+    assert "what waits never gets done" in page.text
+    assert "<dt>Workers for 1 h</dt><dd>2</dd>" in page.text
+
+
+@pytest.mark.usefixtures("measured")
+async def test_more_workers_in_the_address_change_the_forecast(http: httpx2.AsyncClient) -> None:
+    page = await http.get("/capacity?role=sums&workers=4")
+
+    assert "With 4 workers" in page.text
+    assert "instead of 1" in page.text
+    assert "the 100 pending tasks are done in" in page.text
+
+
+async def test_what_was_not_measured_is_said(pool: Engine, http: httpx2.AsyncClient) -> None:
+    pool.enqueue("sums", handler="add")
+    pool.worker()
+
+    page = await http.get("/capacity?role=sums")
+
+    assert "how long a task takes was not measured" in page.text
+
+
+async def test_an_unknown_role_is_not_found(pool: Engine, http: httpx2.AsyncClient) -> None:
+    assert pool.value("select 1") == 1
+    assert (await http.get("/capacity?role=none")).status_code == 404

@@ -1,0 +1,78 @@
+"""What goes wrong is told to a browser as a page, and to a program as a problem document."""
+
+from __future__ import annotations
+
+import logging
+import re
+
+import httpx2
+import pytest
+
+from rolecall.model.access import Scope
+from rolecall.service.workers import Workers
+from tests.sql.engine import Engine
+from tests.web.doors import Door, opened
+
+BROWSER = {"accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
+
+
+async def test_an_unknown_address_is_a_page_with_the_way_to_others(pool: Engine, http: httpx2.AsyncClient) -> None:
+    answer = await http.get("/no-such-page", headers=BROWSER)
+
+    assert (answer.status_code, answer.headers["content-type"]) == (404, "text/html; charset=utf-8")
+    assert "There is no page at this address." in answer.text
+    assert 'href="/tasks"' in answer.text
+
+
+async def test_who_is_not_known_sees_no_way_from_an_unknown_address(door: Door) -> None:
+    answer = await door.client.get("/no-such-page", headers=BROWSER)
+
+    assert answer.status_code == 404
+    assert 'href="/tasks"' not in answer.text
+
+
+async def test_a_method_that_an_address_does_not_take_is_a_page(http: httpx2.AsyncClient) -> None:
+    answer = await http.get("/admin/workers/replicas", headers=BROWSER)
+
+    assert (answer.status_code, answer.headers["allow"]) == (405, "POST")
+    assert "only takes what a form sends" in answer.text
+
+
+@pytest.mark.parametrize(("path", "headers"), [("/api/nothing", BROWSER), ("/nothing", {"accept": "*/*"})])
+async def test_a_program_gets_a_problem_document(http: httpx2.AsyncClient, path: str, headers: dict[str, str]) -> None:
+    answer = await http.get(path, headers=headers)
+
+    assert (answer.status_code, answer.headers["content-type"]) == (404, "application/problem+json")
+
+
+@pytest.mark.parametrize("path", ["/admin/workers", "/api/workers"])
+async def test_what_nobody_foresaw_is_told_by_a_reference_that_stands_in_the_log(
+    door: Door, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, path: str
+) -> None:
+    async def break_down(*_: object, **__: object) -> None:
+        raise RuntimeError("the secret of the house")
+
+    monkeypatch.setattr(Workers, "list", break_down)
+    door.client._transport.raise_app_exceptions = False  # type: ignore[attr-defined]
+
+    with caplog.at_level(logging.ERROR, "rolecall.web"):
+        answer = await door.client.get(path, headers=BROWSER | await door.key(Scope.READ))
+
+    assert answer.status_code == 500
+    assert "secret" not in answer.text
+    reference = re.search(r"reference ([0-9a-f]{8})", answer.text)
+    assert reference
+    assert reference[1] in caplog.text
+    assert ("<h1>" in answer.text) == (path == "/admin/workers")
+
+
+async def test_who_asks_too_often_is_told_when_to_come_again(database: str, pool: Engine) -> None:
+    async with opened(database, requests_per_minute=1) as door:
+        key = await door.key(Scope.READ)
+        await door.client.get("/admin/workers", headers=key)
+
+        page = await door.client.get("/admin/workers", headers=key | BROWSER)
+
+    assert page.status_code == 429
+    assert int(page.headers["retry-after"]) >= 1
+    assert "try again in" in page.text

@@ -1,0 +1,26 @@
+"""Who may not do a thing on the pages of jobs, schedules and roles does not see its button."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from rolecall.model.access import Scope
+from tests.sql.engine import Engine
+from tests.web.doors import Door
+
+OPERATE = {"/jobs/add", "/schedules/1/trigger", "/schedules/1/disable", "/roles/sums/pause", "/roles/letters/pause"}
+ADMIN = OPERATE | {"/schedules/1/delete", "/schedules/1/edit", "/schedules/new"}
+PATHS = ("/jobs", "/jobs/add", "/schedules", "/schedules/1", "/roles")
+
+
+@pytest.mark.parametrize(("scope", "seen"), [(Scope.READ, set()), (Scope.OPERATE, OPERATE), (Scope.ADMIN, ADMIN)])
+async def test_each_sees_what_they_may_do(pool: Engine, door: Door, scope: Scope, seen: set[str]) -> None:
+    pool.put_schedule("tick", role="sums", handler="add")
+    key = await door.key(scope)
+
+    pages = "".join([(await door.client.get(path, headers=key)).text for path in PATHS])
+
+    forms = set(re.findall(r'method="post" action="(/[^"?]*)', pages))
+    assert forms | set(re.findall(r'href="(/schedules/(?:new|1/edit))"', pages)) == seen

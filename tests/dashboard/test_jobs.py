@@ -1,0 +1,242 @@
+"""The job queue: handlers to choose from, and the form that creates a task from the schema of a payload."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+import httpx2
+import msgspec
+import pytest
+
+from rolecall import App, Context
+from rolecall.db.run import run
+from rolecall.sql import roles
+from tests.sql.engine import Engine
+
+
+@dataclass
+class Address:
+    """Where a letter goes."""
+
+    street: str
+    city: str = "Phoenix"
+
+
+@pytest.fixture
+def app(pool: Engine) -> App:
+    """An app whose handlers stand in the database too."""
+    app = App("letters")
+
+    @app.task(role="letters")
+    async def greet(  # sizes: a field of each kind
+        ctx: Context,
+        name: Annotated[str, msgspec.Meta(description="Whom to <greet>")],
+        times: Annotated[int, msgspec.Meta(ge=1, le=5)],
+        *,
+        loud: bool,
+        style: Literal["plain", "fancy"] = "plain",
+        weight: float = 1.5,
+        address: Address | None = None,
+        tags: list[str] | None = None,
+    ) -> None:
+        """Greet somebody."""
+
+    @app.task(role="letters", entry=False)
+    async def follow(ctx: Context) -> None:
+        """Follow another."""
+
+    run(pool.connection, roles.declare(*app.declaration()))
+    return app
+
+
+FILLED = {"payload.name": "Ada", "payload.times": "2", "payload.loud": "true"}
+
+
+async def enqueue(http: httpx2.AsyncClient, path: str = "/jobs/greet", **typed: str) -> httpx2.Response:
+    return await http.post(path, data=FILLED | {name.replace("__", "."): text for name, text in typed.items()})
+
+
+def problem(page: str, field: str) -> str:
+    found = re.search(rf'id="{re.escape(field)}-problem">(.*?)</span>', page)
+    return found[1] if found else ""
+
+
+async def test_handlers_stand_by_role_with_what_they_do_and_whether_a_worker_is_there(
+    pool: Engine, app: App, http: httpx2.AsyncClient
+) -> None:
+    """covers SPEC 001-31"""
+    pool.worker("sums")
+
+    page = (await http.get("/jobs")).text
+
+    assert (
+        page.index(">letters</a>")
+        < page.index('href="/jobs/greet"')
+        < page.index(">sums</a>")
+        < page.index("/jobs/add")
+    )
+    assert "Greet somebody." in page
+    assert "only follows other tasks" in page
+    assert page.count('data-state="no worker"') == 3
+    assert page.count("1 live") == 2
+
+
+async def test_handlers_are_found_by_what_their_description_says(app: App, http: httpx2.AsyncClient) -> None:
+    page = (await http.get("/jobs?q=somebody")).text
+
+    assert "/jobs/greet" in page
+    assert "/jobs/add" not in page
+
+
+async def test_the_form_has_a_field_for_each_of_the_payload_in_their_order(app: App, http: httpx2.AsyncClient) -> None:
+    """covers SPEC 001-31"""
+    page = (await http.get("/jobs/greet")).text
+
+    names = re.findall(r'name="payload\.(\w+)"', page)
+    assert names == ["name", "times", "loud", "style", "weight", "address", "tags"]
+    assert "Whom to &lt;greet&gt;" in page
+    assert "at least 1, at most 5" in page
+    assert "if left out: 1.5" in page
+    assert '<option value="&#34;fancy&#34;"' in page
+    assert "&#34;street&#34;: &#34;text&#34;" in page
+    assert page.count('class="required"') == 3
+
+
+async def test_what_is_typed_becomes_a_task_of_the_right_kinds_and_the_page_leads_to_it(
+    pool: Engine, app: App, http: httpx2.AsyncClient
+) -> None:
+    """covers SPEC 001-31"""
+    done = await enqueue(
+        http,
+        payload__style='"fancy"',
+        payload__weight="2",
+        payload__address='{"street": "Main"}',
+        payload__tags='["a"]',
+    )
+
+    [task] = pool.tasks()
+    assert task.payload == {
+        "name": "Ada",
+        "times": 2,
+        "loud": True,
+        "style": "fancy",
+        "weight": 2,
+        "address": {"street": "Main"},
+        "tags": ["a"],
+    }
+    assert (done.status_code, done.headers["location"]) == (303, f"/jobs/greet?as=form&created={task.id}")
+    page = (await http.get(done.headers["location"])).text
+    assert f'Enqueued: <a href="/tasks/{task.id}">task {task.id}</a>' in page
+
+
+async def test_what_is_left_out_is_left_to_the_function(pool: Engine, app: App, http: httpx2.AsyncClient) -> None:
+    await enqueue(http)
+
+    assert pool.tasks()[0].payload == {"name": "Ada", "times": 2, "loud": True}
+
+
+@pytest.mark.parametrize(
+    ("field", "text", "said"),
+    [
+        ("payload.name", "", "this is needed"),
+        ("payload.times", "two", "&#39;two&#39; is not a whole number"),
+        ("payload.times", "9", "Expected `int` &lt;= 5 - at `$.times`"),
+        ("payload.address", "{", "this is not JSON"),
+        ("payload.address", '{"city": "Rome"}', "required field `street`"),
+        ("priority", "1000", "less than or equal to 100"),
+        ("timeout", "soon", "is not a duration"),
+        ("scheduled_for", "tomorrow", "is not a date and time"),
+    ],
+)
+async def test_a_problem_stands_beside_its_field_and_what_was_typed_stays(  # sizes: a case a field
+    pool: Engine, app: App, http: httpx2.AsyncClient, field: str, text: str, said: str
+) -> None:
+    """covers SPEC 001-31"""
+    answer = await http.post("/jobs/greet", data={**FILLED, field: text})
+
+    assert answer.status_code == 422
+    assert said in problem(answer.text, field)
+    assert 'value="Ada"' in answer.text or field == "payload.name"
+    assert pool.tasks() == []
+
+
+async def test_options_are_those_of_the_api(pool: Engine, app: App, http: httpx2.AsyncClient) -> None:
+    options = {"priority": "7", "key": "k", "max_attempts": "0", "timeout": "1h30m", "zone": "America/Phoenix"}
+
+    await enqueue(http, **options, scheduled_for="2026-12-24T18:00", dedupe_key="d", dedupe="error")
+
+    [task] = pool.tasks()
+    assert (task.priority, task.key, task.max_attempts) == (7, "k", None)
+    assert task.scheduled_for.isoformat() == "2026-12-25T01:00:00+00:00"
+    assert pool.value("select timeout::text from rolecall.tasks") == "01:30:00"
+    again = await enqueue(http, **options, dedupe_key="d", dedupe="error")
+    assert again.status_code == 409
+    assert f"task {task.id}" in again.text
+
+
+async def test_a_task_that_stands_already_is_told_and_linked(pool: Engine, app: App, http: httpx2.AsyncClient) -> None:
+    await enqueue(http, dedupe_key="d")
+
+    done = await enqueue(http, dedupe_key="d")
+
+    assert done.headers["location"] == f"/jobs/greet?as=form&stood={pool.tasks()[0].id}"
+    assert "this task stands for it already" in (await http.get(done.headers["location"])).text
+
+
+async def test_a_payload_can_be_said_as_json_and_a_problem_is_told_there_too(
+    pool: Engine, app: App, http: httpx2.AsyncClient
+) -> None:
+    assert "&#34;times&#34;: 0" in (await http.get("/jobs/greet?as=json")).text
+
+    refused = await http.post("/jobs/greet?as=json", data={"payload": '{"name": "Bo", "times": 1, "loud": 3}'})
+    assert (refused.status_code, "Expected `bool`" in problem(refused.text, "payload")) == (422, True)
+    assert "&#34;loud&#34;: 3" in refused.text
+    await http.post("/jobs/greet?as=json", data={"payload": '{"name": "Bo", "times": 1, "loud": true}'})
+
+    assert pool.tasks()[0].payload["name"] == "Bo"
+
+
+async def test_a_handler_without_fields_takes_json(pool: Engine, http: httpx2.AsyncClient) -> None:
+    assert "This handler declares no fields." in (await http.get("/jobs/add")).text
+
+    await http.post("/jobs/add", data={"payload": '{"a": 1}'})
+
+    assert pool.tasks()[0].payload == {"a": 1}
+
+
+async def test_who_clicks_twice_creates_one_task_and_sees_it(pool: Engine, app: App, http: httpx2.AsyncClient) -> None:
+    [address] = re.findall(r'action="(/jobs/greet\?[^"]*)"', (await http.get("/jobs/greet")).text)
+    path = address.replace("&amp;", "&")
+
+    first, second = await asyncio.gather(enqueue(http, path), enqueue(http, path))
+
+    assert len(pool.tasks()) == 1
+    assert (first.status_code, second.status_code) == (303, 303)
+    assert first.headers["location"] == second.headers["location"]
+
+
+async def test_what_was_refused_can_be_sent_again_under_its_key(
+    pool: Engine, app: App, http: httpx2.AsyncClient
+) -> None:
+    refused = await enqueue(http, "/jobs/greet?request_key=k", payload__times="9")
+
+    done = await enqueue(http, "/jobs/greet?request_key=k")
+
+    assert (refused.status_code, done.status_code) == (422, 303)
+    assert len(pool.tasks()) == 1
+
+
+async def test_a_handler_that_only_follows_has_no_form(app: App, http: httpx2.AsyncClient) -> None:
+    page = (await http.get("/jobs/follow")).text
+
+    assert "nobody can begin with one" in page
+    assert "<textarea" not in page
+
+
+async def test_a_handler_that_is_not_there_is_told_with_a_close_one(pool: Engine, http: httpx2.AsyncClient) -> None:
+    answer = await http.get("/jobs/stumbel")
+
+    assert (answer.status_code, "did you mean &#39;stumble&#39;" in answer.text) == (404, True)

@@ -1,0 +1,173 @@
+"""People come in by a page, and are led to where they wanted to go."""
+
+from __future__ import annotations
+
+import re
+
+import httpx2
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rolecall.model.access import Scope
+from rolecall.web.paths import own_address
+from tests.sql.engine import Engine
+from tests.web.doors import PASSWORD, SITE, Door, opened
+
+OWN = {"origin": SITE, "referer": f"{SITE}/admin/workers?state=idle"}
+FROM_A_CHAT = {"sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate", "sec-fetch-dest": "document"}
+
+
+async def log_in(door: Door, next_: str | None = None, password: str = PASSWORD, **headers: str) -> httpx2.Response:
+    fields = {"name": "ada", "password": password, **({} if next_ is None else {"next": next_})}
+    return await door.client.post("/login", data=fields, headers={"origin": SITE, **headers})
+
+
+async def test_who_is_not_known_is_asked_and_then_led_on(door: Door) -> None:
+    """covers SPEC 003-26"""
+    await door.person()
+
+    asked = await door.client.get("/admin/workers?state=idle")
+    form = await door.client.get(asked.headers["location"])
+    led = await log_in(door, re.findall(r'name="next" value="([^"]*)"', form.text)[0])
+
+    assert asked.status_code == 303
+    assert (led.status_code, led.headers["location"]) == (303, "/admin/workers?state=idle")
+    assert (await door.client.get("/admin/workers")).status_code == 200
+
+
+async def test_a_wrong_password_is_told_on_the_form(door: Door) -> None:
+    await door.person()
+
+    answer = await log_in(door, "/tasks", password="wrong")
+
+    assert answer.status_code == 401
+    assert "the name or the password is wrong" in answer.text
+    assert 'value="/tasks"' in answer.text
+    assert "wrong" not in answer.headers.get("set-cookie", "")
+
+
+async def test_who_is_locked_out_is_told_for_how_long(database: str, pool: Engine) -> None:
+    """covers SPEC 003-24"""
+    async with opened(database, logins_per_minute=100) as door:
+        await door.person()
+        for _ in range(10):
+            await log_in(door, password="wrong")
+
+        answer = await log_in(door)
+
+    assert answer.status_code == 429
+    assert "Try again in 15 min" in answer.text
+    assert 890 < int(answer.headers["retry-after"]) <= 900
+
+
+async def test_who_asks_too_often_is_told_on_the_form(database: str, pool: Engine) -> None:
+    """covers SPEC 003-27"""
+    async with opened(database, logins_per_minute=1) as door:
+        await log_in(door)
+
+        answer = await log_in(door)
+
+    assert answer.status_code == 429
+    assert re.search(r"Try again in \d+ s|Try again in 1 min", answer.text)
+
+
+async def test_another_sites_page_logs_nobody_in(door: Door) -> None:
+    """Covers S3"""
+    await door.person()
+
+    assert (await log_in(door, origin="https://elsewhere.example")).status_code == 403
+
+
+async def test_a_session_that_ended_while_somebody_looked_is_told(door: Door, pool: Engine) -> None:
+    await door.person()
+    await log_in(door)
+    pool.rows("update rolecall.sessions set expires_at = now() - interval '1 s'")
+
+    asked = await door.client.get("/admin/workers")
+
+    assert asked.headers["location"] == "/login?next=/admin/workers"
+    assert "Your session has ended." in (await door.client.get(asked.headers["location"])).text
+
+
+async def test_a_session_that_ended_under_a_form_changes_nothing_and_leads_back_to_it(door: Door, pool: Engine) -> None:
+    worker = pool.worker("sums")
+    await door.person()
+    await log_in(door)
+    pool.rows("update rolecall.sessions set expires_at = now() - interval '1 s'")
+
+    sent = await door.client.post(f"/admin/workers/{worker}/drain", headers=OWN)
+    form = (await door.client.get(sent.headers["location"])).text
+
+    assert "nothing was changed" in form
+    assert 'value="/admin/workers?state=idle"' in form
+    assert pool.value("select command from rolecall.workers") is None
+
+
+async def test_a_part_that_is_refreshed_after_the_session_leads_the_whole_page_to_the_login(
+    door: Door, pool: Engine
+) -> None:
+    await door.person()
+    await log_in(door)
+    pool.rows("update rolecall.sessions set expires_at = now() - interval '1 s'")
+
+    answer = await door.client.get("/admin/workers", headers={"hx-request": "true"})
+
+    assert (answer.status_code, answer.headers["hx-redirect"]) == (401, "/login?next=/admin/workers")
+
+
+async def test_a_link_in_a_chat_takes_one_step_more_so_that_the_cookie_comes_along(door: Door) -> None:
+    """Covers S3: a strict cookie is not sent with what another site asks for"""
+    step = await door.client.get("/admin/workers?state=idle", headers=FROM_A_CHAT)
+
+    assert step.status_code == 200
+    assert '<meta http-equiv="refresh" content="0; url=/admin/workers?state=idle">' in step.text
+    assert "set-cookie" not in step.headers
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [FROM_A_CHAT | {"sec-fetch-site": "same-origin"}, FROM_A_CHAT | {"sec-fetch-dest": "iframe"}, {}],
+)
+async def test_the_step_is_taken_once(door: Door, headers: dict[str, str]) -> None:
+    answer = await door.client.get("/admin/workers", headers=headers)
+
+    assert answer.status_code == 303
+    assert answer.headers["location"].startswith("/login")
+
+
+async def test_on_this_machine_nobody_is_offered_to_log_out(pool: Engine, http: httpx2.AsyncClient) -> None:
+    page = await http.get("/", headers={"cookie": "rolecall=rs_of_another_server"})
+
+    assert "Log out" not in page.text
+
+
+async def test_who_is_logged_in_can_log_out(door: Door) -> None:
+    await door.person(scope=Scope.READ)
+    await log_in(door)
+    assert "Log out" in (await door.client.get("/")).text
+
+    await door.client.post("/logout", headers=OWN)
+
+    assert (await door.client.get("/")).status_code == 303
+
+
+NASTY = st.text(alphabet=st.sampled_from("/\\:@.?#%&;ex \t\r\n\x00\x0b") | st.characters(), max_size=12)
+
+
+@given(
+    root=st.sampled_from(["", "/queue"]),
+    start=st.sampled_from(["", "/", "//", "/\\", "\\", "https:", "javascript:", "/\t", " ", "/queue", "/queue/"]),
+    rest=NASTY,
+)
+def test_next_never_leads_to_another_host(root: str, start: str, rest: str) -> None:
+    where = own_address(root, start + rest)
+
+    # As a browser reads it: blanks at its ends and tabs within fall away, a backslash is a slash.
+    read = re.sub(r"[\t\r\n]", "", where.strip("".join(map(chr, range(33))))).replace("\\", "/")
+    assert re.match(rf"{root}/(?!/)", read)
+
+
+@pytest.mark.parametrize("wanted", ["/", "/tasks", "/tasks?state=failed&text=a%20b", "/tasks/7#log"])
+def test_next_leads_to_any_page_of_ours(wanted: str) -> None:
+    assert own_address("", wanted) == wanted

@@ -1,0 +1,94 @@
+"""The first page: what is wrong, figures, plots, roles."""
+
+from __future__ import annotations
+
+import httpx2
+import pytest
+
+from tests.sql.engine import Engine
+
+
+async def test_the_first_page_shows_every_role(pool: Engine, http: httpx2.AsyncClient) -> None:
+    """covers SPEC 001-31"""
+    pool.enqueue("sums", handler="add")
+
+    page = await http.get("/")
+
+    assert page.status_code == 200
+    assert "/tasks?role=sums" in page.text
+    assert "/capacity?role=letters" in page.text
+
+
+async def test_a_pool_that_is_well_leads_nowhere_else(pool: Engine, http: httpx2.AsyncClient) -> None:
+    pool.worker()
+    pool.enqueue("sums", handler="add")
+
+    page = await http.get("/")
+
+    assert "Go there" not in page.text
+
+
+async def test_due_tasks_that_nobody_would_take_are_told_first(pool: Engine, http: httpx2.AsyncClient) -> None:
+    pool.enqueue("sums", handler="add")
+
+    page = await http.get("/")
+
+    assert "no active worker serves the role" in page.text
+    assert page.text.index("no active worker") < page.text.index("Tasks per second")
+    assert "/admin/workers" in page.text
+
+
+async def test_a_paused_role_is_told_with_what_waits_for_it(pool: Engine, http: httpx2.AsyncClient) -> None:
+    pool.rows("select rolecall.pause_role('sums', null, 'ada')")
+    pool.enqueue_many([{"role": "sums", "handler": "add"}] * 3)
+
+    page = await http.get("/")
+
+    assert "Role sums is paused by ada; 3 tasks wait for it." in page.text
+
+
+async def test_a_silent_worker_is_told(pool: Engine, http: httpx2.AsyncClient) -> None:
+    worker = pool.worker(name="crawler-7")
+    pool.rows("update rolecall.workers set heartbeat_at = heartbeat_at - interval '6 min' where id = %s", worker)
+
+    page = await http.get("/")
+
+    assert "Worker crawler-7 has not been heard of for five minutes." in page.text
+
+
+@pytest.mark.parametrize("minutes", [10, 60, 360, 1_440, 10_080])
+async def test_each_span_has_its_address(pool: Engine, http: httpx2.AsyncClient, minutes: int) -> None:
+    pool.rows("select rolecall.roll_up_history('0 s')")
+
+    page = await http.get(f"/?minutes={minutes}")
+
+    assert page.status_code == 200
+    assert page.text.count("<line-chart") == 4
+
+
+async def test_another_span_is_refused(pool: Engine, http: httpx2.AsyncClient) -> None:
+    assert pool.value("select 1") == 1
+    assert (await http.get("/?minutes=17")).status_code == 422
+
+
+async def test_what_ended_is_plotted(pool: Engine, http: httpx2.AsyncClient) -> None:
+    """covers SPEC 001-31"""
+    pool.rows(
+        "update rolecall.history_until set began = at, moment = at"
+        " from rolecall.begin_of_bin(60, now() - interval '90 s') as at"
+    )
+    pool.enqueue("sums", handler="add")
+    pool.complete(pool.claim_one())
+    pool.rows("update rolecall.finished_tasks set finished_at = finished_at - interval '30 s'")
+    pool.rows("select rolecall.roll_up_history('0 s')")
+
+    told = (await http.get("/api/tasks/history?role=sums&minutes=15")).json()
+    page = await http.get("/")
+
+    assert [point["completed"] for point in told["points"]].count(1) == 1
+    assert "0.03333" in page.text  # one task in a bin of 30 s
+
+
+async def test_the_history_of_an_unknown_role_is_not_found(pool: Engine, http: httpx2.AsyncClient) -> None:
+    assert pool.value("select 1") == 1
+    assert (await http.get("/api/tasks/history?role=none")).status_code == 404

@@ -1,0 +1,109 @@
+"""How many workers a cluster keeps, on the page of the workers."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import httpx2
+import pytest
+
+from rolecall import App
+from rolecall.config import Settings
+from rolecall.model.scaling import WorkloadKind
+from rolecall.scaling import scaler_for
+from rolecall.web import build
+from tests.dashboard.crews import join
+from tests.scaling.cluster import Cluster, running_cluster
+from tests.sql.engine import Engine
+
+
+@pytest.fixture
+async def cluster(tmp_path: Path) -> AsyncIterator[Cluster]:
+    """A StatefulSet of four pods, of which three are ready; there may be one to eight."""
+    async with running_cluster(tmp_path, WorkloadKind.STATEFUL_SET, 4) as cluster:
+        # A page waits three seconds for a cluster: its client shall not be imported within them.
+        scaler_for(cluster.settings)
+        yield cluster
+
+
+@pytest.fixture
+async def scaled(database: str, app: App, cluster: Cluster) -> AsyncIterator[httpx2.AsyncClient]:
+    """Pages of a server that knows the cluster."""
+    application = build(database, app, Settings(scaling=cluster.settings))
+    async with (
+        application.router.lifespan_context(application),
+        httpx2.AsyncClient(transport=httpx2.ASGITransport(app=application), base_url="http://test") as client,
+    ):
+        yield client
+
+
+async def test_where_there_is_no_cluster_the_page_says_why(pool: Engine, http: httpx2.AsyncClient) -> None:
+    """covers SPEC 001-31"""
+    page = (await http.get("/admin/workers")).text
+
+    assert "there is no cluster to scale: this process runs in no pod" in page
+    assert "One more" not in page
+
+
+async def test_the_card_shows_how_many_there_are_and_who_would_leave(pool: Engine, scaled: httpx2.AsyncClient) -> None:
+    """covers SPEC 001-28, 001-31"""
+    pool.enqueue_many([{"role": "sums", "handler": "add"}] * 2)
+    join(pool, "north", "sums", pod="scraper-worker-3", running=2)
+
+    page = (await scaled.get("/admin/workers")).text
+
+    assert "Replicas of scraper-worker" in page
+    assert "between 1 and 8" in page
+    assert "<dt>Ready</dt><dd>3</dd>" in page
+    assert "scraper-worker-3 (runs 2 tasks) leaves" in page
+
+
+@pytest.mark.parametrize(("button", "replicas"), [("One fewer", 3), ("One more", 5)])
+async def test_a_button_changes_the_number_by_one(
+    pool: Engine, scaled: httpx2.AsyncClient, cluster: Cluster, button: str, replicas: int
+) -> None:
+    """covers SPEC 001-31"""
+    page = (await scaled.get("/admin/workers")).text
+    form = page.partition(button)[0].rpartition("<form")[2]
+    assert f'name="replicas" value="{replicas}"' in form
+
+    answer = await scaled.post("/admin/workers/replicas", data={"replicas": str(replicas)})
+
+    assert answer.status_code == 303
+    assert cluster.desired == replicas
+    assert f"From 4 to {replicas} replicas." in (await scaled.get("/admin/workers")).text
+
+
+async def test_a_target_is_looked_at_before_it_is_asked_for(
+    pool: Engine, scaled: httpx2.AsyncClient, cluster: Cluster
+) -> None:
+    """covers SPEC 001-31"""
+    page = (await scaled.get("/admin/workers?replicas=2")).text
+
+    assert "scraper-worker-3 (no worker on the roll), scraper-worker-2 (no worker on the roll) leave" in page
+    assert "Scale to 2" in page
+    assert cluster.desired == 4
+
+
+async def test_a_number_out_of_bounds_comes_back_as_a_sentence(
+    pool: Engine, scaled: httpx2.AsyncClient, cluster: Cluster
+) -> None:
+    headers = {"referer": "http://test/admin/workers"}
+    answer = await scaled.post("/admin/workers/replicas", data={"replicas": "40"}, headers=headers)
+
+    assert answer.status_code == 303
+    assert "there may be 1 to 8 replicas, not 40" in (await scaled.get("/admin/workers")).text
+    assert cluster.desired == 4
+
+
+async def test_a_permission_that_is_missing_is_named_instead_of_buttons(
+    pool: Engine, scaled: httpx2.AsyncClient, cluster: Cluster
+) -> None:
+    """covers SPEC 001-30"""
+    cluster.deny("get statefulsets", "get statefulsets/scale")
+
+    page = (await scaled.get("/admin/workers")).text
+
+    assert "the cluster does not let us get statefulsets" in page
+    assert "One more" not in page

@@ -1,0 +1,88 @@
+"""The page of roles, and how a role is held up there."""
+
+from __future__ import annotations
+
+import httpx2
+
+from tests.sql.engine import Engine
+
+RICH = {
+    "name": "mail",
+    "description": "Letters to <customers>",
+    "lease": 30,
+    "timeout": 5400,
+    "max_attempts": 7,
+    "max_payload_bytes": 2048,
+    "keep_completed": 86_400,
+    "keep_failed": 172_800,
+    "one_root": True,
+    "retry": {"kind": "linear", "step": 5, "cap": 60},
+}
+
+
+async def test_a_role_is_shown_with_what_it_is_for_and_all_its_settings(pool: Engine, http: httpx2.AsyncClient) -> None:
+    """covers SPEC 001-31"""
+    pool.declare(RICH)
+
+    page = (await http.get("/roles")).text
+
+    assert "Letters to &lt;customers&gt;" in page
+    for setting in ("30 s", "1 h 30 min", "7 attempts", "5 s more each time, at most 1 min", "2.05 kB", "1 d", "2 d"):
+        assert f"<dd>{setting}</dd>" in page
+    assert "one_root" in page
+
+
+async def test_a_role_is_shown_with_its_handlers_its_backlog_and_its_live_workers(
+    pool: Engine, http: httpx2.AsyncClient
+) -> None:
+    """covers SPEC 001-31"""
+    pool.enqueue_many([{"handler": "add"}] * 23)
+    pool.worker("sums")
+
+    page = (await http.get("/roles")).text
+
+    assert 'href="/jobs/stumble"' in page
+    assert "<dt>Ready</dt><dd>23</dd>" in page
+    assert page.count("<dt>Live workers</dt><dd>1</dd>") == 1
+    assert page.count("No live worker serves this role.") == 1
+
+
+async def test_a_role_is_paused_for_as_long_as_somebody_types_and_says_until_when_and_by_whom(
+    pool: Engine, http: httpx2.AsyncClient
+) -> None:
+    done = await http.post("/roles/sums/pause", data={"duration": "1h30m"}, headers={"referer": "http://test/roles"})
+    assert done.headers["location"] == "/roles"
+
+    [(seconds,)] = pool.rows(
+        "select extract(epoch from paused_until - paused_at)::int from rolecall.roles where name = 'sums'"
+    )
+    assert seconds == 5400
+    page = (await http.get("/roles")).text
+    assert "Role sums rests for 1h30m" in page
+    assert "it goes on by itself" in page
+    [(by,)] = pool.rows("select paused_by from rolecall.roles where name = 'sums'")
+    assert f"as {by} wants it" in page
+
+
+async def test_a_role_is_paused_until_somebody_resumes_it(pool: Engine, http: httpx2.AsyncClient) -> None:
+    await http.post("/roles/sums/pause", data={"duration": ""})
+    assert "it goes on when somebody resumes it" in (await http.get("/roles")).text
+
+    await http.post("/roles/sums/resume")
+
+    assert pool.value("select paused_at from rolecall.roles where name = 'sums'") is None
+
+
+async def test_what_is_no_duration_is_told_in_red_and_pauses_nothing(pool: Engine, http: httpx2.AsyncClient) -> None:
+    headers = {"referer": "http://test/roles"}
+    await http.post("/roles/sums/pause", data={"duration": "soon"}, headers=headers)
+
+    assert 'class="said bad"' in (await http.get("/roles")).text
+    assert pool.value("select paused_at from rolecall.roles where name = 'sums'") is None
+
+
+async def test_a_role_that_is_not_there_is_not_paused(pool: Engine, http: httpx2.AsyncClient) -> None:
+    answer = await http.post("/roles/sum/pause", data={"duration": "5m"})
+
+    assert answer.status_code == 404
+    assert "did you mean &#39;sums&#39;" in answer.text

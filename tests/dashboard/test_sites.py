@@ -1,0 +1,130 @@
+"""No page of another site gets anything changed through ours, with a cookie or without; nobody runs a script in ours."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import httpx2
+import pytest
+
+from rolecall.model.access import Scope
+from tests.dashboard.scenery import Scenery, furnish
+from tests.sql.engine import Engine
+from tests.web.doors import PASSWORD, SITE, Door
+from tests.web.matrix import Entry, read_table
+
+TABLE = read_table(Path(__file__).with_name("routes.txt"))
+CHANGES = [entry for entry in TABLE if entry.method == "POST"]
+PAGES = [entry for entry in TABLE if entry.method == "GET" and not entry.path.startswith("/assets/")]
+STRANGERS = [
+    {"origin": "https://elsewhere.example", "sec-fetch-site": "cross-site"},
+    {"origin": "https://elsewhere.example", "referer": "https://elsewhere.example/trap"},
+    {"sec-fetch-site": "same-site", "referer": f"{SITE}/tasks"},
+    {"origin": "null"},
+]
+# Every table that a change could change, in one text; who comes in and goes out is written down apart.
+STATE = """
+    select md5(string_agg(row::text, '' order by row::text)) from (
+        select row(task.*)::text from rolecall.tasks as task union all
+        select row(ended.*)::text from rolecall.finished_tasks as ended union all
+        select row(role.*)::text from rolecall.roles as role union all
+        select row(worker.*)::text from rolecall.workers as worker union all
+        select row(schedule.*)::text from rolecall.schedules as schedule union all
+        select row(deed.*)::text from rolecall.deeds as deed
+    ) as everything (row)
+"""
+FIELDS = {"name": "ada", "password": PASSWORD, "replicas": "2"}
+INLINE = re.compile(r"<script(?![^>]*\bsrc=)|<style|\son\w+\s*=|\sstyle\s*=|javascript:", re.IGNORECASE)
+
+
+@pytest.fixture
+def scenery(pool: Engine) -> Scenery:
+    return furnish(pool)
+
+
+@pytest.fixture
+async def inside(door: Door, scenery: Scenery) -> httpx2.AsyncClient:
+    """The browser of an administrator who is logged in."""
+    await door.person()
+    await door.log_in()
+    return door.client
+
+
+async def replays(client: httpx2.AsyncClient, scenery: Scenery, headers: dict[str, str]) -> list[str]:
+    """Send every form of every page as somebody else's page would; tell which were not refused."""
+    answers = {
+        entry.path: await client.post(scenery.path(entry.path), data=FIELDS, headers=headers) for entry in CHANGES
+    }
+    return [f"{path}: {answer.status_code}" for path, answer in answers.items() if answer.status_code != 403]
+
+
+@pytest.mark.parametrize("cookie", [True, False])
+async def test_what_another_sites_page_sends_is_refused_and_changes_nothing(
+    inside: httpx2.AsyncClient, pool: Engine, scenery: Scenery, cookie: bool
+) -> None:
+    """Covers S3 and invariant 22: every form there is"""
+    if not cookie:
+        inside.cookies.clear()
+    before = pool.value(STATE)
+
+    for headers in STRANGERS:
+        assert await replays(inside, scenery, headers) == []
+
+    assert pool.value(STATE) == before
+
+
+async def test_every_page_forbids_what_does_not_come_from_here(inside: httpx2.AsyncClient, scenery: Scenery) -> None:
+    """Covers S4"""
+    for entry in PAGES:
+        answer = await inside.get(scenery.path(entry.path))
+        policy = answer.headers["content-security-policy"]
+
+        assert "default-src 'none'; script-src 'self'; style-src 'self'" in policy, entry.path
+        assert "unsafe" not in policy, entry.path
+        assert answer.headers["x-frame-options"] == "DENY", entry.path
+        assert answer.headers["cache-control"] == "no-store", entry.path
+
+
+async def test_no_page_has_a_script_or_a_style_within(inside: httpx2.AsyncClient, scenery: Scenery) -> None:
+    """Covers S4"""
+    for entry in PAGES:
+        page = (await inside.get(scenery.path(entry.path))).text
+
+        assert INLINE.findall(page) == [], entry.path
+
+
+@pytest.mark.parametrize("scope", [Scope.READ, Scope.OPERATE])
+async def test_nobody_sees_a_button_that_is_not_for_them(door: Door, scenery: Scenery, scope: Scope) -> None:
+    """Covers S2: what is refused is not offered"""
+    key = await door.key(scope)
+    forms = [
+        (entry.path, action)
+        for entry in PAGES
+        if entry.path != "/login"
+        for action in actions_of((await door.client.get(scenery.path(entry.path), headers=key)).text)
+    ]
+
+    assert [form for form in forms if not may(scope, form[1])] == []
+
+
+def actions_of(page: str) -> list[str]:
+    """Where the forms of a page lead that change something, buttons with an address of their own included."""
+    posting = re.findall(r'<form[^>]*method="post"[^>]*>', page)
+    return [
+        found[1].split("?")[0]
+        for form in [*posting, *re.findall(r"<button[^>]*formaction[^>]*>", page)]
+        if (found := re.search(r'(?:form)?action="([^"]*)"', form))
+    ]
+
+
+def may(scope: Scope, action: str) -> bool:
+    return any(allows(entry, scope) for entry in CHANGES if leads(entry, action))
+
+
+def leads(entry: Entry, action: str) -> bool:
+    return re.fullmatch(re.sub(r"\\\{.*?\\\}", "[^/]+", re.escape(entry.path)), action) is not None
+
+
+def allows(entry: Entry, scope: Scope) -> bool:
+    return entry.needs in {"open", "known"} or scope.includes(Scope(entry.needs))

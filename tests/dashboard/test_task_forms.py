@@ -1,0 +1,169 @@
+"""What can be done with tasks from their pages: one, those selected, and all that a filter finds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import httpx2
+import pytest
+
+from rolecall.testing import Clock
+from tests.dashboard.reading import shown
+from tests.sql.engine import LEASE, START, Engine
+
+
+async def send(http: httpx2.AsyncClient, address: str, **data: object) -> str:
+    """Send a form from a page, and return what the next page says of it."""
+    answer = await http.post(address, data=data, headers={"referer": "http://test/tasks"})
+    assert answer.status_code == 303, answer.text
+    page = await shown(http, answer.headers["location"])
+    return page.one("p", class_="said").text
+
+
+def offered(page_text: str, paths: Sequence[str], task: int) -> list[str]:
+    return [path for path in paths if f"/tasks/{task}/{path}" in page_text]
+
+
+ALL = ("retry", "trigger", "cancel", "complete", "fail", "token", "delete")
+
+
+async def test_only_what_the_state_allows_is_offered(pool: Engine, http: httpx2.AsyncClient) -> None:
+    """covers SPEC B12-3: the Trigger button"""
+    failed = pool.enqueue("sums", handler="add", max_attempts=1)
+    pool.fail(pool.claim_one())
+    later = pool.enqueue("sums", handler="add", after=3600)
+
+    assert offered((await http.get(f"/tasks/{failed}")).text, ALL, failed) == ["retry", "delete"]
+    assert offered((await http.get(f"/tasks/{later}")).text, ALL, later) == list(ALL[1:])
+
+
+async def test_a_failed_task_is_retried(pool: Engine, http: httpx2.AsyncClient) -> None:
+    task = pool.enqueue("sums", handler="add", max_attempts=1)
+    pool.fail(pool.claim_one())
+
+    assert await send(http, f"/tasks/{task}/retry") == f"Task {task} is back in line."
+    assert pool.state(task) == "pending"
+    assert "task" in await send(http, f"/tasks/{task}/retry")
+
+
+async def test_a_task_is_triggered_and_cancelled(pool: Engine, http: httpx2.AsyncClient) -> None:
+    """covers SPEC B12-2, B12-3"""
+    task = pool.enqueue("sums", handler="add", after=3600)
+
+    assert await send(http, f"/tasks/{task}/trigger") == f"Task {task} is due now."
+    assert pool.task(task).status == "ready"
+    assert await send(http, f"/tasks/{task}/cancel") == f"Task {task} is cancelled."
+    assert pool.state(task) == "cancelled"
+
+
+async def test_a_task_is_completed_with_a_result(pool: Engine, http: httpx2.AsyncClient) -> None:
+    task = pool.enqueue("sums", handler="add")
+
+    assert await send(http, f"/tasks/{task}/complete", result='{"sum": 3}') == f"Task {task} is completed."
+    assert pool.task(task).result == {"sum": 3}
+
+
+@pytest.mark.parametrize("typed", ['{"sum": ', "[" * 200_000, '"\\u0000"'])
+async def test_what_is_no_result_is_told_beside_what_was_typed(
+    pool: Engine, http: httpx2.AsyncClient, typed: str
+) -> None:
+    task = pool.enqueue("sums", handler="add")
+
+    answer = await http.post(f"/tasks/{task}/complete", data={"result": typed})
+
+    assert answer.status_code == 422
+    assert 'class="field-problem"' in answer.text
+    assert pool.state(task) == "pending"
+
+
+async def test_a_task_is_failed_with_a_reason_and_not_without(pool: Engine, http: httpx2.AsyncClient) -> None:
+    task = pool.enqueue("sums", handler="add")
+
+    assert (await http.post(f"/tasks/{task}/fail", data={"error": " "})).status_code == 422
+    assert await send(http, f"/tasks/{task}/fail", error="it is pointless") == f"Task {task} has failed."
+    assert pool.task(task).error == "it is pointless"
+
+
+async def test_a_token_is_shown_once_and_nowhere_kept(pool: Engine, http: httpx2.AsyncClient) -> None:
+    task = pool.enqueue("sums", handler="add")
+
+    answer = await http.post(f"/tasks/{task}/token", data={"seconds": "3600"})
+
+    token = answer.text.partition('<code class="secret">')[2].partition("<")[0]
+    assert answer.headers["cache-control"] == "no-store"
+    assert "set-cookie" not in answer.headers
+    done = await http.post("/api/tokens/complete", json={"token": token})
+    assert done.json() == {"id": task, "outcome": "completed"}
+
+
+async def test_a_deleted_task_is_gone(pool: Engine, http: httpx2.AsyncClient) -> None:
+    task = pool.enqueue("sums", handler="add")
+
+    assert await send(http, f"/tasks/{task}/delete") == f"Task {task} is deleted."
+    assert pool.tasks() == []
+
+
+async def test_what_is_selected_is_dealt_with_and_told(pool: Engine, http: httpx2.AsyncClient) -> None:
+    """covers SPEC 001-31"""
+    ids, _ = pool.enqueue_many([{"role": "sums", "handler": "add"}] * 3)
+
+    assert await send(http, "/tasks/selected", action="cancel", id=ids[:2]) == "Cancel, 2 tasks: 2 cancelled."
+    told = await send(http, "/tasks/selected", action="retry", id=[*ids, 4711])
+    assert told == "Retry, 4 tasks: 2 back in line, 1 open anyway, 1 no longer there."
+    assert await send(http, "/tasks/selected", action="delete", id=ids) == "Delete, 3 tasks: 3 deleted."
+    assert await send(http, "/tasks/selected", action="delete") == "Nothing is selected."
+
+
+async def test_before_all_that_match_are_cancelled_a_page_says_how_many(pool: Engine, http: httpx2.AsyncClient) -> None:
+    """covers SPEC 001-31"""
+    ids, _ = pool.enqueue_many([{"role": "sums", "handler": "add"}] * 120)
+    pool.enqueue("letters", handler="post")
+
+    some = await shown(http, "/tasks/bulk?role=sums&action=cancel&limit=100")
+    page = await shown(http, "/tasks/bulk?role=sums&action=cancel")
+
+    assert "100 tasks of more" in some.text
+    assert "120 tasks match" in page.text
+    assert page.all("a", href=f"/tasks/{ids[-1]}")
+    assert set(pool.states().values()) == {"pending"}
+
+
+async def test_all_that_match_are_cancelled_once_confirmed(pool: Engine, http: httpx2.AsyncClient) -> None:
+    """covers SPEC 001-31"""
+    ids, _ = pool.enqueue_many([{"role": "sums", "handler": "add"}] * 12)
+    letter = pool.enqueue("letters", handler="post")
+    form = (await shown(http, "/tasks/bulk?role=sums&action=cancel")).one("form", method="post", action="/tasks/bulk")
+
+    told = await send(http, "/tasks/bulk", **{field["name"]: field["value"] for field in form.all("input")})
+
+    assert told == "Cancel, 12 tasks: 12 cancelled."
+    assert pool.states() == {**dict.fromkeys(ids, "cancelled"), letter: "pending"}
+
+
+async def test_everything_at_once_is_never_meant(pool: Engine, http: httpx2.AsyncClient) -> None:
+    task = pool.enqueue("sums", handler="add")
+
+    page = await shown(http, "/tasks/bulk?action=delete")
+    refused = await http.post("/tasks/bulk", data={"action": "delete"})
+
+    assert "Say first which tasks are meant" in page.text
+    assert refused.status_code == 422
+    assert pool.state(task) == "pending"
+
+
+async def test_that_nothing_is_stale_is_told(pool: Engine, http: httpx2.AsyncClient) -> None:
+    assert await send(http, "/tasks/recover-stale") == "No task is stale: the lease of every running one stands."
+
+
+async def test_stale_tasks_are_recovered_from_the_list(pool: Engine, http: httpx2.AsyncClient, clock: Clock) -> None:
+    """covers SPEC 001-27, 001-31"""
+    clock.set(START)
+    pool.rescue()
+    pool.declare({"name": "sums", "lease": LEASE})
+    task = pool.enqueue("sums", handler="add")
+    pool.claim_one()
+    clock.advance(seconds=10 * LEASE)
+    # A session asks what time it is in the tests' world when it begins.
+    pool.rows("select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'rolecall:web'")
+
+    assert await send(http, "/tasks/recover-stale") == f"Recovered 1 stale task: 1 pending ({task})."

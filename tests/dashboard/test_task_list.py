@@ -1,0 +1,162 @@
+"""The task queue: what the list tells of each task, and what its address asks for."""
+
+from __future__ import annotations
+
+import httpx2
+import pytest
+
+from tests.dashboard.reading import Element, shown
+from tests.sql.engine import Engine
+
+
+def rows(page: Element) -> list[str]:
+    return [row["id"] for row in page.all("tr") if "id" in row.attributes]
+
+
+def tabs(page: Element) -> set[str]:
+    return {tab.text for tab in page.all("nav", class_="tabs")[0].all("a")}
+
+
+async def test_an_empty_pool_says_how_to_enqueue(pool: Engine, http: httpx2.AsyncClient) -> None:
+    """covers SPEC 001-31"""
+    page = await http.get("/tasks")
+
+    assert "No task has been enqueued yet" in page.text
+    assert "rolecall enqueue" in page.text
+
+
+async def test_a_row_tells_what_a_task_is_and_where_it_leads(pool: Engine, http: httpx2.AsyncClient) -> None:
+    """covers SPEC B2-11, 001-31, B12-3"""
+    task = pool.enqueue("sums", handler="stumble", key="ledger", max_attempts=4)
+    claim = pool.claim_one()
+    pool.start(claim)
+    pool.report_info(claim, {"rows": 12, "nested": {"a": 1}})
+
+    page = await shown(http, "/tasks")
+
+    row = page.one("tr", id=f"task-{task}")
+    assert all(word in row.text for word in (str(task), "stumble", "sums", "running", "ledger", "1 of 4", "rows 12"))
+    assert row.one("a", class_="task-name")["href"] == f"/tasks/{task}"
+
+
+async def test_only_the_first_line_of_an_error_stands_in_the_list(pool: Engine, http: httpx2.AsyncClient) -> None:
+    """covers SPEC B2-11"""
+    pool.enqueue("sums", handler="add", max_attempts=1)
+    pool.fail(pool.claim_one(), "ValueError: no such shop\nline two")
+
+    page = await http.get("/tasks")
+
+    assert "ValueError: no such shop" in page.text
+    assert "line two" not in page.text
+
+
+async def test_payloads_stay_out_of_the_list(pool: Engine, http: httpx2.AsyncClient) -> None:
+    """covers SPEC B2-11"""
+    pool.enqueue("sums", handler="add", payload={"secretly": "large"})
+
+    assert "secretly" not in (await http.get("/tasks")).text
+
+
+async def test_states_are_tabs_with_their_numbers(pool: Engine, http: httpx2.AsyncClient) -> None:
+    """covers SPEC 001-31"""
+    pool.enqueue_many([{"role": "sums", "handler": "add"}] * 3 + [{"role": "letters", "handler": "post"}])
+    pool.claim_one("letters")
+
+    everywhere = await shown(http, "/tasks")
+    within = await shown(http, "/tasks?role=sums")
+
+    assert {"All 4", "Pending 3", "Running 1", "Failed 0"} <= tabs(everywhere)
+    assert {"All 3", "Pending 3", "Running 0"} <= tabs(within)
+
+
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [
+        ("state=scheduled", ["later"]),
+        ("state=pending", ["later", "now"]),
+        ("handler=post", ["later"]),
+        ("role=sums", ["now"]),
+        ("key=k", ["now"]),
+        ("text=NOW", ["now"]),
+        ("created_to=2000-01-01T00:00", []),
+        ("created_from=2000-01-01T00:00&roots=true&worker=", ["later", "now"]),
+        ("parent=1", []),
+    ],
+)
+async def test_the_address_filters(pool: Engine, http: httpx2.AsyncClient, query: str, found: list[str]) -> None:
+    """covers SPEC B2-11, B12-3"""
+    now = pool.enqueue("sums", handler="add", key="k", payload={"name": "now"})
+    later = pool.enqueue("letters", handler="post", after=3600)
+
+    page = await shown(http, f"/tasks?{query}")
+
+    names = {f"task-{now}": "now", f"task-{later}": "later"}
+    assert [names[row] for row in rows(page)] == found
+
+
+async def test_what_is_asked_for_stands_in_the_form_and_in_the_links(pool: Engine, http: httpx2.AsyncClient) -> None:
+    """covers SPEC 001-31: list state in the address"""
+    pool.enqueue("sums", handler="add", key="store:7")
+
+    page = await shown(http, "/tasks?key=store:7&state=pending&created_from=2026-01-31T12:00:00Z")
+
+    assert page.one("input", name="key")["value"] == "store:7"
+    assert page.one("input", name="created_from")["value"] == "2026-01-31T12:00:00"
+    assert all("key=store%3A7" in tab["href"] for tab in page.all("nav", class_="tabs")[0].all("a"))
+    assert "created from: 2026-01-31 12:00:00 UTC" in page.one("ul", class_="chips").text
+
+
+@pytest.mark.parametrize(
+    ("query", "sentence"),
+    [
+        ("worker=ada", "worker: “ada” is not a number"),
+        ("parent=0", "parent: “0” is not the number of one"),
+        ("created_from=yesterday", "created from: “yesterday” is not a moment"),
+        ("state=sleepy", "sleepy"),
+        ("cursor=nonsense", "is not the cursor of a page"),
+        (f"text={'x' * 201}", "longer than 200 characters"),
+        ("key=%00", "key"),
+    ],
+)
+async def test_a_filter_that_cannot_be_read_is_told_and_kept(
+    pool: Engine, http: httpx2.AsyncClient, query: str, sentence: str
+) -> None:
+    answer = await http.get(f"/tasks?role=sums&{query}")
+
+    assert answer.status_code == 422
+    assert sentence in answer.text
+    assert "<option selected>sums</option>" in answer.text
+
+
+async def test_no_match_leads_back_to_all(pool: Engine, http: httpx2.AsyncClient) -> None:
+    pool.enqueue("sums", handler="add")
+
+    page = await shown(http, "/tasks?key=nobody")
+
+    assert "No task fits this filter" in page.text
+    assert page.one("div", class_="empty").one("a")["href"] == "/tasks"
+
+
+async def test_a_long_list_goes_on_from_its_cursor(pool: Engine, http: httpx2.AsyncClient) -> None:
+    """covers SPEC B12-1, B2-11: pages of 50, newest first"""
+    ids, _ = pool.enqueue_many([{"role": "sums", "handler": "add"}] * 60)
+
+    first = await shown(http, "/tasks?role=sums")
+    second = await shown(http, first.one("a", rel="next")["href"])
+
+    assert rows(first) + rows(second) == [f"task-{task}" for task in ids[::-1]]
+    assert len(rows(first)) == 50
+    assert second.all("a", rel="next") == []
+
+
+async def test_a_parent_leads_to_its_children(pool: Engine, http: httpx2.AsyncClient) -> None:
+    """covers SPEC B2-11"""
+    parent = pool.enqueue("sums", handler="add")
+    claim = pool.claim_one()
+    pool.complete(claim, next={"children": [{"handler": "post"}], "serial": False, "gathers": False})
+
+    page = await shown(http, "/tasks?roots=true")
+
+    row = page.one("tr", id=f"task-{parent}")
+    assert [link["href"] for link in row.all("a") if link.text == "children"] == [f"/tasks?parent={parent}"]
+    assert rows(page) == [f"task-{parent}"]

@@ -1,0 +1,149 @@
+"""One task's page: each fact about it, and nothing that could not be asked for."""
+
+from __future__ import annotations
+
+import httpx2
+
+from rolecall.testing import Clock
+from tests.dashboard.reading import shown
+from tests.dashboard.scenery import TRACEBACK
+from tests.sql.engine import START, Engine
+
+
+async def test_a_task_tells_who_runs_it_until_when_and_how_far_it_is(pool: Engine, http: httpx2.AsyncClient) -> None:
+    """covers SPEC B12-3: timing, lease, attempts"""
+    task = pool.enqueue("sums", handler="add", key="ledger", dedupe_key="once", max_attempts=4, payload={"a": 1})
+    claim = pool.claim_one()
+    pool.start(claim)
+    pool.report_info(claim, {"rows": 12})
+
+    page = await shown(http, f"/tasks/{task}")
+
+    facts = page.one("section", **{"aria-labelledby": "facts"}).text
+    for word in ("Key ledger , held by this task", "Dedupe key once", "Lease until", "Deadline", "1 of 4"):
+        assert word in facts
+    assert page.one("section", **{"aria-labelledby": "facts"}).all("a", href=f"/admin/workers/{claim.worker_id}")
+    assert [each.text for each in page.all("summary")] == ["Payload, 8 B", "Info"]
+
+
+async def test_what_keeps_a_task_from_running_is_its_first_card(pool: Engine, http: httpx2.AsyncClient) -> None:
+    """covers SPEC 001-31: why, and who holds its key"""
+    holder = pool.enqueue("sums", handler="add", key="ledger")
+    task = pool.enqueue("sums", handler="add", key="ledger")
+    pool.claim_one()
+
+    page = await shown(http, f"/tasks/{task}")
+
+    first = page.all("section")[0]
+    assert f"held by task {holder}" in first.text
+    assert "What would change it: that task ends" in first.text
+    assert first.all("a", href=f"/tasks/{holder}")
+
+
+async def test_the_story_tells_every_event_with_the_time_since_the_one_before(
+    pool: Engine, http: httpx2.AsyncClient, clock: Clock
+) -> None:
+    """covers SPEC B12-3"""
+    clock.set(START)
+    task = pool.enqueue("sums", handler="add", max_attempts=2)
+    for seconds in (5, 65):
+        clock.advance(seconds=seconds)
+        pool.forget_floors()
+        claim = pool.claim_one()
+        pool.start(claim)
+        clock.advance(seconds=2)
+        pool.fail(claim, TRACEBACK, after=1)
+
+    page = await shown(http, f"/tasks/{task}")
+
+    story = [each.one("b").text for each in page.one("ol", class_="story").all("li")]
+    assert story == ["Enqueued", "Attempt failed", "Claimed", "Began to run", "Attempt failed", "Failed for good"]
+    assert "+ 7 s" in page.one("ol", class_="story").text
+    assert "+ 1 min 5 s" in page.one("ol", class_="story").text
+
+
+async def test_each_failed_attempt_shows_what_it_said_and_folds_the_rest(
+    pool: Engine, http: httpx2.AsyncClient
+) -> None:
+    """covers SPEC B12-3, B2-11: attempts, error"""
+    task = pool.enqueue("sums", handler="add", max_attempts=2)
+    pool.fail(pool.claim_one(), TRACEBACK, after=0)
+    pool.forget_floors()
+    pool.fail(pool.claim_one(), "ValueError: the second time")
+
+    page = await shown(http, f"/tasks/{task}")
+
+    second, first = page.one("ol", class_="attempts").all("li")
+    assert "Attempt 2" in second.text
+    assert "ValueError: the second time" in second.text
+    assert first.one("summary").text.startswith("shop.mailer.Refused: 550")
+    assert "open" not in first.one("details").attributes
+
+
+async def test_a_large_payload_is_shown_only_when_asked_for(pool: Engine, http: httpx2.AsyncClient) -> None:
+    """covers SPEC B2-11: loaded on demand"""
+    task = pool.enqueue("sums", handler="add", payload={"text": "x" * 100_000})
+
+    page = await http.get(f"/tasks/{task}")
+    whole = await http.get(f"/tasks/{task}?payload=full")
+
+    assert "Payload, 100 kB" in page.text
+    assert "xxxxxxxx" not in page.text
+    assert "x" * 100_000 in whole.text
+    assert "data-live" not in whole.text
+
+
+async def test_a_child_tells_the_way_from_its_root(pool: Engine, http: httpx2.AsyncClient) -> None:
+    """covers SPEC B2-11: breadcrumb path"""
+    root = pool.enqueue("sums", handler="add")
+    pool.complete(pool.claim_one(), next={"children": [{"handler": "stumble"}], "serial": False, "gathers": False})
+    [child] = pool.children(root)
+    pool.complete(pool.claim_one(), next={"children": [{"handler": "post"}], "serial": False, "gathers": False})
+    [grandchild] = pool.children(child.id)
+
+    page = await shown(http, f"/tasks/{grandchild.id}")
+
+    path = page.one("nav", class_="path")
+    assert [link["href"] for link in path.all("a")] == ["/tasks", f"/tasks/{root}", f"/tasks/{child.id}"]
+
+
+async def test_children_stand_in_the_order_of_their_spawning_page_by_page(
+    pool: Engine, http: httpx2.AsyncClient
+) -> None:
+    """covers SPEC B2-11"""
+    root = pool.enqueue("sums", handler="add")
+    drafts = [{"handler": "post"}] * 60
+    pool.complete(pool.claim_one(), next={"children": drafts, "serial": False, "gathers": False})
+
+    first = await shown(http, f"/tasks/{root}")
+    second = await shown(http, first.one("a", rel="next")["href"])
+
+    rows = [row["id"] for page in (first, second) for row in page.all("tr") if "id" in row.attributes]
+    assert rows == [f"child-{child.id}" for child in pool.children(root)]
+    assert first.all("a", href=f"/tasks/{root}/tree")
+    assert "All 60" in first.text
+
+
+async def test_needs_are_told_with_their_outcomes(pool: Engine, http: httpx2.AsyncClient) -> None:
+    """covers SPEC B12-3: blockers"""
+    needed = pool.enqueue("sums", handler="add")
+    task = pool.enqueue("letters", handler="post", needs=[{"task": needed, "name": "sum"}])
+
+    page = await shown(http, f"/tasks/{task}")
+
+    row = page.one("section", **{"aria-labelledby": "needs"}).all("tr")[1]
+    assert row.text == f"sum task {needed} open"
+
+
+async def test_the_schedule_that_made_a_task_is_named(pool: Engine, http: httpx2.AsyncClient) -> None:
+    schedule = pool.put_schedule("every-minute", 60, role="sums", handler="add")
+    task = pool.trigger("every-minute")
+
+    page = await shown(http, f"/tasks/{task}")
+
+    assert page.one("a", href=f"/schedules/{schedule}").text == "every-minute"
+
+
+async def test_a_task_that_is_not_there_says_so(pool: Engine, http: httpx2.AsyncClient) -> None:
+    assert "There is no task 4711" in (await shown(http, "/tasks/4711", 404)).text
+    assert "There is no task" in (await shown(http, f"/tasks/{10**30}", 404)).text

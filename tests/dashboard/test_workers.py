@@ -1,0 +1,145 @@
+"""The page of the workers: who is alive, what each does now, and what they are told."""
+
+from __future__ import annotations
+
+import re
+
+import httpx2
+import pytest
+
+from tests.dashboard.crews import join
+from tests.sql.engine import Engine
+
+
+async def test_each_worker_is_shown_with_what_it_does_now(pool: Engine, http: httpx2.AsyncClient) -> None:
+    """covers SPEC 001-31, 001-33"""
+    task = pool.enqueue("sums", handler="add", key="store:7")
+    worker = join(pool, "north", "sums", running=1, cpu=0.5, memory=0.25, memory_bytes=300_000_000)
+
+    page = (await http.get("/admin/workers")).text
+
+    assert f'href="/admin/workers/{worker}">north<' in page
+    assert f'href="/tasks/{task}">add {task}<' in page
+    assert "store:7" in page
+    assert "slots: 1 of 4" in page
+    assert "<small>host-1</small><br><small>process 4711 · 0.9.1</small>" in page
+    assert "50 %" in page
+    assert "300 MB" in page
+
+
+async def test_what_a_worker_runs_beyond_a_glance_is_a_number(pool: Engine, http: httpx2.AsyncClient) -> None:
+    pool.enqueue_many([{"role": "sums", "handler": "add"}] * 9)
+    worker = join(pool, "north", "sums", slots=10, running=9)
+
+    page = (await http.get("/admin/workers")).text
+
+    assert page.count('class="doing"') == 3
+    assert f'href="/admin/workers/{worker}">6 more<' in page
+
+
+async def test_why_a_worker_backs_off_is_said(pool: Engine, http: httpx2.AsyncClient) -> None:
+    """covers SPEC 001-33"""
+    join(pool, "north", backing_off="memory 0.93 is above 0.85", memory=0.93)
+
+    page = (await http.get("/admin/workers")).text
+
+    assert 'data-state="backing off"' in page
+    assert "memory 0.93 is above 0.85" in page
+
+
+async def test_a_clock_that_is_off_is_said(pool: Engine, http: httpx2.AsyncClient) -> None:
+    now: float = pool.value("select extract(epoch from rolecall.clock())::float8")
+    join(pool, "north", clock=now + 90)
+
+    assert re.search(r"its clock is (89|90)\.\d s ahead", (await http.get("/admin/workers")).text)
+
+
+async def test_who_is_silent_is_shown_to_who_asks_for_everyone(pool: Engine, http: httpx2.AsyncClient) -> None:
+    pool.rows("select rolecall.deregister_worker(%s)", join(pool, "gone"))
+
+    alive, everyone = (await http.get("/admin/workers")).text, (await http.get("/admin/workers?everyone=1")).text
+
+    assert "gone" not in alive
+    assert "Nobody is alive" in alive
+    assert ">gone<" in everyone
+    assert 'data-state="stopped"' in everyone
+
+
+@pytest.mark.parametrize(("order", "command"), [("drain", "drain"), ("decommission", "decommission"), ("resume", None)])
+async def test_a_worker_is_told_by_a_button(
+    pool: Engine, http: httpx2.AsyncClient, order: str, command: str | None
+) -> None:
+    """covers SPEC 001-33"""
+    worker = join(pool, "north")
+    pool.rows("select rolecall.command_worker(%s, 'drain')", worker)
+
+    answer = await http.post(f"/admin/workers/{worker}/{order}", headers={"referer": "http://test/admin/workers"})
+
+    assert (answer.status_code, answer.headers["location"]) == (303, "/admin/workers")
+    assert pool.value("select command from rolecall.workers where id = %s", worker) == command
+    assert "north" in (await http.get("/admin/workers")).text
+
+
+async def test_many_workers_are_grouped_by_their_roles(pool: Engine, http: httpx2.AsyncClient) -> None:
+    for number in range(52):
+        join(pool, f"worker-{number:02}", "sums" if number % 2 else "letters")
+
+    page = (await http.get("/admin/workers")).text
+    letters = (await http.get("/admin/workers?roles=letters")).text
+
+    assert 'href="/admin/workers?roles=letters"' in page
+    assert page.count('<tr id="worker-') == 50
+    assert "/admin/workers?page=2" in page
+    assert letters.count('<tr id="worker-') == 26
+
+
+async def test_workers_stand_in_the_order_in_which_people_count(pool: Engine, http: httpx2.AsyncClient) -> None:
+    for number in (10, 9, 100, 1):
+        join(pool, f"worker-{number}")
+
+    page = (await http.get("/admin/workers")).text
+
+    assert re.findall(r">worker-(\d+)</a>", page) == ["1", "9", "10", "100"]
+
+
+async def test_workers_of_one_state_can_be_asked_for(pool: Engine, http: httpx2.AsyncClient) -> None:
+    join(pool, "north", backing_off="memory")
+    join(pool, "south")
+
+    page = (await http.get("/admin/workers", params={"state": "backing off"})).text
+
+    assert ">north<" in page
+    assert ">south<" not in page
+
+
+async def test_one_worker_has_a_page(pool: Engine, http: httpx2.AsyncClient) -> None:
+    """covers SPEC 001-31"""
+    done, running = pool.enqueue("sums", handler="add"), pool.enqueue("sums", handler="stumble")
+    worker = join(pool, "north", "sums", pod="crawler-0")
+    [first] = pool.claim(1, "sums", worker=worker)
+    pool.start(first)
+    pool.complete(first)
+    pool.start(*pool.claim(1, "sums", worker=worker))
+
+    page = (await http.get(f"/admin/workers/{worker}")).text
+
+    assert "<h1>north</h1>" in page
+    assert "crawler-0" in page
+    assert f'<th scope="row"><a href="/tasks/{running}">' in page.partition('id="lately"')[0]
+    assert f'<th scope="row"><a href="/tasks/{done}">' in page.partition('id="lately"')[2]
+
+
+async def test_a_worker_that_nobody_knows_is_a_page_that_says_so(http: httpx2.AsyncClient) -> None:
+    answer = await http.get("/admin/workers/77")
+
+    assert answer.status_code == 404
+    assert "there is no worker 77" in answer.text
+
+
+async def test_a_part_that_is_refreshed_costs_the_cluster_nothing(pool: Engine, http: httpx2.AsyncClient) -> None:
+    join(pool, "north")
+
+    page = (await http.get("/admin/workers", headers={"hx-target": "section#workers"})).text
+
+    assert ">north<" in page
+    assert "not changed from here" not in page

@@ -1,0 +1,56 @@
+"""The manifests as a test reads them: each file by itself, and what kustomize makes of an overlay."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).resolve().parents[2] / "deploy" / "kubernetes"
+OVERLAYS = ("roles", "stateful", "keda")
+KUSTOMIZATION = "kustomization.yaml"
+# Kinds that come with KEDA, of which no schema is at hand.
+FOREIGN = ("ScaledObject", "TriggerAuthentication")
+
+Document = dict[str, Any]
+needs_kubectl = pytest.mark.skipif(shutil.which("kubectl") is None, reason="kubectl renders the overlays")
+
+
+def documents() -> Iterator[Document]:
+    """Every document that an overlay is put together from."""
+    for file in sorted(ROOT.rglob("*.yaml")):
+        if file.name != KUSTOMIZATION:
+            yield from (each for each in yaml.safe_load_all(file.read_text()) if isinstance(each, dict))
+
+
+@cache
+def rendered(overlay: str) -> tuple[Document, ...]:
+    """What would be applied."""
+    command = ["kubectl", "kustomize", str(ROOT / "overlays" / overlay)]
+    text = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    return tuple(yaml.safe_load_all(text))
+
+
+def of_kind(found: Iterator[Document] | tuple[Document, ...], *kinds: str) -> list[Document]:
+    return [each for each in found if each["kind"] in kinds]
+
+
+def named(found: list[Document], name: str) -> Document:
+    [document] = [each for each in found if each["metadata"]["name"] == name]
+    return document
+
+
+def pod_of(document: Document) -> Document:
+    pod: Document = document["spec"]["template"]["spec"]
+    return pod
+
+
+def environment_of(container: Document) -> Document:
+    """The variables by name: their text, or where they come from."""
+    return {each["name"]: each.get("value", each.get("valueFrom")) for each in container.get("env", [])}

@@ -1,0 +1,155 @@
+"""The manifests by themselves: valid, locked down, and in the words of the program."""
+
+from __future__ import annotations
+
+from collections import UserDict
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import kubernetes_validate
+import pytest
+import yaml
+from storecrawl.settings import CrawlSettings
+
+from rolecall import App
+from rolecall.config import read_settings
+from rolecall.web.application import build
+from tests.deploy.manifests import (
+    FOREIGN,
+    KUSTOMIZATION,
+    ROOT,
+    Document,
+    documents,
+    environment_of,
+    named,
+    of_kind,
+    pod_of,
+)
+
+SETS = ("Deployment", "StatefulSet")
+GRACE_BEYOND = 10
+
+
+def sets() -> list[Document]:
+    return of_kind(documents(), *SETS)
+
+
+def name_of(document: Document) -> str:
+    return f"{document['kind']}-{document['metadata']['name']}"
+
+
+@pytest.mark.parametrize("document", [each for each in documents() if each["kind"] not in FOREIGN], ids=name_of)
+def test_each_document_is_valid_to_the_letter(document: Document) -> None:
+    kubernetes_validate.validate(document, kubernetes_validate.latest_version(), strict=True)
+
+
+@pytest.mark.parametrize("document", sets(), ids=name_of)
+def test_no_pod_can_do_more_than_it_must(document: Document) -> None:
+    """Covers RELIABILITY S13"""
+    pod = pod_of(document)
+
+    assert pod["securityContext"]["runAsNonRoot"] is True
+    assert pod["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
+    for container in [*pod["containers"], *pod.get("initContainers", [])]:
+        context = container["securityContext"]
+        assert context["readOnlyRootFilesystem"] is True
+        assert context["allowPrivilegeEscalation"] is False
+        assert context["capabilities"] == {"drop": ["ALL"]}
+
+
+def test_only_the_api_gets_a_token_of_the_cluster() -> None:
+    """Covers RELIABILITY S13"""
+    tokens = {each["metadata"]["name"]: pod_of(each)["automountServiceAccountToken"] for each in sets()}
+
+    assert tokens == {"rolecall-api": True, "task-worker": False}
+    assert all(each["automountServiceAccountToken"] is False for each in of_kind(documents(), "ServiceAccount"))
+
+
+def test_a_worker_has_longer_to_stop_than_its_tasks_to_end() -> None:
+    pod = pod_of(named(sets(), "task-worker"))
+    [container] = pod["containers"]
+    grace = read_settings({"WORKER_GRACE_S": environment_of(container)["WORKER_GRACE_S"]}).worker.grace
+
+    assert pod["terminationGracePeriodSeconds"] >= grace + GRACE_BEYOND
+
+
+def test_the_right_to_scale_is_the_number_of_two_sets_and_nothing_else() -> None:
+    """Covers RELIABILITY S13"""
+    role = named(of_kind(documents(), "Role"), "rolecall-scaler")
+
+    for rule in role["rules"]:
+        assert set(rule["resourceNames"]) == {"scraper-worker", "task-worker-resync"}
+        changes = set(rule["verbs"]) - {"get"}
+        assert not changes or all(resource.endswith("/scale") for resource in rule["resources"])
+
+
+def test_the_other_role_is_that_of_older_clusters() -> None:
+    """Covers SPEC 001-30"""
+    role = named(of_kind(documents(), "Role"), "worker-scaler")
+    binding = named(of_kind(documents(), "RoleBinding"), "scraper-worker-scaler")
+
+    assert role["rules"] == [{"apiGroups": ["apps"], "resources": ["statefulsets"], "verbs": ["get", "patch"]}]
+    assert binding["roleRef"]["name"] == "worker-scaler"
+
+
+def test_the_settings_are_those_that_the_program_reads() -> None:
+    """Covers SPEC 001-29"""
+    [settings] = of_kind(documents(), "ConfigMap")
+    asked = Asked(settings["data"])
+
+    assert read_settings(asked).scaling == read_settings({}).scaling
+    assert CrawlSettings.from_environment(asked).data_dir == Path("/data")
+    assert asked.names >= set(settings["data"])
+
+
+class Asked(UserDict[str, str]):
+    """An environment that knows which of its variables were looked for."""
+
+    def __init__(self, given: dict[str, str]) -> None:
+        super().__init__(given)
+        self.names: set[str] = set()
+
+    def get(self, name: str, default: object = None) -> Any:
+        self.names.add(name)
+        return self.data.get(name, default)
+
+
+def test_every_probe_asks_a_path_that_the_api_answers() -> None:
+    [container] = pod_of(named(sets(), "rolecall-api"))["containers"]
+    paths = build("postgresql://", App("test")).openapi()["paths"]
+
+    for probe in ("startupProbe", "livenessProbe", "readinessProbe"):
+        assert container[probe]["httpGet"]["path"] in paths
+    address = read_settings({"ROLECALL_HTTP": environment_of(container)["ROLECALL_HTTP"]}).http
+    assert container["ports"] == [{"name": "http", "containerPort": address.port}]
+
+
+def test_an_autoscaler_has_the_numbers_that_were_asked_for() -> None:
+    """Covers SPEC 003-30"""
+    [scaled] = of_kind(documents(), "ScaledObject")
+    spec, [trigger] = scaled["spec"], scaled["spec"]["triggers"]
+
+    assert (spec["minReplicaCount"], spec["maxReplicaCount"]) == (2, 20)
+    assert (spec["pollingInterval"], spec["cooldownPeriod"]) == (2, 30)
+    assert (trigger["metadata"]["targetValue"], trigger["metadata"]["valueLocation"]) == ("5", "target")
+
+
+def test_no_manifest_holds_a_secret() -> None:
+    assert of_kind(documents(), "Secret") == []
+
+
+def kustomizations() -> Iterator[Path]:
+    return ROOT.rglob(KUSTOMIZATION)
+
+
+@pytest.mark.parametrize("file", sorted(kustomizations()), ids=lambda file: str(file.parent.relative_to(ROOT)))
+def test_whatever_a_kustomization_names_is_there(file: Path) -> None:
+    document = yaml.safe_load(file.read_text())
+    named_files = [*document.get("resources", []), *document.get("components", [])]
+    named_files += [each["path"] for each in document.get("patches", []) if "path" in each]
+
+    for name in named_files:
+        target = (file.parent / name).resolve()
+        assert target.is_file() or (target / KUSTOMIZATION).is_file(), name
+    assert {each.name for each in file.parent.glob("*.yaml")} <= {KUSTOMIZATION, *named_files}

@@ -1,0 +1,110 @@
+"""What would be applied: the overlays as kustomize renders them."""
+
+from __future__ import annotations
+
+import re
+
+import kubernetes_validate
+import pytest
+from storecrawl.app import app
+
+from rolecall.config import read_settings
+from tests.deploy.manifests import (
+    FOREIGN,
+    OVERLAYS,
+    Document,
+    environment_of,
+    named,
+    needs_kubectl,
+    of_kind,
+    pod_of,
+    rendered,
+)
+
+pytestmark = needs_kubectl
+
+DIGEST = re.compile(r".+@sha256:[0-9a-f]{64}")
+NAMESPACE = read_settings({}).scaling.namespace
+ROLE_LABEL = "rolecall/role"
+ROLES = sorted(app.roles)
+
+
+def workers(overlay: str) -> list[Document]:
+    sets = of_kind(rendered(overlay), "Deployment", "StatefulSet")
+    return [each for each in sets if each["metadata"]["name"] != "rolecall-api"]
+
+
+def role_of(document: Document) -> str:
+    return str(document["spec"]["template"]["metadata"]["labels"][ROLE_LABEL])
+
+
+@pytest.mark.parametrize("overlay", OVERLAYS)
+def test_everything_is_valid_and_in_the_namespace_of_the_settings(overlay: str) -> None:
+    """Covers SPEC 001-29"""
+    for document in rendered(overlay):
+        assert document["metadata"]["namespace"] == NAMESPACE
+        if document["kind"] not in FOREIGN:
+            kubernetes_validate.validate(document, kubernetes_validate.latest_version(), strict=True)
+
+
+@pytest.mark.parametrize("overlay", OVERLAYS)
+def test_every_image_is_named_by_its_digest(overlay: str) -> None:
+    for document in of_kind(rendered(overlay), "Deployment", "StatefulSet"):
+        pod = pod_of(document)
+        assert all(DIGEST.fullmatch(each["image"]) for each in [*pod["containers"], *pod.get("initContainers", [])])
+
+
+@pytest.mark.parametrize("overlay", ["roles", "keda"])
+def test_each_role_of_the_crawler_has_a_deployment(overlay: str) -> None:
+    """Covers SPEC 000-32"""
+    assert sorted(map(role_of, workers(overlay))) == ROLES
+
+
+def test_resyncs_have_five_workers() -> None:
+    """Covers SPEC 000-32"""
+    resync = named(workers("roles"), "task-worker-resync")
+
+    assert (role_of(resync), resync["spec"]["replicas"]) == ("product_resync", 5)
+
+
+def test_the_stateful_set_serves_every_role_with_eight_pods_of_three_slots() -> None:
+    """Covers SPEC 001-29, 001-33, B14-11"""
+    [found] = workers("stateful")
+    environment = environment_of(pod_of(found)["containers"][0])
+
+    assert (found["kind"], found["metadata"]["name"]) == ("StatefulSet", read_settings({}).scaling.workload)
+    assert (found["spec"]["replicas"], environment["WORKER_SLOTS"]) == (8, "3")
+    assert "WORKER_ROLE" not in environment
+    service = named(of_kind(rendered("stateful"), "Service"), found["spec"]["serviceName"])
+    assert service["spec"]["clusterIP"] == "None"
+
+
+@pytest.mark.parametrize("overlay", ["roles", "stateful"])
+def test_what_the_settings_name_is_there_and_may_be_scaled(overlay: str) -> None:
+    [settings] = of_kind(rendered(overlay), "ConfigMap")
+    scaling = read_settings(settings["data"]).scaling
+    [found] = [each for each in workers(overlay) if each["metadata"]["name"] == scaling.workload]
+    role = named(of_kind(rendered(overlay), "Role"), "rolecall-scaler")
+
+    assert found["kind"] == scaling.kind
+    assert scaling.least <= found["spec"]["replicas"] <= scaling.most
+    assert scaling.workload in role["rules"][0]["resourceNames"]
+
+
+@pytest.mark.parametrize("overlay", OVERLAYS)
+def test_a_budget_keeps_each_set_from_being_drained_at_once(overlay: str) -> None:
+    budgets = [each["spec"]["selector"]["matchLabels"] for each in of_kind(rendered(overlay), "PodDisruptionBudget")]
+
+    for document in of_kind(rendered(overlay), "Deployment", "StatefulSet"):
+        assert document["spec"]["selector"]["matchLabels"] in budgets
+
+
+def test_each_autoscaler_feeds_a_deployment_with_the_number_of_its_own_role() -> None:
+    """Covers SPEC 003-30"""
+    scaled = of_kind(rendered("keda"), "ScaledObject")
+
+    assert len(scaled) == 3
+    for each in scaled:
+        deployment = named(workers("keda"), each["spec"]["scaleTargetRef"]["name"])
+        [trigger] = each["spec"]["triggers"]
+        assert trigger["metadata"]["url"].endswith(f":8321/api/workers/k8s/target/{role_of(deployment)}")

@@ -1,0 +1,31 @@
+"""The tests' server as a server should be, for tests of who looks whether it is: else it waits for no disk."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from time import monotonic, sleep
+
+import psycopg
+import pytest
+
+from rolecall.testing import TestServer
+
+__all__ = ["durable"]
+
+ONE_AT_A_TIME = 7246926
+
+
+@pytest.fixture
+def durable(postgres_server: TestServer) -> Iterator[None]:
+    """Let the server wait for the disk for once. The other processes of this run share it: they take turns."""
+    with psycopg.connect(postgres_server.dsn("postgres"), autocommit=True) as administrator:
+        administrator.execute("select pg_advisory_lock(%s)", [ONE_AT_A_TIME])
+        administrator.execute("alter system set fsync = on")
+        administrator.execute("select pg_reload_conf()")
+        deadline = monotonic() + 15
+        while administrator.execute("show fsync").fetchone() != ("on",):
+            assert monotonic() < deadline
+            sleep(0.01)
+        yield
+        administrator.execute("alter system reset fsync")
+        administrator.execute("select pg_reload_conf()")

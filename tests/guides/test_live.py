@@ -1,0 +1,33 @@
+"""The guide `live` follows a real server."""
+
+from __future__ import annotations
+
+import asyncio
+
+from rolecall import App
+from rolecall.db.connect import connect_async
+from rolecall.db.run import run_async
+from rolecall.sql import roles
+from rolecall.web import build
+from tests.guides.reading import module_of
+from tests.service.live.watching import enqueue
+from tests.web.streaming import LONG, served
+
+
+async def test_the_client_of_the_guide_is_told_what_happens(database: str) -> None:
+    """covers SPEC B2-10"""
+    follow = module_of("live").follow
+    async with served(build(database, App("test"))) as site, await connect_async(database, "other") as sql:
+        await run_async(sql, roles.declare([{"name": "sums"}], [{"name": "add", "role": "sums"}]))
+        told = follow(str(site.client.base_url).rstrip("/"))
+        async with asyncio.timeout(LONG):
+            first = await asyncio.to_thread(next, told)
+            [task_id] = await enqueue(sql)
+            later = [await asyncio.to_thread(next, told) for _ in ("task_changed", "role_changed")]
+        await asyncio.to_thread(told.close)
+
+    assert first[:2] == ("connected", {})
+    # A look at the roles may come between the commit and the look at the tasks.
+    events = {name: data for name, data, _ in later}
+    assert (events["task_changed"]["id"], events["task_changed"]["state"]) == (task_id, "pending")
+    assert (events["role_changed"]["role"], events["role_changed"]["ready"]) == ("sums", 1)

@@ -1,0 +1,24 @@
+"""The guide `nightly-report` does what it says."""
+
+from __future__ import annotations
+
+from rolecall import Client
+from rolecall.testing import drain
+from tests.guides.reading import module_of
+
+
+async def test_the_report_has_every_store_and_names_what_is_missing(database: str) -> None:
+    """covers SPEC B1-1, B1-17, B3-2"""
+    shop = module_of("nightly-report")
+    with Client(database, app=shop.app) as client:
+        report = client.enqueue(shop.nightly_report, {"day": "monday"})
+        await drain(shop.app, database)
+        task = client.get(report.id)
+
+    assert task.result == {
+        "day": "monday",
+        "total": 2500,
+        "stores": {"north": 2000, "south": 500, "east": 0},
+        "missing": ["closed"],
+    }
+    assert task.info == {"receipts": 3}

@@ -1,0 +1,147 @@
+"""When schedules run: cron expressions in their zones, on the days on which clocks are changed too."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime, timedelta
+from itertools import islice, pairwise, takewhile
+from zoneinfo import ZoneInfo, available_timezones
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rolecall import InvalidSchedule
+from rolecall.maintenance.slots import Cron
+
+NEW_YORK, BERLIN, LORD_HOWE = "America/New_York", "Europe/Berlin", "Australia/Lord_Howe"
+# One for each way in which clocks are changed between 2020 and 2035: at midnight, by half an hour, in Ramadan, never.
+ODD = (
+    *(NEW_YORK, BERLIN, LORD_HOWE, "Africa/Cairo", "America/Havana", "Asia/Beirut", "America/Santiago"),
+    *("Africa/Casablanca", "America/Nuuk", "America/Scoresbysund", "Asia/Gaza", "Asia/Kolkata", "Pacific/Apia"),
+    *("Europe/Lisbon", "Asia/Tehran", "America/Asuncion", "Antarctica/Troll", "Pacific/Chatham", "America/Mexico_City"),
+)
+EXPRESSIONS = st.builds(
+    "{} {} * * {}".format,
+    st.sampled_from(["0", "30", "59", "*", "*/15", "0,20,40", "7-9"]),
+    st.sampled_from(["0", "1", "2", "3", "23", "*", "*/2", "1-3", "0,2"]),
+    st.sampled_from(["*", "SUN", "MON-FRI"]),
+)
+
+
+def between(cron: Cron, first: datetime, last: datetime) -> list[datetime]:
+    return list(takewhile(lambda slot: slot < last, cron.slots(first)))
+
+
+def days(cron: Cron, first: date, last: date) -> list[date]:
+    """The local days of the slots from one local midnight to the other."""
+    zone = ZoneInfo(cron.zone)
+    bounds = (datetime(day.year, day.month, day.day, tzinfo=zone) for day in (first, last))
+    return [slot.astimezone(zone).date() for slot in between(cron, *bounds)]
+
+
+@pytest.mark.parametrize("zone", ODD)
+def test_a_daily_schedule_runs_once_on_every_local_day(zone: str) -> None:
+    """Covers F58: strictly one a day, whatever the clocks do, for years."""
+    first, last = date(2024, 1, 2), date(2027, 1, 2)
+    every_day = [first + timedelta(days=number) for number in range((last - first).days)]
+
+    for expression in ("30 2 * * *", "0 0 * * *", "30 12 * * *"):
+        assert days(Cron(expression, zone), first, last) == every_day
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.sampled_from(sorted(available_timezones())), EXPRESSIONS, st.integers(0, 16 * 365 * 24 * 60))
+def test_slots_increase_and_do_not_depend_on_where_one_starts(zone: str, expression: str, minutes: int) -> None:
+    """Covers F58 and invariant 9: whoever computes the next slot, from wherever, finds the same."""
+    cron = Cron(expression, zone)
+    start = datetime(2020, 1, 1, tzinfo=UTC) + timedelta(minutes=minutes)
+    slots = list(islice(cron.slots(start), 60))
+
+    assert all(earlier < later for earlier, later in pairwise(slots))
+    for earlier, later in pairwise(slots):
+        assert next(cron.slots(earlier + timedelta(seconds=1))) == later
+        assert next(cron.slots(later - timedelta(seconds=1))) == later
+
+
+@pytest.mark.parametrize(
+    ("zone", "day"),
+    [(NEW_YORK, (2026, 3, 8)), (NEW_YORK, (2026, 11, 1)), (BERLIN, (2026, 3, 29)), (LORD_HOWE, (2026, 4, 5))],
+)
+@pytest.mark.parametrize("expression", ["* * * * *", "*/7 * * * *", "30 * * * *", "15,45 1,2 * * *", "30 2 * * *"])
+def test_around_a_change_of_clocks_the_next_slot_is_the_same_from_every_minute(
+    zone: str, day: tuple[int, int, int], expression: str
+) -> None:
+    """Covers F58."""
+    cron = Cron(expression, zone)
+    start = datetime(*day, tzinfo=ZoneInfo(zone)).astimezone(UTC)
+    slots = between(cron, start, start + timedelta(days=3))
+
+    for minute in range(0, 6 * 60, 5):
+        moment = start + timedelta(minutes=minute, seconds=13)
+        assert next(cron.slots(moment)) == next(slot for slot in slots if slot >= moment)
+
+
+def test_a_local_time_that_is_skipped_runs_at_the_next_moment_that_exists() -> None:
+    """Covers F58: half past two does not exist on the day on which clocks go forward."""
+    [slot, _] = islice(Cron("30 2 * * *", NEW_YORK).slots(datetime(2026, 3, 8, 5, tzinfo=UTC)), 2)
+
+    assert slot.astimezone(ZoneInfo(NEW_YORK)).isoformat() == "2026-03-08T03:00:00-04:00"
+
+
+def test_where_the_last_hour_of_a_day_is_skipped_its_run_comes_with_midnight() -> None:
+    """Covers F58: in Nuuk clocks go forward at eleven in the evening; neither that day nor the next goes without."""
+    slots = between(
+        Cron("30 23 * * *", "America/Nuuk"), datetime(2026, 3, 28, 2, tzinfo=UTC), datetime(2026, 3, 31, 2, tzinfo=UTC)
+    )
+
+    local = [slot.astimezone(ZoneInfo("America/Nuuk")).isoformat(timespec="minutes") for slot in slots]
+    assert local == ["2026-03-29T00:00-01:00", "2026-03-29T23:30-01:00", "2026-03-30T23:30-01:00"]
+
+
+def test_a_local_time_that_comes_twice_runs_the_first_time() -> None:
+    """Covers F58: half past one comes twice on the day on which clocks go back."""
+    slots = between(
+        Cron("30 1 * * *", NEW_YORK), datetime(2026, 11, 1, 4, tzinfo=UTC), datetime(2026, 11, 2, 4, tzinfo=UTC)
+    )
+
+    assert [slot.isoformat() for slot in slots] == ["2026-11-01T05:30:00+00:00"]
+
+
+def test_every_half_hour_is_elapsed_time_when_clocks_are_changed() -> None:
+    slots = list(islice(Cron("*/30 * * * *", NEW_YORK).slots(datetime(2026, 11, 1, 4, tzinfo=UTC)), 10))
+
+    assert {later - earlier for earlier, later in pairwise(slots)} == {timedelta(minutes=30)}
+
+
+def test_a_moment_that_is_a_slot_is_its_own_next_one() -> None:
+    moment = datetime(2026, 1, 1, 4, 30, tzinfo=UTC)
+
+    assert next(Cron("30 4 * * *").slots(moment)) == moment
+    assert next(Cron("30 4 * * *").slots(moment + timedelta(microseconds=1))) == moment + timedelta(days=1)
+
+
+@pytest.mark.parametrize(
+    ("alias", "expression"),
+    [("@hourly", "0 * * * *"), ("@Daily", "0 0 * * *"), ("@weekly", "0 0 * * SUN"), ("@yearly", "0 0 1 1 *")],
+)
+def test_an_alias_is_what_it_stands_for(alias: str, expression: str) -> None:
+    start = datetime(2026, 5, 5, tzinfo=UTC)
+
+    assert next(Cron(alias).slots(start)) == next(Cron(expression).slots(start))
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.text(alphabet="0123456789*/,-#LWSUNMOTHJAFE @²\x00", max_size=24))
+def test_whatever_is_written_is_an_expression_or_refused(text: str) -> None:
+    cron = Cron(text)
+    try:
+        cron.check()
+    except InvalidSchedule:
+        return
+    assert next(cron.slots(datetime(2026, 1, 1, tzinfo=UTC))) is not None
+
+
+@pytest.mark.parametrize("zone", ["", "Mars/Base", "America", "../UTC", "/etc/localtime", "A" * 500, "UTC\x00"])
+def test_what_is_no_zone_is_refused(zone: str) -> None:
+    with pytest.raises(InvalidSchedule, match="no time zone"):
+        Cron("@daily", zone).check()

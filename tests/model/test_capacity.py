@@ -1,0 +1,117 @@
+"""The arithmetic of capacity: workers needed, when the queue is empty, hour by hour."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from rolecall.model.capacity import (
+    CapacityQuestion,
+    RoleCapacity,
+    hours_with_arrivals,
+    look_ahead,
+    plan,
+    workers_for_wait,
+    workers_needed,
+)
+
+BUSY = RoleCapacity(
+    role="work",
+    pending_tasks=500,
+    ready_tasks=400,
+    running_tasks=2,
+    active_workers=2,
+    claimed_last_hour=100,
+    completed_last_hour=100,
+    failed_last_hour=0,
+    tasks_per_worker_hour=50.0,
+    estimated_hours_to_drain=5.0,
+    arrived_last_hour=120,
+    measured_runs=100,
+    oldest_waiting_seconds=60.0,
+    paused=False,
+)
+UNKNOWN = replace(BUSY, tasks_per_worker_hour=None, estimated_hours_to_drain=None, measured_runs=0)
+
+
+@pytest.mark.parametrize(("hours", "needed"), [(1, 10), (4, 3), (8, 2)])
+@pytest.mark.parametrize("rate", [50.0, 49.999999999, 50.000000001])
+def test_500_tasks_at_50_an_hour_need_10_3_and_2_workers(hours: float, needed: int, rate: float) -> None:
+    """Covers SPEC 000-25, however the measured durations were rounded"""
+    assert workers_needed(500, rate, hours) == needed
+
+
+def test_no_work_needs_no_workers_whatever_the_rate() -> None:
+    assert workers_needed(0, None, 1) == 0
+
+
+def test_without_a_rate_nobody_knows() -> None:
+    assert workers_needed(1, None, 1) is None
+
+
+@pytest.mark.parametrize(
+    ("pending", "arriving", "served", "answer"),
+    [
+        (500, 0, 100, ("drains", 5)),
+        (500, 50, 100, ("drains", 10)),
+        (500, 100, 100, ("never", None)),
+        (0, 120, 100, ("never", None)),
+        (0, 0, None, ("drains", 0)),
+        (500, 0, 0, ("never", None)),
+        (500, 10, None, ("unknown", None)),
+    ],
+)
+def test_a_queue_drains_only_where_service_outruns_arrivals(
+    pending: int, arriving: float, served: float | None, answer: tuple[str, float | None]
+) -> None:
+    assert hours_with_arrivals(pending, arriving, served) == answer
+
+
+@pytest.mark.parametrize(("seconds", "needed"), [(360, 80), (3_600, 8), (36_000, 3)])
+def test_a_target_wait_needs_workers_for_what_is_due_and_for_what_keeps_coming(seconds: float, needed: int) -> None:
+    """400 due at 50 an hour within the wait; and never fewer than arrivals of 120 an hour keep busy"""
+    assert workers_for_wait(BUSY, seconds) == needed
+
+
+def test_a_target_wait_without_a_rate_is_unknown_where_there_is_work() -> None:
+    assert workers_for_wait(UNKNOWN, 60) is None
+    assert workers_for_wait(replace(UNKNOWN, ready_tasks=0, arrived_last_hour=0), 60) == 0
+
+
+def test_hour_by_hour_what_comes_is_added_and_what_is_served_taken_away() -> None:
+    first, second, third = look_ahead(100, [0, 200, 0], [10, 0, 0], 5.0, 120.0)
+
+    assert (first.served, first.left_waiting) == (115.0, 0.0)
+    assert (second.served, second.left_waiting) == (120.0, 85.0)
+    assert (third.hour, third.left_waiting) == (3, 0.0)
+
+
+def test_without_a_rate_the_hours_ahead_say_what_comes_and_no_more() -> None:
+    [hour] = look_ahead(100, [7], [1], 5.0, None)
+
+    assert (hour.becoming_due, hour.scheduled, hour.arriving) == (7, 1, 5.0)
+    assert (hour.served, hour.left_waiting) == (None, None)
+
+
+def test_a_question_about_other_workers_is_reckoned_with_them() -> None:
+    now = plan(BUSY, CapacityQuestion(), due=[0], scheduled=[0], routine=0)
+    then = plan(BUSY, CapacityQuestion(workers=12), due=[0], scheduled=[0], routine=0)
+
+    assert (now.workers, now.service_rate, now.drains) == (2, 100.0, "never")
+    assert (then.workers, then.service_rate, then.drains) == (12, 600.0, "drains")
+    assert then.estimated_hours_to_drain == pytest.approx(5 / 6)
+    assert then.hours_with_arrivals == pytest.approx(500 / 480)
+    assert then.workers_needed == now.workers_needed == {"for_1_hour": 10, "for_4_hours": 3, "for_8_hours": 2}
+
+
+def test_without_workers_nothing_is_served_though_the_rate_is_unknown() -> None:
+    found = plan(UNKNOWN, CapacityQuestion(workers=0), due=[0], scheduled=[0], routine=0)
+
+    assert (found.service_rate, found.drains, found.estimated_hours_to_drain) == (0.0, "never", None)
+
+
+def test_what_schedules_brought_does_not_arrive_twice() -> None:
+    found = plan(BUSY, CapacityQuestion(), due=[0], scheduled=[60], routine=60)
+
+    assert (found.forecast[0].scheduled, found.forecast[0].arriving) == (60, 60.0)

@@ -1,0 +1,67 @@
+"""The past as it is told: percentiles of histograms, steps that fit, and nothing where nothing is known."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from rolecall.model.history import StoredBin, durations_of, points_of, scale_for
+
+NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
+MINUTES = [1, 60, 360, 1_440, 10_080, 43_200, 129_600]
+
+
+@pytest.mark.parametrize("minutes", MINUTES)
+def test_any_time_is_told_in_few_steps(minutes: int) -> None:
+    scale = scale_for(minutes)
+
+    assert minutes * 60 / scale.width <= 150
+    assert scale.width % scale.source == 0
+
+
+@pytest.mark.parametrize(("minutes", "width"), [(60, 30), (360, 180), (1_440, 600), (10_080, 7_200)])
+def test_usual_times_have_usual_steps(minutes: int, width: int) -> None:
+    assert scale_for(minutes).width == width
+
+
+def test_a_percentile_is_found_within_its_bucket() -> None:
+    durations = durations_of({31: 50, 41: 50}, 15.0)  # 1 to 1.26 s, and 10 to 12.6 s
+
+    assert durations is not None
+    assert durations.number == 100
+    assert 1.0 <= durations.p50 <= 1.26
+    assert 10.0 <= durations.p95 <= 12.6
+
+
+def test_no_percentile_is_beyond_the_longest() -> None:
+    durations = durations_of({31: 1}, 1.01)
+
+    assert durations is not None
+    assert durations.p95 == 1.01
+
+
+def test_nothing_has_no_durations() -> None:
+    assert durations_of({}, None) is None
+
+
+def test_what_is_not_known_is_none_and_what_did_not_happen_is_zero() -> None:
+    known = (NOON + timedelta(minutes=1), NOON + timedelta(minutes=3, seconds=20))
+    points = points_of({}, scale_for(120), NOON, NOON + timedelta(minutes=5), known)
+
+    assert [point.completed for point in points] == [None, 0, 0, 0, None]
+    assert [point.seconds for point in points] == [60, 60, 60, 20, 0]
+    assert points[1].waiting is None
+    assert points[1].ready_tasks is None
+
+
+def test_a_stored_bin_is_told_as_it_is() -> None:
+    stored = StoredBin(
+        at=NOON, completed=4, failed=1, cancelled=0, retried=2, ready=3.5, running=2.0,
+        longest_wait=0.5, longest_run=2.0, waits={20: 5}, runs={31: 5},
+    )  # fmt: skip
+    [point] = points_of({NOON: stored}, scale_for(60), NOON, NOON + timedelta(seconds=30), (NOON, NOON + timedelta(1)))
+
+    assert (point.completed, point.failed, point.retried, point.ready_tasks) == (4, 1, 2, 3.5)
+    assert point.running is not None
+    assert point.running.number == 5

@@ -1,0 +1,160 @@
+"""Scaling as the service does it: bounds, who leaves, what is written down."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import psycopg
+import pytest
+
+from rolecall.model.deeds import Actor, DeedFilter
+from rolecall.model.errors import ClusterRefused, ReplicasOutOfBounds
+from rolecall.model.scaling import ScalingWay
+from rolecall.service.database import OneConnection
+from rolecall.service.services import Services
+from rolecall.sql import roles
+from tests.scaling.cluster import Cluster
+
+Connection = psycopg.AsyncConnection[Any]
+
+
+async def over(connection: Connection, cluster: Cluster) -> Services:
+    database = OneConnection(connection, Actor(name="ada", via="cli"))
+    await database.run(roles.declare([{"name": "sums"}], []))
+    return Services.over(database, cluster.settings)
+
+
+@pytest.fixture
+async def services(aconnection: Connection, cluster: Cluster) -> Services:
+    return await over(aconnection, cluster)
+
+
+@pytest.fixture
+async def deployed_services(aconnection: Connection, deployed: Cluster) -> Services:
+    return await over(aconnection, deployed)
+
+
+async def add_pod(connection: Connection, name: str, running: int = 0) -> int:
+    """Put a worker on the roll that stands in a pod, and let it run so many tasks."""
+    register = "select rolecall.register_worker(%s, '{}', '{sums}', 9, 'host', 1, '0', %s)"
+    cursor = await connection.execute(register, [name, name])
+    [worker_id] = await cursor.fetchone() or [0]
+    for _ in range(running):
+        await connection.execute("select rolecall.enqueue('sums', '{}')")
+        await connection.execute("select * from rolecall.claim(%s, '{}', '{sums}', 1, 1)", [worker_id])
+    return int(worker_id)
+
+
+def deployed_pod(letter: str) -> str:
+    """A name as a Deployment gives it: the set's, the hash of the template, and five letters."""
+    return f"scraper-worker-7d4b9c-{letter * 5}"
+
+
+async def told(services: Services) -> dict[str | None, str]:
+    """Which pods' workers were told to leave."""
+    return {worker.pod: worker.command for worker in await services.workers.list() if worker.command}
+
+
+async def test_more_replicas_send_nobody_away(services: Services, cluster: Cluster, aconnection: Connection) -> None:
+    await add_pod(aconnection, "scraper-worker-3")
+
+    scaled = await services.scaling.scale(6)
+
+    assert cluster.desired == 6
+    assert (scaled.previous, scaled.desired, scaled.way) == (4, 6, ScalingWay.SCALE)
+    assert (scaled.leaving, scaled.decommissioned) == ((), ())
+
+
+async def test_of_a_stateful_set_the_highest_ordinals_leave(
+    services: Services, cluster: Cluster, aconnection: Connection
+) -> None:
+    workers = [await add_pod(aconnection, f"scraper-worker-{ordinal}", running=ordinal) for ordinal in range(4)]
+
+    scaled = await services.scaling.scale(2)
+
+    assert scaled.leaving == ["scraper-worker-3", "scraper-worker-2"]
+    assert sorted(scaled.decommissioned) == workers[2:]
+    assert await told(services) == {"scraper-worker-2": "decommission", "scraper-worker-3": "decommission"}
+    assert cluster.desired == 2
+
+
+async def test_of_a_deployment_those_with_the_least_to_lose_leave(
+    deployed_services: Services, deployed: Cluster, aconnection: Connection
+) -> None:
+    names = [deployed_pod(letter) for letter in "abcd"]
+    deployed.add_pods(*names)
+    workers = [await add_pod(aconnection, name, running) for name, running in zip(names, (2, 0, 3, 1), strict=True)]
+
+    scaled = await deployed_services.scaling.scale(2)
+
+    assert scaled.leaving == [deployed_pod("b"), deployed_pod("d")]
+    assert sorted(scaled.decommissioned) == [workers[1], workers[3]]
+    assert deployed.costs() == dict(zip(names, ("2", "-1", "3", "-1"), strict=True))
+    assert deployed.asked[-1] == "patch deployments/scale"
+
+
+async def test_pods_that_no_worker_registered_from_leave_before_any_other(
+    deployed_services: Services, deployed: Cluster, aconnection: Connection
+) -> None:
+    deployed.add_pods(deployed_pod("a"), deployed_pod("b"))
+    await add_pod(aconnection, deployed_pod("a"), running=1)
+    await add_pod(aconnection, deployed_pod("b"))
+
+    assert (await deployed_services.scaling.scale(2)).leaving == []
+
+
+async def test_pods_of_a_set_with_a_longer_name_are_left_alone(
+    deployed_services: Services, deployed: Cluster, aconnection: Connection
+) -> None:
+    others = ["scraper-worker-resync-7d4b9c-aaaaa", "scraper-worker-0", "scraper-workers-7d4b9c-aaaaa"]
+    deployed.add_pods(*others)
+    for name in others:
+        await add_pod(aconnection, name)
+
+    assert (await deployed_services.scaling.scale(1)).leaving == []
+    assert deployed.costs() == {}
+
+
+async def test_where_pods_may_not_be_marked_scaling_says_so_and_goes_on(
+    deployed_services: Services, deployed: Cluster, aconnection: Connection
+) -> None:
+    await add_pod(aconnection, deployed_pod("a"))
+    deployed.deny("patch pods")
+
+    scaled = await deployed_services.scaling.scale(2)
+
+    assert "does not let us patch pods" in (scaled.unmarked or "")
+    assert deployed.desired == 2
+
+
+async def test_a_change_is_written_down_with_who_asked_for_it(services: Services) -> None:
+    await services.scaling.scale(3)
+
+    [deed] = await services.audit.list(DeedFilter(action="scaling.scale"))
+    assert (deed.actor, deed.action) == ("ada", "scaling.scale")
+    assert (deed.detail["name"], deed.detail["previous"], deed.detail["desired"]) == ("scraper-worker", 4, 3)
+    assert deed.outcome == {"leaving": ["scraper-worker-3"]}
+
+
+async def test_a_number_that_the_cluster_refuses_sends_nobody_away(
+    services: Services, cluster: Cluster, aconnection: Connection
+) -> None:
+    await add_pod(aconnection, "scraper-worker-3")
+    cluster.deny("patch statefulsets/scale", "patch statefulsets")
+
+    with pytest.raises(ClusterRefused):
+        await services.scaling.scale(2)
+
+    assert await services.audit.list(DeedFilter()) == []
+    assert await told(services) == {}
+    assert cluster.desired == 4
+
+
+@pytest.mark.parametrize("replicas", [-1, 0, 9])
+async def test_a_number_out_of_bounds_is_refused_before_the_cluster_is_asked(
+    services: Services, cluster: Cluster, replicas: int
+) -> None:
+    with pytest.raises(ReplicasOutOfBounds, match=f"there may be 1 to 8 replicas, not {replicas}"):
+        await services.scaling.scale(replicas)
+
+    assert cluster.asked == []

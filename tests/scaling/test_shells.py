@@ -1,0 +1,164 @@
+"""Scaling through the outermost doors: HTTP and the command line."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sys
+from collections.abc import AsyncIterator, Sequence
+from typing import Any
+
+import httpx2
+import psycopg
+import pytest
+
+from rolecall import App
+from rolecall.config import ScalingSettings, Settings
+from rolecall.web.application import build
+from tests.scaling.cluster import NAMESPACE, Cluster
+
+
+@pytest.fixture
+async def http(database: str, cluster: Cluster) -> AsyncIterator[httpx2.AsyncClient]:
+    async for client in client_of(database, cluster.settings):
+        yield client
+
+
+@pytest.fixture
+async def http_without_cluster(database: str) -> AsyncIterator[httpx2.AsyncClient]:
+    async for client in client_of(database, ScalingSettings()):
+        yield client
+
+
+async def client_of(database: str, scaling: ScalingSettings) -> AsyncIterator[httpx2.AsyncClient]:
+    application = build(database, App("test"), Settings(scaling=scaling))
+    async with (
+        application.router.lifespan_context(application),
+        httpx2.AsyncClient(transport=httpx2.ASGITransport(app=application), base_url="http://test") as client,
+    ):
+        yield client
+
+
+def declare(database: str) -> None:
+    with psycopg.connect(database, autocommit=True) as connection:
+        connection.execute("""select rolecall.declare('[{"name": "sums"}]', '[]')""")
+        connection.execute("select rolecall.enqueue('sums', '{}')")
+
+
+async def test_the_replicas_are_told(http: httpx2.AsyncClient) -> None:
+    """Covers SPEC 001-28"""
+    response = await http.get("/api/workers/k8s/replicas")
+
+    assert response.status_code == 200
+    assert response.json() == {
+        "kind": "StatefulSet",
+        "namespace": NAMESPACE,
+        "name": "scraper-worker",
+        "current": 4,
+        "desired": 4,
+        "ready": 3,
+        "least": 1,
+        "most": 8,
+    }
+
+
+async def test_the_replicas_are_changed(http: httpx2.AsyncClient, cluster: Cluster) -> None:
+    """Covers SPEC 001-28"""
+    response = await http.post("/api/workers/k8s/scale", json={"replicas": 3})
+
+    assert response.status_code == 200
+    assert response.json() == {
+        "previous": 4,
+        "desired": 3,
+        "way": "scale",
+        "leaving": ["scraper-worker-3"],
+        "decommissioned": [],
+        "unmarked": None,
+    }
+    assert cluster.desired == 3
+
+
+@pytest.mark.parametrize(
+    "body", [{}, {"replicas": True}, {"replicas": "3"}, {"replicas": 2.5}, {"replicas": 2, "n": 1}, {"replicas": 99}]
+)
+async def test_what_is_no_number_within_the_bounds_is_refused(
+    http: httpx2.AsyncClient, cluster: Cluster, body: dict[str, Any]
+) -> None:
+    response = await http.post("/api/workers/k8s/scale", json=body)
+
+    assert response.status_code == 422
+    assert response.headers["content-type"] == "application/problem+json"
+    assert cluster.desired == 4
+
+
+async def test_a_missing_permission_is_answered_with_its_name(http: httpx2.AsyncClient, cluster: Cluster) -> None:
+    cluster.deny("patch statefulsets/scale", "patch statefulsets")
+
+    response = await http.post("/api/workers/k8s/scale", json={"replicas": 2})
+
+    assert response.status_code == 403
+    assert response.json()["type"] == "urn:rolecall:cluster-refused"
+    assert "patch statefulsets/scale" in response.json()["detail"]
+
+
+async def test_a_missing_set_is_answered_as_not_found(http: httpx2.AsyncClient, cluster: Cluster) -> None:
+    cluster.forget_the_set()
+
+    assert (await http.get("/api/workers/k8s/replicas")).status_code == 404
+    assert (await http.post("/api/workers/k8s/scale", json={"replicas": 2})).status_code == 404
+
+
+async def test_a_cluster_that_fails_is_answered_as_unavailable(http: httpx2.AsyncClient, cluster: Cluster) -> None:
+    cluster.answer(500, "out of order")
+
+    assert (await http.get("/api/workers/k8s/replicas")).status_code == 503
+
+
+async def test_without_a_cluster_the_answer_says_why(http_without_cluster: httpx2.AsyncClient) -> None:
+    response = await http_without_cluster.post("/api/workers/k8s/scale", json={"replicas": 2})
+
+    assert response.status_code == 503
+    assert "KUBECONFIG names no file" in response.json()["detail"]
+
+
+async def test_an_autoscaler_is_told_its_number(http_without_cluster: httpx2.AsyncClient, database: str) -> None:
+    """Covers SPEC 003-30"""
+    declare(database)
+
+    assert (await http_without_cluster.get("/api/workers/k8s/target/sums")).json() == {"role": "sums", "target": 1}
+    assert (await http_without_cluster.get("/api/workers/k8s/target/smus")).status_code == 422
+
+
+async def test_the_command_line_shows_and_scales(cluster: Cluster, database: str) -> None:
+    """Covers SPEC 001-28"""
+    declare(database)
+    shown, target, refused = await asyncio.gather(
+        rolecall(cluster, database, "replicas", "--json"),
+        rolecall(cluster, database, "scale-target", "sums"),
+        rolecall(cluster, database, "scale", "9"),
+    )
+    scaled = await rolecall(cluster, database, "scale", "2")
+
+    assert (shown[0], json.loads(shown[1])["desired"]) == (0, 4)
+    assert (scaled[0], "scraper-worker-3, scraper-worker-2" in scaled[1]) == (0, True)
+    assert (target[0], target[1].split()[-1]) == (0, "1")
+    assert (refused[0], "there may be 1 to 8 replicas, not 9" in refused[1]) == (2, True)
+    assert cluster.desired == 2
+
+
+async def rolecall(cluster: Cluster, database: str, *arguments: str) -> tuple[int | None, str]:
+    """Run the real command beside the emulator; return its exit code and what it wrote."""
+    settings = cluster.settings
+    environ = {
+        **os.environ,
+        "DATABASE_URL": database,
+        "KUBECONFIG": str(settings.kubeconfig),
+        "K8S_NAMESPACE": settings.namespace,
+        "K8S_MAX_REPLICAS": str(settings.most),
+    }
+    command: Sequence[str] = (sys.executable, "-m", "rolecall", *arguments)
+    pipe = asyncio.subprocess.PIPE
+    process = await asyncio.create_subprocess_exec(*command, env=environ, stdout=pipe, stderr=pipe)
+    out, err = await process.communicate()
+    return process.returncode, (out + err).decode()

@@ -1,0 +1,81 @@
+"""One process of the crew: started, signalled, stopped, and asked where it stands if it does not stop."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from rolecall.db.embedded.waiting import wait_until
+from rolecall.worker import failpoints
+from tests.scenarios.chaos import stacks
+
+REPOSITORY = Path(__file__).parents[3]
+ANSWER_SECONDS = 2.0
+# Killed by a fault, by a poison task, at a failpoint; stopped well, or before it could know what a stop is.
+EXPECTED_ENDS = {-signal.SIGKILL, -signal.SIGSEGV, failpoints.EXIT_CODE, 0, -signal.SIGTERM}
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A process with its name; what it says on standard output is where it stands, all else is its log."""
+
+    name: str
+    process: subprocess.Popen[bytes]
+    stacks: Path
+
+    @classmethod
+    def start(cls, name: str, folder: Path, module: str, arguments: Sequence[str], failpoint: str = "") -> Member:
+        """Start a module of Python as a process that keeps its two files in the folder."""
+        said = folder / f"{name}.stacks"
+        with (folder / f"{name}.log").open("wb") as log, said.open("wb") as out:
+            process = subprocess.Popen(
+                [sys.executable, "-m", module, *arguments],
+                cwd=REPOSITORY,
+                env=os.environ | {failpoints.VARIABLE: failpoint, "PYTHONPATH": "src:."},
+                stdin=subprocess.PIPE,
+                stdout=out,
+                stderr=log,
+            )
+        return cls(name, process, said)
+
+    @property
+    def pid(self) -> int:
+        return self.process.pid
+
+    def odd_end(self) -> str | None:
+        """Return what is odd about the way in which it ended."""
+        code = self.process.returncode
+        return None if code in EXPECTED_ENDS else f"{self} ended with {code}"
+
+    def stops_within(self, seconds: float) -> bool:
+        """Wait for its end."""
+        try:
+            self.process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            return False
+        return True
+
+    def where_it_stands(self) -> str:
+        """Ask it for its stacks: for the threads' at once, and for those of its loop's tasks if that still turns."""
+        self.process.send_signal(stacks.ASK)
+        wait_until(self._has_answered, ANSWER_SECONDS)
+        return self.stacks.read_text() or "(it does not even say where it stands)"
+
+    def end(self) -> None:
+        """Kill what still lives."""
+        with self.process as process:
+            process.kill()
+
+    def __str__(self) -> str:
+        return f"{self.name} (process {self.pid})"
+
+    def _has_answered(self) -> bool:
+        before = self.stacks.stat().st_size
+        time.sleep(ANSWER_SECONDS / 10)
+        return 0 < before == self.stacks.stat().st_size

@@ -1,0 +1,30 @@
+"""A process that fires schedules as a worker's maintenance does: `python -m tests.scenarios.ticker DSN`.
+
+Each tick has a connection of its own, which sees the database's clock as it stands then: a test may move it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+
+from rolecall.maintenance import fire
+from rolecall.worker.loop import run
+from rolecall.worker.session import Sessions
+
+PAUSE = 0.01
+
+
+async def main(dsn: str) -> None:
+    sessions = Sessions(dsn, deadline=20)
+    while True:
+        session = sessions.open("tick")
+        try:
+            await fire.run_once(session)
+        finally:
+            await session.close()
+        await asyncio.sleep(PAUSE)
+
+
+if __name__ == "__main__":
+    run(main(sys.argv[1]))

@@ -1,0 +1,82 @@
+"""How far back a look reaches follows from what the looks before it could see."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+from rolecall.model.live import Horizon
+from rolecall.service.live.reach import SLACK, Reach, Start
+
+BEGIN = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+def horizon(second: float, next_xid: int, *under_way: int) -> Horizon:
+    """A horizon at which as many ids were given out as transactions."""
+    return Horizon(BEGIN + timedelta(seconds=second), next_xid, frozenset(under_way), next_xid)
+
+
+def seconds(reach: Reach) -> float:
+    return (reach.start.since + SLACK - BEGIN).total_seconds()
+
+
+def test_while_nothing_is_under_way_a_look_reaches_back_over_two() -> None:
+    reach = Reach(horizon(0, 10))
+
+    assert [reach.saw(horizon(second, 10 + second)) for second in range(1, 5)] == [False] * 4
+    assert (seconds(reach), reach.start.after_id) == (3, 13)
+
+
+def test_a_look_reaches_back_to_before_what_is_under_way_began() -> None:
+    reach = Reach(horizon(0, 10))
+    for second in (1, 2, 3, 4):
+        reach.saw(horizon(second, 10 + second, 12))
+
+    assert seconds(reach) == 1
+
+
+def test_what_is_older_than_the_reach_is_missed_when_it_ends() -> None:
+    reach = Reach(horizon(0, 10))
+    told = [reach.saw(horizon(second, 20 + second, 11)) for second in range(1, 9)]
+
+    assert (told, reach.is_whole) == ([False] * 8, False)
+    assert (reach.saw(horizon(9, 30)), reach.is_whole) == (True, True)
+    assert reach.saw(horizon(10, 31)) is False
+
+
+def test_each_of_several_that_are_older_is_missed_when_it_ends() -> None:
+    reach = Reach(horizon(0, 10))
+    for second in range(1, 9):
+        reach.saw(horizon(second, 20 + second, 11, 12))
+
+    assert reach.saw(horizon(9, 30, 11)) is True
+    assert reach.saw(horizon(10, 31, 11)) is False
+    assert reach.saw(horizon(11, 32)) is True
+
+
+def test_what_was_under_way_at_the_first_look_is_missed_when_it_ends() -> None:
+    reach = Reach(horizon(0, 10, 9))
+
+    assert not reach.is_whole
+    assert reach.saw(horizon(1, 11)) is True
+
+
+def test_what_was_seen_in_another_database_is_not_missed_when_it_ends() -> None:
+    reach = Reach(replace(horizon(0, 10), elsewhere=frozenset({9})))
+
+    assert reach.saw(horizon(8, 30, 9)) is False
+    assert reach.is_whole
+    assert reach.saw(horizon(16, 31)) is False
+
+
+def test_a_server_that_counts_from_less_begins_anew() -> None:
+    reach = Reach(horizon(0, 1000))
+
+    assert reach.saw(horizon(1, 10)) is True
+    assert seconds(reach) == 1
+
+
+def test_a_start_is_read_back_from_its_text() -> None:
+    start = Start(BEGIN + timedelta(microseconds=1), 17)
+
+    assert Start.read(start.text) == start

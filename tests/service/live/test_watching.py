@@ -1,0 +1,248 @@
+"""One looker tells all streams, looks only while somebody watches, and misses nothing."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import psycopg
+import pytest
+
+from rolecall.db.connect import connect_async
+from rolecall.model.errors import TaskNotFound, TooManyWatchers, UnknownRole
+from rolecall.model.live import ReloadReason
+from rolecall.service.live import Live, Wanted
+from rolecall.service.live.watch import Live as Watch
+from rolecall.testing.databases import TestServer
+from rolecall.wake.listener import Connection as Listening
+from tests.service.live.conftest import Recorded
+from tests.service.live.watching import LONG, enqueue, told_of, until
+
+Other = psycopg.AsyncConnection[Any]
+ALL = Wanted()
+BEGINNING = 2  # a looker asks twice before it looks
+
+
+async def sessions(connection: Other, name: str) -> int:
+    query = b"select count(*) from pg_stat_activity where datname = current_database() and application_name = %s"
+    [(number,)] = await (await connection.execute(query, [f"rolecall:{name}"])).fetchall()
+    return int(number)
+
+
+async def test_a_task_is_told_when_it_is_enqueued(live: Live, other: Other) -> None:
+    """covers SPEC B2-10"""
+    async with live.watch(ALL) as stream:
+        [task_id] = await enqueue(other)
+        batch = await told_of(stream, task_id)
+
+    change = batch.tasks[task_id]
+    assert (change.parent_id, change.role, change.state) == (None, "sums", "pending")
+
+
+async def test_what_was_told_is_not_told_again(live: Live, recorded: Recorded, other: Other) -> None:
+    async with live.watch(ALL) as stream:
+        [first] = await enqueue(other)
+        await told_of(stream, first)
+        [second] = await enqueue(other)
+
+        assert list((await told_of(stream, second)).tasks) == [second]
+
+
+async def test_a_stream_for_a_role_is_told_of_nothing_else(live: Live, other: Other) -> None:
+    """covers SPEC B2-10: the client revalidates only what it shows"""
+    async with live.watch(Wanted(roles=frozenset({"sums"}))) as some, live.watch(ALL) as every:
+        [unwanted] = await enqueue(other, "see")
+        [wanted] = await enqueue(other, "add")
+        await told_of(every, unwanted)
+        batch = await told_of(some, wanted)
+
+    assert list(batch.tasks) == [wanted]
+
+
+async def test_roles_are_counted_only_for_who_wants_to_know(live: Live, recorded: Recorded, other: Other) -> None:
+    async with live.watch(Wanted(counts=False)) as stream:
+        [task_id] = await enqueue(other)
+        batch = await told_of(stream, task_id)
+        assert not any("role_progress" in query for query in recorded.queries)
+
+        async with live.watch(ALL) as every:
+            await enqueue(other)
+            await until(every, lambda batch: bool(batch.roles))
+
+    assert batch.roles == {}
+
+
+async def test_nobody_asks_while_nobody_watches(live: Live, recorded: Recorded, other: Other) -> None:
+    async with live.watch(ALL) as stream:
+        [task_id] = await enqueue(other)
+        await told_of(stream, task_id)
+    asked = len(recorded.queries)
+    assert asked > 0
+
+    await enqueue(other)
+    # Long enough for several looks, if there were any.
+    with pytest.raises(TimeoutError):
+        await asyncio.wait_for(asyncio.Event().wait(), 1.5)
+
+    assert len(recorded.queries) == asked
+    assert await sessions(other, "live") == 0
+
+
+async def test_two_streams_are_served_by_one_looker(live: Live, recorded: Recorded, other: Other) -> None:
+    async with live.watch(ALL) as one, live.watch(ALL) as two:
+        [task_id] = await enqueue(other)
+        await told_of(one, task_id)
+        looks = recorded.looks()
+        await told_of(two, task_id)
+
+        assert recorded.looks() == looks
+        assert sum("null, null" in query for query in recorded.queries) == BEGINNING
+        assert await sessions(other, "live") <= 1
+
+
+async def test_streams_over_the_cap_are_refused(live: Live) -> None:
+    async with live.watch(ALL), live.watch(ALL), live.watch(ALL):
+        with pytest.raises(TooManyWatchers):
+            await live.watch(ALL).__aenter__()
+
+
+async def test_a_stream_for_what_does_not_exist_is_refused(live: Live) -> None:
+    with pytest.raises(UnknownRole, match="sums"):
+        await live.watch(Wanted(roles=frozenset({"sumz"}))).__aenter__()
+    with pytest.raises(TaskNotFound):
+        await live.watch(Wanted(roots=frozenset({4711}))).__aenter__()
+    assert live.watchers == 0
+
+
+async def test_all_streams_end_when_the_server_closes(live: Live, closing: asyncio.Event) -> None:
+    async with live.watch(ALL) as one, live.watch(ALL) as two:
+        closing.set()
+        await until(one, lambda _batch: one.ended)
+
+        assert two.ended
+
+
+async def test_what_commits_late_is_told(live: Live, recorded: Recorded, database: str, other: Other) -> None:
+    """A lower id that commits after a higher one was told."""
+    async with live.watch(ALL) as stream, await connect_async(database, "slow") as slow:
+        async with slow.transaction():
+            [late] = await enqueue(slow)
+            [early] = await enqueue(other)
+            await told_of(stream, early)
+            looks = recorded.looks()
+            await until_looked(recorded, looks + 3)
+
+        assert late < early
+        await told_of(stream, late)
+
+
+async def test_a_transaction_from_before_the_stream_ends_in_a_reload(live: Live, database: str) -> None:
+    async with await connect_async(database, "slow") as slow, slow.transaction():
+        await enqueue(slow)
+        async with live.watch(ALL) as stream:
+            assert stream.id is None
+            await slow.execute("commit; begin")
+            batch = await until(stream, lambda batch: batch.reload is not None)
+            assert batch.reload is ReloadReason.LATE
+            await until(stream, lambda _batch: stream.id is not None)
+
+
+async def test_a_transaction_that_ends_before_the_stream_begins_is_the_past(
+    live: Live, recorded: Recorded, database: str
+) -> None:
+    async with await connect_async(database, "slow") as slow, slow.transaction():
+        await enqueue(slow)
+        recorded.after_next = slow.execute("commit; begin")
+        async with live.watch(ALL) as stream:
+            assert stream.id is not None
+
+
+async def test_transactions_of_other_databases_are_nobodys_business(
+    live: Live, postgres_server: TestServer, other: Other
+) -> None:
+    """Databases are made beside this one all the time: each is a transaction of the server."""
+    async with await connect_async(postgres_server.dsn("postgres"), "slow") as slow, slow.transaction():
+        await slow.execute("select pg_current_xact_id()")
+        async with live.watch(ALL) as stream:
+            assert stream.id is not None
+            await slow.execute("commit; begin")
+            [task_id] = await enqueue(other)
+            batch = await until(stream, lambda batch: batch.reload is not None or task_id in batch.tasks)
+
+    assert batch.reload is None
+
+
+async def test_more_than_a_page_of_changes_is_a_reload(live: Live, other: Other) -> None:
+    async with live.watch(ALL) as stream:
+        await enqueue(other, number=1500)
+
+        assert (await until(stream, lambda batch: batch.reload is not None)).reload is ReloadReason.CROWD
+
+
+async def test_a_stream_goes_on_after_the_database_cut_all_connections(live: Live, other: Other) -> None:
+    """F48: what changed meanwhile is told."""
+    async with live.watch(ALL) as stream:
+        await other.execute(
+            "select pg_terminate_backend(pid) from pg_stat_activity "
+            "where datname = current_database() and pid <> pg_backend_pid()"
+        )
+        [task_id] = await enqueue(other)
+
+        await told_of(stream, task_id)
+
+
+async def test_streams_need_no_notifications(recorded: Recorded, closing: asyncio.Event, other: Other) -> None:
+    """F47: LISTEN itself may fail."""
+
+    async def refuse() -> Listening:
+        raise OSError("no LISTEN here")
+
+    deaf = Watch(recorded, refuse, closing)
+    async with deaf.watch(ALL) as stream:
+        [task_id] = await enqueue(other)
+        await told_of(stream, task_id)
+
+
+async def test_a_role_is_told_when_it_moves_on(live: Live, other: Other) -> None:
+    """covers SPEC B2-7"""
+    async with live.watch(ALL) as stream:
+        await enqueue(other)
+        batch = await until(stream, lambda batch: "sums" in batch.roles)
+
+    assert list(batch.roles) == ["sums"]
+    assert batch.roles["sums"].ready == 1
+
+
+async def test_a_tree_is_told_at_once_and_when_it_moves_on(live: Live, other: Other) -> None:
+    """covers SPEC B2-6, B2-7"""
+    [root] = await enqueue(other)
+    async with live.watch(Wanted(roots=frozenset({root}))) as stream:
+        first = await stream.next(LONG)
+        assert first.trees[root].activity == "pending"
+
+        await other.execute("select rolecall.cancel(%s)", [[root]])
+        batch = await until(stream, lambda batch: root in batch.trees)
+
+    assert batch.trees[root].activity == "idle"
+
+
+async def test_a_client_that_was_away_is_told_what_it_missed(live: Live, other: Other) -> None:
+    async with live.watch(ALL) as stream:
+        [before] = await enqueue(other)
+        position = (await told_of(stream, before)).id
+    [missed] = await enqueue(other)
+
+    async with live.watch(ALL, position) as stream:
+        assert missed in (await stream.next(LONG)).tasks
+
+
+@pytest.mark.parametrize("position", ["1-1", "99999999999999999-1", "nonsense", "1-2-3", "-", f"{10**30}-1"])
+async def test_a_position_that_says_nothing_is_a_reload(live: Live, position: str) -> None:
+    async with live.watch(ALL, position) as stream:
+        assert (await stream.next(LONG)).reload is ReloadReason.AWAY
+
+
+async def until_looked(recorded: Recorded, looks: int) -> None:
+    async with asyncio.timeout(LONG):
+        while recorded.looks() < looks:
+            await asyncio.sleep(0.05)

@@ -1,0 +1,36 @@
+"""Enqueues and waits for what a stream tells."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+import psycopg
+
+from rolecall.db.run import run_async
+from rolecall.model.tasks import NewTask
+from rolecall.service.live import Batch, Stream
+from rolecall.sql import tasks
+
+# On a busy machine roles are looked at rarely: the looker rests two hundred times as long as its look took.
+LONG = 30.0
+
+
+async def enqueue(connection: psycopg.AsyncConnection[Any], handler: str = "add", number: int = 1) -> list[int]:
+    """Store tasks; return their ids."""
+    return [task.id for task in await run_async(connection, tasks.enqueue_many([NewTask(handler=handler)] * number))]
+
+
+async def until(stream: Stream, is_it: Callable[[Batch], bool]) -> Batch:
+    """Read on until a batch is as it should be."""
+    async with asyncio.timeout(LONG):
+        while True:
+            batch = await stream.next(LONG)
+            if is_it(batch):
+                return batch
+
+
+async def told_of(stream: Stream, task_id: int) -> Batch:
+    """Read on until a task is told."""
+    return await until(stream, lambda batch: task_id in batch.tasks)

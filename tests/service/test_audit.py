@@ -1,0 +1,62 @@
+"""Every change leaves a row that says who asked for it and what came of it."""
+
+from __future__ import annotations
+
+import pytest
+
+from rolecall.model.deeds import DeedFilter, StoredDeed
+from rolecall.model.errors import UnknownRole
+from rolecall.model.tasks import NewTask
+from rolecall.service.services import Services
+
+
+async def last(services: Services) -> StoredDeed:
+    return (await services.audit.list(DeedFilter(limit=1)))[0]
+
+
+async def test_a_change_names_who_asked_and_what_came_of_it(services: Services) -> None:
+    task = await services.tasks.enqueue(NewTask(handler="add"))
+    await services.tasks.cancel([task.id])
+
+    deed = await last(services)
+
+    assert (deed.actor, deed.via, deed.action) == ("ada", "cli", "tasks.cancel")
+    assert (deed.detail, deed.outcome) == ({"ids": [task.id]}, {str(task.id): "cancelled"})
+
+
+async def test_a_task_tells_who_stored_it(services: Services) -> None:
+    task = await services.tasks.enqueue(NewTask(handler="add"))
+
+    deed = await last(services)
+
+    assert deed.action == "tasks.enqueue"
+    assert deed.outcome[0]["id"] == task.id
+
+
+async def test_a_change_that_is_refused_leaves_no_row(services: Services) -> None:
+    with pytest.raises(UnknownRole):
+        await services.tasks.enqueue(NewTask(handler="ad"))
+
+    assert await services.audit.list(DeedFilter()) == []
+
+
+async def test_a_long_answer_is_told_by_its_length(services: Services) -> None:
+    await services.tasks.enqueue_many([NewTask(handler="add")] * 500)
+
+    assert (await last(services)).outcome == {"number": 500}
+
+
+async def test_reading_leaves_no_row(services: Services) -> None:
+    await services.insight.counts()
+
+    assert await services.audit.list(DeedFilter()) == []
+
+
+async def test_the_log_is_paged_from_the_newest_on(services: Services) -> None:
+    for _ in range(3):
+        await services.maintenance.rescue()
+    newest, *_ = await services.audit.list(DeedFilter(limit=1))
+
+    older = await services.audit.list(DeedFilter(before=newest.id, action="maintenance.rescue"))
+
+    assert [deed.id for deed in older] == [newest.id - 1, newest.id - 2]

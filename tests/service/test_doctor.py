@@ -1,0 +1,246 @@
+"""Each thing that can be wrong with a pool is found: provoked on a real server, where that can be done there."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from typing import Any
+
+import psycopg
+import pytest
+from psycopg.sql import SQL, Identifier
+from psycopg.types.json import Jsonb
+
+from rolecall.db.connect import connect_async
+from rolecall.model.deeds import Actor
+from rolecall.model.doctor import Bound, Finding, Limits, PreparedTransaction, ServerFacts, Severity, StaleSlot, Verdict
+from rolecall.service import rules
+from rolecall.service.database import OneConnection
+from rolecall.service.doctor import CHECKS, Doctor
+from rolecall.service.hearing import hears
+from tests.service.deaf import deaf
+
+Connection = psycopg.Connection[Any]
+STRICT = Limits(snapshot=Bound(0, 3_600), overdue=Bound(0.001, 3_600))
+HEALTHY = ServerFacts(
+    version_number=170_000,
+    version="17.0",
+    fsync=True,
+    full_page_writes=True,
+    synchronous_commit="on",
+    isolation="read committed",
+    autovacuum=True,
+    queue_usage=0.0,
+    frozen_age=1_000,
+    clock=0.0,
+)
+
+
+@pytest.fixture
+def pool(connection: Connection) -> Connection:
+    """A pool in good health, with one role."""
+    connection.execute("select rolecall.make_partitions()")
+    connection.execute("select rolecall.declare(%s)", [Jsonb([{"name": "work"}])])
+    return connection
+
+
+async def findings(dsn: str, limits: Limits | None = None) -> dict[str, Finding]:
+    """What a new session finds, by check; but for `fsync`: the tests' server does not wait for the disk."""
+    async with await connect_async(dsn, "patient") as connection:
+        diagnosis = await Doctor(OneConnection(connection, Actor(name="ada", via="cli")), limits).examine()
+    assert {found.check for found in diagnosis.findings} <= set(CHECKS)
+    return {found.check: found for found in diagnosis.findings if found.check != "fsync"}
+
+
+def register(pool: Connection, *handlers: str) -> int:
+    query = "select rolecall.register_worker('w', '{}', %s, 1, 'host', 1, '0')"
+    [[worker]] = pool.execute(query, [list(handlers)]).fetchall()
+    return int(worker)
+
+
+def enqueue(pool: Connection) -> None:
+    pool.execute("select rolecall.enqueue_many(%s)", [Jsonb([{"role": "work"}])])
+
+
+@asynccontextmanager
+async def setting(pool: Connection, name: str, value: str) -> AsyncIterator[None]:
+    """Every new session of the test's database has this setting."""
+    database = Identifier(pool.info.dbname)
+    pool.execute(SQL("alter database {} set {} = {}").format(database, Identifier(name), value))
+    yield
+    pool.execute(SQL("alter database {} reset {}").format(database, Identifier(name)))
+
+
+@pytest.mark.usefixtures("pool")
+async def test_with_a_healthy_pool_nothing_is_wrong(database: str) -> None:
+    assert await findings(database) == {}
+
+
+async def test_a_session_that_pins_the_oldest_snapshot_is_named(database: str, pool: Connection) -> None:
+    """Covers F35"""
+    with psycopg.connect(database, application_name="report") as holder:
+        holder.execute("set transaction isolation level repeatable read")
+        holder.execute("select 'the long one'")
+        pool.execute("select pg_current_xact_id()")
+
+        found = (await findings(database, STRICT))["oldest_snapshot"]
+        pid = holder.info.backend_pid
+
+    assert f"session {pid} (report, idle in transaction)" in found.problem
+    assert "the long one" in found.problem
+    assert str(pid) in found.advice
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "check", "severity"),
+    [
+        ("synchronous_commit", "off", "synchronous_commit", Severity.WARNING),
+        ("default_transaction_isolation", "serializable", "isolation", Severity.TROUBLE),
+    ],
+)
+async def test_a_setting_that_harms_is_found(  # sizes: a case's four parts and two fixtures
+    database: str, pool: Connection, name: str, value: str, check: str, severity: Severity
+) -> None:
+    async with setting(pool, name, value):
+        found = await findings(database)
+
+    assert {check: finding.severity for check, finding in found.items()} == {check: severity}
+
+
+@pytest.mark.parametrize(
+    ("change", "severity"),
+    [
+        ("reset (autovacuum_vacuum_scale_factor)", Severity.WARNING),
+        ("set (autovacuum_enabled = false)", Severity.TROUBLE),
+    ],
+)
+async def test_a_hot_table_that_is_not_cleaned_up_as_it_needs_is_found(
+    database: str, pool: Connection, change: str, severity: Severity
+) -> None:
+    pool.execute(f"alter table rolecall.tasks {change}".encode())
+
+    found = (await findings(database))["table_care"]
+
+    assert found.severity is severity
+    assert "rolecall.tasks" in found.advice
+
+
+async def test_a_worker_whose_clock_is_off_is_found(database: str, pool: Connection) -> None:
+    """Covers F9"""
+    worker = register(pool)
+    pool.execute("select rolecall.beat(%s, 0, false, %s)", [worker, Jsonb({"clock": time.time() + 300})])
+
+    found = (await findings(database))["clocks"]
+
+    assert found.severity is Severity.TROUBLE
+    assert f"worker {worker} (w) is 300 s ahead" in found.problem
+
+
+async def test_tasks_of_a_role_that_nobody_serves_are_found(database: str, pool: Connection) -> None:
+    enqueue(pool)
+
+    found = (await findings(database))["stranded_work"]
+
+    assert found.problem == "1 due tasks of role 'work' (handler 'work'): no active worker serves the role"
+
+
+async def test_tasks_whose_handler_no_worker_has_are_found(database: str, pool: Connection) -> None:
+    """Covers F75"""
+    enqueue(pool)
+    register(pool, "other")
+
+    assert "none of the 1 active workers" in (await findings(database))["stranded_work"].problem
+
+
+@pytest.mark.parametrize("rest", ["select rolecall.pause_role('work')", "select rolecall.cancel(array[1])"])
+async def test_what_is_not_to_run_is_not_stranded(database: str, pool: Connection, rest: str) -> None:
+    enqueue(pool)
+    pool.execute(rest.encode())
+
+    assert await findings(database) == {}
+
+
+async def test_a_day_without_a_partition_is_found(database: str, pool: Connection) -> None:
+    [[name]] = pool.execute("select max(relname) from pg_class where relname like 'task_events_2%'").fetchall()
+    pool.execute(SQL("alter table rolecall.{} rename to hidden").format(Identifier(_tomorrow(pool))))
+
+    assert _tomorrow(pool) in (await findings(database))["partitions"].problem
+    assert name > _tomorrow(pool)
+
+
+async def test_a_lease_that_nobody_rescues_is_found(database: str, pool: Connection) -> None:
+    enqueue(pool)
+    worker = register(pool, "work")
+    pool.execute("select from rolecall.claim(%s, '{}', '{work}', 1)", [worker])
+    pool.execute("update rolecall.tasks set lease_until = lease_until - interval '10 min'")
+
+    found = await findings(database)
+
+    assert found["expired_leases"].severity is Severity.TROUBLE
+
+
+@pytest.mark.usefixtures("pool")
+async def test_a_pooler_that_swallows_notifications_is_found(database: str) -> None:
+    """Covers F42"""
+    async with deaf(database) as through:
+        assert not await hears(through, within=0.2)
+        found = await findings(through)
+
+    assert found.keys() == {"notifications"}
+
+
+@pytest.mark.parametrize(
+    ("change", "check", "severity"),
+    [
+        ({"version_number": 140_000}, "server_version", Severity.TROUBLE),
+        ({"fsync": False}, "fsync", Severity.TROUBLE),
+        ({"full_page_writes": False}, "full_page_writes", Severity.TROUBLE),
+        ({"autovacuum": False}, "autovacuum", Severity.TROUBLE),
+        ({"queue_usage": 0.3}, "notification_queue", Severity.WARNING),
+        ({"queue_usage": 0.8}, "notification_queue", Severity.TROUBLE),
+        ({"frozen_age": 1_500_000_000}, "frozen_age", Severity.WARNING),
+    ],
+    ids=str,
+)
+def test_what_a_test_may_not_do_to_a_server_is_judged_all_the_same(
+    change: dict[str, Any], check: str, severity: Severity
+) -> None:
+    server = replace(HEALTHY, **change)
+
+    [found] = [*rules.settings(server, Limits()), *rules.counters(server, Limits())]
+
+    assert (found.check, found.severity) == (check, severity)
+
+
+def test_a_transaction_that_waits_for_its_second_phase_and_a_slot_that_nobody_reads_are_found() -> None:
+    [prepared] = rules.prepared([PreparedTransaction("t1", 4_000.0)], Limits())
+    [slot] = rules.slots([StaleSlot("standby", 3 * 2**20)], Limits())
+
+    assert (prepared.severity, slot.severity) == (Severity.TROUBLE, Severity.WARNING)
+    assert "3 MB" in slot.problem
+
+
+@pytest.mark.parametrize(("here", "way"), [(9.0, "9 s ahead of"), (-9.0, "9 s behind")])
+def test_a_clock_of_this_machine_that_is_off_is_found(here: float, way: str) -> None:
+    [found] = rules.clocks([], here, Limits())
+
+    assert found.problem == f"the clock of this machine is {way} the database's"
+
+
+async def test_the_worst_comes_first_and_is_the_verdict(database: str, pool: Connection) -> None:
+    pool.execute("alter table rolecall.tasks reset (autovacuum_vacuum_scale_factor)")
+    enqueue(pool)
+    async with await connect_async(database, "patient") as connection:
+        diagnosis = await Doctor(OneConnection(connection, Actor(name="ada", via="cli"))).examine()
+
+    found = [finding.check for finding in diagnosis.findings if finding.check != "fsync"]
+    assert found == ["stranded_work", "table_care"]
+    assert diagnosis.verdict is Verdict.TROUBLE
+
+
+def _tomorrow(pool: Connection) -> str:
+    query = "select 'task_events_' || to_char((rolecall.clock() at time zone 'utc') + interval '1 day', 'YYYYMMDD')"
+    [[name]] = pool.execute(query).fetchall()
+    return str(name)

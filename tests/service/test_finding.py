@@ -1,0 +1,184 @@
+"""Finding tasks by what is known of them, and doing one thing to all that are found."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import psycopg
+import pytest
+
+from rolecall import ConfigError, NewTask
+from rolecall.model.deeds import DeedFilter
+from rolecall.model.errors import FilterError, InvalidCursor, NoFilter
+from rolecall.model.insight import TaskFilter
+from rolecall.model.pages import read_cursor, write_cursor
+from rolecall.model.tasks import TaskSummary
+from rolecall.service.services import Services
+
+ADD = NewTask(handler="add", payload={"a": 1})
+HOUR = timedelta(hours=1)
+NOW = datetime.now(UTC)
+
+
+@pytest.fixture
+async def pool(services: Services) -> dict[str, int]:
+    """Some tasks that differ, by what is special about each."""
+    tasks = {
+        "plain": ADD,
+        "keyed": ADD.options(key="store:7"),
+        "blocked": ADD.options(key="store:7", needs=[1]),
+        "other": NewTask(handler="stumble", payload={"said": "50% off_menu"}, dedupe_key="Once"),
+        "later": ADD.options(after=600),
+        "gone": ADD.options(key="store:7"),
+    }
+    ids: dict[str, int] = {}
+    for name, task in tasks.items():
+        needs = [ids["plain"]] if task.needs else ()
+        ids[name] = (await services.tasks.enqueue(task.options(needs=needs))).id
+    await services.tasks.fail(ids["gone"], "over a Stone")
+    return ids
+
+
+def set_of(which: TaskFilter) -> list[str]:
+    """The names of the filters that were given."""
+    return [name for name in TaskFilter.__slots__ if getattr(which, name) != getattr(TaskFilter(), name)]
+
+
+@pytest.mark.parametrize(
+    ("which", "found"),
+    [
+        (TaskFilter(state="failed"), "gone"),
+        (TaskFilter(state="blocked"), "blocked"),
+        (TaskFilter(state="scheduled"), "later"),
+        (TaskFilter(handler="stumble"), "other"),
+        (TaskFilter(role="sums", state="ready"), "other keyed plain"),
+        (TaskFilter(key="store:7"), "gone blocked keyed"),
+        (TaskFilter(key="store:7", state="pending"), "keyed"),
+        (TaskFilter(text="STONE"), "gone"),
+        (TaskFilter(text="50% off_"), "other"),
+        (TaskFilter(text="once"), "other"),
+        (TaskFilter(text="stumb"), "other"),
+        (TaskFilter(text="5_% off"), ""),
+        (TaskFilter(role="nobody"), ""),
+        (TaskFilter(worker_id=5), ""),
+        (TaskFilter(created_to=NOW - HOUR), ""),
+        (TaskFilter(created_from=NOW - HOUR, state="failed"), "gone"),
+        (TaskFilter(finished_from=NOW - HOUR), "gone"),
+        (TaskFilter(finished_to=NOW - HOUR), ""),
+        (TaskFilter(roots=True, handler="add"), "gone later blocked keyed plain"),
+    ],
+    ids=lambda case: " ".join(set_of(case)) if isinstance(case, TaskFilter) else None,
+)
+async def test_filters_combine_over_open_and_finished_tasks(
+    services: Services, pool: dict[str, int], which: TaskFilter, found: str
+) -> None:
+    """Covers SPEC B12-1, B2-11 and 000-27: all filters, newest first."""
+    page = await services.tasks.list(which)
+
+    assert [task.id for task in page.items] == [pool[name] for name in found.split()]
+    assert page.next_cursor is None
+
+
+async def test_ids_and_chains_are_found_among_all(services: Services, pool: dict[str, int]) -> None:
+    ids = [pool["gone"], pool["plain"]]
+
+    assert [task.id for task in (await services.tasks.list(TaskFilter(ids=ids))).items] == ids
+    [only] = (await services.tasks.list(TaskFilter(chain_id=pool["keyed"]))).items
+    assert only.id == pool["keyed"]
+
+
+async def test_a_list_does_not_read_payloads(services: Services, pool: dict[str, int]) -> None:
+    """Covers SPEC B2-11: the payload is excluded from lists and loaded on demand."""
+    page = await services.tasks.list(TaskFilter())
+
+    assert {type(task) for task in page.items} == {TaskSummary}
+    assert (await services.tasks.get(pool["plain"])).payload == {"a": 1}
+
+
+async def test_a_page_that_is_just_full_has_no_next_one(services: Services, pool: dict[str, int]) -> None:
+    page = await services.tasks.list(TaskFilter(limit=len(pool)))
+
+    assert (len(page.items), page.next_cursor) == (len(pool), None)
+
+
+@pytest.mark.parametrize("cursor", ["", "x", "AAAA", "é", "💥", write_cursor(7)[:-1], write_cursor(7) + "A", "%00"])
+async def test_a_cursor_that_no_page_named_is_refused(services: Services, cursor: str) -> None:
+    with pytest.raises(InvalidCursor):
+        await services.tasks.list(TaskFilter(cursor=cursor))
+
+
+def test_a_cursor_comes_back_as_it_went() -> None:
+    assert [read_cursor(write_cursor(each)) for each in (0, 1, 2**63 - 1)] == [0, 1, 2**63 - 1]
+
+
+async def test_a_filter_that_makes_no_sense_is_refused(services: Services) -> None:
+    with pytest.raises(ConfigError, match="time zone"):
+        await services.tasks.list(TaskFilter(created_from=NOW.replace(tzinfo=None)))
+    with pytest.raises(FilterError):
+        await services.tasks.list(TaskFilter(text="\0"))
+
+
+async def test_a_dry_run_says_what_is_meant_and_changes_nothing(services: Services, pool: dict[str, int]) -> None:
+    meant = await services.tasks.bulk("cancel", TaskFilter(key="store:7"), dry_run=True)
+
+    assert (meant.matched, meant.more, meant.outcomes) == (3, False, {})
+    assert meant.ids == [pool[name] for name in ("gone", "blocked", "keyed")]
+    assert (await services.tasks.get(pool["keyed"])).status == "ready"
+
+
+async def test_one_thing_is_done_to_all_that_match_and_outcomes_are_counted(
+    services: Services, pool: dict[str, int]
+) -> None:
+    done = await services.tasks.bulk("cancel", TaskFilter(key="store:7"))
+
+    assert (done.matched, done.outcomes) == (3, {"cancelled": 2, "finished": 1})
+    assert (await services.tasks.bulk("retry", TaskFilter(state="failed"))).outcomes == {"pending": 1}
+    assert (await services.tasks.get(pool["gone"])).status == "ready"
+
+
+async def test_the_limit_takes_the_newest_and_says_that_there_are_more(
+    services: Services, pool: dict[str, int]
+) -> None:
+    done = await services.tasks.bulk("cancel", TaskFilter(state="ready"), limit=2)
+
+    assert (done.matched, done.more, done.ids) == (2, True, [pool["other"], pool["keyed"]])
+
+
+async def test_bulk_is_audited_with_its_filter(services: Services, pool: dict[str, int]) -> None:
+    await services.tasks.bulk("retry", TaskFilter(state="failed"))
+
+    [deed] = [deed for deed in await services.audit.list(DeedFilter()) if deed.action == "tasks.retry"]
+    assert deed.detail == {"which": {"state": "failed"}, "limit": 1_000}
+
+
+async def test_everything_is_never_meant(services: Services, pool: dict[str, int]) -> None:
+    for nothing in (TaskFilter(), TaskFilter(limit=5), TaskFilter(roots=False)):
+        with pytest.raises(NoFilter):
+            await services.tasks.bulk("delete", nothing)
+    with pytest.raises(ConfigError):
+        await services.tasks.bulk("delete", TaskFilter(state="failed"), limit=0)
+
+
+async def test_deleting_spares_what_something_open_needs_and_chains_that_went_on(
+    services: Services, pool: dict[str, int], aconnection: psycopg.AsyncConnection[Any]
+) -> None:
+    await services.tasks.complete(pool["other"])
+    await aconnection.execute("update rolecall.finished_tasks set continued = true where id = %s", [pool["other"]])
+
+    outcomes = await services.tasks.delete([*pool.values(), 10**9])
+
+    assert outcomes == {
+        **dict.fromkeys(pool.values(), "deleted"),
+        pool["other"]: "continued",
+        10**9: "missing",
+    }
+    assert [task.id for task in (await services.tasks.list(TaskFilter())).items] == [pool["other"]]
+
+
+async def test_a_task_that_another_needs_stays_and_the_others_go(services: Services, pool: dict[str, int]) -> None:
+    done = await services.tasks.bulk("delete", replace(TaskFilter(), ids=[pool["plain"], pool["later"]]))
+
+    assert done.outcomes == {"needed": 1, "deleted": 1}
+    assert (await services.tasks.get(pool["plain"])).status == "ready"

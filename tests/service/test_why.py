@@ -1,0 +1,208 @@
+"""Why a task does not run: each cause from a real case, and all that hold at once."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import psycopg
+import pytest
+
+from rolecall import TaskNotFound
+from rolecall.service.services import Services
+from tests.service.causes import kinds, only
+from tests.sql.engine import START, Engine
+
+
+async def later(pool: Engine, aconnection: psycopg.AsyncConnection[Any], **step: float) -> None:
+    pool.clock.advance(**step)
+    await pool.clock.show(aconnection)
+
+
+async def test_an_unknown_task_is_not_found(services: Services) -> None:
+    with pytest.raises(TaskNotFound):
+        await services.tasks.why(4711)
+
+
+async def test_a_finished_task_says_how_it_ended_and_when(services: Services, pool: Engine) -> None:
+    task_id = pool.enqueue("sums", max_attempts=1)
+    pool.fail(pool.claim_one(), "no such store")
+
+    cause = await only(services, task_id)
+
+    assert (cause.kind, cause.since, cause.error) == ("finished", START, "no such store")
+    assert cause.sentence == "it failed at 2026-01-01 00:00:00Z: no such store"
+    assert cause.change == f"retry it: rolecall tasks retry {task_id}"
+
+
+async def test_a_running_task_names_its_worker(services: Services, pool: Engine) -> None:
+    task_id = pool.enqueue("sums")
+    claim = pool.claim_one()
+
+    cause = await only(services, task_id)
+
+    assert (cause.kind, cause.workers, cause.since) == ("running", (claim.worker_id,), START)
+    assert cause.until == START + timedelta(hours=1)
+
+
+async def test_a_cancellation_that_was_asked_for_is_told(services: Services, pool: Engine) -> None:
+    task_id = pool.enqueue("sums")
+    pool.claim_one()
+    pool.cancel(task_id)
+
+    assert "its cancellation is asked for" in (await only(services, task_id)).sentence
+
+
+async def test_a_prefetched_task_is_claimed_and_not_started(services: Services, pool: Engine) -> None:
+    task_id = pool.enqueue("sums")
+    [claim] = pool.claim(1, start=0)
+
+    cause = await only(services, task_id)
+
+    assert (cause.kind, cause.workers) == ("claimed", (claim.worker_id,))
+
+
+async def test_a_stale_task_says_from_when_it_is_rescued(
+    services: Services, pool: Engine, aconnection: psycopg.AsyncConnection[Any]
+) -> None:
+    task_id = pool.enqueue("sums")
+    claim = pool.claim_one()
+    await later(pool, aconnection, seconds=61)
+
+    cause = await only(services, task_id)
+
+    assert (cause.kind, cause.workers) == ("stale", (claim.worker_id,))
+    assert cause.until == START + timedelta(seconds=60)
+    assert pool.rescue() == {task_id: "pending"}
+
+
+async def test_what_rescue_leaves_alone_after_a_restart_is_said_to_be_rescued_later(
+    services: Services, pool: Engine, aconnection: psycopg.AsyncConnection[Any]
+) -> None:
+    task_id = pool.enqueue("sums")
+    pool.claim_one()
+    await later(pool, aconnection, seconds=61)
+    pool.rows("update rolecall.server_epoch set seen_at = %s", pool.clock.now())
+
+    assert (await only(services, task_id)).until == START + timedelta(seconds=121)
+    assert pool.rescue() == {}
+
+
+async def test_what_the_session_of_a_drain_still_runs_is_rescued_after_its_deadline(
+    services: Services, pool: Engine, aconnection: psycopg.AsyncConnection[Any]
+) -> None:
+    task_id = pool.enqueue("sums")
+    worker_id = pool.value("select rolecall.open_drain(null)")
+    pool.claim_one(worker=worker_id)
+    await later(pool, aconnection, seconds=61)
+    name = f"rolecall:worker:{worker_id}:task:{task_id}"
+
+    with psycopg.connect(pool.database, application_name=name):
+        assert (await only(services, task_id)).until == START + timedelta(hours=1)
+        assert pool.rescue() == {}
+
+
+async def test_a_parent_waits_for_its_children(services: Services, pool: Engine) -> None:
+    task_id = pool.enqueue("sums")
+    worker_id = pool.worker()
+    claim = pool.claim_one(worker=worker_id)
+    pool.complete(claim, next={"children": [{"role": "sums"}] * 12})
+    children = [child.id for child in pool.children(task_id)]
+
+    cause = await only(services, task_id)
+
+    assert (cause.kind, cause.number, cause.tasks) == ("waiting", 12, tuple(children[:10]))
+    assert "12 children" in cause.sentence
+
+
+async def test_a_blocked_task_names_what_it_needs_and_of_a_chain_the_open_link(
+    services: Services, pool: Engine
+) -> None:
+    first, single = pool.enqueue("sums", priority=1), pool.enqueue("sums")
+    needs = [{"chain": first}, {"task": single}]
+    task_id = pool.enqueue("sums", needs=needs)
+    claim = pool.claim_one()
+    assert claim.id == first
+    pool.complete(claim, next={"continuation": {"role": "sums"}})
+    [link] = pool.rows("select id from rolecall.tasks where chain_id = %s and chain_index > 0", first)
+
+    cause = await only(services, task_id)
+
+    assert (cause.kind, cause.tasks, cause.number) == ("blocked", (*link, single), 2)
+    assert f"{link[0]} of the chain {first}" in cause.sentence
+
+
+async def test_a_task_that_is_not_due_says_until_when(services: Services, pool: Engine) -> None:
+    pool.worker()
+
+    cause = await only(services, pool.enqueue("sums", after=60))
+
+    assert (cause.kind, cause.until) == ("scheduled", START + timedelta(seconds=60))
+
+
+async def test_what_a_blocked_task_meets_afterwards_is_told_too(services: Services, pool: Engine) -> None:
+    worker_id = pool.worker(slots=5)
+    holder = pool.enqueue("sums", key="k")
+    pool.claim_one(worker=worker_id)
+    task_id = pool.enqueue("sums", key="k", needs=[holder], after=60)
+
+    causes = (await services.tasks.why(task_id)).causes
+
+    assert [cause.kind.value for cause in causes] == ["blocked", "scheduled", "key_held"]
+    assert causes[1].change == "that moment"
+
+
+async def test_a_task_that_is_retried_says_after_which_error(services: Services, pool: Engine) -> None:
+    task_id = pool.enqueue("sums", retry={"kind": "linear", "step": 30, "cap": 300})
+    pool.fail(pool.claim_one(), "boom {braces}\nand a traceback")
+
+    cause = await only(services, task_id)
+
+    assert (cause.kind, cause.until) == ("retrying", START + timedelta(seconds=30))
+    assert cause.sentence.startswith("attempt 1 failed: boom {braces}; the next")
+    assert cause.error == "boom {braces}\nand a traceback"
+
+
+async def test_a_task_that_put_itself_off_is_not_said_to_have_failed(services: Services, pool: Engine) -> None:
+    task_id = pool.enqueue("sums")
+    pool.snooze(pool.claim_one(), 90)
+
+    cause = await only(services, task_id)
+
+    assert (cause.kind, cause.until, cause.error) == ("snoozed", START + timedelta(seconds=90), None)
+
+
+async def test_a_paused_role_says_since_when_until_when_and_by_whom(services: Services, pool: Engine) -> None:
+    pool.worker()
+    task_id = pool.enqueue("sums")
+    pool.rows("select rolecall.pause_role('sums', 600, 'ada')")
+
+    cause = await only(services, task_id)
+
+    assert (cause.kind, cause.role, cause.by) == ("role_paused", "sums", "ada")
+    assert (cause.since, cause.until) == (START, START + timedelta(seconds=600))
+
+
+async def test_a_pause_that_is_over_is_none_even_before_somebody_clears_it(
+    services: Services, pool: Engine, aconnection: psycopg.AsyncConnection[Any]
+) -> None:
+    pool.worker()
+    task_id = pool.enqueue("sums")
+    pool.rows("select rolecall.pause_role('sums', 10)")
+    await later(pool, aconnection, seconds=10)
+
+    assert await kinds(services, task_id) == ["claimable"]
+    assert pool.claim_one().id == task_id
+
+
+async def test_all_that_holds_is_told_the_most_important_first(services: Services, pool: Engine) -> None:
+    holder = pool.enqueue("sums", key="store:7")
+    pool.claim_one("sums")
+    pool.rows("select rolecall.pause_role('other')")
+    task_id = pool.enqueue("other", key="store:7", after=60)
+    pool.rows("update rolecall.workers set stopped_at = rolecall.clock()")
+
+    causes = (await services.tasks.why(task_id)).causes
+
+    assert [cause.kind.value for cause in causes] == ["scheduled", "key_held", "role_paused", "no_worker"]
+    assert causes[1].tasks == (holder,)

@@ -1,0 +1,210 @@
+"""Why a task does not run although it may: its key, the workers of its role, and its place in line."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import psycopg
+import pytest
+
+from rolecall.service.services import Services
+from rolecall.testing import Clock
+from tests.service.causes import kinds, only
+from tests.sql.engine import Engine
+
+
+async def test_a_key_names_the_task_that_holds_it(services: Services, pool: Engine) -> None:
+    worker_id = pool.worker(slots=5)
+    holder, task_id = pool.enqueue("sums", key="store:7"), pool.enqueue("sums", key="store:7")
+    assert set(pool.claim_all(worker_id)) == {holder}
+
+    cause = await only(services, task_id)
+
+    assert (cause.kind, cause.tasks, cause.key) == ("key_held", (holder,), "store:7")
+    assert cause.sentence == f"its key 'store:7' is held by task {holder}"
+
+
+async def test_a_key_with_places_names_all_that_have_them(services: Services, pool: Engine) -> None:
+    pool.rows("insert into rolecall.keys (key, capacity) values ('api', 2)")
+    worker_id = pool.worker(slots=5)
+    ids = [pool.enqueue("sums", key="api") for _ in range(3)]
+    held = set(pool.claim_all(worker_id))
+
+    cause = await only(services, ids[-1])
+
+    assert (cause.kind, set(cause.tasks), cause.number) == ("key_held", held, 2)
+    assert len(held) == 2
+
+
+async def test_a_task_behind_better_ones_for_its_key_names_them(services: Services, pool: Engine) -> None:
+    pool.worker(slots=5)
+    task_id, better = pool.enqueue("sums", key="k"), pool.enqueue("other", key="k", priority=5)
+
+    cause = await only(services, task_id)
+
+    assert (cause.kind, cause.tasks, cause.number) == ("key_wanted", (better,), 1)
+    assert await kinds(services, better) == ["claimable"]
+
+
+async def test_better_ones_keep_a_task_only_from_a_key_without_a_place_more(services: Services, pool: Engine) -> None:
+    pool.rows("insert into rolecall.keys (key, capacity) values ('api', 2)")
+    pool.worker(slots=5)
+    first, second, third = (pool.enqueue("sums", key="api") for _ in range(3))
+
+    assert await kinds(services, second) == ["claimable"]
+    assert await kinds(services, third) == ["key_wanted"]
+    assert set(pool.claim_all()) == {first, second}
+
+
+async def test_a_better_task_that_no_worker_would_take_is_in_nobodys_way(services: Services, pool: Engine) -> None:
+    pool.worker("sums", slots=5)
+    task_id = pool.enqueue("sums", key="k")
+    pool.enqueue("other", key="k", priority=5)
+
+    assert await kinds(services, task_id) == ["claimable"]
+    assert pool.claim_one("sums").id == task_id
+
+
+async def test_a_parked_task_whose_key_got_room_by_hand_is_told_to_stand_aside(
+    services: Services, pool: Engine
+) -> None:
+    worker_id = pool.worker(slots=5)
+    task_id = [pool.enqueue("sums", key="k") for _ in range(2)][-1]
+    pool.claim_all(worker_id)
+    pool.rows("update rolecall.keys set capacity = 2")
+
+    assert await kinds(services, task_id) == ["parked"]
+    assert pool.claim_all(worker_id) == {}
+
+
+async def test_a_parent_between_two_steps_has_its_key_and_waits_for_nobody(services: Services, pool: Engine) -> None:
+    worker_id = pool.worker(slots=5)
+    task_id = pool.enqueue("sums", key="k")
+    claim = pool.claim_one(worker=worker_id)
+    pool.complete(claim, next={"children": [{"role": "sums"}], "gathers": True})
+    pool.enqueue("sums", key="k", priority=5)
+    [child] = pool.children(task_id)
+    pool.complete_task(child.id)
+
+    assert pool.state(task_id) == "pending"
+    assert await kinds(services, task_id) == ["claimable"]
+
+
+async def test_a_role_that_runs_one_root_names_it(services: Services, pool: Engine) -> None:
+    pool.declare({"name": "sums", "one_root": True})
+    worker_id = pool.worker(slots=5)
+    root, task_id = pool.enqueue("sums"), pool.enqueue("sums")
+    pool.claim_all(worker_id)
+
+    cause = await only(services, task_id)
+
+    assert (cause.kind, cause.tasks, cause.role) == ("one_root", (root,), "sums")
+
+
+async def test_no_live_worker_serves_the_role(
+    services: Services, pool: Engine, clock: Clock, aconnection: psycopg.AsyncConnection[Any]
+) -> None:
+    pool.worker("other")
+    pool.worker("sums")
+    task_id = pool.enqueue("sums")
+    clock.advance(minutes=5)
+    await clock.show(aconnection)
+
+    assert await kinds(services, task_id) == ["no_worker"]
+
+
+async def test_workers_that_lack_the_handler_are_named(services: Services, pool: Engine) -> None:
+    worker_id = pool.worker("sums")
+    pool.rows("update rolecall.workers set handlers = '{add}'")
+
+    cause = await only(services, pool.enqueue("sums", handler="stumble"))
+
+    assert (cause.kind, cause.workers) == ("no_handler", (worker_id,))
+    assert "lacks the handler stumble" in cause.sentence
+
+
+async def test_workers_that_drain_or_back_off_are_named_with_the_reason(services: Services, pool: Engine) -> None:
+    draining, hot = pool.worker(slots=5), pool.worker(slots=5)
+    pool.rows("select rolecall.command_worker(%s, 'drain')", draining)
+    pool.enqueue("sums", priority=1)
+    pool.claim_one(worker=hot)
+    pool.rows('select * from rolecall.beat(%s, 1, false, \'{"backing_off": "memory is short"}\')', hot)
+
+    cause = await only(services, pool.enqueue("sums"))
+
+    assert (cause.kind, cause.workers) == ("not_taking", (draining, hot))
+    assert f"{draining} (told to drain), {hot} (backing off: memory is short)" in cause.sentence
+
+
+async def test_a_worker_that_backs_off_and_runs_nothing_takes_one_all_the_same(
+    services: Services, pool: Engine
+) -> None:
+    hot = pool.worker(slots=5)
+    pool.rows('select * from rolecall.beat(%s, 0, false, \'{"backing_off": "memory is short"}\')', hot)
+    first, second = pool.enqueue("sums"), pool.enqueue("sums")
+
+    assert await kinds(services, first) == ["claimable"]
+    assert await kinds(services, second) == ["in_line"]
+
+
+@pytest.mark.parametrize(("before", "told"), [(0, "no task stands"), (1, "1 task stands"), (3, "3 tasks stand")])
+async def test_busy_slots_and_what_stands_before_are_told(
+    services: Services, pool: Engine, before: int, told: str
+) -> None:
+    worker_id = pool.worker(slots=1)
+    pool.enqueue("sums")
+    pool.claim_one(worker=worker_id)
+    # Of a better priority, of another role of the same workers, and earlier in the same line; two come after.
+    for words in ({"priority": 3}, {"role": "other", "priority": 1}, {})[:before]:
+        pool.enqueue_many([{"role": "sums", **words}])
+    task_id = pool.enqueue("sums")
+    pool.enqueue_many([{"role": "sums"}, {"role": "other", "priority": -1}])
+
+    cause = await only(services, task_id)
+
+    assert (cause.kind, cause.number, cause.workers) == ("no_free_slot", before, (worker_id,))
+    assert cause.sentence == f"the 1 slot of the workers that could run it is busy, and {told} before it in line"
+
+
+async def test_with_fewer_free_slots_than_tasks_before_it_a_task_stands_in_line(
+    services: Services, pool: Engine
+) -> None:
+    pool.worker(slots=2)
+    first, second, third = (pool.enqueue("sums") for _ in range(3))
+
+    assert await kinds(services, first) == ["claimable"]
+    assert await kinds(services, second) == ["claimable"]
+    cause = await only(services, third)
+
+    assert (cause.kind, cause.number) == ("in_line", 2)
+    assert "of the 2 slots of the workers that could run it, 2 are free, but 2 tasks stand before it" in cause.sentence
+    assert {claim.id for claim in pool.claim(2)} == {first, second}
+
+
+async def test_counting_ends_at_ten_thousand_and_costs_no_more_beyond(services: Services, pool: Engine) -> None:
+    pool.worker(slots=1)
+    pool.rows("""
+        insert into rolecall.tasks (chain_id, created_at, scheduled_for, line_id, payload, key, parked)
+        select n, rolecall.clock(), rolecall.clock() - interval '1 h', line, '{}', case when n % 2 = 0 then 'k' end, n % 2 = 0
+        from rolecall.add_line('sums', 'sums', 0) as line, generate_series(1, 100000) as n
+    """)
+    task_id = pool.enqueue("sums", key="k")
+    pool.rows("analyze rolecall.tasks")
+
+    causes = (await services.tasks.why(task_id)).causes
+    [plan] = min(
+        (pool.value("explain (analyze, buffers, format json) select rolecall.why(%s)", task_id) for _ in range(2)),
+        key=buffers,
+    )
+
+    assert [(cause.kind.value, cause.number, cause.more) for cause in causes] == [
+        ("key_wanted", 10_000, True),
+        ("in_line", 10_000, True),
+    ]
+    assert "more than 10000 tasks stand before it" in causes[1].sentence
+    assert buffers([plan]) < 2_000
+
+
+def buffers(plans: list[dict[str, dict[str, int]]]) -> int:
+    plan = plans[0]["Plan"]
+    return plan["Shared Hit Blocks"] + plan["Shared Read Blocks"]

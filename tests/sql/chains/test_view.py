@@ -1,0 +1,75 @@
+"""A chain stands as its last task does."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.sql.engine import Engine
+
+COLUMNS = "state::text, status, open, length, last_id, result, handler, last_handler"
+
+
+def chain(engine: Engine, chain_id: int) -> tuple[Any, ...]:
+    [row] = engine.rows(f"select {COLUMNS} from rolecall.chains where id = %s", chain_id)
+    return row
+
+
+def go_on(engine: Engine, result: object = None) -> int:
+    """Do the next task and continue its chain; return the new task's id."""
+    claim = engine.claim_one()
+    engine.complete(claim, result=result, next={"continuation": {"role": "work"}})
+    return max(task.id for task in engine.tasks())
+
+
+def test_a_chain_of_one_task_is_that_task(engine: Engine) -> None:
+    """Covers SPEC B4-1, B4-2."""
+    task_id = engine.enqueue(after=60)
+
+    assert chain(engine, task_id) == ("pending", "scheduled", True, 1, task_id, None, "work", "work")
+
+
+def test_status_and_result_are_the_last_task_s(engine: Engine) -> None:
+    """Covers SPEC B4-2: chain status = status of its last job; output = last job's output."""
+    first = engine.enqueue()
+    second = go_on(engine, "one")
+    assert chain(engine, first)[:6] == ("pending", "ready", True, 2, second, None)
+
+    third = go_on(engine, "two")
+    engine.complete(engine.claim_one(), result="three")
+
+    assert chain(engine, first)[:6] == ("completed", "completed", False, 3, third, "three")
+
+
+def test_every_open_state_is_open(engine: Engine) -> None:
+    """Covers SPEC B4-8: chain open/closed is derived, and never stored twice."""
+    later = engine.enqueue(after=60)
+    blocked = engine.enqueue(needs=[later])
+    running = engine.enqueue()
+    engine.claim_one()
+    waiting = engine.enqueue()
+    engine.complete(engine.claim_one(), next={"children": [{"role": "work"}]})
+
+    states = [chain(engine, each)[:3] for each in (later, blocked, running, waiting)]
+    assert states == [
+        ("pending", "scheduled", True),
+        ("blocked", "blocked", True),
+        ("running", "running", True),
+        ("waiting", "waiting", True),
+    ]
+
+
+def test_a_chain_that_failed_or_was_cancelled_is_closed(engine: Engine) -> None:
+    failed, cancelled = engine.enqueue(), engine.enqueue()
+    engine.fail_task(failed)
+    engine.cancel(cancelled)
+
+    assert [chain(engine, each)[0] for each in (failed, cancelled)] == ["failed", "cancelled"]
+    assert not any(chain(engine, each)[2] for each in (failed, cancelled))
+
+
+def test_one_row_a_chain(engine: Engine) -> None:
+    first = engine.enqueue()
+    go_on(engine)
+    other = engine.enqueue()
+
+    assert engine.rows("select id from rolecall.chains order by id") == [(first,), (other,)]

@@ -1,0 +1,78 @@
+"""Children for which another task stands already are nobody's children."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.sql.engine import Engine
+from tests.sql.families import WORK, finish_off, parent_of, spread
+
+TWIN = {**WORK, "dedupe_key": "d"}
+
+
+def test_a_child_that_stands_already_is_not_waited_for(engine: Engine) -> None:
+    """Covers SPEC B1-3: on conflict nothing."""
+    twin = engine.enqueue(after=600, dedupe_key="d")
+    parent_id, (child,) = parent_of(engine, TWIN, WORK)
+
+    assert engine.task(parent_id).open_children == 1
+    assert finish_off(engine) == [child]
+    assert (engine.state(parent_id), engine.task(twin).parent_id) == ("completed", None)
+
+
+def test_a_parent_whose_children_all_stand_already_is_completed_at_once(engine: Engine) -> None:
+    """Covers invariant 8: nobody else would wake it."""
+    engine.enqueue(after=600, dedupe_key="d")
+    parent_id, children = parent_of(engine, TWIN)
+
+    assert (engine.state(parent_id), children) == ("completed", [])
+
+
+def test_a_parent_whose_children_all_stand_already_gathers_at_once(engine: Engine) -> None:
+    engine.enqueue(after=600, dedupe_key="d")
+    parent_id, _ = parent_of(engine, TWIN, gathers=True)
+
+    assert (engine.claim_one().id, engine.task(parent_id).step) == (parent_id, 1)
+
+
+def test_twins_in_one_batch_of_children_are_one_child(engine: Engine) -> None:
+    parent_id, children = parent_of(engine, TWIN, TWIN, TWIN)
+
+    assert (len(children), engine.task(parent_id).open_children) == (1, 1)
+    finish_off(engine)
+    assert engine.state(parent_id) == "completed"
+
+
+@pytest.mark.parametrize("serial", [False, True])
+def test_siblings_that_stand_already_do_not_count(engine: Engine, serial: bool) -> None:
+    engine.enqueue(after=600, dedupe_key="d")
+    parent_id, _ = parent_of(engine, WORK, serial=serial)
+    engine.complete(engine.claim_one(), next={"siblings": [TWIN]})
+
+    assert engine.state(parent_id) == "completed"
+
+
+def test_spawning_what_stands_already_gives_the_id_of_what_stands(engine: Engine) -> None:
+    twin = engine.enqueue(after=600, dedupe_key="d")
+    parent_id, (child,) = parent_of(engine, WORK)
+
+    assert engine.spawn(parent_id, TWIN) == [twin]
+    assert engine.task(parent_id).open_children == 1
+    assert finish_off(engine) == [child]
+    assert engine.state(parent_id) == "completed"
+
+
+def test_a_child_may_have_the_dedupe_key_of_its_parents_finished_brother(engine: Engine) -> None:
+    parent_id, _ = parent_of(engine, TWIN)
+    engine.complete(engine.claim_one(), next={"siblings": [TWIN]})
+
+    assert engine.task(parent_id).open_children == 1
+    finish_off(engine)
+    assert engine.state(parent_id) == "completed"
+
+
+def test_a_parents_own_dedupe_key_stands_for_a_child_of_its_handler(engine: Engine) -> None:
+    parent_id = engine.enqueue(dedupe_key="d")
+    children = spread(engine, engine.claim_one(), TWIN)
+
+    assert (children, engine.state(parent_id)) == ([], "completed")

@@ -1,0 +1,57 @@
+"""Trees of any depth: a parent ends when everything below it has."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.sql.engine import Engine
+from tests.sql.families import WORK, finish_off, spread
+
+
+@pytest.mark.parametrize("depth", [2, 3, 30])
+def test_the_end_of_the_deepest_leaf_ends_all_above_it_in_one_call(engine: Engine, depth: int) -> None:
+    """Covers SPEC B1-1, B1-5, B1-8 and invariant 8."""
+    engine.enqueue()
+    for _ in range(depth):
+        spread(engine, engine.claim_one(), WORK)
+    leaf = engine.claim_one()
+    waiting = [task for task in engine.tasks() if task.state == "waiting"]
+
+    engine.complete(leaf)
+
+    assert len(waiting) == depth
+    assert {task.state for task in engine.tasks()} == {"completed"}
+
+
+def test_a_child_knows_how_deep_it_is(engine: Engine) -> None:
+    """Covers SPEC B1-3."""
+    engine.enqueue()
+    spread(engine, engine.claim_one(), WORK)
+    spread(engine, engine.claim_one(), WORK)
+
+    assert [task.depth for task in engine.tasks()] == [0, 1, 2]
+
+
+def test_a_root_waits_for_the_slowest_branch(engine: Engine) -> None:
+    root = engine.enqueue()
+    left, right = spread(engine, engine.claim_one(), WORK, WORK)
+    claims = engine.claim_all()
+    [leaf] = spread(engine, claims[left], WORK)
+    engine.complete(claims[right])
+
+    assert finish_off(engine, leaf) == []
+    assert (engine.state(left), engine.state(right), engine.state(root)) == ("waiting", "completed", "waiting")
+
+
+def test_leaves_of_unlike_depth_that_end_in_one_call_end_their_common_root(engine: Engine) -> None:
+    root = engine.enqueue()
+    shallow, deep = spread(engine, engine.claim_one(), WORK, WORK)
+    claims = engine.claim_all()
+    spread(engine, claims[deep], WORK)
+    [leaf] = engine.claim_all(claims[shallow].worker_id).values()
+
+    engine.finish(
+        leaf.worker_id, *({"id": c.id, "fence": c.fence, "outcome": "completed"} for c in (claims[shallow], leaf))
+    )
+
+    assert engine.state(root) == "completed"

@@ -1,0 +1,135 @@
+"""What a child's failure does to its parent and its siblings."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.sql.engine import LEASE, Engine, report
+from tests.sql.families import WORK, family, finish_off, parent_of, spread
+
+
+@pytest.mark.parametrize("rule", [{}, {"on_failure": "fail_parent"}], ids=str)
+def test_a_failed_child_fails_its_parent_after_its_siblings_have_ended(engine: Engine, rule: dict[str, str]) -> None:
+    """Covers SPEC B1-8, B1-9, E3-21."""
+    parent_id, (first, second) = parent_of(engine, {**WORK, **rule}, WORK)
+    claims = engine.claim_all()
+    engine.fail(claims[first], final=True)
+    between = (engine.state(parent_id), engine.state(second))
+    engine.complete(claims[second])
+
+    assert between == ("waiting", "running")
+    assert (engine.state(parent_id), engine.task(parent_id).error) == ("failed", "One or more child tasks failed")
+
+
+def test_a_parent_fails_for_good_and_is_not_tried_again(engine: Engine) -> None:
+    parent_id, _ = family(engine, 1)
+    engine.fail(engine.claim_one(), final=True)
+    engine.clock.advance(days=1)
+
+    assert engine.claim(1) == []
+    assert engine.task(parent_id).finished_at is not None
+
+
+def test_failure_goes_up_to_the_root(engine: Engine) -> None:
+    """Covers SPEC B1-8: recursively."""
+    engine.enqueue()
+    for _ in range(3):
+        spread(engine, engine.claim_one(), WORK)
+    engine.fail(engine.claim_one(), final=True)
+
+    assert {task.state for task in engine.tasks()} == {"failed"}
+
+
+def test_an_ignored_failure_does_not_fail_the_parent(engine: Engine) -> None:
+    """Covers SPEC E3-21."""
+    parent_id, children = parent_of(engine, {**WORK, "on_failure": "ignore"})
+    engine.fail(engine.claim_one(), final=True)
+
+    assert (engine.state(children[0]), engine.state(parent_id)) == ("failed", "completed")
+
+
+def test_a_failure_that_cancels_siblings_ends_them_at_once_and_asks_those_that_run(engine: Engine) -> None:
+    """Covers SPEC E3-21."""
+    parent_id, children = parent_of(engine, {**WORK, "on_failure": "cancel_siblings"}, WORK, {**WORK, "after": 60})
+    claims = engine.claim_all()
+    engine.fail(claims[children[0]], final=True)
+
+    assert [engine.state(child) for child in children] == ["failed", "running", "cancelled"]
+    assert engine.task(children[1]).cancel_requested_at is not None
+    assert engine.state(parent_id) == "waiting"
+    engine.report(claims[children[1]], "cancelled")
+    assert engine.state(parent_id) == "failed"
+
+
+def test_a_failure_that_cancels_siblings_takes_their_subtrees(engine: Engine) -> None:
+    parent_id, (first, second) = parent_of(engine, {**WORK, "on_failure": "cancel_siblings"}, WORK)
+    claims = engine.claim_all()
+    leaves = spread(engine, claims[second], WORK, WORK)
+    engine.fail(claims[first], final=True)
+
+    assert {engine.state(task_id) for task_id in (second, *leaves)} == {"cancelled"}
+    assert engine.state(parent_id) == "failed"
+
+
+def test_a_sibling_that_completes_although_it_was_asked_to_stop_changes_nothing(engine: Engine) -> None:
+    parent_id, (first, second) = parent_of(engine, {**WORK, "on_failure": "cancel_siblings"}, WORK)
+    claims = engine.claim_all()
+    engine.fail(claims[first], final=True)
+    engine.complete(claims[second])
+
+    assert (engine.state(second), engine.state(parent_id)) == ("completed", "failed")
+
+
+def test_several_children_that_cancel_their_siblings_may_fail_in_one_call(engine: Engine) -> None:
+    parent_id, children = family(engine, 5, on_failure="cancel_siblings")
+    claims = engine.claim(3)
+    engine.finish(claims[0].worker_id, *(report(claim, "failed", final=True, error="x") for claim in claims))
+
+    assert [engine.state(child) for child in children] == ["failed"] * 3 + ["cancelled"] * 2
+    assert engine.state(parent_id) == "failed"
+
+
+def test_a_try_that_fails_with_more_to_come_fails_nothing_else(engine: Engine) -> None:
+    parent_id, (first, second) = parent_of(engine, {**WORK, "on_failure": "cancel_siblings"}, WORK)
+    claims = engine.claim_all()
+    engine.fail(claims[first])
+
+    assert [engine.state(task_id) for task_id in (first, second, parent_id)] == ["pending", "running", "waiting"]
+
+
+def test_a_cancelled_child_fails_its_parent(engine: Engine) -> None:
+    parent_id, (first, _) = family(engine, 2)
+    engine.cancel(first)
+    finish_off(engine)
+
+    assert engine.state(parent_id) == "failed"
+
+
+@pytest.mark.parametrize("way", ["crash", "timeout"])
+def test_a_child_that_dies_for_good_ends_its_parent_like_any_other(engine: Engine, way: str) -> None:
+    """Covers invariant 8: by any path."""
+    parent_id, _ = family(engine, 1, max_attempts=1)
+    engine.claim_one()
+    engine.clock.advance(seconds=LEASE + 1 if way == "crash" else 3601)
+    engine.rescue()
+
+    assert engine.state(parent_id) == "failed"
+
+
+def test_a_worker_that_leaves_ends_its_last_attempts_and_their_parents(engine: Engine) -> None:
+    parent_id, _ = family(engine, 1)
+    claim = engine.claim_one()
+    engine.cancel(claim.id)
+    engine.rows("select rolecall.deregister_worker(%s)", claim.worker_id)
+
+    assert engine.state(parent_id) == "failed"
+
+
+def test_a_child_can_ask_whether_siblings_have_failed(engine: Engine) -> None:
+    """Covers SPEC B1-9."""
+    _, (first, second) = family(engine, 2)
+    claims = engine.claim_all()
+    before = engine.value("select rolecall.failed_siblings(%s)", second)
+    engine.fail(claims[first], final=True)
+
+    assert (before, engine.value("select rolecall.failed_siblings(%s)", second)) == (0, 1)

@@ -1,0 +1,79 @@
+"""Depth first: what is begun is ended before something younger is begun."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.sql.engine import Engine
+from tests.sql.families import WORK, spread
+
+
+def next_ids(engine: Engine, number: int) -> list[int]:
+    """Claim in order, as a session that has not walked the line yet."""
+    engine.forget_floors()
+    return [claim.id for claim in engine.claim(number)]
+
+
+def test_the_children_of_an_older_root_come_before_younger_roots(engine: Engine) -> None:
+    """Covers SPEC B1-13."""
+    engine.enqueue()
+    engine.clock.advance(seconds=1)
+    younger = engine.enqueue()
+    children = spread(engine, engine.claim_one(), WORK, WORK)
+
+    assert next_ids(engine, 3) == [*children, younger]
+
+
+def test_the_children_of_a_root_come_before_roots_of_the_same_batch(engine: Engine) -> None:
+    """Covers SPEC B1-13: roots that were stored at one moment are told apart by their ids, and children have higher ones."""
+    _, younger = engine.enqueue_many([WORK, WORK])[0]
+    children = spread(engine, engine.claim_one(), WORK, WORK)
+
+    assert next_ids(engine, 3) == [*children, younger]
+
+
+def test_grandchildren_come_before_the_children_that_are_left(engine: Engine) -> None:
+    """Covers SPEC B1-13: the deepest parent's children first."""
+    engine.enqueue()
+    first, second = spread(engine, engine.claim_one(), WORK, WORK)
+    engine.forget_floors()
+    claim = engine.claim_one()
+    grandchildren = spread(engine, claim, WORK, WORK)
+
+    assert claim.id == first
+    assert next_ids(engine, 3) == [*grandchildren, second]
+
+
+def test_children_have_the_priority_of_their_root(engine: Engine) -> None:
+    """Covers SPEC E3-1."""
+    engine.enqueue(priority=7)
+    spread(engine, engine.claim_one(), WORK)
+    spread(engine, engine.claim_one(), WORK)
+
+    assert [task.priority for task in engine.tasks()] == [7, 7, 7]
+
+
+def test_a_child_may_have_a_priority_of_its_own(engine: Engine) -> None:
+    engine.enqueue(priority=7)
+    [child] = spread(engine, engine.claim_one(), {**WORK, "priority": 1})
+
+    assert engine.task(child).priority == 1
+
+
+@pytest.mark.parametrize("when", [{"after": 60}, {"scheduled_for": "2026-01-01T00:01:00Z"}], ids=str)
+def test_a_child_may_be_due_later(engine: Engine, when: dict[str, object]) -> None:
+    engine.enqueue()
+    [child] = spread(engine, engine.claim_one(), {**WORK, **when})
+
+    assert engine.claim(1) == []
+    engine.clock.advance(seconds=60)
+    assert engine.claim_one().id == child
+
+
+def test_a_child_of_another_role_stands_in_the_line_of_that_role(engine: Engine) -> None:
+    engine.declare({"name": "other"})
+    engine.enqueue()
+    [child] = spread(engine, engine.claim_one(), {"role": "other"})
+
+    assert engine.claim(1, "work") == []
+    assert engine.claim_one("other").id == child

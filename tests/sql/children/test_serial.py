@@ -1,0 +1,127 @@
+"""Serial children: one after the other, whatever becomes of the elder."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.sql.engine import Engine
+from tests.sql.families import WORK, finish_off, parent_of, spread
+from tests.sql.refusals import refused
+
+
+def test_serial_children_run_one_after_the_other_in_order(engine: Engine) -> None:
+    """Covers SPEC B1-4, B1-11, E3-17."""
+    parent_id, children = parent_of(engine, WORK, WORK, WORK, serial=True)
+    taken = []
+    for _ in children:
+        [claim] = engine.claim(10)
+        taken.append(claim.id)
+        engine.complete(claim)
+
+    assert taken == children
+    assert engine.state(parent_id) == "completed"
+
+
+def test_the_younger_are_blocked_until_the_elder_has_ended(engine: Engine) -> None:
+    _, children = parent_of(engine, WORK, WORK, WORK, serial=True)
+
+    assert [engine.state(child) for child in children] == ["pending", "blocked", "blocked"]
+
+
+def test_serial_children_go_on_after_a_failed_elder(engine: Engine) -> None:
+    """Covers SPEC B1-9, E3-17: and the parent fails after all have ended."""
+    parent_id, (first, second) = parent_of(engine, WORK, WORK, serial=True)
+    engine.fail(engine.claim_one(), final=True)
+    states = (engine.state(first), engine.state(second), engine.state(parent_id))
+    engine.complete(engine.claim_one())
+
+    assert states == ("failed", "pending", "waiting")
+    assert engine.state(parent_id) == "failed"
+
+
+def test_serial_children_go_on_after_a_cancelled_elder(engine: Engine) -> None:
+    _, (first, second) = parent_of(engine, WORK, WORK, serial=True)
+    engine.cancel(first)
+
+    assert engine.claim_one().id == second
+
+
+def test_a_serial_child_may_stop_those_after_it(engine: Engine) -> None:
+    """Covers SPEC E3-17: run on, unless the child says stop."""
+    parent_id, (_, second) = parent_of(engine, {**WORK, "on_failure": "cancel_siblings"}, WORK, serial=True)
+    engine.fail(engine.claim_one(), final=True)
+
+    assert (engine.state(second), engine.state(parent_id)) == ("cancelled", "failed")
+
+
+def test_an_elder_that_is_tried_again_keeps_the_younger_waiting(engine: Engine) -> None:
+    _, (first, second) = parent_of(engine, WORK, WORK, serial=True)
+    engine.fail(engine.claim_one(), after=0)
+
+    assert engine.claim_one().id == first
+    assert engine.state(second) == "blocked"
+
+
+def test_what_is_spawned_later_comes_after_the_last_serial_child(engine: Engine) -> None:
+    """Covers SPEC B1-5: more work while the parent waits."""
+    parent_id, children = parent_of(engine, WORK, WORK, serial=True)
+    added = engine.spawn(parent_id, WORK, WORK)
+
+    assert finish_off(engine) == [*children, *added]
+
+
+def test_a_serial_child_that_spawns_siblings_puts_them_at_the_end(engine: Engine) -> None:
+    parent_id, children = parent_of(engine, WORK, WORK, serial=True)
+    engine.complete(engine.claim_one(), next={"siblings": [WORK, WORK]})
+
+    assert finish_off(engine) == [children[1], *(child.id for child in engine.children(parent_id)[2:])]
+
+
+def test_a_serial_child_waits_for_the_whole_subtree_of_its_elder(engine: Engine) -> None:
+    """Covers SPEC B1-15: phases, one after the other."""
+    _, (first, second) = parent_of(engine, WORK, WORK, serial=True)
+    [leaf] = spread(engine, engine.claim_one(), WORK)
+
+    assert finish_off(engine, leaf) == []
+    assert (engine.state(first), engine.state(second)) == ("waiting", "blocked")
+
+
+def test_a_serial_child_may_need_other_tasks_too(engine: Engine) -> None:
+    needed = engine.enqueue(after=600)
+    _, children = parent_of(engine, WORK, {**WORK, "needs": [needed]}, serial=True)
+    engine.complete(engine.claim_one())
+
+    assert engine.state(children[1]) == "blocked"
+    engine.clock.advance(seconds=600)
+    assert finish_off(engine) == [needed, children[1]]
+
+
+def test_a_long_row_of_serial_children_keeps_its_place_in_the_line(engine: Engine) -> None:
+    """Covers SPEC B1-13: a child that was blocked comes before younger roots."""
+    _, children = parent_of(engine, WORK, WORK, serial=True)
+    engine.clock.advance(seconds=60)
+    engine.enqueue()
+    engine.forget_floors()
+    engine.complete(engine.claim_one())
+    engine.forget_floors()
+
+    assert engine.claim_one().id == children[1]
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_open_children_of_both_kinds_are_refused(engine: Engine, first: bool) -> None:
+    """Covers SPEC B1-3, B1-4."""
+    parent_id, _ = parent_of(engine, WORK, serial=first)
+
+    with refused("RC044", "are serial" if first else "are concurrent"):
+        engine.spawn(parent_id, WORK, serial=not first)
+
+
+def test_a_dedupe_twin_stands_in_the_row_for_the_child(engine: Engine) -> None:
+    twin = engine.enqueue(dedupe_key="d", after=600)
+    _, children = parent_of(engine, WORK, {**WORK, "dedupe_key": "d"}, WORK, serial=True)
+    engine.complete(engine.claim_one())
+
+    assert engine.state(children[1]) == "blocked"
+    engine.clock.advance(seconds=600)
+    assert finish_off(engine) == [twin, children[1]]

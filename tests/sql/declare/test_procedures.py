@@ -1,0 +1,123 @@
+"""Declaring procedures of the database as handlers (covers SPEC 002-4, 002-6 and 002-39)."""
+
+from __future__ import annotations
+
+import psycopg
+import pytest
+
+from tests.sql.conftest import Session
+from tests.sql.engine import Document, Engine
+from tests.sql.procedures import hook, procedure
+
+COLUMNS = "name, role, procedure, before_procedure, after_procedure, description"
+
+
+@pytest.fixture
+def shop(engine: Engine) -> Engine:
+    """The engine beside a procedure and a hook."""
+    procedure(engine, "count", "null;")
+    hook(engine, "ring", "null;")
+    return engine
+
+
+def stored(engine: Engine) -> list[tuple[str | None, ...]]:
+    return engine.rows(f"select {COLUMNS} from rolecall.procedures")
+
+
+def test_one_call_makes_a_procedure_a_handler(shop: Engine) -> None:
+    """Covers SPEC 002-4 and 002-39: a procedure and this call; what enqueues is there already."""
+    shop.rows(
+        "select rolecall.declare_procedure('count', 'shop.count', p_role => 'work', p_before => 'shop.ring', "
+        "p_after => 'shop.ring', p_description => 'Counts stores')"
+    )
+
+    assert stored(shop) == [("count", "work", "shop.count", "shop.ring", "shop.ring", "Counts stores")]
+    assert shop.enqueue(handler="count")
+
+
+def test_what_is_said_of_its_attempts_is_stored(shop: Engine) -> None:
+    shop.rows(
+        "select rolecall.declare_procedure('count', 'shop.count', p_max_attempts => 7, p_retry => '{\"kind\": \"none\"}', "
+        "p_timeout => '2 h', p_lease => '5 min')"
+    )
+
+    [row] = shop.rows("select role, max_attempts, retry ->> 'kind', timeout::text, lease::text from rolecall.handlers")
+    assert row == ("count", 7, "none", "02:00:00", "00:05:00")
+
+
+def test_a_name_that_needs_quotes_is_found_and_stored_with_them(engine: Engine) -> None:
+    engine.rows('create schema "My Shop"')
+    engine.rows(
+        'create procedure "My Shop"."Count It"(payload jsonb, inout info jsonb) language sql as $$ select info $$'
+    )
+
+    engine.declare(handlers=[{"name": "count", "procedure": '"My Shop"."Count It"'}])
+
+    assert stored(engine)[0][2] == '"My Shop"."Count It"'
+
+
+@pytest.mark.parametrize(
+    ("said", "problem"),
+    [
+        ({"procedure": "shop.missing"}, "there is no procedure shop.missing(payload jsonb, inout info jsonb)"),
+        ({"procedure": "count"}, "say its schema too"),
+        ({"procedure": "shop.count(jsonb, jsonb)"}, "there is no procedure"),
+        ({"procedure": "shop.count; drop table rolecall.tasks"}, "there is no procedure"),
+        ({"procedure": ""}, "there is no procedure"),
+        ({"procedure": "shop.ring"}, "there is no procedure shop.ring(payload jsonb, inout info jsonb)"),
+        ({"procedure": "shop.answer"}, "there is no procedure shop.answer(payload jsonb, inout info jsonb)"),
+        ({"procedure": "shop.count", "before": "shop.count"}, "there is no procedure shop.count(payload jsonb)"),
+        ({"procedure": "shop.count", "after": "shop.missing"}, "there is no procedure shop.missing(payload jsonb)"),
+        ({"before": "shop.ring"}, "only a procedure has hooks"),
+    ],
+    ids=str,
+)
+def test_what_cannot_be_called_is_refused(shop: Engine, said: Document, problem: str) -> None:
+    shop.rows("create function shop.answer(payload jsonb, inout info jsonb) language sql as $$ select info $$")
+
+    with pytest.raises(psycopg.Error) as refusal:
+        shop.declare(handlers=[{"name": "count", **said}])
+
+    assert refusal.value.sqlstate == "RC041"
+    assert problem in str(refusal.value)
+
+
+def test_the_same_declaration_again_writes_nothing(shop: Engine) -> None:
+    """Covers invariant 15: a hundred workers that start declare the same."""
+    document = {"name": "count", "procedure": "shop.count", "before": "shop.ring"}
+    shop.declare(handlers=[document])
+
+    with shop.connection.transaction():
+        shop.declare(handlers=[document])
+        assert shop.value("select pg_current_xact_id_if_assigned()") is None
+
+
+def test_a_handler_that_is_a_function_again_has_no_procedure(shop: Engine) -> None:
+    shop.declare(handlers=[{"name": "count", "procedure": "shop.count"}])
+    shop.declare(handlers=[{"name": "count", "signature": {"type": "object"}}])
+
+    assert stored(shop) == []
+
+
+def test_workers_are_told_of_a_new_procedure(shop: Engine, session: Session) -> None:
+    """Covers SPEC 002-4, 002-10 and 002-13: a worker that listens looks at once."""
+    listener = session()
+    listener.rows("listen rolecall_handlers")
+
+    shop.declare(handlers=[{"name": "count", "procedure": "shop.count"}])
+
+    assert [note.channel for note in listener.connection.notifies(timeout=10, stop_after=1)] == ["rolecall_handlers"]
+
+
+def test_a_role_is_told_to_run_one_root_at_a_time(engine: Engine) -> None:
+    """Covers SPEC B1-2 and E3-10."""
+    engine.declare({"name": "work", "one_root": True})
+    engine.declare({"name": "work"})
+
+    assert engine.value("select one_root from rolecall.roles where name = 'work'") is True
+
+
+def test_one_procedure_may_serve_several_handlers(shop: Engine) -> None:
+    shop.declare(handlers=[{"name": name, "procedure": "shop.count"} for name in ("left", "right")])
+
+    assert [row[0] for row in stored(shop)] == ["left", "right"]

@@ -1,0 +1,61 @@
+"""A task is deleted by itself if it is the whole of its chain."""
+
+from __future__ import annotations
+
+import psycopg
+import pytest
+
+from tests.sql.engine import Engine
+from tests.sql.invariants import check
+
+
+def delete(engine: Engine, task_id: int) -> int:
+    gone: int = engine.value("select rolecall.delete_task(%s)", task_id)
+    return gone
+
+
+def refusal_of(engine: Engine, task_id: int) -> str | None:
+    before = engine.tasks()
+    with pytest.raises(psycopg.Error) as refusal:
+        delete(engine, task_id)
+    assert engine.tasks() == before
+    return refusal.value.sqlstate
+
+
+def test_a_task_is_gone_with_what_is_below_it(engine: Engine) -> None:
+    """Covers SPEC 003-25: a task is deleted."""
+    engine.enqueue()
+    parent = engine.claim_one()
+    engine.complete(parent, next={"children": [{"role": "work"}] * 2})
+
+    assert delete(engine, parent.id) == 3
+    assert engine.tasks() == []
+    check(engine)
+
+
+def test_a_finished_task_is_deleted_too(engine: Engine) -> None:
+    task = engine.enqueue()
+    engine.complete_task(task)
+
+    assert delete(engine, task) == 1
+    assert engine.tasks() == []
+
+
+@pytest.mark.parametrize("which", [0, 1])
+def test_no_task_of_a_longer_chain_is(engine: Engine, which: int) -> None:
+    chain = engine.enqueue()
+    engine.complete_task(chain, continuation={"role": "work"})
+    of_chain = sorted(task.id for task in engine.tasks())
+
+    assert refusal_of(engine, of_chain[which]) == "RC007"
+
+
+def test_no_task_is_that_an_open_one_needs(engine: Engine) -> None:
+    needed = engine.enqueue()
+    engine.enqueue(needs=[needed])
+
+    assert refusal_of(engine, needed) == "RC005"
+
+
+def test_a_task_that_is_not_there_is_told(engine: Engine) -> None:
+    assert refusal_of(engine, 4711) == "RC002"

@@ -1,0 +1,175 @@
+"""What a new task does to one that stands for it: nothing, take its place, or refuse to be."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import psycopg
+import pytest
+
+from tests.sql.engine import START, STEP, Document, Engine
+
+REPLACE = {"mode": "replace"}
+ERROR = {"mode": "error"}
+
+
+def draft(mode: Document, **words: object) -> Document:
+    return {"role": "work", "dedupe_key": "d", "dedupe": mode, **words}
+
+
+def test_the_newer_task_takes_the_place_of_an_unclaimed_one(engine: Engine) -> None:
+    """Covers SPEC 002-8: payload, priority and start are the newer one's."""
+    first = engine.enqueue(dedupe_key="d", payload={"old": 1}, priority=7, after=60)
+
+    assert engine.enqueue_many([draft(REPLACE, payload={"n": 2}, priority=3, after=30)]) == ([first], [first])
+
+    task = engine.task(first)
+    assert (task.payload, task.priority, task.scheduled_for) == ({"n": 2}, 3, START + timedelta(seconds=30))
+    assert (task.created_at, task.attempt) == (START, 0)
+
+
+def test_a_debounced_task_starts_when_nothing_came_for_a_while(engine: Engine) -> None:
+    """Replace with a delay: each call puts the start off, and the last one's payload is run."""
+    for n in range(5):
+        engine.enqueue_many([draft(REPLACE, payload={"n": n}, after=STEP)])
+        engine.clock.advance(seconds=STEP - 1)
+        assert engine.claim() == []
+
+    engine.clock.advance(seconds=1)
+    assert [claim.payload for claim in engine.claim(5)] == [{"n": 4}]
+
+
+def test_a_running_task_is_not_replaced(engine: Engine) -> None:
+    """Covers SPEC 002-8: it has read its payload."""
+    running = engine.enqueue(**draft(REPLACE, payload={"n": 1}))
+    engine.claim_one()
+
+    [second], stood = engine.enqueue_many([draft(REPLACE, payload={"n": 2})])
+
+    assert (second != running, stood) == (True, [])
+    assert engine.task(running).payload == {"n": 1}
+
+
+def test_what_is_tried_again_is_not_replaced(engine: Engine) -> None:
+    """Covers SPEC E3-23: an attempt was made with its payload, and may have done half of it."""
+    tried = engine.enqueue(**draft(REPLACE, payload={"n": 1}))
+    engine.fail(engine.claim_one())
+
+    assert engine.enqueue(**draft(REPLACE, payload={"n": 2})) != tried
+    assert engine.task(tried).payload == {"n": 1}
+
+
+def test_the_last_of_a_batch_replaces_those_before(engine: Engine) -> None:
+    ids, deduplicated = engine.enqueue_many([draft(REPLACE, payload={"n": n}) for n in range(3)])
+
+    assert (set(ids), deduplicated) == ({ids[0]}, ids[1:])
+    assert engine.task(ids[0]).payload == {"n": 2}
+
+
+def test_a_replaced_task_is_claimed_in_its_new_place(engine: Engine) -> None:
+    low = engine.enqueue(**draft(REPLACE))
+    other = engine.enqueue(priority=5)
+    engine.enqueue(**draft(REPLACE, priority=9))
+
+    assert [claim.id for claim in engine.claim(2)] == [low, other]
+
+
+def test_a_session_that_has_passed_it_finds_a_task_that_is_replaced(engine: Engine) -> None:
+    """Its id is older than what the session claimed last, its start is not."""
+    later = engine.enqueue(**draft(REPLACE, after=60))
+    engine.enqueue()
+    engine.claim_one()
+    engine.enqueue(**draft(REPLACE))
+    engine.forget_floors()
+
+    assert engine.claim_one().id == later
+
+
+def test_a_parked_task_that_is_put_off_is_parked_no_more(engine: Engine) -> None:
+    engine.enqueue(key="k")
+    engine.claim_one()
+    engine.enqueue(key="k")
+    parked = engine.enqueue(**draft(REPLACE, key="k"))
+    assert engine.claim() == []
+    assert engine.task(parked).status == "parked"
+
+    engine.enqueue(**draft(REPLACE, key="k", after=60))
+
+    assert engine.task(parked).status == "scheduled"
+
+
+def test_putting_off_the_task_whose_turn_it_is_gives_its_key_to_the_next(engine: Engine) -> None:
+    """Covers invariant 7: a free key never has only parked tasks."""
+    engine.enqueue(key="k")
+    holder = engine.claim_one()
+    first = engine.enqueue(**draft(REPLACE, key="k"))
+    second = engine.enqueue(key="k")
+    assert engine.claim(3) == []
+    engine.complete(holder)
+    assert engine.task(first).status == "ready"
+
+    engine.enqueue(**draft(REPLACE, key="k", after=3600))
+
+    assert [claim.id for claim in engine.claim(3)] == [second]
+
+
+def test_a_blocked_task_is_replaced_and_stays_blocked(engine: Engine) -> None:
+    needed = engine.enqueue()
+    blocked = engine.enqueue(**draft(REPLACE, payload={"n": 1}, needs=[needed]))
+
+    assert engine.enqueue(**draft(REPLACE, payload={"n": 2})) == blocked
+
+    task = engine.task(blocked)
+    assert (task.state, task.payload) == ("blocked", {"n": 2})
+
+
+def test_a_replacing_task_must_be_a_task(engine: Engine) -> None:
+    engine.enqueue(**draft(REPLACE, payload={"n": 1}))
+
+    with pytest.raises(psycopg.Error, match="the payload is not an object but array"):
+        engine.enqueue(**draft(REPLACE, payload=[2]))
+    assert [task.payload for task in engine.tasks()] == [{"n": 1}]
+
+
+@pytest.mark.parametrize(
+    "scope", [{}, {"scope": "open"}, {"scope": "pending"}, {"scope": "any", "window": 60}], ids=str
+)
+def test_a_dedupe_key_that_must_be_new_is_refused_with_the_standing_id(engine: Engine, scope: Document) -> None:
+    """Nothing of the batch is stored."""
+    standing = engine.enqueue(dedupe_key="d")
+
+    with pytest.raises(psycopg.Error, match=f"task 1: task {standing} has the dedupe_key 'd' already") as refusal:
+        engine.enqueue_many([{"role": "work"}, draft({**ERROR, **scope})])
+
+    assert (refusal.value.sqlstate, refusal.value.diag.message_detail) == ("RC045", str(standing))
+    assert [task.id for task in engine.tasks()] == [standing]
+
+
+def test_a_dedupe_key_that_must_be_new_is_new_once_in_a_batch(engine: Engine) -> None:
+    with pytest.raises(psycopg.Error, match="task 2: "):
+        engine.enqueue_many([draft(ERROR), {"role": "work"}, draft(ERROR)])
+    assert engine.tasks() == []
+
+
+@pytest.mark.parametrize(
+    ("scope", "refused"), [({}, True), ({"scope": "pending"}, False), ({"scope": "any", "window": 60}, True)], ids=str
+)
+def test_what_must_be_new_looks_where_its_scope_says(engine: Engine, scope: Document, refused: bool) -> None:
+    engine.enqueue(dedupe_key="d")
+    engine.claim_one()
+    try:
+        engine.enqueue(**draft({**ERROR, **scope}))
+    except psycopg.Error as error:
+        assert (refused, error.sqlstate) == (True, "RC045")
+    else:
+        assert not refused
+
+
+def test_a_child_that_stands_already_is_nobodys_child(engine: Engine) -> None:
+    """A parent waits for what it has stored, not for what it has changed."""
+    standing = engine.enqueue(dedupe_key="d", after=3600)
+    parent = engine.enqueue()
+    engine.complete(engine.claim_one(), next={"children": [draft(REPLACE, payload={"n": 2}), {"role": "work"}]})
+
+    assert (engine.task(parent).open_children, engine.task(standing).parent_id) == (1, None)
+    assert engine.task(standing).payload == {"n": 2}

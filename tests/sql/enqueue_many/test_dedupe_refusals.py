@@ -1,0 +1,75 @@
+"""What no rule about a dedupe_key can be: each defect is named, and nothing is stored."""
+
+from __future__ import annotations
+
+import psycopg
+import pytest
+
+from tests.sql.engine import Document, Engine
+
+RULE = "is no rule to merge by: it is"
+
+
+@pytest.mark.parametrize(
+    ("dedupe", "says"),
+    [
+        ([], "dedupe is not an object but array"),
+        ("merge", "dedupe is not an object but string"),
+        ({"moed": "merge"}, "dedupe has mode, scope, window, merge and except_chain, but no moed"),
+        ({"mode": "ignore"}, "the dedupe mode is 'ignore'; it is keep, replace, merge or error"),
+        ({"scope": "all"}, "the dedupe scope is 'all'; it is pending, open or any"),
+        ({"mode": "replace", "scope": "open"}, "replace changes only what nobody has claimed: its scope is pending"),
+        ({"mode": "merge", "scope": "any", "window": 1}, "merge changes only what nobody has claimed"),
+        ({"scope": "any"}, "the scope any needs a window, in seconds, and no other scope has one"),
+        ({"scope": "any", "window": None}, "the scope any needs a window"),
+        ({"scope": "open", "window": 60}, "the scope any needs a window, in seconds, and no other scope has one"),
+        ({"window": 60}, "no other scope has one"),
+        ({"scope": "any", "window": 0}, "the dedupe window is 0 s, allowed are 0.001 to 4e9"),
+        ({"scope": "any", "window": 1e10}, "allowed are 0.001 to 4e9"),
+        ({"scope": "any", "window": "60"}, "the dedupe window is 60 s"),
+        ({"scope": "any", "window": [60]}, "the dedupe window is [60] s"),
+        ({"except_chain": "mine"}, "except_chain is 'mine', not the id of a chain"),
+        ({"except_chain": -1}, "except_chain is '-1', not the id of a chain"),
+        ({"merge": {"kind": "json"}}, "only the mode merge has a rule to merge by"),
+        ({"mode": "keep", "merge": {"kind": "json"}}, "only the mode merge has a rule to merge by"),
+        ({"mode": "merge", "merge": "union"}, RULE),
+        ({"mode": "merge", "merge": {}}, RULE),
+        ({"mode": "merge", "merge": {"kind": "yaml"}}, RULE),
+        ({"mode": "merge", "merge": {"fields": {}, "function": "x.y"}}, RULE),
+        ({"mode": "merge", "merge": {"fields": ["ids"]}}, "the fields of a merge are not an object but array"),
+        (
+            {"mode": "merge", "merge": {"fields": {"ids": "unoin"}}},
+            "field 'ids' merges by \"unoin\"; it is union, sum, max, min, last or keep",
+        ),
+        ({"mode": "merge", "merge": {"fields": {"ids": 1}}}, "field 'ids' merges by 1"),
+        (
+            {"mode": "merge", "merge": {"function": "no.where"}},
+            "there is no function no.where(jsonb, jsonb) that returns jsonb",
+        ),
+        ({"mode": "merge", "merge": {"function": "upper"}}, "there is no function upper(jsonb, jsonb)"),
+        ({"mode": "merge", "merge": {"function": "drop table x; --"}}, "there is no function"),
+        (
+            {"mode": "merge", "merge": {"function": "pg_catalog.jsonb_contains"}},
+            "that returns jsonb; say its schema too",
+        ),
+    ],
+    ids=str,
+)
+def test_a_rule_about_a_dedupe_key_that_cannot_be_is_refused_by_name(engine: Engine, dedupe: object, says: str) -> None:
+    with pytest.raises(psycopg.Error) as refusal:
+        engine.enqueue_many([{"role": "work"}, {"role": "work", "dedupe_key": "d", "dedupe": dedupe}])
+
+    assert refusal.value.sqlstate == "RC040"
+    assert (refusal.value.diag.message_primary or "").startswith("task 1: ")
+    assert says in str(refusal.value)
+    assert engine.tasks() == []
+
+
+def test_a_rule_without_a_dedupe_key_is_refused(engine: Engine) -> None:
+    with pytest.raises(psycopg.Error, match="dedupe says how to treat a dedupe_key, but there is none"):
+        engine.enqueue(dedupe={"mode": "merge"})
+
+
+@pytest.mark.parametrize("dedupe", [None, {}, {"mode": None, "scope": None, "merge": None}], ids=str)
+def test_what_is_not_said_is_as_by_default(engine: Engine, dedupe: Document | None) -> None:
+    assert engine.enqueue(dedupe_key="d", dedupe=dedupe) == engine.enqueue(dedupe_key="d")

@@ -1,0 +1,212 @@
+"""Which tasks stand for a new one: an open one, only an unclaimed one, or any that was created of late."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.sql.engine import LEASE, STEP, Document, Engine
+
+PENDING = {"scope": "pending"}
+MINUTE = {"scope": "any", "window": 60}
+
+
+def enqueue(engine: Engine, dedupe: Document | None = None, key: str = "d", **words: object) -> int:
+    return engine.enqueue(dedupe_key=key, **({"dedupe": dedupe} if dedupe else {}), **words)
+
+
+def open_ids(engine: Engine) -> list[int]:
+    return [task.id for task in engine.tasks() if task.finished_at is None]
+
+
+@pytest.mark.parametrize("dedupe", [None, {}, {"mode": "keep"}, {"scope": "open"}, PENDING, MINUTE], ids=str)
+def test_in_every_scope_an_unclaimed_task_stands(engine: Engine, dedupe: Document | None) -> None:
+    """Covers SPEC B6-1 and B6-3: the first stays, its id comes back and is said to have stood."""
+    first = enqueue(engine, dedupe, payload={"n": 1})
+    again = {"role": "work", "dedupe_key": "d", "payload": {"n": 2}} | ({"dedupe": dedupe} if dedupe else {})
+
+    assert engine.enqueue_many([again]) == ([first], [first])
+    assert [task.payload for task in engine.tasks()] == [{"n": 1}]
+
+
+def test_in_scope_pending_a_running_task_does_not_stand(engine: Engine) -> None:
+    """Covers SPEC 002-8: a running task has read its payload, so that what comes now needs another run."""
+    running = enqueue(engine, PENDING)
+    engine.claim_one()
+
+    second = enqueue(engine, PENDING)
+
+    assert second != running
+    assert enqueue(engine, PENDING) == second
+
+
+@pytest.mark.parametrize("comes_back", ["retried", "released", "rescued", "snoozed"])
+def test_what_comes_back_does_not_collide_with_its_newer_twin(engine: Engine, comes_back: str) -> None:
+    """Covers SPEC E3-23 and 002-32."""
+    first = enqueue(engine, PENDING)
+    claim = engine.claim_one()
+    twin = enqueue(engine, PENDING)
+
+    if comes_back == "retried":
+        engine.fail(claim)
+    elif comes_back == "released":
+        engine.release(claim)
+    elif comes_back == "snoozed":
+        engine.snooze(claim, 1)
+    else:
+        engine.clock.advance(seconds=LEASE + 1)
+        engine.rescue()
+
+    assert {task.id: task.state for task in engine.tasks()} == {first: "pending", twin: "pending"}
+    assert enqueue(engine, PENDING) == twin
+    engine.clock.advance(seconds=STEP)
+    engine.forget_floors()
+    assert {claim.id for claim in engine.claim(3)} == {first, twin}
+
+
+def test_an_operators_retry_finds_room_beside_the_newer_twin(engine: Engine) -> None:
+    """Covers SPEC E3-23."""
+    first = enqueue(engine, PENDING)
+    engine.fail(engine.claim_one(), final=True)
+    twin = enqueue(engine, PENDING)
+
+    assert engine.retry(first) == {first: "pending"}
+    assert enqueue(engine, PENDING) == twin
+
+
+def test_a_plain_task_meets_one_that_stands_for_unclaimed_ones_alone(engine: Engine) -> None:
+    """Scopes differ in what they look for, not in what they are found by."""
+    standing = enqueue(engine, PENDING)
+    assert enqueue(engine) == standing
+
+    engine.claim_one()
+
+    assert enqueue(engine) == standing
+
+
+def test_a_plain_task_is_met_while_it_is_unclaimed(engine: Engine) -> None:
+    plain = enqueue(engine)
+    assert enqueue(engine, PENDING) == plain
+
+    engine.claim_one()
+
+    assert enqueue(engine, PENDING) != plain
+
+
+def test_in_one_batch_the_scopes_see_each_other(engine: Engine) -> None:
+    """Covers SPEC B6-3: what is stored first wins within the batch, too."""
+    batch: list[Document] = [{"role": "work", "dedupe_key": "d", "payload": {"n": n}} for n in range(4)]
+    batch[1]["dedupe"] = PENDING
+    batch[2]["dedupe"] = MINUTE
+
+    for several in (batch, batch[1:], batch[2:]):
+        ids, deduplicated = engine.enqueue_many(several)
+        assert deduplicated == ids[1:]
+        assert set(ids) == {ids[0]}
+        assert engine.task(ids[0]).payload == several[0]["payload"]
+        engine.cancel(ids[0])
+        engine.clock.advance(seconds=61)
+
+
+@pytest.mark.parametrize("ending", ["completed", "failed", "cancelled"])
+def test_within_the_window_a_finished_task_stands(engine: Engine, ending: str) -> None:
+    """Covers SPEC B6-1: scope any; the window counts from the task's creation. This is a throttle."""
+    first = enqueue(engine, MINUTE)
+    engine.clock.advance(seconds=30)
+    engine.report(engine.claim_one(), ending, error="x", final=True)
+
+    assert enqueue(engine, MINUTE) == first
+    engine.clock.advance(seconds=31)
+    assert enqueue(engine, MINUTE) != first
+
+
+def test_beyond_the_window_an_open_task_stands_still(engine: Engine) -> None:
+    first = enqueue(engine, MINUTE)
+    engine.claim_one()
+    engine.clock.advance(seconds=61)
+
+    assert enqueue(engine, MINUTE) == first
+
+
+def test_the_newest_of_several_finished_ones_stands(engine: Engine) -> None:
+    """Covers SPEC B6-4."""
+    for _ in range(2):
+        last = enqueue(engine)
+        engine.complete(engine.claim_one())
+        engine.clock.advance(seconds=1)
+
+    assert enqueue(engine, MINUTE) == last
+
+
+def test_a_finished_task_is_nothing_to_the_other_scopes(engine: Engine) -> None:
+    first = enqueue(engine)
+    engine.complete(engine.claim_one())
+
+    assert enqueue(engine) != first
+
+
+def test_a_running_task_can_enqueue_its_own_successor(engine: Engine) -> None:
+    """Covers SPEC B6-5: without the exception, the chain that still runs would swallow it."""
+    running = enqueue(engine)
+    claim = engine.claim_one()
+    assert enqueue(engine) == running
+
+    successor = enqueue(engine, {"except_chain": claim.chain_id}, after=STEP)
+
+    assert successor != running
+    assert enqueue(engine, {"except_chain": claim.chain_id}) == successor
+    assert engine.complete(claim) is None
+    assert open_ids(engine) == [successor]
+    assert enqueue(engine) == successor
+
+
+def test_the_exception_is_for_one_chain_alone(engine: Engine) -> None:
+    """Covers SPEC B6-5."""
+    running = enqueue(engine)
+    engine.claim_one()
+
+    assert enqueue(engine, {"except_chain": running + 1}) == running
+
+
+def test_what_its_chain_has_not_run_yet_stands_all_the_same(engine: Engine) -> None:
+    waiting = enqueue(engine)
+
+    assert enqueue(engine, {"except_chain": engine.task(waiting).chain_id}) == waiting
+
+
+@pytest.mark.parametrize("dedupe", [None, PENDING, {"scope": "any", "window": STEP}, {"mode": "error"}], ids=str)
+@pytest.mark.parametrize("place", ["follow_ups", "continuation"])
+def test_what_a_task_enqueues_as_it_completes_has_its_dedupe_key(
+    engine: Engine, place: str, dedupe: Document | None
+) -> None:
+    """Covers SPEC B6-5, B8-3 and 002-35: a task that reschedules itself, in every scope, for ever.
+
+    A window may be as long as the pause; the task that completes would stand in it, if it counted.
+    """
+    draft = {"role": "work", "dedupe_key": "d", "after": STEP} | ({"dedupe": dedupe} if dedupe else {})
+    seen = [enqueue(engine, dedupe)]
+    for _ in range(3):
+        assert engine.complete(engine.claim_one(), next={place: draft if place == "continuation" else [draft]}) is None
+        seen += open_ids(engine)
+        engine.clock.advance(seconds=STEP)
+
+    assert len(set(seen)) == 4
+
+
+def test_another_chain_is_throttled_while_one_reschedules_itself(engine: Engine) -> None:
+    draft = {"role": "work", "dedupe_key": "d", "dedupe": MINUTE}
+    enqueue(engine, MINUTE)
+    engine.complete(engine.claim_one(), next={"follow_ups": [draft]})
+    [successor] = open_ids(engine)
+    engine.complete(engine.claim_one())
+
+    assert enqueue(engine, MINUTE) == successor
+
+
+def test_each_handler_has_dedupe_keys_of_its_own_in_every_scope(engine: Engine) -> None:
+    """Covers SPEC B6-2."""
+    engine.declare(handlers=[{"name": "h", "role": "work"}])
+
+    for dedupe in (PENDING, MINUTE):
+        assert enqueue(engine, dedupe, key="e") != enqueue(engine, dedupe, key="e", handler="h")
+        engine.cancel(*open_ids(engine))
+        engine.clock.advance(seconds=61)

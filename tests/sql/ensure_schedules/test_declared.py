@@ -1,0 +1,62 @@
+"""What an app declares at each start, and what people make of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from psycopg.types.json import Jsonb
+
+from tests.sql.engine import Engine
+
+
+def ensure(engine: Engine, **words: object) -> int:
+    document = {"name": "tick", "role": "work", "every": 60, **words}
+    stored: int = engine.value("select rolecall.ensure_schedules(%s)", Jsonb([document]))
+    return stored
+
+
+def stored(engine: Engine, columns: str) -> tuple[Any, ...]:
+    [row] = engine.rows(f"select {columns} from rolecall.schedules")
+    return row
+
+
+def test_a_new_declaration_takes_the_place_of_the_old_one(engine: Engine) -> None:
+    """Covers SPEC 001-8: a release that wants another interval gets it."""
+    ensure(engine, key="k", priority=3)
+
+    assert ensure(engine, every=120) == 1
+    assert stored(engine, "extract(epoch from every)::int, key, priority, edited_at") == (120, None, 0, None)
+
+
+def test_the_same_declaration_changes_nothing(engine: Engine) -> None:
+    ensure(engine)
+
+    assert ensure(engine) == 0
+    assert stored(engine, "revision") == (1,)
+
+
+def test_what_a_person_changed_survives_a_new_declaration(engine: Engine) -> None:
+    """Covers SPEC 001-8."""
+    ensure(engine)
+    engine.rows("""select rolecall.put_schedule('{"name": "tick", "priority": 9}')""")
+
+    assert ensure(engine, every=120) == 0
+    assert stored(engine, "extract(epoch from every)::int, priority") == (60, 9)
+
+
+def test_what_a_person_made_is_not_the_apps(engine: Engine) -> None:
+    engine.put_schedule(every=7200)
+
+    assert ensure(engine) == 0
+    assert stored(engine, "extract(epoch from every)::int, declared") == (7200, None)
+
+
+def test_a_declared_first_run_does_not_come_again(engine: Engine) -> None:
+    first = engine.clock.now().isoformat()
+    ensure(engine, first_run_at=first)
+    engine.fire_schedules()
+    planned = stored(engine, "next_run_at")
+
+    ensure(engine, first_run_at=first, priority=1)
+
+    assert stored(engine, "next_run_at") == planned

@@ -1,0 +1,89 @@
+"""What the history tells of a role: how long its tasks waited and ran, and what was open."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.sql.engine import Engine
+from tests.sql.history.test_roll_up import begin, finish, roll_up, told
+
+
+def test_waiting_is_from_when_a_task_is_due_until_it_begins(engine: Engine) -> None:
+    begin(engine)
+    engine.enqueue(after=60)
+    engine.clock.advance(seconds=63)
+    claim = engine.claim_one()
+    engine.complete(claim)
+    engine.clock.advance(seconds=10)
+    roll_up(engine)
+
+    assert told(engine, "longest_wait")[-1] == pytest.approx(3)
+
+
+def test_running_is_from_the_start_to_the_end(engine: Engine) -> None:
+    begin(engine)
+    finish(engine, 4, seconds=2.5)
+    engine.clock.advance(seconds=10)
+    roll_up(engine)
+
+    [(buckets, counts, longest)] = engine.rows(
+        "select run_buckets, run_counts, longest_run from rolecall.history where role = 'work' and width = 10"
+    )
+    assert (counts, longest) == ([4], pytest.approx(2.5))
+    assert buckets == [34]  # 10 a decade: 2.5 s lies between 10^(33/10) and 10^(34/10) ms
+
+
+def test_what_is_open_is_counted_with_each_roll_up(engine: Engine) -> None:
+    begin(engine)
+    engine.enqueue_many([{"role": "work"}] * 5)
+    engine.enqueue(after=60)
+    engine.claim(2)
+    engine.clock.advance(seconds=10)
+    roll_up(engine)
+
+    assert told(engine, "ready")[-1] == 3
+    assert told(engine, "running", "work")[-1] == 2
+
+
+def test_a_role_without_open_tasks_has_none_where_the_pool_was_counted(engine: Engine) -> None:
+    engine.declare({"name": "other"})
+    begin(engine)
+    engine.enqueue()
+    engine.clock.advance(seconds=10)
+    roll_up(engine)
+
+    assert told(engine, "ready", "other")[-1] == 0
+
+
+def test_wider_bins_tell_the_average_of_what_was_open(engine: Engine) -> None:
+    begin(engine)
+    for _ in range(6):
+        engine.enqueue()
+        engine.clock.advance(seconds=10)
+        roll_up(engine)
+
+    assert told(engine, "ready", width=60)[-1] == pytest.approx(3.5)
+
+
+def test_histograms_of_merged_bins_add_up(engine: Engine) -> None:
+    begin(engine)
+    for seconds in (0.2, 0.2, 5):
+        finish(engine, seconds=seconds)
+        engine.clock.advance(seconds=10)
+    roll_up(engine)
+
+    assert told(engine, "run_counts", width=60)[-1] == [2, 1]
+
+
+def test_what_was_begun_before_did_not_wait_all_the_time(engine: Engine) -> None:
+    """A parent that goes on has waited for its children, and what a worker gave back has run."""
+    begin(engine)
+    engine.enqueue()
+    claim = engine.claim_one()
+    engine.release(claim)
+    engine.clock.advance(seconds=500)
+    engine.complete(engine.claim_one())
+    engine.clock.advance(seconds=10)
+    roll_up(engine)
+
+    assert told(engine, "longest_wait")[-1] is None

@@ -1,0 +1,237 @@
+"""Children that end beside each other, beside new ones, and beside what operators do, in every order (invariant 8)."""
+
+from __future__ import annotations
+
+import psycopg
+import pytest
+
+from tests.sql.engine import Claim, Document, report
+from tests.sql.families import WORK, family, finish_off, parent_of
+from tests.sql.interleavings.stage import Stage, Step, commit, opening, rollback
+
+FINAL = {"final": True, "error": "boom"}
+
+
+def finish(claim: Claim, outcome: str = "completed", **words: object) -> Step:
+    return opening(lambda engine: engine.report(claim, outcome, **words))
+
+
+def batch(*claims: Claim) -> Step:
+    return opening(lambda engine: engine.finish(claims[0].worker_id, *(report(claim, "completed") for claim in claims)))
+
+
+def refusals(answers: list[list[object]]) -> list[str | None]:
+    return [answer.sqlstate for several in answers for answer in several if isinstance(answer, psycopg.Error)]
+
+
+@pytest.mark.parametrize("gathers", [False, True])
+def test_the_two_last_children_end_their_parent_once(stage: Stage, gathers: bool) -> None:
+    """Covers SPEC B1-14, E3-18, E5-5: complete x complete."""
+    for play in stage.orders(2, 2):
+        parent_id, _ = parent_of(stage.engine, WORK, WORK, gathers=gathers)
+        first, second = stage.engine.claim_all().values()
+
+        answers = play.run((finish(first), commit), (finish(second), commit))
+
+        assert answers == [[None, None], [None, None]]
+        parent = stage.engine.task(parent_id)
+        assert (parent.state, parent.step) == (("pending", 1) if gathers else ("completed", 0))
+
+
+def test_an_end_that_is_rolled_back_beside_the_other_last_child(stage: Stage) -> None:
+    """Covers SPEC E3-18: complete x complete, one of them undone."""
+    for play in stage.orders(2, 2):
+        parent_id, _ = family(stage.engine, 2)
+        first, second = stage.engine.claim_all().values()
+
+        play.run((finish(first), rollback), (finish(second), commit))
+
+        assert (stage.engine.state(parent_id), stage.engine.task(parent_id).open_children) == ("waiting", 1)
+        stage.engine.complete(first)
+        assert stage.engine.state(parent_id) == "completed"
+
+
+def test_three_levels_end_from_two_sides(stage: Stage) -> None:
+    """Covers SPEC B1-8: the last two leaves of a tree, in branches of unlike depth."""
+    for play in stage.orders(2, 2):
+        root, (branch, leaf) = family(stage.engine, 2)
+        claims = stage.engine.claim_all()
+        stage.engine.complete(claims[branch], next={"children": [WORK]})
+        twig = stage.engine.claim_one()
+
+        play.run((finish(claims[leaf]), commit), (finish(twig), commit))
+
+        assert set(stage.engine.states().values()) == {"completed"}, root
+
+
+@pytest.mark.parametrize("serial", [False, True])
+def test_the_last_child_ends_beside_a_sibling_from_outside(stage: Stage, serial: bool) -> None:
+    """Covers SPEC B1-5: complete x spawn. The sibling is waited for, or it is refused."""
+    for play in stage.orders(2, 2):
+        parent_id, _ = parent_of(stage.engine, WORK, serial=serial)
+        last = stage.engine.claim_one()
+
+        answers = play.run((finish(last), commit), (opening(lambda engine: engine.spawn(parent_id, WORK)), commit))
+
+        state = stage.engine.state(parent_id)
+        assert (state, refusals(answers)) in (("waiting", []), ("completed", ["RC044"]))
+        finish_off(stage.engine)
+        assert set(stage.engine.states().values()) == {"completed"}
+
+
+def test_two_siblings_for_a_serial_parent_come_one_after_the_other(stage: Stage) -> None:
+    """Covers SPEC B1-4: spawn x spawn."""
+    for play in stage.orders(2, 2):
+        parent_id, _ = parent_of(stage.engine, WORK, serial=True)
+        script = (opening(lambda engine: engine.spawn(parent_id, WORK)), commit)
+
+        play.run(script, script)
+
+        for _ in range(3):
+            [claim] = stage.engine.claim_all().values()
+            stage.engine.complete(claim)
+        assert stage.engine.state(parent_id) == "completed"
+
+
+def test_the_last_child_leaves_siblings_beside_the_end_of_another(stage: Stage) -> None:
+    for play in stage.orders(2, 2):
+        parent_id, _ = family(stage.engine, 2)
+        first, second = stage.engine.claim_all().values()
+
+        play.run((finish(first, next={"siblings": [WORK]}), commit), (finish(second), commit))
+
+        assert (stage.engine.state(parent_id), stage.engine.task(parent_id).open_children) == ("waiting", 1)
+
+
+@pytest.mark.parametrize("after", [{}, {"siblings": [WORK]}, {"children": [WORK]}, {"continuation": WORK}], ids=str)
+def test_a_child_ends_beside_a_cancellation_of_its_root(stage: Stage, after: Document) -> None:
+    """Covers RELIABILITY 4.1, cancel x complete: nothing is left open, whatever the child leaves behind."""
+    for play in stage.orders(2, 2):
+        root, (child,) = family(stage.engine, 1)
+        claim = stage.engine.claim_one()
+
+        answers = play.run((opening(lambda engine: engine.cancel(root)), commit), (finish(claim, next=after), commit))
+
+        assert refusals(answers) == []
+        assert stage.engine.claim_all() == {}
+        assert stage.engine.state(root) in ({"cancelled"} if after else {"cancelled", "completed"})
+        assert stage.engine.state(child) in {"cancelled", "completed"}
+
+
+def test_the_last_child_ends_beside_a_cancellation_of_a_parent_that_gathers(stage: Stage) -> None:
+    """Gather x cancel."""
+    for play in stage.orders(2, 2):
+        parent_id, _ = parent_of(stage.engine, WORK, gathers=True)
+        claim = stage.engine.claim_one()
+
+        answers = play.run((opening(lambda engine: engine.cancel(parent_id)), commit), (finish(claim), commit))
+
+        assert refusals(answers) == []
+        assert stage.engine.state(parent_id) == "cancelled"
+        assert stage.engine.claim_all() == {}
+
+
+def test_a_gathering_is_claimed_beside_its_cancellation(stage: Stage) -> None:
+    """Gather x cancel x claim, with a key that is kept between the steps."""
+    for play in stage.orders(2, 2):
+        stage.engine.enqueue(key="store")
+        parent = stage.engine.claim_one()
+        stage.engine.complete(parent, next={"children": [WORK], "gathers": True})
+        stage.engine.complete(stage.engine.claim_one())
+
+        [[answer, _], [claims, _]] = play.run(
+            (opening(lambda engine: engine.cancel(parent.id)), commit),
+            (opening(lambda engine: engine.claim(1, worker=1)), commit),
+        )
+
+        assert answer == {parent.id: "requested" if claims else "cancelled"}
+
+
+def test_a_failed_child_is_retried_beside_the_end_of_the_last(stage: Stage) -> None:
+    """Retry x complete: the parent counts the child again, or has ended without it."""
+    for play in stage.orders(2, 2):
+        parent_id, (failed, last) = family(stage.engine, 2)
+        claims = stage.engine.claim_all()
+        stage.engine.fail(claims[failed], final=True)
+
+        play.run((opening(lambda engine: engine.retry(failed)), commit), (finish(claims[last]), commit))
+
+        assert stage.engine.state(parent_id) in {"waiting", "failed"}
+        waited = stage.engine.state(parent_id) == "waiting"
+        assert finish_off(stage.engine) == [failed]
+        assert stage.engine.state(parent_id) == ("completed" if waited else "failed")
+
+
+def test_a_failed_parent_is_retried_beside_the_end_of_what_it_left_running(stage: Stage) -> None:
+    """Retry x complete: the parent counts what is open, and nothing else."""
+    for play in stage.orders(2, 2):
+        parent_id = stage.engine.enqueue()
+        parent = stage.engine.claim_one()
+        stage.engine.spawn(parent_id, WORK)
+        child = stage.engine.claim_one()
+        stage.engine.fail(parent, final=True)
+
+        play.run((opening(lambda engine: engine.retry(parent_id)), commit), (finish(child), commit))
+
+        assert stage.engine.task(parent_id).open_children == 0
+        finish_off(stage.engine)
+        assert stage.engine.state(parent_id) == "completed"
+
+
+def test_a_parent_ends_beside_the_child_that_it_spawned_while_it_ran(stage: Stage) -> None:
+    """Complete x complete, of a parent and its child."""
+    for play in stage.orders(2, 2):
+        parent_id = stage.engine.enqueue()
+        parent = stage.engine.claim_one()
+        stage.engine.spawn(parent_id, WORK)
+        child = stage.engine.claim_one()
+
+        play.run((finish(parent), commit), (finish(child), commit))
+
+        assert set(stage.engine.states().values()) == {"completed"}
+
+
+def test_a_parent_fails_beside_the_end_of_the_child_that_it_spawned_while_it_ran(stage: Stage) -> None:
+    """Fail x complete, of a parent and its child."""
+    for play in stage.orders(2, 2):
+        parent_id = stage.engine.enqueue()
+        parent = stage.engine.claim_one()
+        stage.engine.spawn(parent_id, WORK)
+        child = stage.engine.claim_one()
+
+        answers = play.run((finish(parent, "failed", **FINAL), commit), (finish(child), commit))
+
+        assert answers == [[None, None], [None, None]]
+        assert stage.engine.states() == {parent_id: "failed", child.id: "completed"}
+
+
+@pytest.mark.parametrize("other", ["completed", "failed"])
+def test_a_child_that_cancels_its_siblings_fails_beside_one_that_ends(stage: Stage, other: str) -> None:
+    """Fail x complete and fail x fail, of siblings that take each other with them."""
+    for play in stage.orders(2, 2):
+        parent_id, _ = family(stage.engine, 3, on_failure="cancel_siblings")
+        first, second, _ = stage.engine.claim_all().values()
+
+        answers = play.run((finish(first, "failed", **FINAL), commit), (finish(second, other, **FINAL), commit))
+
+        assert answers == [[None, None], [None, None]]
+        assert (stage.engine.state(second.id), stage.engine.state(parent_id)) == (other, "waiting")
+
+
+def test_children_of_two_roots_end_in_batches_of_opposite_order(stage: Stage) -> None:
+    """Complete x complete, in batches: roots are locked in one order."""
+    for play in stage.orders(2, 2):
+        stage.engine.enqueue_many([WORK, WORK])
+        first, second = stage.engine.claim(2, worker=1)
+        for parent in (first, second):
+            stage.engine.complete(parent, next={"children": [WORK, WORK]})
+        claims = stage.engine.claim_all(1).values()
+        ours, theirs = ([claim for claim in claims if claim.parent_id == parent.id] for parent in (first, second))
+
+        answers = play.run(
+            (batch(ours[0], theirs[0]), commit),
+            (batch(theirs[1], ours[1]), commit),
+        )
+
+        assert answers == [[{}, None], [{}, None]]
+        assert set(stage.engine.states().values()) == {"completed"}

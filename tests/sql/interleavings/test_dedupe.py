@@ -1,0 +1,213 @@
+"""Tasks of one dedupe key from several sessions, in every order: what each says is there in the end, once."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+
+import psycopg
+import pytest
+
+from tests.sql.conftest import Session
+from tests.sql.engine import Claim, Document, Engine
+from tests.sql.interleavings.stage import Stage, Step, commit, opening, rollback
+
+UNION = {"mode": "merge", "merge": {"fields": {"ids": "union", "n": "sum"}}}
+MODES = [UNION, {"mode": "replace"}, {"scope": "pending"}, {"scope": "any", "window": 60}]
+
+
+def draft(number: int, dedupe: Document, key: str = "d") -> Document:
+    return {"role": "work", "dedupe_key": key, "dedupe": dedupe, "payload": {"ids": [number], "n": 1}}
+
+
+def adding(number: int, dedupe: Document = UNION) -> Step:
+    return lambda engine: engine.enqueue(**draft(number, dedupe))
+
+
+def adding_all(*drafts: Document) -> Step:
+    return lambda engine: engine.enqueue_many(list(drafts))
+
+
+def finishing(claim: Claim) -> Step:
+    return lambda engine: engine.complete(claim)
+
+
+def cancelling(*ids: int) -> Step:
+    return lambda engine: engine.cancel(*ids)
+
+
+def holding(task_id: int) -> Step:
+    return lambda engine: engine.rows("select from rolecall.tasks where id = %s for update", task_id)
+
+
+def errors(answers: list[list[object]]) -> list[psycopg.Error]:
+    return [answer for several in answers for answer in several if isinstance(answer, psycopg.Error)]
+
+
+def payloads(engine: Engine) -> list[list[int]]:
+    return [sorted(task.payload["ids"]) for task in engine.tasks()]
+
+
+@pytest.mark.parametrize("dedupe", MODES, ids=str)
+def test_if_the_first_is_rolled_back_the_second_is_stored(stage: Stage, dedupe: Document) -> None:
+    """Covers invariant 10, F26 and SPEC 002-8: the second waits for the first, in every order."""
+    for play in stage.orders(2, 1):
+        answers = play.run((opening(adding(1, dedupe)), rollback), (adding(2, dedupe),))
+
+        assert [task.id for task in stage.engine.tasks()] == answers[1]
+        assert payloads(stage.engine) == [[2]]
+
+
+def test_who_finds_an_unclaimed_task_keeps_it_from_workers_until_what_it_is_to_see_is_committed(stage: Stage) -> None:
+    for play in stage.orders(2, 1):
+        standing = stage.engine.enqueue(**draft(1, {"scope": "pending"}))
+        seen: list[Claim] = []
+
+        play.run(
+            (opening(adding(2, {"scope": "pending"})), commit), (lambda engine: seen.extend(engine.claim(1, worker=1)),)
+        )
+
+        is_between = play.order == (0, 1, 0)
+        assert [claim.id for claim in seen] == ([] if is_between else [standing])
+        claimed_first = play.order == (1, 0, 0)
+        assert len(stage.engine.tasks()) == 1 + claimed_first
+
+
+def test_if_the_first_commits_both_are_merged(stage: Stage) -> None:
+    for play in stage.orders(2, 2):
+        [[first, _], [second, _]] = play.run((opening(adding(1)), commit), (opening(adding(2)), commit))
+
+        assert first == second
+        assert payloads(stage.engine) == [[1, 2]]
+
+
+def test_a_merge_that_is_rolled_back_leaves_no_trace(stage: Stage) -> None:
+    for play in stage.orders(2, 2):
+        adding(0)(stage.engine)
+
+        play.run((opening(adding(1)), rollback), (opening(adding(2)), commit))
+
+        assert payloads(stage.engine) == [[0, 2]]
+
+
+def test_keeping_waits_for_no_one_who_holds_the_standing_task(stage: Stage) -> None:
+    """Covers SPEC 002-9: it takes no row lock."""
+    for play in stage.orders(2, 1):
+        first = adding(1)(stage.engine)
+
+        answers = play.run(
+            (opening(lambda engine: engine.rows("select from rolecall.tasks for update")), rollback), (adding(2, {}),)
+        )
+
+        assert (answers[1], play.waited) == ([first], set())
+
+
+def test_a_claim_beside_a_merge_loses_nothing(stage: Stage) -> None:
+    """Either the claim has the merged payload, or the merge made a task of its own."""
+    for play in stage.orders(2, 2):
+        adding(1)(stage.engine)
+
+        play.run((opening(lambda engine: engine.claim(1, worker=1)), commit), (opening(adding(2)), commit))
+
+        assert payloads(stage.engine) in ([[1, 2]], [[1], [2]])
+
+
+def test_a_claim_that_is_rolled_back_leaves_the_merge_one_task(stage: Stage) -> None:
+    for play in stage.orders(2, 1):
+        adding(1)(stage.engine)
+
+        play.run((opening(lambda engine: engine.claim(1, worker=1)), rollback), (adding(2),))
+
+        assert payloads(stage.engine) == [[1, 2]]
+
+
+def test_a_cancellation_beside_a_merge_loses_nothing(stage: Stage) -> None:
+    for play in stage.orders(2, 2):
+        first = stage.engine.enqueue(**draft(1, UNION))
+
+        answers = play.run((opening(cancelling(first)), commit), (opening(adding(2)), commit))
+
+        assert errors(answers) == []
+        done = {task.state: sorted(task.payload["ids"]) for task in stage.engine.tasks()}
+        assert done in ({"cancelled": [1, 2]}, {"cancelled": [1], "pending": [2]})
+
+
+def test_a_throttled_task_that_came_and_went_meanwhile_is_seen(stage: Stage) -> None:
+    """Covers SPEC E3-22: what a window lets in is checked by one session at a time."""
+
+    def come_and_go(engine: Engine) -> object:
+        task_id = adding(1, MODES[3])(engine)
+        engine.complete(engine.claim_one(worker=1))
+        return task_id
+
+    for play in stage.orders(2, 1):
+        [[first, _], [second]] = play.run((opening(come_and_go), commit), (adding(2, MODES[3]),))
+
+        assert first == second
+        assert len(stage.engine.tasks()) == 1
+
+
+@pytest.mark.parametrize("standing", [False, True])
+def test_mixed_batches_with_the_same_keys_in_unlike_order_do_not_deadlock(stage: Stage, standing: bool) -> None:
+    """Covers F25, F26: a gate holds what is in the middle, so that each has its first locks when it opens."""
+    ways = [UNION, {"mode": "replace"}, {"scope": "any", "window": 60}, {"scope": "open"}]
+    batches = [
+        [draft(n, ways[(n + turn) % 4], key) for n, key in enumerate(keys)]
+        for turn, keys in ((0, "abmyz"), (1, "zymba"))
+    ]
+    for play in stage.orders(2, 1, 1):
+        if standing:
+            stage.engine.enqueue_many([draft(9, UNION, key) for key in "zamby"])
+
+        answers = play.run(
+            (opening(adding_all(draft(7, UNION, "m"))), rollback), *((adding_all(*batch),) for batch in batches)
+        )
+
+        assert errors(answers) == []
+
+
+def test_a_batch_of_merges_beside_a_cancellation_of_the_same_tasks_does_not_deadlock(stage: Stage) -> None:
+    """Covers F25: the tasks to change are locked in the order of their ids, before the first is changed."""
+    for play in stage.orders(2, 1, 1):
+        ids, _ = stage.engine.enqueue_many([draft(1, UNION, key) for key in "zma"])
+
+        answers = play.run(
+            (opening(holding(ids[1])), rollback),
+            (adding_all(*(draft(2, UNION, key) for key in "amz")),),
+            (cancelling(*ids),),
+        )
+
+        assert errors(answers) == []
+
+
+def test_merges_into_keyed_tasks_beside_the_end_of_their_keys_holder(stage: Stage) -> None:
+    """Covers F22, F25: who frees a key brings a parked task back, which a merge is putting off."""
+    put_off = {**draft(2, {"mode": "replace"}), "key": "k", "after": 60}
+    for play in stage.orders(2, 2):
+        stage.engine.enqueue(key="k")
+        [holder] = stage.engine.claim(1, worker=1)
+        stage.engine.enqueue_many(
+            [{**draft(1, UNION), "key": "k"}, {"role": "work", "key": "k", "payload": {"ids": []}}]
+        )
+        assert stage.engine.claim(3) == []
+
+        answers = play.run((opening(adding_all(put_off)), commit), (opening(finishing(holder)), commit))
+
+        assert errors(answers) == []
+        assert [claim.payload["ids"] for claim in stage.engine.claim(3)] == [[]]
+
+
+@pytest.mark.parametrize("also_claimed", [False, True])
+def test_fifty_concurrent_merges_make_one_whole_payload(engine: Engine, session: Session, also_claimed: bool) -> None:
+    """Covers SPEC E5-12 and B6-3: one row, nothing of it missing; or, beside a worker, one row at a time."""
+    sessions = [session() for _ in range(10)]
+    rounds = [[(one, 10 * turn + n) for n, one in enumerate(sessions)] for turn in range(5)]
+    with ThreadPoolExecutor(10) as threads:
+        for pairs in rounds:
+            list(threads.map(lambda pair: pair[0].enqueue(**draft(pair[1], UNION)), pairs))
+            if also_claimed:
+                engine.complete(engine.claim_one())
+
+    tasks = engine.tasks()
+    assert len(tasks) == (5 if also_claimed else 1)
+    assert sorted(number for task in tasks for number in task.payload["ids"]) == list(range(50))
+    assert sum(task.payload["n"] for task in tasks) == 50

@@ -1,0 +1,213 @@
+"""CALL rolecall.process_tasks: works off what SQL handlers can do, trees included (covers SPEC 002-23)."""
+
+from __future__ import annotations
+
+import psycopg
+import pytest
+from psycopg.types.json import Jsonb
+
+from tests.sql.engine import Engine
+from tests.sql.procedures import COUNT, NEVER, counted, declare, handler, procedure, process, run, spawning, table
+
+
+@pytest.fixture
+def shop(engine: Engine) -> Engine:
+    """The engine with a table to count in and the SQL handler that counts."""
+    table(engine)
+    handler(engine, COUNT)
+    return engine
+
+
+def enqueue(engine: Engine, *numbers: int, **words: object) -> list[int]:
+    ids, _ = engine.enqueue_many([{"handler": "count", "payload": {"n": n}, **words} for n in numbers])
+    return ids
+
+
+def states(engine: Engine, *ids: int) -> list[str]:
+    return [engine.task(task_id).state for task_id in ids]
+
+
+def test_it_works_until_nothing_is_left(shop: Engine) -> None:
+    ids = enqueue(shop, 1, 2, 3)
+
+    process(shop)
+
+    assert counted(shop) == [1, 2, 3]
+    assert states(shop, *ids) == ["completed"] * 3
+
+
+def test_it_works_for_one_role_if_told_so(shop: Engine) -> None:
+    shop.declare({"name": "other"})
+    enqueue(shop, 1)
+    enqueue(shop, 2, role="other")
+
+    process(shop, role="other")
+
+    assert counted(shop) == [2]
+
+
+def test_it_stops_after_so_many_tasks(shop: Engine) -> None:
+    enqueue(shop, 1, 2, 3)
+
+    process(shop, max_tasks=2)
+
+    assert counted(shop) == [1, 2]
+
+
+def test_it_begins_nothing_after_so_long(shop: Engine) -> None:
+    handler(shop, f"{COUNT} perform pg_sleep(0.05);")
+    enqueue(shop, *range(50))
+
+    process(shop, max_runtime="0.2 s")
+
+    assert 1 <= len(counted(shop)) <= 5
+
+
+def test_higher_priorities_come_first_then_older_tasks(shop: Engine) -> None:
+    """Covers SPEC 002-25 with this design's direction of priorities."""
+    shop.rows("alter table shop.counted add at int generated always as identity")
+    enqueue(shop, 1, 2)
+    enqueue(shop, 3, priority=5)
+
+    process(shop)
+
+    assert [n for (n,) in shop.rows("select n from shop.counted order by at")] == [3, 1, 2]
+
+
+def test_what_is_due_later_is_left_alone(shop: Engine) -> None:
+    (later,) = enqueue(shop, 1, after=60)
+
+    process(shop)
+
+    assert states(shop, later) == ["pending"]
+
+
+def test_a_task_that_fails_stops_nothing(shop: Engine) -> None:
+    handler(shop, "perform 1 / (payload ->> 'n')::int; " + COUNT, retry=NEVER)
+    ids = enqueue(shop, 0, 1)
+
+    process(shop)
+
+    assert states(shop, *ids) == ["failed", "completed"]
+
+
+def test_tasks_of_other_handlers_are_left_to_their_workers(shop: Engine) -> None:
+    task_id = shop.enqueue()
+
+    process(shop)
+
+    assert states(shop, task_id) == ["pending"]
+
+
+def test_it_drains_a_tree_and_its_parents(shop: Engine) -> None:
+    """Covers SPEC B1-12, B1-6 and B1-7: children, their children, and the parents that wait for them."""
+    procedure(shop, "branch", spawning([{"handler": "count", "payload": {"n": n}} for n in (1, 2)]))
+    procedure(shop, "root", spawning([{"handler": "branch"}, {"handler": "branch"}]))
+    declare(shop, "branch")
+    declare(shop, "root")
+    root = shop.enqueue(handler="root")
+
+    process(shop)
+
+    assert counted(shop) == [1, 1, 2, 2]
+    assert [task.state for task in shop.tasks()] == ["completed"] * 7
+    assert shop.task(root).state == "completed"
+
+
+def test_serial_children_run_one_after_the_other(shop: Engine) -> None:
+    """Covers SPEC B1-4, B1-12 and B1-15: each in its place, also where an elder one only groups others."""
+    shop.rows("alter table shop.counted add at int generated always as identity")
+    procedure(shop, "phase", spawning([{"handler": "count", "payload": {"n": n}} for n in (1, 2)]))
+    procedure(shop, "root", spawning([{"handler": "phase"}, {"handler": "count", "payload": {"n": 3}}], serial=True))
+    declare(shop, "phase")
+    declare(shop, "root")
+    root = shop.enqueue(handler="root")
+
+    process(shop)
+
+    assert [n for (n,) in shop.rows("select n from shop.counted order by at")] == [1, 2, 3]
+    assert shop.task(root).state == "completed"
+
+
+def test_infos_of_children_add_up(shop: Engine) -> None:
+    """Covers SPEC B1-17: each reports its own contribution."""
+    handler(shop, "info := jsonb_build_object('rows', (payload ->> 'n')::int);")
+    procedure(shop, "root", spawning([{"handler": "count", "payload": {"n": n}} for n in (1, 2, 3)]))
+    declare(shop, "root")
+    root = shop.enqueue(handler="root")
+
+    process(shop)
+
+    assert shop.task(root).info == {"rows": 6}
+
+
+def test_a_failed_child_fails_its_parent_after_all_have_ended(shop: Engine) -> None:
+    """Covers SPEC B1-8 and B1-9."""
+    handler(shop, "perform 1 / (payload ->> 'n')::int; " + COUNT, retry=NEVER)
+    procedure(shop, "root", spawning([{"handler": "count", "payload": {"n": n}} for n in (0, 1)]))
+    declare(shop, "root")
+    root = shop.enqueue(handler="root")
+
+    process(shop)
+
+    assert (shop.task(root).state, counted(shop)) == ("failed", [1])
+
+
+def test_a_task_that_fails_takes_what_was_spawned_for_it_along(shop: Engine) -> None:
+    """Covers SPEC B1-10."""
+    handler(shop, "perform 1 / 0;", name="root", retry=NEVER)
+    root = shop.enqueue(handler="root")
+    claim = shop.claim_one()
+    drafts = Jsonb([{"handler": "count", "payload": {"n": 1}}])
+    [(children,)] = shop.rows("select rolecall.spawn(%s, %s)", root, drafts)
+
+    run(shop, claim)
+    process(shop)
+
+    assert states(shop, root, *children) == ["failed", "failed"]
+    assert shop.task(children[0]).error == "Parent task failed"
+    assert counted(shop) == []
+
+
+def test_one_root_of_a_role_runs_at_a_time(shop: Engine) -> None:
+    """Covers SPEC B1-2: a role may be told so; children carry no key and run side by side."""
+    shop.declare({"name": "work", "one_root": True})
+    procedure(shop, "root", spawning([{"handler": "count", "payload": {"n": n}} for n in (1, 2)]))
+    declare(shop, "root")
+    first, second = (shop.enqueue(handler="root") for _ in range(2))
+
+    process(shop, max_tasks=1)
+
+    assert states(shop, first, second) == ["waiting", "pending"]
+    assert len(shop.claim(5)) == 2
+
+
+def test_a_handler_that_is_declared_later_is_served_by_the_next_claim(shop: Engine) -> None:
+    """Covers SPEC 002-13."""
+    procedure(shop, "late", COUNT)
+    procedure(shop, "early", "perform rolecall.declare_procedure('late', 'shop.late', 'work');")
+    declare(shop, "early")
+    shop.enqueue(handler="early")
+    shop.enqueue(handler="late", payload={"n": 9})
+
+    process(shop)
+
+    assert counted(shop) == [9]
+
+
+def test_an_unknown_role_is_refused(shop: Engine) -> None:
+    with pytest.raises(psycopg.Error, match="unknown role 'wrok'") as refusal:
+        process(shop, role="wrok")
+
+    assert refusal.value.sqlstate == "RC031"
+
+
+def test_it_is_on_the_roll_as_long_as_it_works(shop: Engine) -> None:
+    handler(shop, "info := (select to_jsonb(worker) from rolecall.workers as worker where worker.stopped_at is null);")
+    (task_id,) = enqueue(shop, 1)
+
+    process(shop, role="work")
+
+    info = shop.task(task_id).info or {}
+    assert (info["roles"], info["handlers"], info["host"]) == (["work"], ["count"], None)
+    assert shop.value("select count(*) from rolecall.workers where stopped_at is null") == 0

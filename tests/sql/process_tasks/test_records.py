@@ -1,0 +1,81 @@
+"""What the pool keeps and shows of a task that a SQL handler did."""
+
+from __future__ import annotations
+
+import psycopg
+import pytest
+
+from tests.sql.engine import START, Engine
+from tests.sql.procedures import NEVER, handler, process
+
+
+def test_the_pool_shows_all_that_is_known_of_it(engine: Engine) -> None:
+    """Covers SPEC 002-1 and 002-40: one view over open and finished work, with role and handler."""
+    handler(engine, "info := '{\"rows\": 3}';", description="Counts stores")
+    task_id = engine.enqueue(handler="count", payload={"store": 7}, priority=2)
+    engine.clock.advance(seconds=5)
+
+    process(engine)
+
+    task = engine.task(task_id)
+    assert (task.role, task.handler, task.priority, task.payload) == ("work", "count", 2, {"store": 7})
+    assert (task.state, task.error, task.info, task.attempt) == ("completed", None, {"rows": 3}, 1)
+    assert (task.created_at, task.scheduled_for, task.parent_id, task.depth) == (START, START, None, 0)
+    assert task.worker_id == engine.value("select id from rolecall.workers")
+    assert task.claimed_at == task.started_at == task.finished_at == engine.clock.now()
+    described = "select description from rolecall.procedures join rolecall.all_tasks on handler = name"
+    assert engine.value(described) == "Counts stores"
+
+
+def test_a_task_has_an_error_if_it_failed_and_none_if_it_completed(engine: Engine) -> None:
+    """Covers SPEC 002-3."""
+    handler(engine, "perform 1 / (payload ->> 'n')::int;", retry=NEVER)
+    failed, completed = (engine.enqueue(handler="count", payload={"n": n}) for n in (0, 1))
+
+    process(engine)
+
+    assert (engine.task(failed).state, engine.task(failed).error is None) == ("failed", False)
+    assert (engine.task(completed).state, engine.task(completed).error is None) == ("completed", True)
+
+
+def test_a_payload_is_an_object(engine: Engine) -> None:
+    """Covers SPEC 002-3."""
+    handler(engine, "null;")
+
+    with pytest.raises(psycopg.Error, match="the payload is not an object"):
+        engine.enqueue(handler="count", payload=[1])
+
+
+def test_what_was_interrupted_is_pending_again_and_says_that_it_was(engine: Engine) -> None:
+    """Covers SPEC 002-2: no state of its own, an event; what waits for children is `waiting`."""
+    handler(engine, "null;")
+    task_id = engine.enqueue(handler="count")
+    claim = engine.claim_one()
+
+    engine.release(claim)
+
+    assert (engine.task(task_id).state, engine.events(task_id)) == ("pending", ["shutdown"])
+
+
+def test_what_was_interrupted_comes_before_what_was_enqueued_later(engine: Engine) -> None:
+    """Covers SPEC 002-25."""
+    handler(engine, "info := jsonb_build_object('turn', nextval('shop.turns'));")
+    engine.rows("create sequence shop.turns")
+    interrupted = engine.enqueue(handler="count")
+    claim = engine.claim_one()
+    engine.clock.advance(seconds=1)
+    later = engine.enqueue(handler="count")
+    engine.release(claim)
+    engine.forget_floors()
+
+    process(engine)
+
+    assert (engine.task(interrupted).info, engine.task(later).info) == ({"turn": 1}, {"turn": 2})
+
+
+def test_every_view_shows_what_its_reader_may_read(engine: Engine) -> None:
+    """Covers SPEC 002-40."""
+    views = "select relname from pg_class where relnamespace = 'rolecall'::regnamespace and relkind = 'v'"
+
+    assert engine.rows(f"{views} and not coalesce(reloptions @> '{{security_invoker=true}}', false)") == []
+    assert len(engine.rows(views)) >= 3

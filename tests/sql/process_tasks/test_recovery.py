@@ -1,0 +1,136 @@
+"""Who died over a SQL handler: its session, not a lease alone, tells (covers SPEC 002-31 and 002-32)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+
+import psycopg
+import pytest
+
+from tests.sql.conftest import Session
+from tests.sql.engine import LEASE, TIMEOUT, Claim, Engine
+from tests.sql.procedures import COUNT, WAIT, WAITING, another, beside, counted, handler, process, run, table, until
+
+Errors = list[psycopg.Error]
+
+
+@pytest.fixture
+def holder(engine: Engine, session: Session) -> Engine:
+    """Holds the lock that the one SQL handler waits for in the middle of its task."""
+    table(engine)
+    handler(engine, f"{COUNT} {WAIT}")
+    # The first rescue only notes since when this server is up; the next ones do what they say.
+    engine.rescue()
+    holder = session()
+    holder.rows("select pg_advisory_lock(1)")
+    return holder
+
+
+@contextmanager
+def hanging(engine: Engine, claim: Claim | None = None) -> Iterator[Errors]:
+    """Have a session wait in a procedure: a drain's, or that of the worker who has this claim."""
+    with another(engine) as other:
+        action = partial(process, other) if claim is None else partial(run, other, claim)
+        with beside(action) as errors:
+            until(engine, WAITING)
+            yield errors
+
+
+def test_a_drain_takes_over_what_a_lost_worker_held(engine: Engine) -> None:
+    """Covers SPEC 002-31: at its start, as the first thing."""
+    handler(engine, "null;")
+    task_id = engine.enqueue(handler="count", retry={"kind": "linear", "step": 0})
+    engine.claim_one()
+    engine.rescue()
+    engine.clock.advance(seconds=2 * LEASE)
+
+    process(engine)
+
+    assert (engine.task(task_id).state, engine.task(task_id).attempt) == ("completed", 2)
+    assert engine.events(task_id) == ["crashed"]
+
+
+def test_a_drain_may_take_longer_over_a_task_than_its_lease(engine: Engine, holder: Engine) -> None:
+    task_id = engine.enqueue(handler="count", payload={"n": 1})
+
+    with hanging(engine):
+        engine.clock.advance(seconds=2 * LEASE)
+        assert engine.rescue() == {}
+        holder.rows("select pg_advisory_unlock(1)")
+
+    assert (engine.task(task_id).state, engine.task(task_id).attempt, counted(engine)) == ("completed", 1, [1])
+
+
+@pytest.mark.usefixtures("holder")
+def test_a_drain_that_has_died_loses_its_task_with_its_lease(engine: Engine) -> None:
+    task_id = engine.enqueue(handler="count")
+
+    with hanging(engine) as errors:
+        engine.rows("select pg_terminate_backend(pid) from rolecall.procedure_sessions()")
+
+    engine.clock.advance(seconds=2 * LEASE)
+    until(engine, "not exists (select from rolecall.procedure_sessions())")
+    assert isinstance(errors[0], psycopg.OperationalError)
+    assert engine.rescue() == {task_id: "pending"}
+
+
+@pytest.mark.usefixtures("holder")
+def test_a_drain_that_hangs_beyond_the_deadline_is_ended(engine: Engine) -> None:
+    task_id = engine.enqueue(handler="count", max_attempts=1)
+
+    with hanging(engine) as errors:
+        engine.clock.advance(seconds=TIMEOUT + 1)
+        assert engine.rescue() == {task_id: "failed"}
+
+    assert isinstance(errors[0], psycopg.OperationalError)
+    assert engine.task(task_id).error == "the deadline passed"
+
+
+@pytest.mark.usefixtures("holder")
+def test_a_session_that_hangs_in_a_rescued_task_is_ended(engine: Engine) -> None:
+    """Covers SPEC 002-31 and 002-32: with its locks, so that the next attempt does not wait for it."""
+    task_id = engine.enqueue(handler="count")
+
+    with hanging(engine, engine.claim_one()) as errors:
+        engine.clock.advance(seconds=2 * LEASE)
+        assert engine.rescue() == {task_id: "pending"}
+
+    assert isinstance(errors[0], psycopg.OperationalError)
+    until(engine, f"not {WAITING}")
+
+
+@pytest.mark.usefixtures("holder")
+def test_a_session_that_holds_its_tasks_row_is_ended_once_its_worker_is_gone(engine: Engine) -> None:
+    handler(engine, f'perform rolecall.spawn(rolecall.current_task(), \'[{{"role": "work"}}]\'); {WAIT}')
+    task_id = engine.enqueue(handler="count")
+
+    with hanging(engine, engine.claim_one()) as errors:
+        engine.clock.advance(seconds=2 * LEASE)
+        assert engine.rescue() == {}
+        assert not errors, "while its worker beats, the open transaction is as good as a lease"
+        engine.clock.advance(minutes=6)
+        engine.rescue()
+
+    assert isinstance(errors[0], psycopg.OperationalError)
+    until(engine, f"not {WAITING}")
+    assert engine.rescue() == {task_id: "pending"}
+
+
+def test_other_sessions_are_never_ended(engine: Engine, session: Session) -> None:
+    """Covers SPEC 002-32: no pid is taken for another's, and no other database is touched."""
+    handler(engine, "null;")
+    engine.rescue()
+    task_id = engine.enqueue(handler="count")
+    claim = engine.claim_one()
+    nameless = session()
+    nameless.rows("set application_name = 'rolecall:worker:claim'")
+    name = f"rolecall:worker:{claim.worker_id}:task:{task_id}"
+    with psycopg.connect(engine.database, dbname="postgres", application_name=name) as elsewhere:
+        engine.clock.advance(minutes=10)
+
+        assert engine.rescue() == {task_id: "pending"}
+
+        assert nameless.value("select 1") == 1
+        assert elsewhere.execute("select 1").fetchone() == (1,)

@@ -1,0 +1,64 @@
+"""A role's progress is what is open and what ended lately."""
+
+from __future__ import annotations
+
+from rolecall.db.run import run
+from rolecall.model.live import RoleProgress
+from rolecall.sql import progress
+from tests.sql.engine import START, Engine
+from tests.sql.families import family
+
+
+def look(engine: Engine) -> RoleProgress:
+    [role] = run(engine.connection, progress.roles())
+    return role
+
+
+def test_a_role_counts_what_is_open_by_the_names_people_use(engine: Engine) -> None:
+    engine.enqueue(after=60)
+    engine.enqueue_many([{"role": "work", "key": "one"}] * 2)
+    needed = engine.enqueue()
+    engine.enqueue(needs=[needed])
+    engine.claim(2)
+
+    seen = look(engine)
+
+    assert (seen.scheduled, seen.ready, seen.parked, seen.running, seen.blocked) == (1, 0, 1, 2, 1)
+
+
+def test_what_ended_within_the_last_minute_is_the_throughput(engine: Engine) -> None:
+    engine.enqueue_many([{"role": "work"}] * 3)
+    engine.complete(engine.claim_one())
+    engine.clock.advance(seconds=61)
+    engine.complete(engine.claim_one())
+    engine.cancel(3)
+
+    seen = look(engine)
+
+    assert (seen.completed_last_minute, seen.failed_last_minute, seen.cancelled_last_minute) == (1, 0, 1)
+
+
+def test_the_longest_wait_is_told_by_its_beginning(engine: Engine) -> None:
+    engine.enqueue(after=30)
+    engine.clock.advance(seconds=20)
+    engine.enqueue(after=60)
+    engine.clock.advance(seconds=20)
+
+    assert (look(engine).waiting_since or START) - START == engine.clock.now() - START - (
+        engine.clock.now() - START
+    ) * 0.25
+
+
+def test_a_root_under_way_stands_before_one_that_is_pending(engine: Engine) -> None:
+    """covers SPEC B2-3"""
+    waiting, _ = family(engine)
+    engine.enqueue(priority=5)
+
+    assert look(engine).current_root == waiting
+
+
+def test_a_pending_root_still_shows_as_the_next(engine: Engine) -> None:
+    """covers SPEC B2-3"""
+    pending = engine.enqueue()
+
+    assert look(engine).current_root == pending

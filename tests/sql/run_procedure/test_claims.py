@@ -1,0 +1,63 @@
+"""A SQL handler shows its claim like any other worker: who lost it changes nothing."""
+
+from __future__ import annotations
+
+from tests.sql.engine import LEASE, Engine
+from tests.sql.procedures import COUNT, NEVER, counted, handler, run, table
+
+
+def test_a_claim_that_was_lost_runs_nothing(engine: Engine) -> None:
+    """Covers SPEC 002-24 by the fence instead of a process id."""
+    table(engine)
+    handler(engine, COUNT)
+    task_id = engine.enqueue(handler="count", payload={"n": 7})
+    stale = engine.claim_one()
+    engine.rescue()
+    engine.clock.advance(seconds=2 * LEASE)
+    engine.rescue()
+
+    assert run(engine, stale) == ("taken", None)
+    assert (engine.task(task_id).state, counted(engine)) == ("pending", [])
+
+
+def test_a_claim_that_is_lost_meanwhile_undoes_the_work(engine: Engine) -> None:
+    table(engine)
+    handler(engine, f"{COUNT} perform rolecall.deregister_worker((select worker_id from rolecall.tasks));")
+    task_id = engine.enqueue(handler="count", payload={"n": 7})
+    claim = engine.claim_one()
+
+    assert run(engine, claim).lost == "taken"
+    assert (engine.task(task_id).state, counted(engine)) == ("running", [])
+
+
+def test_a_failure_of_a_claim_that_was_lost_is_nobodys(engine: Engine) -> None:
+    handler(engine, "perform 1 / 0;", retry=NEVER)
+    task_id = engine.enqueue(handler="count")
+    claim = engine.claim_one()
+    engine.release(claim)
+
+    assert run(engine, claim) == ("taken", None)
+    assert engine.task(task_id).state == "pending"
+
+
+def test_a_task_that_ran_twice_by_mistake_tells_the_second_run_so(engine: Engine) -> None:
+    table(engine)
+    handler(engine, COUNT)
+    engine.enqueue(handler="count", payload={"n": 7})
+    claim = engine.claim_one()
+    run(engine, claim)
+
+    assert run(engine, claim) == ("already", None)
+    assert counted(engine) == [7]
+
+
+def test_the_session_is_named_after_worker_and_task_while_it_runs(engine: Engine) -> None:
+    """Covers SPEC 002-32: by that name, and in this database only, a session that hangs is found."""
+    handler(engine, "info := jsonb_build_object('name', current_setting('application_name'));")
+    task_id = engine.enqueue(handler="count")
+    claim = engine.claim_one()
+
+    run(engine, claim)
+
+    assert engine.task(task_id).info == {"name": f"rolecall:worker:{claim.worker_id}:task:{task_id}"}
+    assert "task" not in engine.value("show application_name")

@@ -1,0 +1,116 @@
+"""The hooks before and after a procedure: when they run, and that their errors harm nothing (covers SPEC 002-7)."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.sql.conftest import Session
+from tests.sql.engine import LEASE, Engine
+from tests.sql.procedures import NEVER, declare, handler, hook, procedure, process, run, run_one, spawning
+
+NOTE = "insert into shop.notes values ('{}', rolecall.current_task(), (select state from rolecall.all_tasks where id = rolecall.current_task()));"
+
+
+@pytest.fixture
+def noted(engine: Engine) -> Engine:
+    """The engine with two hooks that write down that they ran, for which task, and its state."""
+    engine.rows("create schema shop")
+    engine.rows("create table shop.notes (hook text, task_id bigint, state text)")
+    hook(engine, "before", NOTE.format("before"))
+    hook(engine, "after", NOTE.format("after"))
+    return engine
+
+
+def notes(engine: Engine) -> list[tuple[str, int, str]]:
+    return [(name, task_id, state) for name, task_id, state in engine.rows("select * from shop.notes")]
+
+
+def test_one_hook_runs_while_the_task_runs_and_one_when_it_has_completed(noted: Engine) -> None:
+    handler(noted, "null;", before="shop.before", after="shop.after")
+
+    task_id, _ = run_one(noted)
+
+    assert notes(noted) == [("before", task_id, "running"), ("after", task_id, "completed")]
+
+
+def test_what_the_hook_before_says_is_seen_while_the_procedure_runs(noted: Engine, session: Session) -> None:
+    """Covers SPEC 002-26: it is committed before the procedure begins."""
+    handler(noted, "null;", before="shop.before")
+    task_id = noted.enqueue(handler="count")
+    claim = noted.claim_one()
+
+    noted.rows("select rolecall.run_before_hook(%s, %s, %s)", claim.worker_id, claim.id, claim.fence)
+
+    assert notes(session()) == [("before", task_id, "running")]
+
+
+def test_the_hook_after_hears_of_a_failure_too(noted: Engine) -> None:
+    handler(noted, "perform 1 / 0;", after="shop.after", retry=NEVER)
+
+    task_id, _ = run_one(noted)
+
+    assert notes(noted) == [("after", task_id, "failed")]
+
+
+def test_an_attempt_that_will_be_followed_by_another_is_no_end(noted: Engine) -> None:
+    handler(noted, "perform 1 / 0;", after="shop.after")
+
+    run_one(noted)
+
+    assert notes(noted) == []
+
+
+def test_the_hook_after_a_parent_runs_when_the_parent_finishes(noted: Engine) -> None:
+    """Covers SPEC 002-7 and B1-8: not when its procedure returns, but when its last child has ended."""
+    procedure(noted, "leaf", "null;")
+    declare(noted, "leaf")
+    handler(noted, spawning([{"handler": "leaf"}]), after="shop.after")
+    parent, _ = run_one(noted)
+    assert (noted.task(parent).state, notes(noted)) == ("waiting", [])
+
+    run(noted, noted.claim_one())
+
+    assert notes(noted) == [("after", parent, "completed")]
+
+
+def test_the_hook_after_runs_for_a_task_that_a_rescue_ended(noted: Engine) -> None:
+    handler(noted, "null;", after="shop.after", max_attempts=1)
+    task_id = noted.enqueue(handler="count")
+    noted.claim_one()
+    noted.rescue()
+    noted.clock.advance(seconds=2 * LEASE)
+
+    noted.rescue()
+
+    assert notes(noted) == [("after", task_id, "failed")]
+
+
+def test_a_cancelled_task_has_no_hook_after_it(noted: Engine) -> None:
+    handler(noted, "null;", after="shop.after")
+
+    noted.cancel(noted.enqueue(handler="count"))
+
+    assert notes(noted) == []
+
+
+@pytest.mark.parametrize("where", ["before", "after"])
+def test_an_error_of_a_hook_is_a_warning_and_nothing_else(noted: Engine, where: str) -> None:
+    warnings: list[str] = []
+    hook(noted, where, f"{NOTE.format(where)} raise exception 'no bell to ring';")
+    handler(noted, "info := '{\"done\": 1}';", **{where: f"shop.{where}"})
+
+    noted.connection.add_notice_handler(lambda notice: warnings.append(notice.message_primary or ""))
+
+    task_id, end = run_one(noted)
+
+    assert (noted.task(task_id).state, end.error, notes(noted)) == ("completed", None, [])
+    assert warnings == [f"hook shop.{where} of task {task_id} failed: no bell to ring"]
+
+
+def test_a_drain_runs_the_hooks_too(noted: Engine) -> None:
+    handler(noted, "null;", before="shop.before", after="shop.after")
+    task_id = noted.enqueue(handler="count")
+
+    process(noted)
+
+    assert notes(noted) == [("before", task_id, "running"), ("after", task_id, "completed")]

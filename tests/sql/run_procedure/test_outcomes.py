@@ -1,0 +1,137 @@
+"""What becomes of a task whose handler is a procedure: the work and its end commit together, or neither."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from tests.sql.engine import START, STEP, Engine
+from tests.sql.procedures import COUNT, NEVER, counted, handler, run, run_one, table
+
+BOOM = "raise exception 'no such store' using detail = 'store 7', hint = 'ask the map';"
+
+
+def test_the_work_and_the_completion_commit_together(engine: Engine) -> None:
+    """Covers SPEC 002-30 and E3-12: the handler runs wholly inside the database."""
+    table(engine)
+    handler(engine, COUNT)
+
+    with engine.connection.transaction(force_rollback=True):
+        task_id, end = run_one(engine, payload={"n": 7})
+        assert (end.lost, end.error) == (None, None)
+        assert (engine.task(task_id).state, counted(engine)) == ("completed", [7])
+
+    assert (engine.tasks(), counted(engine)) == ([], [])
+
+
+def test_an_error_undoes_the_work_and_fails_the_attempt(engine: Engine) -> None:
+    table(engine)
+    handler(engine, f"{COUNT} {BOOM}")
+
+    task_id, _ = run_one(engine, payload={"n": 7})
+
+    task = engine.task(task_id)
+    assert (task.state, task.attempt, counted(engine)) == ("pending", 1, [])
+    assert task.scheduled_for == START + timedelta(seconds=STEP)
+
+
+def test_an_error_is_told_with_its_detail_hint_and_context(engine: Engine) -> None:
+    """Covers SPEC 002-28: message, context, detail and hint, without the engine's own frames."""
+    handler(engine, BOOM)
+
+    _, end = run_one(engine)
+
+    assert (end.error or "").split("\n") == [
+        "no such store",
+        "detail: store 7",
+        "hint: ask the map",
+        "context: PL/pgSQL function shop.count(jsonb,jsonb) line 1 at RAISE",
+        'SQL statement "call shop.count($1, $2)"',
+    ]
+
+
+def test_a_policy_that_never_retries_makes_the_first_error_the_last(engine: Engine) -> None:
+    """Covers SPEC 002-28: no automatic retry where the handler is declared so; else the role's policy counts."""
+    handler(engine, BOOM, retry=NEVER)
+
+    task_id, end = run_one(engine)
+
+    assert engine.task(task_id).state == "failed"
+    assert engine.task(task_id).error == end.error
+
+
+def test_the_info_that_comes_back_is_merged_into_the_tasks(engine: Engine) -> None:
+    """Covers SPEC 002-6 and 002-29."""
+    handler(engine, "info := info || jsonb_build_object('stores', (payload ->> 'n')::int, 'seen', info -> 'rows');")
+    task_id = engine.enqueue(handler="count", payload={"n": 3})
+    claim = engine.claim_one()
+    engine.report_info(claim, {"rows": 12})
+
+    run(engine, claim)
+
+    assert engine.task(task_id).info == {"rows": 12, "seen": 12, "stores": 3}
+
+
+def test_info_that_is_no_object_fails_the_attempt(engine: Engine) -> None:
+    handler(engine, "info := '[1]';")
+
+    _, end = run_one(engine)
+
+    assert "info is an object" in (end.error or "")
+
+
+def test_a_procedure_knows_its_task(engine: Engine) -> None:
+    handler(engine, "info := jsonb_build_object('me', rolecall.current_task());")
+
+    task_id, _ = run_one(engine)
+
+    assert engine.task(task_id).info == {"me": task_id}
+    assert engine.value("select rolecall.current_task()") is None
+
+
+def test_a_procedure_that_commits_fails_its_attempt(engine: Engine) -> None:
+    """Covers SPEC 002-26: work and completion are one transaction, which is not the procedure's to end."""
+    handler(engine, "commit;")
+
+    _, end = run_one(engine)
+
+    assert "invalid transaction termination" in (end.error or "")
+
+
+def test_what_is_deferred_to_the_commit_is_checked_before_the_completion(engine: Engine) -> None:
+    table(engine)
+    engine.rows("create table shop.stores (id int primary key)")
+    engine.rows("alter table shop.counted add foreign key (n) references shop.stores deferrable initially deferred")
+    handler(engine, COUNT, retry=NEVER)
+
+    task_id, end = run_one(engine, payload={"n": 7})
+
+    assert "violates foreign key constraint" in (end.error or "")
+    assert engine.task(task_id).state == "failed"
+
+
+def test_a_procedure_runs_under_the_search_path_of_new_sessions(engine: Engine) -> None:
+    table(engine)
+    engine.rows("do $$ begin execute format('alter database %I set search_path = shop', current_database()); end $$")
+    engine.rows("set search_path = pg_catalog")
+    handler(engine, "info := jsonb_build_object('path', current_setting('search_path'));")
+
+    task_id, _ = run_one(engine)
+
+    assert engine.task(task_id).info == {
+        "path": engine.value("select reset_val from pg_settings where name = 'search_path'")
+    }
+
+
+@pytest.mark.parametrize("gone", ["drop procedure shop.count", "delete from rolecall.handlers"])
+def test_a_procedure_that_is_gone_fails_its_tasks_with_the_reason(engine: Engine, gone: str) -> None:
+    handler(engine, "null;")
+    task_id = engine.enqueue(handler="count")
+    claim = engine.claim_one()
+    engine.rows(gone)
+
+    end = run(engine, claim)
+
+    assert "procedure" in (end.error or "")
+    assert engine.task(task_id).attempt == 1

@@ -1,0 +1,22 @@
+"""What an autoscaler's question costs, as it is asked every other second."""
+
+from __future__ import annotations
+
+from tests.sql.engine import Engine
+from tests.sql.test_plans import MANY, assert_cheap, fill
+
+TARGET = "select rolecall.scale_target('work', 100)"
+
+
+def test_what_is_due_later_costs_nothing(live_engine: Engine) -> None:
+    fill(live_engine, MANY, after=3600)
+    fill(live_engine, 10)
+
+    assert_cheap(live_engine, TARGET)
+
+
+def test_what_is_due_is_counted_no_further_than_asked(live_engine: Engine) -> None:
+    fill(live_engine, MANY)
+
+    assert live_engine.value(TARGET) == 100
+    assert_cheap(live_engine, TARGET)

@@ -1,0 +1,118 @@
+"""Trees and chains that several sessions work on, end from outside, trigger and delete at once: no error, nothing stuck.
+
+Children are locked before parents, and what is needed before what needs it; no order of ids keeps both where somebody
+ends several tasks of one graph at once. What ends in a deadlock then is repeated, as the settler does (F26).
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections import Counter
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+import psycopg
+import pytest
+
+from tests.sql.conftest import Session
+from tests.sql.engine import Claim, Engine, report
+from tests.sql.invariants import check
+
+SESSIONS = 3
+SECONDS = 6.0
+KEYS = [None, None, "a", "b"]
+# What may be answered where another session was there first.
+LATE = {"RC002", "RC003", "RC005", "RC040"}
+
+
+class Meddler:
+    """One session that is a worker and an operator in turn, in random order."""
+
+    def __init__(self, engine: Engine, seed: int) -> None:
+        self.engine = engine
+        self.random = random.Random(seed)
+        self.worker = engine.worker()
+        self.held: list[Claim] = []
+        self.done: Counter[str] = Counter()
+
+    def run(self) -> Counter[str]:
+        ends = time.monotonic() + SECONDS
+        acts = [self.enqueue, self.claim, self.claim, self.finish, self.finish, self.end, self.delete, self.trigger]
+        while time.monotonic() < ends:
+            act = self.random.choice(acts)
+            self.done[self.attempt(act)] += 1
+        self.engine.rows("select rolecall.deregister_worker(%s)", self.worker)
+        return self.done
+
+    def attempt(self, act: Callable[[], None]) -> str:
+        """Return what came of it: the act's name, or that it must be repeated."""
+        try:
+            act()
+        except psycopg.errors.DeadlockDetected:
+            return "deadlocks"
+        except psycopg.Error as error:
+            assert error.sqlstate in LATE, error
+        return act.__name__
+
+    def task(self) -> dict[str, object]:
+        return {"role": "work", "key": self.random.choice(KEYS), "after": self.random.choice([0, 0, 60])}
+
+    def enqueue(self) -> None:
+        [ids, _] = self.engine.enqueue_many([self.task() for _ in range(4)])
+        self.engine.enqueue(needs=[ids[0], {"chain": ids[1]}])
+
+    def claim(self) -> None:
+        self.held += self.engine.claim(5, worker=self.worker, handlers=["work"])
+
+    def finish(self) -> None:
+        self.random.shuffle(self.held)
+        if some := self.held[:4]:
+            self.engine.finish(self.worker, *map(self.report, some))
+            del self.held[:4]
+
+    def report(self, claim: Claim) -> dict[str, object]:
+        # Nothing below a parent has a key: the parent may hold it.
+        children = [{"role": "work"}, {"role": "work", "after": 60}]
+        continuation = self.task() if claim.parent_id is None else {"role": "work"}
+        following = self.random.choice([None, None, {"continuation": continuation}, {"children": children}])
+        return report(claim, self.random.choice(["completed", "completed", "failed"]), error="x", next=following)
+
+    def end(self) -> None:
+        ends = [{"id": task_id, "state": self.random.choice(["completed", "failed"])} for task_id in self.some()]
+        self.engine.end(*ends)
+
+    def delete(self) -> None:
+        self.engine.delete_chains(*self.some(2), cascade=self.random.random() < 0.5)
+
+    def trigger(self) -> None:
+        self.engine.rows("select rolecall.trigger(%s)", self.some(1))
+
+    def some(self, number: int = 3) -> list[int]:
+        rows = self.engine.rows("select id from rolecall.tasks order by random() limit %s", number)
+        return [task_id for (task_id,) in rows]
+
+
+@pytest.mark.timeout(180)
+def test_decisions_from_outside_beside_workers_leave_nothing_stuck(live_engine: Engine, session: Session) -> None:
+    """Covers SPEC B9-4, and invariants 4, 12 and 16."""
+    meddlers = [Meddler(session(), seed) for seed in range(SESSIONS)]
+    with ThreadPoolExecutor(SESSIONS) as threads:
+        done = sum(threads.map(Meddler.run, meddlers), Counter[str]())
+
+    assert done.pop("deadlocks", 0) <= 3
+    assert min(done.values()) > 10
+    check(live_engine)
+    drain(live_engine)
+    assert live_engine.rows("select id, state, open_children, open_needs from rolecall.tasks") == []
+
+
+def drain(engine: Engine) -> None:
+    """Complete whatever is open; retries wait for nothing, as they are triggered."""
+    worker = engine.worker()
+    for _ in range(1_000):
+        engine.rows("select rolecall.trigger(array(select id from rolecall.tasks where state = 'pending'))")
+        claims = engine.claim(100, worker=worker)
+        if not claims:
+            break
+        engine.finish(worker, *(report(claim, "completed") for claim in claims))

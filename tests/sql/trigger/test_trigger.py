@@ -1,0 +1,96 @@
+"""Trigger makes pending tasks due now, all or none."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+import psycopg
+import pytest
+
+from tests.sql.engine import START, Engine
+
+
+def trigger(engine: Engine, *ids: int) -> list[tuple[int, datetime]]:
+    return [(task_id, due) for task_id, due in engine.rows("select * from rolecall.trigger(%s)", list(ids))]
+
+
+def test_a_task_that_is_due_later_is_due_now(engine: Engine) -> None:
+    """Covers SPEC B8-2."""
+    task_id = engine.enqueue(after=3600)
+
+    assert trigger(engine, task_id) == [(task_id, START)]
+
+    assert engine.claim_one().id == task_id
+    assert engine.events(task_id) == ["triggered"]
+
+
+def test_a_retry_that_waits_for_its_turn_is_due_now(engine: Engine) -> None:
+    engine.enqueue()
+    claim = engine.claim_one()
+    engine.fail(claim)
+
+    trigger(engine, claim.id)
+
+    assert engine.claim_one().attempt == 2
+
+
+def test_the_answers_stand_in_the_order_of_the_ids(engine: Engine) -> None:
+    """Covers SPEC B8-2: input order kept."""
+    ids = [engine.enqueue(after=60, key=key) for key in (None, "a", None)]
+
+    assert [task_id for task_id, _ in trigger(engine, *reversed(ids))] == ids[::-1]
+
+
+def test_what_is_due_already_keeps_its_place(engine: Engine) -> None:
+    task_id = engine.enqueue()
+    engine.clock.advance(seconds=60)
+
+    assert trigger(engine, task_id) == [(task_id, START)]
+    assert engine.events(task_id) == []
+
+
+@pytest.mark.parametrize("state", ["blocked", "running", "completed", "cancelled"])
+def test_what_is_not_pending_cannot_be_triggered_and_nothing_is(engine: Engine, state: str) -> None:
+    """Covers SPEC B8-2: a batch is all or nothing, and the error says which and why."""
+    later = engine.enqueue(after=60)
+    odd = engine.enqueue(needs=[later]) if state == "blocked" else engine.enqueue()
+    if state in {"running", "completed"}:
+        claim = engine.claim_one()
+    if state == "completed":
+        engine.complete(claim)
+    if state == "cancelled":
+        engine.cancel(odd)
+
+    with pytest.raises(psycopg.Error) as refusal:
+        trigger(engine, later, odd)
+
+    assert refusal.value.sqlstate == "RC003"
+    assert refusal.value.diag.message_primary == f"task {odd} cannot be triggered: it is not pending but {state}"
+    assert engine.task(later).status == "scheduled"
+
+
+def test_a_task_that_never_was_cannot_be_triggered(engine: Engine) -> None:
+    later = engine.enqueue(after=60)
+
+    with pytest.raises(psycopg.Error) as refusal:
+        trigger(engine, later, 4711)
+
+    assert (refusal.value.sqlstate, refusal.value.diag.message_primary) == ("RC002", "there is no task 4711")
+    assert engine.task(later).status == "scheduled"
+
+
+def test_an_idle_worker_is_woken(engine: Engine) -> None:
+    """Covers SPEC B8-2: the worker is notified."""
+    task_id = engine.enqueue(after=60)
+    worker = engine.worker("work")
+    engine.rows("select rolecall.mark_idle(%s, true)", worker)
+    engine.rows("listen rolecall_wake")
+
+    trigger(engine, task_id)
+
+    [notice] = engine.connection.notifies(timeout=5, stop_after=1)
+    assert notice.payload == "work"
+
+
+def test_nothing_to_trigger_is_no_error(engine: Engine) -> None:
+    assert trigger(engine) == []

@@ -1,0 +1,60 @@
+"""A server that asks who comes in, and those who do."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import httpx2
+
+from rolecall import App
+from rolecall.config import AccessSettings, AuthMode, Settings
+from rolecall.model.access import Scope
+from rolecall.model.deeds import Actor
+from rolecall.service.database import Pooled
+from rolecall.service.services import Services
+from rolecall.web import build
+from rolecall.web.passwords import hash_password
+
+PASSWORD = "correct horse battery staple"
+SITE = "http://rolecall.test"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Door:
+    """The server, and its services without HTTP."""
+
+    application: Any
+    services: Services
+    client: httpx2.AsyncClient
+    secrets: dict[Scope, str] = field(default_factory=dict)
+
+    async def key(self, scope: Scope) -> dict[str, str]:
+        """The headers that show a key of this scope; one is made where there is none yet."""
+        if scope not in self.secrets:
+            self.secrets[scope] = (await self.services.keys.create(scope.value, scope)).secret
+        return {"authorization": f"Bearer {self.secrets[scope]}"}
+
+    async def person(self, name: str = "ada", scope: Scope = Scope.ADMIN) -> None:
+        """Let somebody log in with PASSWORD."""
+        await self.services.people.add(name, scope, hash_password(PASSWORD))
+
+    async def log_in(self, name: str = "ada", password: str = PASSWORD) -> httpx2.Response:
+        """Log in; the client keeps the cookie."""
+        return await self.client.post("/api/login", json={"name": name, "password": password})
+
+
+@asynccontextmanager
+async def opened(dsn: str, base_url: str = SITE, app: App | None = None, **settings: Any) -> AsyncIterator[Door]:
+    """A door with other settings than the usual."""
+    access = AccessSettings(auth=AuthMode.keys, **settings)
+    application = build(dsn, app or App("test"), Settings(access=access))
+    transport = httpx2.ASGITransport(app=application)
+    async with (
+        application.router.lifespan_context(application),
+        httpx2.AsyncClient(transport=transport, base_url=base_url) as client,
+    ):
+        services = Services.over(Pooled(application.state.rolecall.pool, Actor(name="root", via="cli")))
+        yield Door(application=application, services=services, client=client)

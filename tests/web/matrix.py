@@ -1,0 +1,122 @@
+"""Walks every route of an application as somebody, and tells where what happens is not what its table says.
+
+A table has one line a route: `METHOD PATH WHO`, where WHO is the least that is needed: open (nobody is asked), known (anybody
+who is known), or a scope.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from fastapi.routing import iter_route_contexts
+
+METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
+# The least that each of them has, from nothing on.
+RANKS = {"open": 0, "known": 1, "read": 1, "operate": 2, "admin": 3}
+IDENTITIES = {"nobody": 0, "read": 1, "operate": 2, "admin": 3}
+PARAMETER = re.compile(r"\{\w+(:\w+)?\}")
+NOBODYS_ID = "987654321"
+PATIENCE = 20.0
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Entry:
+    """A line of a table."""
+
+    path: str
+    method: str
+    needs: str
+
+
+def read_table(file: Path) -> list[Entry]:
+    lines = [line.split() for line in file.read_text("utf-8").splitlines() if line and not line.startswith("#")]
+    return [Entry(path, method, needs) for method, path, needs in lines]
+
+
+def routes_of(application: Any) -> set[tuple[str, str]]:
+    """Every method and path that is served."""
+    routes = iter_route_contexts(application.routes)
+    served = {(method, str(route.path)) for route in routes for method in route.methods or ()}
+    return {(method, path) for method, path in served if method != "HEAD"}
+
+
+async def departures(application: Any, table: list[Entry], identity: str, headers: dict[str, str]) -> list[str]:
+    """Ask for every route of the table; say which ones let in whom they should not, or refuse whom they should not."""
+    wrong = []
+    for entry in table:
+        status = await status_of(application, entry.method, PARAMETER.sub(NOBODYS_ID, entry.path), headers)
+        wanted = _wanted(entry.needs, identity)
+        if (status if status in {401, 403} else 200) != wanted:
+            wrong.append(f"{entry.method} {entry.path} as {identity}: {status}, not {wanted}")
+    return wrong
+
+
+async def other_methods(application: Any, table: list[Entry]) -> list[str]:
+    """Ask, as nobody, for every path by every method that it does not have; say which ones do something."""
+    known = {(entry.method, entry.path) for entry in table}
+    paths = {entry.path for entry in table}
+    asked = [(method, path) for path in sorted(paths) for method in METHODS if (method, path) not in known]
+    return [
+        f"{method} {path}: {status}"
+        for method, path in asked
+        if (status := await status_of(application, method, PARAMETER.sub(NOBODYS_ID, path), {})) not in {401, 404, 405}
+    ]
+
+
+async def status_of(application: Any, method: str, path: str, headers: dict[str, str]) -> int:
+    """The status of an answer, without waiting for its end: streams have none. A page says 401 by asking to log in."""
+    started: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+
+    async def receive() -> dict[str, object]:
+        if bodies:
+            return bodies.pop()
+        await asyncio.sleep(PATIENCE)
+        return {"type": "http.disconnect"}
+
+    async def send(message: Any) -> None:
+        if message["type"] == "http.response.start" and not started.done():
+            started.set_result(_meaning(message["status"], dict(message["headers"])))
+
+    bodies: list[dict[str, object]] = [{"type": "http.request", "body": b"", "more_body": False}]
+    asking = asyncio.create_task(application(_scope(method, path, headers), receive, send))
+    await asyncio.wait({asking, started}, timeout=PATIENCE, return_when=asyncio.FIRST_COMPLETED)
+    if not asking.done():
+        asking.cancel()
+    await asyncio.wait({asking})
+    return started.result()
+
+
+def _meaning(status: int, headers: dict[bytes, bytes]) -> int:
+    return 401 if status == 303 and headers[b"location"].startswith(b"/login") else status
+
+
+def _scope(method: str, path: str, headers: dict[str, str]) -> dict[str, Any]:
+    return {
+        "type": "http",
+        "asgi": {"version": "3.0"},
+        "http_version": "1.1",
+        "scheme": "http",
+        "method": method,
+        "path": path,
+        "raw_path": path.encode(),
+        "query_string": b"",
+        "root_path": "",
+        "headers": list(_raw({"host": "rolecall.test", **headers})),
+        "client": ("192.0.2.1", 1),
+        "server": ("rolecall.test", 80),
+    }
+
+
+def _raw(headers: dict[str, str]) -> Iterator[tuple[bytes, bytes]]:
+    return ((name.encode(), value.encode()) for name, value in headers.items())
+
+
+def _wanted(needs: str, identity: str) -> int:
+    if IDENTITIES[identity] >= RANKS[needs]:
+        return 200
+    return 401 if identity == "nobody" else 403

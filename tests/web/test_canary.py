@@ -1,0 +1,63 @@
+"""What is secret stands in no log, no audit row, no answer and no table."""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+import psycopg
+import pytest
+
+from rolecall.config import LogFormat, LogLevel, LogSettings
+from rolecall.model.access import Scope
+from rolecall.telemetry import set_up_logging
+from tests.web.doors import PASSWORD, SITE, Door
+
+CANARY = "CANARY-6f1f8f2e-password"
+EVERYTHING = "select string_agg(row_to_json(stored)::text, ' ') from rolecall.{} as stored"
+TABLES = ("deeds", "api_keys", "people", "sessions", "login_attempts")
+
+
+@pytest.fixture
+def logged() -> io.StringIO:
+    """All that this process logs meanwhile, down to the least of it."""
+    stream = io.StringIO()
+    set_up_logging(LogSettings(format=LogFormat.json, level=LogLevel.debug), stream)
+    return stream
+
+
+async def test_no_secret_is_written_down_or_told(
+    door: Door, connection: psycopg.Connection[Any], logged: io.StringIO
+) -> None:
+    """Covers S10, S1: after logins, keys, mistakes and changes"""
+    told = []
+    await door.person()
+    entered = await door.log_in()
+    cookie = door.client.cookies["rolecall"]
+    told.append(await door.log_in(password=CANARY))
+    told.append(await door.log_in(CANARY, CANARY))
+    told.append(await door.client.post("/api/login", json={"name": "ada", "password": [CANARY]}))
+    told.append(await door.client.post("/api/login", json={"name": "ada", "password": CANARY, CANARY: 1}))
+    secret = (await door.services.keys.create("deploy", Scope.ADMIN)).secret
+    bearer = {"authorization": f"Bearer {secret}"}
+    made = await door.client.post("/api/keys", json={"name": "x", "scope": "read"}, headers=bearer)
+    told.append(await door.client.get("/api/keys", headers=bearer))
+    told.append(await door.client.get("/api/audit", headers=bearer))
+    told.append(await door.client.get("/api/me", headers={"authorization": f"Bearer {secret}{CANARY}"}))
+    told.append(await door.client.post("/api/logout", headers={"origin": SITE}))
+
+    assert (entered.status_code, made.status_code) == (204, 201)
+    stored = " ".join(str(connection.execute(EVERYTHING.format(table)).fetchone()) for table in TABLES)
+    answers = " ".join(answer.text.replace(f'"{CANARY}"', "") for answer in told if answer.status_code != 422)
+    for secret_text in (PASSWORD, CANARY, cookie, secret, made.json()["secret"]):
+        assert secret_text not in logged.getvalue()
+        assert secret_text not in stored
+        assert secret_text not in answers
+
+
+async def test_a_refused_login_does_not_repeat_the_password(door: Door) -> None:
+    """Covers S10"""
+    answer = await door.client.post("/api/login", json={"name": "ada", "password": [CANARY]})
+
+    assert answer.status_code == 422
+    assert CANARY not in answer.text

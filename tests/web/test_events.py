@@ -1,0 +1,72 @@
+"""How events are written, and what becomes of a client that does not read them."""
+
+from __future__ import annotations
+
+import asyncio
+
+from starlette.types import Message
+
+from rolecall.model.live import ReloadReason, TaskChange
+from rolecall.model.states import TaskState
+from rolecall.service.live import Stream, Wanted
+from rolecall.web.events import EventStream, events_of
+
+SCOPE = {"type": "http", "asgi": {"spec_version": "2.3"}}
+
+
+def change(task_id: int) -> TaskChange:
+    return TaskChange(task_id, None, "sums", TaskState.RUNNING, str(task_id))
+
+
+async def test_a_quiet_stream_beats_and_keeps_its_clients_position() -> None:
+    """covers SPEC B2-10: a comment as heartbeat"""
+    stream = Stream(Wanted())
+    stream.mark("7-1")
+    events = events_of(stream, heartbeat=0.01)
+
+    assert await anext(events) == b"event: connected\ndata: {}\nid: 7-1\n\n"
+    stream.mark("8-1")
+    assert await anext(events) == b": heartbeat\nid: 8-1\n\n"
+    stream.end()
+    assert [event async for event in events] == []
+
+
+async def test_only_the_last_event_of_a_batch_has_an_id() -> None:
+    stream = Stream(Wanted())
+    stream.tell_tasks([change(1), change(2)])
+    stream.mark("7-2")
+    events = events_of(stream)
+
+    await anext(events)
+    first, second = (await anext(events)).decode().strip().split("\n\n")
+
+    assert "id: " not in first
+    assert second.endswith("\nid: 7-2")
+
+
+async def test_a_client_that_reads_slowly_is_told_the_latest_state_once_and_at_last_to_reload() -> None:
+    stream = Stream(Wanted())
+    for version in ("1", "2"):
+        stream.tell_tasks([TaskChange(1, None, "sums", TaskState.RUNNING, version)])
+    assert [task.version for task in (await stream.next(0)).tasks.values()] == ["2"]
+
+    for task_id in range(1_001):
+        stream.tell_tasks([change(task_id)])
+    batch = await stream.next(0)
+
+    assert (batch.reload, batch.tasks) == (ReloadReason.CROWD, {})
+
+
+async def test_a_client_that_does_not_read_is_dropped() -> None:
+    stuck = asyncio.Event()
+
+    async def receive() -> Message:
+        await stuck.wait()
+        return {"type": "http.disconnect"}
+
+    async def send(message: Message) -> None:
+        if message["type"] == "http.response.body":
+            await stuck.wait()
+
+    async with asyncio.timeout(5):
+        await EventStream(events_of(Stream(Wanted())), patience=0.05)(SCOPE, receive, send)

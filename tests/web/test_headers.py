@@ -1,0 +1,42 @@
+"""Every answer tells the browser to do next to nothing with it, and nobody to keep it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from rolecall.model.access import Scope
+from rolecall.service.keys import Keys
+from tests.web.doors import Door
+
+WANTED = {
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+    "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
+    "referrer-policy": "no-referrer",
+}
+
+
+@pytest.mark.parametrize("path", ["/healthz", "/api/keys", "/api/nothing", "/api/keys/0", "/openapi.json"])
+async def test_every_answer_has_them(door: Door, path: str) -> None:
+    """Covers S4"""
+    for headers in ({}, await door.key(Scope.ADMIN)):
+        answer = await door.client.get(path, headers=headers)
+
+        assert WANTED.items() <= answer.headers.items()
+        assert answer.headers.get("cache-control") == ("no-store" if path.startswith("/api/") else None)
+
+
+async def test_an_unforeseen_error_has_them_too(door: Door, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def break_down(*_: Any) -> None:
+        raise RuntimeError("the secret of the house")
+
+    monkeypatch.setattr(Keys, "list", break_down)
+    door.client._transport.raise_app_exceptions = False  # type: ignore[attr-defined]
+
+    answer = await door.client.get("/api/keys", headers=await door.key(Scope.ADMIN))
+
+    assert answer.status_code == 500
+    assert WANTED.items() <= answer.headers.items()
+    assert "secret" not in answer.text

@@ -1,0 +1,28 @@
+"""Ids are JSON numbers, so none is so great that a program that reads them as floating point loses a digit."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import httpx2
+import psycopg
+
+from tests.web.test_tasks import enqueue, get
+
+
+async def test_ids_go_on_where_32_bits_end(http: httpx2.AsyncClient, connection: psycopg.Connection[Any]) -> None:
+    """Covers RELIABILITY F67."""
+    connection.execute("alter table rolecall.tasks alter column id restart with 2147483646")
+
+    ids = [await enqueue(http) for _ in range(4)]
+
+    assert ids == [2147483646, 2147483647, 2147483648, 2147483649]
+    assert (await get(http, f"/api/tasks/{ids[-1]}"))["chain_id"] == ids[-1]
+    assert [task["id"] for task in (await get(http, "/api/tasks"))["items"]] == ids[::-1]
+
+
+def test_no_id_is_beyond_what_a_json_number_holds(connection: psycopg.Connection[Any]) -> None:
+    """Covers RELIABILITY F67."""
+    query = "select sequencename, max_value from pg_sequences where schemaname = 'rolecall'"
+
+    assert [name for name, most in connection.execute(query).fetchall() if most > 2**53 - 1] == []

@@ -1,0 +1,111 @@
+"""A request that is too long, too deep or no JSON is refused before any route sees it, and never a 5xx."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import httpx2
+import psycopg
+import pytest
+
+JSON = {"Content-Type": "application/json"}
+
+
+async def post(http: httpx2.AsyncClient, body: bytes | str, **headers: str) -> tuple[int, str]:
+    answer = await http.post("/api/tasks", content=body, headers=JSON | headers)
+    assert answer.headers["content-type"] == "application/problem+json"
+    return answer.status_code, answer.json()["type"].removeprefix("urn:rolecall:")
+
+
+def nested(levels: int) -> str:
+    return '{"handler": "add", "payload": {"a": ' + "[" * levels + "]" * levels + "}}"
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "kind"),
+    [
+        ("{", 400, "not-json"),
+        (b"\xff\xfe{}", 400, "not-json"),
+        ('{"handler": "add", "priority": NaN}', 400, "not-json"),
+        ('{"handler": "add", "priority": -Infinity}', 400, "not-json"),
+        ('{"handler": "add", "payload": {"a": ' + "9" * 5_000 + "}}", 400, "not-json"),
+        ('{"handler": "add", "payload": {"a": 1e999}}', 422, "unstorable-body"),
+        ('{"handler": "add", "payload": {"a": "\\u0000"}}', 422, "unstorable-body"),
+        ('{"handler": "add", "payload": {"\\ud800": 1}}', 422, "unstorable-body"),
+        ('{"handler": "add", "\\u0000": 1}', 422, "unstorable-body"),
+        (nested(63), 422, "body-too-deep"),
+        (nested(100_000), 422, "body-too-deep"),
+        (json.dumps({"payload": {"a": "x" * 1024 * 1024}}), 413, "body-too-large"),
+        ("[]", 422, "invalid-request"),
+        ("", 422, "invalid-request"),
+        ('{"handler": "add", "sort": "id"}', 422, "invalid-request"),
+        ('{"handler": "add", "priority": true}', 422, "invalid-request"),
+        ('{"handler": "add", "priority": 1e30}', 422, "invalid-request"),
+        ('{"handler": "add", "scheduled_for": 1}', 422, "invalid-request"),
+        ('{"handler": "add", "scheduled_for": "2030-01-01T00:00:00"}', 422, "invalid-request"),
+        ('{"handler": "add", "needs": [9007199254740993]}', 422, "invalid-request"),
+        ('{"handler": "add", "needs": [{"task": 1, "chain": 1}]}', 422, "invalid-task"),
+        ('{"handler": "add", "needs": [{"item": 0}]}', 422, "invalid-task"),
+        ('{"handler": "add", "dedupe": {"mode": "keep", "merge": {"a": "sum"}}}', 422, "invalid-task"),
+        ('{"handler": "add", "needs": [4711]}', 422, "invalid-task"),
+        ("{}", 422, "unknown-role"),
+    ],
+    ids=lambda value: str(value)[:40],
+)
+async def test_a_body_that_makes_no_sense_is_refused(
+    http: httpx2.AsyncClient, body: bytes | str, status: int, kind: str
+) -> None:
+    assert await post(http, body) == (status, kind)
+
+
+async def test_a_body_of_the_deepest_kind_is_taken(http: httpx2.AsyncClient) -> None:
+    answer = await http.post("/api/tasks", content=nested(62), headers=JSON)
+
+    assert answer.status_code == 201
+
+
+@pytest.mark.parametrize("kind", ["text/plain", "application/x-www-form-urlencoded", "application/jsonp", ""])
+async def test_a_body_of_another_type_is_refused(http: httpx2.AsyncClient, kind: str) -> None:
+    assert await post(http, "{}", **{"Content-Type": kind}) == (415, "unsupported-media-type")
+
+
+async def test_no_more_is_read_than_a_body_may_have(http: httpx2.AsyncClient) -> None:
+    answer = await http.post("/api/tasks/batch", content=b"x" * 10_000_000, headers=JSON)
+
+    assert answer.status_code == 413
+
+
+async def test_a_batch_has_a_thousand_tasks_at_most(http: httpx2.AsyncClient) -> None:
+    answer = await http.post("/api/tasks/batch", json={"tasks": [{"handler": "add"}] * 1_001})
+
+    assert (answer.status_code, answer.json()["errors"][0]["where"]) == (422, "body.tasks")
+
+
+@pytest.mark.parametrize("path", ["/api/tasks/" + "9" * 5_000, "/api/chains?state=" + "x" * 20_000])
+async def test_a_path_is_not_endless(http: httpx2.AsyncClient, path: str) -> None:
+    assert (await http.get(path)).status_code == 414
+
+
+@pytest.mark.parametrize("path", ["/api/chains", "/api/audit", "/api/tasks", "/api/tasks/1/children"])
+async def test_a_page_has_its_bounds(http: httpx2.AsyncClient, path: str) -> None:
+    await http.post("/api/tasks", json={"handler": "add"})
+
+    for query in ("limit=0", "limit=501", "limit=1e9", "limit=x", "cursor=0", "cursor=AQAAAAAAAAAB"):
+        assert (await http.get(f"{path}?{query}")).status_code == 422, query
+
+
+async def test_an_id_has_its_bounds(http: httpx2.AsyncClient) -> None:
+    for number in (0, 2**53, 2**63, 10**40):
+        assert (await http.get(f"/api/tasks/{number}")).status_code == 422, number
+
+
+async def test_a_read_is_ended_that_takes_too_long(
+    http: httpx2.AsyncClient, connection: psycopg.Connection[Any]
+) -> None:
+    with connection.transaction():
+        connection.execute("lock table rolecall.roles in access exclusive mode")
+        answer = await http.get("/api/roles")
+
+    assert (answer.status_code, answer.json()["type"]) == (503, "urn:rolecall:database-unavailable")
+    assert (await http.get("/api/roles")).status_code == 200

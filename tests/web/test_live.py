@@ -1,0 +1,166 @@
+"""The stream of events and its snapshot, over a real socket."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import psycopg
+import pytest
+from fastapi import FastAPI
+
+from rolecall import App
+from rolecall.config import AccessSettings, AuthMode, Settings
+from rolecall.db.connect import connect_async
+from rolecall.db.run import run_async
+from rolecall.sql import roles
+from rolecall.web import build
+from tests.service.live.watching import enqueue
+from tests.web.streaming import Site, served
+
+Connection = psycopg.AsyncConnection[Any]
+
+
+@pytest.fixture
+async def sql(database: str) -> AsyncIterator[Connection]:
+    """A session with the server's database, in which two roles are declared."""
+    async with await connect_async(database, "other") as connection:
+        handlers = [{"name": "add", "role": "sums"}, {"name": "see", "role": "other"}]
+        await run_async(connection, roles.declare([{"name": "sums"}, {"name": "other"}], handlers))
+        yield connection
+
+
+@pytest.fixture
+def application(database: str) -> FastAPI:
+    return build(database, App("test"))
+
+
+@pytest.fixture
+async def site(application: FastAPI, sql: Connection) -> AsyncIterator[Site]:
+    async with served(application) as site:
+        yield site
+
+
+async def test_a_stream_tells_what_becomes_of_a_task(site: Site, sql: Connection) -> None:
+    """covers SPEC B2-6, B2-10: connected first; started shows before the end"""
+    async with site.events() as events:
+        first = await events.next()
+        [task_id] = await enqueue(sql)
+        pending = await events.change_of(task_id, "pending")
+        await sql.execute(
+            "select rolecall.claim(rolecall.register_worker('w', '{}', '{add}', 1, 'h', 1, '0'), '{}', '{add}', 1)"
+        )
+        await events.change_of(task_id, "running")
+        await sql.execute("select rolecall.complete_task(%s)", [task_id])
+        await events.change_of(task_id, "completed")
+
+    assert events.response.headers["content-type"].startswith("text/event-stream")
+    assert first.name == "connected"
+    assert pending.data == {"id": task_id, "parent_id": None, "role": "sums", "state": "pending"}
+
+
+async def test_a_stream_can_be_for_some_roles_and_trees(site: Site, sql: Connection) -> None:
+    """covers SPEC B2-7, B2-10"""
+    [root] = await enqueue(sql)
+    async with site.events(f"/api/live?role=sums&root={root}") as events:
+        tree = await events.until(lambda event: event.name == "progress")
+        await enqueue(sql, "see")
+        [wanted] = await enqueue(sql, "add")
+        changed = await events.until(lambda event: event.name == "task_changed")
+        role = await events.until(lambda event: event.name == "role_changed")
+
+    assert (tree.data["id"], tree.data["activity"]) == (root, "pending")
+    assert changed.data["id"] == wanted
+    assert (role.data["role"], role.data["ready"]) == ("sums", 2)
+
+
+async def test_a_client_goes_on_where_it_broke_off(site: Site, sql: Connection) -> None:
+    async with site.events() as events:
+        [before] = await enqueue(sql)
+        await events.change_of(before, "pending")
+        position = (await events.until(lambda event: event.id is not None)).id or ""
+    [missed] = await enqueue(sql)
+
+    async with site.events(last_event_id=position) as events:
+        await events.change_of(missed, "pending")
+
+
+async def test_a_client_that_was_away_too_long_is_told_to_reload(site: Site, sql: Connection) -> None:
+    async with site.events(last_event_id="1000-0") as events:
+        reload = await events.until(lambda event: event.name == "reload")
+
+    assert reload.data == {"reason": "away"}
+
+
+async def test_the_snapshot_says_the_same_as_the_events(site: Site, sql: Connection) -> None:
+    """covers SPEC B2-8"""
+    async with site.events() as events:
+        await enqueue(sql)
+        told = await events.until(lambda event: event.name == "role_changed")
+    snapshot = (await site.client.get("/api/live/snapshot")).json()
+
+    assert [role["role"] for role in snapshot["roles"]] == ["other", "sums"]
+    assert snapshot["roles"][1] == told.data
+
+
+async def test_a_stream_outlives_its_connections_to_the_database(site: Site, sql: Connection) -> None:
+    async with site.events() as events:
+        await events.next()
+        await sql.execute(
+            "select pg_terminate_backend(pid) from pg_stat_activity "
+            "where datname = current_database() and pid <> pg_backend_pid()"
+        )
+        [task_id] = await enqueue(sql)
+
+        await events.change_of(task_id, "pending")
+
+
+async def test_streams_end_when_the_server_stops(site: Site, sql: Connection) -> None:
+    async with site.events() as events:
+        await events.next()
+        await site.stop()
+
+        with pytest.raises(StopAsyncIteration):
+            await events.until(lambda _event: False)
+
+
+async def test_a_client_that_leaves_is_no_watcher_any_more(site: Site, application: FastAPI, sql: Connection) -> None:
+    live = application.state.rolecall.live
+    async with site.events() as staying:
+        async with site.events() as leaving:
+            await leaving.next()
+            assert live.watchers == 2
+        while live.watchers == 2:
+            [task_id] = await enqueue(sql)
+            await staying.change_of(task_id, "pending")
+
+        assert live.watchers == 1
+
+
+@pytest.mark.parametrize(
+    ("path", "status"),
+    [
+        ("/api/live?role=sumz", 422),
+        ("/api/live?root=4711", 404),
+        ("/api/live?root=one", 422),
+        ("/api/live?" + "&".join(["root=1"] * 11), 422),
+    ],
+)
+async def test_what_cannot_be_watched_is_a_problem(site: Site, path: str, status: int) -> None:
+    answer = await site.client.get(path)
+
+    assert answer.status_code == status
+    assert answer.headers["content-type"] == "application/problem+json"
+
+
+async def test_a_stream_is_for_who_may_read(database: str, sql: Connection) -> None:
+    application = build(database, App("test"), Settings(access=AccessSettings(auth=AuthMode.keys)))
+    async with served(application) as site:
+        assert (await site.client.get("/api/live")).status_code == 401
+        assert (await site.client.get("/api/live/snapshot")).status_code == 401
+
+
+def test_the_document_tells_of_the_stream(application: FastAPI) -> None:
+    told = application.openapi()["paths"]["/api/live"]["get"]["responses"]["200"]
+
+    assert list(told["content"]) == ["text/event-stream"]

@@ -1,0 +1,203 @@
+"""People log in by name and password, and nobody learns who exists."""
+
+from __future__ import annotations
+
+from time import process_time
+from typing import Any
+
+import psycopg
+import pytest
+
+from rolecall.config import AccessSettings
+from rolecall.model.access import Scope
+from rolecall.model.deeds import DeedFilter
+from rolecall.model.errors import ConfigError, DuplicatePerson, PersonNotFound
+from rolecall.web.passwords import hash_password
+from tests.web.doors import PASSWORD, SITE, Door, opened
+
+Sql = psycopg.Connection[Any]
+
+
+async def me(door: Door) -> int:
+    return (await door.client.get("/api/me")).status_code
+
+
+async def test_a_login_opens_a_session_and_a_logout_ends_it(door: Door) -> None:
+    """Covers SPEC 003-26"""
+    await door.person(scope=Scope.READ)
+    entered = await door.log_in()
+    shown = await door.client.get("/api/me")
+    kept = door.client.cookies["rolecall"]
+    left = await door.client.post("/api/logout", headers={"origin": SITE})
+
+    assert (entered.status_code, left.status_code) == (204, 204)
+    assert shown.json() == {"name": "ada", "scope": "read"}
+    assert not door.client.cookies
+    assert (await door.client.get("/api/me", headers={"cookie": f"rolecall={kept}"})).status_code == 401
+
+
+async def test_a_cookie_is_out_of_reach_for_scripts_and_other_sites(door: Door) -> None:
+    """Covers S3"""
+    await door.person()
+
+    cookie = (await door.log_in()).headers["set-cookie"]
+
+    assert cookie.startswith("rolecall=rs_")
+    assert {"HttpOnly", "Path=/", "SameSite=strict"} <= set(cookie.split("; "))
+
+
+async def test_over_https_a_cookie_is_bound_to_the_host(database: str) -> None:
+    """Covers S3"""
+    async with opened(database, base_url="https://rolecall.test") as door:
+        await door.person()
+
+        cookie = (await door.log_in()).headers["set-cookie"]
+
+        assert cookie.startswith("__Host-rolecall=rs_")
+        assert "Secure" in cookie.split("; ")
+        assert "domain" not in cookie.lower()
+
+
+async def test_only_the_digest_of_a_session_is_stored(door: Door, connection: Sql) -> None:
+    await door.person()
+    await door.log_in()
+
+    [(stored,)] = connection.execute("select row_to_json(sessions)::text from rolecall.sessions").fetchall()
+
+    assert door.client.cookies["rolecall"] not in stored
+
+
+async def test_a_session_ends_by_itself(door: Door, connection: Sql) -> None:
+    await door.person()
+    await door.log_in()
+    assert await me(door) == 200
+
+    connection.execute("update rolecall.sessions set expires_at = now() - interval '1 s'")
+
+    assert await me(door) == 401
+
+
+@pytest.mark.parametrize("how", ["password", "remove"])
+async def test_a_changed_password_or_a_removed_person_ends_the_sessions(door: Door, how: str) -> None:
+    await door.person()
+    await door.log_in()
+    assert await me(door) == 200
+
+    if how == "remove":
+        await door.services.people.remove("ada")
+    else:
+        await door.services.people.set_password("ada", hash_password("another long password"))
+
+    assert await me(door) == 401
+    assert (await door.log_in()).status_code == 401
+
+
+async def test_a_wrong_name_and_a_wrong_password_are_answered_alike(door: Door) -> None:
+    """Covers SPEC 003-24"""
+    await door.person()
+
+    wrong_name, wrong_password = await door.log_in("eve"), await door.log_in(password="wrong")
+
+    assert wrong_name.status_code == wrong_password.status_code == 401
+    assert wrong_name.text == wrong_password.text
+
+
+async def test_a_wrong_name_takes_as_long_as_a_wrong_password(database: str) -> None:
+    async with opened(database, logins_per_minute=100) as door:
+        await door.person()
+
+        async def seconds(name: str) -> float:
+            began = process_time()  # what the machine does besides does not count
+            await door.log_in(name, "wrong")
+            return process_time() - began
+
+        known = min([await seconds("ada") for _ in range(3)])
+        unknown = min([await seconds("eve") for _ in range(3)])
+
+    # A missing name that skipped the comparison would answer in a tenth of the time.
+    assert 1 / 3 < known / unknown < 3
+
+
+@pytest.mark.parametrize("name", ["ada", "eve"])
+async def test_ten_failures_lock_a_name_for_900_s_whether_anybody_bears_it(
+    database: str, connection: Sql, name: str
+) -> None:
+    """Covers SPEC 003-24"""
+    async with opened(database, logins_per_minute=100) as door:
+        await door.person()
+        failures = [(await door.log_in(name, "wrong")).status_code]
+        connection.execute("update rolecall.login_attempts set attempts = 8")
+        failures += [(await door.log_in(name, "wrong")).status_code for _ in range(2)]
+        locked = await door.log_in(name)
+        connection.execute("update rolecall.login_attempts set locked_until = now() - interval '1 s'")
+        later = await door.log_in(name)
+
+    assert failures == [401] * 3
+    assert locked.status_code == 429
+    assert 890 < int(locked.headers["retry-after"]) <= 900
+    assert later.status_code == (204 if name == "ada" else 401)
+
+
+async def test_a_success_forgets_the_failures_before(database: str, connection: Sql) -> None:
+    async with opened(database, logins_per_minute=100) as door:
+        await door.person()
+        await door.log_in(password="wrong")
+        connection.execute("update rolecall.login_attempts set attempts = 9")
+        entered, wrong, again = await door.log_in(), await door.log_in(password="wrong"), await door.log_in()
+
+    assert [answer.status_code for answer in (entered, wrong, again)] == [204, 401, 204]
+
+
+async def test_too_many_attempts_from_one_address_must_wait(database: str) -> None:
+    """Covers SPEC 003-24, 003-27"""
+    async with opened(database, logins_per_minute=2) as door:
+        await door.person()
+        answers = [await door.log_in(f"name{number}", "wrong") for number in range(3)]
+
+    assert [answer.status_code for answer in answers] == [401, 401, 429]
+    assert 1 <= int(answers[2].headers["retry-after"]) <= 60
+
+
+async def test_a_login_stands_in_the_audit_log_under_the_persons_name(door: Door) -> None:
+    """Covers S16"""
+    await door.person()
+    await door.log_in()
+
+    [deed] = await door.services.audit.list(DeedFilter(action="sessions.open"))
+
+    assert (deed.actor, deed.via) == ("ada", "api")
+
+
+async def test_nobody_can_be_called_like_an_api_key(door: Door) -> None:
+    with pytest.raises(ConfigError, match="holds letters"):
+        await door.person("deploy (API key 7)")
+
+
+async def test_a_name_is_given_once(door: Door) -> None:
+    await door.person()
+
+    with pytest.raises(DuplicatePerson):
+        await door.person()
+
+
+async def test_who_is_unknown_cannot_be_removed_or_changed(door: Door) -> None:
+    with pytest.raises(PersonNotFound):
+        await door.services.people.remove("eve")
+    with pytest.raises(PersonNotFound):
+        await door.services.people.set_password("eve", "hash")
+
+
+@pytest.mark.parametrize("password", ["", "short", "x" * 1_001])
+def test_a_password_is_long_but_not_endless(password: str) -> None:
+    with pytest.raises(ConfigError, match="12 to 1000 characters") as refused:
+        hash_password(password)
+
+    assert refused.value.value == "(hidden)"
+
+
+def test_a_password_is_stored_as_argon2id() -> None:
+    assert hash_password(PASSWORD).startswith("$argon2id$")
+
+
+def test_a_session_lasts_for_half_a_day_by_default() -> None:
+    assert AccessSettings().session_minutes == 720

@@ -1,0 +1,100 @@
+"""An app's own routes stand beside ours: with a scope, with connections, with problem documents."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+import httpx2
+import pytest
+from fastapi import APIRouter, Depends
+from fastapi.routing import APIRoute
+
+from rolecall import App, InvalidDeclaration
+from rolecall.web import Connects, Operates, Reads, RequestRefused, build
+
+shops = APIRouter(prefix="/api/shops")
+
+
+@shops.get("/clock")
+async def clock(connects: Connects, _: Reads) -> list[int]:
+    async with connects() as connection:
+        return [row[0] async for row in await connection.execute("select 7")]
+
+
+@shops.get("/broken")
+async def broken(connects: Connects, _: Reads) -> None:
+    async with connects() as connection:
+        await connection.execute("select * from no_such_table")
+
+
+@shops.get("/{shop_id:int}")
+async def show(shop_id: int, _: Operates) -> None:
+    raise RequestRefused(f"there is no shop {shop_id}", status=404, kind="shop-not-found")
+
+
+def open_to_all() -> APIRouter:
+    async def hello() -> str:
+        return "hello"
+
+    return APIRouter(routes=[APIRoute("/hello", hello)])
+
+
+@pytest.fixture
+async def http(database: str) -> AsyncIterator[httpx2.AsyncClient]:
+    app, part = App("test"), App("part", routers=[shops])
+    app.include(part)
+    application = build(database, app)
+    transport = httpx2.ASGITransport(app=application)
+    async with (
+        application.router.lifespan_context(application),
+        httpx2.AsyncClient(transport=transport, base_url="http://test") as client,
+    ):
+        yield client
+
+
+async def test_the_routes_of_a_slice_are_answered_from_the_servers_pool(http: httpx2.AsyncClient) -> None:
+    assert (await http.get("/api/shops/clock")).json() == [7]
+
+
+async def test_what_a_route_refuses_is_a_problem_document(http: httpx2.AsyncClient) -> None:
+    answer = await http.get("/api/shops/8")
+
+    assert (answer.status_code, answer.headers["content-type"]) == (404, "application/problem+json")
+    assert answer.json()["type"] == "urn:rolecall:shop-not-found"
+    assert answer.json()["detail"] == "there is no shop 8"
+
+
+async def test_what_the_database_refuses_an_apps_route_is_a_problem_document(http: httpx2.AsyncClient) -> None:
+    answer = await http.get("/api/shops/broken")
+
+    assert (answer.status_code, answer.json()["type"]) == (503, "urn:rolecall:schema-missing")
+
+
+async def test_an_apps_routes_stand_in_the_same_document(http: httpx2.AsyncClient) -> None:
+    paths = (await http.get("/openapi.json")).json()["paths"]
+
+    assert {"/api/roles", "/api/shops/clock", "/api/shops/{shop_id}"} <= set(paths)
+
+
+@pytest.mark.parametrize("where", ["router", "inside another"])
+def test_a_route_without_a_scope_is_refused(where: str) -> None:
+    outer = APIRouter()
+    outer.include_router(open_to_all())
+    router = outer if where == "inside another" else open_to_all()
+
+    with pytest.raises(InvalidDeclaration, match="/hello says no scope"):
+        build("postgresql://", App("test", routers=[router]))
+
+
+def test_a_scope_may_be_said_for_a_whole_router() -> None:
+    async def letting(_: Reads) -> None: ...
+
+    router = APIRouter(dependencies=[Depends(letting)])
+    router.include_router(open_to_all())
+
+    assert "/hello" in build("postgresql://", App("test", routers=[router])).openapi()["paths"]
+
+
+def test_what_is_no_router_is_refused() -> None:
+    with pytest.raises(InvalidDeclaration, match="not a dict"):
+        build("postgresql://", App("test", routers=["builtins:dict"]))

@@ -1,0 +1,20 @@
+"""Whatever goes wrong is told as a problem document, with the status that the error table names."""
+
+from __future__ import annotations
+
+import httpx2
+
+
+async def test_an_answer_is_json(http: httpx2.AsyncClient) -> None:
+    answer = await http.get("/api/roles")
+
+    assert answer.status_code == 200
+    assert [role["name"] for role in answer.json()] == ["sums"]
+
+
+async def test_a_path_that_is_none_is_a_problem(http: httpx2.AsyncClient) -> None:
+    answer = await http.get("/api/rolls")
+
+    assert answer.status_code == 404
+    assert answer.headers["content-type"] == "application/problem+json"
+    assert answer.json()["type"] == "urn:rolecall:not-found"

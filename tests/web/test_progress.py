@@ -1,0 +1,49 @@
+"""Progress over HTTP."""
+
+from __future__ import annotations
+
+import httpx2
+import pytest
+
+from rolecall.db.connect import connect_async
+from rolecall.db.run import run_async
+from rolecall.model.tasks import NewTask
+from rolecall.sql import tasks
+
+
+@pytest.fixture
+async def task_id(database: str) -> int:
+    async with await connect_async(database, "test") as connection:
+        [enqueued] = await run_async(connection, tasks.enqueue_many([NewTask(handler="add")]))
+        return enqueued.id
+
+
+async def test_the_progress_of_a_task(http: httpx2.AsyncClient, task_id: int) -> None:
+    """covers SPEC B2-1, B2-5"""
+    answer = await http.get(f"/api/tasks/{task_id}/progress", params={"weight": "add:3"})
+
+    assert answer.status_code == 200
+    assert answer.json() == {
+        "id": task_id,
+        "role": "sums",
+        "handler": "add",
+        "state": "pending",
+        "activity": "pending",
+        "fraction": 0.0,
+        "step": None,
+        "phases": [],
+        "info": {},
+    }
+
+
+async def test_the_progress_of_no_task_is_a_problem(http: httpx2.AsyncClient) -> None:
+    answer = await http.get("/api/tasks/4711/progress")
+
+    assert answer.status_code == 404
+
+
+async def test_a_weight_that_is_none_is_a_problem(http: httpx2.AsyncClient, task_id: int) -> None:
+    answer = await http.get(f"/api/tasks/{task_id}/progress", params={"weight": "add"})
+
+    assert answer.status_code == 422
+    assert "fetch:3" in answer.json()["detail"]

@@ -1,0 +1,75 @@
+"""Nobody asks too often, each caller for itself."""
+
+from __future__ import annotations
+
+import pytest
+
+from rolecall.config import AccessSettings
+from rolecall.model.access import Caller, Scope
+from rolecall.model.deeds import Actor
+from rolecall.model.errors import TooManyRequests
+from rolecall.web.rates import Rates
+from tests.web.doors import opened
+
+
+def caller(name: str) -> Caller:
+    return Caller(actor=Actor(name=name, via="api"), scope=Scope.READ)
+
+
+async def test_each_caller_has_a_rate_of_its_own(database: str) -> None:
+    """Covers SPEC 003-24, 003-27, S12"""
+    async with opened(database, requests_per_minute=3) as door:
+        fast, other = await door.key(Scope.READ), await door.key(Scope.OPERATE)
+        answers = [await door.client.get("/api/me", headers=fast) for _ in range(4)]
+        calm = await door.client.get("/api/me", headers=other)
+
+    assert [answer.status_code for answer in answers] == [200, 200, 200, 429]
+    assert 1 <= int(answers[3].headers["retry-after"]) <= 60
+    assert answers[3].json()["type"] == "urn:rolecall:too-many-requests"
+    assert calm.status_code == 200
+
+
+async def test_wrong_keys_from_one_address_wear_it_out_but_no_right_one(database: str) -> None:
+    """Covers S12"""
+    async with opened(database, logins_per_minute=2) as door:
+        right = await door.key(Scope.READ)
+        wrong = {"authorization": "Bearer rk_" + "x" * 43}
+        answers = [(await door.client.get("/api/me", headers=wrong)).status_code for _ in range(3)]
+        known = await door.client.get("/api/me", headers=right)
+
+    assert answers == [401, 401, 429]
+    assert known.status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "shared"),
+    [
+        ("192.0.2.1", "192.0.2.1", True),
+        ("192.0.2.1", "192.0.2.2", False),
+        ("2001:db8::1", "2001:db8::ffff:2", True),
+        ("2001:db8::1", "2001:db8:0:1::1", False),
+        (None, None, True),
+    ],
+)
+async def test_addresses_of_one_subscriber_share_a_rate(first: str | None, second: str | None, shared: bool) -> None:
+    rates = Rates(AccessSettings(logins_per_minute=1))
+    await rates.count_attempt(first)
+
+    try:
+        await rates.count_attempt(second)
+    except TooManyRequests:
+        assert shared
+    else:
+        assert not shared
+
+
+async def test_a_rate_slides_it_does_not_begin_anew_with_the_minute() -> None:
+    """Covers SPEC 003-27"""
+    rates = Rates(AccessSettings(requests_per_minute=2))
+    await rates.count_request(caller("ada"))
+    await rates.count_request(caller("ada"))
+
+    with pytest.raises(TooManyRequests) as refused:
+        await rates.count_request(caller("ada"))
+
+    assert 1 <= refused.value.retry_after <= 60

@@ -1,0 +1,140 @@
+"""Tasks are found by what is known of them, page by page, and dealt with many at a time."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import httpx2
+import pytest
+
+from tests.web.test_tasks import enqueue, get
+
+HOSTILE = [
+    "' or 1=1 --",
+    "'; drop table rolecall.tasks; --",
+    "\0",
+    "%00",
+    "\\",
+    "%",
+    "_",
+    "$1",
+    "%s",
+    "{}",
+    "\ud83d\ude00".encode("utf-16", "surrogatepass").decode("utf-16"),
+    "x" * 200,
+    "NaN",
+    "null",
+    "[]",
+    "1" * 100,
+]
+FILTERS = {
+    "/api/chains": ["state", "role", "handler", "cursor", "limit"],
+    "/api/audit": ["actor", "action", "cursor", "limit"],
+    "/api/tasks": [
+        *("ids", "state", "status", "role", "handler", "key", "worker", "chain", "parent", "roots", "text"),
+        *("created_from", "created_to", "finished_from", "finished_to", "cursor", "limit", "sort"),
+    ],
+}
+
+
+async def found(http: httpx2.AsyncClient, **query: str | int | list[int]) -> list[int]:
+    answer = await http.get("/api/tasks", params=query)
+    assert answer.status_code == 200, answer.text
+    return [task["id"] for task in answer.json()["items"]]
+
+
+async def bulk(http: httpx2.AsyncClient, action: str, **body: object) -> Any:
+    answer = await http.post(f"/api/tasks/{action}", json=body)
+    assert answer.status_code == 200, answer.text
+    return answer.json()
+
+
+async def test_tasks_are_listed_page_by_page_without_their_payloads(http: httpx2.AsyncClient) -> None:
+    """Covers SPEC 000-27, 001-27, B12-1 and B2-11: cursor pages, newest first, no payload."""
+    ids = [await enqueue(http) for _ in range(3)]
+
+    first = await get(http, "/api/tasks?limit=2")
+    second = await get(http, f"/api/tasks?limit=2&cursor={first['next_cursor']}")
+
+    assert [task["id"] for task in first["items"] + second["items"]] == ids[::-1]
+    assert second["next_cursor"] is None
+    assert first["items"][0]["retry_count"] == 0
+    assert not {"payload", "result"} & first["items"][0].keys()
+
+
+async def test_tasks_are_found_by_each_filter(http: httpx2.AsyncClient) -> None:
+    """Covers SPEC B12-1: filters by type, status, ids, roots and time."""
+    plain = await enqueue(http)
+    other = await enqueue(http, handler="stumble", key="store:7", priority=3, payload={"name": "Nadel"})
+    await http.post(f"/api/tasks/{plain}/fail", json={"error": "no"})
+
+    assert await found(http, handler="stumble") == [other]
+    assert await found(http, key="store:7") == [other]
+    assert await found(http, text="nadel") == [other]
+    assert await found(http, state="failed") == [plain]
+    assert await found(http, status="ready") == [other]
+    assert await found(http, chain=plain) == [plain]
+    assert await found(http, ids=[plain, 4711]) == [plain]
+    assert await found(http, parent=plain) == []
+    assert await found(http, worker=1) == []
+    assert await found(http, roots=True, role="sums") == [other, plain]
+    assert await found(http, finished_from="2020-01-01T00:00:00Z") == [plain]
+    assert await found(http, created_to="2020-01-01T00:00:00Z") == []
+
+
+async def test_a_role_that_nobody_declared_has_no_tasks(http: httpx2.AsyncClient) -> None:
+    assert await found(http, role="nobody") == []
+
+
+@pytest.mark.parametrize("path", FILTERS)
+async def test_no_text_in_a_filter_is_more_than_text(http: httpx2.AsyncClient, path: str) -> None:
+    task_id = await enqueue(http)
+
+    answers = [await http.get(path, params={name: text}) for name in FILTERS[path] for text in HOSTILE]
+
+    assert {answer.status_code for answer in answers} <= {200, 422}
+    assert await found(http) == [task_id]
+
+
+@pytest.mark.parametrize("query", ["state=odd", "state=ready&status=ready", "created_from=2026-01-01", "sort=id"])
+async def test_a_filter_that_makes_no_sense_is_refused(http: httpx2.AsyncClient, query: str) -> None:
+    assert (await http.get(f"/api/tasks?{query}")).status_code == 422
+
+
+async def test_many_are_put_back_at_once(http: httpx2.AsyncClient) -> None:
+    ids = [await enqueue(http) for _ in range(3)]
+    for task_id in ids:
+        await http.post(f"/api/tasks/{task_id}/fail", json={"error": "no"})
+
+    tried = await bulk(http, "retry", filter={"state": "failed"}, limit=2, dry_run=True)
+    assert (tried["matched"], tried["more"], tried["outcomes"], tried["ids"]) == (2, True, {}, ids[:0:-1])
+    assert await found(http, state="failed") == ids[::-1]
+
+    done = await bulk(http, "retry", filter={"state": "failed"})
+    assert (done["matched"], done["outcomes"]) == (3, {"pending": 3})
+
+
+async def test_many_are_cancelled_and_deleted(http: httpx2.AsyncClient) -> None:
+    for _ in range(2):
+        await enqueue(http)
+
+    assert (await bulk(http, "cancel", filter={"role": "sums"}))["outcomes"] == {"cancelled": 2}
+    assert (await bulk(http, "delete", filter={"state": "cancelled"}))["outcomes"] == {"deleted": 2}
+    assert await found(http) == []
+
+
+@pytest.mark.parametrize(
+    "body", [{}, {"filter": {}}, {"filter": {"chain": True}}, {"filter": {"role": "sums"}, "limit": 1e9}], ids=str
+)
+async def test_many_are_named_by_something(http: httpx2.AsyncClient, body: object) -> None:
+    await enqueue(http)
+
+    assert (await http.post("/api/tasks/delete", json=body)).status_code == 422
+    assert len(await found(http)) == 1
+
+
+async def test_children_are_listed(http: httpx2.AsyncClient) -> None:
+    task_id = await enqueue(http)
+
+    assert await get(http, f"/api/tasks/{task_id}/children") == {"items": [], "next_cursor": None}
+    assert (await http.get("/api/tasks/4711/children")).status_code == 404

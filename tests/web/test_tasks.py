@@ -1,0 +1,144 @@
+"""Tasks are enqueued and looked at over HTTP."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import httpx2
+import pytest
+
+ADD = {"handler": "add", "payload": {"a": 1, "b": 2}}
+
+
+async def enqueue(http: httpx2.AsyncClient, **words: object) -> int:
+    answer = await http.post("/api/tasks", json=ADD | words)
+    assert answer.status_code == 201, answer.text
+    task_id: int = answer.json()["id"]
+    return task_id
+
+
+async def get(http: httpx2.AsyncClient, path: str) -> Any:
+    answer = await http.get(path)
+    assert answer.status_code == 200, answer.text
+    return answer.json()
+
+
+async def test_an_enqueued_task_is_where_the_answer_says(http: httpx2.AsyncClient) -> None:
+    """Covers SPEC 000-27, 001-26 and 001-27: POST /api/tasks and GET /api/tasks/{id}."""
+    answer = await http.post("/api/tasks", json=ADD | {"key": "store:7", "priority": 5, "max_attempts": 4})
+
+    assert answer.status_code == 201
+    task = await get(http, answer.headers["location"])
+    assert (task["handler"], task["payload"], task["key"], task["priority"]) == ("add", {"a": 1, "b": 2}, "store:7", 5)
+    assert (task["state"], task["status"], task["attempt"]) == ("pending", "ready", 0)
+
+
+@pytest.mark.parametrize(("max_attempts", "max_retries"), [(4, 3), (1, 0), (0, None)])
+async def test_retries_are_counted_beside_attempts(
+    http: httpx2.AsyncClient, max_attempts: int, max_retries: int | None
+) -> None:
+    """Covers SPEC 000-20: `retry_count` 0, `max_retries` 3."""
+    task = await get(http, f"/api/tasks/{await enqueue(http, max_attempts=max_attempts)}")
+
+    assert (task["retry_count"], task["max_retries"]) == (0, max_retries)
+
+
+async def test_all_words_of_a_task_are_understood(http: httpx2.AsyncClient) -> None:
+    needed = await enqueue(http)
+    task_id = await enqueue(
+        http,
+        role="sums",
+        scheduled_for="2031-01-31T12:00:00+01:00",
+        dedupe_key="seven",
+        dedupe={"mode": "merge", "scope": "pending", "merge": {"a": "sum"}},
+        retry={"kind": "exponential", "first": 1, "factor": 2, "cap": 60, "jitter": 0.5},
+        timeout=2.5,
+        needs=[needed, {"task": needed, "name": "it", "on_failure": "ignore"}],
+    )
+
+    task = await get(http, f"/api/tasks/{task_id}")
+
+    assert (task["status"], task["scheduled_for"], task["timeout"]) == ("blocked", "2031-01-31T11:00:00Z", 2.5)
+    assert [need["name"] for need in await get(http, f"/api/tasks/{task_id}/needs")] == [None, "it"]
+
+
+async def test_a_standing_twin_is_the_answer_with_200(http: httpx2.AsyncClient) -> None:
+    task_id = await enqueue(http, dedupe_key="seven")
+
+    answer = await http.post("/api/tasks", json=ADD | {"dedupe_key": "seven"})
+
+    assert (answer.status_code, answer.json()) == (200, {"id": task_id, "deduplicated": True})
+
+
+async def test_a_batch_may_need_what_stands_before_it(http: httpx2.AsyncClient) -> None:
+    answer = await http.post("/api/tasks/batch", json={"tasks": [ADD, ADD | {"needs": [{"item": 0}]}]})
+
+    assert answer.status_code == 201
+    first, second = (item["id"] for item in answer.json())
+    assert [need["task_id"] for need in await get(http, f"/api/tasks/{second}/needs")] == [first]
+
+
+async def test_a_batch_is_stored_whole_or_not_at_all(http: httpx2.AsyncClient) -> None:
+    answer = await http.post("/api/tasks/batch", json={"tasks": [ADD, {"handler": "nobody"}]})
+
+    assert (answer.status_code, answer.json()["type"]) == (422, "urn:rolecall:unknown-role")
+    assert await get(http, "/api/tasks/counts") == []
+
+
+async def test_tasks_are_counted(http: httpx2.AsyncClient) -> None:
+    """Covers SPEC 000-27: GET /api/tasks/counts."""
+    await enqueue(http)
+
+    assert await get(http, "/api/tasks/counts") == [{"role": "sums", "state": "pending", "number": 1}]
+
+
+async def test_an_unchanged_task_is_not_sent_twice(http: httpx2.AsyncClient) -> None:
+    path = f"/api/tasks/{await enqueue(http)}"
+    etag = {"If-None-Match": (await http.get(path)).headers["etag"]}
+
+    unchanged = await http.get(path, headers=etag)
+    await http.post(f"{path}/cancel")
+    changed = await http.get(path, headers=etag)
+
+    assert (unchanged.status_code, unchanged.content) == (304, b"")
+    assert (changed.status_code, changed.json()["state"]) == (200, "cancelled")
+
+
+async def test_what_a_task_has_is_shown_by_itself(http: httpx2.AsyncClient) -> None:
+    """Covers SPEC B2-11: payloads are loaded on demand."""
+    path = f"/api/tasks/{await enqueue(http)}"
+    await http.post(f"{path}/complete", json={"result": [3]})
+
+    assert await get(http, f"{path}/payload") == {"a": 1, "b": 2}
+    assert await get(http, f"{path}/result") == [3]
+    assert [entry["kind"] for entry in await get(http, f"{path}/timeline")] == ["created", "completed"]
+    assert [node["depth"] for node in await get(http, f"{path}/tree")] == [0]
+
+
+async def test_somebody_waits_for_a_task(http: httpx2.AsyncClient) -> None:
+    path = f"/api/tasks/{await enqueue(http)}"
+    still_open = await get(http, f"{path}/wait?seconds=0.02")
+    await http.post(f"{path}/complete", json={})
+
+    assert still_open["finished_at"] is None
+    assert (await get(http, f"{path}/wait?seconds=20"))["state"] == "completed"
+
+
+@pytest.mark.parametrize("part", ["", "/payload", "/result", "/timeline", "/tree", "/needs", "/wait?seconds=0", "/why"])
+async def test_a_task_that_is_not_there_is_told(http: httpx2.AsyncClient, part: str) -> None:
+    answer = await http.get(f"/api/tasks/4711{part}")
+
+    assert (answer.status_code, answer.json()["type"]) == (404, "urn:rolecall:task-not-found")
+
+
+async def test_why_a_task_does_not_run_is_told_cause_by_cause(http: httpx2.AsyncClient) -> None:
+    """Covers the issue's "Why?": no live worker for the role, not due."""
+    task_id = await enqueue(http, scheduled_for="2091-01-31T12:00:00Z")
+
+    why = await get(http, f"/api/tasks/{task_id}/why")
+
+    assert (why["task_id"], why["state"]) == (task_id, "pending")
+    assert [cause["kind"] for cause in why["causes"]] == ["scheduled", "no_worker"]
+    assert why["causes"][0]["until"] == "2091-01-31T12:00:00Z"
+    assert why["causes"][0]["change"] == f"that moment, or now: rolecall tasks trigger {task_id}"
+    assert why["causes"][1]["sentence"] == "no live worker serves the role sums"

@@ -1,0 +1,93 @@
+"""Handlers for processes of their own: plain functions at the top of a module, where such a process finds them."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import sys
+import time
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from rolecall import App, Cancel, PermanentFailure, ProcessContext, Retry, Snooze, WaitFor
+
+app = App("crunching")
+
+
+@dataclass
+class Box:
+    width: int
+    height: int
+    packed_at: datetime | None = None
+
+
+@app.task(process=True)
+def measure(box: Box) -> dict[str, Any]:
+    """Be decorated where it stands, as most handlers are."""
+    return {"area": box.width * box.height, "packed": box.packed_at, "pid": os.getpid()}
+
+
+def introduce(ctx: ProcessContext, sign: str) -> dict[str, Any]:
+    ctx.log.info("%s at work", sign)
+    return {"id": ctx.task_id, "attempt": ctx.attempt, "key": ctx.key, "once": ctx.idempotency_key}
+
+
+def linger(ctx: ProcessContext, folder: str) -> dict[str, int]:
+    """Say which process this is, then stay until the test lets go."""
+    begin(ctx, folder)
+    while not (Path(folder) / "go").exists():
+        time.sleep(0.01)
+    return {"pid": os.getpid()}
+
+
+def grind(ctx: ProcessContext, folder: str) -> None:
+    """Hold the interpreter's lock for good, deaf to every polite signal."""
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, signal.SIG_IGN)
+    begin(ctx, folder)
+    re.match(r"(a+)+$", "a" * 60 + "b")
+
+
+def begin(ctx: ProcessContext, folder: str) -> None:
+    unfinished = Path(folder) / "unfinished"
+    unfinished.write_text(str(os.getpid()))
+    unfinished.rename(Path(folder) / f"begun-{ctx.attempt}")
+
+
+def decide(kind: str) -> object:
+    match kind:
+        case "error":
+            raise ValueError("bad price \0 \ud800")
+        case "permanent":
+            raise PermanentFailure("never again")
+        case "retry":
+            raise Retry(after=3600) from OSError("busy")
+        case "snooze":
+            return Snooze(3600)
+        case "cancel":
+            return Cancel("pointless")
+        case "leave":
+            sys.exit(3)
+    return object()
+
+
+def wait_for(task_id: int) -> WaitFor:
+    return WaitFor(task_id)
+
+
+def die(how: str) -> None:
+    match how:
+        case "exit 0":
+            os._exit(0)
+        case "exit 7":
+            os._exit(7)
+        case "segfault":
+            os.kill(os.getpid(), signal.SIGSEGV)
+        case "out of memory":
+            os.kill(os.getpid(), signal.SIGKILL)
+        case "hang up":
+            os.closerange(3, 100)
+            time.sleep(60)

@@ -1,0 +1,160 @@
+"""Whoever takes a running task away, and however: its handler is told why, soon, and changes nothing any more."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from rolecall import Context, HandlerAborted, HandlerDefinition, LostReason
+from rolecall.db.run import run
+from rolecall.model.outcomes import Completed
+from rolecall.sql import tasks
+from tests.worker.bench import LISTENING, SOON, Bench, until
+
+Told = list[LostReason]
+END_LISTENER = f"select count(pg_terminate_backend(pid)) from ({LISTENING.replace('count(*)', 'pid')}) as listener"
+CONTENT = """
+select jsonb_build_array(
+    (select jsonb_agg(to_jsonb(t) order by id) from rolecall.tasks as t),
+    (select jsonb_agg(to_jsonb(t) order by id) from rolecall.finished_tasks as t),
+    (select jsonb_agg(to_jsonb(t) order by at) from rolecall.task_events as t)
+)
+"""
+NOTIFY = "select pg_notify('rolecall_cancel', %s::text)"
+
+
+def cancel(bench: Bench, task_id: int, worker_id: int) -> None:
+    """Notify by itself, as every function of the engine does that ends a running task from outside."""
+    bench.cancel(task_id)
+
+
+def delete(bench: Bench, task_id: int, worker_id: int) -> None:
+    bench.ask("delete from rolecall.tasks where id = %s returning 1", task_id)
+    bench.ask(NOTIFY, worker_id)
+
+
+def take_over(bench: Bench, task_id: int, worker_id: int) -> None:
+    bench.ask("update rolecall.tasks set fence = fence + 1, worker_id = 0 where id = %s returning 1", task_id)
+    bench.ask(NOTIFY, worker_id)
+
+
+def complete(bench: Bench, task_id: int, worker_id: int) -> None:
+    fence = bench.task(task_id).fence
+    run(bench.connection, tasks.finish(worker_id, [Completed(id=task_id, fence=fence, result_json='"elsewhere"')]))
+    bench.ask(NOTIFY, worker_id)
+
+
+LOSSES = [
+    pytest.param(cancel, LostReason.CANCELLED, id="cancelled"),
+    pytest.param(delete, LostReason.DELETED, id="deleted"),
+    pytest.param(take_over, LostReason.TAKEN, id="taken"),
+    pytest.param(complete, LostReason.COMPLETED, id="completed"),
+]
+Loss = Callable[[Bench, int, int], None]
+
+
+def awaiting(bench: Bench, told: Told, *, lease: float) -> HandlerDefinition[..., Any]:
+    """Define a handler that is cancelled, and asks its context why."""
+
+    @bench.app.task(lease=lease)
+    async def wait(ctx: Context) -> None:
+        try:
+            await asyncio.sleep(60)
+        finally:
+            told.append(ctx.aborted or LostReason.SHUTDOWN)
+
+    return wait
+
+
+def asking(bench: Bench, told: Told, *, lease: float) -> HandlerDefinition[..., Any]:
+    """Define a handler in a thread, which asks whether it must stop."""
+
+    @bench.app.task(lease=lease)
+    def ask(ctx: Context) -> None:
+        try:
+            for _ in range(6_000):
+                ctx.check()
+                time.sleep(0.01)
+        except HandlerAborted as aborted:
+            told.append(aborted.reason)
+            raise
+
+    return ask
+
+
+KINDS = [pytest.param(awaiting, id="async"), pytest.param(asking, id="thread")]
+Kind = Callable[..., HandlerDefinition[..., Any]]
+
+
+async def lose(bench: Bench, task_id: int, loss: Loss) -> None:
+    running = await bench.state(task_id, "running")
+    assert running.worker_id is not None
+    loss(bench, task_id, running.worker_id)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(("loss", "reason"), LOSSES)
+async def test_a_loss_in_another_session_reaches_the_handler_at_once(
+    bench: Bench, kind: Kind, loss: Loss, reason: LostReason
+) -> None:
+    """covers SPEC 004-11, 004-13"""
+    told: Told = []
+    (task_id,) = bench.enqueue(kind(bench, told, lease=60).task())
+
+    async with bench.working():
+        await until(lambda: bench.ask(LISTENING))
+        await lose(bench, task_id, loss)
+        await until(lambda: told, SOON)
+
+    assert told == [reason]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(("loss", "reason"), LOSSES)
+async def test_without_notifications_a_loss_reaches_the_handler_at_the_next_renewal(
+    bench: Bench, kind: Kind, loss: Loss, reason: LostReason
+) -> None:
+    """covers SPEC 004-11, 004-13, 004-21"""
+    told: Told = []
+    (task_id,) = bench.enqueue(kind(bench, told, lease=0.8).task())
+
+    async with bench.working(listen=False):
+        await lose(bench, task_id, loss)
+        await until(lambda: told, SOON)
+
+    assert told == [reason]
+
+
+@pytest.mark.parametrize(("loss", "reason"), LOSSES[1:])
+async def test_what_was_lost_is_not_written_any_more(bench: Bench, loss: Loss, reason: LostReason) -> None:
+    """covers SPEC 004-16"""
+    told: Told = []
+    (task_id,) = bench.enqueue(awaiting(bench, told, lease=60).task())
+
+    async with bench.working():
+        await lose(bench, task_id, loss)
+        after = bench.ask(CONTENT)
+        await until(lambda: told, SOON)
+
+    assert told == [reason]
+    assert bench.ask(CONTENT) == after
+
+
+async def test_what_was_said_to_a_listener_that_was_away_is_asked_for_when_it_is_back(bench: Bench) -> None:
+    """covers RELIABILITY F30"""
+    told: Told = []
+    (task_id,) = bench.enqueue(awaiting(bench, told, lease=60).task())
+
+    async with bench.working():
+        await bench.state(task_id, "running")
+        await until(lambda: bench.ask(LISTENING))
+        with bench.connection.transaction():
+            bench.ask(END_LISTENER)
+            bench.cancel(task_id)
+        await until(lambda: told, SOON)
+
+    assert told == [LostReason.CANCELLED]

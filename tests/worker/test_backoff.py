@@ -1,0 +1,101 @@
+"""A worker that uses too much takes no new tasks for a while, says why, and never stands still."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+import psutil
+import pytest
+
+from rolecall.worker import cgroup
+from rolecall.worker.cgroup import Limit
+from rolecall.worker.resources import Resources, Usage
+from rolecall.worker.vitals import Pressure
+from tests.worker.bench import Bench, until
+
+
+def usage(memory: float = 0.1, cpu: float | None = 0.1) -> Usage:
+    return Usage(cpu=cpu, memory=memory, memory_bytes=1)
+
+
+def test_it_backs_off_until_the_time_after_the_last_excess_is_over() -> None:
+    """covers SPEC 001-33"""
+    pressure = Pressure(memory=0.85, cpu=0.9, duration=10)
+    said = []
+    for second, memory in enumerate([0.85, 0.86, 0.9, *[0.5] * 11]):
+        pressure.note(usage(memory), second)
+        said.append(pressure.reason)
+
+    assert said[0] is None
+    assert said[1] == "memory at 86%, over the threshold of 85%"
+    assert said[2:12] == ["memory at 90%, over the threshold of 85%"] * 10
+    assert said[12:] == [None, None]
+
+
+def test_what_is_not_known_or_not_limited_is_no_excess() -> None:
+    pressure = Pressure(memory=None, cpu=0.9, duration=10)
+
+    pressure.note(usage(memory=1.0, cpu=None), 0)
+
+    assert pressure.reason is None
+
+
+async def test_a_worker_under_pressure_takes_nothing_beside_what_it_runs_and_yet_goes_on(bench: Bench) -> None:
+    """covers SPEC 001-33: the reason stands on the roll; without a running task it may take one"""
+    enough = threading.Event()
+
+    @bench.app.task
+    def crunch(n: int) -> int:
+        while n == 0 and not enough.is_set():
+            sum(range(10_000))
+        return n
+
+    (first,) = bench.enqueue(crunch.task(n=0))
+    async with bench.working(slots=4, cpu_backoff=0.01, backoff_duration=60):
+        await until(lambda: "cpu at" in (bench.ask("select backing_off from rolecall.workers") or ""))
+        later = bench.enqueue(*(crunch.task(n=n) for n in (1, 2, 3)))
+        await until(lambda: not bench.ask("select idle from rolecall.workers"))
+        assert [bench.task(task_id).state for task_id in (first, *later)] == ["running", *["pending"] * 3]
+
+        enough.set()
+
+        await bench.finished(first, *later)
+        assert bench.ask("select state from rolecall.all_workers") == "backing off"
+
+
+def test_a_process_tree_is_measured_against_the_machine() -> None:
+    used = Resources().read()
+
+    assert used.cpu is None
+    assert used.memory_bytes >= psutil.Process().memory_info().rss / 2
+    assert used.memory == pytest.approx(used.memory_bytes / psutil.virtual_memory().total)
+
+
+@pytest.fixture
+def pod(tmp_path: Path) -> Path:
+    """The files of a container's control group, with a limit on the group above it too."""
+    group = tmp_path / "slice" / "pod"
+    group.mkdir(parents=True)
+    (tmp_path / "own").write_text("1:cpu:/elsewhere\n0::/slice/pod\n")
+    for folder, memory, cpu in ((group, "max", "50000 100000"), (group.parent, "1000", "max 100000")):
+        (folder / "memory.max").write_text(memory)
+        (folder / "memory.current").write_text("900\n")
+        (folder / "memory.stat").write_text("anon 100\ninactive_file 300\n")
+        (folder / "cpu.max").write_text(cpu)
+        (folder / "cpu.stat").write_text("usage_usec 2000000\n")
+    return tmp_path
+
+
+def test_a_container_is_measured_against_its_tightest_limits(pod: Path) -> None:
+    memory, cpu = cgroup.memory_limit(pod, pod / "own"), cgroup.cpu_limit(pod, pod / "own")
+
+    assert memory == Limit(pod / "slice", 1000)
+    assert cpu == Limit(pod / "slice" / "pod", 0.5)
+    assert Resources(memory=memory, cpu=cpu).read().memory == 0.6
+    assert cgroup.cpu_seconds(cpu.group) == 2.0
+
+
+def test_without_control_groups_there_is_no_limit(tmp_path: Path) -> None:
+    assert cgroup.memory_limit(tmp_path, tmp_path / "none") is None
+    assert cgroup.cpu_limit(tmp_path, tmp_path / "none") is None

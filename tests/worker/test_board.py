@@ -1,0 +1,20 @@
+"""The board between producer and slots, on its own."""
+
+from __future__ import annotations
+
+import asyncio
+
+from rolecall.worker.board import Board
+
+
+async def test_a_slot_that_is_cancelled_keeps_no_other_from_being_sent_home() -> None:
+    board = Board()
+    slots = [asyncio.create_task(board.wait_for_work()) for _ in range(2)]
+    while board.free_slots < len(slots):
+        await asyncio.sleep(0)
+
+    slots[0].cancel()
+    board.close()
+
+    ends = await asyncio.gather(*slots, return_exceptions=True)
+    assert [type(end) for end in ends] == [asyncio.CancelledError, type(None)]

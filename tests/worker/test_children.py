@@ -1,0 +1,229 @@
+"""A handler that spawns children waits for them as a row, and goes on with its gather step."""
+
+from __future__ import annotations
+
+import pytest
+
+from rolecall import (
+    App,
+    Client,
+    Context,
+    InvalidTask,
+    Need,
+    NewTask,
+    PermanentFailure,
+    Task,
+    TaskState,
+    WaitFor,
+    immediate,
+)
+from rolecall.testing import drain
+
+
+@pytest.fixture
+def app() -> App:
+    return App("test")
+
+
+async def run_one(app: App, database: str, task: NewTask) -> Task:
+    """Run the task and everything that comes of it; return it as it ended."""
+    with Client(database, app=app) as client:
+        stored = client.enqueue(task)
+        await drain(app, database)
+        return client.get(stored.id)
+
+
+async def test_the_gather_step_sees_what_became_of_the_children(app: App, database: str) -> None:
+    """covers SPEC B1-1, B1-6: fan out, wait, go on with the results"""
+
+    @app.task
+    async def square(ctx: Context, n: int) -> int:
+        return n * n
+
+    async def add_up(ctx: Context, upto: int) -> int:
+        assert ctx.step == 1
+        return sum(child.result for child in await ctx.children())
+
+    @app.task(gather=add_up)
+    async def squares(ctx: Context, upto: int) -> None:
+        ctx.spawn(*(square.task(n=n) for n in range(1, upto + 1)))
+
+    task = await run_one(app, database, squares.task(upto=4))
+
+    assert (task.state, task.result) == (TaskState.COMPLETED, 30)
+
+
+async def test_a_parent_without_a_gather_step_completes_with_its_own_result(app: App, database: str) -> None:
+    """covers SPEC B1-6, B1-8"""
+
+    @app.task
+    async def leaf(ctx: Context) -> None: ...
+
+    @app.task
+    async def root(ctx: Context) -> str:
+        ctx.spawn(leaf.task(), leaf.task())
+        return "spawned"
+
+    task = await run_one(app, database, root.task())
+
+    assert (task.state, task.result, task.open_children) == (TaskState.COMPLETED, "spawned", 0)
+
+
+async def test_serial_children_run_one_after_the_other(app: App, database: str) -> None:
+    """covers SPEC B1-4"""
+    order: list[str] = []
+
+    @app.task
+    async def step(ctx: Context, name: str) -> None:
+        order.append(f"{name} begins")
+        if name == "b":
+            raise PermanentFailure("no")
+        order.append(f"{name} ends")
+
+    @app.task
+    async def root(ctx: Context) -> None:
+        ctx.spawn(*(step.task(name=name).options(on_failure="ignore") for name in "abc"), serial=True)
+
+    task = await run_one(app, database, root.task())
+
+    assert order == ["a begins", "a ends", "b begins", "c begins", "c ends"]
+    assert task.state == TaskState.COMPLETED
+
+
+async def test_a_childs_failure_fails_its_parent_once_all_have_ended(app: App, database: str) -> None:
+    """covers SPEC B1-8, B1-9"""
+    seen: list[int] = []
+
+    @app.task
+    async def leaf(ctx: Context, n: int) -> None:
+        if n == 0:
+            raise PermanentFailure("no")
+        seen.append(await ctx.failed_siblings())
+
+    @app.task
+    async def root(ctx: Context) -> None:
+        ctx.spawn(leaf.task(n=0), leaf.task(n=1).options(priority=-1))
+
+    task = await run_one(app, database, root.task())
+
+    assert (task.state, task.error) == (TaskState.FAILED, "One or more child tasks failed")
+    assert len(seen) == 1
+
+
+async def test_children_may_have_children_and_add_siblings(app: App, database: str) -> None:
+    """covers SPEC B1-5"""
+
+    @app.task
+    async def walk(ctx: Context, depth: int) -> None:
+        if depth == 3:
+            await ctx.info({"ends": 1})
+        if depth == 1:
+            ctx.spawn_sibling(walk.task(depth=3))
+        if depth < 3:
+            ctx.spawn(walk.task(depth=depth + 1))
+
+    with Client(database, app=app) as client:
+        root = client.enqueue(walk.task(depth=0))
+        await drain(app, database)
+        tree = client.tree(root.id)
+
+    assert [node.depth for node in tree] == [0, 1, 1, 2, 3]
+    assert {node.state for node in tree} == {TaskState.COMPLETED}
+    assert tree[0].info == {"ends": 2}, "what each one tells adds up in the root"
+
+
+async def test_a_retried_step_spawns_only_once(app: App, database: str) -> None:
+    """covers invariant 4: children are stored with the end of the step, or not at all"""
+    attempts: list[int] = []
+
+    @app.task
+    async def leaf(ctx: Context) -> None: ...
+
+    @app.task(max_attempts=3, retry=immediate())
+    async def root(ctx: Context) -> None:
+        attempts.append(ctx.attempt)
+        ctx.spawn(leaf.task())
+        if ctx.attempt == 1:
+            raise ValueError("not yet")
+
+    with Client(database, app=app) as client:
+        stored = client.enqueue(root.task())
+        await drain(app, database)
+        assert len(client.tree(stored.id)) == 2
+
+
+async def test_a_mixture_of_serial_and_concurrent_children_is_refused(app: App, database: str) -> None:
+    """covers SPEC B1-3, B1-4"""
+
+    @app.task(max_attempts=1)
+    async def root(ctx: Context) -> None:
+        ctx.spawn(root.task())
+        with pytest.raises(InvalidTask, match="serial"):
+            ctx.spawn(root.task(), serial=True)
+        raise PermanentFailure("seen")
+
+    error = (await run_one(app, database, root.task())).error
+    assert error is not None
+    assert 'PermanentFailure("seen")' in error
+
+
+async def test_a_continuation_is_one_more_task_of_the_chain(app: App, database: str) -> None:
+    """covers SPEC B4-1, B4-3"""
+
+    @app.task
+    async def second(ctx: Context) -> str:
+        return f"after {ctx.chain_id}"
+
+    @app.task
+    async def first(ctx: Context) -> None:
+        ctx.continue_with(second.task())
+        with pytest.raises(InvalidTask, match="once"):
+            ctx.continue_with(second.task())
+
+    with Client(database, app=app) as client:
+        stored = client.enqueue(first.task())
+        await drain(app, database)
+        last = client.get(stored.id + 1)
+
+    assert (last.chain_id, last.chain_index, last.result) == (stored.id, 1, f"after {stored.id}")
+
+
+async def test_a_task_runs_when_what_it_needs_has_finished_and_reads_the_results_by_name(
+    app: App, database: str
+) -> None:
+    """covers SPEC B5-1, B5-5"""
+
+    @app.task
+    async def part(ctx: Context, n: int) -> int:
+        return n
+
+    @app.task
+    async def whole(ctx: Context) -> dict[str, int]:
+        return {str(need.name): need.result for need in await ctx.needs()}
+
+    one, two = part.task(n=1), part.task(n=2)
+    both = whole.task().options(needs=[Need(two, name="two"), Need(one, name="one")])
+    with Client(database, app=app) as client:
+        *_, stored = client.enqueue_many([one, two, both])
+        assert client.get(stored.id).state == TaskState.BLOCKED
+        await drain(app, database)
+        assert client.get(stored.id).result == {"two": 2, "one": 1}
+
+
+async def test_a_running_task_can_wait_for_others_and_is_called_again(app: App, database: str) -> None:
+    """covers SPEC B5-7"""
+
+    @app.task
+    async def part(ctx: Context) -> str:
+        return "done"
+
+    with Client(database, app=app) as client:
+
+        @app.task(max_attempts=1)
+        async def whole(ctx: Context) -> object:
+            needs = await ctx.needs()
+            if not needs:
+                return WaitFor(client.enqueue(part.task()))
+            return [need.result for need in needs]
+
+        assert (await run_one(app, database, whole.task())).result == ["done"]

@@ -1,0 +1,109 @@
+"""A worker is what was declared: an app, options, and per handler what differs from them."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+
+import pytest
+
+from rolecall import App, AsyncClient, Client, Context, NewTask, RetryPolicy, TaskState, Worker, WorkerOptions, linear
+from tests.worker.bench import Bench, until
+
+
+async def test_clients_and_workers_live_without_one_another(bench: Bench) -> None:
+    """covers SPEC 004-1: a task waits for the worker that comes when the client has gone"""
+
+    @bench.app.task
+    async def greet(name: str) -> str:
+        return f"hello {name}"
+
+    async with AsyncClient(bench.dsn, app=bench.app) as client:
+        task_id = (await client.enqueue(greet, {"name": "you"})).id
+    async with bench.working():
+        await bench.finished(task_id)
+    with Client(bench.dsn) as reader:
+        assert reader.get(task_id).result == "hello you"
+
+
+async def test_a_worker_is_declared_started_and_stopped(bench: Bench) -> None:
+    """covers SPEC 004-3"""
+    app = App("declared")
+    app.task("work")(lambda: "done")
+    worker = Worker(app, bench.dsn, WorkerOptions(name="number one", roles=("work",), slots=2, maintenance=False))
+    running = asyncio.create_task(worker.run())
+
+    await until(lambda: bench.ask("select name from rolecall.workers") == "number one")
+    worker.stop()
+    await asyncio.wait_for(running, 10)
+
+    assert worker.stopping
+
+
+async def test_one_worker_serves_every_handler_the_best_task_first(bench: Bench) -> None:
+    """covers SPEC 004-19"""
+    order: list[str] = []
+
+    def define(name: str) -> NewTask:
+        handler = bench.app.task(name)(lambda: order.append(name))
+        return handler.task()
+
+    tasks = [define(name).options(priority=priority) for name, priority in (("b", 5), ("c", 1), ("a", 9))]
+    ids = bench.enqueue(*tasks, tasks[0].options(priority=7))
+    async with bench.working(slots=1, prefetch=0):
+        await bench.finished(*ids)
+
+    assert order == ["a", "b", "b", "c"]
+
+
+async def test_what_a_handler_sets_overrides_its_role(bench: Bench) -> None:
+    """covers SPEC 004-20"""
+    bench.app.role("lane", lease=60, retry=waiting(500))
+    leases: dict[str, float] = {}
+
+    def define(name: str, lease: float | None = None, retry: RetryPolicy | None = None) -> NewTask:
+        @bench.app.task(name, role="lane", lease=lease, retry=retry)
+        async def work(ctx: Context) -> None:
+            leases[ctx.handler] = ctx.task.lease_seconds
+            raise OSError("later")
+
+        return work.task()
+
+    ids = bench.enqueue(define("plain"), define("own", 33, waiting(5000)))
+    async with bench.working():
+        await until(lambda: all(bench.task(task_id).status == "retrying" for task_id in ids))
+
+    tasks = [bench.task(task_id) for task_id in ids]
+    delays = [(task.scheduled_for - task.created_at).total_seconds() for task in tasks]
+    assert leases == {"plain": 60, "own": 33}
+    assert delays == [pytest.approx(500, abs=60), pytest.approx(5000, abs=60)]
+
+
+def waiting(seconds: float) -> RetryPolicy:
+    return linear(step=seconds, cap=seconds)
+
+
+async def test_a_task_whose_handler_is_not_here_stays_as_it_is(bench: Bench) -> None:
+    """covers SPEC 004-25"""
+    bench.app.task("here", role="there")(lambda: None)
+
+    stays, done = bench.enqueue(NewTask(handler="there", role="there"), NewTask(handler="here"))
+    async with bench.working():
+        await bench.finished(done)
+
+    task = bench.task(stays)
+    assert (task.state, task.attempt, task.error) == (TaskState.PENDING, 0, None)
+
+
+async def test_a_worker_tells_when_it_starts_and_when_it_has_stopped(
+    bench: Bench, caplog: pytest.LogCaptureFixture
+) -> None:
+    """covers SPEC 004-24: workerStarted, workerStopped"""
+    with caplog.at_level(logging.INFO, "rolecall.worker"):
+        async with bench.working():
+            await until(lambda: bench.ask("select id from rolecall.workers"))
+        worker_id = bench.ask("select max(id) from rolecall.workers")
+
+    told = [record.getMessage() for record in caplog.records]
+    assert told[0] == f"Starting worker {worker_id} for role: all"
+    assert told[-1] == f"Worker {worker_id} has stopped"

@@ -1,0 +1,58 @@
+"""The keeper of leases asks about a task as soon as something was heard that may have been about it."""
+
+from __future__ import annotations
+
+import asyncio
+from time import monotonic
+
+from rolecall import LostReason
+from rolecall.db.run import run
+from rolecall.model.tasks import ClaimedTask
+from rolecall.sql import tasks
+from rolecall.worker.held import Hands, Held
+from rolecall.worker.keeper import LeaseKeeper, Lost
+from rolecall.worker.session import Sessions
+from rolecall.worker.slots import Slot
+from tests.worker.bench import SOON, Bench, until
+
+REGISTER = "select rolecall.register_worker('w', '{}', '{work}', 1, 'h', 1, '0')"
+
+
+class Idle:
+    """Runs nothing: the task is only held."""
+
+    interruptible = False
+    most = 1
+
+    async def run(self, held: Held, slot: Slot) -> None: ...
+
+
+def claim(bench: Bench, worker_id: int) -> ClaimedTask:
+    @bench.app.task(lease=60)
+    def work() -> None: ...
+
+    bench.enqueue(work.task())
+    [claimed] = run(bench.connection, tasks.claim(worker_id, (), ("work",), 1, 1))
+    return claimed
+
+
+async def test_what_is_heard_while_a_claim_is_under_way_may_be_about_its_tasks(bench: Bench) -> None:
+    hands, lost = Hands(), list[Lost]()
+    renewing = Sessions(bench.dsn, deadline=SOON).open("renew")
+    keeper = LeaseKeeper(hands, renewing, lost.extend)
+    keeping = asyncio.create_task(keeper.run())
+    worker_id = bench.ask(REGISTER)
+    asked_at = monotonic()
+    held = Held(claim(bench, worker_id), Idle(), worker_id, monotonic(), started=True)
+    bench.cancel(held.task.id)
+    keeper.look_now()
+    await until(lambda: not keeper._all)
+
+    hands.take([held])
+    keeper.watch([held], asked_at)
+    await until(lambda: lost, SOON)
+    keeper.close()
+    await keeping
+    await renewing.close()
+
+    assert lost == [(held, LostReason.CANCELLED)]

@@ -1,0 +1,150 @@
+"""What a worker is told while it works: drain, decommission, go on; a role's pause."""
+
+from __future__ import annotations
+
+import asyncio
+from functools import partial
+
+from rolecall.db.run import run
+from rolecall.model.insight import RegisteredWorker
+from rolecall.model.workers import WorkerCommand
+from rolecall.sql import insight, roles, workers
+from tests.worker.bench import LISTENING, Bench, until
+
+ONLY = "select id from rolecall.workers where stopped_at is null"
+
+
+def tell(bench: Bench, command: WorkerCommand | None) -> None:
+    run(bench.connection, workers.command(bench.ask(ONLY), command))
+
+
+def roll(bench: Bench) -> RegisteredWorker:
+    [worker] = run(bench.connection, insight.workers())
+    return worker
+
+
+def follows(bench: Bench, command: WorkerCommand | None) -> bool:
+    return roll(bench).following is command
+
+
+async def test_a_drained_worker_finishes_what_it_runs_takes_no_more_and_stays(bench: Bench) -> None:
+    """covers SPEC 001-33: commands, told by a notification, long before the next heartbeat"""
+    enough = asyncio.Event()
+
+    @bench.app.task
+    async def work() -> None:
+        await enough.wait()
+
+    first, second = bench.enqueue(work.task(), work.task())
+    async with bench.working(heartbeat_interval=60):
+        await bench.state(first, "running")
+        await until(lambda: bench.ask(LISTENING))
+        tell(bench, WorkerCommand.DRAIN)
+        await until(lambda: roll(bench).following)
+        enough.set()
+        await bench.finished(first)
+        await until(lambda: roll(bench).state == "drained")
+        assert bench.task(second).state == "pending"
+
+        tell(bench, None)
+        await bench.finished(second)
+
+
+async def test_without_notifications_a_command_is_heard_with_the_next_beat(bench: Bench) -> None:
+    @bench.app.task
+    async def work() -> None: ...
+
+    bench.enqueue()
+    async with bench.working(listen=False, heartbeat_interval=0.1, poll_interval=0.05):
+        await until(lambda: bench.ask("select idle from rolecall.workers"))
+        tell(bench, WorkerCommand.DRAIN)
+        await until(lambda: not bench.ask("select idle from rolecall.workers"))
+        (task_id,) = bench.enqueue(work.task())
+        tell(bench, None)
+        await bench.finished(task_id)
+
+
+async def test_a_drained_worker_gives_back_what_has_not_begun(bench: Bench) -> None:
+    """covers SPEC 001-33: what it had claimed ahead goes back unspent"""
+    enough = asyncio.Event()
+
+    @bench.app.task
+    async def work(n: int) -> None:
+        if n == 40:
+            await enough.wait()
+
+    ids = bench.enqueue(*(work.task(n=n) for n in range(80)))
+    async with bench.working():
+        await until(lambda: bench.ask("select count(*) from rolecall.finished_tasks") == 40)
+        await until(lambda: bench.ask(LISTENING))
+        tell(bench, WorkerCommand.DRAIN)
+        await until(lambda: bench.ask("select count(*) from rolecall.tasks where state = 'pending'") == 39)
+        enough.set()
+        await bench.finished(ids[40])
+
+    assert {bench.task(task_id).attempt for task_id in ids[41:]} == {0}
+
+
+async def test_a_decommissioned_worker_ends_by_itself_once_what_it_runs_has_ended(bench: Bench) -> None:
+    """covers SPEC 001-33, B14-10: decommission, however long the tasks take: no grace period cuts them short"""
+    enough = asyncio.Event()
+
+    @bench.app.task
+    async def work() -> None:
+        await enough.wait()
+
+    (task_id,) = bench.enqueue(work.task())
+    async with bench.working(grace=0.0) as worker:
+        await bench.state(task_id, "running")
+        await until(lambda: bench.ask(LISTENING))
+        tell(bench, WorkerCommand.DECOMMISSION)
+        await until(lambda: roll(bench).state == "leaving")
+        assert not worker.stopping
+        enough.set()
+        await until(lambda: roll(bench).state == "stopped")
+
+    assert bench.task(task_id).state == "completed"
+
+
+async def test_who_was_to_leave_may_be_told_to_stay(bench: Bench) -> None:
+    enough = asyncio.Event()
+
+    @bench.app.task
+    async def work() -> None:
+        await enough.wait()
+
+    first, second = bench.enqueue(work.task(), work.task())
+    async with bench.working(heartbeat_interval=0.1) as worker:
+        await bench.state(first, "running")
+        for command in (WorkerCommand.DECOMMISSION, None):
+            tell(bench, command)
+            await until(partial(follows, bench, command))
+        enough.set()
+        await bench.finished(first, second)
+        assert not worker.stopping
+
+
+async def test_a_pause_lets_what_runs_finish_and_nothing_begin(bench: Bench) -> None:
+    """covers SPEC 002-18: also what was claimed ahead does not begin"""
+    enough = asyncio.Event()
+
+    @bench.app.task(role="mail")
+    async def send(n: int) -> None:
+        if n == 20:
+            await enough.wait()
+
+    @bench.app.task(role="other")
+    async def go_on() -> None: ...
+
+    ids = bench.enqueue(*(send.task(n=n) for n in range(60)))
+    async with bench.working():
+        await until(lambda: bench.ask("select count(*) from rolecall.finished_tasks") == 20)
+        await until(lambda: bench.ask(LISTENING))
+        run(bench.connection, roles.pause("mail", None, "ada"))
+        await until(lambda: bench.ask("select count(*) from rolecall.tasks where state = 'pending'") == 39)
+        enough.set()
+        await bench.finished(ids[20], *bench.enqueue(go_on.task()))
+        assert bench.ask("select count(*) from rolecall.finished_tasks where state = 'completed'") == 22
+
+        run(bench.connection, roles.resume("mail"))
+        await bench.finished(*ids)

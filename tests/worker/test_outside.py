@@ -1,0 +1,127 @@
+"""Somebody else decides while a handler runs: it is told at once, and what it does then changes nothing."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+import pytest
+
+from rolecall import Client, Context, LostReason, Snooze, TaskState
+from tests.worker.bench import LISTENING, SOON, Bench, until
+
+Decision = Callable[[Client, int], object]
+DECISIONS = [
+    pytest.param(lambda client, task_id: client.complete(task_id, "outside"), LostReason.COMPLETED, id="complete"),
+    pytest.param(lambda client, task_id: client.fail(task_id, "outside"), LostReason.COMPLETED, id="fail"),
+    pytest.param(
+        lambda client, task_id: client.complete_by_token(client.issue_token(task_id)), LostReason.COMPLETED, id="token"
+    ),
+    pytest.param(lambda client, task_id: client.complete_chain(task_id), LostReason.COMPLETED, id="chain"),
+    pytest.param(lambda client, task_id: client.delete_chains(task_id), LostReason.DELETED, id="delete"),
+]
+
+
+@pytest.mark.parametrize(("decide", "reason"), DECISIONS)
+async def test_a_running_handler_is_told_at_once(bench: Bench, decide: Decision, reason: LostReason) -> None:
+    """Covers SPEC B8-5, B9-3, 004-13: by notification, long before the next renewal."""
+    told: list[LostReason | None] = []
+
+    @bench.app.task(lease=60)
+    async def wait(ctx: Context) -> None:
+        try:
+            await asyncio.sleep(60)
+        finally:
+            told.append(ctx.aborted)
+
+    (task_id,) = bench.enqueue(wait.task())
+    with Client(bench.dsn) as client:
+        async with bench.working():
+            await until(lambda: bench.ask(LISTENING))
+            await bench.state(task_id, "running")
+            await asyncio.to_thread(decide, client, task_id)
+            await until(lambda: told, SOON)
+
+    assert told == [reason]
+
+
+async def test_a_handler_hands_out_the_secret_that_ends_its_task(bench: Bench) -> None:
+    secrets: list[str] = []
+
+    @bench.app.task
+    async def order(ctx: Context) -> Snooze:
+        secrets.append(await ctx.issue_token(ttl=3600))
+        return Snooze(3600)
+
+    (task_id,) = bench.enqueue(order.task())
+    async with bench.working():
+        await until(lambda: secrets)
+        await bench.state(task_id, "pending")
+    with Client(bench.dsn) as client:
+        client.complete_by_token(secrets[0], "paid")
+
+    assert (bench.task(task_id).state, bench.task(task_id).result) == (TaskState.COMPLETED, "paid")
+
+
+async def test_a_handler_that_returns_all_the_same_changes_nothing(bench: Bench) -> None:
+    @bench.app.task(lease=60)
+    async def insist() -> str:
+        try:
+            await asyncio.sleep(60)
+        except asyncio.CancelledError:
+            return "inside"
+        return "late"
+
+    (task_id,) = bench.enqueue(insist.task())
+    with Client(bench.dsn) as client:
+        async with bench.working():
+            await bench.state(task_id, "running")
+            await asyncio.to_thread(client.complete, task_id, "outside")
+
+    assert bench.task(task_id).result == "outside"
+
+
+async def test_what_a_completion_from_outside_brings_along_is_worked_off(bench: Bench) -> None:
+    """Covers SPEC 004-1: a client alone decides, and the worker goes on from there."""
+
+    @bench.app.task
+    def greet(name: str) -> str:
+        return f"hello {name}"
+
+    (task_id,) = bench.enqueue(greet.task(name="nobody").options(after=3600))
+    with Client(bench.dsn, app=bench.app) as client:
+        client.complete(task_id, continue_with=greet.task(name="ann"))
+        async with bench.working():
+            chain = await asyncio.to_thread(client.wait_chain, task_id, 15)
+
+    assert (chain.state, chain.result, chain.length) == (TaskState.COMPLETED, "hello ann", 2)
+
+
+def test_a_client_needs_no_worker(bench: Bench) -> None:
+    """Covers SPEC 004-1 and 004-2: chains are started, read, completed, waited for and deleted by it alone."""
+
+    @bench.app.task
+    def greet() -> str:
+        return "hello"
+
+    with Client(bench.dsn, app=bench.app) as client:
+        chain_id = client.enqueue(greet).id
+        client.complete_chain(chain_id, "from outside")
+
+        assert client.wait_chain(chain_id, 5).result == "from outside"
+        assert client.delete_chains(chain_id) == {chain_id: 1}
+
+
+async def test_a_worker_needs_no_client(bench: Bench) -> None:
+    """Covers SPEC 004-1: what plain SQL has enqueued is worked off."""
+
+    @bench.app.task
+    def greet() -> str:
+        return "hello"
+
+    bench.enqueue()
+    task_id = bench.ask("select rolecall.enqueue('greet')")
+    async with bench.working():
+        [task] = await bench.finished(task_id)
+
+    assert task.result == "hello"

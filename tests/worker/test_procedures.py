@@ -1,0 +1,275 @@
+"""SQL handlers in a worker: served as soon as they are declared, stopped when they must stop."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+import psycopg
+import pytest
+
+from rolecall import App, Context, InvalidDeclaration, NewTask, Next, immediate, no_retry
+from rolecall.worker.failure import describe
+from tests.worker.bench import Bench, until
+
+# A test that holds this lock keeps a procedure waiting in its middle.
+WAIT = "perform pg_advisory_xact_lock(1);"
+SESSIONS = "select count(*) from rolecall.procedure_sessions()"
+WAITING = "select count(*) from pg_locks where locktype = 'advisory' and not granted"
+
+
+def write(bench: Bench, body: str, name: str = "count", takes: str = "payload jsonb, inout info jsonb") -> str:
+    """Create a procedure; return its name."""
+    bench.connection.execute("create schema if not exists shop")
+    bench.connection.execute("create table if not exists shop.seen (n int)")
+    bench.connection.execute("create sequence if not exists shop.tries")
+    bench.connection.execute(
+        f"create or replace procedure shop.{name}({takes}) language plpgsql as $b$ begin {body} end $b$".encode()
+    )
+    return f"shop.{name}"
+
+
+def declare(bench: Bench, body: str = "null;", name: str = "count") -> NewTask:
+    """Declare a procedure as a handler in psql's way, by a row; return a task for it."""
+    procedure = write(bench, body, name)
+    bench.ask("select rolecall.declare_procedure(%s, %s, 'shop')", name, procedure)
+    return NewTask(handler=name, payload={"n": 7})
+
+
+async def test_a_procedure_that_an_app_declares_is_run(bench: Bench) -> None:
+    """covers SPEC 002-39"""
+    procedure = write(bench, "info := jsonb_build_object('stores', payload -> 'n');")
+    count = bench.app.procedure("count", procedure, role="shop", description="Counts stores")
+
+    (task_id,) = bench.enqueue(count.task(n=7))
+    async with bench.working():
+        (task,) = await bench.finished(task_id)
+
+    assert (task.state, task.role, task.info, task.attempt) == ("completed", "shop", {"stores": 7}, 1)
+
+
+async def test_a_procedure_that_only_a_row_declares_is_run(bench: Bench) -> None:
+    """covers SPEC 002-13"""
+    (task_id,) = bench.enqueue(declare(bench))
+
+    async with bench.working():
+        (task,) = await bench.finished(task_id)
+
+    assert task.state == "completed"
+
+
+@pytest.mark.parametrize("listen", [True, False], ids=["told", "by looking"])
+async def test_a_procedure_that_is_declared_while_the_worker_runs_is_served(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, listen: bool
+) -> None:
+    """covers SPEC 002-13"""
+    if not listen:
+        monkeypatch.setattr("rolecall.worker.staff.LOOK_EVERY", 0.2)
+
+    async with bench.working(listen=listen, poll_interval=0.2):
+        await until(lambda: bench.ask("select count(*) from rolecall.workers"))
+        (task_id,) = bench.enqueue(declare(bench))
+        await bench.finished(task_id)
+
+    assert bench.ask("select handlers from rolecall.workers") == ["count"]
+
+
+async def test_what_is_due_later_runs_when_it_is_due(bench: Bench) -> None:
+    """covers SPEC 002-17: the worker sleeps until then, however rarely it polls"""
+    (task_id,) = bench.enqueue(declare(bench).options(after=1.5))
+
+    async with bench.working(poll_interval=60):
+        (task,) = await bench.finished(task_id)
+
+    assert task.started_at is not None
+    assert 0 <= (task.started_at - task.scheduled_for).total_seconds() < 5
+
+
+async def test_an_error_of_the_procedure_is_the_tasks(bench: Bench, caplog: pytest.LogCaptureFixture) -> None:
+    """covers SPEC 002-28"""
+    count = bench.app.procedure("count", write(bench, "raise 'no such store' using hint = 'ask';"), retry=no_retry())
+
+    (task_id,) = bench.enqueue(count.task())
+    async with bench.working():
+        (task,) = await bench.finished(task_id)
+
+    assert (task.state, (task.error or "").splitlines()[:2]) == ("failed", ["no such store", "hint: ask"])
+    assert f"Task {task_id} (count) failed at attempt 1: no such store" in caplog.text
+
+
+async def test_a_failed_attempt_is_followed_by_another(bench: Bench) -> None:
+    """covers SPEC 002-28: retried by the policy, like any other handler"""
+    body = "if nextval('shop.tries') < 3 then raise 'not yet'; end if;"
+    count = bench.app.procedure("count", write(bench, body), retry=immediate())
+
+    (task_id,) = bench.enqueue(count.task())
+    async with bench.working(poll_interval=0.2):
+        (task,) = await bench.finished(task_id)
+
+    assert (task.state, task.attempt) == ("completed", 3)
+
+
+async def test_a_cancelled_procedure_is_stopped_in_the_database(bench: Bench) -> None:
+    """covers SPEC 002-30: what runs in the database is cancelled there, and its work undone"""
+    (task_id,) = bench.enqueue(declare(bench, f"insert into shop.seen values (1); {WAIT}"))
+    bench.ask("select pg_advisory_lock(1)")
+
+    async with bench.working():
+        await until(lambda: bench.ask(WAITING))
+        bench.cancel(task_id)
+        (task,) = await bench.finished(task_id)
+        await until(lambda: not bench.ask(SESSIONS))
+
+    assert (task.state, task.attempt, bench.ask("select count(*) from shop.seen")) == ("cancelled", 1, 0)
+
+
+async def test_a_procedure_that_takes_too_long_is_stopped(bench: Bench) -> None:
+    procedure = write(bench, WAIT)
+    count = bench.app.procedure("count", procedure, timeout=0.3, max_attempts=1)
+    (task_id,) = bench.enqueue(count.task())
+    bench.ask("select pg_advisory_lock(1)")
+
+    async with bench.working():
+        (task,) = await bench.finished(task_id)
+        await until(lambda: not bench.ask(SESSIONS))
+
+    assert (task.state, task.error) == ("failed", "the handler did not finish within 0.3 s")
+
+
+async def test_a_worker_that_stops_gives_back_what_its_database_still_does(bench: Bench) -> None:
+    """covers SPEC 002-21"""
+    (task_id,) = bench.enqueue(declare(bench, WAIT))
+    bench.ask("select pg_advisory_lock(1)")
+
+    async with bench.working(grace=0):
+        await until(lambda: bench.ask(WAITING))
+
+    assert (bench.task(task_id).state, bench.task(task_id).attempt) == ("pending", 0)
+    assert bench.ask(SESSIONS) == 0
+
+
+async def test_a_slot_that_stopped_a_procedure_runs_the_next_task(bench: Bench) -> None:
+    (stuck,) = bench.enqueue(declare(bench, WAIT))
+    bench.ask("select pg_advisory_lock(1)")
+
+    async with bench.working(slots=1):
+        await until(lambda: bench.ask(WAITING))
+        bench.cancel(stuck)
+        await bench.finished(stuck)
+        (next_one,) = bench.enqueue(declare(bench, name="other"))
+        (task,) = await bench.finished(next_one)
+
+    assert task.state == "completed"
+
+
+async def test_a_server_that_ends_the_session_costs_no_attempt(bench: Bench) -> None:
+    """covers SPEC 002-32: what was interrupted runs again"""
+    (task_id,) = bench.enqueue(declare(bench, WAIT))
+    bench.ask("select pg_advisory_lock(1)")
+
+    async with bench.working(poll_interval=0.2):
+        await until(lambda: bench.ask(WAITING))
+        bench.ask("select pg_terminate_backend(pid) from rolecall.procedure_sessions()")
+        await until(lambda: bench.task(task_id).fence > 1)
+        bench.ask("select pg_advisory_unlock(1)")
+        (task,) = await bench.finished(task_id)
+
+    assert (task.state, task.attempt) == ("completed", 1)
+
+
+async def test_the_lease_of_a_long_procedure_is_kept(bench: Bench) -> None:
+    bench.app.role("shop", lease=0.4)
+    (task_id,) = bench.enqueue(declare(bench, "perform pg_sleep(1.2);"))
+
+    async with bench.working(maintenance=True):
+        (task,) = await bench.finished(task_id)
+
+    assert (task.state, task.attempt) == ("completed", 1)
+    assert bench.rescue() == {}
+
+
+async def test_the_warning_of_a_hook_is_logged(bench: Bench, caplog: pytest.LogCaptureFixture) -> None:
+    """covers SPEC 002-7"""
+    hook = write(bench, "raise 'no bell to ring';", "ring", takes="payload jsonb")
+    count = bench.app.procedure("count", write(bench, "null;"), before=hook, after=hook)
+
+    (task_id,) = bench.enqueue(count.task())
+    with caplog.at_level(logging.WARNING, "rolecall.task"):
+        async with bench.working():
+            (task,) = await bench.finished(task_id)
+
+    assert task.state == "completed"
+    assert caplog.text.count(f"hook shop.ring of task {task_id} failed: no bell to ring") == 2
+
+
+async def test_children_of_a_procedure_may_be_functions(bench: Bench) -> None:
+    """covers SPEC B1-5: one tree, whatever its handlers are written in"""
+
+    @bench.app.task(role="shop")
+    async def double(ctx: Context, n: int) -> None:
+        await ctx.info({"total": 2 * n})
+
+    body = 'perform rolecall.spawn(rolecall.current_task(), \'[{"handler": "double", "payload": {"n": 2}}]\');'
+    (task_id,) = bench.enqueue(declare(bench, body))
+    async with bench.working():
+        (task,) = await bench.finished(task_id)
+
+    assert (task.state, task.info) == ("completed", {"total": 4})
+
+
+async def test_middlewares_stand_around_procedures_too(bench: Bench) -> None:
+    """covers SPEC B11-4"""
+    told: list[str] = []
+
+    async def tell(ctx: Any, call_next: Next) -> object:
+        try:
+            return await call_next()
+        except Exception as error:
+            told.append(f"{ctx.handler}: {describe(error).splitlines()[0]}")
+            raise
+
+    bench.app.use(tell)
+    count = bench.app.procedure("count", write(bench, "raise 'no such store';"), retry=no_retry())
+    (task_id,) = bench.enqueue(count.task())
+    async with bench.working():
+        await bench.finished(task_id)
+
+    assert told == ["count: rolecall.worker.procedures.ProcedureFailed: no such store"]
+
+
+async def test_a_procedure_that_does_not_exist_keeps_the_worker_from_starting(bench: Bench) -> None:
+    bench.app.procedure("count", "shop.missing")
+
+    with pytest.raises(InvalidDeclaration, match="there is no procedure shop.missing"):
+        bench.enqueue()
+
+
+def test_a_name_stands_for_one_handler_only() -> None:
+    app = App("shop")
+    app.procedure("count", "shop.count")
+
+    with pytest.raises(InvalidDeclaration, match="already a procedure called 'count'"):
+        app.task("count")(lambda: None)
+
+
+async def test_a_procedure_that_loses_its_claim_is_undone(bench: Bench) -> None:
+    """covers SPEC 004-13's reasons for SQL handlers: nothing of a lost claim stays"""
+    (task_id,) = bench.enqueue(declare(bench, f"insert into shop.seen values (1); {WAIT}"))
+    bench.ask("select pg_advisory_lock(1)")
+
+    async with bench.working():
+        await until(lambda: bench.ask(WAITING))
+        bench.connection.execute("update rolecall.roles set paused_at = rolecall.clock()")
+        bench.ask("select rolecall.deregister_worker(%s)", bench.task(task_id).worker_id)
+        bench.ask("select pg_advisory_unlock(1)")
+        await until(lambda: not bench.ask(SESSIONS))
+
+    assert (bench.task(task_id).state, bench.ask("select count(*) from shop.seen")) == ("pending", 0)
+
+
+@pytest.fixture(autouse=True)
+def _end_hanging_sessions(bench: Bench) -> Any:
+    """A failed test must not leave its worker waiting for the test's own lock."""
+    yield
+    with psycopg.connect(bench.dsn, autocommit=True) as connection:
+        connection.execute("select pg_terminate_backend(pid) from rolecall.procedure_sessions()")

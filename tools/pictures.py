@@ -1,0 +1,96 @@
+"""Takes the README's pictures anew, of the product as it is: a demo of the crawler, in a real browser."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from tempfile import TemporaryDirectory
+from typing import Literal
+
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from tools import browser
+from tools.offences import ROOT
+
+FOLDER = ROOT / "docs" / "pictures"
+DEMO = (str(ROOT / ".venv/bin/storecrawl"), "demo", "--stores", "40", "--step-seconds", "12", "--failure-rate", "0.05")
+ADDRESS = re.compile(r"(http://127\.0\.0\.1:\d+)")
+SIZE = {"width": 1360, "height": 850}
+LARGEST = 200_000
+ROUNDS = 240_000
+# What is to be seen before a picture is taken, and until when a history has come about (milliseconds).
+PLOTS = "document.querySelectorAll('line-chart canvas').length >= {}"
+
+Theme = Literal["dark", "light"]
+
+
+def main() -> int:
+    """Take them all; 1 where one is too large to be committed."""
+    path = browser.find()
+    if path is None:
+        print("there is no Chromium; ./dev browser gets one", file=sys.stderr)
+        return 1
+    FOLDER.mkdir(exist_ok=True)
+    with demo() as address, sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        take_all(chromium, address)
+        chromium.close()
+    too_large = [file.name for file in FOLDER.glob("*.png") if file.stat().st_size > LARGEST]
+    print("\n".join(f"{file.name}: {file.stat().st_size // 1000} kB" for file in sorted(FOLDER.glob("*.png"))))
+    return 1 if too_large else 0
+
+
+@contextmanager
+def demo() -> Iterator[str]:
+    """Run a demo that goes on; yields where its dashboard is."""
+    with TemporaryDirectory() as folder:
+        command = [*DEMO, "--data-dir", folder]
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        try:
+            yield next(found[1] for line in process.stdout or () if (found := ADDRESS.search(line)))
+        finally:
+            process.terminate()
+            process.communicate()
+
+
+def take_all(chromium: Browser, address: str) -> None:
+    """Let the crawl go round for a while, then go from page to page."""
+    light, dark = opened(chromium, address, "light"), opened(chromium, address, "dark")
+    light.goto("/stores")
+    light.wait_for_timeout(ROUNDS)
+    light.goto("/?minutes=10")
+    light.wait_for_function(PLOTS.format(4))
+    take(light, "overview")
+    dark.goto("/tasks?role=payload_fetch")
+    dark.get_by_role("row").nth(1).get_by_role("link").first.click()
+    take(dark, "task")
+    light.goto("/stores")
+    light.locator("tr[id^=store-]").first.get_by_role("link").first.click()
+    light.get_by_role("link", name="What changed last").click()
+    take(light, "diff")
+    light.goto("/capacity?role=payload_fetch&workers=3")
+    light.wait_for_function(PLOTS.format(1))
+    take(light, "capacity")
+    dark.goto("/products")
+    dark.locator("tbody tr").first.get_by_role("link").first.click()
+    dark.wait_for_function(PLOTS.format(1))
+    take(dark, "product")
+
+
+def opened(chromium: Browser, address: str, theme: Theme) -> Page:
+    """A page of its own for each theme."""
+    context = chromium.new_context(base_url=address, viewport=SIZE, color_scheme=theme, locale="en-US")  # type: ignore[arg-type]
+    return context.new_page()
+
+
+def take(page: Page, name: str) -> None:
+    """Wait until nothing is under way, and take the picture."""
+    page.wait_for_timeout(1_500)
+    page.screenshot(path=FOLDER / f"{name}.png")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
