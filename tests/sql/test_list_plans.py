@@ -10,6 +10,7 @@ import psycopg
 import pytest
 
 from rolecall.testing import Clock, TestServer, clone
+from tests.sql.costs import buffers
 from tests.sql.engine import Engine
 
 FINISHED = 200_000
@@ -64,15 +65,8 @@ def full(full_database: str) -> Iterator[Engine]:
 
 
 def cost(engine: Engine, which: Mapping[str, object], before: int | None) -> int:
-    """How many buffers a page touches, once the session has read the catalog."""
-    query = "explain (analyze, buffers, format json) select * from rolecall.find_tasks(%s, %s)"
-    [plan] = min((engine.value(query, json.dumps(which, default=str), before) for _ in range(2)), key=_buffers)
-    return _buffers([plan])
-
-
-def _buffers(plans: list[dict[str, dict[str, int]]]) -> int:
-    plan = plans[0]["Plan"]
-    return plan["Shared Hit Blocks"] + plan["Shared Read Blocks"]
+    """How many buffers a page touches."""
+    return buffers(engine, "select * from rolecall.find_tasks(%s, %s)", json.dumps(which, default=str), before)
 
 
 @pytest.mark.parametrize("before", [None, FINISHED // 2], ids=["first", "deep"])
@@ -114,10 +108,7 @@ def test_a_page_for_which_much_is_looked_through_ends_at_its_bound(full: Engine,
 
 @pytest.mark.parametrize("state", [None, "completed", "failed", "open"])
 def test_a_page_of_chains_for_which_much_is_looked_through_ends_at_its_bound(full: Engine, state: str | None) -> None:
-    query = "explain (analyze, buffers, format json) select * from rolecall.find_chains(%s, 'rare')"
-    [plan] = min((full.value(query, state) for _ in range(2)), key=_buffers)
-
-    assert _buffers([plan]) < LOOKED_THROUGH
+    assert buffers(full, "select * from rolecall.find_chains(%s, 'rare')", state) < LOOKED_THROUGH
 
 
 def test_a_short_page_of_chains_goes_on_until_all_is_found(full: Engine) -> None:

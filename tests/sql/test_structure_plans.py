@@ -6,9 +6,9 @@ import json
 
 import pytest
 
+from tests.sql.costs import CLAIM, FEW_BUFFERS, assert_cheap, buffers, fill
 from tests.sql.engine import Engine, report
 from tests.sql.families import WORK
-from tests.sql.test_plans import CLAIM, FEW_BUFFERS, assert_cheap, buffers, fill
 
 CHILDREN = 10_000
 BLOCKED = 90_000

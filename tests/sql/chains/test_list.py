@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from tests.sql.costs import buffers, fill, finish_all
 from tests.sql.engine import Engine
-from tests.sql.test_plans import buffers, fill, finish_all
 
 
 def listed(engine: Engine, **words: object) -> list[int]:

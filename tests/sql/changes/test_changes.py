@@ -12,9 +12,9 @@ from rolecall.model.live import Changes, Horizon, TaskChange
 from rolecall.sql import live
 from rolecall.testing.databases import TestServer
 from tests.sql.conftest import Session
+from tests.sql.costs import buffers, fill, finish_all, until_nobody_sees_what_died
 from tests.sql.engine import Engine
 from tests.sql.families import family, parent_of
-from tests.sql.test_plans import buffers, fill, finish_all
 
 FEW = 300
 LIMIT = 100
@@ -169,11 +169,12 @@ def test_a_look_costs_the_same_beside_very_much_work(live_engine: Engine) -> Non
     fill(engine, 20_000)
     finish_all(engine, 10_000)
     engine.rows("select brin_summarize_new_values(%s::text::regclass)", brin_of_today(engine))
+    until_nobody_sees_what_died(engine)
     engine.claim(10, worker=1)
     now, last_id = engine.rows("select rolecall.clock(), max(id) from rolecall.tasks")[0]
     query = f"select * from rolecall.changes('{now}', {last_id}, 1000)"
 
-    assert min(buffers(engine, query) for _ in range(5)) < FEW
+    assert buffers(engine, query) < FEW
 
 
 def brin_of_today(engine: Engine) -> str:

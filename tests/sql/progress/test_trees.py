@@ -9,9 +9,9 @@ import pytest
 from rolecall.db.run import run
 from rolecall.model.progress import Activity, Progress, progress_of
 from rolecall.sql import progress
+from tests.sql.costs import buffers
 from tests.sql.engine import Claim, Engine
 from tests.sql.families import family, parent_of, spread
-from tests.sql.test_plans import buffers
 
 FETCH = {"role": "work", "handler": "fetch"}
 MERGE = {"role": "work", "handler": "merge"}

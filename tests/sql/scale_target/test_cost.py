@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from tests.sql.costs import MANY, assert_cheap, fill
 from tests.sql.engine import Engine
-from tests.sql.test_plans import MANY, assert_cheap, fill
 
 TARGET = "select rolecall.scale_target('work', 100)"
 
