@@ -4,13 +4,16 @@
                 │ no
                 └──► ask the database once, whoever else comes meanwhile ──► wait a little for it, else the last answer
 
-What took long is kept long: asking takes no more than a small share of the time, however large the pool is.
+What costs much is kept long: asking takes no more than a small share of the time, in all but the largest pools, and
+nothing is shown that is older than a minute. What an answer costs is the least that one of the last few took, as any
+of them may have waited for a connection, or for others; until there are so many, it counts as cheap.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
+from collections import deque
 from collections.abc import Awaitable, Callable
 from time import monotonic
 from typing import Generic, TypeVar
@@ -20,6 +23,8 @@ from rolecall.model.errors import RolecallError
 T = TypeVar("T")
 
 SHARE = 0.002
+LONGEST = 60.0
+TRIES = 3
 RECOVERY = 60.0
 log = logging.getLogger("rolecall.service")
 
@@ -30,11 +35,20 @@ class Shared(Generic[T]):
     Who asks waits for a new one at most `patience` seconds (None: until it is there), if there is an older one.
     """
 
-    def __init__(self, make: Callable[[], Awaitable[T]], *, seconds: float, patience: float | None = None) -> None:
+    def __init__(
+        self,
+        make: Callable[[], Awaitable[T]],
+        *,
+        seconds: float,
+        patience: float | None = None,
+        clock: Callable[[], float] = monotonic,
+    ) -> None:
         self._make = make
         self._seconds = seconds
         self._patience = patience
+        self._clock = clock
         self._answers: list[T] = []
+        self._costs = deque([0.0] * (TRIES - 1), maxlen=TRIES)
         self._keep_until = 0.0
         self._making: asyncio.Task[None] | None = None
 
@@ -49,11 +63,11 @@ class Shared(Generic[T]):
             await self._renew(self._patience)
         except RolecallError as error:
             log.warning("Something that all viewers share could not be asked for: %s", error)
-            self._keep_until = monotonic() + self._seconds + RECOVERY
+            self._keep_until = self._clock() + self._seconds + RECOVERY
         return self._answers[0] if self._answers else None
 
     async def _renew(self, patience: float | None) -> None:
-        if self._making is None and monotonic() >= self._keep_until:
+        if self._making is None and self._clock() >= self._keep_until:
             self._making = asyncio.create_task(self._answer(), name="rolecall-shared")
         making = self._making
         if making is not None:
@@ -63,8 +77,9 @@ class Shared(Generic[T]):
                 making.result()
 
     async def _answer(self) -> None:
-        began = monotonic()
+        began = self._clock()
         answer = await self._make()
-        took = monotonic() - began
+        ended = self._clock()
+        self._costs.append(ended - began)
         self._answers = [answer]
-        self._keep_until = monotonic() + max(self._seconds, took / SHARE)
+        self._keep_until = ended + max(self._seconds, min(LONGEST, min(self._costs) / SHARE))

@@ -1,0 +1,130 @@
+"""Many viewers share one answer, which is as fresh as its cost allows."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from rolecall.model.errors import DatabaseUnavailable
+from rolecall.service.shared import LONGEST, RECOVERY, SHARE, Shared
+
+SECONDS = 2.0
+DEAR = 10 * SECONDS * SHARE
+
+
+class Database:
+    """Answers with how often it was asked; each answer takes as long as it is told, by a clock of its own."""
+
+    def __init__(self) -> None:
+        self.now = 1_000.0
+        self.asked = 0
+        self.takes = 0.0
+        self.is_away = False
+
+    def clock(self) -> float:
+        """What time it is."""
+        return self.now
+
+    async def ask(self) -> int:
+        """Answer after a while."""
+        self.asked += 1
+        self.now += self.takes
+        await asyncio.sleep(0)
+        if self.is_away:
+            raise DatabaseUnavailable("it is away")
+        return self.asked
+
+
+@pytest.fixture
+def database() -> Database:
+    return Database()
+
+
+@pytest.fixture
+def shared(database: Database) -> Shared[int]:
+    return Shared(database.ask, seconds=SECONDS, clock=database.clock)
+
+
+async def kept_for(shared: Shared[int], database: Database) -> float:
+    """Ask every second until the answer is another one."""
+    first, began = await shared.get(), database.now
+    while await shared.get() == first:
+        database.now += 1
+    return database.now - began
+
+
+async def test_who_asks_soon_after_is_answered_the_same(shared: Shared[int], database: Database) -> None:
+    assert [await shared.get(), await shared.get()] == [1, 1]
+    database.now += SECONDS
+    assert await shared.get() == 2
+
+
+async def test_who_asks_at_once_costs_one_question(shared: Shared[int], database: Database) -> None:
+    assert await asyncio.gather(*(shared.get() for _ in range(10))) == [1] * 10
+
+
+async def test_what_is_dear_each_time_is_kept_long(shared: Shared[int], database: Database) -> None:
+    database.takes = DEAR
+
+    assert [await kept_for(shared, database) for _ in range(4)] == pytest.approx([2, 2, 20, 20], abs=0.1)
+
+
+async def test_one_slow_answer_among_cheap_ones_is_not_kept_long(shared: Shared[int], database: Database) -> None:
+    for _ in range(5):
+        await kept_for(shared, database)
+    database.takes = DEAR
+    await kept_for(shared, database)
+    database.takes = 0.0
+
+    assert await kept_for(shared, database) == pytest.approx(SECONDS, abs=0.1)
+
+
+async def test_nothing_is_kept_for_more_than_a_minute(shared: Shared[int], database: Database) -> None:
+    database.takes = LONGEST
+    for _ in range(2):
+        await kept_for(shared, database)
+
+    assert await kept_for(shared, database) == pytest.approx(2 * LONGEST, abs=1)
+
+
+async def test_a_database_that_is_away_is_told_to_who_must_have_an_answer(
+    shared: Shared[int], database: Database
+) -> None:
+    database.is_away = True
+
+    with pytest.raises(DatabaseUnavailable):
+        await shared.get()
+
+
+async def test_who_can_do_without_keeps_the_last_answer_while_the_database_is_away(
+    shared: Shared[int], database: Database
+) -> None:
+    assert await shared.peek() == 1
+    database.is_away = True
+    database.now += SECONDS
+
+    assert await shared.peek() == 1
+
+
+async def test_a_database_that_is_away_is_not_asked_by_everybody(shared: Shared[int], database: Database) -> None:
+    database.is_away = True
+    assert [await shared.peek() for _ in range(3)] == [None] * 3
+    assert database.asked == 1
+
+    database.is_away = False
+    database.now += SECONDS + RECOVERY
+    assert await shared.peek() == 2
+
+
+async def test_nobody_waits_longer_than_their_patience(database: Database) -> None:
+    answered = asyncio.Event()
+
+    async def ask() -> int:
+        await answered.wait()
+        return await database.ask()
+
+    shared = Shared(ask, seconds=SECONDS, patience=0.01)
+    assert await shared.peek() is None
+    answered.set()
+    assert await shared.get() == 1
