@@ -48,4 +48,4 @@ async def deed(connection: Connection, doer: Doer, action: str, **detail: object
     outcome: dict[str, object] = {}
     async with connection.transaction():
         yield outcome
-        await record_deed(connection, doer, action, detail, outcome)
+        await record_deed(connection, doer, action, detail, outcome or None)

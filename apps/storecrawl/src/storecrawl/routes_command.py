@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 from urllib.parse import unquote, urlsplit
 
 import msgspec
@@ -16,22 +17,14 @@ from typer import Argument, Exit, Option, Typer, echo
 
 from rolecall import ConfigError
 from storecrawl.deeds import Doer
-from storecrawl.egress.book import (
-    NewRoute,
-    StoredRoute,
-    add_route,
-    disable_route,
-    enable_route,
-    list_routes,
-    load_route,
-    remove_route,
-)
-from storecrawl.egress.deeds import done_by
+from storecrawl.egress.book import NewRoute, StoredRoute, list_routes, load_route
+from storecrawl.egress.changes import RouteChanges
 from storecrawl.egress.routes import RouteProtocol
 from storecrawl.egress.trial import try_route
 from storecrawl.reaching import Connection, DatabaseUrl, DataDir, Place
 
 HERE = Path("storecrawl-data")
+T = TypeVar("T")
 PASSWORD_VARIABLE = "STORECRAWL_ROUTE_PASSWORD"  # noqa: S105 - a variable's name
 
 AsJson = Annotated[bool, Option("--json", help="Print one JSON document.")]
@@ -84,22 +77,14 @@ def add(  # sizes: a command's flags
         city=city, state=state, country=country, timezone=timezone,
     )  # fmt: skip
 
-    async def change(connection: Connection) -> StoredRoute:
-        return await done_by(Doer.at_the_terminal(), connection, "routes.add", lambda: add_route(connection, route))
-
-    _told(_place(data_dir, database_url).ask(change), "added", as_json=as_json)
+    added = _change(_place(data_dir, database_url), lambda changes: changes.add(route))
+    _told(added, "added", as_json=as_json)
 
 
 @routes.command()
 def remove(route: RouteId, *, data_dir: DataDir = HERE, database_url: DatabaseUrl = None) -> None:
     """Forget a route and its figures."""
-
-    async def change(connection: Connection) -> None:
-        await done_by(
-            Doer.at_the_terminal(), connection, "routes.remove", lambda: remove_route(connection, route), route_id=route
-        )
-
-    _place(data_dir, database_url).ask(change)
+    _change(_place(data_dir, database_url), lambda changes: changes.remove(route))
     echo(f"route {route} is removed")
 
 
@@ -108,13 +93,8 @@ def enable(
     route: RouteId, *, data_dir: DataDir = HERE, database_url: DatabaseUrl = None, as_json: AsJson = False
 ) -> None:
     """Have a route used again; what it was disabled for is forgotten."""
-
-    async def change(connection: Connection) -> StoredRoute:
-        return await done_by(
-            Doer.at_the_terminal(), connection, "routes.enable", lambda: enable_route(connection, route), route_id=route
-        )
-
-    _told(_place(data_dir, database_url).ask(change), "enabled", as_json=as_json)
+    enabled = _change(_place(data_dir, database_url), lambda changes: changes.enable(route))
+    _told(enabled, "enabled", as_json=as_json)
 
 
 @routes.command()
@@ -127,17 +107,8 @@ def disable(
     as_json: AsJson = False,
 ) -> None:
     """Have a route used no more."""
-
-    async def change(connection: Connection) -> StoredRoute:
-        return await done_by(
-            Doer.at_the_terminal(),
-            connection,
-            "routes.disable",
-            lambda: disable_route(connection, route, reason),
-            route_id=route,
-        )
-
-    _told(_place(data_dir, database_url).ask(change), "disabled", as_json=as_json)
+    disabled = _change(_place(data_dir, database_url), lambda changes: changes.disable(route, reason))
+    _told(disabled, "disabled", as_json=as_json)
 
 
 @routes.command("test")
@@ -166,6 +137,10 @@ def try_out(
 
 def _place(data_dir: Path, database_url: str | None) -> Place:
     return Place(data_dir=data_dir, database_url=database_url)
+
+
+def _change(place: Place, change: Callable[[RouteChanges], Awaitable[T]]) -> T:
+    return place.ask(lambda connection: change(RouteChanges(connection, Doer.at_the_terminal())))
 
 
 def _route_of(address: str) -> NewRoute:

@@ -10,18 +10,8 @@ from pydantic import AfterValidator, Field, SecretStr
 
 from rolecall.web import Administers, Body, Connects, PathId, Reads, refuses
 from storecrawl.egress import RouteProtocol
-from storecrawl.egress.book import (
-    NewRoute,
-    StoredRoute,
-    add_route,
-    disable_route,
-    enable_route,
-    find_route,
-    list_routes,
-    remove_route,
-)
-from storecrawl.egress.deeds import done_by
-from storecrawl.serving.doing import doer_of
+from storecrawl.egress.book import NewRoute, StoredRoute, find_route, list_routes
+from storecrawl.serving.changing_routes import changing_routes
 from storecrawl.serving.parameters import plain_text
 from storecrawl.serving.refusals import routed
 
@@ -75,34 +65,26 @@ async def show(route_id: PathId, connects: Connects, _: Reads) -> StoredRoute:
 @router.post("", status_code=201, responses=refuses(409, 422))
 async def add(route: RouteToAdd, connects: Connects, services: Administers) -> StoredRoute:
     """Add a route, active at once; workers know of it within a minute."""
-    with routed():
-        async with connects() as connection:
-            doer = doer_of(services)
-            return await done_by(doer, connection, "routes.add", lambda: add_route(connection, route.route()))
+    async with changing_routes(connects, services) as changes:
+        return await changes.add(route.route())
 
 
 @router.post("/{route_id:int}/enable", responses=refuses(404))
 async def enable(route_id: PathId, connects: Connects, services: Administers) -> StoredRoute:
     """Have a route used again; what it was disabled for is forgotten."""
-    with routed():
-        async with connects() as connection:
-            doer, change = doer_of(services), lambda: enable_route(connection, route_id)
-            return await done_by(doer, connection, "routes.enable", change, route_id=route_id)
+    async with changing_routes(connects, services) as changes:
+        return await changes.enable(route_id)
 
 
 @router.post("/{route_id:int}/disable", responses=refuses(404))
 async def disable(route_id: PathId, why: Disabling, connects: Connects, services: Administers) -> StoredRoute:
     """Have a route used no more."""
-    with routed():
-        async with connects() as connection:
-            doer, change = doer_of(services), lambda: disable_route(connection, route_id, why.reason)
-            return await done_by(doer, connection, "routes.disable", change, route_id=route_id)
+    async with changing_routes(connects, services) as changes:
+        return await changes.disable(route_id, why.reason)
 
 
 @router.delete("/{route_id:int}", status_code=204, responses=refuses(404))
 async def remove(route_id: PathId, connects: Connects, services: Administers) -> None:
     """Forget a route and its figures."""
-    with routed():
-        async with connects() as connection:
-            doer, change = doer_of(services), lambda: remove_route(connection, route_id)
-            await done_by(doer, connection, "routes.remove", change, route_id=route_id)
+    async with changing_routes(connects, services) as changes:
+        await changes.remove(route_id)

@@ -131,15 +131,24 @@ $$;
 create constraint trigger ask_for_round after insert on storecrawl.product_changes
 deferrable initially deferred for each row execute function storecrawl.ask_for_round();
 
+-- An option that went together with its product has no store here; the product's own trigger tells it.
+create function storecrawl.log_changes(p_stores bigint[])
+returns void
+language sql
+as $$
+    insert into storecrawl.product_changes (stores)
+    select range_agg(int8range(store_id, store_id, '[]'))
+    from unnest(p_stores) as store_id
+    where store_id is not null
+    having count(*) > 0
+$$;
+
 create function storecrawl.log_products()
 returns trigger
 language plpgsql
 as $$
 begin
-    insert into storecrawl.product_changes (stores)
-    select range_agg(int8range(store_id, store_id, '[]'))
-    from (select distinct store_id from touched) as changed
-    having count(*) > 0;
+    perform storecrawl.log_changes(array(select distinct store_id from touched));
     return null;
 end
 $$;
@@ -150,17 +159,14 @@ returns trigger
 language plpgsql
 as $$
 begin
-    insert into storecrawl.product_changes (stores)
-    select range_agg(int8range(store_id, store_id, '[]'))
-    from (
+    perform storecrawl.log_changes(array(
         select distinct store_id
         from (
             select id, store_id, brand_id, category, availability, in_stock from new_rows
             except
             select id, store_id, brand_id, category, availability, in_stock from old_rows
         ) as different
-    ) as changed
-    having count(*) > 0;
+    ));
     return null;
 end
 $$;
@@ -170,13 +176,10 @@ returns trigger
 language plpgsql
 as $$
 begin
-    insert into storecrawl.product_changes (stores)
-    select range_agg(int8range(store_id, store_id, '[]'))
-    from (
-        select distinct (select store_id from storecrawl.products where id = product_id) as store_id
+    perform storecrawl.log_changes(array(
+        select distinct (select store_id from storecrawl.products where id = product_id)
         from (select distinct product_id from touched) as different
-    ) as changed
-    having count(*) > 0;
+    ));
     return null;
 end
 $$;
@@ -186,10 +189,8 @@ returns trigger
 language plpgsql
 as $$
 begin
-    insert into storecrawl.product_changes (stores)
-    select range_agg(int8range(store_id, store_id, '[]'))
-    from (
-        select distinct (select store_id from storecrawl.products where id = product_id) as store_id
+    perform storecrawl.log_changes(array(
+        select distinct (select store_id from storecrawl.products where id = product_id)
         from (
             select
                 id, product_id, listed, price_changes,
@@ -201,8 +202,7 @@ begin
                 price_rec_cents, price_med_cents, special_rec_cents, special_med_cents
             from old_rows
         ) as different
-    ) as changed
-    having count(*) > 0;
+    ));
     return null;
 end
 $$;

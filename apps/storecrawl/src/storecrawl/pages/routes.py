@@ -5,10 +5,9 @@ from __future__ import annotations
 from fastapi import Response
 
 from rolecall.web import Administering, Connects, Pages, PathId, Reading
-from storecrawl.egress.book import disable_route, enable_route, list_routes
-from storecrawl.egress.deeds import done_by
+from storecrawl.egress.book import list_routes
+from storecrawl.serving.changing_routes import changing_routes
 from storecrawl.serving.doing import doer_of
-from storecrawl.serving.refusals import routed
 
 router = Pages()
 
@@ -24,25 +23,14 @@ async def list_all(view: Reading, connects: Connects) -> Response:
 @router.post("/routes/{route_id:int}/enable")
 async def enable(route_id: PathId, view: Administering, connects: Connects) -> Response:
     """Have a route used again."""
-    with routed():
-        async with connects() as connection:
-            doer, change = doer_of(view.services), lambda: enable_route(connection, route_id)
-            route = await done_by(doer, connection, "routes.enable", change, route_id=route_id)
+    async with changing_routes(connects, view.services) as changes:
+        route = await changes.enable(route_id)
     return view.done(f"Route {route.label} is active again; workers use it within a minute.")
 
 
 @router.post("/routes/{route_id:int}/disable")
 async def disable(route_id: PathId, view: Administering, connects: Connects) -> Response:
     """Have a route used no more."""
-    with routed():
-        async with connects() as connection:
-            doer = doer_of(view.services)
-            reason = f"disabled by {doer.name}"
-            route = await done_by(
-                doer,
-                connection,
-                "routes.disable",
-                lambda: disable_route(connection, route_id, reason),
-                route_id=route_id,
-            )
+    async with changing_routes(connects, view.services) as changes:
+        route = await changes.disable(route_id, f"disabled by {doer_of(view.services).name}")
     return view.done(f"Route {route.label} is disabled; workers leave it within a minute.")
