@@ -9,7 +9,7 @@ from playwright.async_api import Dialog, Page
 from psycopg.types.json import Jsonb
 
 from tests.dashboard.scenery import Scenery
-from tests.sql.engine import Claim, Document, Engine
+from tests.sql.engine import Document, Engine
 
 HOSTILE = "\"><svg/onload=alert(1)>'--<script>alert(2)</script>{{7*7}}</textarea></pre>javascript:alert(3)"
 SIGNATURE = {
@@ -103,27 +103,27 @@ def _worker(engine: Engine) -> int:
 def _chain(engine: Engine, worker: int) -> int:
     first = _enqueue(engine, "sums", "add")
     following = {"handler": "add", "payload": JSON}
-    engine.complete(_claim(engine, worker), result=JSON, next={"continuation": following})
-    engine.complete(_claim(engine, worker), result=HOSTILE)
+    engine.complete(engine.claim_one(worker=worker), result=JSON, next={"continuation": following})
+    engine.complete(engine.claim_one(worker=worker), result=HOSTILE)
     return first
 
 
 def _failed(engine: Engine, worker: int) -> int:
     failed = _enqueue(engine, "letters", "post", max_attempts=1)
-    engine.fail(_claim(engine, worker), HOSTILE)
+    engine.fail(engine.claim_one(worker=worker), HOSTILE)
     _enqueue(engine, "letters", "post", key=HOSTILE + "again")
-    engine.fail(_claim(engine, worker), HOSTILE)
+    engine.fail(engine.claim_one(worker=worker), HOSTILE)
     return failed
 
 
 def _parent(engine: Engine, worker: int) -> int:
     parent = _enqueue(engine, "sums", "add")
-    claim = _claim(engine, worker)
+    claim = engine.claim_one(worker=worker)
     engine.start(claim)
     engine.report_info(claim, {"progress": HOSTILE, HOSTILE: HOSTILE})
     children: list[Document] = [{"handler": "post", "payload": JSON, "key": f"{HOSTILE}{n}"} for n in range(3)]
     engine.complete(claim, next={"children": children, "serial": False, "gathers": True})
-    engine.fail(_claim(engine, worker), HOSTILE)
+    engine.fail(engine.claim_one(worker=worker), HOSTILE)
     return parent
 
 
@@ -156,9 +156,3 @@ def _deed(engine: Engine) -> None:
 
 def _enqueue(engine: Engine, role: str, handler: str, **words: object) -> int:
     return engine.enqueue(role, handler=handler, **{"payload": JSON, **words})
-
-
-def _claim(engine: Engine, worker: int) -> Claim:
-    engine.forget_floors()
-    [claim] = engine.claim(1, worker=worker)
-    return claim

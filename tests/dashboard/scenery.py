@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 
-from tests.sql.engine import Claim, Document, Engine
+from tests.sql.engine import Document, Engine
 
 TRACEBACK = """\
 Traceback (most recent call last):
@@ -99,8 +99,8 @@ def furnish(engine: Engine) -> Scenery:
 def _chain(engine: Engine, worker: int) -> int:
     first = engine.enqueue("sums", handler="add", payload={"a": 1, "b": 2, "note": "the first of a chain"})
     following = {"handler": "double", "payload": {"number": 3}}
-    engine.complete(_claim(engine, worker), result={"sum": 3}, next={"continuation": following})
-    engine.complete(_claim(engine, worker), result={"number": 6})
+    engine.complete(engine.claim_one(worker=worker), result={"sum": 3}, next={"continuation": following})
+    engine.complete(engine.claim_one(worker=worker), result={"number": 6})
     return first
 
 
@@ -112,15 +112,15 @@ def _letters(engine: Engine, worker: int) -> int:
         engine.start(claim)
         engine.complete(claim, result={"posted": True})
     failed = engine.enqueue("letters", handler="post_letter", payload={"customer": 31}, max_attempts=1)
-    engine.fail(_claim(engine, worker), TRACEBACK)
+    engine.fail(engine.claim_one(worker=worker), TRACEBACK)
     engine.enqueue("letters", handler="post_letter", payload={"customer": 32}, key="customer:32")
-    engine.fail(_claim(engine, worker), TRACEBACK)
+    engine.fail(engine.claim_one(worker=worker), TRACEBACK)
     return failed
 
 
 def _report(engine: Engine, worker: int) -> int:
     parent = engine.enqueue("reports", handler="nightly_report", payload={"day": "2026-11-20"})
-    claim = _claim(engine, worker)
+    claim = engine.claim_one(worker=worker)
     engine.start(claim)
     shops = [{"handler": "count_sales", "payload": {"shop": number}} for number in range(8)]
     engine.complete(claim, next={"children": shops, "serial": False, "gathers": True})
@@ -146,9 +146,3 @@ def _waiting(engine: Engine) -> None:
         [{"role": "returns", "handler": "take_back", "payload": {"parcel": f"B {n}"}} for n in range(40)]
     )
     engine.cancel(engine.enqueue("returns", handler="take_back", payload={"parcel": "C 1"}))
-
-
-def _claim(engine: Engine, worker: int) -> Claim:
-    engine.forget_floors()
-    [claim] = engine.claim(1, worker=worker)
-    return claim

@@ -48,7 +48,6 @@ async def test_the_story_tells_every_event_with_the_time_since_the_one_before(
     task = pool.enqueue("sums", handler="add", max_attempts=2)
     for seconds in (5, 65):
         clock.advance(seconds=seconds)
-        pool.forget_floors()
         claim = pool.claim_one()
         pool.start(claim)
         clock.advance(seconds=2)
@@ -68,7 +67,6 @@ async def test_each_failed_attempt_shows_what_it_said_and_folds_the_rest(
     """covers SPEC B12-3, B2-11: attempts, error"""
     task = pool.enqueue("sums", handler="add", max_attempts=2)
     pool.fail(pool.claim_one(), TRACEBACK, after=0)
-    pool.forget_floors()
     pool.fail(pool.claim_one(), "ValueError: the second time")
 
     page = await shown(http, f"/tasks/{task}")

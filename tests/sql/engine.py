@@ -147,8 +147,15 @@ class Engine:
         worker: int | None = None,
         handlers: Sequence[str] | None = None,
         start: int | None = None,
+        anew: bool = True,
     ) -> list[Claim]:
-        """Claim for a worker, or for a new one."""
+        """Claim for a worker, or for a new one; `anew`, as a session that has not walked the lines yet.
+
+        Otherwise what stands below this session's floor is not looked for before some milliseconds of the server's own
+        clock have passed, or many times what the last look there took.
+        """
+        if anew:
+            self.forget_floors()
         worker_id = self.worker(*roles) if worker is None else worker
         names = self.handlers() if handlers is None else list(handlers)
         with self.connection.cursor(row_factory=class_row(lambda **row: Claim(worker_id=worker_id, **row))) as cursor:
@@ -163,7 +170,6 @@ class Engine:
 
     def claim_all(self, worker: int | None = None) -> dict[int, Claim]:
         """Claim whatever may run, by id."""
-        self.forget_floors()
         return {claim.id: claim for claim in self.claim(100_000, worker=worker)}
 
     def start(self, *claims: Claim) -> dict[int, str]:

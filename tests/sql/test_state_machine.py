@@ -55,7 +55,6 @@ class AnyCalls(RuleBasedStateMachine):
         self.known: set[int] = set()
         self.revived: set[int] = set()
         engine.rows(RESET)
-        engine.forget_floors()
         self.pass_time(0)
         engine.declare(*({**WORK, "name": role} for role in ROLES))
 
@@ -82,8 +81,6 @@ class AnyCalls(RuleBasedStateMachine):
         roles=st.sampled_from([(), ("work",), ("other", "work")]),
     )
     def claim(self, worker: int, limit: int, start: int | None, roles: tuple[str, ...]) -> Any:
-        # Children stand below what a session has walked already: for some milliseconds, which would differ from run to run.
-        self.engine.forget_floors()
         taken = self.engine.claim(limit, *roles, worker=worker, handlers=ROLES, start=start)
         assert len(taken) <= limit
         assert taken == sorted(taken, key=lambda claim: (-claim.priority, claim.scheduled_for, claim.id))

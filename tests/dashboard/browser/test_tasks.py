@@ -72,7 +72,6 @@ async def test_a_tasks_page_follows_it_and_keeps_open_what_was_opened(pool: Engi
     await page.get_by_text("shop.mailer.Refused").first.click()
     await page.get_by_text("Payload, 12 B").click()
 
-    pool.forget_floors()
     claim = pool.claim_one()
     pool.start(claim)
     pool.report_info(claim, {"done": 7})

@@ -42,7 +42,6 @@ def test_a_root_keeps_its_key_between_two_steps(engine: Engine) -> None:
 def test_a_gathering_root_is_claimed_although_its_key_is_busy_with_itself(engine: Engine) -> None:
     keyed(engine, gathers=True)
     engine.complete(engine.claim_one())
-    engine.forget_floors()
 
     assert [claim.key for claim in engine.claim(10)] == ["store"]
 

@@ -9,8 +9,6 @@ from tests.sql.families import WORK, spread
 
 
 def next_ids(engine: Engine, number: int) -> list[int]:
-    """Claim in order, as a session that has not walked the line yet."""
-    engine.forget_floors()
     return [claim.id for claim in engine.claim(number)]
 
 
@@ -36,7 +34,6 @@ def test_grandchildren_come_before_the_children_that_are_left(engine: Engine) ->
     """Covers SPEC B1-13: the deepest parent's children first."""
     engine.enqueue()
     first, second = spread(engine, engine.claim_one(), WORK, WORK)
-    engine.forget_floors()
     claim = engine.claim_one()
     grandchildren = spread(engine, claim, WORK, WORK)
 

@@ -101,9 +101,7 @@ def test_a_long_row_of_serial_children_keeps_its_place_in_the_line(engine: Engin
     _, children = parent_of(engine, WORK, WORK, serial=True)
     engine.clock.advance(seconds=60)
     engine.enqueue()
-    engine.forget_floors()
     engine.complete(engine.claim_one())
-    engine.forget_floors()
 
     assert engine.claim_one().id == children[1]
 

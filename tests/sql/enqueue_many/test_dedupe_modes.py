@@ -80,7 +80,6 @@ def test_a_session_that_has_passed_it_finds_a_task_that_is_replaced(engine: Engi
     engine.enqueue()
     engine.claim_one()
     engine.enqueue(**draft(REPLACE))
-    engine.forget_floors()
 
     assert engine.claim_one().id == later
 

@@ -59,7 +59,6 @@ def test_what_comes_back_does_not_collide_with_its_newer_twin(engine: Engine, co
     assert {task.id: task.state for task in engine.tasks()} == {first: "pending", twin: "pending"}
     assert enqueue(engine, PENDING) == twin
     engine.clock.advance(seconds=STEP)
-    engine.forget_floors()
     assert {claim.id for claim in engine.claim(3)} == {first, twin}
 
 

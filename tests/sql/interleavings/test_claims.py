@@ -35,7 +35,6 @@ def test_a_claim_that_is_rolled_back_leaves_its_key_to_the_others(stage: Stage) 
         )
 
         assert play.waited == set()
-        stage.engine.forget_floors()
         running = [task for task in stage.engine.tasks() if task.state == "running"]
         assert len(running) + len(stage.engine.claim(2)) == 1
 

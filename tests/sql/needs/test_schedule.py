@@ -35,7 +35,6 @@ def test_a_task_that_was_blocked_does_not_jump_the_queue_by_its_old_date(engine:
     others = engine.enqueue_many([WORK] * 2)[0]
     engine.clock.advance(seconds=60)
     engine.complete(engine.claim_one())
-    engine.forget_floors()
 
     assert [claim.id for claim in engine.claim(3)] == [*others, task_id]
     assert engine.task(task_id).scheduled_for == START + timedelta(seconds=120)
@@ -51,7 +50,6 @@ def test_a_task_that_waited_for_others_during_its_run_does_not_jump_the_queue(en
     other = engine.enqueue()
     engine.clock.advance(seconds=60)
     engine.complete(engine.claim_one())
-    engine.forget_floors()
 
     assert [claim.id for claim in engine.claim(2)] == [other, task_id]
 

@@ -17,8 +17,9 @@ from rolecall import NewTask
 from rolecall.testing import drain, working
 
 PRODUCTS = 60
+# A route is disabled when its 403s are written down: an attempt may have failed before that.
 LAST_TASK = """
-select handler, state::text, attempt, coalesce(error, info ->> 'held_back', ''), scheduled_for > now() + interval '100 s'
+select handler, state::text, attempt, coalesce(info ->> 'held_back', error, ''), scheduled_for > now() + interval '100 s'
 from rolecall.all_tasks where key = 'store:1' order by id desc limit 1
 """
 CATALOG = "select count(*), count(*) filter (where in_stock), max(last_payload_id) from storecrawl.products"
