@@ -11,7 +11,7 @@ import pytest
 from rolecall.db.embedded.waiting import wait_until
 from tests.scenarios.chaos.member import REPOSITORY, Member
 
-PATIENCE = 20.0
+PATIENCE = 40.0
 # A thread's trace function is called at each line that it comes to, and so is the handler here.
 STRUCK_AT_EVERY_LINE = """\
 import signal, sys

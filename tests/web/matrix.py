@@ -21,7 +21,7 @@ RANKS = {"open": 0, "known": 1, "read": 1, "operate": 2, "admin": 3}
 IDENTITIES = {"nobody": 0, "read": 1, "operate": 2, "admin": 3}
 PARAMETER = re.compile(r"\{\w+(:\w+)?\}")
 NOBODYS_ID = "987654321"
-PATIENCE = 20.0
+PATIENCE = 40.0
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -68,5 +68,5 @@ async def test_a_client_that_does_not_read_is_dropped() -> None:
         if message["type"] == "http.response.body":
             await stuck.wait()
 
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(30):
         await EventStream(events_of(Stream(Wanted())), patience=0.05)(SCOPE, receive, send)

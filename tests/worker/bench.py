@@ -14,7 +14,7 @@ from rolecall import App, NewTask, Task, TaskState, Worker, WorkerOptions
 from rolecall.db.run import run
 from rolecall.sql import roles, tasks
 
-PATIENCE = 15.0
+PATIENCE = 30.0
 SOON = 10.0  # a lease of a minute is renewed every quarter of it
 # The last that a listener says before it only listens; what it is told from then on, it hears.
 LISTENING = "select count(*) from pg_stat_activity where datname = current_database() and application_name = 'rolecall:worker:listen' and query ~ '^unlisten'"

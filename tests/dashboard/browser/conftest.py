@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 import pytest_asyncio
-from playwright.async_api import Browser, ConsoleMessage, Page, async_playwright
+from playwright.async_api import Browser, ConsoleMessage, Page, async_playwright, expect
 
 from rolecall import App
 from rolecall.web import build
@@ -17,6 +17,8 @@ from tools.offences import ROOT
 
 Visit = Callable[..., Awaitable[Page]]
 HERE = Path(__file__).parent
+# What a page shows in the end is waited for, however much else the machine has to do.
+expect.set_options(timeout=30_000)
 # The sandbox is refused to root; the rest would ask servers of its maker, which a closed network refuses one by one.
 ARGUMENTS = (
     "--no-sandbox",

@@ -14,7 +14,7 @@ from fastapi import FastAPI
 from rolecall.config import AccessSettings
 from rolecall.web.server import Server
 
-LONG = 15.0
+LONG = 30.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -90,5 +90,5 @@ async def test_a_session_that_ends_while_a_page_is_open_leads_to_the_login(
 
     connection.execute("update rolecall.sessions set expires_at = now() - interval '1 s'")
 
-    await expect(page.get_by_role("heading", name="Log in")).to_be_visible(timeout=15_000)
+    await expect(page.get_by_role("heading", name="Log in")).to_be_visible()
     assert page.url.endswith("/login?next=/admin/workers")

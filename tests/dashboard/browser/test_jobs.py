@@ -34,7 +34,7 @@ async def test_a_task_that_the_form_creates_is_followed_to_its_end(
     claim = next(each for each in pool.claim_all().values() if each.payload.get("customer") == 4711)
     pool.complete(claim)
 
-    await expect(said).to_contain_text("completed", timeout=15_000)
+    await expect(said).to_contain_text("completed")
     assert claim.payload == {"customer": 4711, "urgent": True}
 
 
@@ -51,7 +51,7 @@ async def test_a_rhythm_is_explained_while_it_is_typed(scenery: Scenery, visit: 
     await page.get_by_label("a cron expression").check()
     await page.get_by_label("Cron expression", exact=True).fill("30 4 * * MON-FRI")
 
-    await expect(page.locator("#explained")).to_contain_text("At 04:30 on Monday through Friday", timeout=15_000)
+    await expect(page.locator("#explained")).to_contain_text("At 04:30 on Monday through Friday")
 
 
 async def test_the_time_line_shows_the_viewers_clock(scenery: Scenery, visit: Visit, pictures: Path) -> None:

@@ -21,5 +21,5 @@ async def test_what_is_enqueued_is_seen_without_loading_the_page_again(
 
     pool.enqueue_many([{"role": "sums", "handler": "add"}] * 7)
 
-    await expect(row.get_by_role("cell").first).to_have_text("7", timeout=30_000)
+    await expect(row.get_by_role("cell").first).to_have_text("7")
     await page.screenshot(path=pictures / "overview.png")

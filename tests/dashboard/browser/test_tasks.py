@@ -8,8 +8,6 @@ from tests.dashboard.browser.conftest import Visit
 from tests.dashboard.scenery import TRACEBACK
 from tests.sql.engine import Engine
 
-SOON = 15_000
-
 
 async def test_what_is_selected_stays_while_others_come_and_is_asked_about(pool: Engine, visit: Visit) -> None:
     """covers SPEC 001-31"""
@@ -45,7 +43,7 @@ async def test_the_list_follows_what_happens_once_nothing_is_selected(pool: Engi
     pool.cancel(task)
     await everything.uncheck()
 
-    await expect(page.locator(f"#task-{task} .state")).to_have_text("cancelled", timeout=SOON)
+    await expect(page.locator(f"#task-{task} .state")).to_have_text("cancelled")
     await expect(page.locator(".tools.selected")).to_be_hidden()
 
 
@@ -76,11 +74,11 @@ async def test_a_tasks_page_follows_it_and_keeps_open_what_was_opened(pool: Engi
     pool.start(claim)
     pool.report_info(claim, {"done": 7})
 
-    await expect(page.locator(".heading .state")).to_have_text("running", timeout=SOON)
+    await expect(page.locator(".heading .state")).to_have_text("running")
     await expect(page.get_by_text("await mailer.send(letter)")).to_be_visible()
     await expect(page.locator("json-text").first).to_be_hidden()
-    await expect(page.locator("json-text .name", has_text="done")).to_be_visible(timeout=SOON)
+    await expect(page.locator("json-text .name", has_text="done")).to_be_visible()
     pool.report_info(claim, {"done": 8})
     pool.complete(claim, result={"sum": 3})
-    await expect(page.locator(".heading .state")).to_have_text("completed", timeout=SOON)
+    await expect(page.locator(".heading .state")).to_have_text("completed")
     await expect(page.locator("json-text .value", has_text="8")).to_be_visible()

@@ -23,7 +23,7 @@ async def test_the_picture_and_the_bars_move_on_with_the_tree(pool: Engine, visi
 
     pool.complete(pool.claim_one())
 
-    await expect(page.get_by_role("progressbar", name="add")).to_have_attribute("value", "0.5", timeout=15_000)
+    await expect(page.get_by_role("progressbar", name="add")).to_have_attribute("value", "0.5")
     await expect(page.get_by_role("link", name=f"add, task {first}, completed")).to_be_visible()
     await page.screenshot(path=pictures / "tree.png")
 

@@ -88,5 +88,5 @@ def test_the_worker_is_told_by_its_number(engine: Engine) -> None:
 
     engine.cancel(task_id)
 
-    [notice] = engine.connection.notifies(timeout=5, stop_after=1)
+    [notice] = engine.connection.notifies(timeout=30, stop_after=1)
     assert (notice.channel, notice.payload) == ("rolecall_cancel", str(claim.worker_id))

@@ -102,7 +102,7 @@ def test_workers_of_descendants_are_told(engine: Engine) -> None:
     with psycopg.connect(engine.database, autocommit=True) as listener:
         listener.execute("listen rolecall_cancel")
         engine.cancel(root)
-        told = [notice.payload for notice in listener.notifies(timeout=5, stop_after=1)]
+        told = [notice.payload for notice in listener.notifies(timeout=30, stop_after=1)]
 
     assert told == [str(twig.worker_id)]
 

@@ -141,7 +141,7 @@ def test_the_worker_of_a_running_task_hears_that_it_is_deleted(engine: Engine) -
 
     engine.delete_chains(claim.id)
 
-    [notice] = engine.connection.notifies(timeout=5, stop_after=1)
+    [notice] = engine.connection.notifies(timeout=30, stop_after=1)
     assert notice.payload == str(claim.worker_id)
     assert engine.renew(claim) == {claim.id: "deleted"}
     assert engine.complete(claim) == "deleted"

@@ -112,7 +112,7 @@ def test_the_running_claim_is_void_and_its_worker_hears_that_the_task_completed(
 
     engine.complete_task(claim.id, "outside")
 
-    [notice] = engine.connection.notifies(timeout=5, stop_after=1)
+    [notice] = engine.connection.notifies(timeout=30, stop_after=1)
     assert notice.payload == str(claim.worker_id)
     assert engine.renew(claim) == {claim.id: "completed"}
     assert engine.complete(claim, result="inside") == "completed"

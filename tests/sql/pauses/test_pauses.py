@@ -83,7 +83,7 @@ def test_a_pause_that_is_over_wakes_who_waits(engine: Engine, session: Session) 
     pause(engine)
     resume(engine)
 
-    assert [notice.payload for notice in listener.connection.notifies(timeout=5, stop_after=2)] == ["work", "work"]
+    assert [notice.payload for notice in listener.connection.notifies(timeout=30, stop_after=2)] == ["work", "work"]
 
 
 def test_a_second_pause_changes_the_first_and_counts_from_its_beginning(engine: Engine) -> None:

@@ -88,7 +88,7 @@ def test_an_idle_worker_is_woken(engine: Engine) -> None:
 
     trigger(engine, task_id)
 
-    [notice] = engine.connection.notifies(timeout=5, stop_after=1)
+    [notice] = engine.connection.notifies(timeout=30, stop_after=1)
     assert notice.payload == "work"
 
 

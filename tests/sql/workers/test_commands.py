@@ -87,7 +87,7 @@ def test_a_command_is_notified_to_its_worker(engine: Engine, session: Session) -
 
     tell(engine, worker, "decommission")
 
-    [notice] = listener.connection.notifies(timeout=5, stop_after=1)
+    [notice] = listener.connection.notifies(timeout=30, stop_after=1)
     assert notice.payload == str(worker)
 
 

@@ -40,7 +40,7 @@ async def test_changes_in_the_middle_of_a_round_make_the_next_one_and_wait_for_n
     async with holding(market, "lock table storecrawl.store_partials"):
         deriving = asyncio.create_task(market.derive())
         await until(lambda: market.value(WAITING, "relation") > 0)
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(30):
             await market.change(first, 2, a={"recPrices": [12]})
             await market.change(second, 2, b={"brandName": "Wana"})
     await deriving
@@ -96,7 +96,7 @@ async def test_refreshes_of_two_stores_do_not_wait_for_each_other(market: Any) -
 
     async with await psycopg.AsyncConnection.connect(market.dsn) as refreshing:
         await market.change(first, 0, refreshing, a={})
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(30):
             await market.change(second, 0, b={"brandName": "Wana"})
     await market.derive()
 
