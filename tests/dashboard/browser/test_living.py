@@ -23,3 +23,13 @@ async def test_what_is_enqueued_is_seen_without_loading_the_page_again(
 
     await expect(row.get_by_role("cell").first).to_have_text("7")
     await page.screenshot(path=pictures / "overview.png")
+
+
+async def test_a_transition_between_pages_that_the_browser_leaves_out_is_no_error(pool: Engine, visit: Visit) -> None:
+    page = await visit("/")
+    await page.add_init_script("addEventListener('pagereveal', (event) => event.viewTransition.skipTransition())")
+
+    await page.get_by_role("link", name="Task queue").click()
+
+    await page.wait_for_url("**/tasks")
+    await expect(page.locator("#stream-state")).to_contain_text("live")
