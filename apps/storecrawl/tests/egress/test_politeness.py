@@ -57,7 +57,7 @@ async def test_requests_at_a_host_come_no_faster_than_its_rate(database: str) ->
     seconds = await _seconds_of(30, lambda: turns.wait("upstream.example"))
     await ledger.close()
 
-    assert seconds > 0.5
+    assert 0.5 < seconds < 5.0
 
 
 async def test_while_the_database_is_away_each_worker_keeps_the_rate_by_itself() -> None:
