@@ -1532,36 +1532,15 @@ $_$;
 CREATE FUNCTION rolecall.drop_partitions(p_before date, p_held bigint[], p_now timestamp with time zone) RETURNS integer
     LANGUAGE plpgsql
     SET search_path TO ''
+    SET lock_timeout TO '100ms'
     AS $$
-declare
-    -- Bounds what is moved while the table is locked against everybody.
-    v_most_kept constant int := 10000;
-    v_name text;
-    v_days text[] := '{}';
-    v_kept bigint[] := '{}';
-    v_wanted bigint[];
-    v_dropped int := 0;
 begin
     if not pg_try_advisory_xact_lock(hashtext('rolecall.drop_partitions')) then
         return 0;
     end if;
-    -- All that takes long comes before the first lock on a table.
-    for v_name in select * from rolecall.old_partitions('rolecall.finished_tasks', p_before) loop
-        v_wanted := rolecall.wanted_of_partition(v_name, p_held, p_now, v_most_kept + 1);
-        continue when cardinality(v_wanted) + cardinality(v_kept) > v_most_kept;
-        perform rolecall.forget_needs_of_partition(v_name, v_wanted);
-        v_days := v_days || v_name;
-        v_kept := v_kept || v_wanted;
-    end loop;
-    foreach v_name in array v_days loop
-        perform rolecall.drop_partition(v_name, v_kept);
-        v_dropped := v_dropped + 1;
-    end loop;
-    for v_name in select * from rolecall.old_partitions('rolecall.task_events', p_before) loop
-        execute format('drop table rolecall.%I', v_name);
-        v_dropped := v_dropped + 1;
-    end loop;
-    return v_dropped;
+    return rolecall.try_to_drop_partitions(p_before, p_held, p_now);
+exception when lock_not_available or deadlock_detected then
+    return 0;
 end
 $$;
 CREATE FUNCTION rolecall.due_by_hour(p_role text, p_hours integer) RETURNS TABLE(hour integer, number bigint)
@@ -3481,19 +3460,19 @@ declare
     v_name text := format('%s_%s', p_table, to_char(p_day, 'YYYYMMDD'));
     v_from timestamptz := p_day::timestamp at time zone 'utc';
     v_to timestamptz := (p_day + 1)::timestamp at time zone 'utc';
-    v_is_taken text := format('select exists (select from rolecall.%I where %I >= $1 and %I < $2)', p_table || '_default', p_column, p_column);
-    v_taken boolean;
+    v_is_settled text := format(
+        'select to_regclass(%L) is not null or exists (select from rolecall.%I where %I >= $1 and %I < $2)',
+        'rolecall.' || v_name, p_table || '_default', p_column, p_column
+    );
+    v_settled boolean;
 begin
-    if to_regclass('rolecall.' || v_name) is not null then
-        return 0;
+    execute v_is_settled into v_settled using v_from, v_to;
+    if not v_settled then
+        -- Rows of that day, or another maker, may be on their way: wait for them, and let none follow.
+        execute format('lock table rolecall.%I in access exclusive mode', p_table);
+        execute v_is_settled into v_settled using v_from, v_to;
     end if;
-    execute v_is_taken into v_taken using v_from, v_to;
-    if not v_taken then
-        -- Rows of that day may be on their way: wait for them, and let none follow.
-        execute format('lock table rolecall.%I in access exclusive mode', p_table || '_default');
-        execute v_is_taken into v_taken using v_from, v_to;
-    end if;
-    if v_taken then
+    if v_settled then
         return 0;
     end if;
     execute format('create table rolecall.%I partition of rolecall.%I for values from (%L) to (%L)', v_name, p_table, v_from, v_to);
@@ -3503,19 +3482,22 @@ $_$;
 CREATE FUNCTION rolecall.make_partitions(p_days_ahead integer DEFAULT 7) RETURNS integer
     LANGUAGE plpgsql
     SET search_path TO ''
+    SET lock_timeout TO '100ms'
     AS $$
 declare
-    v_today date := (rolecall.clock() at time zone 'utc')::date;
-    v_made int := 0;
+    v_tries_left int := 5;
 begin
-    -- One maker at a time: two would both find a partition missing.
-    perform pg_advisory_xact_lock(hashtext('rolecall.make_partitions'));
-    for v_ahead in 0..p_days_ahead loop
-        v_made := v_made
-            + rolecall.make_partition('finished_tasks', 'finished_at', v_today + v_ahead)
-            + rolecall.make_partition('task_events', 'at', v_today + v_ahead);
+    loop
+        begin
+            return rolecall.try_to_make_partitions(p_days_ahead);
+        exception when lock_not_available or deadlock_detected then
+            v_tries_left := v_tries_left - 1;
+            if v_tries_left = 0 then
+                raise;
+            end if;
+        end;
+        perform pg_sleep(random() + 0.1);
     end loop;
-    return v_made;
 end
 $$;
 CREATE FUNCTION rolecall.make_way(p_due rolecall.schedules[]) RETURNS void
@@ -6378,6 +6360,38 @@ begin
     return coalesce(cardinality(v_let_go.ids), 0);
 end
 $$;
+CREATE FUNCTION rolecall.try_to_drop_partitions(p_before date, p_held bigint[], p_now timestamp with time zone) RETURNS integer
+    LANGUAGE plpgsql
+    SET search_path TO ''
+    AS $$
+declare
+    -- Bounds what is moved while the table is locked against everybody.
+    v_most_kept constant int := 10000;
+    v_name text;
+    v_days text[] := '{}';
+    v_kept bigint[] := '{}';
+    v_wanted bigint[];
+    v_dropped int := 0;
+begin
+    -- All that takes long comes before the first lock on a table.
+    for v_name in select * from rolecall.old_partitions('rolecall.finished_tasks', p_before) loop
+        v_wanted := rolecall.wanted_of_partition(v_name, p_held, p_now, v_most_kept + 1);
+        continue when cardinality(v_wanted) + cardinality(v_kept) > v_most_kept;
+        perform rolecall.forget_needs_of_partition(v_name, v_wanted);
+        v_days := v_days || v_name;
+        v_kept := v_kept || v_wanted;
+    end loop;
+    foreach v_name in array v_days loop
+        perform rolecall.drop_partition(v_name, v_kept);
+        v_dropped := v_dropped + 1;
+    end loop;
+    for v_name in select * from rolecall.old_partitions('rolecall.task_events', p_before) loop
+        execute format('drop table rolecall.%I', v_name);
+        v_dropped := v_dropped + 1;
+    end loop;
+    return v_dropped;
+end
+$$;
 CREATE FUNCTION rolecall.try_to_end(p_ends jsonb) RETURNS TABLE(task_id bigint, outcome text)
     LANGUAGE plpgsql
     SET search_path TO ''
@@ -6477,6 +6491,22 @@ begin
     end if;
 end
 $_$;
+CREATE FUNCTION rolecall.try_to_make_partitions(p_days_ahead integer) RETURNS integer
+    LANGUAGE plpgsql
+    SET search_path TO ''
+    AS $$
+declare
+    v_today date := (rolecall.clock() at time zone 'utc')::date;
+    v_made int := 0;
+begin
+    for v_ahead in 0..p_days_ahead loop
+        v_made := v_made
+            + rolecall.make_partition('finished_tasks', 'finished_at', v_today + v_ahead)
+            + rolecall.make_partition('task_events', 'at', v_today + v_ahead);
+    end loop;
+    return v_made;
+end
+$$;
 CREATE FUNCTION rolecall.try_to_release(p_worker_id bigint, p_ids bigint[], p_fences integer[]) RETURNS TABLE(task_id bigint, reason text)
     LANGUAGE plpgsql
     SET search_path TO ''

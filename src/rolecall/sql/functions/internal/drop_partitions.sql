@@ -1,5 +1,5 @@
--- Drops the daily partitions of finished tasks and events that end before a day. Finished tasks that must be kept for what they
--- belong to move into the default partition first; a day with too many of them stays, and is emptied row by row.
+-- Drops the daily partitions of finished tasks and events that end before a day, unless one of the tables is in use for longer than a
+-- moment: that time will come.
 -- returns: how many were dropped; none while another session drops them
 -- raises: nothing
 -- locks: needs rows, skipping locked ones; then the partitioned tables, for each dropped partition
@@ -9,35 +9,15 @@ returns int
 language plpgsql
 volatile
 set search_path = ''
+-- All who read or finish tasks queue behind who waits for these locks: none of them may be held up by one long reader.
+set lock_timeout = '100ms'
 as $$
-declare
-    -- Bounds what is moved while the table is locked against everybody.
-    v_most_kept constant int := 10000;
-    v_name text;
-    v_days text[] := '{}';
-    v_kept bigint[] := '{}';
-    v_wanted bigint[];
-    v_dropped int := 0;
 begin
     if not pg_try_advisory_xact_lock(hashtext('rolecall.drop_partitions')) then
         return 0;
     end if;
-    -- All that takes long comes before the first lock on a table.
-    for v_name in select * from rolecall.old_partitions('rolecall.finished_tasks', p_before) loop
-        v_wanted := rolecall.wanted_of_partition(v_name, p_held, p_now, v_most_kept + 1);
-        continue when cardinality(v_wanted) + cardinality(v_kept) > v_most_kept;
-        perform rolecall.forget_needs_of_partition(v_name, v_wanted);
-        v_days := v_days || v_name;
-        v_kept := v_kept || v_wanted;
-    end loop;
-    foreach v_name in array v_days loop
-        perform rolecall.drop_partition(v_name, v_kept);
-        v_dropped := v_dropped + 1;
-    end loop;
-    for v_name in select * from rolecall.old_partitions('rolecall.task_events', p_before) loop
-        execute format('drop table rolecall.%I', v_name);
-        v_dropped := v_dropped + 1;
-    end loop;
-    return v_dropped;
+    return rolecall.try_to_drop_partitions(p_before, p_held, p_now);
+exception when lock_not_available or deadlock_detected then
+    return 0;
 end
 $$;

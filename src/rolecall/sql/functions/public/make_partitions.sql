@@ -1,7 +1,7 @@
 -- Makes the daily partitions of finished tasks and events, from today on; a day whose rows already stand in the default
 -- partition stays there.
 -- returns: how many partitions were made
--- raises: nothing
+-- raises: 55P03 when somebody has used the tables at each of five tries, some three seconds long: none was made, call it again later
 -- locks: the partitioned tables, for each new partition
 -- notifies: nothing
 create or replace function rolecall.make_partitions(p_days_ahead int default 7)
@@ -9,18 +9,22 @@ returns int
 language plpgsql
 volatile
 set search_path = ''
+-- All who read or finish tasks queue behind who waits for these locks: none of them may be held up by one long reader.
+set lock_timeout = '100ms'
 as $$
 declare
-    v_today date := (rolecall.clock() at time zone 'utc')::date;
-    v_made int := 0;
+    v_tries_left int := 5;
 begin
-    -- One maker at a time: two would both find a partition missing.
-    perform pg_advisory_xact_lock(hashtext('rolecall.make_partitions'));
-    for v_ahead in 0..p_days_ahead loop
-        v_made := v_made
-            + rolecall.make_partition('finished_tasks', 'finished_at', v_today + v_ahead)
-            + rolecall.make_partition('task_events', 'at', v_today + v_ahead);
+    loop
+        begin
+            return rolecall.try_to_make_partitions(p_days_ahead);
+        exception when lock_not_available or deadlock_detected then
+            v_tries_left := v_tries_left - 1;
+            if v_tries_left = 0 then
+                raise;
+            end if;
+        end;
+        perform pg_sleep(random() + 0.1);
     end loop;
-    return v_made;
 end
 $$;

@@ -1,0 +1,118 @@
+"""Partitions come and go while the tables are read and written: nobody gets an error, and nobody is held up for long (F25)."""
+
+from __future__ import annotations
+
+import time
+from concurrent.futures import Future, ThreadPoolExecutor
+
+import psycopg
+import pytest
+
+from tests.sql.conftest import Session
+from tests.sql.engine import Engine
+
+DEADLINE = 20.0
+MAKE = "select rolecall.make_partitions()"
+DROP = "select number from rolecall.prune() where what = 'partitions'"
+TABLES = ("finished_tasks", "task_events")
+IS_WAITING = "select count(*) > 0 from pg_locks where pid = %s and not granted"
+
+
+@pytest.fixture
+def keeper(engine: Engine, session: Session) -> Engine:
+    """A session that makes partitions or drops them; those of twenty days stand, and their time is up."""
+    engine.rows("select rolecall.make_partitions(20)")
+    engine.clock.advance(days=60)
+    keeper = session()
+    keeper.rows("set statement_timeout = '20s'")
+    return keeper
+
+
+def read(engine: Engine, table: str) -> list[tuple[object, ...]]:
+    return engine.rows(f"select * from rolecall.{table}")
+
+
+def begin_to_read(engine: Engine, table: str) -> None:
+    """As a statement does which was parsed, but not planned: the table is locked, its partitions not yet."""
+    engine.rows("begin")
+    engine.rows(f"lock table only rolecall.{table} in access share mode")
+
+
+def until_waiting(looker: Engine, waiter: Engine, answer: Future[object]) -> None:
+    """Return while the waiter waits for a table; one that gives up soon may have done so already."""
+    deadline = time.monotonic() + DEADLINE
+    while not (looker.value(IS_WAITING, waiter.connection.info.backend_pid) or answer.done()):
+        assert time.monotonic() < deadline, "it waits for nobody"
+        time.sleep(0.001)
+
+
+@pytest.mark.parametrize("call", [MAKE, DROP])
+@pytest.mark.parametrize(("first", "then"), [(one, other) for one in TABLES for other in TABLES])
+def test_a_reader_gets_its_answer(
+    engine: Engine, session: Session, keeper: Engine, call: str, first: str, then: str
+) -> None:
+    """Covers F25."""
+    reader = session()
+    begin_to_read(reader, first)
+    with ThreadPoolExecutor(1) as thread:
+        answer = thread.submit(keeper.value, call)
+        until_waiting(engine, keeper, answer)
+
+        assert read(reader, then) == []
+
+        reader.rows("commit")
+        assert answer.result(timeout=DEADLINE) in (0, 16, 42)
+
+
+def test_a_maker_waits_for_a_short_reader(engine: Engine, session: Session, keeper: Engine) -> None:
+    reader = session()
+    begin_to_read(reader, "finished_tasks")
+    with ThreadPoolExecutor(1) as thread:
+        answer = thread.submit(keeper.value, MAKE)
+        until_waiting(engine, keeper, answer)
+        reader.rows("commit")
+
+        assert answer.result(timeout=DEADLINE) == 16
+
+
+@pytest.mark.parametrize("call", [MAKE, DROP])
+def test_tasks_are_finished_while_somebody_reads_for_long(
+    engine: Engine, session: Session, keeper: Engine, call: str
+) -> None:
+    """Covers F69."""
+    engine.enqueue()
+    claim = engine.claim_one()
+    reader = session()
+    reader.rows("begin")
+    read(reader, "finished_tasks")
+    with ThreadPoolExecutor(1) as thread:
+        answer = thread.submit(keeper.value, call)
+        until_waiting(engine, keeper, answer)
+
+        assert engine.complete(claim) is None
+
+        assert answer.exception(timeout=DEADLINE) is None or call == MAKE
+        reader.rows("rollback")
+
+
+def test_a_maker_says_when_it_gives_up(session: Session, keeper: Engine) -> None:
+    reader = session()
+    reader.rows("begin")
+    read(reader, "task_events")
+
+    with pytest.raises(psycopg.errors.LockNotAvailable):
+        keeper.value(MAKE)
+
+    reader.rows("rollback")
+    assert keeper.value(MAKE) == 16
+
+
+def test_old_days_that_are_in_use_are_dropped_another_time(session: Session, keeper: Engine) -> None:
+    reader = session()
+    reader.rows("begin")
+    read(reader, "task_events")
+
+    assert keeper.value(DROP) == 0
+
+    reader.rows("rollback")
+    assert keeper.value(DROP) == 42
