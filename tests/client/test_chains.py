@@ -80,7 +80,7 @@ async def test_a_list_is_filtered(face: Face, which: ChainFilter, expected: list
 async def test_a_wait_lasts_until_the_last_task_has_ended(face: Face) -> None:
     """Covers SPEC B8-4."""
     chain_id = await start(face)
-    waiter = asyncio.create_task(face("wait_chain", chain_id, timeout=20))
+    waiter = asyncio.create_task(face("wait_chain", chain_id, timeout=40))
 
     await face("complete", chain_id, "one", continue_with=ADD)
     await face("complete_chain", chain_id, "two")
@@ -96,7 +96,7 @@ async def test_a_wait_for_a_chain_ends_in_time(face: Face) -> None:
     with pytest.raises(WaitTimeout, match=f"chain {chain_id} did not finish within 0.3 s"):
         await face("wait_chain", chain_id, timeout=0.3)
 
-    assert 0.3 <= time.monotonic() - begin < 5
+    assert 0.3 <= time.monotonic() - begin < 30
 
 
 @asynccontextmanager

@@ -82,7 +82,7 @@ async def test_what_is_due_later_runs_when_it_is_due(bench: Bench) -> None:
         (task,) = await bench.finished(task_id)
 
     assert task.started_at is not None
-    assert 0 <= (task.started_at - task.scheduled_for).total_seconds() < 5
+    assert 0 <= (task.started_at - task.scheduled_for).total_seconds() < 30
 
 
 async def test_an_error_of_the_procedure_is_the_tasks(bench: Bench, caplog: pytest.LogCaptureFixture) -> None:

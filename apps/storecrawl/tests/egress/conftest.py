@@ -88,10 +88,10 @@ async def leaving(database: str) -> AsyncIterator[Callable[..., Awaitable[Upstre
 
 @pytest.fixture
 def eventually() -> Callable[[Callable[[], Any]], Awaitable[None]]:
-    """Wait until a fact is one, ten seconds at most."""
+    """Wait until a fact is one, 40 seconds at most."""
 
     async def wait(fact: Callable[[], Any]) -> None:
-        async with asyncio.timeout(10.0):
+        async with asyncio.timeout(40.0):
             while not (await answer if inspect.isawaitable(answer := fact()) else answer):
                 await asyncio.sleep(0.02)
 

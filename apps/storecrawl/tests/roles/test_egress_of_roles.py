@@ -103,6 +103,6 @@ async def test_a_task_that_the_upstream_refuses_for_good_is_not_tried_again(craw
 
 
 async def _until(fact: Callable[[], object]) -> None:
-    async with asyncio.timeout(20.0):
+    async with asyncio.timeout(40.0):
         while not fact():
             await asyncio.sleep(0.02)

@@ -113,6 +113,6 @@ def _always(kind: FaultKind) -> FaultDial:
 
 
 async def _until(fact: Callable[[], bool]) -> None:
-    async with asyncio.timeout(20.0):
+    async with asyncio.timeout(40.0):
         while not fact():
             await asyncio.sleep(0.02)
