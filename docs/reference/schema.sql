@@ -6725,6 +6725,8 @@ declare
     v_most constant interval := '800 ms';
     v_now constant interval := current_setting('lock_timeout');
 begin
+    -- Who waits for what was let go must first wake up: on a busy machine it is all taken again before that.
+    perform pg_sleep(extract(epoch from v_now) * random() / 5);
     perform set_config('lock_timeout', round(extract(epoch from least(2 * v_now, v_most)) * (600 + 400 * random()))::text, true);
 end
 $$;

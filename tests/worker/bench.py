@@ -16,8 +16,12 @@ from rolecall.sql import roles, tasks
 
 PATIENCE = 30.0
 SOON = 10.0  # a lease of a minute is renewed every quarter of it
-# The last that a listener says before it only listens; what it is told from then on, it hears.
-LISTENING = "select count(*) from pg_stat_activity where datname = current_database() and application_name = 'rolecall:worker:listen' and query ~ '^unlisten'"
+# The last that a listener says before it only listens, or asks now and then after that; what it is told from then on,
+# it hears.
+LISTENING = "select count(*) from pg_stat_activity where datname = current_database() and application_name = 'rolecall:worker:listen' and query ~ '^(unlisten rolecall|select pg_listening)'"
+END_LISTENER = f"select count(pg_terminate_backend(pid)) from ({LISTENING.replace('count(*)', 'pid')}) as listener"
+# A row on the roll may be there before the worker has heard of it; a beat comes at once from one that has.
+BEATEN = "select count(*) from rolecall.workers where heartbeat_at > started_at"
 
 
 class Bench:
@@ -64,6 +68,10 @@ class Bench:
         """Wait until every task has finished."""
         await until(lambda: all(self.task(task_id).is_finished for task_id in ids), within)
         return [self.task(task_id) for task_id in ids]
+
+    async def ended_once(self, task_id: int) -> None:
+        """Wait until an attempt has ended otherwise than well."""
+        await until(lambda: self.ask("select count(*) from rolecall.task_events where task_id = %s", task_id))
 
     async def state(self, task_id: int, wanted: str, within: float = PATIENCE) -> Task:
         """Wait until a task is in a state."""

@@ -13,10 +13,9 @@ from rolecall import Context, HandlerAborted, HandlerDefinition, LostReason
 from rolecall.db.run import run
 from rolecall.model.outcomes import Completed
 from rolecall.sql import tasks
-from tests.worker.bench import LISTENING, SOON, Bench, until
+from tests.worker.bench import END_LISTENER, LISTENING, SOON, Bench, until
 
 Told = list[LostReason]
-END_LISTENER = f"select count(pg_terminate_backend(pid)) from ({LISTENING.replace('count(*)', 'pid')}) as listener"
 CONTENT = """
 select jsonb_build_array(
     (select jsonb_agg(to_jsonb(t) order by id) from rolecall.tasks as t),

@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 from functools import partial
 
+import pytest
+
 from rolecall.db.run import run
 from rolecall.model.insight import RegisteredWorker
 from rolecall.model.workers import WorkerCommand
 from rolecall.sql import insight, roles, workers
-from tests.worker.bench import LISTENING, Bench, until
+from tests.worker.bench import END_LISTENER, LISTENING, Bench, until
 
 ONLY = "select id from rolecall.workers where stopped_at is null"
 
@@ -64,8 +66,19 @@ async def test_without_notifications_a_command_is_heard_with_the_next_beat(bench
         await bench.finished(task_id)
 
 
-async def test_a_drained_worker_gives_back_what_has_not_begun(bench: Bench) -> None:
+async def test_a_command_that_was_given_while_the_listener_was_away_is_heard_when_it_is_back(bench: Bench) -> None:
+    """covers RELIABILITY F30"""
+    async with bench.working(heartbeat_interval=300):
+        await until(lambda: bench.ask(LISTENING))
+        with bench.connection.transaction():
+            bench.ask(END_LISTENER)
+            tell(bench, WorkerCommand.DRAIN)
+        await until(lambda: roll(bench).following)
+
+
+async def test_a_drained_worker_gives_back_what_has_not_begun(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     """covers SPEC 001-33: what it had claimed ahead goes back unspent"""
+    monkeypatch.setattr("rolecall.worker.delivery.STALE_AFTER", 3600)
     enough = asyncio.Event()
 
     @bench.app.task
@@ -124,8 +137,9 @@ async def test_who_was_to_leave_may_be_told_to_stay(bench: Bench) -> None:
         assert not worker.stopping
 
 
-async def test_a_pause_lets_what_runs_finish_and_nothing_begin(bench: Bench) -> None:
+async def test_a_pause_lets_what_runs_finish_and_nothing_begin(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     """covers SPEC 002-18: also what was claimed ahead does not begin"""
+    monkeypatch.setattr("rolecall.worker.delivery.STALE_AFTER", 3600)
     enough = asyncio.Event()
 
     @bench.app.task(role="mail")

@@ -5,26 +5,24 @@
                 └──► ask the database once, whoever else comes meanwhile ──► wait a little for it, else the last answer
 
 What costs much is kept long: asking takes no more than a small share of the time, in all but the largest pools, and
-nothing is shown that is older than a minute. What an answer costs is the least that one of the last few took, as any
-of them may have waited for a connection, or for others; until there are so many, it counts as cheap.
+nothing is shown that is older than a minute.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections import deque
 from collections.abc import Awaitable, Callable
 from time import monotonic
 from typing import Generic, TypeVar
 
 from rolecall.model.errors import RolecallError
+from rolecall.service.cost import Cost
 
 T = TypeVar("T")
 
 SHARE = 0.002
 LONGEST = 60.0
-TRIES = 3
 RECOVERY = 60.0
 log = logging.getLogger("rolecall.service")
 
@@ -48,7 +46,7 @@ class Shared(Generic[T]):
         self._patience = patience
         self._clock = clock
         self._answers: list[T] = []
-        self._costs = deque([0.0] * (TRIES - 1), maxlen=TRIES)
+        self._cost = Cost()
         self._keep_until = 0.0
         self._making: asyncio.Task[None] | None = None
 
@@ -80,6 +78,6 @@ class Shared(Generic[T]):
         began = self._clock()
         answer = await self._make()
         ended = self._clock()
-        self._costs.append(ended - began)
+        cost = self._cost.after(ended - began)
         self._answers = [answer]
-        self._keep_until = ended + max(self._seconds, min(LONGEST, min(self._costs) / SHARE))
+        self._keep_until = ended + max(self._seconds, min(LONGEST, cost / SHARE))

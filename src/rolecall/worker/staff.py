@@ -199,10 +199,11 @@ class Staff:
         return self._options.listen and not self.listener.alive
 
     def _hear_again(self) -> None:
-        # What was said meanwhile is lost: there may be work, and tasks that must stop.
+        # What was said meanwhile is lost: there may be work, tasks that must stop, and a command.
         self._stir()
         self.keeper.look_now()
         self.looking.nudge()
+        self.pulse.beat_now()
 
     def _hear_wake(self, role: str) -> None:
         if not self._options.roles or role in self._options.roles:

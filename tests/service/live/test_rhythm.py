@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rolecall.service.live.rhythm import Rhythm, RhythmOptions
+from rolecall.service.live.rhythm import LONGEST, Rhythm, RhythmOptions
 
 OPTIONS = RhythmOptions(least=0.25, most=1.0, share=0.02)
 
@@ -17,8 +17,22 @@ def test_pauses_grow_while_nothing_happens() -> None:
     assert pauses == pytest.approx([0.25, 0.375, 0.5625, 0.84375, 1.0, 1.0, 0.25])
 
 
-def test_an_expensive_look_is_followed_by_a_pause_that_nothing_shortens() -> None:
+def test_expensive_looks_are_followed_by_pauses_that_nothing_shortens() -> None:
     rhythm = Rhythm(OPTIONS)
 
-    assert rhythm.looked(0.2, stirred=True) == pytest.approx(10)
+    pauses = [rhythm.looked(took, stirred=True) for took in (0.2, 0.3, 0.2)]
+
+    assert pauses == pytest.approx([0.25, 0.25, 10])
     assert rhythm.floor == pytest.approx(10)
+
+
+def test_one_look_that_had_to_wait_makes_none_late() -> None:
+    rhythm = Rhythm(OPTIONS)
+
+    assert [rhythm.looked(took, stirred=True) for took in (0.001, 30, 0.001, 30)] == [0.25] * 4
+
+
+def test_no_look_is_later_than_some_time_whatever_it_costs() -> None:
+    rhythm = Rhythm(OPTIONS)
+
+    assert [rhythm.looked(30, stirred=True) for _ in range(3)][-1] == LONGEST

@@ -119,6 +119,7 @@ def test_who_waits_for_a_row_lets_another_have_the_first(
     engine.worker()
     first, second, call = scene(engine)
     gate, caller, looker = session(), session(), session()
+    caller.rows("set statement_timeout = '40s'")
     gate.rows("begin")
     hold(gate, second)
     with ThreadPoolExecutor(1) as thread:
