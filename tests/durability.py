@@ -22,7 +22,7 @@ def durable(postgres_server: TestServer) -> Iterator[None]:
         administrator.execute("select pg_advisory_lock(%s)", [ONE_AT_A_TIME])
         administrator.execute("alter system set fsync = on")
         administrator.execute("select pg_reload_conf()")
-        deadline = monotonic() + 15
+        deadline = monotonic() + 40
         while administrator.execute("show fsync").fetchone() != ("on",):
             assert monotonic() < deadline
             sleep(0.01)

@@ -13,7 +13,7 @@ from tests.cli.conftest import Result
 
 Spawn = Callable[..., subprocess.Popen[str]]
 
-DEADLINE = 30.0
+DEADLINE = 60.0
 
 
 def until(fact: Callable[[], bool], what: str) -> None:

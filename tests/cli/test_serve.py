@@ -6,7 +6,6 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -19,9 +18,7 @@ import pytest
 from rolecall.cli import extras, sockets
 from rolecall.config import HttpSettings
 from tests.cli.conftest import Run
-from tests.cli.processes import Spawn, document, ended
-
-GRACE = 8.0  # seconds: below those that are given to what does not end by itself
+from tests.cli.processes import Spawn, document, ended, until
 
 
 def url_of(process: Any) -> str:
@@ -38,11 +35,10 @@ def test_the_api_answers_and_ends_clean(spawn: Spawn, dsn: str) -> None:
     server = spawn("serve", "--app", "shop:app", "--port", "0", "--json", DATABASE_URL=dsn)
     url = url_of(server)
 
-    ready = httpx2.get(f"{url}/readyz")
-    roles = httpx2.get(f"{url}/api/roles")
+    until(lambda: httpx2.get(f"{url}/readyz", timeout=30).json() == {"status": "ok"}, "it is ready")
+    roles = httpx2.get(f"{url}/api/roles", timeout=30)
     server.send_signal(signal.SIGTERM)
 
-    assert (ready.status_code, ready.json()) == (200, {"status": "ok"})
     assert [role["name"] for role in roles.json()] == ["sums"]
     assert ended(server).code == 0
 
@@ -51,7 +47,7 @@ def test_a_server_in_front_may_take_the_beginning_off_each_path(spawn: Spawn, ds
     """covers SPEC B12-4"""
     server = spawn("serve", "--port", "0", "--json", DATABASE_URL=dsn, ROLECALL_ROOT_PATH="/queue/")
 
-    page = httpx2.get(f"{url_of(server)}/admin/workers").text
+    page = httpx2.get(f"{url_of(server)}/admin/workers", timeout=30).text
 
     assert 'href="/queue/tasks"' in page
     assert 'data-stream="/queue/api/live"' in page
@@ -66,7 +62,7 @@ def test_what_was_left_behind_is_put_right_before_the_first_answer(
     lost = claimed_an_hour_ago(dsn)
 
     server = spawn("serve", "--app", "shop:app", "--port", "0", "--json", DATABASE_URL=dsn)
-    httpx2.get(f"{url_of(server)}/healthz")
+    httpx2.get(f"{url_of(server)}/healthz", timeout=30)
 
     tasks = {task["id"]: task["state"] for task in cli("tasks", "list", "--json").json["items"]}
     assert tasks.pop(lost) == "pending"
@@ -97,7 +93,7 @@ def test_an_address_of_this_machine_is_answered_under_its_own_name(spawn: Spawn,
 
     assert url.startswith("http://127.0.0.2:")
     assert httpx2.get(f"{url}/api/me", timeout=30).status_code == 200
-    assert httpx2.get(f"{url}/api/me", headers={"host": "127.0.0.3"}).status_code == 421
+    assert httpx2.get(f"{url}/api/me", headers={"host": "127.0.0.3"}, timeout=30).status_code == 421
 
 
 def test_a_port_that_is_taken_is_refused_by_name(bare: Run, folder: Path) -> None:
@@ -124,19 +120,18 @@ def test_the_command_line_does_not_load_the_api(folder: Path) -> None:
     assert subprocess.run([sys.executable, "-c", loaded], check=False).returncode == 0
 
 
-@pytest.mark.timeout(120)
 def test_up_serves_the_api_too_and_starts_it_again_when_it_dies(spawn: Spawn, dsn: str, cli: Run) -> None:
     """Covers SPEC 001-1"""
     up = spawn("up", "--app", "shop:app", "--http", "127.0.0.1:0", "--json", DATABASE_URL=dsn)
     url = url_of(up)
-    assert httpx2.get(f"{url}/readyz", timeout=30).status_code == 200
+    until(lambda: httpx2.get(f"{url}/readyz", timeout=30).is_success, "it is ready")
+    until(lambda: len(cli("workers", "list", "--json").json) == 1, "its worker is on the roll")
     [worker] = cli("workers", "list", "--json").json
     [first] = served_by(up)
 
     psutil.Process(first).kill()
-    answer = httpx2.get(f"{url}/readyz", timeout=30)
+    until(lambda: httpx2.get(f"{url}/readyz", timeout=30).is_success, "another one is ready")
 
-    assert answer.status_code == 200
     assert served_by(up) != [first]
     assert [known["id"] for known in cli("workers", "list", "--json").json] == [worker["id"]]
     up.send_signal(signal.SIGTERM)
@@ -148,11 +143,11 @@ def test_up_takes_any_port_where_the_usual_one_is_taken(
     spawn: Spawn, dsn: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("ROLECALL_HTTP")
-    with closing(sockets.listen(HttpSettings())):  # the usual port, if it was free
+    with closing(sockets.listen(HttpSettings())) as taken:  # the usual port, if it was free
         up = spawn("up", "--json", DATABASE_URL=dsn)
         url = url_of(up)
+        assert not url.endswith(f":{taken.getsockname()[1]}")
 
-    assert not url.endswith(f":{sockets.USUAL_PORT}")
     assert httpx2.get(f"{url}/healthz", timeout=30).status_code == 200
     up.send_signal(signal.SIGTERM)
     assert ended(up).code == 0
@@ -189,9 +184,9 @@ def test_a_stop_tells_open_streams_to_end_and_does_not_wait_for_the_grace(spawn:
     with httpx2.stream("GET", f"{url_of(server)}/api/days", timeout=30) as answer:
         parts = answer.iter_raw()
         assert next(parts) == b"begun"
-        told = time.monotonic()
         server.send_signal(signal.SIGTERM)
         assert next(parts) == b"ended"
 
-    assert ended(server).code == 0
-    assert time.monotonic() - told < GRACE
+    end = ended(server)
+    assert end.code == 0
+    assert "shutdown exceeded" not in end.err

@@ -19,7 +19,6 @@ def server_pid(data_dir: Path) -> int:
     return int(file.read_text().split()[0])
 
 
-@pytest.mark.timeout(120)
 def test_up_runs_what_another_process_enqueues_and_ends_clean(spawn: Spawn, execute: Run, folder: Path) -> None:
     """Covers SPEC 000-14, 000-30"""
     up = spawn("up", "--app", "shop:app", "--json")
@@ -33,8 +32,8 @@ def test_up_runs_what_another_process_enqueues_and_ends_clean(spawn: Spawn, exec
     postmaster = server_pid(folder / "rolecall-data")
     until(lambda: len(execute("workers", "list", "--json").json) == 1, "the worker is on the roll")
 
-    done = execute("enqueue", "add", '{"a": 1, "b": 2}', "--wait", "20", "--json")
-    failed = execute("enqueue", "stumble", "--wait", "20")
+    done = execute("enqueue", "add", '{"a": 1, "b": 2}', "--wait", "60", "--json")
+    failed = execute("enqueue", "stumble", "--wait", "60")
     up.send_signal(signal.SIGTERM)
     stopped = ended(up)
 
@@ -46,7 +45,6 @@ def test_up_runs_what_another_process_enqueues_and_ends_clean(spawn: Spawn, exec
     assert not runs(postmaster)
 
 
-@pytest.mark.timeout(120)
 def test_what_was_enqueued_is_still_there_after_the_next_start(execute: Run, spawn: Spawn, folder: Path) -> None:
     first = spawn("up", "--app", "shop:app", "--roles", "other", "--json")
     document(first)
@@ -90,7 +88,10 @@ def test_an_apps_schedules_are_stored_once_and_then_the_operators(
     cli("schedules", "put", "hourly", "--every", "2h")
 
     second = spawn("up", "--app", "shop:app", DATABASE_URL=dsn)
-    until(lambda: len(cli("workers", "list", "--json").json) == 1, "the second worker is on the roll")
+    until(
+        lambda: second.pid in [known["pid"] for known in cli("workers", "list", "--json").json],
+        "the second is on the roll",
+    )
     second.send_signal(signal.SIGTERM)
 
     assert ended(second).code == 0
@@ -126,14 +127,13 @@ def test_a_worker_without_a_name_is_called_after_its_role(spawn: Spawn, cli: Run
     assert len(name.rpartition("-")[2]) == 8
 
 
-@pytest.mark.timeout(120)
 def test_several_processes_share_the_work_and_end_together(spawn: Spawn, cli: Run, dsn: str) -> None:
     """Covers SPEC 000-3"""
     up = spawn("up", "--app", "shop:app", "--processes", "2", "--slots", "2", DATABASE_URL=dsn)
     until(lambda: len(cli("workers", "list", "--json").json) == 2, "two workers are on the roll")
     pids = {worker["pid"] for worker in cli("workers", "list", "--json").json}
 
-    done = cli("enqueue", "add", '{"a": 1, "b": 2}', "--wait", "20", "--json")
+    done = cli("enqueue", "add", '{"a": 1, "b": 2}', "--wait", "60", "--json")
     up.send_signal(signal.SIGTERM)
 
     assert done.json["task"]["result"] == 3

@@ -69,4 +69,4 @@ def test_a_decommissioned_process_ends_well_and_is_not_started_again(cli: Run, s
 
     assert [worker["id"] for worker in roll()] == [staying["id"]]
     cli("workers", "decommission", staying["id"])
-    assert supervisor.wait(20) == 0
+    assert supervisor.wait(40) == 0

@@ -81,7 +81,9 @@ def test_the_sql_door_refuses(client: Client, connection: Connection, item: str)
         through_sql(connection, item)
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+)
 @given(payload=st.dictionaries(ANY_TEXT, ANY_JSON, max_size=3), key=st.none() | ANY_TEXT)
 def test_any_payload_is_stored_as_it_is_or_refused(client: Client, payload: dict[str, Any], key: str | None) -> None:
     try:

@@ -11,7 +11,6 @@ import pytest
 from rolecall import App
 from rolecall.config import Settings
 from rolecall.model.scaling import WorkloadKind
-from rolecall.scaling import scaler_for
 from rolecall.web import build
 from tests.dashboard.crews import join
 from tests.scaling.cluster import Cluster, running_cluster
@@ -22,14 +21,15 @@ from tests.sql.engine import Engine
 async def cluster(tmp_path: Path) -> AsyncIterator[Cluster]:
     """A StatefulSet of four pods, of which three are ready; there may be one to eight."""
     async with running_cluster(tmp_path, WorkloadKind.STATEFUL_SET, 4) as cluster:
-        # A page waits three seconds for a cluster: its client shall not be imported within them.
-        scaler_for(cluster.settings)
         yield cluster
 
 
 @pytest.fixture
-async def scaled(database: str, app: App, cluster: Cluster) -> AsyncIterator[httpx2.AsyncClient]:
-    """Pages of a server that knows the cluster."""
+async def scaled(
+    database: str, app: App, cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> AsyncIterator[httpx2.AsyncClient]:
+    """Pages of a server that knows the cluster, and waits for it longer than it would for people."""
+    monkeypatch.setattr("rolecall.web.dashboard.telling.replicas.PATIENCE", 30.0)
     application = build(database, app, Settings(scaling=cluster.settings))
     async with (
         application.router.lifespan_context(application),

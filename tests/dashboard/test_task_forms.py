@@ -10,6 +10,7 @@ import pytest
 from rolecall.testing import Clock
 from tests.dashboard.reading import shown
 from tests.sql.engine import LEASE, START, Engine
+from tests.web.doors import END_SESSIONS
 
 
 async def send(http: httpx2.AsyncClient, address: str, **data: object) -> str:
@@ -163,7 +164,6 @@ async def test_stale_tasks_are_recovered_from_the_list(pool: Engine, http: httpx
     task = pool.enqueue("sums", handler="add")
     pool.claim_one()
     clock.advance(seconds=10 * LEASE)
-    # A session asks what time it is in the tests' world when it begins.
-    pool.rows("select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'rolecall:web'")
+    pool.rows(END_SESSIONS)
 
     assert await send(http, "/tasks/recover-stale") == f"Recovered 1 stale task: 1 pending ({task})."

@@ -106,7 +106,7 @@ def test_a_round_is_announced_when_it_begins_and_when_all_of_it_is_over(pipeline
         listener.execute("listen statistics")
         pipeline.execute("insert into shop.products (store, category, price) values (1, 'tea', 4)")
         pipeline.execute("call rolecall.process_tasks()")
-        told = [int(notice.payload) for notice in listener.notifies(timeout=10, stop_after=2)]
+        told = [int(notice.payload) for notice in listener.notifies(timeout=40, stop_after=2)]
 
     assert told == [rows(pipeline, "select min(id) from rolecall.all_tasks")[0][0]] * 2
 

@@ -6,6 +6,7 @@ from datetime import timedelta
 
 import pytest
 
+from rolecall import linear
 from rolecall.db.run import run
 from rolecall.maintenance import fire, housekeeping, pauses, rescue
 from rolecall.maintenance.crew import Crew
@@ -24,9 +25,9 @@ def session(bench: Bench) -> Session:
 
 
 def lose(bench: Bench, number: int) -> list[int]:
-    """Claim tasks for a worker that is never heard of again."""
+    """Claim tasks for a worker that is never heard of again; once rescued, they wait."""
 
-    @bench.app.task(lease=0.1)
+    @bench.app.task(lease=0.1, retry=linear(step=3600, cap=3600))
     async def work() -> None: ...
 
     ids = bench.enqueue(*(work.task() for _ in range(number)))

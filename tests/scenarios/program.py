@@ -14,6 +14,8 @@ from rolecall.worker.loop import run
 from rolecall.worker.signals import stop_on_signals
 
 LEASE = 1.0
+# What lingers must not be lost while a busy machine lets nobody renew it.
+LONG_LEASE = 5.0
 
 
 def make_app(dsn: str, folder: Path) -> App:
@@ -35,7 +37,7 @@ def make_app(dsn: str, folder: Path) -> App:
             ctx.check()
             await ctx.complete(tx, {"n": n})
 
-    @app.task(role="victim")
+    @app.task(role="victim", lease=LONG_LEASE)
     async def linger(ctx: Context) -> dict[str, int]:
         """Say that this attempt has begun, and end when the test says so."""
         (folder / f"begun-{ctx.attempt}").touch()

@@ -48,4 +48,4 @@ def test_a_process_that_does_not_stop_says_where_it_stands(how: str, where: str,
         member.process.terminate()
 
         assert not member.stops_within(0.2)
-        assert where in member.where_it_stands()
+        assert wait_until(lambda: where in member.where_it_stands(), PATIENCE)

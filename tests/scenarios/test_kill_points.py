@@ -20,7 +20,7 @@ async def test_a_worker_killed_there_loses_nothing_and_doubles_nothing(victims: 
         assert await ended(first) == EXIT_CODE
 
     with victims.process("second"):
-        tasks = await victims.bench.finished(*ids, within=30)
+        tasks = await victims.bench.finished(*ids, within=60)
 
     assert [(task.state, task.result["n"]) for task in tasks] == [("completed", n) for n in range(NUMBER)]
     assert {victims.times_finished(task_id) for task_id in ids} == {1}
@@ -38,7 +38,7 @@ async def test_a_kill_after_the_finish_repeats_nothing_that_was_finished(victims
     done = [task_id for task_id in ids if victims.bench.task(task_id).is_finished]
 
     with victims.process("second"):
-        await victims.bench.finished(*ids, within=30)
+        await victims.bench.finished(*ids, within=60)
 
     assert done
     assert {len(victims.effects(task_id)) for task_id in done} == {1}
@@ -53,7 +53,7 @@ async def test_what_commits_with_the_completion_happens_exactly_once(victims: Vi
         assert await ended(first) == EXIT_CODE
 
     with victims.process("second"):
-        tasks = await victims.bench.finished(*ids, within=30)
+        tasks = await victims.bench.finished(*ids, within=60)
 
     assert {task.state for task in tasks} == {"completed"}
     assert [len(victims.effects(task_id)) for task_id in ids] == [1] * NUMBER
@@ -71,7 +71,7 @@ async def test_a_worker_killed_inside_its_finish_leaves_each_task_finished_once(
             assert await ended(first) == -signal.SIGKILL
 
     with victims.process("second"):
-        await victims.bench.finished(task_id, within=30)
+        await victims.bench.finished(task_id, within=60)
 
     assert victims.times_finished(task_id) == 1
 
@@ -84,7 +84,7 @@ async def test_a_task_that_kills_its_worker_ends_as_failed(victims: Victims) -> 
             assert await ended(process) == EXIT_CODE
 
     with victims.process("third"):
-        (task,) = await victims.bench.finished(task_id, within=30)
+        (task,) = await victims.bench.finished(task_id, within=60)
 
     assert (task.state, task.attempt) == ("failed", 2)
     assert "crashed" in (task.error or "")

@@ -15,7 +15,7 @@ async def test_a_worker_stopped_past_its_lease_changes_nothing_when_it_returns(v
         zombie.send_signal(signal.SIGSTOP)
         with victims.process("owner"):
             # The second attempt still runs when the zombie returns: only the fence can tell them apart.
-            await until(victims.sign("begun-2").exists, 30)
+            await until(victims.sign("begun-2").exists, 60)
             victims.sign("go-1").touch()
             zombie.send_signal(signal.SIGCONT)
 

@@ -16,7 +16,10 @@ NEVER = {"kind": "none"}
 COUNT = "insert into shop.counted values ((payload ->> 'n')::int);"
 # A test that holds this lock keeps a procedure waiting in its middle.
 WAIT = "perform pg_advisory_xact_lock(1);"
-WAITING = "exists (select from pg_locks where locktype = 'advisory' and not granted)"
+WAITING = (
+    "exists (select from pg_locks where locktype = 'advisory' and objid = 1 and not granted"
+    " and database = (select oid from pg_database where datname = current_database()))"
+)
 
 
 class End(NamedTuple):
@@ -109,9 +112,9 @@ def beside(action: Callable[[], object]) -> Iterator[list[psycopg.Error]]:
 
 
 def until(engine: Engine, question: str) -> None:
-    """Wait in the database until the answer is true; it gives up after ten seconds."""
+    """Wait in the database until the answer is true; it gives up after half a minute."""
     engine.rows(
-        f"do $$ begin for turn in 1..1000 loop exit when ({question}); perform pg_sleep(0.01); "
+        f"do $$ begin for turn in 1..3000 loop exit when ({question}); perform pg_sleep(0.01); "
         f"perform pg_stat_clear_snapshot(); end loop; if not ({question}) then raise 'never so'; end if; end $$"
     )
 

@@ -20,6 +20,11 @@ from rolecall.web.passwords import hash_password
 
 PASSWORD = "correct horse battery staple"
 SITE = "http://rolecall.test"
+# A session asks what time it is in the tests' world when it begins; each is waited for until it is gone.
+END_SESSIONS = """
+select pg_terminate_backend(pid, 30000) from pg_stat_activity
+where application_name = 'rolecall:web' and datname = current_database()
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

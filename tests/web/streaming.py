@@ -56,6 +56,14 @@ class Events:
                 if is_it(event):
                     return event
 
+    async def all_of(self, *names: str) -> dict[str, Event]:
+        """Read on until there was an event of each name; return the first of each."""
+        found: dict[str, Event] = {}
+        while len(found) < len(names):
+            event = await self.until(lambda event: event.name in names)
+            found.setdefault(event.name, event)
+        return found
+
     async def change_of(self, task_id: int, state: str) -> Event:
         """Read on until a task is told in a state."""
         wanted = ("task_changed", task_id, state)
@@ -91,7 +99,7 @@ async def served(application: FastAPI) -> AsyncIterator[Site]:
     server = Server(application, access=AccessSettings(forwarded_by=""))
     running = asyncio.create_task(server.serve(sockets=[listener]))
     address = f"http://127.0.0.1:{listener.getsockname()[1]}"
-    async with httpx2.AsyncClient(base_url=address) as client:
+    async with httpx2.AsyncClient(base_url=address, timeout=LONG) as client:
         site = Site(server, client, running)
         try:
             yield site

@@ -16,8 +16,9 @@ Client = Callable[[str], AbstractAsyncContextManager[httpx2.AsyncClient]]
 
 
 @pytest.fixture
-def client() -> Client:
-    """A client of an application over any database."""
+def client(monkeypatch: pytest.MonkeyPatch) -> Client:
+    """A client of an application over any database, which it waits for longer than it would for a probe."""
+    monkeypatch.setattr("rolecall.web.health.PATIENCE", 30.0)
 
     @asynccontextmanager
     async def opened(dsn: str) -> AsyncIterator[httpx2.AsyncClient]:

@@ -10,6 +10,7 @@ import psycopg
 import pytest
 
 from rolecall.testing import Clock
+from tests.web.doors import END_SESSIONS
 
 
 @pytest.fixture
@@ -33,7 +34,7 @@ async def test_what_was_silent_for_the_threshold_is_pending_again(
     recovered: bool,
 ) -> None:
     """Covers SPEC 000-18, 001-27: ten minutes, if nothing is said"""
-    connection.execute("select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'rolecall:web'")
+    connection.execute(END_SESSIONS)
 
     answer = (await http.post("/api/tasks/recover-stale", json=body)).json()
 

@@ -12,7 +12,7 @@ from rolecall.model.errors import DatabaseUnavailable, InvalidTask, SchemaMissin
 from rolecall.sql import tasks
 from rolecall.sql.statement import Statement, single
 from rolecall.worker.session import Session, Sessions, with_option
-from tests.worker.bench import PATIENCE, Bench, until
+from tests.worker.bench import BEATEN, PATIENCE, Bench, until
 
 TERMINATE = """
 select count(pg_terminate_backend(pid)) from pg_stat_activity
@@ -36,9 +36,9 @@ async def test_a_worker_survives_the_end_of_all_its_connections(bench: Bench) ->
             await until(lambda: bench.ask(TERMINATE))
         later = bench.enqueue(*(work.task(n=n) for n in range(100)))
         await bench.finished(*later)
-        # A claim whose answer was lost comes back with its lease: only those may be missing.
-        left = [task_id for task_id in ids if not bench.task(task_id).is_finished]
 
+    # A claim whose answer was lost comes back with its lease: only those may be missing.
+    left = [task_id for task_id in ids if not bench.task(task_id).is_finished]
     assert all(bench.task(task_id).state in {"running", "pending"} for task_id in left)
     assert len(left) < 300
 
@@ -81,7 +81,7 @@ async def test_a_worker_that_the_roll_forgot_registers_again(bench: Bench) -> No
     async with bench.working(heartbeat_interval=0.1):
         await until(lambda: bench.ask("select count(*) from rolecall.workers"))
         first = bench.ask("delete from rolecall.workers returning id")
-        await until(lambda: bench.ask("select count(*) from rolecall.workers"))
+        await until(lambda: bench.ask(BEATEN))
         (task_id,) = bench.enqueue(work.task())
         (task,) = await bench.finished(task_id)
 

@@ -8,7 +8,7 @@ import logging
 import pytest
 
 from rolecall import App, AsyncClient, Client, Context, NewTask, RetryPolicy, TaskState, Worker, WorkerOptions, linear
-from tests.worker.bench import Bench, until
+from tests.worker.bench import BEATEN, PATIENCE, Bench, until
 
 
 async def test_clients_and_workers_live_without_one_another(bench: Bench) -> None:
@@ -35,7 +35,7 @@ async def test_a_worker_is_declared_started_and_stopped(bench: Bench) -> None:
 
     await until(lambda: bench.ask("select name from rolecall.workers") == "number one")
     worker.stop()
-    await asyncio.wait_for(running, 10)
+    await asyncio.wait_for(running, PATIENCE)
 
     assert worker.stopping
 
@@ -101,7 +101,7 @@ async def test_a_worker_tells_when_it_starts_and_when_it_has_stopped(
     """covers SPEC 004-24: workerStarted, workerStopped"""
     with caplog.at_level(logging.INFO, "rolecall.worker"):
         async with bench.working():
-            await until(lambda: bench.ask("select id from rolecall.workers"))
+            await until(lambda: bench.ask(BEATEN))
         worker_id = bench.ask("select max(id) from rolecall.workers")
 
     told = [record.getMessage() for record in caplog.records]

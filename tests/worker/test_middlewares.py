@@ -175,7 +175,7 @@ async def test_a_middleware_may_cancel_or_put_off_instead_of_the_handler(bench: 
     close, wait = bench.enqueue(*(bench.app.handlers[name].task() for name in ("close", "wait")))
     async with bench.working():
         (closed,) = await bench.finished(close)
-        await bench.state(wait, "pending")
+        await bench.ended_once(wait)
 
     assert (closed.state, closed.error) == ("cancelled", "closed")
     assert bench.ask("select scheduled_for > now() + interval '59 min' from rolecall.tasks")

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from rolecall import Client, Context, LostReason, Snooze, TaskState
-from tests.worker.bench import LISTENING, SOON, Bench, until
+from tests.worker.bench import LISTENING, PATIENCE, SOON, Bench, until
 
 Decision = Callable[[Client, int], object]
 DECISIONS = [
@@ -92,7 +92,7 @@ async def test_what_a_completion_from_outside_brings_along_is_worked_off(bench: 
     with Client(bench.dsn, app=bench.app) as client:
         client.complete(task_id, continue_with=greet.task(name="ann"))
         async with bench.working():
-            chain = await asyncio.to_thread(client.wait_chain, task_id, 15)
+            chain = await asyncio.to_thread(client.wait_chain, task_id, PATIENCE)
 
     assert (chain.state, chain.result, chain.length) == (TaskState.COMPLETED, "hello ann", 2)
 

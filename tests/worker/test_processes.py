@@ -69,7 +69,7 @@ async def test_however_the_function_ends_its_task_hears_of_it(
     (task_id,) = bench.enqueue(handler.task(kind=kind))
 
     async with bench.working():
-        await until(lambda: bench.ask("select count(*) from rolecall.task_events where task_id = %s", task_id))
+        await bench.ended_once(task_id)
 
     task = bench.task(task_id)
     assert (task.state, task.attempt) == (state, attempt)

@@ -9,15 +9,11 @@ import pytest
 
 from rolecall import Context, Retry, Snooze, exponential
 from rolecall.testing import Clock
-from tests.worker.bench import Bench, until
+from tests.worker.bench import Bench
 
 TOMORROW = datetime(2031, 5, 2, 6, 30, tzinfo=timezone(timedelta(hours=2)))
 DUE = "select scheduled_for from rolecall.tasks where id = %s"
 DELAY = "select extract(epoch from scheduled_for - rolecall.clock())::float8 from rolecall.tasks where id = %s"
-
-
-async def ended_once(bench: Bench, task_id: int) -> None:
-    await until(lambda: bench.ask("select count(*) from rolecall.task_events where task_id = %s", task_id))
 
 
 async def test_a_snooze_until_a_moment_gives_the_attempt_back(bench: Bench) -> None:
@@ -30,7 +26,7 @@ async def test_a_snooze_until_a_moment_gives_the_attempt_back(bench: Bench) -> N
     (task_id,) = bench.enqueue(later.task())
 
     async with bench.working():
-        await ended_once(bench, task_id)
+        await bench.ended_once(task_id)
 
     assert timedelta(0) <= bench.ask(DUE, task_id) - TOMORROW < timedelta(seconds=1)
     assert (bench.task(task_id).state, bench.task(task_id).attempt) == ("pending", 0)
@@ -71,7 +67,7 @@ async def test_a_retry_at_a_moment_of_the_handlers_choosing_stores_its_cause_and
     (task_id,) = bench.enqueue(flaky.task())
 
     async with bench.working():
-        await ended_once(bench, task_id)
+        await bench.ended_once(task_id)
 
     task = bench.task(task_id)
     assert (task.state, task.attempt) == ("pending", 1)
@@ -88,7 +84,7 @@ async def test_a_retry_without_a_cause_stores_what_it_says(bench: Bench) -> None
     (task_id,) = bench.enqueue(flaky.task())
 
     async with bench.working():
-        await ended_once(bench, task_id)
+        await bench.ended_once(task_id)
 
     assert "Retry: the file is not there yet" in (bench.task(task_id).error or "")
 
@@ -118,6 +114,6 @@ async def test_moments_are_the_databases(bench: Bench, clock: Clock) -> None:
     (task_id,) = bench.enqueue(later.task())
 
     async with bench.working():
-        await ended_once(bench, task_id)
+        await bench.ended_once(task_id)
 
     assert (bench.ask(DUE, task_id), bench.ask(DELAY, task_id)) == (TOMORROW, 1800.0)

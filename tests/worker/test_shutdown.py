@@ -4,7 +4,7 @@ import asyncio
 import threading
 
 from rolecall import Context, LostReason, Worker, WorkerOptions
-from tests.worker.bench import Bench, until
+from tests.worker.bench import BEATEN, PATIENCE, Bench, until
 
 
 async def test_running_tasks_may_finish_within_the_grace_period(bench: Bench) -> None:
@@ -112,7 +112,7 @@ async def test_a_stopped_worker_is_off_the_roll(bench: Bench) -> None:
 
     bench.enqueue()
     async with bench.working(name="ada"):
-        await until(lambda: bench.ask("select count(*) from rolecall.workers where stopped_at is null"))
+        await until(lambda: bench.ask(BEATEN))
 
     assert bench.ask("select count(*) from rolecall.workers where stopped_at is null") == 0
     assert bench.ask("select name from rolecall.workers") == "ada"
@@ -129,7 +129,7 @@ async def test_an_embedding_program_stops_a_worker_by_its_event(bench: Bench) ->
 
     stop.set()
 
-    await asyncio.wait_for(running, 5)
+    await asyncio.wait_for(running, PATIENCE)
 
 
 async def test_a_cancelled_run_gives_its_tasks_back(bench: Bench) -> None:

@@ -38,7 +38,7 @@ __all__ = ["OperatesOnce", "OperatesOnceByForm", "keep_answers"]
 HEADER = b"idempotency-key"
 # A form cannot set a header: its address has the key.
 FORM_KEY = b"request_key"
-FORM_TRIES, FORM_PAUSE = 20, 0.1
+FORM_TRIES, FORM_PAUSE = 100, 0.1
 
 Key = Annotated[
     str | None,

@@ -16,6 +16,7 @@ log = logging.getLogger("rolecall.worker")
 ABORT_WITHIN = 1.0
 SETTLE_WITHIN = 15.0
 SETTLE_NOW_WITHIN = 2.0
+LEAVE_WITHIN = 5.0
 
 
 class Farewell:
@@ -88,7 +89,7 @@ class Farewell:
         await staff.narrator.summarize()
         await staff.pulse.stop()
         try:
-            async with asyncio.timeout(SETTLE_NOW_WITHIN):
+            async with asyncio.timeout(SETTLE_NOW_WITHIN if self._now.is_set() else LEAVE_WITHIN):
                 await staff.roll.deregister(staff.settling)
         except (RolecallError, TimeoutError) as error:
             log.warning("This worker could not leave the roll: %s", error)

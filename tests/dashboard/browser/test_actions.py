@@ -111,12 +111,12 @@ async def test_a_schedule_is_made_run_switched_edited_and_deleted(pool: Engine, 
     await walker.fill("Every", "6h")
     await walker.page.get_by_label("Handler").select_option("add")
     await walker.press("Store")
-    await walker.is_told("four-times")
+    await walker.is_told("four-times is stored")
     assert pool.value("select every from rolecall.schedules where name = 'four-times'").total_seconds() == 6 * 3_600
     assert walker.did() == ("schedules.put", "dashboard")
 
     await walker.press("Run now")
-    await walker.is_told("four-times")
+    await walker.is_told("four-times runs now")
     assert walker.did() == ("schedules.trigger", "dashboard")
 
     is_enabled = "select enabled from rolecall.schedules where name = 'four-times'"
@@ -128,7 +128,7 @@ async def test_a_schedule_is_made_run_switched_edited_and_deleted(pool: Engine, 
     await walker.follow("Edit")
     await walker.fill("Every", "8h")
     await walker.press("Save")
-    await walker.is_told("four-times")
+    await walker.is_told("four-times is changed")
     assert pool.value("select every from rolecall.schedules where name = 'four-times'").total_seconds() == 8 * 3_600
 
     await walker.press_and_confirm("Delete", "Delete schedule four-times")

@@ -5,8 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from urllib.parse import quote
 
-import pytest
-
 from tests.dashboard.browser.conftest import Visit
 from tests.dashboard.hostile import HOSTILE, attacked, furnish_hostile
 from tests.sql.engine import Engine
@@ -28,7 +26,6 @@ QUIET = {
 }
 
 
-@pytest.mark.timeout(180)
 async def test_nothing_that_a_stranger_wrote_becomes_markup(pool: Engine, visit: Visit) -> None:
     """Covers S4 and invariant 23: every field, every page"""
     scenery = furnish_hostile(pool)

@@ -29,7 +29,6 @@ def scenery(pool: Engine) -> Scenery:
     return furnish(pool)
 
 
-@pytest.mark.timeout(180)
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1440, 390])
 async def test_every_page_is_fit_to_be_seen(

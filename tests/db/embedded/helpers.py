@@ -96,6 +96,11 @@ def server_log(data_dir: Path) -> str:
     return "".join(log.read_text() for log in sorted((cluster(data_dir) / "log").glob("*.log")))
 
 
+def fast_shutdowns(data_dir: Path) -> int:
+    """How often its log says that the server was told to stop; who writes the log outlives the server a little."""
+    return server_log(data_dir).count("received fast shutdown request")
+
+
 def kill_server(data_dir: Path) -> None:
     """`kill -9` of postmaster and backends, at the same moment."""
     postmaster = server_pid(data_dir)

@@ -16,7 +16,18 @@ from rolecall.db.embedded import (
     StartFailed,
 )
 from rolecall.db.embedded.connection import create_database
-from tests.db.embedded.helpers import Attach, ask, cluster, do, is_gone, kill_server, server_log, server_pid
+from rolecall.db.embedded.waiting import wait_until
+from tests.db.embedded.helpers import (
+    PATIENCE,
+    Attach,
+    ask,
+    cluster,
+    do,
+    fast_shutdowns,
+    is_gone,
+    kill_server,
+    server_pid,
+)
 
 
 def test_the_first_start_gives_a_usable_connection_string(cold_dir: Path) -> None:
@@ -59,12 +70,13 @@ def test_the_starter_may_leave_while_another_stays(data_dir: Path, attach: Attac
 
 
 def test_the_last_who_leaves_stops_the_server(data_dir: Path) -> None:
+    before = fast_shutdowns(data_dir)
     with EmbeddedServer(data_dir) as server:
         pid = server.pid
     assert pid is not None
 
     assert is_gone(pid)
-    assert "received fast shutdown request" in server_log(data_dir)
+    assert wait_until(lambda: fast_shutdowns(data_dir) > before, PATIENCE)
 
 
 def test_two_servers_of_one_process_count_as_two(data_dir: Path) -> None:

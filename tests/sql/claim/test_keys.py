@@ -147,7 +147,6 @@ def test_a_thousand_tasks_of_a_busy_key_do_not_hold_up_the_task_behind_them(engi
     assert claimed(engine, 1) == []
 
 
-@pytest.mark.timeout(300)
 def test_two_workers_and_the_tasks_of_one_store_a_thousand_times(engine: Engine, session: Session) -> None:
     """Covers SPEC E5-2 and 000-16: never two active, and no error reaches a caller."""
     engine.enqueue_many([{"role": "work", "key": "store"}] * 1000)

@@ -106,7 +106,7 @@ def test_workers_are_told_of_a_new_procedure(shop: Engine, session: Session) -> 
 
     shop.declare(handlers=[{"name": "count", "procedure": "shop.count"}])
 
-    assert [note.channel for note in listener.connection.notifies(timeout=10, stop_after=1)] == ["rolecall_handlers"]
+    assert [note.channel for note in listener.connection.notifies(timeout=30, stop_after=1)] == ["rolecall_handlers"]
 
 
 def test_a_role_is_told_to_run_one_root_at_a_time(engine: Engine) -> None:

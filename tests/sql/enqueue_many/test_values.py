@@ -64,7 +64,12 @@ def test_a_value_comes_back_as_it_went_in(engine: Engine, item: Any) -> None:
     assert (task.payload, task.info, task.result) == (claim.payload, {"a": item}, [item])
 
 
-@settings(max_examples=25, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=25,
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
 @given(documents=st.lists(st.dictionaries(text, value, max_size=5), min_size=1, max_size=12))
 def test_any_document_comes_back_as_it_went_in(engine: Engine, documents: list[Document]) -> None:
     ids, _ = engine.enqueue_many([{"role": "work", "payload": document} for document in documents])

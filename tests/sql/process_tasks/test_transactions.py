@@ -65,7 +65,7 @@ def test_a_drain_that_is_rolled_back_notifies_nobody(shop: Engine, session: Sess
         process(shop)
 
     shop.rows("notify mark")
-    assert [notice.channel for notice in listener.connection.notifies(timeout=10, stop_after=1)] == ["mark"]
+    assert [notice.channel for notice in listener.connection.notifies(timeout=30, stop_after=1)] == ["mark"]
 
 
 def test_it_commits_with_its_callers_transaction(shop: Engine) -> None:

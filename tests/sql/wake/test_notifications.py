@@ -21,12 +21,12 @@ def woken(engine: Engine, session: Session) -> Woken:
     def roles() -> list[str]:
         # What was sent before this call comes before its own notification.
         engine.rows("select pg_notify('rolecall_wake', '.')")
-        found = []
-        for notice in listener.connection.notifies(timeout=10):
+        found: list[str] = []
+        for notice in listener.connection.notifies(timeout=30):
             if notice.payload == ".":
-                break
+                return found
             found.append(notice.payload)
-        return found
+        pytest.fail("its own notification never came")
 
     return roles
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 import httpx2
@@ -12,31 +12,38 @@ import pytest
 from rolecall import App
 from rolecall.testing import drain
 
-TODAY = datetime.now(UTC).date()
-TOMORROW = TODAY + timedelta(days=1)
 DAY = timedelta(days=1)
 
 
-async def test_300_stores_are_50_a_batch_at_six_hours_of_the_day(http: httpx2.AsyncClient, shop: Any) -> None:
+@pytest.fixture
+def today() -> date:
+    """The day at which a test begins."""
+    return datetime.now(UTC).date()
+
+
+async def test_300_stores_are_50_a_batch_at_six_hours_of_the_day(
+    http: httpx2.AsyncClient, shop: Any, today: date
+) -> None:
     """covers SPEC 000-22, 000-27"""
     stores = shop.stores(300)
+    tomorrow = today + DAY
 
-    answer = await http.post("/api/tasks/generate/resync", json={"date": TOMORROW.isoformat()})
+    answer = await http.post("/api/tasks/generate/resync", json={"date": tomorrow.isoformat()})
 
     tasks = shop.tasks("product_resync")
     hours = Counter(task["scheduled_for"].astimezone(UTC) for task in tasks)
     assert [(moment.date(), moment.hour, number) for moment, number in sorted(hours.items())] == [
-        (TOMORROW, hour, 50) for hour in (0, 4, 8, 12, 16, 20)
+        (tomorrow, hour, 50) for hour in (0, 4, 8, 12, 16, 20)
     ]
     assert [task["payload"]["store_id"] for task in tasks] == stores
     assert (answer.status_code, answer.json()["stored"], answer.json()["standing"]) == (201, 300, 0)
     assert answer.json()["task_ids"] == [task["id"] for task in tasks]
-    assert answer.json()["batches"][1] == {"scheduled_for": f"{TOMORROW}T04:00:00Z", "stores": 50}
+    assert answer.json()["batches"][1] == {"scheduled_for": f"{tomorrow}T04:00:00Z", "stores": 50}
 
 
 @pytest.mark.usefixtures("direct_route")
 async def test_a_day_is_generated_once_even_when_its_tasks_have_run(
-    http: httpx2.AsyncClient, shop: Any, app: App, database: str
+    http: httpx2.AsyncClient, shop: Any, app: App, database: str, today: date
 ) -> None:
     """covers SPEC 000-22"""
     store = shop.store()
@@ -47,34 +54,34 @@ async def test_a_day_is_generated_once_even_when_its_tasks_have_run(
 
     second = await http.post("/api/tasks/generate/resync", json={})
 
-    assert first.json()["date"] == second.json()["date"] == TODAY.isoformat()
+    assert first.json()["date"] == second.json()["date"] == today.isoformat()
     assert (second.status_code, second.json()["stored"], second.json()["standing"]) == (200, 0, 1)
     assert second.json()["task_ids"] == first.json()["task_ids"]
 
 
-async def test_another_day_is_another_resync(http: httpx2.AsyncClient, shop: Any) -> None:
+async def test_another_day_is_another_resync(http: httpx2.AsyncClient, shop: Any, today: date) -> None:
     shop.stores(2)
 
-    for day in (TODAY, TOMORROW):
+    for day in (today, today + DAY):
         answer = await http.post("/api/tasks/generate/resync", json={"date": day.isoformat()})
         assert answer.json()["stored"] == 2
 
 
-async def test_what_does_not_divide_differs_by_one_store(http: httpx2.AsyncClient, shop: Any) -> None:
+async def test_what_does_not_divide_differs_by_one_store(http: httpx2.AsyncClient, shop: Any, today: date) -> None:
     """covers SPEC 000-22"""
     shop.stores(7)
     shop.store(crawl_enabled=False)
     shop.store(platform_store_id=None)
 
-    answer = await http.post("/api/tasks/generate/resync", json={"batches": 3, "date": TOMORROW.isoformat()})
+    answer = await http.post("/api/tasks/generate/resync", json={"batches": 3, "date": (today + DAY).isoformat()})
 
     assert [batch["stores"] for batch in answer.json()["batches"]] == [2, 2, 3]
 
 
-async def test_a_resync_that_cannot_be_is_refused(http: httpx2.AsyncClient, shop: Any) -> None:
+async def test_a_resync_that_cannot_be_is_refused(http: httpx2.AsyncClient, shop: Any, today: date) -> None:
     """covers RELIABILITY S12"""
-    far = (TODAY + 400 * DAY).isoformat()
-    past = (TODAY - DAY).isoformat()
+    far = (today + 400 * DAY).isoformat()
+    past = (today - DAY).isoformat()
     bodies: list[Any] = [
         {"batches": 0}, {"batches": 1441}, {"batches": True}, {"batches": "6"}, {"date": past}, {"date": far},
         {"date": 20_000}, {"date": "20000"}, {"date": "tomorrow"}, {"batch": 6}, [], None,

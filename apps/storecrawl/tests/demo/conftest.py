@@ -20,7 +20,7 @@ import pytest
 from rolecall import EmbeddedServer
 
 COMMAND = Path(sys.executable).with_name("storecrawl")
-PATIENCE = 50.0
+PATIENCE = 150.0
 POLL_SECONDS = 0.02
 KINDS = ("main", "worker", "api", "upstream", "postgres")
 
@@ -99,24 +99,32 @@ class DemoFolder:
             return self._value(connection, query)
 
     def kill(self, *kinds: str) -> None:
-        """Kill all processes, or those of these kinds, and wait until they are gone."""
-        for process in self.processes(*kinds):
+        """Kill all processes, or those of these kinds, and wait until they are gone; a living demo starts others."""
+        killed = self.processes(*kinds)
+        for process in killed:
             with suppress(psutil.NoSuchProcess):
                 process.kill()
-        eventually(lambda: not self.processes(*kinds))
+        eventually(lambda: not any(self._kind_of(process) for process in killed))
 
     def clear(self) -> None:
-        """Kill whatever is left."""
+        """Kill whatever is left, and what that had just started."""
         self.kill()
         if self._process is not None:
             self._process.communicate()
+        while self.processes():
+            self.kill()
+
+    def expect_nothing_left(self) -> None:
+        """Nothing runs any longer; of Postgres, the logger may outlive its server by a moment."""
+        assert self.processes("main", "worker", "api", "upstream") == []
+        eventually(lambda: not self.processes())
 
     def _kind_of(self, process: psutil.Process) -> str:
         try:
             if process.status() == psutil.STATUS_ZOMBIE or not self._is_ours(process):
                 return ""
             words = process.cmdline()
-        except psutil.NoSuchProcess:
+        except (psutil.NoSuchProcess, FileNotFoundError):  # the latter of one that is about to be gone
             return ""
         marks = {"storecrawl.demo.upstream": "upstream", "serve": "api", "rolecall": "worker", str(COMMAND): "main"}
         return next((kind for mark, kind in marks.items() if mark in words), "postgres")

@@ -22,12 +22,12 @@ def test_the_api_answers_where_the_demo_says_and_comes_back_when_it_is_killed(de
     eventually(lambda: len(_items(f"{address}/api/payloads")) >= 2)
     demo.kill("api")
     store = eventually(lambda: _items(f"{address}/api/stores"))[0]["id"]
-    query = httpx2.get(f"{address}/api/payloads/store/{store}/query?limit=1").json()
+    query = httpx2.get(f"{address}/api/payloads/store/{store}/query?limit=1", timeout=60).json()
     assert query["total"] >= len(query["items"]) == 1
 
     process.terminate()
     assert demo.end().code == 0
-    assert demo.processes() == []
+    demo.expect_nothing_left()
 
 
 def test_without_it_nothing_is_served(demo: DemoFolder) -> None:

@@ -55,7 +55,7 @@ def test_every_task_of_a_cycle_is_completed(cycle: tuple[DemoFolder, Outcome]) -
 
 
 def test_a_cycle_leaves_no_process_behind(cycle: tuple[DemoFolder, Outcome]) -> None:
-    assert cycle[0].processes() == []
+    cycle[0].expect_nothing_left()
 
 
 def test_every_payload_row_names_a_file_and_every_file_has_a_row(cycle: tuple[DemoFolder, Outcome]) -> None:

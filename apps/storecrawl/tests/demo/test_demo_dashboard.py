@@ -28,7 +28,6 @@ def site(demo: DemoFolder) -> Iterator[Site]:
     assert demo.end().code == 0
 
 
-@pytest.mark.timeout(240)
 @pytest.mark.asyncio(loop_scope="session")
 async def test_a_cycle_is_followed_in_the_browser_without_loading_a_page_again(visit: Visit) -> None:
     """covers SPEC 001-31"""

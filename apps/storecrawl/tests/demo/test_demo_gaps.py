@@ -26,6 +26,11 @@ STORES = 6
 WORLD = UpstreamOptions(stores=STORES, menu_smallest=20, menu_median=150, menu_largest=300)
 MAXIMUM = FaultDial(failure_rate=MOST_FAILURES, slow_seconds=0.01, retry_after_seconds=0)
 REFRESHED = "select array_agg(distinct store_id) from storecrawl.payloads where applied_at is not null"
+# After a slow round of statistics the next one may stand for later than a drain waits.
+OPEN = """
+select count(*) from rolecall.all_tasks
+where finished_at is null and (role, state) <> ('analytics_refresh', 'pending')
+"""
 AT_WILL = 10_000.0
 
 
@@ -41,13 +46,13 @@ def app_for(upstream: LocalUpstream, folder: Path) -> App:
 
 async def run(app: App, database: str) -> None:
     """Run all there is."""
-    await drain(app, database, WorkerOptions(slots=8, maintenance=False, poll_interval=0.2), timeout=60.0)
+    await drain(app, database, WorkerOptions(slots=8, maintenance=False, poll_interval=0.2), timeout=150.0)
 
 
 async def discover(app: App, database: str, connection: psycopg.Connection[Any]) -> None:
     """Find the stores, and leave their menus for later."""
     options = WorkerOptions(slots=8, roles=("store_discovery",), maintenance=False, poll_interval=0.2)
-    async with working(app, database, options), asyncio.timeout(60.0):
+    async with working(app, database, options), asyncio.timeout(150.0):
         while not value(connection, "select count(*) from rolecall.all_tasks where handler = 'product_discovery'"):
             await asyncio.sleep(0.05)
 
@@ -73,7 +78,7 @@ async def test_at_the_maximum_every_store_is_refreshed_or_named_with_its_reason(
     known = value(connection, "select array_agg(id) from storecrawl.stores")
     assert sorted([*refreshed, *(each.store for each in gaps.stores)]) == sorted(known)
     assert len(known) == STORES or gaps.places
-    assert value(connection, "select count(*) from rolecall.tasks") == 0
+    assert value(connection, OPEN) == 0
     assert all(": " in each.reason for each in gaps.stores)
 
 

@@ -55,6 +55,11 @@ def test_an_interrupted_wait_kills_what_does_not_listen(tmp_path: Path, monkeypa
 
 def _running(folder: Path) -> psutil.Process | None:
     """The living child of this test process that was started for the folder."""
-    children = psutil.Process().children()
-    alive = (process for process in children if process.status() != psutil.STATUS_ZOMBIE)
-    return next((process for process in alive if str(folder) in process.cmdline()), None)
+    return next((process for process in psutil.Process().children() if _is_for(folder, process)), None)
+
+
+def _is_for(folder: Path, process: psutil.Process) -> bool:
+    try:
+        return process.status() != psutil.STATUS_ZOMBIE and str(folder) in process.cmdline()
+    except psutil.NoSuchProcess:
+        return False

@@ -28,7 +28,8 @@ def test_without_a_terminal_it_says_in_lines_how_it_goes_and_sigterm_ends_it(dem
     process.terminate()
     outcome = demo.end()
 
-    assert (outcome.code, outcome.err, demo.processes()) == (0, "", [])
+    assert (outcome.code, outcome.err) == (0, "")
+    demo.expect_nothing_left()
     notes = [line.split(" s  ", 1)[-1] for line in outcome.out.splitlines()]
     assert notes[:3] == ["starting the upstream", "starting Postgres", "starting the dashboard"]
     assert re.fullmatch(r"the dashboard: http://127\.0\.0\.1:\d+/", notes[3])
@@ -54,7 +55,8 @@ def test_in_a_terminal_it_shows_one_board_and_ctrl_c_ends_it(demo: DemoFolder) -
         shown += _read_until(leader, rb"Ended\.")
     os.close(leader)
 
-    assert (process.returncode, demo.processes()) == (0, [])
+    assert process.returncode == 0
+    demo.expect_nothing_left()
     for words in ("storecrawl demo", "a second", "workers.log", "Ctrl-C ends it", "stopping"):
         assert words.encode() in shown
 
@@ -73,15 +75,16 @@ def test_it_fetches_every_store_again_and_again_until_a_single_cycle_is_asked_fo
 
 
 def test_a_signal_in_the_middle_of_a_cycle_ends_it_and_the_next_cycle_goes_on(demo: DemoFolder) -> None:
-    process = demo.start("--once", "--json", "--no-api", "--stores", "4")
+    process = demo.start("--once", "--json", "--no-api", "--stores", "12")
     eventually(lambda: demo.sees(PAYLOADS))
     process.terminate()
-    stopped, left = demo.end(), demo.processes()
+    stopped = demo.end()
+    demo.expect_nothing_left()
 
     finished = demo.run("--once", "--json", "--no-api")
 
-    assert (stopped.code, stopped.out, left) == (128 + signal.SIGTERM, "", [])
-    assert (finished.code, finished.summary["payloads"]) == (0, 4)
+    assert (stopped.code, stopped.out) == (128 + signal.SIGTERM, "")
+    assert (finished.code, finished.summary["payloads"]) == (0, 12)
 
 
 def test_a_second_demo_in_the_same_folder_is_refused(demo: DemoFolder) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import subprocess
 import sys
@@ -73,7 +74,8 @@ class Crawl:
         """Run everything to its end with a worker that rescues what the dead one held."""
         options = WorkerOptions(slots=4, poll_interval=0.2)
         async with working(self.app, self._dsn, options):
-            await drain(self.app, self._dsn)
+            while self.value("select count(*) from rolecall.tasks"):
+                await asyncio.sleep(0.05)
 
 
 @pytest.fixture
@@ -100,7 +102,7 @@ async def crawl(tmp_path: Path, store: str, database: str, connection: psycopg.C
         )
         crawl = Crawl(build_app(settings), settings, connection, database)
         crawl.enqueue(NewTask(handler="store_discovery"))
-        await drain(crawl.app, database)
+        await drain(crawl.app, database, timeout=150.0)
         yield crawl
 
 

@@ -21,7 +21,7 @@ from storecrawl.payloads import WrittenPayload
 from storecrawl.settings import CrawlSettings
 
 from rolecall import Client, NewTask, WorkerOptions
-from rolecall.testing import drain, working
+from rolecall.testing import working
 
 START = datetime(2026, 5, 1, tzinfo=UTC)
 ROLE = "analytics_refresh"
@@ -111,11 +111,14 @@ class Market:
         if tasks:
             with Client(self.dsn, app=self.app) as client:
                 client.enqueue_many(tasks)
-        await drain(self.app, self.dsn, WorkerOptions(roles=(ROLE,), slots=4, maintenance=False, poll_interval=0.2))
+        await self._work(WorkerOptions(roles=(ROLE,), slots=4, maintenance=False, poll_interval=0.2))
 
     async def recover(self) -> None:
         """Do all that there is with a worker that also takes over what a dead one held."""
-        options = WorkerOptions(roles=(ROLE,), slots=4, poll_interval=0.2)
+        await self._work(WorkerOptions(roles=(ROLE,), slots=4, poll_interval=0.2))
+
+    async def _work(self, options: WorkerOptions) -> None:
+        """Work until nothing is open: after a slow round the next one may stand for later than a drain waits."""
         async with working(self.app, self.dsn, options):
             while self.value("select count(*) from rolecall.tasks"):
                 await asyncio.sleep(0.05)

@@ -78,7 +78,6 @@ def crashing(tmp_path: Path) -> Any:
         yield market, crash
 
 
-@pytest.mark.timeout(120)
 async def test_a_crash_of_the_server_empties_the_log_and_leads_to_a_round_of_everything(
     crashing: tuple[Market, Callable[[], None]],
 ) -> None:

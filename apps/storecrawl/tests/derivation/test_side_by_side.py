@@ -12,7 +12,10 @@ import pytest
 
 from rolecall import NewTask
 
-WAITING = "select count(*) from pg_locks where not granted and locktype = %s"
+WAITING = """
+select count(*) from pg_locks
+where not granted and locktype = %s and database = (select oid from pg_database where datname = current_database())
+"""
 IDLE = "select count(*) from rolecall.workers where idle"
 
 
@@ -25,7 +28,7 @@ async def holding(market: Any, statement: str) -> AsyncIterator[psycopg.AsyncCon
 
 
 async def until(fact: Callable[[], bool]) -> None:
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(40):
         while not fact():
             await asyncio.sleep(0.02)
 
@@ -40,7 +43,7 @@ async def test_changes_in_the_middle_of_a_round_make_the_next_one_and_wait_for_n
     async with holding(market, "lock table storecrawl.store_partials"):
         deriving = asyncio.create_task(market.derive())
         await until(lambda: market.value(WAITING, "relation") > 0)
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(40):
             await market.change(first, 2, a={"recPrices": [12]})
             await market.change(second, 2, b={"brandName": "Wana"})
     await deriving
@@ -64,7 +67,7 @@ async def test_a_round_waits_for_no_refresh_and_loses_none(market: Any) -> None:
 
     async with await psycopg.AsyncConnection.connect(market.dsn) as refreshing:
         await market.change(second, 0, refreshing, b={"brandName": "Wana"})
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(40):
             await market.derive()
         assert market.wrong_figures() == []
     assert market.wrong_figures() != []
@@ -96,7 +99,7 @@ async def test_refreshes_of_two_stores_do_not_wait_for_each_other(market: Any) -
 
     async with await psycopg.AsyncConnection.connect(market.dsn) as refreshing:
         await market.change(first, 0, refreshing, a={})
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(40):
             await market.change(second, 0, b={"brandName": "Wana"})
     await market.derive()
 
@@ -135,7 +138,7 @@ async def test_a_reader_in_the_middle_of_a_view_keeps_nobody_waiting_and_waits_f
     await market.change(store, 0, a={})
 
     async with holding(market, f"select * from storecrawl.{view}") as reader:
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(40):
             await market.derive(NewTask(handler="analytics_refresh"))
         rows = await (await reader.execute(f"select count(*) from storecrawl.{view}".encode())).fetchone()
 

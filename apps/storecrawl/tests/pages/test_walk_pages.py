@@ -13,7 +13,6 @@ from tests.dashboard.browser.test_walk import SETTLED, offences
 __all__ = ["browser", "pictures", "site", "visit"]
 
 
-@pytest.mark.timeout(180)
 @pytest.mark.asyncio(loop_scope="session")
 @pytest.mark.parametrize(("width", "theme"), [(1440, "light"), (390, "dark")])
 async def test_every_page_is_fit_to_be_seen_and_nothing_on_it_runs(

@@ -55,7 +55,6 @@ def source(tmp_path: Path, document: bytes) -> Path:
     return file
 
 
-@pytest.mark.timeout(180)
 def test_a_writer_killed_at_any_step_leaves_a_whole_file_or_none(tmp_path: Path, source: Path, document: bytes) -> None:
     """covers SPEC E5-13, RELIABILITY F68, invariant 21"""
     steps = int(_write(tmp_path / "unharmed", source, 0, "never").stdout)

@@ -57,10 +57,15 @@ class Crawl:
 
     async def run(self, *tasks: NewTask) -> None:
         self.enqueue(*tasks)
-        await drain(self.app, self.database)
+        await drain(self.app, self.database, timeout=50.0)
 
     def rows(self, query: str, *parameters: object) -> list[tuple[Any, ...]]:
         return self._connection.execute(query.encode(), parameters).fetchall()
+
+    def states(self) -> set[str]:
+        """In which states the tasks are; after a slow round the next one may stand for later than a drain waits."""
+        of_all = "select distinct state::text from rolecall.all_tasks"
+        return {state for (state,) in self.rows(f"{of_all} where (role, state) <> ('analytics_refresh', 'pending')")}
 
     def empty(self, table: str) -> None:
         """Forget all rows of a table, and of those that refer to it."""

@@ -83,7 +83,7 @@ async def test_a_task_that_is_held_back_spends_no_attempt(
     crawl_with: Callable[..., Any], upstream: LocalUpstream
 ) -> None:
     """covers SPEC C1-7, E5-15"""
-    crawl = crawl_with(breaker_failures=2, breaker_seconds=0.5)
+    crawl = crawl_with(breaker_failures=2, breaker_seconds=30.0)
     upstream.set_failures(FaultDial(failure_rate=1.0, weights={FaultKind.UNAVAILABLE: 1.0}))
     [task] = crawl.enqueue(NewTask(handler="entry_point_discovery", payload={"entry": "a-store"}))
     held = "select info ->> 'held_back' from rolecall.all_tasks where id = %s"

@@ -39,7 +39,7 @@ async def test_the_fetches_of_a_round_are_spread_over_it(crawl: Any) -> None:
     crawl.rows("update storecrawl.stores set last_fetch_at = last_fetch_at - interval '4 hours' returning 1")
     [generator] = crawl.enqueue(FETCH_ALL)
 
-    await drain(crawl.app, crawl.database)
+    await drain(crawl.app, crawl.database, timeout=50.0)
 
     fetches = crawl.rows(
         """select extract(epoch from task.scheduled_for - made.scheduled_for)::int / 60, count(*)

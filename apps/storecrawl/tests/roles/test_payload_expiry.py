@@ -18,29 +18,28 @@ from apps.storecrawl.tests.conftest import Shop
 from rolecall import Client, NewTask
 from rolecall.testing import drain
 
-NOW = datetime.now(UTC)
-
 
 class Keeper:
     """Payloads of some ages, in hours, and which of them have their file after the policy had its way."""
 
     def __init__(self, shop: Shop, folder: Path, database: str, connection: psycopg.Connection[Any]) -> None:
         self.shop = shop
+        self._now = datetime.now(UTC)
         self._folder = folder
         self._database = database
         self._connection = connection
         ensure_direct(connection)
 
     def payload(self, store: int, age: int, *, applied: bool = True) -> int:
-        facts = {"applied_at": NOW, "applied_count": 1, "complete": True} if applied else {}
-        return self.shop.payload(store, {}, hour=age, fetched_at=NOW - timedelta(hours=age), **facts)
+        facts = {"applied_at": self._now, "applied_count": 1, "complete": True} if applied else {}
+        return self.shop.payload(store, {}, hour=age, fetched_at=self._now - timedelta(hours=age), **facts)
 
     async def expire(self, *open_tasks: NewTask, **policy: int) -> None:
         settings = CrawlSettings(upstream="http://127.0.0.1:9", data_dir=self._folder, schedules=False, **policy)  # type: ignore[arg-type]  # the policy's two
         app = build_app(settings)
         with Client(self._database, app=app) as client:
             client.enqueue_many([*open_tasks, NewTask(handler="payload_expiry")])
-        await drain(app, self._database)
+        await drain(app, self._database, timeout=50.0)
 
     def kept(self) -> list[int]:
         rows = self._connection.execute("select id, expired_at from storecrawl.payloads order by id").fetchall()
