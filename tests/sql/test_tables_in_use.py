@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import time
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import suppress
 
 import psycopg
 import pytest
 
 from tests.sql.conftest import Session
 from tests.sql.engine import Engine
+from tests.sql.insisting import MAKE_PARTITIONS, insist
 
 DEADLINE = 20.0
-MAKE = "select rolecall.make_partitions()"
 DROP = "select number from rolecall.prune() where what = 'partitions'"
 TABLES = ("finished_tasks", "task_events")
 # A circle of locks must be left by who makes or drops partitions, long before the server breaks it.
 LET_CIRCLES_STAND = "set deadlock_timeout = '30s'"
-TRIES = 5
 IS_WAITING = "select count(*) > 0 from pg_locks where pid = %s and not granted"
 
 
@@ -43,14 +41,6 @@ def begin_to_read(engine: Engine, table: str) -> None:
     engine.rows(f"lock table only rolecall.{table} in access share mode")
 
 
-def insist(engine: Engine, call: str) -> int:
-    """Call again where somebody used the tables at each of its tries, as make_partitions asks for it."""
-    for _ in range(TRIES - 1):
-        with suppress(psycopg.errors.LockNotAvailable):
-            return int(engine.value(call))
-    return int(engine.value(call))
-
-
 def until_waiting(looker: Engine, waiter: Engine, answer: Future[int]) -> None:
     """Return while the waiter waits for a table; one that gives up soon may have done so already."""
     deadline = time.monotonic() + DEADLINE
@@ -59,7 +49,7 @@ def until_waiting(looker: Engine, waiter: Engine, answer: Future[int]) -> None:
         time.sleep(0.001)
 
 
-@pytest.mark.parametrize("call", [MAKE, DROP])
+@pytest.mark.parametrize("call", [MAKE_PARTITIONS, DROP])
 @pytest.mark.parametrize(("first", "then"), [(one, other) for one in TABLES for other in TABLES])
 def test_a_reader_gets_its_answer(
     engine: Engine, session: Session, keeper: Engine, call: str, first: str, then: str
@@ -82,14 +72,14 @@ def test_a_maker_waits_for_a_short_reader(engine: Engine, session: Session, keep
     reader = session()
     begin_to_read(reader, "finished_tasks")
     with ThreadPoolExecutor(1) as thread:
-        answer = thread.submit(insist, keeper, MAKE)
+        answer = thread.submit(insist, keeper, MAKE_PARTITIONS)
         until_waiting(engine, keeper, answer)
         reader.rows("commit")
 
         assert answer.result(timeout=DEADLINE) == 16
 
 
-@pytest.mark.parametrize("call", [MAKE, DROP])
+@pytest.mark.parametrize("call", [MAKE_PARTITIONS, DROP])
 def test_tasks_are_finished_while_somebody_reads_for_long(
     engine: Engine, session: Session, keeper: Engine, call: str
 ) -> None:
@@ -105,7 +95,7 @@ def test_tasks_are_finished_while_somebody_reads_for_long(
 
         assert engine.complete(claim) is None
 
-        assert answer.exception(timeout=DEADLINE) is None or call == MAKE
+        assert answer.exception(timeout=DEADLINE) is None or call == MAKE_PARTITIONS
         reader.rows("rollback")
 
 
@@ -115,10 +105,10 @@ def test_a_maker_says_when_it_gives_up(session: Session, keeper: Engine) -> None
     read(reader, "task_events")
 
     with pytest.raises(psycopg.errors.LockNotAvailable):
-        keeper.value(MAKE)
+        keeper.value(MAKE_PARTITIONS)
 
     reader.rows("rollback")
-    assert keeper.value(MAKE) == 16
+    assert keeper.value(MAKE_PARTITIONS) == 16
 
 
 def test_old_days_that_are_in_use_are_dropped_another_time(session: Session, keeper: Engine) -> None:
