@@ -3374,7 +3374,10 @@ CREATE FUNCTION rolecall.look_below(p_line_id integer, p_now timestamp with time
     SET enable_bitmapscan TO 'off'
     AS $$
 declare
-    v_began timestamptz := clock_timestamp();
+    v_looked constant text := 'rolecall.look_' || p_line_id;
+    v_before constant interval := nullif(current_setting(v_looked, true), '');
+    v_began constant timestamptz := clock_timestamp();
+    v_took interval;
     v_floor rolecall.floor := (p_now, 0, null);
     v_first record;
 begin
@@ -3386,7 +3389,9 @@ begin
     if found then
         v_floor := (v_first.scheduled_for, v_first.id - 1, null);
     end if;
-    v_floor.look_below_at := clock_timestamp() + greatest('50 ms', 19 * (clock_timestamp() - v_began));
+    v_took := clock_timestamp() - v_began;
+    v_floor.look_below_at := clock_timestamp() + greatest('50 ms', 19 * least(v_took, coalesce(v_before, '0 s')));
+    perform set_config(v_looked, v_took::text, false);
     perform set_config('rolecall.floor_' || p_line_id, v_floor::text, false);
     return v_floor;
 end

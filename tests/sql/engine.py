@@ -152,7 +152,7 @@ class Engine:
         """Claim for a worker, or for a new one; `anew`, as a session that has not walked the lines yet.
 
         Otherwise what stands below this session's floor is not looked for before some milliseconds of the server's own
-        clock have passed, or many times what the last look there took.
+        clock have passed, or many times what its last two looks there took at least.
         """
         if anew:
             self.forget_floors()

@@ -119,6 +119,24 @@ def test_a_claim_costs_the_same_with_dead_rows_under_a_pinned_snapshot(engine: E
         assert_cheap(engine, CLAIM)
 
 
+def test_of_two_looks_below_the_floor_the_cheaper_one_says_when_the_next_one_comes(engine: Engine) -> None:
+    """Covers F35: what keeps being dear is done seldom; one that just had to wait, as on a busy machine, is not."""
+    fill(engine, 3 * MANY)
+    line_id = engine.value("select min(id) from rolecall.lines")
+    # Before and after the look: so that a pause of this session in between can only be on the safe side.
+    pauses = """
+    select extract(epoch from look_below_at - statement_timestamp()), extract(epoch from look_below_at - clock_timestamp())
+    from rolecall.look_below(%s, rolecall.clock())
+    """
+    with pinned_snapshot(engine):
+        engine.rows("delete from rolecall.tasks")
+        engine.rows("select set_config('rolecall.look_' || id, '', false) from rolecall.lines")
+        [(_, first), (second, _)] = [engine.rows(pauses, line_id)[0] for _ in range(2)]
+
+    assert first <= 0.05
+    assert second > 0.1
+
+
 def test_a_limit_of_one_is_one_under_any_plan(engine: Engine) -> None:
     """Covers F20."""
     fill(engine, 100)
