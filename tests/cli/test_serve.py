@@ -6,6 +6,7 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,8 @@ from rolecall.cli import extras, sockets
 from rolecall.config import HttpSettings
 from tests.cli.conftest import Run
 from tests.cli.processes import Spawn, document, ended, until
+
+GRACE = 8.0  # seconds: below those that are given to what does not end by itself
 
 
 def url_of(process: Any) -> str:
@@ -184,8 +187,10 @@ def test_a_stop_tells_open_streams_to_end_and_does_not_wait_for_the_grace(spawn:
     with httpx2.stream("GET", f"{url_of(server)}/api/days", timeout=30) as answer:
         parts = answer.iter_raw()
         assert next(parts) == b"begun"
+        told = time.monotonic()
         server.send_signal(signal.SIGTERM)
         assert next(parts) == b"ended"
+        assert time.monotonic() - told < GRACE
 
     end = ended(server)
     assert end.code == 0
