@@ -10,11 +10,10 @@ from concurrent.futures import ThreadPoolExecutor
 from tests.sql.conftest import Session
 from tests.sql.engine import Claim, Engine, report
 from tests.sql.invariants import check
+from tests.sql.storms import lacks
 
 SESSIONS = 4
 SECONDS = 8.0
-# Each session goes on until it has done each act so often, however slow the machine is.
-ENOUGH = 5
 KEYS = [None, "a", "b", "c", "d"]
 DEDUPE_KEYS = [None, None, None, *"tuvwxyz"]
 
@@ -32,7 +31,7 @@ class Busy:
     def run(self) -> Counter[str]:
         ends = time.monotonic() + SECONDS
         acts = [self.enqueue, self.claim, self.claim, self.finish, self.finish, self.renew, self.operate, self.release]
-        while time.monotonic() < ends or any(self.done[act.__name__] < ENOUGH for act in acts):
+        while time.monotonic() < ends or lacks(self.done, acts):
             act = self.random.choice(acts)
             act()
             self.done[act.__name__] += 1

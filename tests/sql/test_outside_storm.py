@@ -17,11 +17,10 @@ import psycopg
 from tests.sql.conftest import Session
 from tests.sql.engine import Claim, Engine, report
 from tests.sql.invariants import check
+from tests.sql.storms import lacks
 
 SESSIONS = 3
 SECONDS = 6.0
-# Each session goes on until it has done each act so often, however slow the machine is.
-ENOUGH = 5
 DEADLOCKS = 3
 KEYS = [None, None, "a", "b"]
 # What may be answered where another session was there first.
@@ -41,15 +40,12 @@ class Meddler:
     def run(self) -> Counter[str]:
         ends = time.monotonic() + SECONDS
         acts = [self.enqueue, self.claim, self.claim, self.finish, self.finish, self.end, self.delete, self.trigger]
-        while time.monotonic() < ends or self.lacks(acts):
+        # After so many deadlocks the test has failed.
+        while time.monotonic() < ends or (self.done["deadlocks"] <= DEADLOCKS and lacks(self.done, acts)):
             act = self.random.choice(acts)
             self.done[self.attempt(act)] += 1
         self.engine.rows("select rolecall.deregister_worker(%s)", self.worker)
         return self.done
-
-    def lacks(self, acts: list[Callable[[], None]]) -> bool:
-        """Whether it must go on, whatever the time; not after so many deadlocks that the test has failed."""
-        return self.done["deadlocks"] <= DEADLOCKS and any(self.done[act.__name__] < ENOUGH for act in acts)
 
     def attempt(self, act: Callable[[], None]) -> str:
         """Return what came of it: the act's name, or that it must be repeated."""

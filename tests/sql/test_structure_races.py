@@ -15,14 +15,13 @@ from tests.sql.conftest import Session
 from tests.sql.engine import Claim, Document, Engine, report
 from tests.sql.families import WORK
 from tests.sql.invariants import check
+from tests.sql.storms import lacks
 from tests.sql.test_lock_order import told_by_the_server
 
 ROUNDS = 1000
 NEED_ROUNDS = 200
 SESSIONS = 4
 SECONDS = 8.0
-# Each session goes on until it has done each act so often, however slow the machine is.
-ENOUGH = 5
 RULES = ["fail_parent", "ignore", "cancel_siblings"]
 
 
@@ -100,7 +99,7 @@ class Busy:
     def run(self) -> Counter[str]:
         ends = time.monotonic() + SECONDS
         acts = [self.enqueue, self.claim, self.claim, self.claim, self.finish, self.finish, self.finish, self.operate]
-        while time.monotonic() < ends or any(self.done[act.__name__] < ENOUGH for act in acts):
+        while time.monotonic() < ends or lacks(self.done, acts):
             act = self.random.choice(acts)
             act()
             self.done[act.__name__] += 1

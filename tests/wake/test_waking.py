@@ -4,10 +4,9 @@ import asyncio
 from collections.abc import Callable
 from time import monotonic
 
-from tests.worker.bench import SOON, Bench, until
+from tests.worker.bench import BEATEN, SOON, Bench, until
 
 IDLE = "select count(*) from rolecall.workers where idle and stopped_at is null"
-BEATEN = "select count(*) from rolecall.workers where heartbeat_at > started_at"
 LISTENING = """
 select count(*) from pg_stat_activity where datname = current_database() and application_name like '%%listen'
 """

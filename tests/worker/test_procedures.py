@@ -10,15 +10,11 @@ import pytest
 
 from rolecall import App, Context, InvalidDeclaration, NewTask, Next, immediate, no_retry
 from rolecall.worker.failure import describe
+from tests.sql.procedures import WAIT, WAITING
 from tests.worker.bench import Bench, until
 
-# A test that holds this lock keeps a procedure waiting in its middle.
-WAIT = "perform pg_advisory_xact_lock(1);"
 SESSIONS = "select count(*) from rolecall.procedure_sessions()"
-WAITING = (
-    "select count(*) from pg_locks where locktype = 'advisory' and objid = 1 and not granted"
-    " and database = (select oid from pg_database where datname = current_database())"
-)
+IS_WAITING = f"select {WAITING}"
 
 
 def write(bench: Bench, body: str, name: str = "count", takes: str = "payload jsonb, inout info jsonb") -> str:
@@ -117,7 +113,7 @@ async def test_a_cancelled_procedure_is_stopped_in_the_database(bench: Bench) ->
     bench.ask("select pg_advisory_lock(1)")
 
     async with bench.working():
-        await until(lambda: bench.ask(WAITING))
+        await until(lambda: bench.ask(IS_WAITING))
         bench.cancel(task_id)
         (task,) = await bench.finished(task_id)
         await until(lambda: not bench.ask(SESSIONS))
@@ -144,7 +140,7 @@ async def test_a_worker_that_stops_gives_back_what_its_database_still_does(bench
     bench.ask("select pg_advisory_lock(1)")
 
     async with bench.working(grace=0):
-        await until(lambda: bench.ask(WAITING))
+        await until(lambda: bench.ask(IS_WAITING))
 
     assert (bench.task(task_id).state, bench.task(task_id).attempt) == ("pending", 0)
     await until(lambda: not bench.ask(SESSIONS))
@@ -155,7 +151,7 @@ async def test_a_slot_that_stopped_a_procedure_runs_the_next_task(bench: Bench) 
     bench.ask("select pg_advisory_lock(1)")
 
     async with bench.working(slots=1):
-        await until(lambda: bench.ask(WAITING))
+        await until(lambda: bench.ask(IS_WAITING))
         bench.cancel(stuck)
         await bench.finished(stuck)
         (next_one,) = bench.enqueue(declare(bench, name="other"))
@@ -170,7 +166,7 @@ async def test_a_server_that_ends_the_session_costs_no_attempt(bench: Bench) -> 
     bench.ask("select pg_advisory_lock(1)")
 
     async with bench.working(poll_interval=0.2):
-        await until(lambda: bench.ask(WAITING))
+        await until(lambda: bench.ask(IS_WAITING))
         bench.ask("select pg_terminate_backend(pid) from rolecall.procedure_sessions()")
         await until(lambda: bench.task(task_id).fence > 1)
         bench.ask("select pg_advisory_unlock(1)")
@@ -185,7 +181,7 @@ async def test_the_lease_of_a_long_procedure_is_kept(bench: Bench) -> None:
     bench.ask("select pg_advisory_lock(1)")
 
     async with bench.working():
-        await until(lambda: bench.ask(WAITING))
+        await until(lambda: bench.ask(IS_WAITING))
         await until(lambda: bench.ask("select lease_until > claimed_at + interval '0.9 s' from rolecall.tasks"))
         bench.ask("select pg_advisory_unlock(1)")
         (task,) = await bench.finished(task_id)
@@ -263,7 +259,7 @@ async def test_a_procedure_that_loses_its_claim_is_undone(bench: Bench) -> None:
     bench.ask("select pg_advisory_lock(1)")
 
     async with bench.working():
-        await until(lambda: bench.ask(WAITING))
+        await until(lambda: bench.ask(IS_WAITING))
         bench.connection.execute("update rolecall.roles set paused_at = rolecall.clock()")
         bench.ask("select rolecall.deregister_worker(%s)", bench.task(task_id).worker_id)
         bench.ask("select pg_advisory_unlock(1)")

@@ -73,8 +73,7 @@ class Farewell:
     async def _settle(self) -> None:
         staff, settling = self._staff, self._working["settler"]
         staff.settler.close()
-        within = SETTLE_NOW_WITHIN if self._now.is_set() else SETTLE_WITHIN
-        await asyncio.wait({settling}, timeout=within)
+        await asyncio.wait({settling}, timeout=self._unless_now(SETTLE_WITHIN))
         staff.settling.give_up()
         if not settling.done():
             await asyncio.wait({settling}, timeout=SETTLE_NOW_WITHIN)
@@ -89,7 +88,7 @@ class Farewell:
         await staff.narrator.summarize()
         await staff.pulse.stop()
         try:
-            async with asyncio.timeout(SETTLE_NOW_WITHIN if self._now.is_set() else LEAVE_WITHIN):
+            async with asyncio.timeout(self._unless_now(LEAVE_WITHIN)):
                 await staff.roll.deregister(staff.settling)
         except (RolecallError, TimeoutError) as error:
             log.warning("This worker could not leave the roll: %s", error)
@@ -97,3 +96,6 @@ class Farewell:
             task.cancel()
         await asyncio.wait(self._working.values(), timeout=ABORT_WITHIN)
         await staff.close()
+
+    def _unless_now(self, within: float) -> float:
+        return SETTLE_NOW_WITHIN if self._now.is_set() else within

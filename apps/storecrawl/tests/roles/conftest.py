@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
 from pathlib import Path
@@ -58,6 +59,12 @@ class Crawl:
     async def run(self, *tasks: NewTask) -> None:
         self.enqueue(*tasks)
         await drain(self.app, self.database, timeout=50.0)
+
+    async def until(self, fact: Callable[[], object]) -> None:
+        """Wait until something is so."""
+        async with asyncio.timeout(40.0):
+            while not fact():
+                await asyncio.sleep(0.02)
 
     def rows(self, query: str, *parameters: object) -> list[tuple[Any, ...]]:
         return self._connection.execute(query.encode(), parameters).fetchall()

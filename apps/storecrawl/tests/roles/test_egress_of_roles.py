@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import subprocess
 import sys
@@ -89,7 +88,7 @@ async def test_a_task_that_is_held_back_spends_no_attempt(
     held = "select info ->> 'held_back' from rolecall.all_tasks where id = %s"
 
     async with working(crawl.app, crawl.database):
-        await _until(lambda: crawl.value(held, task))
+        await crawl.until(lambda: crawl.value(held, task))
 
     assert "requests in a row failed at 127.0.0.1" in crawl.value(held, task)
     assert crawl.rows("select attempt, error from rolecall.all_tasks where id = %s", task) == [(0, None)]
@@ -100,9 +99,3 @@ async def test_a_task_that_the_upstream_refuses_for_good_is_not_tried_again(craw
     await crawl.run(NewTask(handler="entry_point_discovery", payload={"entry": "no-such-store"}))
 
     assert crawl.value("select max(attempt) from rolecall.all_tasks") == 1
-
-
-async def _until(fact: Callable[[], object]) -> None:
-    async with asyncio.timeout(40.0):
-        while not fact():
-            await asyncio.sleep(0.02)

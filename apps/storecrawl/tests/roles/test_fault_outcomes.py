@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
@@ -14,7 +13,7 @@ from storecrawl.demo.upstream import FaultDial, FaultKind, LocalUpstream, Upstre
 from storecrawl.upstream import UpstreamClient
 
 from rolecall import NewTask, RetryPolicy, exponential
-from rolecall.testing import drain, working
+from rolecall.testing import working
 
 PRODUCTS = 60
 # A route is disabled when its 403s are written down: attempts may have failed before that, but not all of them.
@@ -107,9 +106,9 @@ async def test_a_fault_that_passes_costs_attempts_and_nothing_else(crawled: Any,
     upstream.set_failures(_always(FaultKind.UNAVAILABLE))
     [fetch] = crawled.enqueue(FETCH)
     async with working(crawled.app, crawled.database):
-        await _until(lambda: crawled.value("select attempt from rolecall.all_tasks where id = %s", fetch) > 1)
+        await crawled.until(lambda: crawled.value("select attempt from rolecall.all_tasks where id = %s", fetch) > 1)
         upstream.set_failures(FaultDial())
-    await drain(crawled.app, crawled.database, timeout=50.0)
+    await crawled.run()
 
     assert crawled.states() == {"completed"}
     assert crawled.value("select count(*) from storecrawl.payloads where applied_at is not null") == 2
@@ -117,9 +116,3 @@ async def test_a_fault_that_passes_costs_attempts_and_nothing_else(crawled: Any,
 
 def _always(kind: FaultKind) -> FaultDial:
     return FaultDial(failure_rate=1.0, weights={kind: 1.0}, slow_seconds=0.01, retry_after_seconds=120)
-
-
-async def _until(fact: Callable[[], bool]) -> None:
-    async with asyncio.timeout(40.0):
-        while not fact():
-            await asyncio.sleep(0.02)

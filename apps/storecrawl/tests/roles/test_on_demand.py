@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any
 
 from rolecall import NewTask
-from rolecall.testing import drain
 
 DISCOVER = NewTask(handler="store_discovery")
 FETCH_ALL = NewTask(handler="payload_fetch_all")
@@ -39,7 +38,7 @@ async def test_the_fetches_of_a_round_are_spread_over_it(crawl: Any) -> None:
     crawl.rows("update storecrawl.stores set last_fetch_at = last_fetch_at - interval '4 hours' returning 1")
     [generator] = crawl.enqueue(FETCH_ALL)
 
-    await drain(crawl.app, crawl.database, timeout=50.0)
+    await crawl.run()
 
     fetches = crawl.rows(
         """select extract(epoch from task.scheduled_for - made.scheduled_for)::int / 60, count(*)
