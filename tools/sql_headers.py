@@ -1,5 +1,8 @@
 """Holds the engine's SQL to the house: a header that answers four questions, one object a file, one clock.
 
+A function that keeps the planner from a kind of plan must also keep it from compiling: before Postgres 18 such a plan, where there is
+no other, costs 1e10, and everything that costly is compiled, at each call, for a tenth of a second.
+
 A function must set its search path. A procedure that commits may carry no SET clause, and a function that has
 one is not inlined: where that matters, the header says `-- search_path: why it is not set`.
 """
@@ -20,6 +23,8 @@ OBJECT = re.compile(r"create\s+(or\s+replace\s+)?(function|procedure|view)\s+(?:
 OTHER_CLOCKS = re.compile(r"\bnow\s*\(|\b(current_timestamp|localtimestamp|current_date)\b", re.IGNORECASE)
 SEARCH_PATH = re.compile(r"set\s+search_path\s*(=|to)\s*''", re.IGNORECASE)
 EXCUSED = re.compile(r"^-- search_path: \S", re.MULTILINE)
+STEERS = re.compile(r"^set\s+enable_\w+\s*(=|to)\s*off", re.IGNORECASE | re.MULTILINE)
+NEVER_COMPILED = re.compile(r"^set\s+jit\s*(=|to)\s*off", re.IGNORECASE | re.MULTILINE)
 COMMITS = re.compile(r"^\s*(commit|rollback)\s*;", re.IGNORECASE | re.MULTILINE)
 COMMENT = re.compile(r"--[^\n]*|/\*.*?\*/", re.DOTALL)
 
@@ -78,6 +83,8 @@ def object_offences(file: Path, text: str) -> Iterator[Offence]:
     excused = kind.lower() == "view" or EXCUSED.search(text) or COMMITS.search(code)
     if not (excused or SEARCH_PATH.search(code)):
         yield Offence(file, line, f"{kind.lower()} {name} lacks `set search_path = ''`")
+    if STEERS.search(code) and not NEVER_COMPILED.search(code):
+        yield Offence(file, line, f"{kind.lower()} {name} sets enable_* = off, so it needs `set jit = off` beside it")
 
 
 def line_of(text: str, position: int) -> int:

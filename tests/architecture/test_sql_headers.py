@@ -38,6 +38,7 @@ def test_a_file_in_the_house_style_is_no_offence(tmp_path: Path, seed: Seed) -> 
         ("rolecall.claim_tasks", "rolecall.take_tasks", 6, "its name must be take_tasks.sql"),
         ("set search_path = ''\n", "", 6, "lacks `set search_path = ''`"),
         ("rolecall.clock()", "pg_catalog.now()", 9, "now is not rolecall.clock()"),
+        ("set search_path = ''", "set search_path = ''\nset enable_seqscan = off", 6, "needs `set jit = off`"),
         ("$$;", "$$; create view rolecall.b as select 1;", 1, "this one makes 2"),
     ],
 )
@@ -62,6 +63,12 @@ def test_a_procedure_that_commits_needs_no_search_path(tmp_path: Path, seed: See
 def test_a_function_may_say_why_it_sets_no_search_path(tmp_path: Path, seed: Seed) -> None:
     unset = GOOD.replace("set search_path = ''\n", "")
     seed(PLACE, unset.replace("-- notifies", "-- search_path: not set, so that it is inlined\n-- notifies"))
+
+    assert not list(sql_headers.offences(tmp_path))
+
+
+def test_a_function_may_steer_the_planner_where_its_plans_are_never_compiled(tmp_path: Path, seed: Seed) -> None:
+    seed(PLACE, GOOD.replace("set search_path = ''", "set search_path = ''\nset jit = off\nset enable_seqscan = off"))
 
     assert not list(sql_headers.offences(tmp_path))
 

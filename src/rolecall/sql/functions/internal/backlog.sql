@@ -8,6 +8,7 @@ returns table (line_id int, ready bigint, scheduled bigint, running bigint)
 language sql
 stable
 set search_path = ''
+set jit = off
 set enable_seqscan = off
 as $$
     select part.line_id, sum(part.ready)::bigint, sum(part.scheduled)::bigint, sum(part.running)::bigint

@@ -8,6 +8,7 @@ returns bigint[]
 language sql
 volatile
 set search_path = ''
+set jit = off
 set enable_seqscan = off
 as $$
     with recursive found as (

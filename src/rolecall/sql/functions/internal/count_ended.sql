@@ -9,6 +9,7 @@ language plpgsql
 volatile
 set search_path = ''
 -- A day's rows lie in the order in which they ended, so a summary of where which moment lies is enough.
+set jit = off
 set enable_seqscan = off
 as $$
 declare

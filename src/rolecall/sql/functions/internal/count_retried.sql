@@ -8,6 +8,7 @@ returns void
 language sql
 volatile
 set search_path = ''
+set jit = off
 set enable_seqscan = off
 as $$
     insert into rolecall.history (role, width, at, retried)

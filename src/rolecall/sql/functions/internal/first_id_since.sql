@@ -9,6 +9,7 @@ language plpgsql
 stable
 set search_path = ''
 set plan_cache_mode = force_generic_plan
+set jit = off
 set enable_seqscan = off
 set enable_bitmapscan = off
 set enable_sort = off

@@ -9,6 +9,7 @@ returns jsonb
 language sql
 stable
 set search_path = ''
+set jit = off
 set enable_seqscan = off
 as $$
     select case p_task.state

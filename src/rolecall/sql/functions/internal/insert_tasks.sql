@@ -9,6 +9,7 @@ returns table (ids bigint[], refused bigint[], needy jsonb)
 language plpgsql
 volatile
 set search_path = ''
+set jit = off
 set enable_seqscan = off
 set plan_cache_mode = force_generic_plan
 as $$

@@ -9,6 +9,7 @@ returns boolean
 language sql
 stable
 set search_path = ''
+set jit = off
 set enable_seqscan = off
 as $$
     with recursive above as (

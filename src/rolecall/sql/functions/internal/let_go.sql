@@ -11,6 +11,7 @@ returns table (ids bigint[], states rolecall.task_state[], keys text[], endings 
 language plpgsql
 volatile
 set search_path = ''
+set jit = off
 set enable_seqscan = off
 as $$
 #variable_conflict use_column

@@ -8,6 +8,7 @@ returns table (id bigint, able boolean, slots int, holds bigint, command text, b
 language sql
 stable
 set search_path = ''
+set jit = off
 set enable_seqscan = off
 as $$
     select worker.id, p_handler = any(worker.handlers), worker.slots, held.number, worker.command, worker.backing_off

@@ -8,6 +8,7 @@ returns table (task_id bigint, reason text)
 language sql
 volatile
 set search_path = ''
+set jit = off
 set enable_seqscan = off
 as $$
     select lost.id, case lost.reason when 'already' then 'completed' else lost.reason end

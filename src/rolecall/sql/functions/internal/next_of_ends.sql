@@ -8,6 +8,7 @@ returns jsonb
 language sql
 volatile
 set search_path = ''
+set jit = off
 set enable_seqscan = off
 as $$
     select jsonb_agg(jsonb_build_object(

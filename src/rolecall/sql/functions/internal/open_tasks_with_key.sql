@@ -8,6 +8,7 @@ returns bigint[]
 language sql
 stable
 set search_path = ''
+set jit = off
 set enable_seqscan = off
 as $$
     select array(

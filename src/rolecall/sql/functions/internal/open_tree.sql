@@ -12,6 +12,7 @@ returns table (
 language sql
 stable
 set search_path = ''
+set jit = off
 set enable_seqscan = off
 as $$
     with recursive open as (

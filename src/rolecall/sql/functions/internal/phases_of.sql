@@ -13,6 +13,7 @@ returns table (parent_id bigint, handler text, number int, first_id bigint, stat
 language sql
 stable
 set search_path = ''
+set jit = off
 set enable_seqscan = off
 as $$
     with child as (

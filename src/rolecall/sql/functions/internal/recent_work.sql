@@ -13,6 +13,7 @@ language sql
 stable
 set search_path = ''
 -- A day's rows lie in the order in which they ended, so a summary of where which hour lies is enough.
+set jit = off
 set enable_seqscan = off
 as $$
     -- Each row is looked at once: an hour may have a million.

@@ -11,6 +11,7 @@ returns table (ids bigint[], keyed bigint[], slots smallint[], whole boolean)
 language plpgsql
 volatile
 set search_path = ''
+set jit = off
 set enable_hashjoin = off
 set enable_mergejoin = off
 as $$

@@ -8,6 +8,7 @@ returns table (keys text[], endings rolecall.ending[])
 language plpgsql
 volatile
 set search_path = ''
+set jit = off
 set enable_seqscan = off
 as $$
 declare

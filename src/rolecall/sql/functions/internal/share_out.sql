@@ -9,6 +9,7 @@ returns table (line_id int, number int)
 language sql
 volatile
 set search_path = ''
+set jit = off
 set enable_seqscan = off
 set enable_bitmapscan = off
 as $$

@@ -10,6 +10,7 @@ returns table (ids bigint[], keys text[], endings rolecall.ending[])
 language plpgsql
 volatile
 set search_path = ''
+set jit = off
 set enable_seqscan = off
 as $$
 declare

@@ -8,6 +8,7 @@ returns table (task_id bigint, outcome text)
 language plpgsql
 volatile
 set search_path = ''
+set jit = off
 set enable_seqscan = off
 as $$
 declare

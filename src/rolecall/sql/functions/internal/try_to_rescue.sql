@@ -8,6 +8,7 @@ returns table (task_id bigint, state rolecall.task_state)
 language plpgsql
 volatile
 set search_path = ''
+set jit = off
 set enable_seqscan = off
 as $$
 declare

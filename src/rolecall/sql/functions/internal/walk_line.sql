@@ -12,6 +12,7 @@ language plpgsql
 volatile
 set search_path = ''
 set plan_cache_mode = force_generic_plan
+set jit = off
 set enable_seqscan = off
 set enable_bitmapscan = off
 as $$

@@ -8,6 +8,7 @@ returns table (state rolecall.task_state, number bigint)
 language sql
 stable
 set search_path = ''
+set jit = off
 set enable_seqscan = off
 as $$
     select child.state, count(*)

@@ -14,6 +14,7 @@ returns table (ids bigint[], reached bigint)
 language plpgsql
 stable
 set search_path = ''
+set jit = off
 set enable_seqscan = off
 set enable_bitmapscan = off
 set enable_sort = off

@@ -13,6 +13,7 @@ volatile
 set search_path = ''
 -- What is not asked for shall not stand in the plan, nor days that hold nothing of it.
 set plan_cache_mode = force_custom_plan
+set jit = off
 set enable_seqscan = off
 as $$
 declare

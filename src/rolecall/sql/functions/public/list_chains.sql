@@ -10,6 +10,7 @@ returns setof rolecall.chains
 language sql
 stable
 set search_path = ''
+set jit = off
 set enable_seqscan = off
 as $$
     select chain.*

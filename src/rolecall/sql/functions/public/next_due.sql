@@ -9,6 +9,7 @@ returns float8
 language sql
 volatile
 set search_path = ''
+set jit = off
 set enable_seqscan = off
 as $$
     select greatest(extract(epoch from min(head.scheduled_for) - rolecall.clock()), case when count(*) > 0 then 0 end)::float8

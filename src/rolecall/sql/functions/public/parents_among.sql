@@ -8,6 +8,7 @@ returns setof bigint
 language sql
 stable
 set search_path = ''
+set jit = off
 set enable_seqscan = off
 as $$
     select given.id

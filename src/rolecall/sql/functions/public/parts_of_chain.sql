@@ -8,6 +8,7 @@ returns table (id bigint)
 language sql
 stable
 set search_path = ''
+set jit = off
 set enable_seqscan = off
 as $$
     select last.id

@@ -13,6 +13,7 @@ returns table (
 language sql
 stable
 set search_path = ''
+set jit = off
 set enable_seqscan = off
 as $$
     with task as materialized (
