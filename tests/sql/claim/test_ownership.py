@@ -92,17 +92,3 @@ def test_the_first_in_claim_order_are_the_started_ones(engine: Engine) -> None:
     claims = engine.claim(3, start=2)
 
     assert [engine.task(claim.id).status for claim in claims] == ["running", "running", "claimed"]
-
-
-def test_a_session_at_another_isolation_level_is_refused(engine: Engine) -> None:
-    """Covers F24."""
-    engine.enqueue()
-    for level in ("repeatable read", "serializable"):
-        engine.rows(f"set default_transaction_isolation = '{level}'")
-        for call in ("claim(1, '{}', '{work}', 1)", "finish(1, '[]')", "fire_schedules()"):
-            try:
-                engine.rows(f"select * from rolecall.{call}")
-            except Exception as error:  # noqa: BLE001 - whatever it raises is looked at
-                assert getattr(error, "sqlstate", None) == "RC050", call
-            else:
-                raise AssertionError(call)

@@ -1,7 +1,7 @@
 -- Gives an unclaimed task what a newer draft of its dedupe key asks for: its moment, and its payload and priority, or both payloads
 -- merged and the higher priority.
 -- returns: false when the task was claimed or ended meanwhile
--- raises: RC040 payloads that cannot be merged, or become too large
+-- raises: RC040 payloads that cannot be merged, or become too large; RC050 wrong isolation level, where a keyed one is put off
 -- locks: the task, which `hold_twins` has locked, unless it came since; its key
 -- notifies: rolecall_wake, where an idle worker waits for the role
 create or replace function rolecall.refresh_twin(p_id bigint, p_task jsonb, p_place rolecall.place)
@@ -45,6 +45,7 @@ begin
         perform rolecall.wake(array[v_twin.role]);
     elsif v_twin.key is not null then
         -- It may have been the one whose turn with the key it was.
+        perform rolecall.require_read_committed();
         perform rolecall.free_keys(array[v_twin.key]);
     end if;
     return true;

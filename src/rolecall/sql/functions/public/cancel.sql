@@ -1,6 +1,6 @@
 -- Cancels tasks and all that is open below them: open ones at once, a running one by telling its worker.
 -- returns: one row a given id: cancelled, requested (it was running), finished (it had ended), missing
--- raises: nothing
+-- raises: RC050 wrong isolation level
 -- locks: other cancels; running tasks and those without a key in id order; keys of the others in order, then those tasks
 -- notifies: rolecall_cancel with the worker's id
 create or replace function rolecall.cancel(p_ids bigint[])
@@ -11,6 +11,7 @@ set search_path = ''
 set lock_timeout = '100ms'
 as $$
 begin
+    perform rolecall.require_read_committed();
     perform rolecall.require_durability();
     loop
         begin

@@ -1,6 +1,6 @@
 -- Takes a worker off the roll and gives back what it still holds.
 -- returns: how many tasks it held
--- raises: nothing
+-- raises: RC050 wrong isolation level
 -- locks: the workers row; tasks rows in id order; keys rows in key order
 -- notifies: rolecall_wake, where an idle worker waits for the role
 create or replace function rolecall.deregister_worker(p_worker_id bigint)
@@ -11,6 +11,7 @@ set search_path = ''
 set lock_timeout = '100ms'
 as $$
 begin
+    perform rolecall.require_read_committed();
     perform rolecall.require_durability();
     loop
         begin

@@ -2,7 +2,7 @@
 -- where something that they need is open.
 -- returns: one row a given id: pending, open (not finished), completed (not to be retried), duplicate (an open task has its
 --          dedupe key), missing
--- raises: RC043 tasks that would wait for themselves
+-- raises: RC043 tasks that would wait for themselves; RC050 wrong isolation level
 -- locks: open children and needed tasks, children before parents; open parents, the deepest first, in id order; finished_tasks rows in id order
 -- notifies: rolecall_wake, where an idle worker waits for the role
 create or replace function rolecall.retry(p_ids bigint[])
@@ -13,6 +13,7 @@ set search_path = ''
 set lock_timeout = '100ms'
 as $$
 begin
+    perform rolecall.require_read_committed();
     perform rolecall.require_durability();
     loop
         begin

@@ -1,6 +1,6 @@
 -- Makes pending tasks that are due later due now, all or none; one that is due already keeps its place.
 -- returns: one row a given id, in input order, with the moment since when it is due
--- raises: RC002 no such task; RC003 a task that is not pending; with its id as the detail
+-- raises: RC002 no such task; RC003 a task that is not pending; with its id as the detail; RC050 wrong isolation level
 -- locks: as hold_tasks does
 -- notifies: rolecall_wake, where an idle worker waits for the role
 create or replace function rolecall.trigger(p_ids bigint[])
@@ -11,6 +11,7 @@ set search_path = ''
 set lock_timeout = '100ms'
 as $$
 begin
+    perform rolecall.require_read_committed();
     perform rolecall.require_durability();
     loop
         begin
