@@ -5,13 +5,20 @@
 -- notifies: nothing
 create or replace function rolecall.find_merger(p_name text)
 returns text
-language sql
+language plpgsql
 stable
 set search_path = ''
 as $$
-    select format('%I.%I', place.nspname, found.proname)
-    from pg_catalog.pg_proc as found
-    join pg_catalog.pg_namespace as place on place.oid = found.pronamespace
-    where found.oid = to_regprocedure(p_name || '(jsonb,jsonb)') and found.prokind = 'f' and not found.proretset
-        and found.prorettype = 'jsonb'::regtype
+begin
+    return (
+        select format('%I.%I', place.nspname, found.proname)
+        from pg_catalog.pg_proc as found
+        join pg_catalog.pg_namespace as place on place.oid = found.pronamespace
+        where found.oid = to_regprocedure(p_name || '(jsonb,jsonb)') and found.prokind = 'f' and not found.proretset
+            and found.prorettype = 'jsonb'::regtype
+    );
+exception when invalid_name or syntax_error then
+    -- Before Postgres 16 what cannot be a name is an error, not just the name of nothing.
+    return null;
+end
 $$;
