@@ -15,8 +15,6 @@ as $$
 declare
     v_scope text := rolecall.dedupe_scope(p_dedupe);
     v_except bigint := (p_dedupe ->> 'except_chain')::bigint;
-    v_own bigint;
-    v_since timestamptz;
     v_id bigint;
 begin
     -- No max: it would be looked for from the newest id on, down a million others.
@@ -28,15 +26,9 @@ begin
     ) as task
     where task.fence = 0 or (v_scope <> 'pending' and task.chain_id is distinct from v_except);
     if v_id is null and v_scope = 'any' then
-        v_since := rolecall.clock() - make_interval(secs => (p_dedupe ->> 'window')::float8);
-        select origin.chain_id into v_own from rolecall.finished_tasks as origin where origin.id = p_place.origin_id limit 1;
-        select task.id into v_id
-        from rolecall.finished_tasks as task
-        -- Nothing ends before it is created: so only the window's partitions are read.
-        where task.dedupe_key = p_dedupe_key and task.created_at > v_since and task.finished_at > v_since
-            and task.chain_id is distinct from v_except and task.chain_id is distinct from v_own
-        order by task.created_at desc, task.id desc
-        limit 1;
+        v_id := rolecall.find_ended_twin(p_dedupe_key, rolecall.clock() - make_interval(secs => (p_dedupe ->> 'window')::float8), array[
+            v_except, (select origin.chain_id from rolecall.find_finished(array[p_place.origin_id]) as origin limit 1)
+        ]);
     end if;
     return v_id;
 end

@@ -24,7 +24,9 @@ begin
         from (
             select given.id, children.* from unnest(p_ids) as given (id)
             join rolecall.tasks as waiting using (id)
-            cross join lateral rolecall.sum_up_children(waiting.id, waiting.fence, waiting.children_info) as children
+            cross join lateral rolecall.sum_up_children(
+                waiting.id, waiting.fence, waiting.created_at, waiting.children_info
+            ) as children
         ) as summary
         where task.id = summary.id
         returning task.id, task.gathers, task.line_id, summary.failed

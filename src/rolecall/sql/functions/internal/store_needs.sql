@@ -13,7 +13,7 @@ begin
     insert into rolecall.needs (task_id, position, name, needed_id, whole_chain, on_failure)
     select want.id, coalesce(known.number, 0) + want.n, want.name, case when want.chain_id is null then want.needed_id else coalesce(
             (select task.chain_id from rolecall.tasks as task where task.id = want.chain_id),
-            (select task.chain_id from rolecall.finished_tasks as task where task.id = want.chain_id limit 1),
+            (select task.chain_id from rolecall.find_finished(array[want.chain_id]) as task limit 1),
             want.chain_id
         ) end, want.chain_id is not null, want.on_failure
     from (

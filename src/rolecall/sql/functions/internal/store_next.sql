@@ -52,7 +52,10 @@ begin
                 select from rolecall.tasks as task where task.id = v_stored.ids[link.ordinality] and task.chain_id = link.chain_id
             )
         );
-        update rolecall.finished_tasks as task set continued = null where task.id = any(v_stopped);
+        -- Only then: it looks into every day.
+        if v_stopped <> '{}' then
+            update rolecall.finished_tasks as task set continued = null where task.id = any(v_stopped);
+        end if;
     end if;
     for v_siblings in
         select done.parent_id, done.parent_fence, done.next -> 'siblings' as drafts

@@ -1,18 +1,23 @@
--- Sums up the ended children that one claim of a task spawned, those of their chains included, on top of what was told before.
+-- Sums up the ended children that one claim of a task spawned, those of their chains included, on top of what was told before. None of
+-- them has ended before the parent was created: the days before that are not looked into.
 -- returns: one row: how many failures the parent shares, and the infos as one: numbers add up, else the last child's value stands
 -- raises: nothing
 -- locks: nothing
 -- notifies: nothing
-create or replace function rolecall.sum_up_children(p_parent_id bigint, p_fence int, p_before jsonb)
+create or replace function rolecall.sum_up_children(p_parent_id bigint, p_fence int, p_created_at timestamptz, p_before jsonb)
 returns table (failed bigint, info jsonb)
-language sql
+language plpgsql
 stable
 set search_path = ''
+-- A plan for this very moment leaves out the other days.
+set plan_cache_mode = force_custom_plan
 as $$
+begin
+    return query
     with child as materialized (
         select task.id, task.info, task.state <> 'completed' and coalesce(task.on_failure <> 'ignore', true) as shared
         from rolecall.finished_tasks as task
-        where task.parent_id = p_parent_id and task.parent_fence = p_fence
+        where task.parent_id = p_parent_id and task.parent_fence = p_fence and task.finished_at >= p_created_at
         union all
         select 0, p_before, false
     )
@@ -28,5 +33,6 @@ as $$
                 cross join lateral jsonb_each(child.info) as fact
                 group by fact.key
             ) as facts
-        )
+        );
+end
 $$;

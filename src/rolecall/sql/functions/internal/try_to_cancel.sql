@@ -32,7 +32,7 @@ begin
     select given.id, case
         when given.id = any(v_asked) then 'requested'
         when given.id = any(v_let_go.ids) then 'cancelled'
-        when exists (select from rolecall.finished_tasks as finished where finished.id = given.id) then 'finished'
+        when exists (select from rolecall.find_finished(array[given.id])) then 'finished'
         else 'missing'
     end
     from unnest(p_ids) as given (id);

@@ -42,7 +42,7 @@ begin
     return query
     select (item ->> 'id')::bigint, case
         when (item ->> 'id')::bigint = any(v_held) then item ->> 'state'
-        when exists (select from rolecall.finished_tasks as finished where finished.id = (item ->> 'id')::bigint) then 'finished'
+        when exists (select from rolecall.find_finished(array[(item ->> 'id')::bigint])) then 'finished'
         else 'missing'
     end
     from jsonb_array_elements(p_ends) as item;

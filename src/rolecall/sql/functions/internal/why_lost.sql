@@ -26,8 +26,10 @@ as $$
                 when state = 'cancelled' then 'cancelled'
                 else 'completed'
             end
-            from rolecall.finished_tasks
-            where id = p_id
+            -- Not before the worker came: what it has claimed ended later.
+            from rolecall.find_finished(array[p_id], coalesce(
+                (select worker.started_at from rolecall.workers as worker where worker.id = p_worker_id), '-infinity'
+            ))
             order by finished_at desc
             limit 1
         ),
