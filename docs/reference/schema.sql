@@ -29,6 +29,11 @@ CREATE TYPE rolecall.floor AS (
 	id bigint,
 	look_below_at timestamp with time zone
 );
+CREATE TYPE rolecall.key_room AS (
+	key text,
+	capacity integer,
+	free smallint[]
+);
 CREATE TYPE rolecall.need_rule AS ENUM (
     'fail',
     'ignore'
@@ -214,6 +219,7 @@ WITH (fillfactor='80', autovacuum_vacuum_scale_factor='0.01', autovacuum_vacuum_
 CREATE FUNCTION rolecall.ahead_in_line(p_task rolecall.tasks, p_most integer, p_now timestamp with time zone) RETURNS bigint
     LANGUAGE sql STABLE
     SET search_path TO ''
+    SET jit TO 'off'
     SET enable_seqscan TO 'off'
     SET enable_bitmapscan TO 'off'
     AS $$
@@ -261,6 +267,7 @@ $$;
 CREATE FUNCTION rolecall.await_needs_again(p_ids bigint[]) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO ''
+    SET jit TO 'off'
     SET enable_seqscan TO 'off'
     AS $$
 declare
@@ -294,6 +301,7 @@ $$;
 CREATE FUNCTION rolecall.backlog(p_now timestamp with time zone) RETURNS TABLE(line_id integer, ready bigint, scheduled bigint, running bigint)
     LANGUAGE sql STABLE
     SET search_path TO ''
+    SET jit TO 'off'
     SET enable_seqscan TO 'off'
     AS $$
     select part.line_id, sum(part.ready)::bigint, sum(part.scheduled)::bigint, sum(part.running)::bigint
@@ -371,6 +379,7 @@ CREATE FUNCTION rolecall.begun_tasks(p_since timestamp with time zone) RETURNS S
     LANGUAGE plpgsql STABLE
     SET search_path TO ''
     SET plan_cache_mode TO 'force_generic_plan'
+    SET jit TO 'off'
     SET enable_seqscan TO 'off'
     SET enable_bitmapscan TO 'off'
     AS $$
@@ -384,6 +393,7 @@ $$;
 CREATE FUNCTION rolecall.bring_back(p_ids bigint[]) RETURNS bigint[]
     LANGUAGE plpgsql
     SET search_path TO ''
+    SET jit TO 'off'
     SET enable_seqscan TO 'off'
     AS $$
 declare
@@ -466,6 +476,7 @@ CREATE FUNCTION rolecall.cancel(p_ids bigint[]) RETURNS TABLE(task_id bigint, ou
     SET lock_timeout TO '100ms'
     AS $$
 begin
+    perform rolecall.require_read_committed();
     perform rolecall.require_durability();
     loop
         begin
@@ -483,6 +494,7 @@ $$;
 CREATE FUNCTION rolecall.cancel_below(p_ids bigint[], p_but bigint[]) RETURNS TABLE(keys text[], endings rolecall.ending[])
     LANGUAGE plpgsql
     SET search_path TO ''
+    SET jit TO 'off'
     SET enable_seqscan TO 'off'
     AS $$
 declare
@@ -547,9 +559,26 @@ CREATE FUNCTION rolecall.capacity(p_role text DEFAULT NULL::text) RETURNS TABLE(
     from figures
     order by name
 $$;
+CREATE FUNCTION rolecall.capacity_of(p_key text, p_own smallint) RETURNS TABLE(capacity integer)
+    LANGUAGE sql STABLE
+    AS $$
+    select coalesce(
+        p_own,
+        -- Most pools have no patterns: that is asked once a query, not once a key.
+        case when exists (select from rolecall.key_patterns) then (
+            select coalesce(pattern.capacity, pattern.declared)
+            from rolecall.key_patterns as pattern
+            where pg_catalog.starts_with(p_key, pattern.prefix)
+            order by pg_catalog.length(pattern.prefix) desc
+            limit 1
+        ) end,
+        1
+    )::int
+$$;
 CREATE FUNCTION rolecall.chain_is_like(p_id bigint, p_state text, p_role text, p_handler text) RETURNS boolean
     LANGUAGE sql STABLE
     SET search_path TO ''
+    SET jit TO 'off'
     SET enable_seqscan TO 'off'
     AS $$
     select exists (
@@ -562,6 +591,7 @@ $$;
 CREATE FUNCTION rolecall.chains_with_all_below(p_ids bigint[], p_needed_too boolean) RETURNS bigint[]
     LANGUAGE sql
     SET search_path TO ''
+    SET jit TO 'off'
     SET enable_seqscan TO 'off'
     AS $$
     with recursive found as (
@@ -592,6 +622,7 @@ CREATE FUNCTION rolecall.changed_tasks(p_since timestamp with time zone, p_after
     LANGUAGE plpgsql STABLE
     SET search_path TO ''
     SET plan_cache_mode TO 'force_generic_plan'
+    SET jit TO 'off'
     SET enable_seqscan TO 'off'
     SET enable_hashjoin TO 'off'
     SET enable_mergejoin TO 'off'
@@ -695,6 +726,20 @@ begin
     end if;
 end
 $$;
+CREATE FUNCTION rolecall.check_key_capacity(p_pattern text, p_capacity integer) RETURNS void
+    LANGUAGE plpgsql IMMUTABLE
+    SET search_path TO ''
+    AS $$
+begin
+    if p_pattern is null or length(p_pattern) not between 1 and 200 then
+        perform rolecall.refuse('RC041', 'a key has 1 to 200 characters');
+    elsif position('*' in left(p_pattern, -1)) > 0 then
+        perform rolecall.refuse('RC041', format('%L has a star before its end: a pattern of keys is a beginning and one star', p_pattern));
+    elsif p_capacity not between 1 and 32767 then
+        perform rolecall.refuse('RC041', format('the capacity of %L is a number from 1 to 32767, not %s', p_pattern, p_capacity));
+    end if;
+end
+$$;
 CREATE FUNCTION rolecall.check_outcomes(p_reports jsonb) RETURNS void
     LANGUAGE plpgsql STABLE
     SET search_path TO ''
@@ -791,6 +836,7 @@ $$;
 CREATE FUNCTION rolecall.children_in_order(p_parent_id bigint, p_after bigint DEFAULT NULL::bigint, p_limit integer DEFAULT 50) RETURNS SETOF bigint
     LANGUAGE sql STABLE
     SET search_path TO ''
+    SET jit TO 'off'
     SET enable_seqscan TO 'off'
     AS $$
     select child.id
@@ -826,6 +872,7 @@ CREATE FUNCTION rolecall.claim(p_worker_id bigint, p_roles text[], p_handlers te
     LANGUAGE plpgsql
     SET search_path TO ''
     SET plan_cache_mode TO 'force_generic_plan'
+    SET jit TO 'off'
     SET enable_seqscan TO 'off'
     SET enable_bitmapscan TO 'off'
     AS $$
@@ -843,11 +890,14 @@ begin
         update rolecall.tasks as task
         set state = 'running', parked = false, worker_id = p_worker_id, fence = task.fence + 1, attempt = task.attempt + 1,
             claimed_at = v_now, lease_until = v_now + setting.lease, deadline_at = v_now + coalesce(task.timeout, setting.timeout),
-            started_at = case when p_start is null or task.id = any(v_picked.ids[1:p_start]) then v_now end,
-            key_slot = case when task.key is not null
-                then coalesce(task.key_slot, v_picked.slots[array_position(v_picked.keyed, task.id)]) end
-        from rolecall.line_settings as setting
-        where task.id = any(v_picked.ids) and setting.line_id = task.line_id
+            started_at = case when p_start is null or picked.n <= p_start then v_now end,
+            key_slot = coalesce(task.key_slot, picked.slot)
+        from unnest(v_picked.ids, v_picked.slots) with ordinality as picked (id, slot, n)
+        cross join lateral (
+            select one.line_id from rolecall.tasks as one where one.id = picked.id offset 0
+        ) as place
+        join rolecall.line_settings as setting using (line_id)
+        where task.id = picked.id
         returning task.*, setting.role, setting.handler, setting.priority, setting.lease,
             coalesce(task.timeout, setting.timeout) as bound
     )
@@ -885,7 +935,7 @@ begin
     where worker.id = p_worker_id and worker.heartbeat_at < rolecall.clock() - interval '10 s';
 end
 $$;
-CREATE FUNCTION rolecall.claim_from_line(p_line_id integer, p_line_ids integer[], p_limit integer, p_taken bigint[], p_now timestamp with time zone) RETURNS TABLE(ids bigint[], keyed bigint[], slots smallint[])
+CREATE FUNCTION rolecall.claim_from_line(p_line_id integer, p_roles text[], p_handlers text[], p_limit integer, p_taken bigint[], p_now timestamp with time zone) RETURNS TABLE(ids bigint[], slots smallint[], keyed bigint[])
     LANGUAGE plpgsql
     SET search_path TO ''
     AS $$
@@ -897,13 +947,13 @@ begin
     if v_floor.look_below_at > v_began then
         select walk.ids, walk.keyed, walk.slots, (walk.reached).scheduled_for, (walk.reached).id
         into ids, keyed, slots, v_reached.scheduled_for, v_reached.id
-        from rolecall.walk_line(p_line_id, p_line_ids, v_floor, p_limit, p_taken, p_now) as walk;
+        from rolecall.walk_line(p_line_id, p_roles, p_handlers, v_floor, p_limit, p_taken, p_now) as walk;
     end if;
     if ids is null or (cardinality(ids) = 0 and v_floor.look_below_at < v_began + interval '1 s') then
         v_floor := rolecall.look_below(p_line_id, p_now);
         select walk.ids, walk.keyed, walk.slots, (walk.reached).scheduled_for, (walk.reached).id
         into ids, keyed, slots, v_reached.scheduled_for, v_reached.id
-        from rolecall.walk_line(p_line_id, p_line_ids, v_floor, p_limit, p_taken, p_now) as walk;
+        from rolecall.walk_line(p_line_id, p_roles, p_handlers, v_floor, p_limit, p_taken, p_now) as walk;
     end if;
     if v_reached.scheduled_for is not null then
         v_reached.look_below_at := v_floor.look_below_at;
@@ -979,6 +1029,7 @@ CREATE FUNCTION rolecall.complete_tasks(p_worker_id bigint, p_reports jsonb, p_n
     LANGUAGE plpgsql
     SET search_path TO ''
     SET plan_cache_mode TO 'force_generic_plan'
+    SET jit TO 'off'
     SET enable_seqscan TO 'off'
     SET enable_hashjoin TO 'off'
     SET enable_mergejoin TO 'off'
@@ -1077,6 +1128,7 @@ $$;
 CREATE FUNCTION rolecall.count_children(p_parent_id bigint) RETURNS TABLE(state rolecall.task_state, number bigint)
     LANGUAGE sql STABLE
     SET search_path TO ''
+    SET jit TO 'off'
     SET enable_seqscan TO 'off'
     AS $$
     select child.state, count(*)
@@ -1091,6 +1143,7 @@ $$;
 CREATE FUNCTION rolecall.count_ended(p_width integer, p_from timestamp with time zone, p_until timestamp with time zone) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO ''
+    SET jit TO 'off'
     SET enable_seqscan TO 'off'
     AS $$
 declare
@@ -1173,6 +1226,7 @@ $$;
 CREATE FUNCTION rolecall.count_retried(p_width integer, p_from timestamp with time zone, p_until timestamp with time zone) RETURNS void
     LANGUAGE sql
     SET search_path TO ''
+    SET jit TO 'off'
     SET enable_seqscan TO 'off'
     AS $$
     insert into rolecall.history (role, width, at, retried)
@@ -1213,6 +1267,7 @@ $$;
 CREATE FUNCTION rolecall.counts_since(p_moment timestamp with time zone) RETURNS TABLE(line_id integer, state rolecall.task_state, number bigint)
     LANGUAGE sql STABLE
     SET search_path TO ''
+    SET jit TO 'off'
     SET enable_seqscan TO 'off'
     AS $$
     select finished.line_id, finished.state, count(*)
@@ -1290,6 +1345,33 @@ CREATE FUNCTION rolecall.declare_handler(p_said jsonb) RETURNS void
         returning procedure
     )
     select pg_notify('rolecall_handlers', '') from stored where procedure is not null
+$$;
+CREATE FUNCTION rolecall.declare_key_capacities(p_capacities jsonb) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO ''
+    AS $$
+declare
+    v_new record;
+begin
+    perform rolecall.require_read_committed();
+    for v_new in
+        select said.pattern, rolecall.key_prefix(said.pattern) as prefix, said.capacity::int as capacity
+        from jsonb_each_text(p_capacities) as said (pattern, capacity)
+        order by said.pattern collate "C"
+    loop
+        perform rolecall.check_key_capacity(v_new.pattern, v_new.capacity);
+        if v_new.prefix is null then
+            insert into rolecall.keys as known (key, declared) values (v_new.pattern, v_new.capacity)
+            on conflict (key) do update set declared = excluded.declared where known.declared is distinct from excluded.declared;
+        else
+            insert into rolecall.key_patterns as known (prefix, declared) values (v_new.prefix, v_new.capacity)
+            on conflict (prefix) do update set declared = excluded.declared where known.declared is distinct from excluded.declared;
+        end if;
+        if found then
+            perform rolecall.use_room(v_new.pattern);
+        end if;
+    end loop;
+end
 $$;
 CREATE FUNCTION rolecall.declare_procedure(p_name text, p_procedure text, p_role text DEFAULT NULL::text, p_before text DEFAULT NULL::text, p_after text DEFAULT NULL::text, p_description text DEFAULT NULL::text, p_max_attempts integer DEFAULT NULL::integer, p_retry jsonb DEFAULT NULL::jsonb, p_timeout interval DEFAULT NULL::interval, p_lease interval DEFAULT NULL::interval) RETURNS void
     LANGUAGE sql
@@ -1497,6 +1579,7 @@ CREATE FUNCTION rolecall.deregister_worker(p_worker_id bigint) RETURNS integer
     SET lock_timeout TO '100ms'
     AS $$
 begin
+    perform rolecall.require_read_committed();
     perform rolecall.require_durability();
     loop
         begin
@@ -1584,6 +1667,7 @@ $$;
 CREATE FUNCTION rolecall.end_descendants(p_endings rolecall.ending[]) RETURNS TABLE(keys text[], endings rolecall.ending[])
     LANGUAGE plpgsql
     SET search_path TO ''
+    SET jit TO 'off'
     SET enable_seqscan TO 'off'
     AS $$
 declare
@@ -1682,6 +1766,7 @@ $$;
 CREATE FUNCTION rolecall.end_tasks(p_ends jsonb) RETURNS TABLE(keys text[], endings rolecall.ending[])
     LANGUAGE plpgsql
     SET search_path TO ''
+    SET jit TO 'off'
     SET enable_seqscan TO 'off'
     AS $$
 #variable_conflict use_column
@@ -1810,6 +1895,7 @@ $_$;
 CREATE FUNCTION rolecall.find_chains(p_state text DEFAULT NULL::text, p_role text DEFAULT NULL::text, p_handler text DEFAULT NULL::text, p_before bigint DEFAULT NULL::bigint, p_limit integer DEFAULT 50, p_most integer DEFAULT 50000) RETURNS TABLE(ids bigint[], reached bigint)
     LANGUAGE plpgsql STABLE
     SET search_path TO ''
+    SET jit TO 'off'
     SET enable_seqscan TO 'off'
     SET enable_bitmapscan TO 'off'
     SET enable_sort TO 'off'
@@ -1927,6 +2013,7 @@ CREATE FUNCTION rolecall.find_tasks(p_filter jsonb, p_before bigint DEFAULT NULL
     LANGUAGE plpgsql
     SET search_path TO ''
     SET plan_cache_mode TO 'force_custom_plan'
+    SET jit TO 'off'
     SET enable_seqscan TO 'off'
     AS $$
 declare
@@ -1994,6 +2081,7 @@ $$;
 CREATE FUNCTION rolecall.find_twin(p_dedupe_key text, p_dedupe jsonb, p_place rolecall.place) RETURNS bigint
     LANGUAGE plpgsql
     SET search_path TO ''
+    SET jit TO 'off'
     SET enable_seqscan TO 'off'
     AS $$
 declare
@@ -2118,6 +2206,7 @@ CREATE FUNCTION rolecall.first_id_since(p_moment timestamp with time zone, p_las
     LANGUAGE plpgsql STABLE
     SET search_path TO ''
     SET plan_cache_mode TO 'force_generic_plan'
+    SET jit TO 'off'
     SET enable_seqscan TO 'off'
     SET enable_bitmapscan TO 'off'
     SET enable_sort TO 'off'
@@ -2167,6 +2256,7 @@ $_$;
 CREATE FUNCTION rolecall.forget_tasks(p_ids bigint[]) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO ''
+    SET jit TO 'off'
     SET enable_seqscan TO 'off'
     AS $$
 declare
@@ -2187,39 +2277,37 @@ begin
     perform rolecall.free_keys(v_keys);
 end
 $$;
-CREATE FUNCTION rolecall.free_keys(p_keys text[]) RETURNS void
+CREATE FUNCTION rolecall.free_keys(p_keys text[]) RETURNS bigint[]
     LANGUAGE plpgsql
     SET search_path TO ''
+    SET jit TO 'off'
+    SET enable_seqscan TO 'off'
     AS $$
 declare
+    v_wanted text[];
     v_heads bigint[];
     v_roles text[];
 begin
     if p_keys is null then
-        return;
+        return '{}';
     end if;
     perform from rolecall.keys where key = any(p_keys) order by key for update;
-    -- A statement of its own: it sees what was parked before the locks were had.
-    with head as (
-        select distinct on (wanted.key, line.role, line.handler) parked.id, line.role
-        from unnest(p_keys) as wanted (key)
-        cross join rolecall.lines as line
-        cross join lateral (
-            select task.id, task.scheduled_for
-            from rolecall.tasks as task
-            where task.key = wanted.key and task.line_id = line.id and task.state = 'pending' and task.parked
-            order by task.scheduled_for, task.id
-            limit 1
-        ) as parked
-        where exists (
-            select from rolecall.tasks as task
-            where task.key = wanted.key and task.state = 'pending' and task.parked
-        )
-        order by wanted.key, line.role, line.handler, line.priority desc, parked.scheduled_for, parked.id
-    )
-    select array_agg(head.id order by head.id), array_agg(distinct head.role) into v_heads, v_roles from head;
+    -- Statements of their own: they see what was parked before the locks were had.
+    v_wanted := array(
+        select wanted.key from unnest(p_keys) as wanted (key)
+        where exists (select from rolecall.tasks as task where task.key = wanted.key and task.state = 'pending' offset 0)
+    );
+    if v_wanted = '{}' then
+        return '{}';
+    end if;
+    select array_agg(head.id order by head.id), array_agg(distinct head.role) into v_heads, v_roles
+    from rolecall.parked_heads(v_wanted) as head;
+    if v_heads is null then
+        return '{}';
+    end if;
     update rolecall.tasks set parked = false where id = any(v_heads) and state = 'pending';
     perform rolecall.wake(v_roles);
+    return v_heads;
 end
 $$;
 CREATE FUNCTION rolecall.full_dedupe_key(p_draft jsonb) RETURNS text
@@ -2304,9 +2392,47 @@ exception when sqlstate 'RC002' or sqlstate 'RC003' then
     null;
 end
 $$;
+CREATE FUNCTION rolecall.heads_of_keys(p_keys text[], p_rooms integer[], p_now timestamp with time zone) RETURNS TABLE(key text, id bigint, line_id integer, scheduled_for timestamp with time zone, parked boolean)
+    LANGUAGE sql
+    SET search_path TO ''
+    SET jit TO 'off'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    AS $$
+    with recursive step as (
+        select wanted.key, wanted.room, line.line_id
+        from unnest(p_keys, p_rooms) as wanted (key, room)
+        cross join lateral (
+            select task.line_id from rolecall.tasks as task
+            where task.key = wanted.key and task.state = 'pending'
+            order by task.line_id
+            limit 1
+        ) as line
+        union all
+        select step.key, step.room, line.line_id
+        from step
+        cross join lateral (
+            select task.line_id from rolecall.tasks as task
+            where task.key = step.key and task.state = 'pending' and task.line_id > step.line_id
+            order by task.line_id
+            limit 1
+        ) as line
+    )
+    select step.key, head.id, step.line_id, head.scheduled_for, head.parked
+    from step
+    cross join lateral (
+        select task.id, task.scheduled_for, task.parked
+        from rolecall.tasks as task
+        where task.key = step.key and task.line_id = step.line_id and task.state = 'pending'
+            and task.key_slot is null and task.scheduled_for <= p_now
+        order by task.scheduled_for, task.id
+        limit step.room
+    ) as head
+$$;
 CREATE FUNCTION rolecall.held_chains() RETURNS bigint[]
     LANGUAGE sql
     SET search_path TO ''
+    SET jit TO 'off'
     SET enable_seqscan TO 'off'
     SET enable_hashjoin TO 'off'
     SET enable_mergejoin TO 'off'
@@ -2329,6 +2455,7 @@ $$;
 CREATE FUNCTION rolecall.held_up_by(p_task rolecall.tasks) RETURNS jsonb
     LANGUAGE sql STABLE
     SET search_path TO ''
+    SET jit TO 'off'
     SET enable_seqscan TO 'off'
     AS $$
     select case p_task.state
@@ -2512,6 +2639,7 @@ $$;
 CREATE FUNCTION rolecall.hold_for_retry(p_ids bigint[]) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO ''
+    SET jit TO 'off'
     SET enable_seqscan TO 'off'
     AS $$
 declare
@@ -2545,6 +2673,7 @@ $$;
 CREATE FUNCTION rolecall.hold_in_order(p_ids bigint[]) RETURNS bigint[]
     LANGUAGE plpgsql
     SET search_path TO ''
+    SET jit TO 'off'
     SET enable_seqscan TO 'off'
     AS $$
 begin
@@ -2559,6 +2688,7 @@ $$;
 CREATE FUNCTION rolecall.hold_needed(p_drafts jsonb, p_parent_id bigint) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO ''
+    SET jit TO 'off'
     SET enable_seqscan TO 'off'
     AS $_$
 declare
@@ -2580,6 +2710,7 @@ $_$;
 CREATE FUNCTION rolecall.hold_parents(p_worker_id bigint, p_reports jsonb, p_endings rolecall.ending[]) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO ''
+    SET jit TO 'off'
     SET enable_seqscan TO 'off'
     AS $$
 declare
@@ -2605,6 +2736,7 @@ $$;
 CREATE FUNCTION rolecall.hold_tasks(p_ids bigint[]) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO ''
+    SET jit TO 'off'
     SET enable_seqscan TO 'off'
     AS $$
 declare
@@ -2638,6 +2770,7 @@ $$;
 CREATE FUNCTION rolecall.hold_trees(p_ids bigint[]) RETURNS bigint[]
     LANGUAGE plpgsql
     SET search_path TO ''
+    SET jit TO 'off'
     SET enable_seqscan TO 'off'
     AS $$
 declare
@@ -2694,6 +2827,7 @@ $$;
 CREATE FUNCTION rolecall.insert_tasks(p_tasks jsonb, p_places rolecall.place[], p_later bigint[]) RETURNS TABLE(ids bigint[], refused bigint[], needy jsonb)
     LANGUAGE plpgsql
     SET search_path TO ''
+    SET jit TO 'off'
     SET enable_seqscan TO 'off'
     SET plan_cache_mode TO 'force_generic_plan'
     AS $$
@@ -2718,9 +2852,11 @@ begin
         left join place on place.ordinality = draft.n
     ),
     line as materialized (
-        select min(id) as id, role, handler, priority::int as level
-        from rolecall.lines
-        group by role, handler, priority
+        select wanted.*, (
+            select min(line.id) from rolecall.lines as line
+            where line.role = wanted.role and line.handler = wanted.handler and line.priority = wanted.level
+        ) as id
+        from (select distinct role, handler, level from placed) as wanted
     ),
     stored as (
         insert into rolecall.tasks (
@@ -2787,6 +2923,7 @@ $$;
 CREATE FUNCTION rolecall.is_wanted(p_chain_id bigint, p_parent_id bigint, p_held bigint[], p_now timestamp with time zone) RETURNS boolean
     LANGUAGE sql STABLE
     SET search_path TO ''
+    SET jit TO 'off'
     SET enable_seqscan TO 'off'
     AS $$
     with recursive above as (
@@ -2909,9 +3046,35 @@ begin
     return true;
 end
 $$;
+CREATE FUNCTION rolecall.key_capacities(p_after text DEFAULT ''::text, p_limit integer DEFAULT 100) RETURNS TABLE(pattern text, capacity integer, declared integer, set_to integer)
+    LANGUAGE sql STABLE
+    SET search_path TO ''
+    SET jit TO 'off'
+    SET enable_seqscan TO 'off'
+    AS $$
+    select said.pattern, coalesce(said.capacity, said.declared)::int, said.declared::int, said.capacity::int
+    from (
+        select lock.key as pattern, lock.capacity, lock.declared
+        from rolecall.keys as lock
+        where (lock.declared is not null or lock.capacity is not null) and lock.key > p_after
+        union all
+        select pattern.prefix || '*', pattern.capacity, pattern.declared
+        from rolecall.key_patterns as pattern
+        where pattern.prefix || '*' > p_after
+    ) as said
+    order by said.pattern collate "C"
+    limit p_limit
+$$;
+CREATE FUNCTION rolecall.key_prefix(p_pattern text) RETURNS text
+    LANGUAGE sql IMMUTABLE
+    SET search_path TO ''
+    AS $$
+    select case when right(p_pattern, 1) = '*' then left(p_pattern, -1) end
+$$;
 CREATE FUNCTION rolecall.key_situation(p_task rolecall.tasks, p_most integer, p_now timestamp with time zone) RETURNS jsonb
     LANGUAGE sql STABLE
     SET search_path TO ''
+    SET jit TO 'off'
     SET enable_seqscan TO 'off'
     SET enable_bitmapscan TO 'off'
     AS $$
@@ -2923,7 +3086,7 @@ CREATE FUNCTION rolecall.key_situation(p_task rolecall.tasks, p_most integer, p_
         select task.id, task.key_slot from rolecall.tasks as task where task.key = p_task.key and task.key_slot is not null
     )
     select jsonb_build_object(
-        'capacity', coalesce((select lock.capacity from rolecall.keys as lock where lock.key = p_task.key), 1),
+        'capacity', (select room.capacity from rolecall.room_of_keys(array[p_task.key]) as room),
         'used', (select count(*) from holder),
         'holders', array(select holder.id from holder order by holder.key_slot limit 10),
         'better', (
@@ -2963,6 +3126,7 @@ $$;
 CREATE FUNCTION rolecall.let_go(p_losses jsonb) RETURNS TABLE(ids bigint[], states rolecall.task_state[], keys text[], endings rolecall.ending[])
     LANGUAGE plpgsql
     SET search_path TO ''
+    SET jit TO 'off'
     SET enable_seqscan TO 'off'
     AS $_$
 #variable_conflict use_column
@@ -3038,9 +3202,20 @@ CREATE FUNCTION rolecall.lines_of(p_role text, p_handler text) RETURNS integer[]
         where line.role = coalesce(p_role, line.role) and line.handler = coalesce(p_handler, line.handler)
     ) end
 $$;
+CREATE FUNCTION rolecall.lines_of_claim(p_line_ids integer[], p_roles text[], p_handlers text[], p_now timestamp with time zone) RETURNS TABLE(line_id integer, priority smallint)
+    LANGUAGE sql STABLE
+    SET search_path TO ''
+    AS $$
+    select setting.line_id, setting.priority
+    from rolecall.line_settings as setting
+    where setting.line_id = any(p_line_ids)
+        and (p_roles = '{}' or setting.role = any(p_roles)) and setting.handler = any(p_handlers)
+        and (not setting.paused or setting.paused_until <= p_now)
+$$;
 CREATE FUNCTION rolecall.link_needs(p_needy jsonb, p_batch_ids bigint[]) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO ''
+    SET jit TO 'off'
     SET enable_seqscan TO 'off'
     AS $$
 declare
@@ -3303,6 +3478,7 @@ CREATE VIEW rolecall.chains WITH (security_invoker='true') AS
 CREATE FUNCTION rolecall.list_chains(p_state text DEFAULT NULL::text, p_role text DEFAULT NULL::text, p_handler text DEFAULT NULL::text, p_before bigint DEFAULT NULL::bigint, p_limit integer DEFAULT 50) RETURNS SETOF rolecall.chains
     LANGUAGE sql STABLE
     SET search_path TO ''
+    SET jit TO 'off'
     SET enable_seqscan TO 'off'
     AS $$
     select chain.*
@@ -3315,6 +3491,7 @@ $$;
 CREATE FUNCTION rolecall.live_workers(p_role text, p_handler text, p_now timestamp with time zone) RETURNS TABLE(id bigint, able boolean, slots integer, holds bigint, command text, backing_off text)
     LANGUAGE sql STABLE
     SET search_path TO ''
+    SET jit TO 'off'
     SET enable_seqscan TO 'off'
     AS $$
     select worker.id, p_handler = any(worker.handlers), worker.slots, held.number, worker.command, worker.backing_off
@@ -3329,6 +3506,7 @@ $$;
 CREATE FUNCTION rolecall.lock_claims(p_worker_id bigint, p_reports jsonb) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO ''
+    SET jit TO 'off'
     SET enable_seqscan TO 'off'
     AS $$
 declare
@@ -3366,10 +3544,41 @@ begin
     end if;
 end
 $$;
+CREATE FUNCTION rolecall.lock_keys(p_keys text[]) RETURNS text[]
+    LANGUAGE plpgsql
+    SET search_path TO ''
+    AS $$
+declare
+    -- A row that nobody else can see yet needs no other lock.
+    v_born text[];
+begin
+    with missing as materialized (
+        select wanted.key from unnest(p_keys) as wanted (key)
+        where not exists (select from rolecall.keys as known where known.key = wanted.key)
+    ),
+    born as (
+        insert into rolecall.keys (key)
+        select missing.key from missing
+        -- Two that insert the same row wait for each other. A thousand numbers keep the locks few; a clash costs one claim's delay.
+        where pg_try_advisory_xact_lock(7246926, hashtext(missing.key) & 1023)
+        order by missing.key
+        on conflict do nothing
+        returning key
+    )
+    select coalesce(array_agg(born.key), '{}') into v_born from born;
+    return v_born || array(
+        select held.key from rolecall.keys as held
+        where held.key = any(array(select unnest(p_keys) except select unnest(v_born)))
+        order by held.key
+        for update skip locked
+    );
+end
+$$;
 CREATE FUNCTION rolecall.look_below(p_line_id integer, p_now timestamp with time zone) RETURNS rolecall.floor
     LANGUAGE plpgsql
     SET search_path TO ''
     SET plan_cache_mode TO 'force_generic_plan'
+    SET jit TO 'off'
     SET enable_seqscan TO 'off'
     SET enable_bitmapscan TO 'off'
     AS $$
@@ -3399,6 +3608,7 @@ $$;
 CREATE FUNCTION rolecall.lose_tasks(p_worker_id bigint, p_reports jsonb) RETURNS TABLE(ids bigint[], keys text[], endings rolecall.ending[], needy jsonb)
     LANGUAGE plpgsql
     SET search_path TO ''
+    SET jit TO 'off'
     SET enable_seqscan TO 'off'
     AS $$
 declare
@@ -3443,6 +3653,7 @@ $$;
 CREATE FUNCTION rolecall.lost_claims(p_worker_id bigint, p_ids bigint[], p_fences integer[]) RETURNS TABLE(task_id bigint, reason text)
     LANGUAGE sql
     SET search_path TO ''
+    SET jit TO 'off'
     SET enable_seqscan TO 'off'
     AS $$
     select lost.id, case lost.reason when 'already' then 'completed' else lost.reason end
@@ -3532,6 +3743,7 @@ $$;
 CREATE FUNCTION rolecall.mark_needed(p_task_ids bigint[]) RETURNS bigint[]
     LANGUAGE plpgsql
     SET search_path TO ''
+    SET jit TO 'off'
     SET enable_seqscan TO 'off'
     AS $$
 declare
@@ -3720,15 +3932,16 @@ $_$;
 CREATE FUNCTION rolecall.next_due(p_roles text[], p_handlers text[]) RETURNS double precision
     LANGUAGE sql
     SET search_path TO ''
+    SET jit TO 'off'
     SET enable_seqscan TO 'off'
     AS $$
     select greatest(extract(epoch from min(head.scheduled_for) - rolecall.clock()), case when count(*) > 0 then 0 end)::float8
-    from rolecall.line_settings as setting
-    cross join lateral rolecall.line_floor(setting.line_id) as floor
+    from rolecall.lines_of_claim(rolecall.open_lines(), p_roles, p_handlers, rolecall.clock()) as line
+    cross join lateral rolecall.line_floor(line.line_id) as floor
     cross join lateral (
         select task.scheduled_for
         from rolecall.tasks as task
-        where task.line_id = setting.line_id and task.state = 'pending' and not task.parked
+        where task.line_id = line.line_id and task.state = 'pending' and not task.parked
             and task.scheduled_for >= case
                 when floor.look_below_at > clock_timestamp() + interval '1 s' then floor.scheduled_for
                 else '-infinity'
@@ -3736,12 +3949,11 @@ CREATE FUNCTION rolecall.next_due(p_roles text[], p_handlers text[]) RETURNS dou
         order by task.scheduled_for
         limit 1
     ) as head
-    where (p_roles = '{}' or setting.role = any(p_roles)) and setting.handler = any(p_handlers)
-        and (not setting.paused or setting.paused_until <= rolecall.clock())
 $$;
 CREATE FUNCTION rolecall.next_of_ends(p_ends jsonb) RETURNS jsonb
     LANGUAGE sql
     SET search_path TO ''
+    SET jit TO 'off'
     SET enable_seqscan TO 'off'
     AS $$
     select jsonb_agg(jsonb_build_object(
@@ -3782,6 +3994,7 @@ $$;
 CREATE FUNCTION rolecall.note_generated(p_places rolecall.place[], p_ids bigint[], p_deduplicated bigint[]) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO ''
+    SET jit TO 'off'
     SET enable_seqscan TO 'off'
     AS $$
 declare
@@ -3855,6 +4068,57 @@ CREATE FUNCTION rolecall.open_end_of_chain(p_chain_id bigint) RETURNS bigint
         (select id from rolecall.tasks where id = p_chain_id and chain_index = 0)
     )
 $$;
+CREATE FUNCTION rolecall.open_lines() RETURNS integer[]
+    LANGUAGE plpgsql
+    SET search_path TO ''
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET jit TO 'off'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    AS $$
+declare
+    -- So few are walked as fast as they are listed.
+    v_few constant int := 4;
+    -- What a step takes, or some of them, and more than that.
+    v_quick constant interval := '300 us';
+    v_a_step constant interval := '30 us';
+    v_began constant timestamptz := clock_timestamp();
+    v_all_until constant timestamptz := nullif(current_setting('rolecall.all_lines_until', true), '');
+    v_before constant interval := nullif(current_setting('rolecall.open_lines_took', true), '');
+    v_took interval;
+    v_ids int[];
+begin
+    if v_began < v_all_until or (select count(*) from (select from rolecall.lines limit v_few + 1) as line) <= v_few then
+        return array(select line.id from rolecall.lines as line);
+    end if;
+    v_ids := array(
+        with recursive step as (
+            (
+                select task.line_id from rolecall.tasks as task
+                where task.state = 'pending' and not task.parked
+                order by task.line_id
+                limit 1
+            )
+            union all
+            select line.line_id
+            from step
+            cross join lateral (
+                select task.line_id from rolecall.tasks as task
+                where task.state = 'pending' and not task.parked and task.line_id > step.line_id
+                order by task.line_id
+                limit 1
+            ) as line
+        )
+        select step.line_id from step
+    );
+    v_took := clock_timestamp() - v_began;
+    if least(v_took, coalesce(v_before, '0 s')) > v_quick + v_a_step * cardinality(v_ids) then
+        perform set_config('rolecall.all_lines_until', (clock_timestamp() + 19 * least(v_took, v_before))::text, false);
+    end if;
+    perform set_config('rolecall.open_lines_took', v_took::text, false);
+    return v_ids;
+end
+$$;
 CREATE FUNCTION rolecall.open_load(p_role text, p_now timestamp with time zone) RETURNS TABLE(role text, pending bigint, ready bigint, running bigint, claimed bigint, arrived bigint, waiting_since timestamp with time zone)
     LANGUAGE sql STABLE
     SET search_path TO ''
@@ -3894,6 +4158,7 @@ $$;
 CREATE FUNCTION rolecall.open_tasks_with_key(p_key text) RETURNS bigint[]
     LANGUAGE sql STABLE
     SET search_path TO ''
+    SET jit TO 'off'
     SET enable_seqscan TO 'off'
     AS $$
     select array(
@@ -3907,6 +4172,7 @@ $$;
 CREATE FUNCTION rolecall.open_tree(p_id bigint) RETURNS TABLE(id bigint, parent_id bigint, depth integer, line_id integer, state rolecall.task_state, info jsonb, children_info jsonb, fence integer, parent_fence integer, is_parent boolean, counting boolean, serial boolean, created_at timestamp with time zone)
     LANGUAGE sql STABLE
     SET search_path TO ''
+    SET jit TO 'off'
     SET enable_seqscan TO 'off'
     AS $$
     with recursive open as (
@@ -3982,6 +4248,7 @@ $$;
 CREATE FUNCTION rolecall.parents_among(p_ids bigint[]) RETURNS SETOF bigint
     LANGUAGE sql STABLE
     SET search_path TO ''
+    SET jit TO 'off'
     SET enable_seqscan TO 'off'
     AS $$
     select given.id
@@ -3989,43 +4256,73 @@ CREATE FUNCTION rolecall.parents_among(p_ids bigint[]) RETURNS SETOF bigint
     where exists (select from rolecall.tasks as child where child.parent_id = given.id)
         or exists (select from rolecall.finished_tasks as child where child.parent_id = given.id)
 $$;
-CREATE FUNCTION rolecall.park_losers(p_keys text[], p_winners bigint[]) RETURNS boolean
+CREATE FUNCTION rolecall.park_losers(p_keys text[], p_winners bigint[], p_now timestamp with time zone) RETURNS boolean
     LANGUAGE plpgsql
     SET search_path TO ''
     AS $$
 declare
     -- Bounds the time of one claim: 5,000 rows take about a twentieth of a second.
     v_bound constant int := 5000;
-    v_now timestamptz := rolecall.clock();
-    v_locked text[];
-    v_full text[];
-    v_parked int;
-begin
-    v_locked := array(select key from rolecall.keys where key = any(p_keys) for update skip locked);
-    v_full := array(
-        select lock.key from rolecall.keys as lock
-        where lock.key = any(v_locked)
-            and lock.capacity <= (
-                select count(*) from rolecall.tasks as holder
-                where holder.key = lock.key and (holder.key_slot is not null or holder.id = any(p_winners))
-            )
+    v_losers bigint[] := array(
+        (
+            select task.id from rolecall.tasks as task
+            where task.key = any(p_keys) and task.state = 'pending' and task.parked is not true and task.key_slot is null
+                and task.scheduled_for <= p_now
+            limit v_bound + cardinality(p_winners)
+        )
+        -- Not a join: of arrays the planner expects ten, and would compare a thousand losers with a thousand winners each.
+        except
+        select winner from unnest(p_winners) as winner
     );
-    update rolecall.tasks as loser
-    set parked = true
-    where loser.id = any(array(
-        select task.id from rolecall.tasks as task
-        where task.key = any(v_full) and task.state = 'pending' and task.parked is not true and task.key_slot is null
-            and task.scheduled_for <= v_now and task.id <> all(p_winners)
-        limit v_bound
-        for update skip locked
-    ));
-    get diagnostics v_parked = row_count;
-    return v_parked < v_bound and cardinality(v_locked) = cardinality(p_keys);
+begin
+    if v_losers <> '{}' then
+        update rolecall.tasks as loser
+        set parked = true
+        where loser.id = any(array(
+            select task.id from rolecall.tasks as task
+            where task.id = any(v_losers) and task.state = 'pending' and task.key_slot is null
+            for update skip locked
+        ));
+    end if;
+    return cardinality(v_losers) < v_bound;
+end
+$$;
+CREATE FUNCTION rolecall.parked_heads(p_keys text[]) RETURNS TABLE(key text, id bigint, role text)
+    LANGUAGE plpgsql
+    SET search_path TO ''
+    AS $$
+declare
+    v_keys text[];
+    v_rooms int[];
+begin
+    select array_agg(room.key), array_agg(cardinality(room.free)) into v_keys, v_rooms
+    from rolecall.room_of_keys(p_keys) as room
+    where room.free <> '{}';
+    return query
+    with head as materialized (
+        select * from rolecall.heads_of_keys(v_keys, v_rooms, rolecall.clock())
+    ),
+    ranked as (
+        select head.key, head.id, head.parked, line.role, row_number() over (
+            partition by head.key, line.role, line.handler order by line.priority desc, head.scheduled_for, head.id
+        ) as turn
+        from head
+        join (
+            select line.id as line_id, line.role, line.handler, line.priority
+            from rolecall.lines as line
+            where line.id = any(array(select distinct head.line_id from head))
+        ) as line using (line_id)
+    )
+    select ranked.key, ranked.id, ranked.role
+    from ranked
+    join unnest(v_keys, v_rooms) as room (key, number) using (key)
+    where ranked.parked and ranked.turn <= room.number;
 end
 $$;
 CREATE FUNCTION rolecall.parts_of_chain(p_chain_id bigint, p_before integer DEFAULT NULL::integer, p_limit integer DEFAULT 50) RETURNS TABLE(id bigint)
     LANGUAGE sql STABLE
     SET search_path TO ''
+    SET jit TO 'off'
     SET enable_seqscan TO 'off'
     AS $$
     select last.id
@@ -4078,6 +4375,7 @@ $$;
 CREATE FUNCTION rolecall.phases_of(p_parents bigint[], p_since timestamp with time zone, p_few integer, p_left integer, p_unfolded_parent bigint DEFAULT NULL::bigint, p_unfolded_handler text DEFAULT NULL::text) RETURNS TABLE(parent_id bigint, handler text, number integer, first_id bigint, states jsonb, named bigint[])
     LANGUAGE sql STABLE
     SET search_path TO ''
+    SET jit TO 'off'
     SET enable_seqscan TO 'off'
     AS $$
     with child as (
@@ -4124,7 +4422,7 @@ CREATE FUNCTION rolecall.phases_of(p_parents bigint[], p_since timestamp with ti
     ) as counted using (n, handler)
     order by phase.n, phase.first_id
 $$;
-CREATE FUNCTION rolecall.pick_from_level(p_level integer[], p_line_ids integer[], p_limit integer, p_taken bigint[], p_now timestamp with time zone) RETURNS TABLE(ids bigint[], keyed bigint[], slots smallint[])
+CREATE FUNCTION rolecall.pick_from_level(p_level integer[], p_roles text[], p_handlers text[], p_limit integer, p_taken bigint[], p_now timestamp with time zone) RETURNS TABLE(ids bigint[], slots smallint[], keyed bigint[])
     LANGUAGE plpgsql
     SET search_path TO ''
     AS $$
@@ -4151,7 +4449,7 @@ begin
             exit when cardinality(ids) >= p_limit or (v_share.number is null and cardinality(ids) > 0);
             exit when v_share.number is null and v_shared;
             select * into v_got from rolecall.claim_from_line(
-                v_share.line_id, p_line_ids, least(v_share.number, p_limit - cardinality(ids)), v_taken, p_now
+                v_share.line_id, p_roles, p_handlers, least(v_share.number, p_limit - cardinality(ids)), v_taken, p_now
             );
             v_shared := v_share.number is not null;
             if cardinality(v_got.ids) < v_share.number then
@@ -4168,47 +4466,48 @@ begin
     return next;
 end
 $$;
-CREATE FUNCTION rolecall.pick_tasks(p_roles text[], p_handlers text[], p_limit integer, p_now timestamp with time zone) RETURNS TABLE(ids bigint[], keyed bigint[], slots smallint[])
+CREATE FUNCTION rolecall.pick_tasks(p_roles text[], p_handlers text[], p_limit integer, p_now timestamp with time zone) RETURNS TABLE(ids bigint[], slots smallint[])
     LANGUAGE plpgsql
     SET search_path TO ''
     AS $$
 declare
-    v_all int[] := array(
-        select setting.line_id from rolecall.line_settings as setting
-        where (p_roles = '{}' or setting.role = any(p_roles)) and setting.handler = any(p_handlers)
-            and (not setting.paused or setting.paused_until <= p_now)
-    );
+    v_keyed bigint[] := '{}';
     v_level record;
     v_got record;
     v_in_order boolean := true;
 begin
     ids := '{}';
-    keyed := '{}';
     slots := '{}';
     for v_level in
-        select array_agg(line.id) as lines from rolecall.lines as line
-        where line.id = any(v_all) group by line.priority order by line.priority desc
+        select array_agg(line.line_id) as lines
+        from rolecall.lines_of_claim(rolecall.open_lines(), p_roles, p_handlers, p_now) as line
+        group by line.priority
+        order by line.priority desc
     loop
         if cardinality(v_level.lines) = 1 then
             select * into v_got from rolecall.claim_from_line(
-                v_level.lines[1], v_all, p_limit - cardinality(ids), keyed, p_now
+                v_level.lines[1], p_roles, p_handlers, p_limit - cardinality(ids), v_keyed, p_now
             );
         else
-            select * into v_got from rolecall.pick_from_level(v_level.lines, v_all, p_limit - cardinality(ids), keyed, p_now);
+            select * into v_got from rolecall.pick_from_level(
+                v_level.lines, p_roles, p_handlers, p_limit - cardinality(ids), v_keyed, p_now
+            );
             v_in_order := false;
         end if;
         ids := ids || v_got.ids;
-        keyed := keyed || v_got.keyed;
+        v_keyed := v_keyed || v_got.keyed;
         slots := slots || v_got.slots;
         exit when cardinality(ids) >= p_limit;
     end loop;
-    if cardinality(ids) > 1 and (cardinality(keyed) > 0 or not v_in_order) then
-        ids := array(
-            select task.id from rolecall.tasks as task
-            join rolecall.lines as line on line.id = task.line_id
-            where task.id = any(ids)
-            order by line.priority desc, task.scheduled_for, task.id
-        );
+    if cardinality(ids) > 1 and (cardinality(v_keyed) > 0 or not v_in_order) then
+        select array_agg(picked.id order by line.priority desc, task.scheduled_for, picked.id),
+            array_agg(picked.slot order by line.priority desc, task.scheduled_for, picked.id)
+        into ids, slots
+        from unnest(ids, slots) as picked (id, slot)
+        cross join lateral (
+            select one.line_id, one.scheduled_for from rolecall.tasks as one where one.id = picked.id offset 0
+        ) as task
+        join rolecall.lines as line on line.id = task.line_id;
     end if;
     return next;
 end
@@ -4216,6 +4515,7 @@ $$;
 CREATE FUNCTION rolecall.plain_twins(p_tasks jsonb, p_positions bigint[]) RETURNS TABLE(n bigint, id bigint)
     LANGUAGE plpgsql
     SET search_path TO ''
+    SET jit TO 'off'
     SET enable_seqscan TO 'off'
     AS $$
 begin
@@ -4334,6 +4634,7 @@ $$;
 CREATE FUNCTION rolecall.progress(p_id bigint) RETURNS TABLE(id bigint, parent_id bigint, depth integer, role text, handler text, state rolecall.task_state, begun boolean, counting boolean, serial boolean, info jsonb, children_info jsonb, children jsonb, facts jsonb)
     LANGUAGE sql STABLE
     SET search_path TO ''
+    SET jit TO 'off'
     SET enable_seqscan TO 'off'
     AS $$
     with task as materialized (
@@ -4417,7 +4718,7 @@ begin
     delete from rolecall.keys
     where key = any(array(
         select idle.key from rolecall.keys as idle
-        where idle.capacity = 1 and not exists (select from rolecall.tasks where tasks.key = idle.key)
+        where num_nonnulls(idle.capacity, idle.declared) = 0 and not exists (select from rolecall.tasks where tasks.key = idle.key)
         limit v_bound
         for update skip locked
     ));
@@ -4609,6 +4910,7 @@ $$;
 CREATE FUNCTION rolecall.recent_work(p_role text, p_now timestamp with time zone) RETURNS TABLE(role text, claimed bigint, completed bigint, failed bigint, arrived bigint, runs bigint, slot_seconds double precision, slots double precision)
     LANGUAGE sql STABLE
     SET search_path TO ''
+    SET jit TO 'off'
     SET enable_seqscan TO 'off'
     AS $$
     -- Each row is looked at once: an hour may have a million.
@@ -4692,6 +4994,7 @@ begin
         perform rolecall.wake(array[v_twin.role]);
     elsif v_twin.key is not null then
         -- It may have been the one whose turn with the key it was.
+        perform rolecall.require_read_committed();
         perform rolecall.free_keys(array[v_twin.key]);
     end if;
     return true;
@@ -4718,6 +5021,7 @@ $$;
 CREATE FUNCTION rolecall.refuse_circle(p_ids bigint[], p_target bigint) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO ''
+    SET jit TO 'off'
     SET enable_seqscan TO 'off'
     AS $$
 begin
@@ -4743,7 +5047,7 @@ begin
                 select holder.id from rolecall.tasks as task
                 join rolecall.tasks as holder on holder.key = task.key and holder.key_slot is not null
                 where task.id = wait.id and task.key_slot is null
-                    and not exists (select from rolecall.keys as shared where shared.key = task.key and shared.capacity > 1)
+                    and (select room.capacity from rolecall.room_of_keys(array[task.key]) as room) = 1
             ) as next
         )
         select from wait where wait.id = p_target and wait.is_reached
@@ -4755,6 +5059,7 @@ $$;
 CREATE FUNCTION rolecall.refuse_needed_chains(p_task_ids bigint[]) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO ''
+    SET jit TO 'off'
     SET enable_seqscan TO 'off'
     AS $$
 declare
@@ -4808,6 +5113,7 @@ CREATE FUNCTION rolecall.release(p_worker_id bigint, p_ids bigint[], p_fences in
     SET lock_timeout TO '100ms'
     AS $$
 begin
+    perform rolecall.require_read_committed();
     perform rolecall.require_durability();
     loop
         begin
@@ -4822,6 +5128,7 @@ $$;
 CREATE FUNCTION rolecall.release_dependents(p_endings rolecall.ending[], p_children boolean) RETURNS TABLE(keys text[], endings rolecall.ending[])
     LANGUAGE plpgsql
     SET search_path TO ''
+    SET jit TO 'off'
     SET enable_seqscan TO 'off'
     AS $$
 declare
@@ -4864,6 +5171,7 @@ $$;
 CREATE FUNCTION rolecall.renew(p_worker_id bigint, p_ids bigint[], p_fences integer[]) RETURNS TABLE(task_id bigint, reason text)
     LANGUAGE plpgsql
     SET search_path TO ''
+    SET jit TO 'off'
     SET enable_seqscan TO 'off'
     AS $$
 declare
@@ -4916,6 +5224,7 @@ $$;
 CREATE FUNCTION rolecall.request_cancellation(p_ids bigint[]) RETURNS bigint[]
     LANGUAGE plpgsql
     SET search_path TO ''
+    SET jit TO 'off'
     SET enable_seqscan TO 'off'
     AS $$
 declare
@@ -4963,6 +5272,7 @@ CREATE FUNCTION rolecall.rescue(p_limit integer DEFAULT 1000, p_silent_for inter
     SET lock_timeout TO '100ms'
     AS $$
 begin
+    perform rolecall.require_read_committed();
     loop
         begin
             return query select * from rolecall.try_to_rescue(p_limit, p_silent_for);
@@ -5056,6 +5366,7 @@ CREATE FUNCTION rolecall.retry(p_ids bigint[]) RETURNS TABLE(task_id bigint, out
     SET lock_timeout TO '100ms'
     AS $$
 begin
+    perform rolecall.require_read_committed();
     perform rolecall.require_durability();
     loop
         begin
@@ -5294,6 +5605,31 @@ begin
     return v_until < v_settled;
 end
 $$;
+CREATE FUNCTION rolecall.room_of_keys(p_keys text[]) RETURNS SETOF rolecall.key_room
+    LANGUAGE sql
+    SET search_path TO ''
+    SET jit TO 'off'
+    SET enable_seqscan TO 'off'
+    AS $$
+    select wanted.key, room.capacity, case
+        when cardinality(holder.slots) >= room.capacity then '{}'
+        when room.capacity = 1 then '{1}'
+        else array(
+            select slot::smallint from generate_series(1, room.capacity) as slot
+            where slot <> all(holder.slots)
+            order by slot
+            limit room.capacity - cardinality(holder.slots)
+        )
+    end
+    from unnest(p_keys) as wanted (key)
+    left join rolecall.keys as lock using (key)
+    cross join lateral rolecall.capacity_of(wanted.key, coalesce(lock.capacity, lock.declared)) as room
+    cross join lateral (
+        select array(
+            select task.key_slot from rolecall.tasks as task where task.key = wanted.key and task.key_slot is not null
+        ) as slots
+    ) as holder
+$$;
 CREATE FUNCTION rolecall.run_after_hooks(p_ids bigint[]) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO ''
@@ -5459,6 +5795,7 @@ $$;
 CREATE FUNCTION rolecall.scale_target(p_role text, p_most integer DEFAULT 10000) RETURNS bigint
     LANGUAGE sql STABLE
     SET search_path TO ''
+    SET jit TO 'off'
     SET enable_seqscan TO 'off'
     AS $$
     select running.number + due.number
@@ -5523,6 +5860,29 @@ begin
     return v_seen_at;
 end
 $$;
+CREATE FUNCTION rolecall.set_key_capacity(p_pattern text, p_capacity integer) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO ''
+    AS $$
+declare
+    v_prefix text := rolecall.key_prefix(p_pattern);
+begin
+    perform rolecall.require_read_committed();
+    perform rolecall.require_durability();
+    perform rolecall.check_key_capacity(p_pattern, p_capacity);
+    if v_prefix is null then
+        insert into rolecall.keys (key, capacity) values (p_pattern, p_capacity)
+        on conflict (key) do update set capacity = excluded.capacity;
+    elsif p_capacity is not null then
+        insert into rolecall.key_patterns (prefix, capacity) values (v_prefix, p_capacity)
+        on conflict (prefix) do update set capacity = excluded.capacity;
+    else
+        delete from rolecall.key_patterns where prefix = v_prefix and declared is null;
+        update rolecall.key_patterns set capacity = null where prefix = v_prefix;
+    end if;
+    perform rolecall.use_room(p_pattern);
+end
+$$;
 CREATE FUNCTION rolecall.set_password(p_name text, p_password_hash text) RETURNS boolean
     LANGUAGE plpgsql
     SET search_path TO ''
@@ -5539,6 +5899,7 @@ $$;
 CREATE FUNCTION rolecall.settle_blocked(p_hits jsonb) RETURNS TABLE(keys text[], endings rolecall.ending[])
     LANGUAGE plpgsql
     SET search_path TO ''
+    SET jit TO 'off'
     SET enable_seqscan TO 'off'
     AS $$
 declare
@@ -5580,41 +5941,53 @@ begin
     ));
 end
 $$;
-CREATE FUNCTION rolecall.settle_keys(p_free bigint[], p_keys text[], p_line_ids integer[], p_limit integer, p_now timestamp with time zone) RETURNS TABLE(ids bigint[], keyed bigint[], slots smallint[], whole boolean)
+CREATE FUNCTION rolecall.settle_keys(p_free bigint[], p_keys text[], p_roles text[], p_handlers text[], p_limit integer, p_now timestamp with time zone) RETURNS TABLE(ids bigint[], slots smallint[], whole boolean)
     LANGUAGE plpgsql
     SET search_path TO ''
-    SET enable_hashjoin TO 'off'
-    SET enable_mergejoin TO 'off'
     AS $$
 declare
+    v_locked text[] := rolecall.lock_keys(p_keys);
+    -- Statements of their own from here on: they see what was committed before the locks were had.
+    v_rooms rolecall.key_room[] := array(select room from rolecall.room_of_keys(v_locked) as room);
     v_offered int;
+    v_won text[];
+    v_full text[];
 begin
     with candidate as materialized (
-        select won.id, won.slot from rolecall.win_keys(p_keys, p_line_ids, p_now) as won
+        select won.id, won.key, won.slot from rolecall.win_keys(v_rooms, p_roles, p_handlers, p_now) as won
         union all
-        select free.id, null from unnest(p_free) as free (id)
+        select free.id, null, null from unnest(p_free) as free (id)
     ),
     picked as materialized (
-        select candidate.id, candidate.slot
+        select candidate.*
         from candidate
-        join rolecall.tasks as task using (id)
+        -- By the id of each, whatever the statistics say.
+        cross join lateral (
+            select task.line_id, task.scheduled_for from rolecall.tasks as task where task.id = candidate.id offset 0
+        ) as task
         join rolecall.lines as line on line.id = task.line_id
-        order by line.priority desc, task.scheduled_for, task.id
+        order by line.priority desc, task.scheduled_for, candidate.id
         limit p_limit
     )
     select
-        (select count(*) from candidate), coalesce(array_agg(picked.id), '{}'),
-        coalesce(array_agg(picked.id) filter (where picked.slot is not null), '{}'),
-        coalesce(array_agg(picked.slot) filter (where picked.slot is not null), '{}')
-    into v_offered, ids, keyed, slots
+        (select count(*) from candidate), coalesce(array_agg(picked.id), '{}'), coalesce(array_agg(picked.slot), '{}'),
+        array_agg(picked.key) filter (where picked.key is not null)
+    into v_offered, ids, slots, v_won
     from picked;
-    whole := rolecall.park_losers(p_keys, keyed) and v_offered <= p_limit;
+    v_full := array(
+        select room.key
+        from unnest(v_rooms) as room
+        left join (select key, count(*) as number from unnest(v_won) as key group by key) as won using (key)
+        where cardinality(room.free) <= coalesce(won.number, 0)
+    );
+    whole := rolecall.park_losers(v_full, ids, p_now) and cardinality(v_locked) = cardinality(p_keys) and v_offered <= p_limit;
     return next;
 end
 $$;
 CREATE FUNCTION rolecall.settle_parents(p_children rolecall.ending[]) RETURNS TABLE(keys text[], endings rolecall.ending[])
     LANGUAGE plpgsql
     SET search_path TO ''
+    SET jit TO 'off'
     SET enable_seqscan TO 'off'
     AS $$
 declare
@@ -5675,6 +6048,7 @@ $$;
 CREATE FUNCTION rolecall.share_out(p_line_ids integer[], p_limit integer, p_taken bigint[], p_now timestamp with time zone) RETURNS TABLE(line_id integer, number integer)
     LANGUAGE sql
     SET search_path TO ''
+    SET jit TO 'off'
     SET enable_seqscan TO 'off'
     SET enable_bitmapscan TO 'off'
     AS $$
@@ -5708,6 +6082,7 @@ CREATE FUNCTION rolecall.spawn(p_parent_id bigint, p_tasks jsonb, p_serial boole
     SET lock_timeout TO '100ms'
     AS $$
 begin
+    perform rolecall.require_read_committed();
     perform rolecall.require_durability();
     loop
         begin
@@ -5732,6 +6107,7 @@ $$;
 CREATE FUNCTION rolecall.start(p_worker_id bigint, p_ids bigint[], p_fences integer[]) RETURNS TABLE(task_id bigint, reason text)
     LANGUAGE plpgsql
     SET search_path TO ''
+    SET jit TO 'off'
     SET enable_seqscan TO 'off'
     AS $$
 begin
@@ -5875,7 +6251,10 @@ begin
                 select from rolecall.tasks as task where task.id = v_stored.ids[link.ordinality] and task.chain_id = link.chain_id
             )
         );
-        update rolecall.finished_tasks as task set continued = null where task.id = any(v_stopped);
+        -- Only then: it looks into every day.
+        if v_stopped <> '{}' then
+            update rolecall.finished_tasks as task set continued = null where task.id = any(v_stopped);
+        end if;
     end if;
     for v_siblings in
         select done.parent_id, done.parent_fence, done.next -> 'siblings' as drafts
@@ -6023,6 +6402,7 @@ $$;
 CREATE FUNCTION rolecall.suspend_tasks(p_worker_id bigint, p_reports jsonb, p_endings rolecall.ending[]) RETURNS TABLE(ids bigint[], keys text[], endings rolecall.ending[])
     LANGUAGE plpgsql
     SET search_path TO ''
+    SET jit TO 'off'
     SET enable_seqscan TO 'off'
     AS $$
 declare
@@ -6124,6 +6504,7 @@ $$;
 CREATE FUNCTION rolecall.tasks_of_chains(p_chain_ids bigint[]) RETURNS bigint[]
     LANGUAGE sql
     SET search_path TO ''
+    SET jit TO 'off'
     SET enable_seqscan TO 'off'
     AS $$
     select array(select task.id from unnest(p_chain_ids) as chain (id) cross join lateral rolecall.tasks_of_chain(chain.id) as task)
@@ -6208,6 +6589,7 @@ CREATE FUNCTION rolecall.trigger(p_ids bigint[]) RETURNS TABLE(task_id bigint, s
     SET lock_timeout TO '100ms'
     AS $$
 begin
+    perform rolecall.require_read_committed();
     perform rolecall.require_durability();
     loop
         begin
@@ -6298,6 +6680,7 @@ $$;
 CREATE FUNCTION rolecall.try_to_cancel(p_ids bigint[]) RETURNS TABLE(task_id bigint, outcome text)
     LANGUAGE plpgsql
     SET search_path TO ''
+    SET jit TO 'off'
     SET enable_seqscan TO 'off'
     AS $$
 declare
@@ -6400,6 +6783,7 @@ $$;
 CREATE FUNCTION rolecall.try_to_end(p_ends jsonb) RETURNS TABLE(task_id bigint, outcome text)
     LANGUAGE plpgsql
     SET search_path TO ''
+    SET jit TO 'off'
     SET enable_seqscan TO 'off'
     AS $$
 declare
@@ -6539,6 +6923,7 @@ $$;
 CREATE FUNCTION rolecall.try_to_rescue(p_limit integer, p_silent_for interval) RETURNS TABLE(task_id bigint, state rolecall.task_state)
     LANGUAGE plpgsql
     SET search_path TO ''
+    SET jit TO 'off'
     SET enable_seqscan TO 'off'
     AS $$
 declare
@@ -6699,6 +7084,68 @@ begin
     return null;
 end
 $$;
+CREATE FUNCTION rolecall.unpark(p_after text DEFAULT ''::text, p_limit integer DEFAULT 1000) RETURNS TABLE(ids bigint[], reached text)
+    LANGUAGE plpgsql
+    SET search_path TO ''
+    SET jit TO 'off'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    AS $$
+declare
+    v_keys text[];
+begin
+    perform rolecall.require_read_committed();
+    v_keys := array(
+        with recursive step as (
+            (
+                select task.key from rolecall.tasks as task
+                where task.state = 'pending' and task.key is not null and task.key > p_after
+                order by task.key
+                limit 1
+            )
+            union all
+            select next.key
+            from step
+            cross join lateral (
+                select task.key from rolecall.tasks as task
+                where task.state = 'pending' and task.key is not null and task.key > step.key
+                order by task.key
+                limit 1
+            ) as next
+        )
+        select step.key from step limit p_limit
+    );
+    if cardinality(v_keys) = p_limit then
+        reached := v_keys[p_limit];
+    end if;
+    -- What looks forgotten may just be on its way: whoever brings it back has the key's lock, and is waited for.
+    v_keys := array(select distinct head.key from rolecall.parked_heads(v_keys) as head order by head.key);
+    insert into rolecall.keys (key) select key from unnest(v_keys) as key order by key on conflict do nothing;
+    ids := rolecall.free_keys(v_keys);
+    if ids <> '{}' then
+        perform rolecall.require_durability();
+        insert into rolecall.task_events (task_id, at, kind, attempt)
+        select task.id, rolecall.clock(), 'unparked', task.attempt from rolecall.tasks as task where task.id = any(ids) order by task.id;
+    end if;
+    return next;
+end
+$$;
+CREATE FUNCTION rolecall.use_room(p_pattern text) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO ''
+    SET jit TO 'off'
+    SET enable_seqscan TO 'off'
+    AS $$
+declare
+    v_prefix text := rolecall.key_prefix(p_pattern);
+    v_busy text[] := array(
+        select distinct holder.key from rolecall.tasks as holder
+        where holder.key_slot is not null and (holder.key = p_pattern or starts_with(holder.key, v_prefix))
+    );
+begin
+    perform rolecall.free_keys(array(select distinct head.key from rolecall.parked_heads(v_busy) as head));
+end
+$$;
 CREATE FUNCTION rolecall.use_token(p_token text, p_end jsonb) RETURNS bigint
     LANGUAGE plpgsql
     SET search_path TO ''
@@ -6749,10 +7196,11 @@ CREATE FUNCTION rolecall.wake(p_roles text[]) RETURNS void
             and worker.heartbeat_at > rolecall.clock() - interval '5 min'
     )
 $$;
-CREATE FUNCTION rolecall.walk_line(p_line_id integer, p_line_ids integer[], p_after rolecall.floor, p_limit integer, p_taken bigint[], p_now timestamp with time zone) RETURNS TABLE(ids bigint[], keyed bigint[], slots smallint[], reached rolecall.floor)
+CREATE FUNCTION rolecall.walk_line(p_line_id integer, p_roles text[], p_handlers text[], p_after rolecall.floor, p_limit integer, p_taken bigint[], p_now timestamp with time zone) RETURNS TABLE(ids bigint[], slots smallint[], keyed bigint[], reached rolecall.floor)
     LANGUAGE plpgsql
     SET search_path TO ''
     SET plan_cache_mode TO 'force_generic_plan'
+    SET jit TO 'off'
     SET enable_seqscan TO 'off'
     SET enable_bitmapscan TO 'off'
     AS $$
@@ -6789,12 +7237,16 @@ begin
         exit when v_seen = 0;
         if v_keys is null then
             v_whole := v_whole and v_seen <= p_limit - cardinality(ids);
-            ids := ids || v_free[1:p_limit - cardinality(ids)];
+            v_free := v_free[1:p_limit - cardinality(ids)];
+            ids := ids || v_free;
+            slots := slots || array_fill(null::smallint, array[cardinality(v_free)]);
         else
-            select * into v_won from rolecall.settle_keys(v_free, v_keys, p_line_ids, p_limit - cardinality(ids), p_now);
+            select * into v_won from rolecall.settle_keys(
+                v_free, v_keys, p_roles, p_handlers, p_limit - cardinality(ids), p_now
+            );
             ids := ids || v_won.ids;
-            keyed := keyed || v_won.keyed;
             slots := slots || v_won.slots;
+            keyed := keyed || array(select won.id from unnest(v_won.ids, v_won.slots) as won (id, slot) where won.slot is not null);
             v_met := v_met || v_keys;
             v_whole := v_whole and v_won.whole;
         end if;
@@ -6828,6 +7280,7 @@ $_$;
 CREATE FUNCTION rolecall.why(p_task_id bigint) RETURNS jsonb
     LANGUAGE sql STABLE
     SET search_path TO ''
+    SET jit TO 'off'
     SET enable_seqscan TO 'off'
     AS $$
     with open as materialized (
@@ -6905,80 +7358,49 @@ CREATE FUNCTION rolecall.why_lost(p_worker_id bigint, p_id bigint, p_fence integ
         'deleted'
     )
 $$;
-CREATE FUNCTION rolecall.win_keys(p_keys text[], p_line_ids integer[], p_now timestamp with time zone) RETURNS TABLE(id bigint, key text, slot smallint)
+CREATE FUNCTION rolecall.win_keys(p_rooms rolecall.key_room[], p_roles text[], p_handlers text[], p_now timestamp with time zone) RETURNS TABLE(id bigint, key text, slot smallint)
     LANGUAGE plpgsql
     SET search_path TO ''
     AS $$
-declare
-    v_locked text[];
+#variable_conflict use_column
 begin
-    with missing as materialized (
-        select distinct wanted.key from unnest(p_keys) as wanted (key)
-        where not exists (select from rolecall.keys as known where known.key = wanted.key)
-    )
-    insert into rolecall.keys (key)
-    select missing.key from missing
-    -- Two that insert the same row wait for each other. A thousand numbers keep the locks few; a clash costs one claim's delay.
-    where pg_try_advisory_xact_lock(7246926, hashtext(missing.key) & 1023)
-    on conflict do nothing;
-    v_locked := array(
-        select held.key from rolecall.keys as held where held.key = any(p_keys) order by held.key for update skip locked
-    );
     return query
-    with free as materialized (
-        select lock.key, slot.number::smallint as number,
-            row_number() over (partition by lock.key order by slot.number) as turn
-        from rolecall.keys as lock
-        cross join lateral (
-            select place.number
-            from generate_series(1, lock.capacity) as place (number)
-            where not exists (
-                select from rolecall.tasks as holder
-                where holder.key = lock.key and holder.key_slot = place.number
-            )
-            order by place.number
-            -- Holders of places that a smaller capacity no longer has count too.
-            limit greatest(0, lock.capacity - (
-                select count(*) from rolecall.tasks as holder
-                where holder.key = lock.key and holder.key_slot is not null
-            ))
-        ) as slot
-        where lock.key = any(v_locked)
+    with room as materialized (
+        select * from unnest(p_rooms) where free <> '{}'
+    ),
+    head as materialized (
+        select * from rolecall.heads_of_keys(
+            array(select key from room order by key), array(select cardinality(free) from room order by key), p_now
+        )
     ),
     best as materialized (
-        select wanted.key, winner.id, row_number() over (
-            partition by wanted.key order by winner.priority desc, winner.scheduled_for, winner.id
+        select head.key, head.id, row_number() over (
+            partition by head.key order by line.priority desc, head.scheduled_for, head.id
         ) as turn
-        from (select free.key, max(free.turn) as room from free group by free.key) as wanted
-        cross join lateral (
-            select task.id, task.scheduled_for, line.priority
-            from rolecall.lines as line
-            cross join lateral (
-                select head.id, head.scheduled_for
-                from rolecall.tasks as head
-                where head.key = wanted.key and head.line_id = line.id
-                    and head.state = 'pending' and head.key_slot is null and head.scheduled_for <= p_now
-                order by head.scheduled_for, head.id
-                limit wanted.room
-            ) as task
-            where line.id = any(p_line_ids)
-        ) as winner
+        from head
+        join (
+            select * from rolecall.lines_of_claim(array(select distinct head.line_id from head), p_roles, p_handlers, p_now)
+        ) as line using (line_id)
+    ),
+    placed as materialized (
+        select best.id, best.key, room.free[best.turn] as slot
+        from best
+        join room using (key)
+        where best.turn <= cardinality(room.free)
     ),
     mine as materialized (
         select task.id from rolecall.tasks as task
-        where task.id = any(array(select best.id from best join free using (key, turn))) and task.state = 'pending'
+        where task.id = any(array(select placed.id from placed)) and task.state = 'pending'
         order by task.id
         for update skip locked
     )
-    select mine.id, free.key, free.number
-    from mine
-    join best on best.id = mine.id
-    join free on free.key = best.key and free.turn = best.turn;
+    select placed.id, placed.key, placed.slot from mine join placed using (id);
 end
 $$;
 CREATE FUNCTION rolecall.with_open_descendants(p_ids bigint[]) RETURNS bigint[]
     LANGUAGE sql
     SET search_path TO ''
+    SET jit TO 'off'
     SET enable_seqscan TO 'off'
     AS $$
     with recursive tree as (
@@ -7198,10 +7620,18 @@ CREATE TABLE rolecall.history_until (
     moment timestamp with time zone NOT NULL,
     CONSTRAINT there_is_only_one_row CHECK (only_row)
 );
+CREATE TABLE rolecall.key_patterns (
+    prefix text NOT NULL COLLATE pg_catalog."C",
+    declared smallint,
+    capacity smallint,
+    CONSTRAINT capacities_are_positive CHECK ((LEAST(declared, capacity) > 0)),
+    CONSTRAINT somebody_says_a_capacity CHECK ((num_nonnulls(declared, capacity) > 0))
+);
 CREATE TABLE rolecall.keys (
     key text NOT NULL COLLATE pg_catalog."C",
-    capacity smallint DEFAULT 1 NOT NULL,
-    CONSTRAINT capacity_is_positive CHECK ((capacity > 0))
+    capacity smallint,
+    declared smallint,
+    CONSTRAINT capacities_are_positive CHECK ((LEAST(declared, capacity) > 0))
 );
 CREATE TABLE rolecall.roles (
     name text NOT NULL COLLATE pg_catalog."C",
@@ -7404,6 +7834,8 @@ ALTER TABLE ONLY rolecall.history
     ADD CONSTRAINT history_pkey PRIMARY KEY (role, width, at);
 ALTER TABLE ONLY rolecall.history_until
     ADD CONSTRAINT history_until_pkey PRIMARY KEY (only_row);
+ALTER TABLE ONLY rolecall.key_patterns
+    ADD CONSTRAINT key_patterns_pkey PRIMARY KEY (prefix);
 ALTER TABLE ONLY rolecall.keys
     ADD CONSTRAINT keys_pkey PRIMARY KEY (key);
 ALTER TABLE ONLY rolecall.lines
@@ -7456,6 +7888,7 @@ CREATE INDEX finished_tasks_default_key_id_idx ON rolecall.finished_tasks_defaul
 CREATE INDEX finished_tasks_default_parent_id_parent_fence_idx ON rolecall.finished_tasks_default USING btree (parent_id, parent_fence) WHERE (parent_id IS NOT NULL);
 CREATE INDEX finished_tasks_not_completed ON ONLY rolecall.finished_tasks USING btree (state, id) WHERE (state <> 'completed'::rolecall.task_state);
 CREATE INDEX finished_tasks_default_state_id_idx ON rolecall.finished_tasks_default USING btree (state, id) WHERE (state <> 'completed'::rolecall.task_state);
+CREATE INDEX keys_with_a_capacity ON rolecall.keys USING btree (key) WHERE ((declared IS NOT NULL) OR (capacity IS NOT NULL));
 CREATE INDEX lines_by_name ON rolecall.lines USING btree (role, handler, priority);
 CREATE INDEX needs_by_needed ON rolecall.needs USING btree (needed_id);
 CREATE UNIQUE INDEX one_active_task_per_key_slot ON rolecall.tasks USING btree (key, key_slot) WHERE (key_slot IS NOT NULL);

@@ -52,12 +52,7 @@ MUTANTS = (
         "park without key lock",
         "a task has not ended|23505",
         (
-            Change("park_losers", "where key = any(p_keys) for update skip locked", "where key = any(p_keys)"),
-            Change(
-                "win_keys",
-                "where held.key = any(p_keys) order by held.key for update skip locked",
-                "where held.key = any(p_keys)",
-            ),
+            Change("lock_keys", "for update skip locked", ""),
             Change("park_losers", "set parked = true", f"set parked = {PAUSE} > 0"),
         ),
     ),
@@ -65,8 +60,8 @@ MUTANTS = (
         "a key does not lock",
         "two tasks of one key ran at once",
         (
-            Change("win_keys", "limit greatest(0, ", "limit greatest(1, "),
-            Change("claim", "v_picked.slots[array_position(v_picked.keyed, task.id)]", "(random() * 30000)::smallint"),
+            Change("room_of_keys", "when cardinality(holder.slots) >= room.capacity then '{}'", ""),
+            Change("claim", "picked.slot)", "picked.slot + (random() * 30000)::smallint)"),
         ),
     ),
     Mutant(

@@ -103,6 +103,18 @@ def test_a_key_with_room_for_two_runs_two(engine: Engine) -> None:
     assert claimed(engine, 5) == ids[2:4]
 
 
+def test_slots_that_become_free_together_are_all_taken_again(engine: Engine) -> None:
+    engine.rows("insert into rolecall.keys (key, capacity) values ('api', 4)")
+    ids, _ = engine.enqueue_many([{"role": "work", "key": "api"}] * 9)
+    worker = engine.worker()
+    claims = engine.claim(9, worker=worker)
+    engine.claim(9)
+
+    engine.finish(worker, *(report(claim, "completed") for claim in claims))
+
+    assert [claim.id for _ in range(5) for claim in engine.claim(1)] == ids[4:8]
+
+
 def test_one_end_at_a_key_with_room_for_two_lets_one_in(engine: Engine) -> None:
     engine.rows("insert into rolecall.keys (key, capacity) values ('api', 2)")
     ids, _ = engine.enqueue_many([{"role": "work", "key": "api"}] * 4)

@@ -45,6 +45,13 @@ create type rolecall.ending as (
     open_children int
 );
 
+-- How many tasks of a key may run at once, and which of its slots are free.
+create type rolecall.key_room as (
+    key text,
+    capacity int,
+    free smallint[]
+);
+
 -- Which tasks are looked for; null does not filter.
 create type rolecall.task_filter as (
     ids bigint[],

@@ -9,9 +9,21 @@ create table rolecall.lines (
 );
 create index lines_by_name on rolecall.lines (role, handler, priority);
 
--- A key's row carries its lock and how many of its tasks may run at once; who holds it stands in tasks.key_slot.
+-- A key's row carries its lock, and how many of its tasks may run at once where that was said of this very key: as an app declares it,
+-- or as somebody has set it since. Who holds the key stands in tasks.key_slot.
 create table rolecall.keys (
     key text collate "C" primary key,
-    capacity smallint not null default 1,
-    constraint capacity_is_positive check (capacity > 0)
+    capacity smallint,
+    declared smallint,
+    constraint capacities_are_positive check (least(declared, capacity) > 0)
+);
+create index keys_with_a_capacity on rolecall.keys (key) where declared is not null or capacity is not null;
+
+-- The same of all keys that begin alike.
+create table rolecall.key_patterns (
+    prefix text collate "C" primary key,
+    declared smallint,
+    capacity smallint,
+    constraint capacities_are_positive check (least(declared, capacity) > 0),
+    constraint somebody_says_a_capacity check (num_nonnulls(declared, capacity) > 0)
 );

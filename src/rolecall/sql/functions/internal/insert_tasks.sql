@@ -34,9 +34,11 @@ begin
         left join place on place.ordinality = draft.n
     ),
     line as materialized (
-        select min(id) as id, role, handler, priority::int as level
-        from rolecall.lines
-        group by role, handler, priority
+        select wanted.*, (
+            select min(line.id) from rolecall.lines as line
+            where line.role = wanted.role and line.handler = wanted.handler and line.priority = wanted.level
+        ) as id
+        from (select distinct role, handler, level from placed) as wanted
     ),
     stored as (
         insert into rolecall.tasks (

@@ -21,7 +21,7 @@ as $$
         select task.id, task.key_slot from rolecall.tasks as task where task.key = p_task.key and task.key_slot is not null
     )
     select jsonb_build_object(
-        'capacity', coalesce((select lock.capacity from rolecall.keys as lock where lock.key = p_task.key), 1),
+        'capacity', (select room.capacity from rolecall.room_of_keys(array[p_task.key]) as room),
         'used', (select count(*) from holder),
         'holders', array(select holder.id from holder order by holder.key_slot limit 10),
         'better', (

@@ -1,13 +1,13 @@
 -- Picks up to p_limit tasks from several lines of one priority, by claim order across them. A line that gives less than its
 -- share has no more (its tasks wait for keys, or others have them), and the rest is shared out anew among the others.
--- returns: one row: picked tasks, locked; those of them with a key and the slots they take
+-- returns: one row: picked tasks, locked, with the slot that each wins; which of them won one
 -- raises: nothing
 -- locks: tasks rows, then keys rows in key order, all skipping locked ones
 -- notifies: nothing
 create or replace function rolecall.pick_from_level(
-    p_level int[], p_line_ids int[], p_limit int, p_taken bigint[], p_now timestamptz
+    p_level int[], p_roles text[], p_handlers text[], p_limit int, p_taken bigint[], p_now timestamptz
 )
-returns table (ids bigint[], keyed bigint[], slots smallint[])
+returns table (ids bigint[], slots smallint[], keyed bigint[])
 language plpgsql
 volatile
 set search_path = ''
@@ -35,7 +35,7 @@ begin
             exit when cardinality(ids) >= p_limit or (v_share.number is null and cardinality(ids) > 0);
             exit when v_share.number is null and v_shared;
             select * into v_got from rolecall.claim_from_line(
-                v_share.line_id, p_line_ids, least(v_share.number, p_limit - cardinality(ids)), v_taken, p_now
+                v_share.line_id, p_roles, p_handlers, least(v_share.number, p_limit - cardinality(ids)), v_taken, p_now
             );
             v_shared := v_share.number is not null;
             if cardinality(v_got.ids) < v_share.number then

@@ -25,7 +25,10 @@ as $$
         role, handler, payload, priority, scheduled_for, after, key, dedupe_key, max_attempts, retry, timeout, on_failure, needs,
         dedupe, n
     )
-    left join rolecall.handlers as handler on handler.name = coalesce(item.handler, item.role)
+    -- Each by its name: there may be thousands of handlers and roles, and a batch names few.
+    left join lateral (
+        select * from rolecall.handlers as known where known.name = coalesce(item.handler, item.role) offset 0
+    ) as handler on true
     cross join lateral (
         select
             coalesce(item.role, handler.role, item.handler) as role,
@@ -35,7 +38,7 @@ as $$
                 p_now + make_interval(secs => least(greatest(item.after, 0), 4e9))
             ) as due
     ) as named
-    left join rolecall.roles as role on role.name = named.role
+    left join lateral (select * from rolecall.roles as known where known.name = named.role offset 0) as role on true
     cross join lateral (
         select coalesce(
             rolecall.task_problem(

@@ -34,7 +34,7 @@ begin
                 select holder.id from rolecall.tasks as task
                 join rolecall.tasks as holder on holder.key = task.key and holder.key_slot is not null
                 where task.id = wait.id and task.key_slot is null
-                    and not exists (select from rolecall.keys as shared where shared.key = task.key and shared.capacity > 1)
+                    and (select room.capacity from rolecall.room_of_keys(array[task.key]) as room) = 1
             ) as next
         )
         select from wait where wait.id = p_target and wait.is_reached

@@ -1,13 +1,13 @@
 -- Walks a line from a place on until enough tasks are picked or the line ends. A task with a key goes through the key's lock:
 -- the best that wants it is picked, the others are parked.
--- returns: one row: picked tasks, those of them with a key and the slots they take, and the place up to which nothing is left
+-- returns: one row: picked tasks with the slot that each wins, which of them won one, and the place up to which nothing is left
 -- raises: nothing
 -- locks: tasks rows, then keys rows in key order, all skipping locked ones
 -- notifies: nothing
 create or replace function rolecall.walk_line(
-    p_line_id int, p_line_ids int[], p_after rolecall.floor, p_limit int, p_taken bigint[], p_now timestamptz
+    p_line_id int, p_roles text[], p_handlers text[], p_after rolecall.floor, p_limit int, p_taken bigint[], p_now timestamptz
 )
-returns table (ids bigint[], keyed bigint[], slots smallint[], reached rolecall.floor)
+returns table (ids bigint[], slots smallint[], keyed bigint[], reached rolecall.floor)
 language plpgsql
 volatile
 set search_path = ''
@@ -49,12 +49,16 @@ begin
         exit when v_seen = 0;
         if v_keys is null then
             v_whole := v_whole and v_seen <= p_limit - cardinality(ids);
-            ids := ids || v_free[1:p_limit - cardinality(ids)];
+            v_free := v_free[1:p_limit - cardinality(ids)];
+            ids := ids || v_free;
+            slots := slots || array_fill(null::smallint, array[cardinality(v_free)]);
         else
-            select * into v_won from rolecall.settle_keys(v_free, v_keys, p_line_ids, p_limit - cardinality(ids), p_now);
+            select * into v_won from rolecall.settle_keys(
+                v_free, v_keys, p_roles, p_handlers, p_limit - cardinality(ids), p_now
+            );
             ids := ids || v_won.ids;
-            keyed := keyed || v_won.keyed;
             slots := slots || v_won.slots;
+            keyed := keyed || array(select won.id from unnest(v_won.ids, v_won.slots) as won (id, slot) where won.slot is not null);
             v_met := v_met || v_keys;
             v_whole := v_whole and v_won.whole;
         end if;

@@ -1,79 +1,46 @@
--- For each of these keys that has room: the best due tasks that want it, in the lines of this claim. Sees what others have
--- committed before it got the keys' locks, so that no two claims give one place away twice.
--- returns: the winners with the slot that each takes; a key that somebody else holds locked has none
+-- Gives the room of keys to the best due tasks that want them, of the roles and handlers of this claim.
+-- returns: the winners, with the slot that each takes
 -- raises: nothing
--- locks: keys rows in key order, skipping locked and unborn ones; then the winners, skipping locked ones
+-- locks: the caller holds the keys; the winners, skipping locked ones
 -- notifies: nothing
-create or replace function rolecall.win_keys(p_keys text[], p_line_ids int[], p_now timestamptz)
+create or replace function rolecall.win_keys(p_rooms rolecall.key_room[], p_roles text[], p_handlers text[], p_now timestamptz)
 returns table (id bigint, key text, slot smallint)
 language plpgsql
 volatile
 set search_path = ''
 as $$
-declare
-    v_locked text[];
+#variable_conflict use_column
 begin
-    with missing as materialized (
-        select distinct wanted.key from unnest(p_keys) as wanted (key)
-        where not exists (select from rolecall.keys as known where known.key = wanted.key)
-    )
-    insert into rolecall.keys (key)
-    select missing.key from missing
-    -- Two that insert the same row wait for each other. A thousand numbers keep the locks few; a clash costs one claim's delay.
-    where pg_try_advisory_xact_lock(7246926, hashtext(missing.key) & 1023)
-    on conflict do nothing;
-    v_locked := array(
-        select held.key from rolecall.keys as held where held.key = any(p_keys) order by held.key for update skip locked
-    );
     return query
-    with free as materialized (
-        select lock.key, slot.number::smallint as number,
-            row_number() over (partition by lock.key order by slot.number) as turn
-        from rolecall.keys as lock
-        cross join lateral (
-            select place.number
-            from generate_series(1, lock.capacity) as place (number)
-            where not exists (
-                select from rolecall.tasks as holder
-                where holder.key = lock.key and holder.key_slot = place.number
-            )
-            order by place.number
-            -- Holders of places that a smaller capacity no longer has count too.
-            limit greatest(0, lock.capacity - (
-                select count(*) from rolecall.tasks as holder
-                where holder.key = lock.key and holder.key_slot is not null
-            ))
-        ) as slot
-        where lock.key = any(v_locked)
+    with room as materialized (
+        select * from unnest(p_rooms) where free <> '{}'
+    ),
+    head as materialized (
+        select * from rolecall.heads_of_keys(
+            array(select key from room order by key), array(select cardinality(free) from room order by key), p_now
+        )
     ),
     best as materialized (
-        select wanted.key, winner.id, row_number() over (
-            partition by wanted.key order by winner.priority desc, winner.scheduled_for, winner.id
+        select head.key, head.id, row_number() over (
+            partition by head.key order by line.priority desc, head.scheduled_for, head.id
         ) as turn
-        from (select free.key, max(free.turn) as room from free group by free.key) as wanted
-        cross join lateral (
-            select task.id, task.scheduled_for, line.priority
-            from rolecall.lines as line
-            cross join lateral (
-                select head.id, head.scheduled_for
-                from rolecall.tasks as head
-                where head.key = wanted.key and head.line_id = line.id
-                    and head.state = 'pending' and head.key_slot is null and head.scheduled_for <= p_now
-                order by head.scheduled_for, head.id
-                limit wanted.room
-            ) as task
-            where line.id = any(p_line_ids)
-        ) as winner
+        from head
+        join (
+            select * from rolecall.lines_of_claim(array(select distinct head.line_id from head), p_roles, p_handlers, p_now)
+        ) as line using (line_id)
+    ),
+    placed as materialized (
+        select best.id, best.key, room.free[best.turn] as slot
+        from best
+        join room using (key)
+        where best.turn <= cardinality(room.free)
     ),
     mine as materialized (
         select task.id from rolecall.tasks as task
-        where task.id = any(array(select best.id from best join free using (key, turn))) and task.state = 'pending'
+        where task.id = any(array(select placed.id from placed)) and task.state = 'pending'
         order by task.id
         for update skip locked
     )
-    select mine.id, free.key, free.number
-    from mine
-    join best on best.id = mine.id
-    join free on free.key = best.key and free.turn = best.turn;
+    select placed.id, placed.key, placed.slot from mine join placed using (id);
 end
 $$;

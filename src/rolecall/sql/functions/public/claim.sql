@@ -34,11 +34,10 @@ begin
         update rolecall.tasks as task
         set state = 'running', parked = false, worker_id = p_worker_id, fence = task.fence + 1, attempt = task.attempt + 1,
             claimed_at = v_now, lease_until = v_now + setting.lease, deadline_at = v_now + coalesce(task.timeout, setting.timeout),
-            started_at = case when p_start is null or task.id = any(v_picked.ids[1:p_start]) then v_now end,
-            key_slot = case when task.key is not null
-                then coalesce(task.key_slot, v_picked.slots[array_position(v_picked.keyed, task.id)]) end
-        from rolecall.line_settings as setting
-        where task.id = any(v_picked.ids) and setting.line_id = task.line_id
+            started_at = case when p_start is null or picked.n <= p_start then v_now end,
+            key_slot = coalesce(task.key_slot, picked.slot)
+        from unnest(v_picked.ids, v_picked.slots) with ordinality as picked (id, slot, n), rolecall.line_settings as setting
+        where task.id = picked.id and setting.line_id = task.line_id
         returning task.*, setting.role, setting.handler, setting.priority, setting.lease,
             coalesce(task.timeout, setting.timeout) as bound
     )

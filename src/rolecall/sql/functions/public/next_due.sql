@@ -13,12 +13,12 @@ set jit = off
 set enable_seqscan = off
 as $$
     select greatest(extract(epoch from min(head.scheduled_for) - rolecall.clock()), case when count(*) > 0 then 0 end)::float8
-    from rolecall.line_settings as setting
-    cross join lateral rolecall.line_floor(setting.line_id) as floor
+    from rolecall.lines_of_claim(rolecall.open_lines(), p_roles, p_handlers, rolecall.clock()) as line
+    cross join lateral rolecall.line_floor(line.line_id) as floor
     cross join lateral (
         select task.scheduled_for
         from rolecall.tasks as task
-        where task.line_id = setting.line_id and task.state = 'pending' and not task.parked
+        where task.line_id = line.line_id and task.state = 'pending' and not task.parked
             and task.scheduled_for >= case
                 when floor.look_below_at > clock_timestamp() + interval '1 s' then floor.scheduled_for
                 else '-infinity'
@@ -26,6 +26,4 @@ as $$
         order by task.scheduled_for
         limit 1
     ) as head
-    where (p_roles = '{}' or setting.role = any(p_roles)) and setting.handler = any(p_handlers)
-        and (not setting.paused or setting.paused_until <= rolecall.clock())
 $$;

@@ -31,7 +31,7 @@ begin
     delete from rolecall.keys
     where key = any(array(
         select idle.key from rolecall.keys as idle
-        where idle.capacity = 1 and not exists (select from rolecall.tasks where tasks.key = idle.key)
+        where num_nonnulls(idle.capacity, idle.declared) = 0 and not exists (select from rolecall.tasks where tasks.key = idle.key)
         limit v_bound
         for update skip locked
     ));

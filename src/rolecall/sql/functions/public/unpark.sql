@@ -1,0 +1,54 @@
+-- Brings back parked tasks whose keys have room. Nothing should leave such a task behind; this is the net for what does all the
+-- same. It goes through the keys that tasks wait for in their order, so many of them in a call.
+-- returns: one row: which tasks are back, and the last key that was looked at; null when no key is left
+-- raises: RC050 wrong isolation level
+-- locks: keys rows in key order, waiting; then the parked tasks in id order
+-- notifies: rolecall_wake, where an idle worker waits for the role
+create or replace function rolecall.unpark(p_after text default '', p_limit int default 1000)
+returns table (ids bigint[], reached text)
+language plpgsql
+volatile
+set search_path = ''
+set jit = off
+set enable_seqscan = off
+set enable_bitmapscan = off
+as $$
+declare
+    v_keys text[];
+begin
+    perform rolecall.require_read_committed();
+    v_keys := array(
+        with recursive step as (
+            (
+                select task.key from rolecall.tasks as task
+                where task.state = 'pending' and task.key is not null and task.key > p_after
+                order by task.key
+                limit 1
+            )
+            union all
+            select next.key
+            from step
+            cross join lateral (
+                select task.key from rolecall.tasks as task
+                where task.state = 'pending' and task.key is not null and task.key > step.key
+                order by task.key
+                limit 1
+            ) as next
+        )
+        select step.key from step limit p_limit
+    );
+    if cardinality(v_keys) = p_limit then
+        reached := v_keys[p_limit];
+    end if;
+    -- What looks forgotten may just be on its way: whoever brings it back has the key's lock, and is waited for.
+    v_keys := array(select distinct head.key from rolecall.parked_heads(v_keys) as head order by head.key);
+    insert into rolecall.keys (key) select key from unnest(v_keys) as key order by key on conflict do nothing;
+    ids := rolecall.free_keys(v_keys);
+    if ids <> '{}' then
+        perform rolecall.require_durability();
+        insert into rolecall.task_events (task_id, at, kind, attempt)
+        select task.id, rolecall.clock(), 'unparked', task.attempt from rolecall.tasks as task where task.id = any(ids) order by task.id;
+    end if;
+    return next;
+end
+$$;

@@ -1,0 +1,168 @@
+"""How many tasks of a key run at once: what was set for the key, or for all that begin alike."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.sql.engine import Engine
+from tests.sql.refusals import refused
+
+
+def set_capacity(engine: Engine, pattern: str, capacity: int | None) -> None:
+    engine.rows("select rolecall.set_key_capacity(%s, %s)", pattern, capacity)
+
+
+def declare(engine: Engine, **capacities: int) -> None:
+    engine.rows("select rolecall.declare_key_capacities(%s)", json.dumps(capacities))
+
+
+def running(engine: Engine, key: str, tasks: int = 9) -> int:
+    """How many of some tasks of a key run when workers take what they can."""
+    engine.enqueue_many([{"role": "work", "key": key}] * tasks)
+    engine.claim(tasks)
+    engine.claim(tasks)
+    number: int = engine.value("select count(*) from rolecall.tasks where state = 'running' and key = %s", key)
+    return number
+
+
+def test_one_task_of_a_key_runs_where_nothing_was_said(engine: Engine) -> None:
+    assert running(engine, "tenant:1") == 1
+
+
+def test_a_keys_own_capacity_holds_for_it_alone(engine: Engine) -> None:
+    set_capacity(engine, "tenant:1", 3)
+
+    assert (running(engine, "tenant:1"), running(engine, "tenant:10")) == (3, 1)
+
+
+def test_a_pattern_holds_for_every_key_that_begins_like_it(engine: Engine) -> None:
+    set_capacity(engine, "tenant:*", 3)
+
+    assert [running(engine, key) for key in ("tenant:1", "tenant:2", "tenant", "store:1")] == [3, 3, 1, 1]
+
+
+def test_a_star_alone_holds_for_every_key(engine: Engine) -> None:
+    set_capacity(engine, "*", 2)
+
+    assert running(engine, "anything") == 2
+
+
+def test_the_longest_pattern_counts_and_the_keys_own_capacity_before_it(engine: Engine) -> None:
+    set_capacity(engine, "tenant:*", 2)
+    set_capacity(engine, "tenant:big:*", 4)
+    set_capacity(engine, "tenant:big:7", 5)
+
+    assert [running(engine, key) for key in ("tenant:1", "tenant:big:1", "tenant:big:7")] == [2, 4, 5]
+
+
+def test_underscores_and_percent_signs_stand_for_themselves(engine: Engine) -> None:
+    set_capacity(engine, "a_%*", 2)
+
+    assert [running(engine, key) for key in ("a_%1", "abc1")] == [2, 1]
+
+
+@pytest.mark.parametrize("pattern", ["tenant:1", "tenant:*", "*"])
+def test_what_was_parked_runs_at_once_where_there_is_more_room(engine: Engine, pattern: str) -> None:
+    """Covers invariant 32."""
+    assert running(engine, "tenant:1") == 1
+
+    set_capacity(engine, pattern, 3)
+
+    assert len(engine.claim(9)) == 2
+
+
+def test_with_less_room_nothing_new_begins_until_enough_have_ended(engine: Engine) -> None:
+    set_capacity(engine, "tenant:*", 2)
+    engine.enqueue_many([{"role": "work", "key": "tenant:1"}] * 4)
+    first, second = engine.claim(4)
+
+    set_capacity(engine, "tenant:*", 1)
+    engine.complete(first)
+    assert engine.claim(4) == []
+    engine.complete(second)
+
+    assert len(engine.claim(4)) == 1
+
+
+@pytest.mark.parametrize("pattern", ["tenant:1", "tenant:*"])
+def test_what_is_taken_back_lets_the_declaration_hold_again(engine: Engine, pattern: str) -> None:
+    declare(engine, **{pattern: 2})
+    set_capacity(engine, pattern, 4)
+    set_capacity(engine, pattern, None)
+
+    assert running(engine, "tenant:1") == 2
+
+
+@pytest.mark.parametrize("pattern", ["tenant:1", "tenant:*"])
+def test_what_somebody_has_set_survives_the_next_declaration(engine: Engine, pattern: str) -> None:
+    declare(engine, **{pattern: 2})
+    set_capacity(engine, pattern, 4)
+    declare(engine, **{pattern: 3})
+
+    assert running(engine, "tenant:1") == 4
+
+
+def test_a_repeated_declaration_changes_no_row(engine: Engine) -> None:
+    declare(engine, **{"tenant:*": 2, "api": 3})
+    versions = (
+        "select array(select xmin::text from rolecall.keys union all select xmin::text from rolecall.key_patterns)"
+    )
+    before = engine.value(versions)
+
+    declare(engine, **{"tenant:*": 2, "api": 3})
+
+    assert engine.value(versions) == before
+
+
+def test_the_list_says_what_holds_what_was_declared_and_what_was_set(engine: Engine) -> None:
+    declare(engine, **{"tenant:*": 2, "api": 3})
+    set_capacity(engine, "tenant:*", 4)
+    set_capacity(engine, "store:7", 5)
+    running(engine, "of which nothing was said")
+
+    assert engine.rows("select * from rolecall.key_capacities()") == [
+        ("api", 3, 3, None),
+        ("store:7", 5, None, 5),
+        ("tenant:*", 4, 2, 4),
+    ]
+
+
+def test_the_list_goes_on_after_any_of_its_rows(engine: Engine) -> None:
+    for pattern in ("a", "b*", "c", "d*"):
+        set_capacity(engine, pattern, 2)
+
+    assert engine.rows("select pattern from rolecall.key_capacities('b*', 2)") == [("c",), ("d*",)]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "capacity", "words"),
+    [
+        ("", 2, "1 to 200 characters"),
+        ("x" * 201, 2, "1 to 200 characters"),
+        (None, 2, "1 to 200 characters"),
+        ("a*b", 2, "a star before its end"),
+        ("**", 2, "a star before its end"),
+        ("a", 0, "a number from 1 to 32767, not 0"),
+        ("a*", -1, "a number from 1 to 32767, not -1"),
+        ("a", 32_768, "a number from 1 to 32767, not 32768"),
+    ],
+)
+def test_what_is_no_pattern_or_capacity_is_refused(
+    engine: Engine, pattern: str | None, capacity: int, words: str
+) -> None:
+    with refused("RC041", words):
+        set_capacity(engine, pattern, capacity)
+
+
+def test_a_capacity_is_forgotten_with_its_key_only_where_nobody_said_it(engine: Engine) -> None:
+    set_capacity(engine, "set", 2)
+    declare(engine, declared=2)
+    for key in ("set", "declared", "neither"):
+        engine.enqueue(key=key)
+        engine.complete(engine.claim_one())
+
+    engine.prune()
+
+    assert engine.rows("select key from rolecall.keys order by key") == [("declared",), ("set",)]
