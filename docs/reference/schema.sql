@@ -480,8 +480,6 @@ begin
     perform rolecall.require_durability();
     loop
         begin
-            -- One at a time: two that want the same trees would often get stuck.
-            perform pg_advisory_xact_lock(7246926, -1);
             return query select * from rolecall.try_to_cancel(p_ids);
             return;
         exception when lock_not_available or deadlock_detected or sqlstate 'RC090' then
@@ -868,6 +866,18 @@ CREATE FUNCTION rolecall.children_of(p_parent_id bigint) RETURNS TABLE(id bigint
     where child.parent_fence = (select max(latest.parent_fence) from child as latest)
     order by child.chain_id
 $$;
+CREATE FUNCTION rolecall.children_together(p_documents jsonb) RETURNS jsonb
+    LANGUAGE sql
+    SET search_path TO ''
+    SET jit TO 'off'
+    SET enable_seqscan TO 'off'
+    AS $$
+    select jsonb_agg(document order by task.parent_id nulls first, task.id)
+    from jsonb_array_elements(p_documents) as document
+    left join lateral (
+        select open.parent_id, open.id from rolecall.tasks as open where open.id = (document -> 'id')::bigint offset 0
+    ) as task on true
+$$;
 CREATE FUNCTION rolecall.claim(p_worker_id bigint, p_roles text[], p_handlers text[], p_limit integer, p_start integer DEFAULT NULL::integer) RETURNS TABLE(id bigint, fence integer, attempt integer, max_attempts integer, role text, handler text, priority integer, payload jsonb, key text, chain_id bigint, chain_index integer, scheduled_for timestamp with time zone, created_at timestamp with time zone, lease_seconds double precision, timeout_seconds double precision, step integer, parent_id bigint, last_error text)
     LANGUAGE plpgsql
     SET search_path TO ''
@@ -892,12 +902,8 @@ begin
             claimed_at = v_now, lease_until = v_now + setting.lease, deadline_at = v_now + coalesce(task.timeout, setting.timeout),
             started_at = case when p_start is null or picked.n <= p_start then v_now end,
             key_slot = coalesce(task.key_slot, picked.slot)
-        from unnest(v_picked.ids, v_picked.slots) with ordinality as picked (id, slot, n)
-        cross join lateral (
-            select one.line_id from rolecall.tasks as one where one.id = picked.id offset 0
-        ) as place
-        join rolecall.line_settings as setting using (line_id)
-        where task.id = picked.id
+        from unnest(v_picked.ids, v_picked.slots) with ordinality as picked (id, slot, n), rolecall.line_settings as setting
+        where task.id = picked.id and setting.line_id = task.line_id
         returning task.*, setting.role, setting.handler, setting.priority, setting.lease,
             coalesce(task.timeout, setting.timeout) as bound
     )
@@ -1576,18 +1582,22 @@ $$;
 CREATE FUNCTION rolecall.deregister_worker(p_worker_id bigint) RETURNS integer
     LANGUAGE plpgsql
     SET search_path TO ''
-    SET lock_timeout TO '100ms'
+    SET jit TO 'off'
+    SET enable_seqscan TO 'off'
     AS $$
+declare
+    v_held jsonb;
 begin
     perform rolecall.require_read_committed();
     perform rolecall.require_durability();
-    loop
-        begin
-            return rolecall.try_to_deregister(p_worker_id);
-        exception when lock_not_available or deadlock_detected or sqlstate 'RC090' then
-            perform rolecall.wait_longer();
-        end;
-    end loop;
+    update rolecall.workers
+    set stopped_at = rolecall.clock(), idle = false, held = 0
+    where id = p_worker_id and stopped_at is null;
+    select jsonb_agg(jsonb_build_object('id', task.id, 'fence', task.fence)) into v_held
+    from rolecall.tasks as task
+    where task.worker_id = p_worker_id and task.state = 'running';
+    perform rolecall.release_claims(p_worker_id, v_held);
+    return coalesce(jsonb_array_length(v_held), 0);
 end
 $$;
 CREATE FUNCTION rolecall.drop_partition(p_name text, p_kept bigint[]) RETURNS void
@@ -1856,6 +1866,34 @@ begin
     return v_stored;
 end
 $$;
+CREATE FUNCTION rolecall.expired_claims(p_limit integer, p_silent_for interval) RETURNS SETOF jsonb
+    LANGUAGE plpgsql
+    SET search_path TO ''
+    SET jit TO 'off'
+    SET enable_seqscan TO 'off'
+    AS $$
+declare
+    v_now timestamptz := rolecall.clock();
+    v_up_since timestamptz := rolecall.server_up_since();
+    v_drained bigint[] := array(select session.task_id from rolecall.procedure_sessions() as session where session.is_drain);
+begin
+    return query
+    select jsonb_build_object('id', task.id) || case
+        when task.cancel_requested_at is not null then '{"reason": "cancelled"}'
+        when task.deadline_at <= v_now then '{"reason": "timeout", "error": "the deadline passed"}'
+        else '{"reason": "crashed", "error": "the lease ran out: its worker crashed, hung or lost the database"}'
+    end::jsonb
+    from rolecall.tasks as task
+    join rolecall.line_settings as setting on setting.line_id = task.line_id
+    where task.state = 'running' and task.lease_until < v_now and v_up_since + setting.lease < v_now
+        and task.lease_until - setting.lease <= v_now - p_silent_for
+        and (task.id <> all(v_drained) or task.deadline_at <= v_now)
+    -- By chance: what stays locked must not be all that is ever looked at.
+    order by random()
+    limit p_limit
+    for update of task skip locked;
+end
+$$;
 CREATE FUNCTION rolecall.fail_by_token(p_token text, p_error text DEFAULT NULL::text) RETURNS bigint
     LANGUAGE sql
     SET search_path TO ''
@@ -1960,15 +1998,67 @@ begin
     return next;
 end
 $$;
+CREATE FUNCTION rolecall.find_ended_twin(p_dedupe_key text, p_since timestamp with time zone, p_but_chains bigint[]) RETURNS bigint
+    LANGUAGE plpgsql
+    SET search_path TO ''
+    SET plan_cache_mode TO 'force_custom_plan'
+    SET jit TO 'off'
+    SET enable_seqscan TO 'off'
+    AS $$
+begin
+    return (
+        select task.id
+        from rolecall.finished_tasks as task
+        where task.dedupe_key = p_dedupe_key and task.created_at > p_since and task.finished_at > p_since
+            and (task.chain_id = any(p_but_chains)) is not true
+        order by task.created_at desc, task.id desc
+        limit 1
+    );
+end
+$$;
+CREATE FUNCTION rolecall.find_finished(p_ids bigint[], p_since timestamp with time zone DEFAULT '-infinity'::timestamp with time zone) RETURNS TABLE(id bigint, chain_id bigint, state rolecall.task_state, worker_id bigint, fence integer, finished_at timestamp with time zone)
+    LANGUAGE plpgsql
+    SET search_path TO ''
+    SET plan_cache_mode TO 'force_custom_plan'
+    SET jit TO 'off'
+    SET enable_seqscan TO 'off'
+    AS $$
+#variable_conflict use_column
+declare
+    v_yesterday timestamptz := date_trunc('day', rolecall.clock(), 'UTC') - interval '1 day';
+    v_tomorrow timestamptz := v_yesterday + interval '2 days';
+    v_lately timestamptz := greatest(v_yesterday, p_since);
+    v_found int;
+begin
+    return query
+    select id, chain_id, state, worker_id, fence, finished_at
+    from rolecall.finished_tasks
+    where id = any(p_ids) and finished_at >= v_lately and finished_at < v_tomorrow;
+    get diagnostics v_found = row_count;
+    if v_found < cardinality(array_remove(p_ids, null)) and p_since < v_yesterday then
+        return query
+        select id, chain_id, state, worker_id, fence, finished_at
+        from rolecall.finished_tasks
+        where id = any(p_ids) and finished_at >= p_since and (finished_at < v_yesterday or finished_at >= v_tomorrow);
+    end if;
+end
+$$;
 CREATE FUNCTION rolecall.find_merger(p_name text) RETURNS text
-    LANGUAGE sql STABLE
+    LANGUAGE plpgsql STABLE
     SET search_path TO ''
     AS $$
-    select format('%I.%I', place.nspname, found.proname)
-    from pg_catalog.pg_proc as found
-    join pg_catalog.pg_namespace as place on place.oid = found.pronamespace
-    where found.oid = to_regprocedure(p_name || '(jsonb,jsonb)') and found.prokind = 'f' and not found.proretset
-        and found.prorettype = 'jsonb'::regtype
+begin
+    return (
+        select format('%I.%I', place.nspname, found.proname)
+        from pg_catalog.pg_proc as found
+        join pg_catalog.pg_namespace as place on place.oid = found.pronamespace
+        where found.oid = to_regprocedure(p_name || '(jsonb,jsonb)') and found.prokind = 'f' and not found.proretset
+            and found.prorettype = 'jsonb'::regtype
+    );
+exception when invalid_name or syntax_error then
+    -- Before Postgres 16 what cannot be a name is an error, not just the name of nothing.
+    return null;
+end
 $$;
 CREATE FUNCTION rolecall.find_or_insert(p_task jsonb, p_n bigint, p_place rolecall.place) RETURNS TABLE(id bigint, stood boolean, needy jsonb)
     LANGUAGE plpgsql
@@ -2087,8 +2177,6 @@ CREATE FUNCTION rolecall.find_twin(p_dedupe_key text, p_dedupe jsonb, p_place ro
 declare
     v_scope text := rolecall.dedupe_scope(p_dedupe);
     v_except bigint := (p_dedupe ->> 'except_chain')::bigint;
-    v_own bigint;
-    v_since timestamptz;
     v_id bigint;
 begin
     -- No max: it would be looked for from the newest id on, down a million others.
@@ -2100,15 +2188,9 @@ begin
     ) as task
     where task.fence = 0 or (v_scope <> 'pending' and task.chain_id is distinct from v_except);
     if v_id is null and v_scope = 'any' then
-        v_since := rolecall.clock() - make_interval(secs => (p_dedupe ->> 'window')::float8);
-        select origin.chain_id into v_own from rolecall.finished_tasks as origin where origin.id = p_place.origin_id limit 1;
-        select task.id into v_id
-        from rolecall.finished_tasks as task
-        -- Nothing ends before it is created: so only the window's partitions are read.
-        where task.dedupe_key = p_dedupe_key and task.created_at > v_since and task.finished_at > v_since
-            and task.chain_id is distinct from v_except and task.chain_id is distinct from v_own
-        order by task.created_at desc, task.id desc
-        limit 1;
+        v_id := rolecall.find_ended_twin(p_dedupe_key, rolecall.clock() - make_interval(secs => (p_dedupe ->> 'window')::float8), array[
+            v_except, (select origin.chain_id from rolecall.find_finished(array[p_place.origin_id]) as origin limit 1)
+        ]);
     end if;
     return v_id;
 end
@@ -2131,36 +2213,82 @@ begin
     end loop;
 end
 $$;
+CREATE FUNCTION rolecall.finish_apart(p_worker_id bigint, p_reports jsonb, p_until timestamp with time zone) RETURNS TABLE(task_id bigint, verdict text)
+    LANGUAGE plpgsql
+    SET search_path TO ''
+    SET lock_timeout TO '10ms'
+    AS $$
+begin
+    begin
+        return query select * from rolecall.try_to_finish(p_worker_id, p_reports);
+        return;
+    exception when lock_not_available or deadlock_detected or sqlstate 'RC090' then
+        null;
+    end;
+    if jsonb_array_length(p_reports) = 1 or clock_timestamp() > p_until or rolecall.have_one_parent(p_reports) then
+        return query select (report -> 'id')::bigint, 'busy' from jsonb_array_elements(p_reports) as report;
+    else
+        return query
+        select apart.task_id, apart.verdict
+        from rolecall.halves(p_reports) as half
+        cross join lateral rolecall.finish_apart(p_worker_id, half, p_until) as apart;
+    end if;
+end
+$$;
+CREATE FUNCTION rolecall.finish_free(p_worker_id bigint, p_reports jsonb, p_apart boolean DEFAULT false) RETURNS TABLE(task_id bigint, verdict text)
+    LANGUAGE plpgsql
+    SET search_path TO ''
+    SET lock_timeout TO '100ms'
+    AS $$
+begin
+    perform rolecall.require_read_committed();
+    perform rolecall.require_durability();
+    if not p_apart then
+        begin
+            return query select * from rolecall.try_to_finish(p_worker_id, p_reports);
+            return;
+        exception when lock_not_available or deadlock_detected or sqlstate 'RC090' then
+            -- Somebody has something that one of them needs: now each for itself.
+            null;
+        end;
+    end if;
+    return query
+    select apart.task_id, apart.verdict
+    from rolecall.finish_apart(
+        p_worker_id, rolecall.children_together(p_reports), clock_timestamp() + interval '400 ms'
+    ) as apart;
+end
+$$;
 CREATE FUNCTION rolecall.fire_cron(p_plans jsonb) RETURNS TABLE(schedule text, task_id bigint)
     LANGUAGE plpgsql
     SET search_path TO ''
     AS $$
 declare
-    v_due rolecall.schedules[];
+    v_due record;
 begin
     perform rolecall.require_read_committed();
     perform rolecall.require_durability();
-    v_due := array(
-        select due
-        from jsonb_to_recordset(p_plans) as plan (id bigint, revision int, planned_from timestamptz)
+    for v_due in
+        select due as schedule, plan.slots, plan.come, plan.next, plan.error
+        from jsonb_to_recordset(p_plans) as plan (
+            id bigint, revision int, planned_from timestamptz, slots timestamptz[], come bigint, next timestamptz, error text
+        )
         join rolecall.schedules as due on due.id = plan.id and due.revision = plan.revision
             and due.next_run_at = plan.planned_from and due.enabled
         order by due.next_run_at, due.id
         for update of due skip locked
-    );
-    perform rolecall.make_way(v_due);
-    return query
-    select fired.schedule, fired.task_id
-    from unnest(v_due) with ordinality as due
-    join jsonb_to_recordset(p_plans) as plan (id bigint, slots timestamptz[], come bigint, next timestamptz) using (id)
-    cross join lateral rolecall.run_due_slots(
-        v_due[due.ordinality::int], plan.slots, plan.come, coalesce(plan.next, due.next_run_at)
-    ) as fired
-    order by due.ordinality;
-    update rolecall.schedules as stuck
-    set enabled = false, last_error = plan.error, revision = stuck.revision + 1
-    from jsonb_to_recordset(p_plans) as plan (id bigint, next timestamptz, error text)
-    where stuck.id = plan.id and plan.next is null and stuck.id in (select due.id from unnest(v_due) as due);
+    loop
+        continue when not rolecall.make_way(v_due.schedule);
+        return query
+        select * from rolecall.run_due_slots(
+            v_due.schedule, v_due.slots, v_due.come, coalesce(v_due.next, (v_due.schedule).next_run_at)
+        );
+        if v_due.next is null then
+            update rolecall.schedules as stuck
+            set enabled = false, last_error = v_due.error, revision = stuck.revision + 1
+            where stuck.id = (v_due.schedule).id;
+        end if;
+    end loop;
 end
 $$;
 CREATE FUNCTION rolecall.fire_schedules(p_limit integer DEFAULT 100) RETURNS TABLE(schedule text, task_id bigint)
@@ -2169,37 +2297,28 @@ CREATE FUNCTION rolecall.fire_schedules(p_limit integer DEFAULT 100) RETURNS TAB
     AS $$
 declare
     v_now timestamptz := rolecall.clock();
-    v_due rolecall.schedules[];
+    v_due rolecall.schedules;
+    v_passed bigint;
 begin
     perform rolecall.require_read_committed();
-    v_due := array(
-        select due from rolecall.schedules as due
+    for v_due in
+        select due.* from rolecall.schedules as due
         where due.enabled and due.every is not null and due.next_run_at <= v_now
         order by due.next_run_at, due.id
         limit p_limit
         for update skip locked
-    );
-    if v_due = '{}' then
-        return;
-    end if;
-    perform rolecall.require_durability();
-    perform rolecall.make_way(v_due);
-    return query
-    select fired.schedule, fired.task_id
-    from unnest(v_due) with ordinality as due
-    cross join lateral (
-        select floor(extract(epoch from v_now - due.next_run_at) / extract(epoch from due.every))::bigint as passed
-    ) as late
-    cross join lateral rolecall.run_due_slots(
-        v_due[due.ordinality::int],
-        array(
-            select due.next_run_at + n * due.every
-            from generate_series(greatest(0, late.passed - 99), late.passed) as n
-        ),
-        late.passed + 1,
-        due.next_run_at + (late.passed + 1) * due.every
-    ) as fired
-    order by due.ordinality;
+    loop
+        perform rolecall.require_durability();
+        continue when not rolecall.make_way(v_due);
+        v_passed := floor(extract(epoch from v_now - v_due.next_run_at) / extract(epoch from v_due.every));
+        return query
+        select * from rolecall.run_due_slots(
+            v_due,
+            array(select v_due.next_run_at + n * v_due.every from generate_series(greatest(0, v_passed - 99), v_passed) as n),
+            v_passed + 1,
+            v_due.next_run_at + (v_passed + 1) * v_due.every
+        );
+    end loop;
 end
 $$;
 CREATE FUNCTION rolecall.first_id_since(p_moment timestamp with time zone, p_last bigint) RETURNS bigint
@@ -2376,6 +2495,14 @@ begin
     end if;
 end
 $$;
+CREATE FUNCTION rolecall.halves(p_list jsonb) RETURNS SETOF jsonb
+    LANGUAGE sql IMMUTABLE
+    SET search_path TO ''
+    AS $$
+    select jsonb_agg(element order by n)
+    from jsonb_array_elements(p_list) with ordinality as item (element, n)
+    group by n > jsonb_array_length(p_list) / 2
+$$;
 CREATE FUNCTION rolecall.hasten(p_task_id bigint) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO ''
@@ -2391,6 +2518,18 @@ exception when sqlstate 'RC002' or sqlstate 'RC003' then
     -- It was claimed or ended while its lock was waited for.
     null;
 end
+$$;
+CREATE FUNCTION rolecall.have_one_parent(p_documents jsonb) RETURNS boolean
+    LANGUAGE sql
+    SET search_path TO ''
+    SET jit TO 'off'
+    SET enable_seqscan TO 'off'
+    AS $$
+    select count(distinct task.parent_id) = 1 and count(task.parent_id) = count(*)
+    from jsonb_array_elements(p_documents) as document
+    left join lateral (
+        select open.parent_id from rolecall.tasks as open where open.id = (document -> 'id')::bigint offset 0
+    ) as task on true
 $$;
 CREATE FUNCTION rolecall.heads_of_keys(p_keys text[], p_rooms integer[], p_now timestamp with time zone) RETURNS TABLE(key text, id bigint, line_id integer, scheduled_for timestamp with time zone, parked boolean)
     LANGUAGE sql
@@ -2751,15 +2890,7 @@ begin
         select task.key from rolecall.tasks as task
         where task.id = any(p_ids) and task.state = 'pending' and task.key is not null
     );
-    -- A key that has no row yet may be given one by a claim, and freed, while its tasks are held here: it gets its row here.
-    -- A claim takes the key's number too before it does so: it never waits, and must not meet a row that is half made.
-    perform pg_advisory_xact_lock(7246926, missing.number)
-    from (
-        select distinct hashtext(wanted.key) & 1023 as number from unnest(v_keys) as wanted (key)
-        where not exists (select from rolecall.keys as known where known.key = wanted.key)
-        order by number
-    ) as missing;
-    insert into rolecall.keys (key) select key from unnest(v_keys) as key group by key order by key on conflict do nothing;
+    -- Nothing is parked for a key that has no row yet, nor can what is held here be.
     perform from rolecall.keys as lock where lock.key = any(v_keys) order by lock.key for update;
     perform from rolecall.tasks as task
     where task.id = any(p_ids) and task.state = 'pending'
@@ -2777,9 +2908,6 @@ declare
     v_all bigint[] := rolecall.with_open_descendants(p_ids);
     v_held bigint[];
 begin
-    if cardinality(v_all) > 1 then
-        perform pg_advisory_xact_lock(7246926, -1);
-    end if;
     perform rolecall.hold_tasks(v_all);
     v_all := rolecall.with_open_descendants(v_all);
     v_held := array(select task.id from rolecall.tasks as task where task.id = any(v_all) for update skip locked);
@@ -3716,20 +3844,18 @@ begin
     end loop;
 end
 $$;
-CREATE FUNCTION rolecall.make_way(p_due rolecall.schedules[]) RETURNS void
+CREATE FUNCTION rolecall.make_way(p_schedule rolecall.schedules) RETURNS boolean
     LANGUAGE plpgsql
     SET search_path TO ''
+    SET lock_timeout TO '10ms'
     AS $$
-declare
-    v_open bigint[] := array(
-        select rolecall.open_end_of_chain(due.last_task_id)
-        from unnest(p_due) as due
-        where due.overlap = 'cancel' and rolecall.is_open(due.last_task_id, true)
-    );
 begin
-    if v_open <> '{}' then
-        perform rolecall.cancel(v_open);
+    if p_schedule.overlap = 'cancel' and rolecall.is_open(p_schedule.last_task_id, true) then
+        perform rolecall.try_to_cancel(array[rolecall.open_end_of_chain(p_schedule.last_task_id)]);
     end if;
+    return true;
+exception when lock_not_available or deadlock_detected or sqlstate 'RC090' then
+    return false;
 end
 $$;
 CREATE FUNCTION rolecall.mark_idle(p_worker_id bigint, p_idle boolean) RETURNS void
@@ -4204,18 +4330,24 @@ CREATE FUNCTION rolecall.open_tree(p_id bigint) RETURNS TABLE(id bigint, parent_
     )
 $$;
 CREATE FUNCTION rolecall.outcome_of(p_id bigint, p_whole_chain boolean) RETURNS rolecall.task_state
-    LANGUAGE sql STABLE
+    LANGUAGE plpgsql
     SET search_path TO ''
     AS $$
-    select coalesce(
-        (
-            select state from rolecall.finished_tasks
-            where p_whole_chain and chain_id = p_id and chain_index > 0
-            order by chain_index desc
+declare
+    v_state rolecall.task_state;
+begin
+    if p_whole_chain then
+        v_state := (
+            select task.state from rolecall.finished_tasks as task
+            where task.chain_id = p_id and task.chain_index > 0
+            order by task.chain_index desc
             limit 1
-        ),
-        (select state from rolecall.finished_tasks where id = p_id order by finished_at desc limit 1)
-    )
+        );
+    end if;
+    return coalesce(v_state, (
+        select task.state from rolecall.find_finished(array[p_id]) as task order by task.finished_at desc limit 1
+    ));
+end
 $$;
 CREATE FUNCTION rolecall.outline(p_id bigint, p_depth integer DEFAULT 5, p_few integer DEFAULT 12, p_most integer DEFAULT 150, p_unfolded_parent bigint DEFAULT NULL::bigint, p_unfolded_handler text DEFAULT NULL::text) RETURNS TABLE(parent_id bigint, depth integer, handler text, number integer, first_id bigint, states jsonb, named bigint[])
     LANGUAGE plpgsql STABLE
@@ -4878,7 +5010,10 @@ CREATE FUNCTION rolecall.read_drafts(p_tasks jsonb, p_now timestamp with time zo
         role, handler, payload, priority, scheduled_for, after, key, dedupe_key, max_attempts, retry, timeout, on_failure, needs,
         dedupe, n
     )
-    left join rolecall.handlers as handler on handler.name = coalesce(item.handler, item.role)
+    -- Each by its name: there may be thousands of handlers and roles, and a batch names few.
+    left join lateral (
+        select * from rolecall.handlers as known where known.name = coalesce(item.handler, item.role) offset 0
+    ) as handler on true
     cross join lateral (
         select
             coalesce(item.role, handler.role, item.handler) as role,
@@ -4888,7 +5023,7 @@ CREATE FUNCTION rolecall.read_drafts(p_tasks jsonb, p_now timestamp with time zo
                 p_now + make_interval(secs => least(greatest(item.after, 0), 4e9))
             ) as due
     ) as named
-    left join rolecall.roles as role on role.name = named.role
+    left join lateral (select * from rolecall.roles as known where known.name = named.role offset 0) as role on true
     cross join lateral (
         select coalesce(
             rolecall.task_problem(
@@ -5110,19 +5245,55 @@ $$;
 CREATE FUNCTION rolecall.release(p_worker_id bigint, p_ids bigint[], p_fences integer[]) RETURNS TABLE(task_id bigint, reason text)
     LANGUAGE plpgsql
     SET search_path TO ''
-    SET lock_timeout TO '100ms'
     AS $$
 begin
     perform rolecall.require_read_committed();
     perform rolecall.require_durability();
-    loop
-        begin
-            return query select * from rolecall.try_to_release(p_worker_id, p_ids, p_fences);
-            return;
-        exception when lock_not_available or deadlock_detected or sqlstate 'RC090' then
-            perform rolecall.wait_longer();
-        end;
-    end loop;
+    return query
+    select released.task_id, released.reason
+    from rolecall.release_claims(p_worker_id, (
+        select jsonb_agg(jsonb_build_object('id', claim.id, 'fence', claim.fence)) from unnest(p_ids, p_fences) as claim (id, fence)
+    )) as released;
+end
+$$;
+CREATE FUNCTION rolecall.release_apart(p_worker_id bigint, p_claims jsonb, p_until timestamp with time zone) RETURNS TABLE(task_id bigint, reason text)
+    LANGUAGE plpgsql
+    SET search_path TO ''
+    SET lock_timeout TO '10ms'
+    AS $$
+begin
+    begin
+        return query select * from rolecall.try_to_release(p_worker_id, p_claims);
+        return;
+    exception when lock_not_available or deadlock_detected or sqlstate 'RC090' then
+        null;
+    end;
+    if jsonb_array_length(p_claims) = 1 or clock_timestamp() > p_until then
+        return query select (claim -> 'id')::bigint, 'busy' from jsonb_array_elements(p_claims) as claim;
+    else
+        return query
+        select apart.task_id, apart.reason
+        from rolecall.halves(p_claims) as half
+        cross join lateral rolecall.release_apart(p_worker_id, half, p_until) as apart;
+    end if;
+end
+$$;
+CREATE FUNCTION rolecall.release_claims(p_worker_id bigint, p_claims jsonb) RETURNS TABLE(task_id bigint, reason text)
+    LANGUAGE plpgsql
+    SET search_path TO ''
+    SET lock_timeout TO '100ms'
+    AS $$
+begin
+    begin
+        return query select * from rolecall.try_to_release(p_worker_id, p_claims);
+        return;
+    exception when lock_not_available or deadlock_detected or sqlstate 'RC090' then
+        -- Somebody has something that one of them needs: now each for itself.
+        null;
+    end;
+    return query
+    select apart.task_id, apart.reason
+    from rolecall.release_apart(p_worker_id, rolecall.children_together(p_claims), clock_timestamp() + interval '400 ms') as apart;
 end
 $$;
 CREATE FUNCTION rolecall.release_dependents(p_endings rolecall.ending[], p_children boolean) RETURNS TABLE(keys text[], endings rolecall.ending[])
@@ -5271,16 +5442,46 @@ CREATE FUNCTION rolecall.rescue(p_limit integer DEFAULT 1000, p_silent_for inter
     SET search_path TO ''
     SET lock_timeout TO '100ms'
     AS $$
+declare
+    v_expired jsonb;
 begin
     perform rolecall.require_read_committed();
-    loop
-        begin
-            return query select * from rolecall.try_to_rescue(p_limit, p_silent_for);
-            return;
-        exception when lock_not_available or deadlock_detected or sqlstate 'RC090' then
-            perform rolecall.wait_longer();
-        end;
-    end loop;
+    select jsonb_agg(claim) into v_expired from rolecall.expired_claims(p_limit, p_silent_for) as claim;
+    if v_expired is null then
+        perform rolecall.end_sessions('{}');
+        return;
+    end if;
+    perform rolecall.require_durability();
+    begin
+        return query select * from rolecall.try_to_rescue(v_expired);
+        return;
+    exception when lock_not_available or deadlock_detected or sqlstate 'RC090' then
+        -- Somebody has something that one of them needs: now each for itself.
+        null;
+    end;
+    return query
+    select apart.task_id, apart.state
+    from rolecall.rescue_apart(rolecall.children_together(v_expired), clock_timestamp() + interval '1 s') as apart;
+end
+$$;
+CREATE FUNCTION rolecall.rescue_apart(p_expired jsonb, p_until timestamp with time zone) RETURNS TABLE(task_id bigint, state rolecall.task_state)
+    LANGUAGE plpgsql
+    SET search_path TO ''
+    SET lock_timeout TO '10ms'
+    AS $$
+begin
+    begin
+        return query select * from rolecall.try_to_rescue(p_expired);
+        return;
+    exception when lock_not_available or deadlock_detected or sqlstate 'RC090' then
+        null;
+    end;
+    if jsonb_array_length(p_expired) > 1 and clock_timestamp() < p_until and not rolecall.have_one_parent(p_expired) then
+        return query
+        select apart.task_id, apart.state
+        from rolecall.halves(p_expired) as half
+        cross join lateral rolecall.rescue_apart(half, p_until) as apart;
+    end if;
 end
 $$;
 CREATE FUNCTION rolecall.rescue_from(p_task rolecall.tasks, p_lease interval, p_now timestamp with time zone) RETURNS timestamp with time zone
@@ -5319,7 +5520,9 @@ begin
         from (
             select given.id, children.* from unnest(p_ids) as given (id)
             join rolecall.tasks as waiting using (id)
-            cross join lateral rolecall.sum_up_children(waiting.id, waiting.fence, waiting.children_info) as children
+            cross join lateral rolecall.sum_up_children(
+                waiting.id, waiting.fence, waiting.created_at, waiting.children_info
+            ) as children
         ) as summary
         where task.id = summary.id
         returning task.id, task.gathers, task.line_id, summary.failed
@@ -6173,7 +6376,7 @@ begin
     insert into rolecall.needs (task_id, position, name, needed_id, whole_chain, on_failure)
     select want.id, coalesce(known.number, 0) + want.n, want.name, case when want.chain_id is null then want.needed_id else coalesce(
             (select task.chain_id from rolecall.tasks as task where task.id = want.chain_id),
-            (select task.chain_id from rolecall.finished_tasks as task where task.id = want.chain_id limit 1),
+            (select task.chain_id from rolecall.find_finished(array[want.chain_id]) as task limit 1),
             want.chain_id
         ) end, want.chain_id is not null, want.on_failure
     from (
@@ -6374,14 +6577,17 @@ CREATE FUNCTION rolecall.stranded_work() RETURNS TABLE(role text, handler text, 
     where serving.able is not true
     order by due.role, due.handler
 $$;
-CREATE FUNCTION rolecall.sum_up_children(p_parent_id bigint, p_fence integer, p_before jsonb) RETURNS TABLE(failed bigint, info jsonb)
-    LANGUAGE sql STABLE
+CREATE FUNCTION rolecall.sum_up_children(p_parent_id bigint, p_fence integer, p_created_at timestamp with time zone, p_before jsonb) RETURNS TABLE(failed bigint, info jsonb)
+    LANGUAGE plpgsql STABLE
     SET search_path TO ''
+    SET plan_cache_mode TO 'force_custom_plan'
     AS $$
+begin
+    return query
     with child as materialized (
         select task.id, task.info, task.state <> 'completed' and coalesce(task.on_failure <> 'ignore', true) as shared
         from rolecall.finished_tasks as task
-        where task.parent_id = p_parent_id and task.parent_fence = p_fence
+        where task.parent_id = p_parent_id and task.parent_fence = p_fence and task.finished_at >= p_created_at
         union all
         select 0, p_before, false
     )
@@ -6397,7 +6603,8 @@ CREATE FUNCTION rolecall.sum_up_children(p_parent_id bigint, p_fence integer, p_
                 cross join lateral jsonb_each(child.info) as fact
                 group by fact.key
             ) as facts
-        )
+        );
+end
 $$;
 CREATE FUNCTION rolecall.suspend_tasks(p_worker_id bigint, p_reports jsonb, p_endings rolecall.ending[]) RETURNS TABLE(ids bigint[], keys text[], endings rolecall.ending[])
     LANGUAGE plpgsql
@@ -6704,7 +6911,7 @@ begin
     select given.id, case
         when given.id = any(v_asked) then 'requested'
         when given.id = any(v_let_go.ids) then 'cancelled'
-        when exists (select from rolecall.finished_tasks as finished where finished.id = given.id) then 'finished'
+        when exists (select from rolecall.find_finished(array[given.id])) then 'finished'
         else 'missing'
     end
     from unnest(p_ids) as given (id);
@@ -6726,26 +6933,6 @@ begin
     select chain.id, (select count(*)::int from rolecall.tasks_of_chain(chain.id)) from unnest(v_chains) as chain (id);
     perform rolecall.refuse_needed_chains(v_ids);
     perform rolecall.forget_tasks(v_ids);
-end
-$$;
-CREATE FUNCTION rolecall.try_to_deregister(p_worker_id bigint) RETURNS integer
-    LANGUAGE plpgsql
-    SET search_path TO ''
-    AS $$
-declare
-    v_losses jsonb;
-    v_let_go record;
-begin
-    update rolecall.workers
-    set stopped_at = rolecall.clock(), idle = false, held = 0
-    where id = p_worker_id and stopped_at is null;
-    with held as (
-        select id from rolecall.tasks where worker_id = p_worker_id and state = 'running' order by id for update
-    )
-    select jsonb_agg(jsonb_build_object('id', id, 'reason', 'shutdown')) into v_losses from held;
-    select * into v_let_go from rolecall.let_go(v_losses);
-    perform rolecall.conclude(v_let_go.endings, v_let_go.keys);
-    return coalesce(cardinality(v_let_go.ids), 0);
 end
 $$;
 CREATE FUNCTION rolecall.try_to_drop_partitions(p_before date, p_held bigint[], p_now timestamp with time zone) RETURNS integer
@@ -6816,7 +7003,7 @@ begin
     return query
     select (item ->> 'id')::bigint, case
         when (item ->> 'id')::bigint = any(v_held) then item ->> 'state'
-        when exists (select from rolecall.finished_tasks as finished where finished.id = (item ->> 'id')::bigint) then 'finished'
+        when exists (select from rolecall.find_finished(array[(item ->> 'id')::bigint])) then 'finished'
         else 'missing'
     end
     from jsonb_array_elements(p_ends) as item;
@@ -6896,18 +7083,26 @@ begin
     return v_made;
 end
 $$;
-CREATE FUNCTION rolecall.try_to_release(p_worker_id bigint, p_ids bigint[], p_fences integer[]) RETURNS TABLE(task_id bigint, reason text)
+CREATE FUNCTION rolecall.try_to_release(p_worker_id bigint, p_claims jsonb) RETURNS TABLE(task_id bigint, reason text)
     LANGUAGE plpgsql
     SET search_path TO ''
+    SET jit TO 'off'
+    SET enable_seqscan TO 'off'
     AS $$
 declare
     v_losses jsonb;
     v_let_go record;
 begin
-    return query select * from rolecall.lost_claims(p_worker_id, p_ids, p_fences);
+    return query
+    select lost.task_id, lost.reason
+    from (
+        select array_agg(claim.id) as ids, array_agg(claim.fence) as fences
+        from jsonb_to_recordset(p_claims) as claim (id bigint, fence int)
+    ) as given
+    cross join lateral rolecall.lost_claims(p_worker_id, given.ids, given.fences) as lost;
     with owned as (
         select task.id
-        from (select * from unnest(p_ids, p_fences) as given (id, fence) order by given.id) as claim
+        from (select * from jsonb_to_recordset(p_claims) as given (id bigint, fence int) order by given.id) as claim
         cross join lateral (
             select owned.id
             from rolecall.tasks as owned
@@ -6920,45 +7115,14 @@ begin
     perform rolecall.conclude(v_let_go.endings, v_let_go.keys);
 end
 $$;
-CREATE FUNCTION rolecall.try_to_rescue(p_limit integer, p_silent_for interval) RETURNS TABLE(task_id bigint, state rolecall.task_state)
+CREATE FUNCTION rolecall.try_to_rescue(p_expired jsonb) RETURNS TABLE(task_id bigint, state rolecall.task_state)
     LANGUAGE plpgsql
     SET search_path TO ''
-    SET jit TO 'off'
-    SET enable_seqscan TO 'off'
     AS $$
 declare
-    v_now timestamptz := rolecall.clock();
-    v_up_since timestamptz := rolecall.server_up_since();
-    v_losses jsonb;
     v_let_go record;
-    -- What a drain runs is its session's, whose end rolls it back: no lease can tell more.
-    v_drained bigint[] := array(select session.task_id from rolecall.procedure_sessions() as session where session.is_drain);
 begin
-    with expired as (
-        select task.id, case
-            when task.cancel_requested_at is not null then 'cancelled'
-            when task.deadline_at <= v_now then 'timeout'
-            else 'crashed'
-        end as reason
-        from rolecall.tasks as task
-        join rolecall.line_settings as setting on setting.line_id = task.line_id
-        where task.state = 'running' and task.lease_until < v_now and v_up_since + setting.lease < v_now
-            and task.lease_until - setting.lease <= v_now - p_silent_for
-            and (task.id <> all(v_drained) or task.deadline_at <= v_now)
-        order by task.id
-        limit p_limit
-        for update of task skip locked
-    )
-    select jsonb_agg(jsonb_build_object('id', id, 'reason', reason, 'error', case reason
-        when 'crashed' then 'the lease ran out: its worker crashed, hung or lost the database'
-        when 'timeout' then 'the deadline passed'
-    end)) into v_losses from expired;
-    if v_losses is null then
-        perform rolecall.end_sessions('{}');
-        return;
-    end if;
-    perform rolecall.require_durability();
-    select * into v_let_go from rolecall.let_go(v_losses);
+    select * into v_let_go from rolecall.let_go(p_expired);
     perform rolecall.end_sessions(v_let_go.ids);
     perform rolecall.conclude(v_let_go.endings, v_let_go.keys);
     return query select * from unnest(v_let_go.ids, v_let_go.states);
@@ -7350,8 +7514,10 @@ CREATE FUNCTION rolecall.why_lost(p_worker_id bigint, p_id bigint, p_fence integ
                 when state = 'cancelled' then 'cancelled'
                 else 'completed'
             end
-            from rolecall.finished_tasks
-            where id = p_id
+            -- Not before the worker came: what it has claimed ended later.
+            from rolecall.find_finished(array[p_id], coalesce(
+                (select worker.started_at from rolecall.workers as worker where worker.id = p_worker_id), '-infinity'
+            ))
             order by finished_at desc
             limit 1
         ),

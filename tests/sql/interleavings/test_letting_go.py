@@ -42,24 +42,6 @@ def a_finish(engine: Engine) -> tuple[int, int, Call]:
     return low.id, high.id, lambda other: other.finish(1, report(low, "completed"), report(high, "completed"))
 
 
-def a_release(engine: Engine) -> tuple[int, int, Call]:
-    low, high = claimed(engine)
-    return low.id, high.id, lambda other: other.release(low, high)
-
-
-def a_worker_that_leaves(engine: Engine) -> tuple[int, int, Call]:
-    low, high = claimed(engine)
-    return low.id, high.id, lambda other: other.rows("select rolecall.deregister_worker(1)")
-
-
-def a_rescue(engine: Engine) -> tuple[int, int, Call]:
-    child, parent = family(engine)
-    engine.rows("update rolecall.tasks set max_attempts = 1 where id = %s", child)
-    engine.claim_one()
-    engine.clock.advance(seconds=100)
-    return child, parent, Engine.rescue
-
-
 def a_cancellation(engine: Engine) -> tuple[int, int, Call]:
     low, high = plain(engine)
     return low, high, lambda other: other.cancel(low, high)
@@ -108,8 +90,7 @@ def a_trigger(engine: Engine) -> tuple[int, int, Call]:
 @pytest.mark.parametrize(
     "scene",
     [
-        a_finish, a_release, a_worker_that_leaves, a_rescue, a_cancellation, a_retry, children_from_outside,
-        a_task_with_needs, an_end_from_outside, a_deletion, a_held_chain, a_trigger,
+        a_finish, a_cancellation, a_retry, children_from_outside, a_task_with_needs, an_end_from_outside, a_deletion, a_held_chain, a_trigger,
     ],
 )  # fmt: skip
 def test_who_waits_for_a_row_lets_another_have_the_first(

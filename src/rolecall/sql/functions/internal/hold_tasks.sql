@@ -25,15 +25,7 @@ begin
         select task.key from rolecall.tasks as task
         where task.id = any(p_ids) and task.state = 'pending' and task.key is not null
     );
-    -- A key that has no row yet may be given one by a claim, and freed, while its tasks are held here: it gets its row here.
-    -- A claim takes the key's number too before it does so: it never waits, and must not meet a row that is half made.
-    perform pg_advisory_xact_lock(7246926, missing.number)
-    from (
-        select distinct hashtext(wanted.key) & 1023 as number from unnest(v_keys) as wanted (key)
-        where not exists (select from rolecall.keys as known where known.key = wanted.key)
-        order by number
-    ) as missing;
-    insert into rolecall.keys (key) select key from unnest(v_keys) as key group by key order by key on conflict do nothing;
+    -- Nothing is parked for a key that has no row yet, nor can what is held here be.
     perform from rolecall.keys as lock where lock.key = any(v_keys) order by lock.key for update;
     perform from rolecall.tasks as task
     where task.id = any(p_ids) and task.state = 'pending'

@@ -1,8 +1,7 @@
--- Locks open tasks with all that is open below them, in the order that everybody keeps. Where that is more than one row, one
--- such call goes at a time: a row that changed while it was waited for stays locked, out of order to another of them.
+-- Locks open tasks with all that is open below them, in the order that everybody keeps.
 -- returns: the tasks that are held
 -- raises: RC090 one came or was claimed meanwhile: undo this and try again, as to wait for it now would be out of order
--- locks: other calls that hold or cancel trees; then as hold_tasks does
+-- locks: as hold_tasks does
 -- notifies: nothing
 create or replace function rolecall.hold_trees(p_ids bigint[])
 returns bigint[]
@@ -16,9 +15,6 @@ declare
     v_all bigint[] := rolecall.with_open_descendants(p_ids);
     v_held bigint[];
 begin
-    if cardinality(v_all) > 1 then
-        perform pg_advisory_xact_lock(7246926, -1);
-    end if;
     perform rolecall.hold_tasks(v_all);
     v_all := rolecall.with_open_descendants(v_all);
     v_held := array(select task.id from rolecall.tasks as task where task.id = any(v_all) for update skip locked);

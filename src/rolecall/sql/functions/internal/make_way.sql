@@ -1,23 +1,21 @@
--- Cancels what is still open of the last runs of those schedules that want it so, all at once: tasks are locked in one order.
--- returns: nothing
+-- Cancels what is still open of a schedule's last run, where the schedule wants it so. It waits for nobody's open transaction.
+-- returns: false where one keeps it from that: the schedule is to be looked at again later
 -- raises: nothing
--- locks: other cancels; the tasks
+-- locks: what try_to_cancel locks, waiting a moment only
 -- notifies: rolecall_cancel with the workers' ids
-create or replace function rolecall.make_way(p_due rolecall.schedules[])
-returns void
+create or replace function rolecall.make_way(p_schedule rolecall.schedules)
+returns boolean
 language plpgsql
 volatile
 set search_path = ''
+set lock_timeout = '10ms'
 as $$
-declare
-    v_open bigint[] := array(
-        select rolecall.open_end_of_chain(due.last_task_id)
-        from unnest(p_due) as due
-        where due.overlap = 'cancel' and rolecall.is_open(due.last_task_id, true)
-    );
 begin
-    if v_open <> '{}' then
-        perform rolecall.cancel(v_open);
+    if p_schedule.overlap = 'cancel' and rolecall.is_open(p_schedule.last_task_id, true) then
+        perform rolecall.try_to_cancel(array[rolecall.open_end_of_chain(p_schedule.last_task_id)]);
     end if;
+    return true;
+exception when lock_not_available or deadlock_detected or sqlstate 'RC090' then
+    return false;
 end
 $$;

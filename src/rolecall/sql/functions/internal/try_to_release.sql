@@ -3,20 +3,28 @@
 -- raises: 55P03, RC090 undo this and try again
 -- locks: tasks rows in id order; keys rows in key order
 -- notifies: rolecall_wake, where an idle worker waits for the role
-create or replace function rolecall.try_to_release(p_worker_id bigint, p_ids bigint[], p_fences int[])
+create or replace function rolecall.try_to_release(p_worker_id bigint, p_claims jsonb)
 returns table (task_id bigint, reason text)
 language plpgsql
 volatile
 set search_path = ''
+set jit = off
+set enable_seqscan = off
 as $$
 declare
     v_losses jsonb;
     v_let_go record;
 begin
-    return query select * from rolecall.lost_claims(p_worker_id, p_ids, p_fences);
+    return query
+    select lost.task_id, lost.reason
+    from (
+        select array_agg(claim.id) as ids, array_agg(claim.fence) as fences
+        from jsonb_to_recordset(p_claims) as claim (id bigint, fence int)
+    ) as given
+    cross join lateral rolecall.lost_claims(p_worker_id, given.ids, given.fences) as lost;
     with owned as (
         select task.id
-        from (select * from unnest(p_ids, p_fences) as given (id, fence) order by given.id) as claim
+        from (select * from jsonb_to_recordset(p_claims) as given (id bigint, fence int) order by given.id) as claim
         cross join lateral (
             select owned.id
             from rolecall.tasks as owned

@@ -1,7 +1,7 @@
 -- Cancels tasks and all that is open below them: open ones at once, a running one by telling its worker.
 -- returns: one row a given id: cancelled, requested (it was running), finished (it had ended), missing
 -- raises: RC050 wrong isolation level
--- locks: other cancels; running tasks and those without a key in id order; keys of the others in order, then those tasks
+-- locks: running tasks and those without a key in id order; keys of the others in order, then those tasks
 -- notifies: rolecall_cancel with the worker's id
 create or replace function rolecall.cancel(p_ids bigint[])
 returns table (task_id bigint, outcome text)
@@ -15,8 +15,6 @@ begin
     perform rolecall.require_durability();
     loop
         begin
-            -- One at a time: two that want the same trees would often get stuck.
-            perform pg_advisory_xact_lock(7246926, -1);
             return query select * from rolecall.try_to_cancel(p_ids);
             return;
         exception when lock_not_available or deadlock_detected or sqlstate 'RC090' then

@@ -1,4 +1,4 @@
--- Takes a worker off the roll and gives back what it still holds.
+-- Takes a worker off the roll and gives back what it still holds; but what somebody's open transaction has locked is left to its lease.
 -- returns: how many tasks it held
 -- raises: RC050 wrong isolation level
 -- locks: the workers row; tasks rows in id order; keys rows in key order
@@ -8,17 +8,21 @@ returns int
 language plpgsql
 volatile
 set search_path = ''
-set lock_timeout = '100ms'
+set jit = off
+set enable_seqscan = off
 as $$
+declare
+    v_held jsonb;
 begin
     perform rolecall.require_read_committed();
     perform rolecall.require_durability();
-    loop
-        begin
-            return rolecall.try_to_deregister(p_worker_id);
-        exception when lock_not_available or deadlock_detected or sqlstate 'RC090' then
-            perform rolecall.wait_longer();
-        end;
-    end loop;
+    update rolecall.workers
+    set stopped_at = rolecall.clock(), idle = false, held = 0
+    where id = p_worker_id and stopped_at is null;
+    select jsonb_agg(jsonb_build_object('id', task.id, 'fence', task.fence)) into v_held
+    from rolecall.tasks as task
+    where task.worker_id = p_worker_id and task.state = 'running';
+    perform rolecall.release_claims(p_worker_id, v_held);
+    return coalesce(jsonb_array_length(v_held), 0);
 end
 $$;

@@ -2,6 +2,7 @@
 -- the plan starts from: whoever comes second with the same one changes nothing.
 -- p_plans: objects of id, revision and planned_from (its next_run_at), as due_cron gave them; slots, the latest hundred at most; come,
 --          how many there were in all; next, or the error that says why there is none, with which the schedule is disabled
+-- One that cannot make way for its next run, because of somebody's open transaction, stays due.
 -- returns: one row a slot that was dealt with; its task, where it has one
 -- raises: nothing: a schedule whose task is refused keeps the error and moves on
 -- locks: schedules rows, skipping locked ones; then what `cancel` locks
@@ -13,30 +14,30 @@ volatile
 set search_path = ''
 as $$
 declare
-    v_due rolecall.schedules[];
+    v_due record;
 begin
     perform rolecall.require_read_committed();
     perform rolecall.require_durability();
-    v_due := array(
-        select due
-        from jsonb_to_recordset(p_plans) as plan (id bigint, revision int, planned_from timestamptz)
+    for v_due in
+        select due as schedule, plan.slots, plan.come, plan.next, plan.error
+        from jsonb_to_recordset(p_plans) as plan (
+            id bigint, revision int, planned_from timestamptz, slots timestamptz[], come bigint, next timestamptz, error text
+        )
         join rolecall.schedules as due on due.id = plan.id and due.revision = plan.revision
             and due.next_run_at = plan.planned_from and due.enabled
         order by due.next_run_at, due.id
         for update of due skip locked
-    );
-    perform rolecall.make_way(v_due);
-    return query
-    select fired.schedule, fired.task_id
-    from unnest(v_due) with ordinality as due
-    join jsonb_to_recordset(p_plans) as plan (id bigint, slots timestamptz[], come bigint, next timestamptz) using (id)
-    cross join lateral rolecall.run_due_slots(
-        v_due[due.ordinality::int], plan.slots, plan.come, coalesce(plan.next, due.next_run_at)
-    ) as fired
-    order by due.ordinality;
-    update rolecall.schedules as stuck
-    set enabled = false, last_error = plan.error, revision = stuck.revision + 1
-    from jsonb_to_recordset(p_plans) as plan (id bigint, next timestamptz, error text)
-    where stuck.id = plan.id and plan.next is null and stuck.id in (select due.id from unnest(v_due) as due);
+    loop
+        continue when not rolecall.make_way(v_due.schedule);
+        return query
+        select * from rolecall.run_due_slots(
+            v_due.schedule, v_due.slots, v_due.come, coalesce(v_due.next, (v_due.schedule).next_run_at)
+        );
+        if v_due.next is null then
+            update rolecall.schedules as stuck
+            set enabled = false, last_error = v_due.error, revision = stuck.revision + 1
+            where stuck.id = (v_due.schedule).id;
+        end if;
+    end loop;
 end
 $$;

@@ -1,5 +1,6 @@
 -- Runs the schedules with an interval that are due: each enqueues its task and moves on to its next slot in the same transaction.
--- Of slots that passed while nobody ticked, its policy says which are run.
+-- Of slots that passed while nobody ticked, its policy says which are run. One that cannot make way for its next run, because of
+-- somebody's open transaction, stays due.
 -- returns: one row a slot that was dealt with; its task, where it has one
 -- raises: nothing: a schedule whose task is refused keeps the error and moves on
 -- locks: schedules rows, skipping locked ones; then what `cancel` locks
@@ -12,36 +13,27 @@ set search_path = ''
 as $$
 declare
     v_now timestamptz := rolecall.clock();
-    v_due rolecall.schedules[];
+    v_due rolecall.schedules;
+    v_passed bigint;
 begin
     perform rolecall.require_read_committed();
-    v_due := array(
-        select due from rolecall.schedules as due
+    for v_due in
+        select due.* from rolecall.schedules as due
         where due.enabled and due.every is not null and due.next_run_at <= v_now
         order by due.next_run_at, due.id
         limit p_limit
         for update skip locked
-    );
-    if v_due = '{}' then
-        return;
-    end if;
-    perform rolecall.require_durability();
-    perform rolecall.make_way(v_due);
-    return query
-    select fired.schedule, fired.task_id
-    from unnest(v_due) with ordinality as due
-    cross join lateral (
-        select floor(extract(epoch from v_now - due.next_run_at) / extract(epoch from due.every))::bigint as passed
-    ) as late
-    cross join lateral rolecall.run_due_slots(
-        v_due[due.ordinality::int],
-        array(
-            select due.next_run_at + n * due.every
-            from generate_series(greatest(0, late.passed - 99), late.passed) as n
-        ),
-        late.passed + 1,
-        due.next_run_at + (late.passed + 1) * due.every
-    ) as fired
-    order by due.ordinality;
+    loop
+        perform rolecall.require_durability();
+        continue when not rolecall.make_way(v_due);
+        v_passed := floor(extract(epoch from v_now - v_due.next_run_at) / extract(epoch from v_due.every));
+        return query
+        select * from rolecall.run_due_slots(
+            v_due,
+            array(select v_due.next_run_at + n * v_due.every from generate_series(greatest(0, v_passed - 99), v_passed) as n),
+            v_passed + 1,
+            v_due.next_run_at + (v_passed + 1) * v_due.every
+        );
+    end loop;
 end
 $$;

@@ -1,5 +1,6 @@
--- Lets go of tasks whose lease ran out, or of those among them that nobody has renewed for p_silent_for. After a restart or a failover of the server it waits one lease, so that the workers
--- that live can renew. Sessions that still hang in a task which they lost, or whose worker is gone, are ended.
+-- Lets go of tasks whose lease ran out, or of those among them that nobody has renewed for p_silent_for. After a restart or a failover of
+-- the server it waits one lease, so that the workers that live can renew. What somebody's open transaction keeps from it is left to the
+-- next rescue. Sessions that still hang in a task which they lost, or whose worker is gone, are ended.
 -- returns: one row a rescued task, with the state it went to
 -- raises: RC050 wrong isolation level
 -- locks: tasks rows, skipping locked ones; keys rows in key order
@@ -11,15 +12,25 @@ volatile
 set search_path = ''
 set lock_timeout = '100ms'
 as $$
+declare
+    v_expired jsonb;
 begin
     perform rolecall.require_read_committed();
-    loop
-        begin
-            return query select * from rolecall.try_to_rescue(p_limit, p_silent_for);
-            return;
-        exception when lock_not_available or deadlock_detected or sqlstate 'RC090' then
-            perform rolecall.wait_longer();
-        end;
-    end loop;
+    select jsonb_agg(claim) into v_expired from rolecall.expired_claims(p_limit, p_silent_for) as claim;
+    if v_expired is null then
+        perform rolecall.end_sessions('{}');
+        return;
+    end if;
+    perform rolecall.require_durability();
+    begin
+        return query select * from rolecall.try_to_rescue(v_expired);
+        return;
+    exception when lock_not_available or deadlock_detected or sqlstate 'RC090' then
+        -- Somebody has something that one of them needs: now each for itself.
+        null;
+    end;
+    return query
+    select apart.task_id, apart.state
+    from rolecall.rescue_apart(rolecall.children_together(v_expired), clock_timestamp() + interval '1 s') as apart;
 end
 $$;

@@ -1,0 +1,78 @@
+"""What keys cost: a claim and a finish of many keyed tasks grow with their number, not with its square."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.sql.costs import fill
+from tests.sql.engine import Engine
+from tests.sql.rows_read import rows_read
+
+FEW, MANY = 100, 1_000
+CLAIM = "select id, fence from rolecall.claim(1, '{}', '{work}', %s)"
+
+
+@pytest.fixture
+def engine(live_engine: Engine) -> Engine:
+    """Under the real clock: the floors of a claim are about time passing."""
+    return live_engine
+
+
+def enqueue(engine: Engine, number: int, *, keyed: bool) -> None:
+    key = "md5(random()::text)" if keyed else "null"
+    engine.rows(
+        "select from rolecall.enqueue_many((select jsonb_agg(jsonb_strip_nulls(jsonb_build_object('role', 'work', 'key',"
+        f" {key}))) from generate_series(1, %s)))",
+        number,
+    )
+
+
+def claim_cost(engine: Engine, number: int, *, keyed: bool) -> float:
+    """Rows a task of a claim of so many, in a session that knows its plans; then they are finished."""
+    for turn in range(2):
+        enqueue(engine, number, keyed=keyed)
+        engine.forget_floors()
+        if turn:
+            return rows_read(engine, CLAIM, number) / number
+        finish_all(engine, number)
+    raise AssertionError
+
+
+def finish_all(engine: Engine, number: int) -> None:
+    reports = [{"id": task_id, "fence": fence, "outcome": "completed"} for task_id, fence in engine.rows(CLAIM, number)]
+    assert len(reports) == number
+    engine.rows("select rolecall.finish(1, %s)", json.dumps(reports))
+
+
+def test_a_claim_of_a_thousand_keys_reads_as_much_for_each_as_one_of_a_hundred(engine: Engine) -> None:
+    assert claim_cost(engine, MANY, keyed=True) < 1.5 * claim_cost(engine, FEW, keyed=True)
+
+
+def test_a_finish_of_a_thousand_keys_reads_as_much_for_each_as_one_of_a_hundred(engine: Engine) -> None:
+    costs = {}
+    for number in (FEW, MANY):
+        for _ in range(2):
+            enqueue(engine, number, keyed=True)
+            engine.forget_floors()
+            claims = engine.rows(CLAIM, number)
+            reports = [{"id": task_id, "fence": fence, "outcome": "completed"} for task_id, fence in claims]
+            costs[number] = rows_read(engine, "select rolecall.finish(1, %s)", json.dumps(reports)) / number
+
+    assert costs[MANY] < 1.5 * costs[FEW]
+
+
+def test_what_waits_for_a_key_costs_its_holders_end_nothing(engine: Engine) -> None:
+    costs = []
+    for number in (10, 5_000):
+        fill(engine, number, key=f"k{number}")
+        [(task_id, fence)] = engine.rows(CLAIM, 1)
+        while engine.value("select exists (select from rolecall.tasks where state = 'pending' and not parked)"):
+            engine.rows(CLAIM, 1)
+        engine.rows("analyze rolecall.tasks")
+        report = json.dumps([{"id": task_id, "fence": fence, "outcome": "completed"}])
+        costs.append(rows_read(engine, "select rolecall.finish(1, %s)", report))
+        engine.rows("delete from rolecall.tasks")
+
+    assert costs[1] < 2 * costs[0]
