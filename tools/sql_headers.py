@@ -1,7 +1,7 @@
 """Holds the engine's SQL to the house: a header that answers four questions, one object a file, one clock.
 
-A function that keeps the planner from a kind of plan must also keep it from compiling: before Postgres 18 such a
-plan, where there is no other, costs 1e10, and whatever is that costly is compiled at each call, for a tenth of a second.
+A function that keeps the planner from a kind of plan must also keep it from compiling: before Postgres 18 such a plan,
+where there is no other, costs 1e10, and whatever is that costly is compiled at each call, for a tenth of a second.
 
 A function must set its search path. A procedure that commits may carry no SET clause, and a function that has
 one is not inlined: where that matters, the header says `-- search_path: why it is not set`.

@@ -323,7 +323,7 @@ CREATE FUNCTION rolecall.beat(p_worker_id bigint, p_held integer, p_idle boolean
 #variable_conflict use_column
 begin
     update rolecall.workers as worker
-    set heartbeat_at = rolecall.clock(), held = p_held, idle = p_idle,
+    set heartbeat_at = rolecall.clock(), held = p_held,
         cpu = (p_condition ->> 'cpu')::float8,
         memory = (p_condition ->> 'memory')::float8,
         memory_bytes = (p_condition ->> 'memory_bytes')::bigint,
@@ -334,6 +334,7 @@ begin
     where worker.id = p_worker_id and worker.stopped_at is null
     returning true, worker.command into known, command;
     known := coalesce(known, false);
+    perform rolecall.set_idle_mark(p_worker_id, p_idle and known);
     return next;
 end
 $$;
@@ -1591,8 +1592,9 @@ begin
     perform rolecall.require_read_committed();
     perform rolecall.require_durability();
     update rolecall.workers
-    set stopped_at = rolecall.clock(), idle = false, held = 0
+    set stopped_at = rolecall.clock(), held = 0
     where id = p_worker_id and stopped_at is null;
+    perform rolecall.set_idle_mark(p_worker_id, false);
     select jsonb_agg(jsonb_build_object('id', task.id, 'fence', task.fence)) into v_held
     from rolecall.tasks as task
     where task.worker_id = p_worker_id and task.state = 'running';
@@ -2405,7 +2407,7 @@ CREATE FUNCTION rolecall.free_keys(p_keys text[]) RETURNS bigint[]
 declare
     v_wanted text[];
     v_heads bigint[];
-    v_roles text[];
+    v_lines int[];
 begin
     if p_keys is null then
         return '{}';
@@ -2419,13 +2421,13 @@ begin
     if v_wanted = '{}' then
         return '{}';
     end if;
-    select array_agg(head.id order by head.id), array_agg(distinct head.role) into v_heads, v_roles
+    select array_agg(head.id order by head.id), array_agg(head.line_id) into v_heads, v_lines
     from rolecall.parked_heads(v_wanted) as head;
     if v_heads is null then
         return '{}';
     end if;
     update rolecall.tasks set parked = false where id = any(v_heads) and state = 'pending';
-    perform rolecall.wake(v_roles);
+    perform rolecall.wake_lines(v_lines);
     return v_heads;
 end
 $$;
@@ -2961,7 +2963,7 @@ CREATE FUNCTION rolecall.insert_tasks(p_tasks jsonb, p_places rolecall.place[], 
     AS $$
 declare
     v_now timestamptz := rolecall.clock();
-    v_roles text[];
+    v_lines int[];
 begin
     with place as materialized (
         select * from unnest(p_places) with ordinality
@@ -3011,7 +3013,7 @@ begin
         order by placed.dedupe_key collate "C", placed.n
         on conflict (dedupe_key, coalesce(dedupe_pending, false))
             where dedupe_key is not null and (dedupe_pending is not true or fence = 0) do nothing
-        returning tasks.id
+        returning tasks.id, tasks.line_id
     )
     select
         array_agg(placed.id order by placed.n),
@@ -3019,11 +3021,12 @@ begin
             filter (where placed.dedupe_key is not null and stored.id is null),
         jsonb_agg(jsonb_build_object('id', placed.id, 'needs', placed.needs))
             filter (where placed.needs is not null and stored.id is not null),
-        array_agg(distinct placed.role) filter (where placed.turn <= v_now and placed.needs is null)
-    into ids, refused, needy, v_roles
+        array_agg(coalesce(stored.line_id, line.id)) filter (where placed.turn <= v_now and placed.needs is null)
+    into ids, refused, needy, v_lines
     from placed
-    left join stored on stored.id = placed.id;
-    perform rolecall.wake(v_roles);
+    left join stored on stored.id = placed.id
+    left join line using (role, handler, level);
+    perform rolecall.wake_lines(v_lines);
     return next;
 end
 $$;
@@ -3165,10 +3168,8 @@ begin
     if not found then
         return false;
     end if;
-    perform rolecall.wake(array(
-        select line.role
-        from rolecall.tasks as task
-        join rolecall.lines as line on line.id = task.line_id
+    perform rolecall.wake_lines(array(
+        select task.line_id from rolecall.tasks as task
         where task.id = p_id and task.state = 'pending' and task.scheduled_for <= rolecall.clock()
     ));
     return true;
@@ -3263,10 +3264,10 @@ declare
     v_judged jsonb;
     v_end record;
     v_free text[];
-    v_roles text[];
+    v_lines int[];
 begin
     select jsonb_agg(jsonb_build_object(
-        'id', task.id, 'attempt', task.attempt, 'worker_id', task.worker_id, 'role', setting.role, 'reason', given.reason,
+        'id', task.id, 'attempt', task.attempt, 'worker_id', task.worker_id, 'line_id', task.line_id, 'reason', given.reason,
         'spent', judged.spent, 'state', judged.next_state, 'due', judged.due, 'needs', given.needs,
         'error', coalesce(given.error, task.error, case when judged.next_state = 'failed' then given.reason end), 'detail', given.error,
         'fence', task.fence + (given.reported is not true)::int,
@@ -3286,7 +3287,7 @@ begin
     from rolecall.end_tasks(jsonb_path_query_array(v_judged, '$[*] ? (@.state == "failed" || @.state == "cancelled")'));
     with loss as materialized (
         select * from jsonb_to_recordset(v_judged) as judged (
-            id bigint, attempt int, worker_id bigint, role text, reason text, spent boolean, state rolecall.task_state,
+            id bigint, attempt int, worker_id bigint, line_id int, reason text, spent boolean, state rolecall.task_state,
             due timestamptz, needs jsonb, error text, detail text, fence int, refund boolean
         )
     ),
@@ -3306,12 +3307,12 @@ begin
     )
     select
         array_agg(id), array_agg(state), (select array_agg(distinct key) from back where key is not null),
-        array_agg(distinct role) filter (where state = 'pending' and due <= v_now)
-    into ids, states, v_free, v_roles
+        array_agg(line_id) filter (where state = 'pending' and due <= v_now)
+    into ids, states, v_free, v_lines
     from loss;
     keys := v_end.keys || v_free;
     endings := v_end.endings;
-    perform rolecall.wake(v_roles);
+    perform rolecall.wake_lines(v_lines);
     return next;
 end
 $_$;
@@ -3859,12 +3860,19 @@ exception when lock_not_available or deadlock_detected or sqlstate 'RC090' then
 end
 $$;
 CREATE FUNCTION rolecall.mark_idle(p_worker_id bigint, p_idle boolean) RETURNS void
-    LANGUAGE sql
+    LANGUAGE plpgsql
     SET search_path TO ''
+    SET jit TO 'off'
+    SET enable_seqscan TO 'off'
     AS $$
-    update rolecall.workers
-    set idle = p_idle
-    where id = p_worker_id and stopped_at is null and idle <> p_idle
+begin
+    if p_idle or not exists (
+        select from rolecall.idle_marks as mark
+        where mark.worker_id = p_worker_id and mark.until > rolecall.clock() + interval '4 min 59 s'
+    ) then
+        perform rolecall.set_idle_mark(p_worker_id, p_idle);
+    end if;
+end
 $$;
 CREATE FUNCTION rolecall.mark_needed(p_task_ids bigint[]) RETURNS bigint[]
     LANGUAGE plpgsql
@@ -4419,7 +4427,7 @@ begin
     return cardinality(v_losers) < v_bound;
 end
 $$;
-CREATE FUNCTION rolecall.parked_heads(p_keys text[]) RETURNS TABLE(key text, id bigint, role text)
+CREATE FUNCTION rolecall.parked_heads(p_keys text[]) RETURNS TABLE(key text, id bigint, line_id integer)
     LANGUAGE plpgsql
     SET search_path TO ''
     AS $$
@@ -4435,7 +4443,7 @@ begin
         select * from rolecall.heads_of_keys(v_keys, v_rooms, rolecall.clock())
     ),
     ranked as (
-        select head.key, head.id, head.parked, line.role, row_number() over (
+        select head.key, head.id, head.parked, head.line_id, row_number() over (
             partition by head.key, line.role, line.handler order by line.priority desc, head.scheduled_for, head.id
         ) as turn
         from head
@@ -4445,7 +4453,7 @@ begin
             where line.id = any(array(select distinct head.line_id from head))
         ) as line using (line_id)
     )
-    select ranked.key, ranked.id, ranked.role
+    select ranked.key, ranked.id, ranked.line_id
     from ranked
     join unnest(v_keys, v_rooms) as room (key, number) using (key)
     where ranked.parked and ranked.turn <= room.number;
@@ -5100,6 +5108,7 @@ declare
     v_twin record;
     v_draft record;
     v_turn timestamptz;
+    v_line_id int;
 begin
     select task.payload, task.key, line.role, line.handler, line.priority::int, role.max_payload_bytes into v_twin
     from rolecall.tasks as task
@@ -5121,12 +5130,12 @@ begin
                 p_id, octet_length(v_draft.payload::text), v_twin.max_payload_bytes));
         end if;
     end if;
+    v_line_id := rolecall.add_line(v_twin.role, v_twin.handler, v_draft.priority);
     update rolecall.tasks as task
-    set payload = v_draft.payload, scheduled_for = v_turn, parked = false,
-        line_id = rolecall.add_line(v_twin.role, v_twin.handler, v_draft.priority)
+    set payload = v_draft.payload, scheduled_for = v_turn, parked = false, line_id = v_line_id
     where task.id = p_id;
     if v_turn <= v_now then
-        perform rolecall.wake(array[v_twin.role]);
+        perform rolecall.wake_lines(array[v_line_id]);
     elsif v_twin.key is not null then
         -- It may have been the one whose turn with the key it was.
         perform rolecall.require_read_committed();
@@ -5509,7 +5518,7 @@ CREATE FUNCTION rolecall.resume_parents(p_ids bigint[]) RETURNS TABLE(keys text[
 declare
     v_failed bigint[];
     v_going_on bigint[];
-    v_roles text[];
+    v_lines int[];
 begin
     if cardinality(p_ids) = 0 then
         return;
@@ -5528,15 +5537,14 @@ begin
         returning task.id, task.gathers, task.line_id, summary.failed
     )
     select array_agg(parent.id) filter (where failed > 0), array_agg(parent.id) filter (where failed = 0 and gathers),
-        array_agg(distinct line.role) filter (where failed = 0 and gathers)
-    into v_failed, v_going_on, v_roles
-    from parent
-    join rolecall.lines as line on line.id = parent.line_id;
+        array_agg(parent.line_id) filter (where failed = 0 and gathers)
+    into v_failed, v_going_on, v_lines
+    from parent;
     update rolecall.tasks as task
     set state = 'pending', step = coalesce(task.step, 0) + 1, gathers = null, serial = null, open_children = null,
         attempt = 0, refunds = 0, worker_id = null, claimed_at = null, started_at = null, lease_until = null, deadline_at = null
     where task.id = any(v_going_on);
-    perform rolecall.wake(v_roles);
+    perform rolecall.wake_lines(v_lines);
     return query select * from rolecall.end_tasks((
         select jsonb_agg(jsonb_build_object('id', given.id) || case
             when given.id = any(v_failed) then '{"state": "failed", "error": "One or more child tasks failed"}'::jsonb
@@ -6039,6 +6047,7 @@ CREATE FUNCTION rolecall.serve(p_worker_id bigint, p_handlers text[]) RETURNS vo
     LANGUAGE sql
     SET search_path TO ''
     AS $$
+    update rolecall.idle_marks set handlers = p_handlers where worker_id = p_worker_id and until > rolecall.clock();
     update rolecall.workers set handlers = p_handlers where id = p_worker_id and handlers <> p_handlers
 $$;
 CREATE FUNCTION rolecall.server_up_since() RETURNS timestamp with time zone
@@ -6061,6 +6070,29 @@ begin
         returning epoch.seen_at into v_seen_at;
     end if;
     return v_seen_at;
+end
+$$;
+CREATE FUNCTION rolecall.set_idle_mark(p_worker_id bigint, p_idle boolean) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO ''
+    SET jit TO 'off'
+    SET enable_seqscan TO 'off'
+    AS $$
+declare
+    v_now timestamptz := rolecall.clock();
+begin
+    if p_idle is distinct from true then
+        delete from rolecall.idle_marks as mark where mark.worker_id = p_worker_id and mark.until > v_now;
+    elsif not exists (
+        select from rolecall.idle_marks as mark where mark.worker_id = p_worker_id and mark.until > v_now + interval '4 min'
+    ) then
+        delete from rolecall.idle_marks as mark where mark.worker_id = p_worker_id and mark.until > v_now;
+        insert into rolecall.idle_marks (role, worker_id, handlers, until)
+        select served.role, worker.id, worker.handlers, v_now + interval '5 min'
+        from rolecall.workers as worker
+        cross join lateral unnest(case when worker.roles = '{}' then '{""}' else worker.roles end) as served (role)
+        where worker.id = p_worker_id and worker.stopped_at is null;
+    end if;
 end
 $$;
 CREATE FUNCTION rolecall.set_key_capacity(p_pattern text, p_capacity integer) RETURNS void
@@ -6107,7 +6139,7 @@ CREATE FUNCTION rolecall.settle_blocked(p_hits jsonb) RETURNS TABLE(keys text[],
     AS $$
 declare
     v_now timestamptz := rolecall.clock();
-    v_roles text[];
+    v_lines int[];
 begin
     perform from rolecall.tasks as task
     where task.id = any(array(select (hit -> 'id')::bigint from jsonb_array_elements(p_hits) as hit)) and task.state = 'blocked'
@@ -6129,11 +6161,8 @@ begin
         where task.id = hit.id and task.state = 'blocked' and hit.culprit is null
         returning task.line_id, task.state
     )
-    select array_agg(distinct line.role) into v_roles
-    from moved
-    join rolecall.lines as line on line.id = moved.line_id
-    where moved.state = 'pending';
-    perform rolecall.wake(v_roles);
+    select array_agg(moved.line_id) into v_lines from moved where moved.state = 'pending';
+    perform rolecall.wake_lines(v_lines);
     return query select * from rolecall.end_tasks((
         select jsonb_agg(jsonb_build_object(
             'id', task.id, 'state', 'failed', 'error', format('dependency failed: task %s, which this one needs, did not complete', hit.culprit)
@@ -7138,10 +7167,8 @@ begin
     perform rolecall.hold_for_retry(p_ids);
     v_back := rolecall.bring_back(p_ids);
     perform rolecall.await_needs_again(v_back);
-    perform rolecall.wake(array(
-        select distinct line.role
-        from rolecall.tasks as task
-        join rolecall.lines as line on line.id = task.line_id
+    perform rolecall.wake_lines(array(
+        select task.line_id from rolecall.tasks as task
         where task.id = any(v_back) and task.state = 'pending'
     ));
     return query
@@ -7192,7 +7219,7 @@ CREATE FUNCTION rolecall.try_to_trigger(p_ids bigint[]) RETURNS TABLE(task_id bi
 declare
     v_now timestamptz := rolecall.clock();
     v_odd record;
-    v_roles text[];
+    v_lines int[];
 begin
     perform rolecall.hold_tasks(p_ids);
     select given.id, task.state into v_odd
@@ -7218,10 +7245,8 @@ begin
         insert into rolecall.task_events (task_id, at, kind, attempt)
         select id, v_now, 'triggered', attempt from due order by id
     )
-    select array_agg(distinct line.role) into v_roles
-    from due
-    join rolecall.lines as line on line.id = due.line_id;
-    perform rolecall.wake(v_roles);
+    select array_agg(due.line_id) into v_lines from due;
+    perform rolecall.wake_lines(v_lines);
     return query
     select task.id, task.scheduled_for
     from unnest(p_ids) with ordinality as given (id, n)
@@ -7349,16 +7374,62 @@ $$;
 CREATE FUNCTION rolecall.wake(p_roles text[]) RETURNS void
     LANGUAGE sql
     SET search_path TO ''
+    SET jit TO 'off'
+    SET enable_seqscan TO 'off'
     AS $$
     select pg_notify('rolecall_wake', role)
     from unnest(p_roles) as role
     where exists (
-        select
-        from rolecall.workers as worker
-        where worker.idle
-            and (worker.roles = '{}' or role = any(worker.roles))
-            and worker.heartbeat_at > rolecall.clock() - interval '5 min'
+        select from unnest(array[role, '']) as served (role)
+        join rolecall.idle_marks as mark using (role)
+        where mark.until > rolecall.clock()
     )
+$$;
+CREATE FUNCTION rolecall.wake_lines(p_line_ids integer[]) RETURNS void
+    LANGUAGE sql
+    SET search_path TO ''
+    SET jit TO 'off'
+    SET enable_seqscan TO 'off'
+    AS $$
+    select pg_notify('rolecall_wake', woken.role || case
+        when cardinality(woken.ids) = woken.number then ':' || array_to_string(woken.ids, ',') else ''
+    end)
+    from (
+        select due.role, due.number, array(
+            select mark.worker_id
+            from unnest(array[due.role, '']) as served (role)
+            cross join lateral (
+                (
+                    select mark.worker_id, 0 as round from rolecall.idle_marks as mark
+                    where mark.role = served.role and mark.until >= due.chance and due.handler = any(mark.handlers)
+                    order by mark.until
+                    limit least(due.number, 20)
+                )
+                union all
+                (
+                    select mark.worker_id, 1 from rolecall.idle_marks as mark
+                    where mark.role = served.role and mark.until > due.now and mark.until < due.chance
+                        and due.handler = any(mark.handlers)
+                    order by mark.until desc
+                    limit least(due.number, 20)
+                )
+            ) as mark
+            order by mark.round
+            limit least(due.number, 20)
+        ) as ids
+        from (
+            select line.role, line.handler, given.now, given.number + 1 as number,
+                -- Marks of workers that live end four to five minutes from now; those of dead ones, before that, come last.
+                given.now + interval '4 min' + random() * interval '1 min' as chance
+            from (
+                select line_id, count(*) as number, rolecall.clock() as now
+                from unnest(p_line_ids) as line_id
+                group by line_id
+            ) as given
+            join rolecall.lines as line on line.id = given.line_id
+        ) as due
+    ) as woken
+    where woken.ids <> '{}'
 $$;
 CREATE FUNCTION rolecall.walk_line(p_line_id integer, p_roles text[], p_handlers text[], p_after rolecall.floor, p_limit integer, p_taken bigint[], p_now timestamp with time zone) RETURNS TABLE(ids bigint[], slots smallint[], keyed bigint[], reached rolecall.floor)
     LANGUAGE plpgsql
@@ -7602,6 +7673,12 @@ CREATE FUNCTION rolecall.work_in_hand(p_worker_ids bigint[], p_most integer) RET
     join rolecall.lines as line on line.id = task.line_id
     order by task.worker_id, task.started_at, task.id
 $$;
+CREATE TABLE rolecall.idle_marks (
+    role text NOT NULL COLLATE pg_catalog."C",
+    worker_id bigint NOT NULL,
+    handlers text[] NOT NULL,
+    until timestamp with time zone NOT NULL
+);
 CREATE TABLE rolecall.workers (
     id bigint NOT NULL,
     name text NOT NULL,
@@ -7609,7 +7686,6 @@ CREATE TABLE rolecall.workers (
     handlers text[] NOT NULL,
     slots integer NOT NULL,
     held integer DEFAULT 0 NOT NULL,
-    idle boolean DEFAULT false NOT NULL,
     started_at timestamp with time zone NOT NULL,
     heartbeat_at timestamp with time zone NOT NULL,
     stopped_at timestamp with time zone,
@@ -7627,7 +7703,6 @@ CREATE TABLE rolecall.workers (
     commanded_at timestamp with time zone,
     following text,
     CONSTRAINT a_command_has_a_time CHECK (((command IS NULL) = (commanded_at IS NULL))),
-    CONSTRAINT a_stopped_worker_is_not_idle CHECK (((stopped_at IS NULL) OR (NOT idle))),
     CONSTRAINT command_is_one_that_workers_know CHECK ((command = ANY (ARRAY['drain'::text, 'decommission'::text]))),
     CONSTRAINT slots_are_positive CHECK ((slots > 0))
 )
@@ -7639,7 +7714,7 @@ CREATE VIEW rolecall.all_workers WITH (security_invoker='true') AS
     worker.handlers,
     worker.slots,
     worker.held,
-    worker.idle,
+    roll.idle,
     roll.active,
         CASE
             WHEN (worker.stopped_at IS NOT NULL) THEN 'stopped'::text
@@ -7651,7 +7726,7 @@ CREATE VIEW rolecall.all_workers WITH (security_invoker='true') AS
                 ELSE 'draining'::text
             END
             WHEN (worker.backing_off IS NOT NULL) THEN 'backing off'::text
-            WHEN worker.idle THEN 'idle'::text
+            WHEN roll.idle THEN 'idle'::text
             ELSE 'busy'::text
         END AS state,
     worker.host,
@@ -7672,7 +7747,10 @@ CREATE VIEW rolecall.all_workers WITH (security_invoker='true') AS
     worker.following,
     running.ids AS running_tasks
    FROM ((rolecall.workers worker
-     CROSS JOIN LATERAL ( SELECT ((worker.stopped_at IS NULL) AND (worker.heartbeat_at > (rolecall.clock() - '00:05:00'::interval))) AS active) roll)
+     CROSS JOIN LATERAL ( SELECT ((worker.stopped_at IS NULL) AND (worker.heartbeat_at > (rolecall.clock() - '00:05:00'::interval))) AS active,
+            (EXISTS ( SELECT
+                   FROM rolecall.idle_marks mark
+                  WHERE ((mark.worker_id = worker.id) AND (mark.until > rolecall.clock())))) AS idle) roll)
      CROSS JOIN LATERAL ( SELECT ARRAY( SELECT task.id
                    FROM rolecall.tasks task
                   WHERE ((task.worker_id = worker.id) AND (task.state = 'running'::rolecall.task_state) AND (task.started_at IS NOT NULL))
@@ -8054,6 +8132,8 @@ CREATE INDEX finished_tasks_default_key_id_idx ON rolecall.finished_tasks_defaul
 CREATE INDEX finished_tasks_default_parent_id_parent_fence_idx ON rolecall.finished_tasks_default USING btree (parent_id, parent_fence) WHERE (parent_id IS NOT NULL);
 CREATE INDEX finished_tasks_not_completed ON ONLY rolecall.finished_tasks USING btree (state, id) WHERE (state <> 'completed'::rolecall.task_state);
 CREATE INDEX finished_tasks_default_state_id_idx ON rolecall.finished_tasks_default USING btree (state, id) WHERE (state <> 'completed'::rolecall.task_state);
+CREATE INDEX idle_marks_by_role ON rolecall.idle_marks USING btree (role, until);
+CREATE INDEX idle_marks_by_worker ON rolecall.idle_marks USING btree (worker_id, until);
 CREATE INDEX keys_with_a_capacity ON rolecall.keys USING btree (key) WHERE ((declared IS NOT NULL) OR (capacity IS NOT NULL));
 CREATE INDEX lines_by_name ON rolecall.lines USING btree (role, handler, priority);
 CREATE INDEX needs_by_needed ON rolecall.needs USING btree (needed_id);

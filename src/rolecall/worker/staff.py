@@ -205,8 +205,12 @@ class Staff:
         self.looking.nudge()
         self.pulse.beat_now()
 
-    def _hear_wake(self, role: str) -> None:
-        if not self._options.roles or role in self._options.roles:
+    def _hear_wake(self, woken: str) -> None:
+        role, _, workers = woken.partition(":")
+        if workers:
+            if str(self.roll.worker_id) in workers.split(","):
+                self._stir()
+        elif not self._options.roles or role in self._options.roles:
             self._stir()
 
     def _hear_cancel(self, worker_id: str) -> None:

@@ -230,8 +230,8 @@ def test_a_schedule_that_cannot_make_way_stays_due_and_the_others_run(
     engine: Engine, gate: Engine, caller: Engine, kind: str
 ) -> None:
     rhythm: dict[str, object] = {"every": 60} if kind == "interval" else {"every": None, "cron": "* * * * *"}
-    engine.put_schedule("kept", overlap="cancel", **rhythm)  # type: ignore[arg-type]
-    engine.put_schedule("free", overlap="cancel", **rhythm)  # type: ignore[arg-type]
+    engine.put_schedule("kept", overlap="cancel", **rhythm)
+    engine.put_schedule("free", overlap="cancel", **rhythm)
     fire(engine, kind)
     run = engine.value("select last_task_id from rolecall.schedules where name = 'kept'")
     hold(gate, run)

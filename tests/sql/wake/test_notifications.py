@@ -4,11 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import psycopg
 import pytest
 
 from tests.sql.conftest import Session
+from tests.sql.costs import buffers
 from tests.sql.engine import LEASE, Document, Engine
 
+# A worker that becomes idle and busy in turn, once a second, each time in a transaction of its own; and beats.
+MARKS_EVERY_SECOND = """
+do $$ begin
+    for second in 1..{seconds} loop
+        perform set_config('rolecall.fake_now', (rolecall.clock() + interval '1 s')::text, false);
+        perform rolecall.set_idle_mark({worker}, second % 2 = 0);
+        perform rolecall.beat({worker}, 0, second % 2 = 0);
+        commit;
+    end loop;
+end $$
+"""
 Woken = Callable[[], list[str]]
 
 
@@ -165,3 +178,109 @@ def test_a_fired_schedule_wakes(engine: Engine, woken: Woken) -> None:
     engine.fire_schedules()
 
     assert woken() == ["work"]
+
+
+def chosen(payload: str) -> set[int]:
+    role, _, ids = payload.partition(":")
+    assert role == "work"
+    return {int(worker) for worker in ids.split(",")}
+
+
+@pytest.mark.parametrize(("tasks", "number"), [(1, 2), (5, 6), (9, 10)])
+def test_one_idle_worker_more_is_woken_than_there_are_tasks(
+    engine: Engine, woken: Woken, tasks: int, number: int
+) -> None:
+    """Covers F49: a fleet does not claim at once for one task."""
+    idle = {idle_worker(engine, *roles) for roles in [("work",), ()] * 10}
+    engine.enqueue_many([{"role": "work"}] * tasks)
+
+    [payload] = woken()
+    assert len(chosen(payload)) == number
+    assert chosen(payload) < idle
+
+
+@pytest.mark.parametrize("tasks", [2, 25])
+def test_where_nobody_is_to_be_left_out_all_are_woken_by_their_role(engine: Engine, woken: Woken, tasks: int) -> None:
+    for _ in range(2 if tasks == 2 else 30):
+        idle_worker(engine, "work")
+    engine.enqueue_many([{"role": "work"}] * tasks)
+
+    assert woken() == ["work"]
+
+
+def test_whom_a_single_task_wakes_is_up_to_chance(engine: Engine, woken: Woken) -> None:
+    for _ in range(10):
+        idle_worker(engine, "work")
+        engine.clock.advance(seconds=5)
+    for _ in range(40):
+        engine.enqueue()
+
+    assert len(set.union(*map(chosen, woken()))) == 10
+
+
+def test_only_workers_that_have_the_handler_are_woken(engine: Engine, woken: Woken) -> None:
+    for _ in range(5):
+        idle_worker(engine, "work")
+    engine.declare(handlers=[{"name": "new", "role": "work"}])
+    able = {idle_worker(engine, "work") for _ in range(3)}
+    engine.enqueue(handler="new")
+
+    [payload] = woken()
+    assert chosen(payload) < able
+
+
+def test_a_worker_that_has_learned_a_handler_while_it_waits_is_woken_for_it(engine: Engine, woken: Woken) -> None:
+    worker = idle_worker(engine, "work")
+    engine.declare(handlers=[{"name": "new", "role": "work"}])
+    engine.rows("select rolecall.serve(%s, '{work,new}')", worker)
+    engine.enqueue(handler="new")
+
+    assert woken() == ["work"]
+
+
+def test_who_has_not_renewed_its_mark_is_woken_only_where_others_are_too_few(engine: Engine, woken: Woken) -> None:
+    """A worker that died is not what a task waits for while others live."""
+    dead = {idle_worker(engine, "work") for _ in range(9)}
+    engine.clock.advance(seconds=61)
+    alive = {idle_worker(engine, "work") for _ in range(3)}
+    engine.enqueue()
+    engine.enqueue_many([{"role": "work"}] * 3)
+
+    two, four = map(chosen, woken())
+    assert two < alive
+    assert alive < four
+    assert four - alive <= dead
+
+
+def test_a_resumed_role_wakes_all_that_wait_for_it(engine: Engine, woken: Woken) -> None:
+    for _ in range(5):
+        idle_worker(engine, "work")
+    engine.rows("select rolecall.pause_role('work')")
+    engine.rows("select rolecall.resume_role('work')")
+
+    assert woken() == ["work"]
+
+
+def test_a_mark_is_taken_back_after_a_second_at_the_soonest(engine: Engine, woken: Woken) -> None:
+    worker = idle_worker(engine, "work")
+    for _ in range(2):
+        engine.rows("select rolecall.mark_idle(%s, false)", worker)
+        engine.enqueue()
+        engine.clock.advance(seconds=2)
+
+    assert woken() == ["work"]
+
+
+def test_an_old_snapshot_does_not_make_an_enqueue_pay_for_past_marks(engine: Engine) -> None:
+    """Covers F35: it meets the marks of the last minutes, however long the snapshot is held."""
+    worker = idle_worker(engine, "work")
+    engine.enqueue()
+    costs = []
+    with psycopg.connect(engine.database) as other:
+        other.execute("set transaction isolation level repeatable read")
+        other.execute("select count(*) from rolecall.idle_marks")
+        for minutes in (6, 30):
+            engine.rows(MARKS_EVERY_SECOND.format(worker=worker, seconds=60 * minutes))
+            costs.append(buffers(engine, "select rolecall.wake_lines(array(select id from rolecall.lines))"))
+
+    assert costs[1] <= 2 * costs[0]

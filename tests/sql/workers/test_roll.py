@@ -21,7 +21,7 @@ def deregister(engine: Engine, worker: int) -> int:
 
 
 def row(engine: Engine, worker: int, columns: str) -> tuple[object, ...]:
-    [found] = engine.rows(f"select {columns} from rolecall.workers where id = %s", worker)
+    [found] = engine.rows(f"select {columns} from rolecall.all_workers where id = %s", worker)
     return found
 
 

@@ -8,7 +8,6 @@ create table rolecall.workers (
     handlers text[] not null,
     slots int not null,
     held int not null default 0,
-    idle boolean not null default false,
     started_at timestamptz not null,
     heartbeat_at timestamptz not null,
     stopped_at timestamptz,
@@ -26,10 +25,20 @@ create table rolecall.workers (
     commanded_at timestamptz,
     following text,
     constraint slots_are_positive check (slots > 0),
-    constraint a_stopped_worker_is_not_idle check (stopped_at is null or not idle),
     constraint command_is_one_that_workers_know check (command in ('drain', 'decommission')),
     constraint a_command_has_a_time check ((command is null) = (commanded_at is null))
 ) with (fillfactor = 50);
+
+-- Who waits for work, by the roles from which it claims ('' for all): an enqueue notifies some of these. A mark counts until its time has
+-- passed, unless the worker renews it: what an enqueue looks for is among the newest, whatever an old snapshot keeps of older ones.
+create table rolecall.idle_marks (
+    role text collate "C" not null,
+    worker_id bigint not null,
+    handlers text[] not null,
+    until timestamptz not null
+);
+create index idle_marks_by_role on rolecall.idle_marks (role, until);
+create index idle_marks_by_worker on rolecall.idle_marks (worker_id, until);
 
 -- Which server answered last, and since when: after a restart or a failover nothing is rescued for one lease.
 create table rolecall.server_epoch (

@@ -15,7 +15,7 @@ as $$
 declare
     v_wanted text[];
     v_heads bigint[];
-    v_roles text[];
+    v_lines int[];
 begin
     if p_keys is null then
         return '{}';
@@ -29,13 +29,13 @@ begin
     if v_wanted = '{}' then
         return '{}';
     end if;
-    select array_agg(head.id order by head.id), array_agg(distinct head.role) into v_heads, v_roles
+    select array_agg(head.id order by head.id), array_agg(head.line_id) into v_heads, v_lines
     from rolecall.parked_heads(v_wanted) as head;
     if v_heads is null then
         return '{}';
     end if;
     update rolecall.tasks set parked = false where id = any(v_heads) and state = 'pending';
-    perform rolecall.wake(v_roles);
+    perform rolecall.wake_lines(v_lines);
     return v_heads;
 end
 $$;

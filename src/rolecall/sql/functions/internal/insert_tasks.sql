@@ -15,7 +15,7 @@ set plan_cache_mode = force_generic_plan
 as $$
 declare
     v_now timestamptz := rolecall.clock();
-    v_roles text[];
+    v_lines int[];
 begin
     with place as materialized (
         select * from unnest(p_places) with ordinality
@@ -65,7 +65,7 @@ begin
         order by placed.dedupe_key collate "C", placed.n
         on conflict (dedupe_key, coalesce(dedupe_pending, false))
             where dedupe_key is not null and (dedupe_pending is not true or fence = 0) do nothing
-        returning tasks.id
+        returning tasks.id, tasks.line_id
     )
     select
         array_agg(placed.id order by placed.n),
@@ -73,11 +73,12 @@ begin
             filter (where placed.dedupe_key is not null and stored.id is null),
         jsonb_agg(jsonb_build_object('id', placed.id, 'needs', placed.needs))
             filter (where placed.needs is not null and stored.id is not null),
-        array_agg(distinct placed.role) filter (where placed.turn <= v_now and placed.needs is null)
-    into ids, refused, needy, v_roles
+        array_agg(coalesce(stored.line_id, line.id)) filter (where placed.turn <= v_now and placed.needs is null)
+    into ids, refused, needy, v_lines
     from placed
-    left join stored on stored.id = placed.id;
-    perform rolecall.wake(v_roles);
+    left join stored on stored.id = placed.id
+    left join line using (role, handler, level);
+    perform rolecall.wake_lines(v_lines);
     return next;
 end
 $$;

@@ -18,10 +18,8 @@ begin
     if not found then
         return false;
     end if;
-    perform rolecall.wake(array(
-        select line.role
-        from rolecall.tasks as task
-        join rolecall.lines as line on line.id = task.line_id
+    perform rolecall.wake_lines(array(
+        select task.line_id from rolecall.tasks as task
         where task.id = p_id and task.state = 'pending' and task.scheduled_for <= rolecall.clock()
     ));
     return true;

@@ -20,10 +20,10 @@ declare
     v_judged jsonb;
     v_end record;
     v_free text[];
-    v_roles text[];
+    v_lines int[];
 begin
     select jsonb_agg(jsonb_build_object(
-        'id', task.id, 'attempt', task.attempt, 'worker_id', task.worker_id, 'role', setting.role, 'reason', given.reason,
+        'id', task.id, 'attempt', task.attempt, 'worker_id', task.worker_id, 'line_id', task.line_id, 'reason', given.reason,
         'spent', judged.spent, 'state', judged.next_state, 'due', judged.due, 'needs', given.needs,
         'error', coalesce(given.error, task.error, case when judged.next_state = 'failed' then given.reason end), 'detail', given.error,
         'fence', task.fence + (given.reported is not true)::int,
@@ -43,7 +43,7 @@ begin
     from rolecall.end_tasks(jsonb_path_query_array(v_judged, '$[*] ? (@.state == "failed" || @.state == "cancelled")'));
     with loss as materialized (
         select * from jsonb_to_recordset(v_judged) as judged (
-            id bigint, attempt int, worker_id bigint, role text, reason text, spent boolean, state rolecall.task_state,
+            id bigint, attempt int, worker_id bigint, line_id int, reason text, spent boolean, state rolecall.task_state,
             due timestamptz, needs jsonb, error text, detail text, fence int, refund boolean
         )
     ),
@@ -63,12 +63,12 @@ begin
     )
     select
         array_agg(id), array_agg(state), (select array_agg(distinct key) from back where key is not null),
-        array_agg(distinct role) filter (where state = 'pending' and due <= v_now)
-    into ids, states, v_free, v_roles
+        array_agg(line_id) filter (where state = 'pending' and due <= v_now)
+    into ids, states, v_free, v_lines
     from loss;
     keys := v_end.keys || v_free;
     endings := v_end.endings;
-    perform rolecall.wake(v_roles);
+    perform rolecall.wake_lines(v_lines);
     return next;
 end
 $$;

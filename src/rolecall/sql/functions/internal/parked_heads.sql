@@ -4,7 +4,7 @@
 -- locks: nothing
 -- notifies: nothing
 create or replace function rolecall.parked_heads(p_keys text[])
-returns table (key text, id bigint, role text)
+returns table (key text, id bigint, line_id int)
 language plpgsql
 volatile
 set search_path = ''
@@ -21,7 +21,7 @@ begin
         select * from rolecall.heads_of_keys(v_keys, v_rooms, rolecall.clock())
     ),
     ranked as (
-        select head.key, head.id, head.parked, line.role, row_number() over (
+        select head.key, head.id, head.parked, head.line_id, row_number() over (
             partition by head.key, line.role, line.handler order by line.priority desc, head.scheduled_for, head.id
         ) as turn
         from head
@@ -31,7 +31,7 @@ begin
             where line.id = any(array(select distinct head.line_id from head))
         ) as line using (line_id)
     )
-    select ranked.key, ranked.id, ranked.role
+    select ranked.key, ranked.id, ranked.line_id
     from ranked
     join unnest(v_keys, v_rooms) as room (key, number) using (key)
     where ranked.parked and ranked.turn <= room.number;

@@ -16,6 +16,7 @@ declare
     v_twin record;
     v_draft record;
     v_turn timestamptz;
+    v_line_id int;
 begin
     select task.payload, task.key, line.role, line.handler, line.priority::int, role.max_payload_bytes into v_twin
     from rolecall.tasks as task
@@ -37,12 +38,12 @@ begin
                 p_id, octet_length(v_draft.payload::text), v_twin.max_payload_bytes));
         end if;
     end if;
+    v_line_id := rolecall.add_line(v_twin.role, v_twin.handler, v_draft.priority);
     update rolecall.tasks as task
-    set payload = v_draft.payload, scheduled_for = v_turn, parked = false,
-        line_id = rolecall.add_line(v_twin.role, v_twin.handler, v_draft.priority)
+    set payload = v_draft.payload, scheduled_for = v_turn, parked = false, line_id = v_line_id
     where task.id = p_id;
     if v_turn <= v_now then
-        perform rolecall.wake(array[v_twin.role]);
+        perform rolecall.wake_lines(array[v_line_id]);
     elsif v_twin.key is not null then
         -- It may have been the one whose turn with the key it was.
         perform rolecall.require_read_committed();

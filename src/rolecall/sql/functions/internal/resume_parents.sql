@@ -13,7 +13,7 @@ as $$
 declare
     v_failed bigint[];
     v_going_on bigint[];
-    v_roles text[];
+    v_lines int[];
 begin
     if cardinality(p_ids) = 0 then
         return;
@@ -32,15 +32,14 @@ begin
         returning task.id, task.gathers, task.line_id, summary.failed
     )
     select array_agg(parent.id) filter (where failed > 0), array_agg(parent.id) filter (where failed = 0 and gathers),
-        array_agg(distinct line.role) filter (where failed = 0 and gathers)
-    into v_failed, v_going_on, v_roles
-    from parent
-    join rolecall.lines as line on line.id = parent.line_id;
+        array_agg(parent.line_id) filter (where failed = 0 and gathers)
+    into v_failed, v_going_on, v_lines
+    from parent;
     update rolecall.tasks as task
     set state = 'pending', step = coalesce(task.step, 0) + 1, gathers = null, serial = null, open_children = null,
         attempt = 0, refunds = 0, worker_id = null, claimed_at = null, started_at = null, lease_until = null, deadline_at = null
     where task.id = any(v_going_on);
-    perform rolecall.wake(v_roles);
+    perform rolecall.wake_lines(v_lines);
     return query select * from rolecall.end_tasks((
         select jsonb_agg(jsonb_build_object('id', given.id) || case
             when given.id = any(v_failed) then '{"state": "failed", "error": "One or more child tasks failed"}'::jsonb

@@ -13,7 +13,7 @@ set enable_seqscan = off
 as $$
 declare
     v_now timestamptz := rolecall.clock();
-    v_roles text[];
+    v_lines int[];
 begin
     perform from rolecall.tasks as task
     where task.id = any(array(select (hit -> 'id')::bigint from jsonb_array_elements(p_hits) as hit)) and task.state = 'blocked'
@@ -35,11 +35,8 @@ begin
         where task.id = hit.id and task.state = 'blocked' and hit.culprit is null
         returning task.line_id, task.state
     )
-    select array_agg(distinct line.role) into v_roles
-    from moved
-    join rolecall.lines as line on line.id = moved.line_id
-    where moved.state = 'pending';
-    perform rolecall.wake(v_roles);
+    select array_agg(moved.line_id) into v_lines from moved where moved.state = 'pending';
+    perform rolecall.wake_lines(v_lines);
     return query select * from rolecall.end_tasks((
         select jsonb_agg(jsonb_build_object(
             'id', task.id, 'state', 'failed', 'error', format('dependency failed: task %s, which this one needs, did not complete', hit.culprit)

@@ -16,10 +16,8 @@ begin
     perform rolecall.hold_for_retry(p_ids);
     v_back := rolecall.bring_back(p_ids);
     perform rolecall.await_needs_again(v_back);
-    perform rolecall.wake(array(
-        select distinct line.role
-        from rolecall.tasks as task
-        join rolecall.lines as line on line.id = task.line_id
+    perform rolecall.wake_lines(array(
+        select task.line_id from rolecall.tasks as task
         where task.id = any(v_back) and task.state = 'pending'
     ));
     return query

@@ -13,7 +13,7 @@ as $$
 declare
     v_now timestamptz := rolecall.clock();
     v_odd record;
-    v_roles text[];
+    v_lines int[];
 begin
     perform rolecall.hold_tasks(p_ids);
     select given.id, task.state into v_odd
@@ -39,10 +39,8 @@ begin
         insert into rolecall.task_events (task_id, at, kind, attempt)
         select id, v_now, 'triggered', attempt from due order by id
     )
-    select array_agg(distinct line.role) into v_roles
-    from due
-    join rolecall.lines as line on line.id = due.line_id;
-    perform rolecall.wake(v_roles);
+    select array_agg(due.line_id) into v_lines from due;
+    perform rolecall.wake_lines(v_lines);
     return query
     select task.id, task.scheduled_for
     from unnest(p_ids) with ordinality as given (id, n)

@@ -1,21 +1,21 @@
--- Notifies those roles for which an idle worker waits: a NOTIFY takes a lock at commit, so nobody else pays for it.
+-- Notifies all idle workers of some roles, where nobody knows how many of them have something to do.
 -- returns: nothing
 -- raises: nothing
 -- locks: nothing
--- notifies: rolecall_wake with the role
+-- notifies: rolecall_wake with each role for which an idle worker waits
 create or replace function rolecall.wake(p_roles text[])
 returns void
 language sql
 volatile
 set search_path = ''
+set jit = off
+set enable_seqscan = off
 as $$
     select pg_notify('rolecall_wake', role)
     from unnest(p_roles) as role
     where exists (
-        select
-        from rolecall.workers as worker
-        where worker.idle
-            and (worker.roles = '{}' or role = any(worker.roles))
-            and worker.heartbeat_at > rolecall.clock() - interval '5 min'
+        select from unnest(array[role, '']) as served (role)
+        join rolecall.idle_marks as mark using (role)
+        where mark.until > rolecall.clock()
     )
 $$;

@@ -6,14 +6,14 @@
 -- notifies: nothing
 create or replace view rolecall.all_workers with (security_invoker = true) as
 select
-    worker.id, worker.name, worker.roles, worker.handlers, worker.slots, worker.held, worker.idle, roll.active,
+    worker.id, worker.name, worker.roles, worker.handlers, worker.slots, worker.held, roll.idle, roll.active,
     case
         when worker.stopped_at is not null then 'stopped'
         when not roll.active then 'silent'
         when worker.command = 'decommission' then 'leaving'
         when worker.command = 'drain' then case when worker.following is not null and running.ids = '{}' then 'drained' else 'draining' end
         when worker.backing_off is not null then 'backing off'
-        when worker.idle then 'idle'
+        when roll.idle then 'idle'
         else 'busy'
     end as state,
     worker.host, worker.pid, worker.version, worker.pod, worker.node, worker.started_at, worker.heartbeat_at, worker.stopped_at,
@@ -21,7 +21,11 @@ select
     worker.following,    running.ids as running_tasks
 from rolecall.workers as worker
 cross join lateral (
-    select worker.stopped_at is null and worker.heartbeat_at > rolecall.clock() - interval '5 min' as active
+    select
+        worker.stopped_at is null and worker.heartbeat_at > rolecall.clock() - interval '5 min' as active,
+        exists (
+            select from rolecall.idle_marks as mark where mark.worker_id = worker.id and mark.until > rolecall.clock()
+        ) as idle
 ) as roll
 cross join lateral (
     select array(

@@ -3,7 +3,7 @@
 -- What it does not say is unknown from then on.
 -- returns: one row: whether the roll knows it (if not, it must register again), and what it is told to do
 -- raises: nothing
--- locks: the workers row
+-- locks: the workers row; the worker's idle marks
 -- notifies: nothing
 create or replace function rolecall.beat(p_worker_id bigint, p_held int, p_idle boolean, p_condition jsonb default '{}')
 returns table (known boolean, command text)
@@ -14,7 +14,7 @@ as $$
 #variable_conflict use_column
 begin
     update rolecall.workers as worker
-    set heartbeat_at = rolecall.clock(), held = p_held, idle = p_idle,
+    set heartbeat_at = rolecall.clock(), held = p_held,
         cpu = (p_condition ->> 'cpu')::float8,
         memory = (p_condition ->> 'memory')::float8,
         memory_bytes = (p_condition ->> 'memory_bytes')::bigint,
@@ -25,6 +25,7 @@ begin
     where worker.id = p_worker_id and worker.stopped_at is null
     returning true, worker.command into known, command;
     known := coalesce(known, false);
+    perform rolecall.set_idle_mark(p_worker_id, p_idle and known);
     return next;
 end
 $$;
