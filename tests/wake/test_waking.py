@@ -6,7 +6,7 @@ from time import monotonic
 
 from tests.worker.bench import BEATEN, SOON, Bench, until
 
-IDLE = "select count(*) from rolecall.workers where idle and stopped_at is null"
+IDLE = "select count(*) from rolecall.all_workers where idle and stopped_at is null"
 LISTENING = """
 select count(*) from pg_stat_activity where datname = current_database() and application_name like '%%listen'
 """

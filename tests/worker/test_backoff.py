@@ -55,7 +55,7 @@ async def test_a_worker_under_pressure_takes_nothing_beside_what_it_runs_and_yet
     async with bench.working(slots=4, cpu_backoff=0.01, backoff_duration=60):
         await until(lambda: "cpu at" in (bench.ask("select backing_off from rolecall.workers") or ""))
         later = bench.enqueue(*(crunch.task(n=n) for n in (1, 2, 3)))
-        await until(lambda: not bench.ask("select idle from rolecall.workers"))
+        await until(lambda: not bench.ask("select idle from rolecall.all_workers"))
         assert [bench.task(task_id).state for task_id in (first, *later)] == ["running", *["pending"] * 3]
 
         enough.set()

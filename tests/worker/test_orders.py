@@ -58,9 +58,9 @@ async def test_without_notifications_a_command_is_heard_with_the_next_beat(bench
 
     bench.enqueue()
     async with bench.working(listen=False, heartbeat_interval=0.1, poll_interval=0.05):
-        await until(lambda: bench.ask("select idle from rolecall.workers"))
+        await until(lambda: bench.ask("select idle from rolecall.all_workers"))
         tell(bench, WorkerCommand.DRAIN)
-        await until(lambda: not bench.ask("select idle from rolecall.workers"))
+        await until(lambda: not bench.ask("select idle from rolecall.all_workers"))
         (task_id,) = bench.enqueue(work.task())
         tell(bench, None)
         await bench.finished(task_id)

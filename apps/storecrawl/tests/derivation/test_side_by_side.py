@@ -16,7 +16,7 @@ WAITING = """
 select count(*) from pg_locks
 where not granted and locktype = %s and database = (select oid from pg_database where datname = current_database())
 """
-IDLE = "select count(*) from rolecall.workers where idle"
+IDLE = "select count(*) from rolecall.all_workers where idle"
 
 
 @asynccontextmanager
