@@ -52,9 +52,10 @@ ILLEGAL = [
     ("handlers", "max_attempts_is_positive_or_zero_for_unlimited", "max_attempts = -1"),
     ("handlers", "retry_is_a_policy", """retry = '{"kind": "maybe"}'"""),
     ("lines", "priority_is_between_minus_100_and_100", "priority = 101"),
-    ("keys", "capacity_is_positive", "capacity = 0"),
+    ("keys", "capacities_are_positive", "capacity = 0"),
+    ("key_patterns", "capacities_are_positive", "declared = 0"),
+    ("key_patterns", "somebody_says_a_capacity", "declared = null, capacity = null"),
     ("workers", "slots_are_positive", "slots = 0"),
-    ("workers", "a_stopped_worker_is_not_idle", "stopped_at = started_at, idle = true"),
     ("workers", "command_is_one_that_workers_know", "command = 'sing', commanded_at = started_at"),
     ("workers", "a_command_has_a_time", "command = 'drain'"),
     ("server_epoch", "there_is_only_one_row", "only_row = false"),
@@ -88,6 +89,7 @@ def full(engine: Engine) -> Engine:
     engine.fire_schedules()
     engine.complete(engine.claim_one())
     engine.worker()
+    engine.rows("select rolecall.set_key_capacity('k*', 1)")
     engine.enqueue(key="k")
     engine.complete(engine.claim_one())
     engine.enqueue()
@@ -164,6 +166,7 @@ def test_every_function_pins_its_search_path_or_is_meant_to_be_inlined(engine: E
     )
 
     assert sorted(name for (name,) in loose) == [
+        "capacity_of",
         "dedupe_scope",
         "edge_problem",
         "full_dedupe_key",
