@@ -879,6 +879,52 @@ CREATE FUNCTION rolecall.children_together(p_documents jsonb) RETURNS jsonb
         select open.parent_id, open.id from rolecall.tasks as open where open.id = (document -> 'id')::bigint offset 0
     ) as task on true
 $$;
+CREATE FUNCTION rolecall.choose_tasks(p_roles text[], p_handlers text[], p_limit integer, p_now timestamp with time zone) RETURNS TABLE(ids bigint[], slots smallint[])
+    LANGUAGE plpgsql
+    SET search_path TO ''
+    AS $$
+declare
+    v_keyed bigint[] := '{}';
+    v_level record;
+    v_got record;
+    v_in_order boolean := true;
+begin
+    ids := '{}';
+    slots := '{}';
+    for v_level in
+        select array_agg(line.line_id) as lines
+        from rolecall.lines_of_claim(rolecall.open_lines(), p_roles, p_handlers, p_now) as line
+        group by line.priority
+        order by line.priority desc
+    loop
+        if cardinality(v_level.lines) = 1 then
+            select * into v_got from rolecall.claim_from_line(
+                v_level.lines[1], p_roles, p_handlers, p_limit - cardinality(ids), v_keyed, p_now
+            );
+        else
+            select * into v_got from rolecall.pick_from_level(
+                v_level.lines, p_roles, p_handlers, p_limit - cardinality(ids), v_keyed, p_now
+            );
+            v_in_order := false;
+        end if;
+        ids := ids || v_got.ids;
+        v_keyed := v_keyed || v_got.keyed;
+        slots := slots || v_got.slots;
+        exit when cardinality(ids) >= p_limit;
+    end loop;
+    if cardinality(ids) > 1 and (cardinality(v_keyed) > 0 or not v_in_order) then
+        select array_agg(picked.id order by line.priority desc, task.scheduled_for, picked.id),
+            array_agg(picked.slot order by line.priority desc, task.scheduled_for, picked.id)
+        into ids, slots
+        from unnest(ids, slots) as picked (id, slot)
+        cross join lateral (
+            select one.line_id, one.scheduled_for from rolecall.tasks as one where one.id = picked.id offset 0
+        ) as task
+        join rolecall.lines as line on line.id = task.line_id;
+    end if;
+    return next;
+end
+$$;
 CREATE FUNCTION rolecall.claim(p_worker_id bigint, p_roles text[], p_handlers text[], p_limit integer, p_start integer DEFAULT NULL::integer) RETURNS TABLE(id bigint, fence integer, attempt integer, max_attempts integer, role text, handler text, priority integer, payload jsonb, key text, chain_id bigint, chain_index integer, scheduled_for timestamp with time zone, created_at timestamp with time zone, lease_seconds double precision, timeout_seconds double precision, step integer, parent_id bigint, last_error text)
     LANGUAGE plpgsql
     SET search_path TO ''
@@ -892,7 +938,7 @@ declare
     v_picked record;
 begin
     perform rolecall.require_read_committed();
-    select * into v_picked from rolecall.pick_tasks(p_roles, p_handlers, p_limit, v_now);
+    select * into v_picked from rolecall.choose_tasks(p_roles, p_handlers, p_limit, v_now);
     if cardinality(v_picked.ids) = 0 then
         return;
     end if;
@@ -1129,7 +1175,7 @@ begin
         v_new := v_got.endings;
         v_keys := v_keys || v_got.keys;
     end loop;
-    perform rolecall.free_keys(v_keys);
+    perform rolecall.unpark_heads(v_keys);
 end
 $$;
 CREATE FUNCTION rolecall.count_children(p_parent_id bigint) RETURNS TABLE(state rolecall.task_state, number bigint)
@@ -1592,7 +1638,7 @@ begin
     perform rolecall.require_read_committed();
     perform rolecall.require_durability();
     update rolecall.workers
-    set stopped_at = rolecall.clock(), held = 0
+    set stopped_at = rolecall.clock(), idle = false, held = 0
     where id = p_worker_id and stopped_at is null;
     perform rolecall.set_idle_mark(p_worker_id, false);
     select jsonb_agg(jsonb_build_object('id', task.id, 'fence', task.fence)) into v_held
@@ -2395,40 +2441,7 @@ begin
     delete from rolecall.task_events as event where event.task_id = any(p_ids);
     delete from rolecall.task_tokens as token where token.task_id = any(p_ids);
     perform rolecall.tell_workers(v_workers);
-    perform rolecall.free_keys(v_keys);
-end
-$$;
-CREATE FUNCTION rolecall.free_keys(p_keys text[]) RETURNS bigint[]
-    LANGUAGE plpgsql
-    SET search_path TO ''
-    SET jit TO 'off'
-    SET enable_seqscan TO 'off'
-    AS $$
-declare
-    v_wanted text[];
-    v_heads bigint[];
-    v_lines int[];
-begin
-    if p_keys is null then
-        return '{}';
-    end if;
-    perform from rolecall.keys where key = any(p_keys) order by key for update;
-    -- Statements of their own: they see what was parked before the locks were had.
-    v_wanted := array(
-        select wanted.key from unnest(p_keys) as wanted (key)
-        where exists (select from rolecall.tasks as task where task.key = wanted.key and task.state = 'pending' offset 0)
-    );
-    if v_wanted = '{}' then
-        return '{}';
-    end if;
-    select array_agg(head.id order by head.id), array_agg(head.line_id) into v_heads, v_lines
-    from rolecall.parked_heads(v_wanted) as head;
-    if v_heads is null then
-        return '{}';
-    end if;
-    update rolecall.tasks set parked = false where id = any(v_heads) and state = 'pending';
-    perform rolecall.wake_lines(v_lines);
-    return v_heads;
+    perform rolecall.unpark_heads(v_keys);
 end
 $$;
 CREATE FUNCTION rolecall.full_dedupe_key(p_draft jsonb) RETURNS text
@@ -4606,52 +4619,6 @@ begin
     return next;
 end
 $$;
-CREATE FUNCTION rolecall.pick_tasks(p_roles text[], p_handlers text[], p_limit integer, p_now timestamp with time zone) RETURNS TABLE(ids bigint[], slots smallint[])
-    LANGUAGE plpgsql
-    SET search_path TO ''
-    AS $$
-declare
-    v_keyed bigint[] := '{}';
-    v_level record;
-    v_got record;
-    v_in_order boolean := true;
-begin
-    ids := '{}';
-    slots := '{}';
-    for v_level in
-        select array_agg(line.line_id) as lines
-        from rolecall.lines_of_claim(rolecall.open_lines(), p_roles, p_handlers, p_now) as line
-        group by line.priority
-        order by line.priority desc
-    loop
-        if cardinality(v_level.lines) = 1 then
-            select * into v_got from rolecall.claim_from_line(
-                v_level.lines[1], p_roles, p_handlers, p_limit - cardinality(ids), v_keyed, p_now
-            );
-        else
-            select * into v_got from rolecall.pick_from_level(
-                v_level.lines, p_roles, p_handlers, p_limit - cardinality(ids), v_keyed, p_now
-            );
-            v_in_order := false;
-        end if;
-        ids := ids || v_got.ids;
-        v_keyed := v_keyed || v_got.keyed;
-        slots := slots || v_got.slots;
-        exit when cardinality(ids) >= p_limit;
-    end loop;
-    if cardinality(ids) > 1 and (cardinality(v_keyed) > 0 or not v_in_order) then
-        select array_agg(picked.id order by line.priority desc, task.scheduled_for, picked.id),
-            array_agg(picked.slot order by line.priority desc, task.scheduled_for, picked.id)
-        into ids, slots
-        from unnest(ids, slots) as picked (id, slot)
-        cross join lateral (
-            select one.line_id, one.scheduled_for from rolecall.tasks as one where one.id = picked.id offset 0
-        ) as task
-        join rolecall.lines as line on line.id = task.line_id;
-    end if;
-    return next;
-end
-$$;
 CREATE FUNCTION rolecall.plain_twins(p_tasks jsonb, p_positions bigint[]) RETURNS TABLE(n bigint, id bigint)
     LANGUAGE plpgsql
     SET search_path TO ''
@@ -5139,7 +5106,7 @@ begin
     elsif v_twin.key is not null then
         -- It may have been the one whose turn with the key it was.
         perform rolecall.require_read_committed();
-        perform rolecall.free_keys(array[v_twin.key]);
+        perform rolecall.unpark_heads(array[v_twin.key]);
     end if;
     return true;
 end
@@ -7310,13 +7277,46 @@ begin
     -- What looks forgotten may just be on its way: whoever brings it back has the key's lock, and is waited for.
     v_keys := array(select distinct head.key from rolecall.parked_heads(v_keys) as head order by head.key);
     insert into rolecall.keys (key) select key from unnest(v_keys) as key order by key on conflict do nothing;
-    ids := rolecall.free_keys(v_keys);
+    ids := rolecall.unpark_heads(v_keys);
     if ids <> '{}' then
         perform rolecall.require_durability();
         insert into rolecall.task_events (task_id, at, kind, attempt)
         select task.id, rolecall.clock(), 'unparked', task.attempt from rolecall.tasks as task where task.id = any(ids) order by task.id;
     end if;
     return next;
+end
+$$;
+CREATE FUNCTION rolecall.unpark_heads(p_keys text[]) RETURNS bigint[]
+    LANGUAGE plpgsql
+    SET search_path TO ''
+    SET jit TO 'off'
+    SET enable_seqscan TO 'off'
+    AS $$
+declare
+    v_wanted text[];
+    v_heads bigint[];
+    v_lines int[];
+begin
+    if p_keys is null then
+        return '{}';
+    end if;
+    perform from rolecall.keys where key = any(p_keys) order by key for update;
+    -- Statements of their own: they see what was parked before the locks were had.
+    v_wanted := array(
+        select wanted.key from unnest(p_keys) as wanted (key)
+        where exists (select from rolecall.tasks as task where task.key = wanted.key and task.state = 'pending' offset 0)
+    );
+    if v_wanted = '{}' then
+        return '{}';
+    end if;
+    select array_agg(head.id order by head.id), array_agg(head.line_id) into v_heads, v_lines
+    from rolecall.parked_heads(v_wanted) as head;
+    if v_heads is null then
+        return '{}';
+    end if;
+    update rolecall.tasks set parked = false where id = any(v_heads) and state = 'pending';
+    perform rolecall.wake_lines(v_lines);
+    return v_heads;
 end
 $$;
 CREATE FUNCTION rolecall.use_room(p_pattern text) RETURNS void
@@ -7332,7 +7332,7 @@ declare
         where holder.key_slot is not null and (holder.key = p_pattern or starts_with(holder.key, v_prefix))
     );
 begin
-    perform rolecall.free_keys(array(select distinct head.key from rolecall.parked_heads(v_busy) as head));
+    perform rolecall.unpark_heads(array(select distinct head.key from rolecall.parked_heads(v_busy) as head));
 end
 $$;
 CREATE FUNCTION rolecall.use_token(p_token text, p_end jsonb) RETURNS bigint
@@ -7686,6 +7686,7 @@ CREATE TABLE rolecall.workers (
     handlers text[] NOT NULL,
     slots integer NOT NULL,
     held integer DEFAULT 0 NOT NULL,
+    idle boolean DEFAULT false NOT NULL,
     started_at timestamp with time zone NOT NULL,
     heartbeat_at timestamp with time zone NOT NULL,
     stopped_at timestamp with time zone,
@@ -7703,6 +7704,7 @@ CREATE TABLE rolecall.workers (
     commanded_at timestamp with time zone,
     following text,
     CONSTRAINT a_command_has_a_time CHECK (((command IS NULL) = (commanded_at IS NULL))),
+    CONSTRAINT a_stopped_worker_is_not_idle CHECK (((stopped_at IS NULL) OR (NOT idle))),
     CONSTRAINT command_is_one_that_workers_know CHECK ((command = ANY (ARRAY['drain'::text, 'decommission'::text]))),
     CONSTRAINT slots_are_positive CHECK ((slots > 0))
 )

@@ -66,7 +66,7 @@ def test_whatever_frees_keys_insists_on_its_isolation_level(engine: Engine) -> N
                 yield from unguarded(caller)
 
     seen: set[str] = set()
-    list(unguarded("free_keys"))
+    list(unguarded("unpark_heads"))
     entries = {name for name in seen if not any(name in called for called in callees.values())}
 
     assert entries == STORES_ONLY

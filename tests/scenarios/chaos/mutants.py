@@ -72,7 +72,7 @@ MUTANTS = (
     Mutant(
         "keys are not freed",
         "a key is held or waited for after the end",
-        (Change("free_keys", "if p_keys is null then", "if true then"),),
+        (Change("unpark_heads", "if p_keys is null then", "if true then"),),
     ),
     Mutant(
         "schedules fire without lock",

@@ -8,6 +8,8 @@ create table rolecall.workers (
     handlers text[] not null,
     slots int not null,
     held int not null default 0,
+    -- Of the release before; now there are idle_marks.
+    idle boolean not null default false,
     started_at timestamptz not null,
     heartbeat_at timestamptz not null,
     stopped_at timestamptz,
@@ -25,6 +27,7 @@ create table rolecall.workers (
     commanded_at timestamptz,
     following text,
     constraint slots_are_positive check (slots > 0),
+    constraint a_stopped_worker_is_not_idle check (stopped_at is null or not idle),
     constraint command_is_one_that_workers_know check (command in ('drain', 'decommission')),
     constraint a_command_has_a_time check ((command is null) = (commanded_at is null))
 ) with (fillfactor = 50);

@@ -46,6 +46,6 @@ begin
         v_new := v_got.endings;
         v_keys := v_keys || v_got.keys;
     end loop;
-    perform rolecall.free_keys(v_keys);
+    perform rolecall.unpark_heads(v_keys);
 end
 $$;

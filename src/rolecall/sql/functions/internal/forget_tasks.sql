@@ -26,6 +26,6 @@ begin
     delete from rolecall.task_events as event where event.task_id = any(p_ids);
     delete from rolecall.task_tokens as token where token.task_id = any(p_ids);
     perform rolecall.tell_workers(v_workers);
-    perform rolecall.free_keys(v_keys);
+    perform rolecall.unpark_heads(v_keys);
 end
 $$;

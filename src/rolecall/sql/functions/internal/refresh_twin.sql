@@ -47,7 +47,7 @@ begin
     elsif v_twin.key is not null then
         -- It may have been the one whose turn with the key it was.
         perform rolecall.require_read_committed();
-        perform rolecall.free_keys(array[v_twin.key]);
+        perform rolecall.unpark_heads(array[v_twin.key]);
     end if;
     return true;
 end

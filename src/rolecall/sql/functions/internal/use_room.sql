@@ -19,6 +19,6 @@ declare
         where holder.key_slot is not null and (holder.key = p_pattern or starts_with(holder.key, v_prefix))
     );
 begin
-    perform rolecall.free_keys(array(select distinct head.key from rolecall.parked_heads(v_busy) as head));
+    perform rolecall.unpark_heads(array(select distinct head.key from rolecall.parked_heads(v_busy) as head));
 end
 $$;

@@ -25,7 +25,7 @@ declare
     v_picked record;
 begin
     perform rolecall.require_read_committed();
-    select * into v_picked from rolecall.pick_tasks(p_roles, p_handlers, p_limit, v_now);
+    select * into v_picked from rolecall.choose_tasks(p_roles, p_handlers, p_limit, v_now);
     if cardinality(v_picked.ids) = 0 then
         return;
     end if;

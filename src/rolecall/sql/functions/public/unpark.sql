@@ -43,7 +43,7 @@ begin
     -- What looks forgotten may just be on its way: whoever brings it back has the key's lock, and is waited for.
     v_keys := array(select distinct head.key from rolecall.parked_heads(v_keys) as head order by head.key);
     insert into rolecall.keys (key) select key from unnest(v_keys) as key order by key on conflict do nothing;
-    ids := rolecall.free_keys(v_keys);
+    ids := rolecall.unpark_heads(v_keys);
     if ids <> '{}' then
         perform rolecall.require_durability();
         insert into rolecall.task_events (task_id, at, kind, attempt)

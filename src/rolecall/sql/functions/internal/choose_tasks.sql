@@ -3,7 +3,7 @@
 -- raises: nothing
 -- locks: tasks rows, then keys rows in key order, all skipping locked ones
 -- notifies: nothing
-create or replace function rolecall.pick_tasks(p_roles text[], p_handlers text[], p_limit int, p_now timestamptz)
+create or replace function rolecall.choose_tasks(p_roles text[], p_handlers text[], p_limit int, p_now timestamptz)
 returns table (ids bigint[], slots smallint[])
 language plpgsql
 volatile

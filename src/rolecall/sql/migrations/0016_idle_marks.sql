@@ -9,7 +9,3 @@ create table rolecall.idle_marks (
 );
 create index idle_marks_by_role on rolecall.idle_marks (role, until);
 create index idle_marks_by_worker on rolecall.idle_marks (worker_id, until);
-
--- What returns something else than before; all functions are applied anew after this.
-drop function if exists rolecall.parked_heads(text[]);
-alter table rolecall.workers drop column idle cascade;

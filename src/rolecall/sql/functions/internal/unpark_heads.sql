@@ -4,7 +4,7 @@
 -- raises: nothing
 -- locks: keys rows in key order, waiting; then the parked tasks in id order
 -- notifies: rolecall_wake, where an idle worker waits for the role
-create or replace function rolecall.free_keys(p_keys text[])
+create or replace function rolecall.unpark_heads(p_keys text[])
 returns bigint[]
 language plpgsql
 volatile
