@@ -1,7 +1,13 @@
-"""Writes docs/reference/schema.sql: the schema as pg_dump sees it, so that each change of it shows in a diff."""
+"""Writes docs/reference/schema.sql: the schema as pg_dump sees it, so that each change of it shows in a diff.
+
+With `--release`, writes down the whole database of this release instead, for the tests of later ones: what a worker of
+this release calls must be there in them, and this database must become theirs.
+"""
 
 from __future__ import annotations
 
+import gzip
+import re
 import subprocess
 import sys
 import tempfile
@@ -9,11 +15,15 @@ from pathlib import Path
 
 import psycopg
 
+import rolecall
 from rolecall.db.embedded import EmbeddedServer
 from rolecall.db.embedded.binaries import find_binaries
 from rolecall.db.migrator import migrate
 
-REFERENCE = Path(__file__).resolve().parent.parent / "docs" / "reference" / "schema.sql"
+ROOT = Path(__file__).resolve().parent.parent
+REFERENCE = ROOT / "docs" / "reference" / "schema.sql"
+RELEASED = ROOT / "tests" / "db" / "released.sql.gz"
+CALL = re.compile(r"rolecall\.([a-z_]+)\(")
 # pg_dump writes a new random word here each time.
 RESTRICTIONS = ("\\restrict", "\\unrestrict")
 
@@ -24,18 +34,28 @@ def main() -> int:
         dsn = server.dsn("schema")
         with psycopg.connect(dsn, autocommit=True) as connection:
             migrate(connection)
-        REFERENCE.parent.mkdir(parents=True, exist_ok=True)
-        REFERENCE.write_text(dump(dsn), "utf-8")
-    print(f"wrote {REFERENCE.name}")
+        released = "--release" in sys.argv[1:]
+        written = RELEASED if released else REFERENCE
+        text = f"-- called: {' '.join(called())}\n{dump(dsn, '--inserts')}" if released else dump(dsn, "--schema-only")
+        written.write_bytes(gzip.compress(text.encode(), mtime=0) if released else text.encode())
+    print(f"wrote {written.name}")
     return 0
 
 
-def dump(dsn: str) -> str:
-    """Return the definitions of schema rolecall, without comments, settings and blank lines."""
+def dump(dsn: str, *options: str) -> str:
+    """Return schema rolecall as pg_dump writes it, without comments, settings and blank lines."""
     tool = find_binaries().postgres.parent / "pg_dump"
-    command = [str(tool), "--schema-only", "--schema=rolecall", "--no-owner", "--no-privileges", f"--dbname={dsn}"]
+    command = [str(tool), *options, "--schema=rolecall", "--no-owner", "--no-privileges", f"--dbname={dsn}"]
     text = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     return "".join(f"{line}\n" for line in text.splitlines() if _says_something(line))
+
+
+def called() -> list[str]:
+    """Return the functions that others may call, and those that Python calls besides."""
+    package = Path(rolecall.__file__).parent
+    public = {file.stem for file in (package / "sql" / "functions" / "public").iterdir()}
+    asked = {name for file in package.rglob("*.py") for name in CALL.findall(file.read_text("utf-8"))}
+    return sorted(public | asked)
 
 
 def _says_something(line: str) -> bool:

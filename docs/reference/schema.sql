@@ -8002,6 +8002,12 @@ ALTER TABLE rolecall.schedules ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY 
     MAXVALUE 9007199254740991
     CACHE 1
 );
+CREATE TABLE rolecall.schema_files (
+    package text NOT NULL,
+    file text NOT NULL,
+    checksum text NOT NULL,
+    applied_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL
+);
 CREATE TABLE rolecall.schema_migrations (
     package text NOT NULL,
     version integer NOT NULL,
@@ -8106,6 +8112,8 @@ ALTER TABLE ONLY rolecall.schedules
     ADD CONSTRAINT schedules_name_key UNIQUE (name);
 ALTER TABLE ONLY rolecall.schedules
     ADD CONSTRAINT schedules_pkey PRIMARY KEY (id);
+ALTER TABLE ONLY rolecall.schema_files
+    ADD CONSTRAINT schema_files_pkey PRIMARY KEY (package, file);
 ALTER TABLE ONLY rolecall.schema_migrations
     ADD CONSTRAINT schema_migrations_pkey PRIMARY KEY (package, version);
 ALTER TABLE ONLY rolecall.server_epoch

@@ -52,6 +52,42 @@ def test_the_printed_script_makes_the_same_schema(empty: str, bare: Run, folder:
     assert bare("migrate", "--check").code == 0
 
 
+def test_a_plan_says_what_would_be_done_and_changes_nothing(empty: str, bare: Run) -> None:
+    planned = bare("migrate", "--plan", "--json").json["plan"]
+
+    assert [step["step"] for step in planned] == bare("migrate", "--check", "--json").json["pending"]
+    assert "public/claim.sql" in planned[-1]["files"]
+    assert "0001_first_schema" in bare("migrate", "--plan").out
+    assert bare("migrate").code == 0
+    assert bare("migrate", "--plan", "--json").json == {"plan": []}
+    assert "nothing to do" in bare("migrate", "--plan").out
+
+
+def test_the_script_of_what_is_pending_brings_this_database_up_to_date(empty: str, bare: Run) -> None:
+    bare("migrate")
+    with psycopg.connect(empty, autocommit=True) as connection:
+        connection.execute("drop function rolecall.next_due")
+        script = bare("migrate", "--sql", "--plan").out
+        assert "rolecall.next_due" in script
+        assert "rolecall.claim(" not in script
+        connection.execute(script.encode())
+
+    assert bare("migrate", "--check").code == 0
+
+
+def test_a_migration_that_somebody_holds_up_ends_with_code_6_and_names_him(empty: str, bare: Run) -> None:
+    bare("migrate")
+    with psycopg.connect(empty, application_name="a long report") as reader:
+        reader.execute("alter view rolecall.all_workers reset (security_invoker)")
+        reader.execute("update rolecall.schema_migrations set checksum = 'of another release' where version = 0")
+        reader.commit()
+        reader.execute("select * from rolecall.all_workers")
+        done = bare("migrate", "--patience", "0")
+
+    assert done.code == 6
+    assert "a long report" in done.err
+
+
 def test_a_script_and_a_check_exclude_each_other(bare: Run) -> None:
     assert bare("migrate", "--sql", "--check").code == 2
 

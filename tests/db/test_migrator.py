@@ -1,9 +1,7 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
 
 import psycopg
 import pytest
@@ -11,41 +9,7 @@ import pytest
 from rolecall.db.connect import connect, connect_async
 from rolecall.db.migrator import Migrations, check, check_async, migrate, pending, sql_text
 from rolecall.model.errors import DatabaseError, SchemaDrift, SchemaMissing, SchemaTooNew
-from rolecall.testing import TestServer, clone
-
-Connection = psycopg.Connection[Any]
-
-
-@pytest.fixture
-def empty(postgres_server: TestServer) -> Iterator[str]:
-    with clone(postgres_server, "template1") as dsn:
-        yield dsn
-
-
-@pytest.fixture
-def conn(empty: str) -> Iterator[Connection]:
-    with connect(empty, "test") as connection:
-        yield connection
-
-
-@pytest.fixture
-def shop(tmp_path: Path) -> Migrations:
-    (tmp_path / "migrations").mkdir()
-    for folder in ("public", "internal"):
-        (tmp_path / "functions" / folder).mkdir(parents=True)
-    write(tmp_path, "migrations/0001_begin.sql", "create schema shop; create table shop.a (n int);")
-    write(tmp_path, "migrations/0002_go_on.sql", "-- breaking: no\nalter table shop.a add m int;")
-    write(tmp_path, "functions/public/b.sql", "create or replace view shop.v as select shop.one() as one;")
-    write(tmp_path, "functions/internal/z.sql", function("one", "1"))
-    return Migrations(name="shop", folder=tmp_path / "migrations", functions=tmp_path / "functions")
-
-
-def write(root: Path, place: str, sql: str) -> None:
-    (root / place).write_text(sql)
-
-
-def function(name: str, value: str) -> str:
-    return f"create or replace function shop.{name}() returns int language sql as 'select {value}';"
+from tests.db.shop import Connection, function, write
 
 
 def test_a_fresh_database_gets_everything_in_order(conn: Connection, shop: Migrations) -> None:

@@ -1,11 +1,11 @@
-"""A package's migrations as a value: numbered files that move tables, functions that are applied whole."""
+"""A package's migrations as a value: numbered files that move tables, a tree of functions and views, a file each."""
 
 from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 
@@ -14,39 +14,76 @@ from rolecall.model.errors import SchemaDrift, SchemaMissing, SchemaTooNew
 __all__ = [
     "FUNCTIONS_VERSION",
     "ROLECALL",
+    "TOGETHER",
     "Applied",
     "Migration",
     "Migrations",
+    "SqlFile",
+    "State",
+    "changed_files",
     "judge",
     "refuse_newer",
     "require_current",
 ]
 
 FUNCTIONS_VERSION = 0
+# The name under which the checksum of all files together is kept beside theirs.
+TOGETHER = ""
 NUMBERED = re.compile(r"(\d{4})_(\w+)\.sql")
 BREAKING = re.compile(r"^-- breaking: (yes|no)\s*$", re.MULTILINE)
+ALONE = re.compile(r"^-- transaction: no\s*$", re.MULTILINE)
+CREATES = re.compile(r"^create or replace (?:function|procedure|view) ([\w.]+)", re.IGNORECASE | re.MULTILINE)
+VIEW = re.compile(r"^create or replace view ([\w.]+)", re.IGNORECASE | re.MULTILINE)
 # What stands on other functions comes after them; within a folder the names decide.
 FOLDER_ORDER = ("internal", "public")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Migration:
-    """One step: a numbered file, or (as version 0) all functions together."""
+    """One step: a numbered file, or (as version 0) all functions and views together.
+
+    `alone` is one whose statements each run outside of a transaction: they must bear to be run again.
+    """
 
     version: int
     name: str
     sql: str
     breaking: bool
+    alone: bool = False
 
     @property
     def checksum(self) -> str:
         """What tells an edited file from the one that was applied."""
-        return hashlib.sha256(self.sql.encode()).hexdigest()
+        return _checksum(self.sql)
 
     @property
     def label(self) -> str:
         """How people call it: `0001_first_schema`."""
         return f"{self.version:04d}_{self.name}" if self.version else self.name
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SqlFile:
+    """A file of the tree: `public/claim.sql`."""
+
+    name: str
+    sql: str
+
+    @property
+    def checksum(self) -> str:
+        """What tells whether the database has this text of it."""
+        return _checksum(self.sql)
+
+    @property
+    def creates(self) -> frozenset[str]:
+        """The functions, procedures and views that it makes, by their qualified names."""
+        return frozenset(CREATES.findall(self.sql))
+
+    @property
+    def view(self) -> str | None:
+        """The view that it makes; a file makes no more than one."""
+        found = VIEW.search(self.sql)
+        return found[1] if found else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,10 +96,21 @@ class Applied:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class State:
+    """What a database says: the steps of a package, the checksums of its files; all functions and views there are."""
+
+    applied: list[Applied] = field(default_factory=list)
+    files: Mapping[str, str] = field(default_factory=dict)
+    objects: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Migrations:
     """Where a package keeps its files: `folder` has `0001_name.sql` ..., `functions` any tree of .sql files.
 
-    A numbered file may say `-- breaking: no` in its header: a release that does not know it still runs.
+    A numbered file may say in its header `-- breaking: no`: a release that does not know it still runs; and
+    `-- transaction: no`: each of its statements runs by itself, as `create index concurrently` must.
+    A file of the tree says `create or replace`, and is applied when its text has changed or what it makes is gone.
     """
 
     name: str
@@ -71,15 +119,20 @@ class Migrations:
 
     def numbered(self) -> list[Migration]:
         """Read the numbered files, in their order."""
-        found = [_read(file) for file in _sql_files(self.folder)]
+        found = [_read(file) for _, file in _sql_files(self.folder)]
         return sorted(found, key=lambda migration: migration.version)
 
+    def files(self) -> list[SqlFile]:
+        """Read the tree, in the order in which it is applied."""
+        found = _sql_files(self.functions) if self.functions else ()
+        return [SqlFile(name=name, sql=file.read_text("utf-8")) for name, file in found]
+
     def all_functions(self) -> Migration | None:
-        """Read the functions as one step; None if the package has none."""
+        """Read the tree as one step; None if the package has none."""
         if self.functions is None:
             return None
-        texts = [file.read_text("utf-8") for file in _sql_files(self.functions)]
-        return Migration(version=FUNCTIONS_VERSION, name="functions", sql="\n".join(texts), breaking=False)
+        sql = "\n".join(file.sql for file in self.files())
+        return Migration(version=FUNCTIONS_VERSION, name="functions", sql=sql, breaking=False)
 
     def steps(self) -> list[Migration]:
         """Read everything, in the order in which it is applied."""
@@ -94,21 +147,35 @@ ROLECALL = Migrations(
 )
 
 
-def judge(migrations: Migrations, applied: Iterable[Applied]) -> list[Migration]:
+def judge(migrations: Migrations, state: State) -> list[Migration]:
     """Return the steps that are still to be applied.
 
-    Raises SchemaDrift where an applied file was edited since. Functions never drift: they are applied again.
+    Raises SchemaDrift where an applied numbered file was edited since. Functions never drift: they are applied again.
     """
-    checksums = {row.version: row.checksum for row in applied}
+    checksums = {row.version: row.checksum for row in state.applied}
     pending = []
     for step in migrations.steps():
         stored = checksums.get(step.version)
-        if stored == step.checksum:
-            continue
-        if stored is not None and step.version != FUNCTIONS_VERSION:
+        if step.version == FUNCTIONS_VERSION:
+            if stored != step.checksum or changed_files(migrations, state):
+                pending.append(step)
+        elif stored is None:
+            pending.append(step)
+        elif stored != step.checksum:
             raise SchemaDrift(package=migrations.name, migration=step.label)
-        pending.append(step)
     return pending
+
+
+def changed_files(migrations: Migrations, state: State) -> list[SqlFile]:
+    """Return the files of the tree whose text the database does not have, or which make what is gone.
+
+    A migrator that knows nothing of these checksums writes only that of all files together: none counts then.
+    """
+    together = next((row.checksum for row in state.applied if row.version == FUNCTIONS_VERSION), None)
+    kept = state.files if state.files.get(TOGETHER) == together else {}
+    return [
+        file for file in migrations.files() if kept.get(file.name) != file.checksum or not file.creates <= state.objects
+    ]
 
 
 def refuse_newer(migrations: Migrations, applied: Iterable[Applied], *, even_compatible: bool) -> None:
@@ -127,9 +194,9 @@ def require_current(migrations: Migrations, applied: Iterable[Applied]) -> None:
 
     Other functions than this release's own are no reason: during a deploy, old and new share a database.
     """
-    rows = list(applied)
-    refuse_newer(migrations, rows, even_compatible=False)
-    pending = [step.label for step in judge(migrations, rows) if step.version != FUNCTIONS_VERSION]
+    state = State(applied=list(applied))
+    refuse_newer(migrations, state.applied, even_compatible=False)
+    pending = [step.label for step in judge(migrations, state) if step.version != FUNCTIONS_VERSION]
     if pending:
         raise SchemaMissing(package=migrations.name, pending=pending)
 
@@ -140,17 +207,22 @@ def _read(file: Traversable) -> Migration:
         raise ValueError(f"{file.name} is not called like 0001_what_it_does.sql")
     sql = file.read_text("utf-8")
     header = BREAKING.search(sql)
-    return Migration(version=int(match[1]), name=match[2], sql=sql, breaking=header is None or header[1] == "yes")
+    breaking = header is None or header[1] == "yes"
+    return Migration(version=int(match[1]), name=match[2], sql=sql, breaking=breaking, alone=bool(ALONE.search(sql)))
 
 
-def _sql_files(folder: Traversable) -> Iterator[Traversable]:
+def _sql_files(folder: Traversable, within: str = "") -> Iterator[tuple[str, Traversable]]:
     for entry in sorted(folder.iterdir(), key=_place):
         if entry.is_dir():
-            yield from _sql_files(entry)
+            yield from _sql_files(entry, f"{within}{entry.name}/")
         elif entry.name.endswith(".sql"):
-            yield entry
+            yield within + entry.name, entry
 
 
 def _place(entry: Traversable) -> tuple[int, str]:
     known = entry.name in FOLDER_ORDER
     return (FOLDER_ORDER.index(entry.name) if known else len(FOLDER_ORDER), entry.name)
+
+
+def _checksum(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()

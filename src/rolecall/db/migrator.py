@@ -1,38 +1,66 @@
-"""Applies migrations: forward only, safe under concurrent migrators, each step in one transaction.
+"""Applies migrations: forward only, while the pool is at work, and safe under concurrent migrators.
 
-    numbered files, in order        one transaction each, recorded with a checksum in the same one
-    functions, all of them          in the transaction of the last file, or alone when only they changed
+    numbered files, in order     a transaction each, recorded with a checksum in the same one; or, where the header says
+                                 `-- transaction: no`, statement by statement, recorded when all are done
+    functions and views          those whose text has changed, in one transaction
 
-Every transaction takes one advisory lock first and then looks again, so eight migrators do the work of one.
+Who applies something holds one advisory lock meanwhile and looks again under it, so eight migrators do the work of one.
+No step waits for a lock for more than a moment: it is undone and tried anew (`trying`). Functions lock no table; a view
+is made anew only where that makes another view of it.
 """
 
 from __future__ import annotations
 
+import random
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from itertools import starmap
+from time import sleep
 from typing import Any
 
 import psycopg
 
+from rolecall.db.indexes import pieces, statements, without_concurrently
 from rolecall.db.migrations import (
     FUNCTIONS_VERSION,
     ROLECALL,
+    TOGETHER,
     Applied,
     Migration,
     Migrations,
+    SqlFile,
+    State,
+    changed_files,
     judge,
     refuse_newer,
     require_current,
 )
 from rolecall.db.run import run, run_async, translated
+from rolecall.db.trying import BRIEFLY, insist
 from rolecall.sql.statement import Statement, single
 
-__all__ = ["ROLECALL", "Migrations", "check", "check_async", "migrate", "pending", "sql_text"]
+__all__ = [
+    "PATIENCE",
+    "ROLECALL",
+    "Migrations",
+    "Planned",
+    "check",
+    "check_async",
+    "migrate",
+    "pending",
+    "pending_sql",
+    "plan",
+    "sql_text",
+]
 
-# A snapshot from before the wait would not show what the migrator before us did.
-LOCK = """\
-set transaction isolation level read committed;
-select pg_advisory_xact_lock(7246925, 1);
-"""
+# Seconds for which a step is tried that does not get its locks.
+PATIENCE = 60.0
+BETWEEN_LOOKS = 0.2
+# A snapshot from before the lock would not show what the migrator before us did.
+BEGIN = "set transaction isolation level read committed;\n"
+TAKE_LOCK: Statement[bool] = Statement(query="select pg_try_advisory_xact_lock(7246925, 1)", read=single)
+LOCK = "select pg_advisory_xact_lock(7246925, 1);\n"
 REGISTER = """\
 create schema if not exists rolecall;
 create table if not exists rolecall.schema_migrations (
@@ -44,11 +72,19 @@ create table if not exists rolecall.schema_migrations (
     applied_at timestamptz not null default clock_timestamp(),
     primary key (package, version)
 );
+create table if not exists rolecall.schema_files (
+    package text not null,
+    file text not null,
+    checksum text not null,
+    applied_at timestamptz not null default clock_timestamp(),
+    primary key (package, file)
+);
 """
-# Functions may name each other in any order; a busy table must not hang a deploy and all that queue behind.
+# Functions may name each other in any order; who migrates is not held to the session's patience.
 SETTINGS = """\
 set local check_function_bodies = off;
-set local lock_timeout = '10s';
+set local statement_timeout = 0;
+set local idle_in_transaction_session_timeout = 0;
 """
 RECORD = """\
 insert into rolecall.schema_migrations (package, version, name, checksum, breaking)
@@ -56,79 +92,201 @@ values ({package}, {version}, {name}, {checksum}, {breaking})
 on conflict (package, version) do update
 set checksum = excluded.checksum, applied_at = excluded.applied_at;
 """
+RECORD_FILES = """\
+delete from rolecall.schema_files where package = {package} and file not in ({files});
+insert into rolecall.schema_files (package, file, checksum) values
+{rows}
+on conflict (package, file) do update
+set checksum = excluded.checksum, applied_at = excluded.applied_at
+where schema_files.checksum <> excluded.checksum;
+"""
 
 Connection = psycopg.Connection[Any]
 
 
-def migrate(conn: Connection, migrations: Migrations = ROLECALL) -> list[str]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Planned:
+    """A step that is to be applied: in a transaction or alone, and for the functions and views which files."""
+
+    step: str
+    transaction: bool
+    files: tuple[str, ...] = ()
+
+
+def migrate(conn: Connection, migrations: Migrations = ROLECALL, *, patience: float = PATIENCE) -> list[str]:
     """Bring the database to this release's schema; return the labels of the steps that this call applied.
 
-    Commits step by step: the connection must not be in a transaction; writes nothing when nothing is pending.
-    Raises SchemaTooNew for a database of a newer release, SchemaDrift where an applied file was edited.
+    Commits step by step: the connection must not be in a transaction; writes nothing when nothing is pending. Waits for
+    another migrator as long as that works. Raises SchemaTooNew for a database of a newer release, SchemaDrift where an
+    applied file was edited, SchemaBusy where a step has not got its locks within `patience` seconds.
     """
     done: list[str] = []
     with translated():
-        while pending(conn, migrations):
-            done += _apply_next(conn, migrations)
+        while steps := _pending_steps(conn, migrations):
+            applied = insist(conn, steps[0].label, lambda: _apply_next(conn, migrations, patience), patience)
+            if applied is None:
+                sleep(BETWEEN_LOOKS * random.uniform(0.5, 1.0))
+            else:
+                done += applied
     return done
 
 
 def pending(conn: Connection, migrations: Migrations = ROLECALL) -> list[str]:
     """Return the labels of the steps that migrate would apply now."""
-    return [step.label for step in _pending_steps(migrations, _applied(conn, migrations))]
+    return [step.label for step in _pending_steps(conn, migrations)]
+
+
+def plan(conn: Connection, migrations: Migrations = ROLECALL) -> list[Planned]:
+    """Say what migrate would do now, step by step; changes nothing."""
+    changed = tuple(file.name for file in changed_files(migrations, _state(conn, migrations)))
+    return [
+        Planned(
+            step=step.label,
+            transaction=not step.alone,
+            files=changed if step.version == FUNCTIONS_VERSION else (),
+        )
+        for step in _pending_steps(conn, migrations)
+    ]
 
 
 def check(conn: Connection, migrations: Migrations = ROLECALL) -> None:
     """Raise SchemaMissing, SchemaTooNew or SchemaDrift unless this release can run on the database."""
-    require_current(migrations, _applied(conn, migrations))
+    require_current(migrations, _state(conn, migrations).applied)
 
 
 async def check_async(conn: psycopg.AsyncConnection[Any], migrations: Migrations = ROLECALL) -> None:
     """Raise SchemaMissing, SchemaTooNew or SchemaDrift unless this release can run on the database."""
-    exists = await run_async(conn, REGISTER_EXISTS)
+    exists = await run_async(conn, _exists("rolecall.schema_migrations"))
     applied = await run_async(conn, _read_register(migrations)) if exists else []
     require_current(migrations, applied)
 
 
 def sql_text(migrations: Migrations = ROLECALL) -> str:
-    """Return everything as one script, for people who let nobody but psql near their database."""
-    parts = ["begin;\n", LOCK, SETTINGS, REGISTER]
+    """Return everything as one script for an empty database, for people who let nobody but psql near it."""
+    parts = ["begin;\n", BEGIN, LOCK, SETTINGS, REGISTER]
     for step in migrations.steps():
-        parts += [f"\n-- {migrations.name}: {step.label}\n", step.sql, "\n", _record(migrations, step)]
+        sql = without_concurrently(step.sql) if step.alone else step.sql
+        parts += [f"\n-- {migrations.name}: {step.label}\n", sql, "\n", _record(migrations, step)]
     return "".join([*parts, "commit;\n"])
 
 
-def _apply_next(conn: Connection, migrations: Migrations) -> list[str]:
+def pending_sql(conn: Connection, migrations: Migrations = ROLECALL) -> str:
+    """Return what migrate would do to this database as a script for psql, a transaction a step that may have one.
+
+    A step that does not get its locks within a moment fails: then let it be printed and run again.
+    """
+    parts = []
+    begin = f"begin;\n{BEGIN}{LOCK}{SETTINGS}{BRIEFLY}"
+    for step in _pending_steps(conn, migrations):
+        parts.append(f"\n-- {migrations.name}: {step.label}\n")
+        if step.alone:
+            parts += [f"{piece.sql};\n" for said in statements(step.sql) for piece in pieces(conn, said)]
+        sql = "" if step.alone else f"{_text_of(conn, migrations, step)}\n"
+        parts.append(f"{begin}{REGISTER}{sql}{_record(migrations, step)}commit;\n")
+    return "".join(parts)
+
+
+def _apply_next(conn: Connection, migrations: Migrations, patience: float) -> list[str] | None:
+    """Apply one step; None while another migrator is at work."""
     with conn.transaction():
-        _execute(conn, LOCK + SETTINGS + REGISTER)
-        batch = _next_batch(migrations, _pending_steps(migrations, _applied(conn, migrations)))
-        for step in batch:
+        _execute(conn, BEGIN)
+        # Not waited for: a migrator that builds an index concurrently waits for all who wait with a snapshot.
+        if not run(conn, TAKE_LOCK):
+            return None
+        _execute(conn, SETTINGS + BRIEFLY)
+        steps = _pending_steps(conn, migrations)
+        if not steps:
+            return []
+        step = steps[0]
+        if step.version == FUNCTIONS_VERSION:
+            for file in changed_files(migrations, _state(conn, migrations)):
+                _apply_file(conn, file)
+        elif step.alone:
+            _apply_alone(conn, step, patience)
+        else:
             _execute(conn, step.sql)
-            _execute(conn, _record(migrations, step))
-    return [step.label for step in batch]
+        _execute(conn, REGISTER + _record(migrations, step))
+    return [step.label]
 
 
-def _pending_steps(migrations: Migrations, applied: list[Applied]) -> list[Migration]:
-    refuse_newer(migrations, applied, even_compatible=True)
-    return judge(migrations, applied)
+def _apply_file(conn: Connection, file: SqlFile) -> None:
+    if file.view is None or not _is_same_view(conn, file.view, file.sql):
+        _execute(conn, file.sql)
 
 
-def _next_batch(migrations: Migrations, steps: list[Migration]) -> list[Migration]:
-    numbered = [step for step in steps if step.version != FUNCTIONS_VERSION]
-    if len(numbered) > 1:
-        return numbered[:1]
-    functions = migrations.all_functions() if steps else None
-    return [*numbered, *([functions] if functions else [])]
+def _is_same_view(conn: Connection, name: str, sql: str) -> bool:
+    """Whether the view as it stands is what the text makes; to make it again would lock out everybody who reads it."""
+    if not run(conn, _exists(name)):
+        return False
+    other = f"{name}_compared"
+    with conn.transaction(force_rollback=True):
+        _execute(conn, re.sub(rf"(?i)create or replace view {re.escape(name)}\b", f"create view {other}", sql, count=1))
+        return run(conn, _are_same_view(name, other))
 
 
-def _applied(conn: Connection, migrations: Migrations) -> list[Applied]:
+SAME_VIEW = """\
+select count(distinct (pg_get_viewdef(oid), reloptions, (
+    select array_agg((attname, atttypid) order by attnum) from pg_attribute where attrelid = pg_class.oid and attnum > 0
+))) = 1
+from pg_class where oid in (%s::regclass, %s::regclass)
+"""
+
+
+def _are_same_view(one: str, other: str) -> Statement[bool]:
+    return Statement(query=SAME_VIEW, params=(one, other), read=single)
+
+
+def _apply_alone(conn: Connection, step: Migration, patience: float) -> None:
+    """Carry the statements out on a second connection, while this one's transaction holds the lock and no snapshot."""
+    with psycopg.connect(conn.info.dsn, password=conn.info.password, autocommit=True) as other:
+        for statement in statements(step.sql):
+            for piece in pieces(other, statement):
+                if piece.briefly:
+                    insist(other, step.label, lambda sql=piece.sql: _execute_briefly(other, sql), patience)  # type: ignore[misc]
+                else:
+                    _execute(other, piece.sql)
+
+
+def _execute_briefly(conn: Connection, sql: str) -> None:
     with conn.transaction():
-        return run(conn, _read_register(migrations)) if run(conn, REGISTER_EXISTS) else []
+        _execute(conn, BRIEFLY + sql)
 
 
-REGISTER_EXISTS: Statement[bool] = Statement(
-    query="select to_regclass('rolecall.schema_migrations') is not null", read=single
+def _pending_steps(conn: Connection, migrations: Migrations) -> list[Migration]:
+    state = _state(conn, migrations)
+    refuse_newer(migrations, state.applied, even_compatible=True)
+    return judge(migrations, state)
+
+
+def _text_of(conn: Connection, migrations: Migrations, step: Migration) -> str:
+    if step.version != FUNCTIONS_VERSION:
+        return step.sql
+    return "\n".join(file.sql for file in changed_files(migrations, _state(conn, migrations)))
+
+
+def _state(conn: Connection, migrations: Migrations) -> State:
+    with conn.transaction():
+        has_register = run(conn, _exists("rolecall.schema_migrations"))
+        return State(
+            applied=run(conn, _read_register(migrations)) if has_register else [],
+            files=run(conn, _read_files(migrations)) if run(conn, _exists("rolecall.schema_files")) else {},
+            objects=run(conn, OBJECTS) if migrations.functions else frozenset(),
+        )
+
+
+OBJECTS: Statement[frozenset[str]] = Statement(
+    query=(
+        "select pronamespace::regnamespace || '.' || proname from pg_proc"
+        " where pronamespace not in ('pg_catalog'::regnamespace, 'information_schema'::regnamespace)"
+        " union select relnamespace::regnamespace || '.' || relname from pg_class where relkind = 'v'"
+        " and relnamespace not in ('pg_catalog'::regnamespace, 'information_schema'::regnamespace)"
+    ),
+    read=lambda rows: frozenset(name for (name,) in rows),
 )
+
+
+def _exists(relation: str) -> Statement[bool]:
+    return Statement(query="select to_regclass(%s) is not null", params=(relation,), read=single)
 
 
 def _read_register(migrations: Migrations) -> Statement[list[Applied]]:
@@ -139,13 +297,34 @@ def _read_register(migrations: Migrations) -> Statement[list[Applied]]:
     )
 
 
+def _read_files(migrations: Migrations) -> Statement[Mapping[str, str]]:
+    return Statement(
+        query="select file, checksum from rolecall.schema_files where package = %s",
+        params=(migrations.name,),
+        read=lambda rows: {str(file): str(checksum) for file, checksum in rows},
+    )
+
+
 def _record(migrations: Migrations, step: Migration) -> str:
-    return RECORD.format(
+    recorded = RECORD.format(
         package=_quoted(migrations.name),
         version=step.version,
         name=_quoted(step.name),
         checksum=_quoted(step.checksum),
         breaking=str(step.breaking).lower(),
+    )
+    if step.version != FUNCTIONS_VERSION:
+        return recorded
+    checksums = {TOGETHER: step.checksum} | {file.name: file.checksum for file in migrations.files()}
+    return recorded + _record_files(migrations.name, checksums.items())
+
+
+def _record_files(package: str, checksums: Iterable[tuple[str, str]]) -> str:
+    rows = [(_quoted(file), _quoted(checksum)) for file, checksum in checksums]
+    return RECORD_FILES.format(
+        package=_quoted(package),
+        files=", ".join(file for file, _ in rows),
+        rows=",\n".join(f"    ({_quoted(package)}, {file}, {checksum})" for file, checksum in rows),
     )
 
 

@@ -44,6 +44,7 @@ RolecallError                      every error raised on purpose; .problem says 
 │   └── RequestKeyReused           RC061  its key was another's
 ├── DatabaseError                         .sqlstate
 │   ├── DatabaseUnavailable               worth retrying: no connection, a restart, a lock timeout, a deadlock
+│   │   └── SchemaBusy                    .step .seconds .holders: a migration has not got its locks
 │   ├── SchemaMissing                     .package .pending: run the migrations first
 │   ├── SchemaTooNew                      .package .known .found: run a newer release
 │   ├── SchemaDrift                       .package .migration: an applied file was edited
@@ -82,6 +83,7 @@ from rolecall.model.errors.access import (
 from rolecall.model.errors.database import (
     DatabaseError,
     DatabaseUnavailable,
+    SchemaBusy,
     SchemaDrift,
     SchemaMissing,
     SchemaTooNew,
@@ -212,6 +214,7 @@ __all__ = [
     "ScheduleConflict",
     "ScheduleError",
     "ScheduleNotFound",
+    "SchemaBusy",
     "SchemaDrift",
     "SchemaMissing",
     "SchemaTooNew",

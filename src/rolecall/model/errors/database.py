@@ -58,5 +58,16 @@ class SchemaDrift(DatabaseError):
         self.migration = migration
 
 
+class SchemaBusy(DatabaseUnavailable):
+    """A migration has not got its locks in time, and changed nothing; the steps before it stay."""
+
+    def __init__(self, *, step: str, seconds: float, holders: Sequence[str]) -> None:
+        who = "; ".join(holders) or "nobody does any more: try again"
+        super().__init__(f"{step} has not got its locks in {seconds:g} s, as others use the tables: {who}")
+        self.step = step
+        self.seconds = seconds
+        self.holders = tuple(holders)
+
+
 class WrongIsolation(DatabaseError):
     """The engine's functions run under READ COMMITTED only."""

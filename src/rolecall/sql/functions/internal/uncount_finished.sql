@@ -25,7 +25,3 @@ begin
     return null;
 end
 $$;
-create or replace trigger what_leaves_is_counted_no_more
-after delete on rolecall.finished_tasks
-referencing old table as gone
-for each statement execute function rolecall.uncount_finished();

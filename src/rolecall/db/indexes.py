@@ -1,0 +1,130 @@
+"""Statements that run outside of a transaction, and what `create index concurrently` comes to in this database.
+
+Of an empty table it is a plain one. Where a crash left an index of the name invalid, that is dropped first. A
+partitioned table, for which Postgres has no such statement, gets the index by itself; then each partition gets its own,
+concurrently, and it is attached.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import psycopg
+from psycopg.sql import SQL, Composable, Identifier
+
+from rolecall.db.run import run
+from rolecall.sql.statement import Statement, single
+
+__all__ = ["Piece", "pieces", "statements", "without_concurrently"]
+
+INDEX = re.compile(
+    r"create\s+(?P<unique>unique\s+)?index\s+concurrently\s+(?:if\s+not\s+exists\s+)?(?P<name>\w+)\s+"
+    r"on\s+(?P<schema>\w+)\.(?P<table>\w+)\s+(?P<rest>.+)",
+    re.IGNORECASE | re.DOTALL,
+)
+CONCURRENTLY = re.compile(r"\bconcurrently\s+(if\s+not\s+exists\s+)?", re.IGNORECASE)
+COMMENT = re.compile(r"^\s*--[^\n]*\n", re.MULTILINE)
+LONGEST_NAME = 63
+
+Connection = psycopg.Connection[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A statement, and whether others would queue behind it while it waits: then it is tried for a moment at a time."""
+
+    sql: str
+    briefly: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Index:
+    name: str
+    unique: bool
+    schema: str
+    table: str
+    rest: str
+
+    def create(self, name: str, table: str, *, how: str = "", only: str = "") -> str:
+        """Spell the statement for an index of this kind."""
+        unique = SQL("unique " if self.unique else "")
+        words = SQL("create {}index {}if not exists {} on {}{} ").format(
+            unique, SQL(how), Identifier(name), SQL(only), Identifier(self.schema, table)
+        )
+        return f"{words.as_string(None)}{self.rest}"
+
+
+def statements(sql: str) -> list[str]:
+    """Take a file apart: each statement ends with a semicolon at the end of a line."""
+    parts = re.split(r";[ \t]*(?:\n|$)", COMMENT.sub("", sql))
+    return [part.strip() for part in parts if part.strip()]
+
+
+def without_concurrently(sql: str) -> str:
+    """Return the file as it is for a database in which nothing is yet, and which one transaction may fill."""
+    return CONCURRENTLY.sub("", sql)
+
+
+def pieces(conn: Connection, statement: str) -> Iterator[Piece]:
+    """Say what a statement comes to, piece by piece; the next one depends on the one before having been carried out."""
+    found = INDEX.fullmatch(statement)
+    if found is None:
+        yield Piece(statement, briefly="concurrently" not in statement.lower())
+        return
+    index = _Index(found["name"], bool(found["unique"]), found["schema"], found["table"], found["rest"])
+    if run(conn, _is_empty(index)):
+        yield Piece(index.create(index.name, index.table), briefly=True)
+    elif run(conn, _is_partitioned(index)):
+        yield Piece(index.create(index.name, index.table, only="only "), briefly=True)
+        for partition in run(conn, _without(index)):
+            own = f"{partition}_{index.name}"[-LONGEST_NAME:]
+            yield from _build(conn, index, own, partition)
+            attach = SQL("alter index {} attach partition {}")
+            names = Identifier(index.schema, index.name), Identifier(index.schema, own)
+            yield Piece(_text(attach.format(*names)), briefly=True)
+    else:
+        yield from _build(conn, index, index.name, index.table)
+
+
+def _build(conn: Connection, index: _Index, name: str, table: str) -> Iterator[Piece]:
+    if run(conn, _is_invalid(index.schema, name)):
+        drop = SQL("drop index concurrently if exists {}").format(Identifier(index.schema, name))
+        yield Piece(_text(drop), briefly=False)
+    yield Piece(index.create(name, table, how="concurrently "), briefly=False)
+
+
+def _text(sql: Composable) -> str:
+    return sql.as_string(None)
+
+
+def _qualified(index: _Index) -> str:
+    return f"{index.schema}.{index.table}"
+
+
+def _is_empty(index: _Index) -> Statement[bool]:
+    table = Identifier(index.schema, index.table)
+    return Statement(query=_text(SQL("select not exists (select from {})").format(table)), read=single)
+
+
+def _is_partitioned(index: _Index) -> Statement[bool]:
+    query = "select relkind = 'p' from pg_class where oid = %s::regclass"
+    return Statement(query=query, params=(_qualified(index),), read=single)
+
+
+def _is_invalid(schema: str, name: str) -> Statement[bool]:
+    query = "select coalesce((select not indisvalid from pg_index where indexrelid = to_regclass(%s)), false)"
+    return Statement(query=query, params=(f"{schema}.{name}",), read=single)
+
+
+def _without(index: _Index) -> Statement[list[str]]:
+    """Which partitions have none that belongs to this index."""
+    query = (
+        "select relname from pg_partition_tree(%s::regclass) join pg_class on oid = relid"
+        " where isleaf and not exists (select from pg_index join pg_inherits on inhrelid = indexrelid"
+        " where indrelid = relid and inhparent = to_regclass(%s)) order by relname"
+    )
+    params = (_qualified(index), f"{index.schema}.{index.name}")
+    return Statement(query=query, params=params, read=lambda rows: [name for (name,) in rows])

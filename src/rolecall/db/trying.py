@@ -1,0 +1,65 @@
+"""How a migration gets its locks: it asks for a moment only, lets all go and asks again.
+
+So nobody queues behind it for long, whoever holds what it needs.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+from time import monotonic, sleep
+from typing import Any, TypeVar
+
+import psycopg
+
+from rolecall.db.run import run
+from rolecall.model.errors import DatabaseUnavailable, SchemaBusy
+from rolecall.sql.statement import Statement
+
+__all__ = ["BRIEFLY", "insist"]
+
+# The longest that anybody waits for us at one table: below it, nobody notices a deploy.
+BRIEFLY = "set local lock_timeout = '100ms';\n"
+FIRST_PAUSE, LONGEST_PAUSE, GROWTH = 0.1, 2.0, 1.5
+MOST_NAMED = 3
+# A lock that was not had in time, and a circle that the server has broken.
+IN_THE_WAY = ("55P03", "40P01")
+HOLDERS = """\
+select format('session %%s (%%s, %%s) has used %%s for %%s s', pid,
+    coalesce(nullif(application_name, ''), 'without a name'),
+    coalesce(state, backend_type), string_agg(distinct relation::regclass::text, ', '),
+    round(extract(epoch from clock_timestamp() - xact_start)))
+from pg_locks
+join pg_stat_activity using (pid)
+join pg_class on pg_class.oid = relation
+where granted and pid <> pg_backend_pid()
+    and pg_locks.database = (select oid from pg_database where datname = current_database())
+    and relkind in ('r', 'p', 'v') and relnamespace::regnamespace::text !~ '^(pg_|information_schema)'
+group by pid, application_name, state, backend_type, xact_start
+order by xact_start
+limit %s
+"""
+
+T = TypeVar("T")
+
+
+def insist(conn: psycopg.Connection[Any], what: str, attempt: Callable[[], T], patience: float) -> T:
+    """Carry out an attempt, a transaction of its own, again and again until it gets its locks, with growing pauses.
+
+    Raises SchemaBusy after `patience` seconds: it names who is in the way.
+    """
+    end, pause = monotonic() + patience, FIRST_PAUSE
+    while True:
+        try:
+            return attempt()
+        except (psycopg.OperationalError, DatabaseUnavailable) as error:
+            if error.sqlstate not in IN_THE_WAY:
+                raise
+            if monotonic() >= end:
+                raise SchemaBusy(step=what, seconds=patience, holders=run(conn, _holders())) from error
+        sleep(pause * random.uniform(0.5, 1.0))
+        pause = min(pause * GROWTH, LONGEST_PAUSE)
+
+
+def _holders() -> Statement[Sequence[str]]:
+    return Statement(query=HOLDERS, params=(MOST_NAMED,), read=lambda rows: [holder for (holder,) in rows])

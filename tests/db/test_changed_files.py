@@ -1,0 +1,152 @@
+"""Of functions and views, what has changed is applied, and nothing else."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from rolecall.db.connect import connect
+from rolecall.db.migrator import Migrations, migrate, pending, plan
+from tests.db.shop import Connection, function, write
+
+VIEW = "create or replace view shop.v as select shop.one() as one;"
+# What a statement that makes something anew leaves behind: another version of the catalog's row.
+VERSIONS = """
+select proname, xmin::text from pg_proc where pronamespace = 'shop'::regnamespace
+union all select relname, xmin::text from pg_class where relnamespace = 'shop'::regnamespace and relkind = 'v'
+union all select 'rule of ' || ev_class::regclass, xmin::text from pg_rewrite where ev_class = to_regclass('shop.v')
+"""
+
+
+@pytest.fixture
+def database(conn: Connection, shop: Migrations, tmp_path: Path) -> Connection:
+    write(tmp_path, "functions/internal/other.sql", function("other", "2"))
+    migrate(conn, shop)
+    return conn
+
+
+def versions(conn: Connection) -> dict[str, str]:
+    return dict(conn.execute(VERSIONS).fetchall())
+
+
+def made_anew(conn: Connection, before: dict[str, str]) -> set[str]:
+    return {name for name, version in versions(conn).items() if version != before.get(name)}
+
+
+def test_only_the_function_whose_text_changed_is_made_anew(
+    database: Connection, shop: Migrations, tmp_path: Path
+) -> None:
+    before = versions(database)
+    write(tmp_path, "functions/internal/z.sql", function("one", "11"))
+
+    assert [step.files for step in plan(database, shop)] == [("internal/z.sql",)]
+    assert migrate(database, shop) == ["functions"]
+
+    assert made_anew(database, before) == {"one"}
+    assert pending(database, shop) == []
+
+
+def test_a_view_that_says_the_same_in_other_words_is_left_alone(
+    database: Connection, shop: Migrations, tmp_path: Path
+) -> None:
+    before = versions(database)
+    write(tmp_path, "functions/public/b.sql", f"-- A word about it.\n{VIEW}")
+
+    assert migrate(database, shop) == ["functions"]
+
+    assert made_anew(database, before) == set()
+    assert pending(database, shop) == []
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "create or replace view shop.v as select shop.one() + 1 as one;",
+        "create or replace view shop.v as select shop.one() as one, 2 as two;",
+        "create or replace view shop.v with (security_invoker = true) as select shop.one() as one;",
+    ],
+)
+def test_a_view_that_is_another_now_is_made_anew(
+    database: Connection, shop: Migrations, tmp_path: Path, sql: str
+) -> None:
+    before = versions(database)
+    write(tmp_path, "functions/public/b.sql", sql)
+
+    migrate(database, shop)
+
+    assert "rule of shop.v" in made_anew(database, before)
+
+
+def test_who_reads_a_view_holds_up_no_migration_that_leaves_it_as_it_is(
+    database: Connection, shop: Migrations, tmp_path: Path, empty: str
+) -> None:
+    write(tmp_path, "functions/public/b.sql", f"-- A word about it.\n{VIEW}")
+    with connect(empty, "reader") as reader, reader.transaction():
+        reader.execute("select * from shop.v")
+
+        assert migrate(database, shop, patience=0) == ["functions"]
+
+
+@pytest.mark.parametrize(("what", "name"), [("view shop.v", "v"), ("function shop.other()", "other")])
+def test_what_was_dropped_is_made_again(database: Connection, shop: Migrations, what: str, name: str) -> None:
+    database.execute(f"drop {what}".encode())
+
+    assert migrate(database, shop) == ["functions"]
+    assert name in versions(database)
+
+
+def test_a_database_of_the_version_before_gets_its_checksums_at_the_first_run(
+    database: Connection, shop: Migrations
+) -> None:
+    before = versions(database)
+    database.execute("drop table rolecall.schema_files")
+    assert pending(database, shop) == ["functions"]
+
+    migrate(database, shop)
+
+    assert made_anew(database, before) == {"one", "other"}
+    assert pending(database, shop) == []
+
+
+def test_what_a_migrator_without_checksums_has_applied_is_applied_anew(database: Connection, shop: Migrations) -> None:
+    database.execute(function("one", "0").encode())
+    database.execute("update rolecall.schema_migrations set checksum = 'older' where version = 0")
+
+    assert migrate(database, shop) == ["functions"]
+    assert database.execute("select one from shop.v").fetchall() == [(1,)]
+
+
+def test_a_function_without_a_file_stays_for_those_who_still_call_it(
+    database: Connection, shop: Migrations, tmp_path: Path
+) -> None:
+    (tmp_path / "functions/internal/other.sql").unlink()
+
+    assert migrate(database, shop) == ["functions"]
+    assert database.execute("select shop.other()").fetchall() == [(2,)]
+
+
+def test_a_function_whose_file_comes_back_is_applied_whatever_it_was_before(
+    database: Connection, shop: Migrations, tmp_path: Path
+) -> None:
+    (tmp_path / "functions/internal/other.sql").unlink()
+    migrate(database, shop)
+    database.execute(function("other", "0").encode())
+    write(tmp_path, "functions/internal/other.sql", function("other", "2"))
+
+    migrate(database, shop)
+
+    assert database.execute("select shop.other()").fetchall() == [(2,)]
+
+
+def test_functions_that_fail_leave_all_as_they_were(database: Connection, shop: Migrations, tmp_path: Path) -> None:
+    write(tmp_path, "functions/internal/z.sql", function("one", "11"))
+    write(tmp_path, "functions/public/c.sql", "create or replace view shop.w as select 1 / 0 from shop.missing;")
+
+    with pytest.raises(Exception, match="missing"):
+        migrate(database, shop)
+
+    assert database.execute("select shop.one()").fetchall() == [(1,)]
+    with pytest.raises(psycopg.errors.UndefinedTable):
+        database.execute("select * from shop.w")

@@ -1,0 +1,133 @@
+"""The release before: its database becomes this one's, and what its workers call is still there (F76, invariant 34).
+
+`tests/db/released.sql.gz` is its database, as `python tools/schema.py --release` wrote it when it was released.
+"""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import psycopg
+import pytest
+
+from rolecall.db.connect import connect
+from rolecall.db.migrator import ROLECALL, migrate, pending, plan
+from rolecall.testing import TestServer, clone
+from tests.db.shop import Connection
+from tests.sql.test_schema import tables
+from tools.schema import RELEASED
+
+SIGNATURES = """
+select proname, pg_get_function_identity_arguments(pg_proc.oid), coalesce(proargnames[1:pronargs], '{}'),
+    array(select format_type(given, null) from unnest(proargtypes) as given),
+    pronargdefaults, pg_get_function_result(pg_proc.oid)
+from pg_proc where pronamespace = 'rolecall'::regnamespace order by 1, 2
+"""
+COLUMNS = """
+select attrelid::regclass::text, array_agg(attname || ' ' || format_type(atttypid, atttypmod) order by attnum)
+from pg_attribute join pg_class on pg_class.oid = attrelid
+where relnamespace = 'rolecall'::regnamespace and relkind = 'v' and attnum > 0 group by 1 order by 1
+"""
+TEXTS = """
+select proname || '(' || pg_get_function_identity_arguments(oid) || ')', pg_get_functiondef(oid)
+from pg_proc where pronamespace = 'rolecall'::regnamespace
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    name: str
+    shown: str
+    names: list[str]
+    types: list[str]
+    defaults: int
+    result: str
+
+    def answers(self, call: Signature) -> bool:
+        """Whether this function answers the calls of another one, with names or without, as that one did."""
+        given = len(call.names)
+        return (
+            self.name == call.name
+            and (self.names[:given], self.types[:given], self.result) == (call.names, call.types, call.result)
+            and len(self.names) - given <= self.defaults
+            and self.defaults - (len(self.names) - given) >= call.defaults
+        )
+
+
+@pytest.fixture(scope="module")
+def released(postgres_server: TestServer) -> Iterator[str]:
+    """A database as the release before left it."""
+    with clone(postgres_server, "template1") as dsn:
+        with connect(dsn, "test") as connection:
+            _load(connection)
+        yield dsn
+
+
+@pytest.fixture(scope="module")
+def signatures(released: str) -> list[Signature]:
+    """What the release before had."""
+    with connect(released, "test") as connection:
+        return _signatures(connection)
+
+
+def test_what_the_release_before_calls_is_answered_as_it_was(
+    signatures: list[Signature], connection: Connection
+) -> None:
+    """Covers F76 and invariant 34: a worker of the release before works on beside this one's."""
+    called = gzip.decompress(RELEASED.read_bytes()).decode().splitlines()[0].removeprefix("-- called: ").split()
+    here = _signatures(connection)
+
+    gone = [
+        f"{call.name}({call.shown}) returns {call.result}"
+        for call in signatures
+        if call.name in called and not any(function.answers(call) for function in here)
+    ]
+
+    assert "claim" in called
+    assert gone == [], "the release before calls these: keep them beside the new ones (decision 0016)"
+
+
+def test_its_views_keep_their_columns(released: str, connection: Connection) -> None:
+    with connect(released, "test") as before:
+        known: dict[str, list[str]] = dict(before.execute(COLUMNS).fetchall())
+
+    here = dict(connection.execute(COLUMNS).fetchall())
+
+    assert {view: here[view][: len(columns)] for view, columns in known.items()} == known
+
+
+def test_its_database_becomes_that_of_this_release(postgres_server: TestServer, connection: Connection) -> None:
+    with clone(postgres_server, "template1") as dsn, connect(dsn, "test") as migrated:
+        _load(migrated)
+        migrated.execute("insert into rolecall.roles (name) values ('old')")
+        assert plan(migrated)[-1].step == "functions"
+
+        migrate(migrated)
+
+        assert pending(migrated) == []
+        assert tables(migrated) == tables(connection)
+        texts: dict[str, str] = dict(migrated.execute(TEXTS).fetchall())
+        assert {name: texts.get(name) for name, _ in connection.execute(TEXTS)} == dict(
+            connection.execute(TEXTS).fetchall()
+        )
+        keep = migrated.execute("select keep_completed::text, keep_failed::text from rolecall.roles").fetchall()
+        assert keep == [("7 days", "30 days")], "what a role has been told to keep is not changed"
+
+
+def test_a_fresh_database_has_nothing_that_no_file_makes(connection: Connection) -> None:
+    made = {name.removeprefix("rolecall.") for file in ROLECALL.files() for name in file.creates}
+
+    assert {signature.name for signature in _signatures(connection)} <= made
+
+
+def _load(connection: Connection) -> None:
+    script = gzip.decompress(RELEASED.read_bytes()).decode()
+    with psycopg.ClientCursor(connection) as cursor:
+        cursor.execute(f"set check_function_bodies = off;\n{script}".encode())
+    connection.execute("reset all")
+
+
+def _signatures(connection: Connection) -> list[Signature]:
+    return [Signature(*row) for row in connection.execute(SIGNATURES).fetchall()]
