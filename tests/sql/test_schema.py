@@ -59,7 +59,7 @@ union all
 select 'index', tablename, indexname, indexdef, '', '', '' from pg_indexes
 where schemaname = 'rolecall' and tablename !~ '_[0-9]{8}$' and tablename !~ '^schema_(migrations|files)$'
 union all
-select 'settings', relname, coalesce(array_to_string(reloptions, ' '), ''), '', '', '', '' from pg_class
+select 'settings', relname, coalesce(array_to_string(reloptions, ' '), ''), relreplident::text, '', '', '' from pg_class
 where relnamespace = 'rolecall'::regnamespace and relkind in ('r', 'p') and relname !~ '_[0-9]{8}$'
     and relname !~ '^schema_(migrations|files)$'
 union all

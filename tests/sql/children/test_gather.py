@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.sql.engine import LEASE, Claim, Engine
 from tests.sql.families import WORK, family, finish_off, parent_of, spread
 
@@ -65,6 +67,17 @@ def test_a_gathering_may_spread_again(engine: Engine) -> None:
     engine.complete(engine.claim_one())
 
     assert engine.claim_one().step == 2
+
+
+@pytest.mark.parametrize("column", ["step", "step_number"])
+def test_a_parent_goes_on_however_often_it_has(engine: Engine, column: str) -> None:
+    """`step` is where a release counted that is older than `step_number`."""
+    parent_id, _ = parent_of(engine, WORK, gathers=True)
+    engine.rows(f"update rolecall.tasks set {column} = 32767 where id = %s", parent_id)
+
+    engine.complete(engine.claim_one())
+
+    assert (engine.claim_one().step, engine.task(parent_id).step) == (32768, 32768)
 
 
 def test_children_of_the_next_step_may_be_of_the_other_kind(engine: Engine) -> None:

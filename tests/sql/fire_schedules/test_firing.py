@@ -5,6 +5,9 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Any
 
+import psycopg
+import pytest
+
 from tests.sql.conftest import Session
 from tests.sql.engine import START, Engine
 
@@ -96,6 +99,23 @@ def test_a_rolled_back_tick_leaves_the_slot_to_the_next(engine: Engine, session:
     assert engine.tasks() == []
 
     assert len(session().fire_schedules()) == 1
+
+
+def test_a_slot_that_meets_a_lock_is_not_lost(engine: Engine, session: Session) -> None:
+    """What passes by itself refuses no slot: neither a lock that was not had in time nor a full disk."""
+    schedule_id = engine.put_schedule()
+    other = session()
+    other.rows("begin")
+    other.enqueue(dedupe_key=f"schedule:{schedule_id}:{START.timestamp():.0f}")
+    engine.rows("set lock_timeout = '50ms'")
+
+    with pytest.raises(psycopg.errors.LockNotAvailable):
+        engine.fire_schedules()
+
+    assert (stored(engine, "next_run_at"), stored(engine, "last_error")) == (START, None)
+    other.rows("rollback")
+    [(name, task_id)] = engine.fire_schedules()
+    assert (name, engine.state(task_id or 0)) == ("tick", "pending")
 
 
 def test_a_schedule_whose_task_is_refused_notes_why_and_hinders_no_other(engine: Engine) -> None:

@@ -134,6 +134,19 @@ def test_a_task_that_waits_for_nothing_is_refused(engine: Engine, needs: object)
         engine.report(engine.claim_one(), "blocked", needs=needs)
 
 
+def test_a_task_may_need_more_over_time_than_a_smallint_counts(engine: Engine) -> None:
+    task_id, other = engine.enqueue(), engine.enqueue()
+    claim = engine.claim_one()
+    engine.rows(
+        "insert into rolecall.needs (task_id, position, needed_id, whole_chain, on_failure, outcome)"
+        " values (%s, 32767, 1, false, 'fail', 'completed')",
+        task_id,
+    )
+
+    assert engine.block(claim, other) is None
+    assert engine.value("select max(position) from rolecall.needs") == 32768
+
+
 def test_a_gathering_step_may_wait_for_others(engine: Engine) -> None:
     parent_id, _ = parent_of(engine, WORK, gathers=True)
     engine.complete(engine.claim_one())

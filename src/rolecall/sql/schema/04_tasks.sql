@@ -40,6 +40,7 @@ create table rolecall.tasks (
     dedupe_pending boolean,
     timeout interval,
     result jsonb,
+    step_number int,
     constraint only_open_states_stand_here check (state in ('blocked', 'pending', 'running', 'waiting')),
     constraint running_iff_owned_leased_and_bounded check (
         num_nonnulls(worker_id, claimed_at, lease_until, deadline_at) = case when state = 'running' then 4 else 0 end

@@ -65,6 +65,12 @@ create table rolecall.finished_counts (
     number bigint not null
 );
 create index finished_counts_by_day on rolecall.finished_counts (day);
+-- None of these has a primary key: where they are published, their rows are known by all their columns (decision 0017).
+alter table rolecall.finished_tasks replica identity full;
+alter table rolecall.finished_tasks_default replica identity full;
+alter table rolecall.task_events replica identity full;
+alter table rolecall.task_events_default replica identity full;
+alter table rolecall.finished_counts replica identity full;
 -- Up to when finished tasks are in finished_counts: all that finished before, and none that did later. Who takes some out of
 -- them shares its lock until the commit; who moves it on has it alone.
 create table rolecall.counted_until (

@@ -2,7 +2,7 @@
 -- task can read the results in the order in which it declared its needs.
 create table rolecall.needs (
     task_id bigint not null,
-    position smallint not null,
+    position int not null,
     name text,
     needed_id bigint not null,
     whole_chain boolean not null,

@@ -48,7 +48,7 @@ begin
         select ended.id, ended.parent_id, ended.line_id, ended.state, ended.fence::text as version from ended
         union all
         select task.id, task.parent_id, task.line_id, task.state,
-            concat_ws('/', task.fence, task.attempt, task.step, task.open_children, task.started_at is not null)
+            concat_ws('/', task.fence, task.attempt, coalesce(task.step_number, task.step), task.open_children, task.started_at is not null)
         from touched
         join rolecall.tasks as task on task.id = touched.id
         limit p_limit + 1

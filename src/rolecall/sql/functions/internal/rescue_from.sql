@@ -15,7 +15,6 @@ as $$
         p_lease + coalesce((
             select epoch.seen_at from rolecall.server_epoch as epoch
             where epoch.postmaster_started_at = pg_postmaster_start_time() and epoch.seen_at <= p_now
-                and epoch.timeline = left(pg_walfile_name(pg_current_wal_lsn()), 8)
         ), p_now),
         (
             select p_task.deadline_at from rolecall.procedure_sessions() as session

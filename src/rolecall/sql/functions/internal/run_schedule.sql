@@ -1,7 +1,7 @@
 -- Enqueues a schedule's task for one slot, or for now where there is none, once however often it is called, and notes in the
 -- schedule and in its history what came of it.
 -- returns: the task's id; null when it was refused
--- raises: nothing
+-- raises: what passes by itself, such as a lock that was not had in time or a full disk: the slot stays, to be tried again
 -- locks: the caller holds the schedules row
 -- notifies: rolecall_wake, where an idle worker waits for the role
 create or replace function rolecall.run_schedule(p_schedule rolecall.schedules, p_slot timestamptz, p_missed bigint)
@@ -27,8 +27,12 @@ begin
                 when p_schedule.jitter > '0 s' then p_slot + rolecall.slot_offset(p_schedule.id, p_slot, p_schedule.jitter)
             end
         )) || jsonb_build_object('payload', p_schedule.payload)), null) as stored;
-    exception when others then
-        v_error := sqlerrm;
+    exception
+        when connection_exception or invalid_transaction_state or transaction_rollback or insufficient_resources
+            or object_not_in_prerequisite_state or operator_intervention or system_error or internal_error or sqlstate 'RC090' then
+            raise;
+        when others then
+            v_error := sqlerrm;
     end;
     insert into rolecall.schedule_runs (schedule_id, slot, at, outcome, missed, task_id, error)
     values (

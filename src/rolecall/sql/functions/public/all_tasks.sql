@@ -15,7 +15,7 @@ select
     task.scheduled_for, task.created_at, task.claimed_at, task.started_at, task.lease_until, task.deadline_at,
     task.cancel_requested_at, null::timestamptz as finished_at,
     task.origin_id, task.parent_id, coalesce(task.depth, 0)::int as depth, coalesce(task.open_children, 0) as open_children,
-    coalesce(task.open_needs, 0) as open_needs, coalesce(task.step, 0)::int as step,
+    coalesce(task.open_needs, 0) as open_needs, coalesce(task.step_number, task.step, 0) as step,
     coalesce(task.on_failure, 'fail_parent')::text as on_failure, extract(epoch from task.timeout)::float8 as timeout
 from rolecall.tasks as task
 join rolecall.lines as line on line.id = task.line_id

@@ -46,7 +46,7 @@ begin
         claimed.priority::int, claimed.payload, claimed.key, claimed.chain_id, claimed.chain_index,
         claimed.scheduled_for, claimed.created_at,
         extract(epoch from claimed.lease)::float8, extract(epoch from claimed.bound)::float8,
-        coalesce(claimed.step, 0)::int, claimed.parent_id, claimed.error
+        coalesce(claimed.step_number, claimed.step, 0), claimed.parent_id, claimed.error
     from claimed
     order by claimed.priority desc, claimed.scheduled_for, claimed.id;
 end
