@@ -190,6 +190,7 @@ CREATE TABLE rolecall.tasks (
     dedupe_pending boolean,
     timeout interval,
     result jsonb,
+    step_number integer,
     CONSTRAINT a_child_knows_which_claim_spawned_it CHECK ((num_nonnulls(parent_id, parent_fence, depth) = ANY (ARRAY[0, 3]))),
     CONSTRAINT a_claim_counts_an_attempt CHECK (((state <> 'running'::rolecall.task_state) OR ((attempt > 0) AND (fence > 0)))),
     CONSTRAINT attempts_stay_within_max_attempts CHECK (((attempt >= 0) AND ((max_attempts IS NULL) OR (attempt <= max_attempts)))),
@@ -660,7 +661,7 @@ begin
         select ended.id, ended.parent_id, ended.line_id, ended.state, ended.fence::text as version from ended
         union all
         select task.id, task.parent_id, task.line_id, task.state,
-            concat_ws('/', task.fence, task.attempt, task.step, task.open_children, task.started_at is not null)
+            concat_ws('/', task.fence, task.attempt, coalesce(task.step_number, task.step), task.open_children, task.started_at is not null)
         from touched
         join rolecall.tasks as task on task.id = touched.id
         limit p_limit + 1
@@ -959,7 +960,7 @@ begin
         claimed.priority::int, claimed.payload, claimed.key, claimed.chain_id, claimed.chain_index,
         claimed.scheduled_for, claimed.created_at,
         extract(epoch from claimed.lease)::float8, extract(epoch from claimed.bound)::float8,
-        coalesce(claimed.step, 0)::int, claimed.parent_id, claimed.error
+        coalesce(claimed.step_number, claimed.step, 0), claimed.parent_id, claimed.error
     from claimed
     order by claimed.priority desc, claimed.scheduled_for, claimed.id;
 end
@@ -1344,6 +1345,42 @@ CREATE FUNCTION rolecall.current_task() RETURNS bigint
     AS $$
     select nullif(current_setting('rolecall.task', true), '')::bigint
 $$;
+CREATE FUNCTION rolecall.days_to_prune(p_after text, p_now timestamp with time zone) RETURNS TABLE(name text, most interval)
+    LANGUAGE plpgsql STABLE
+    SET search_path TO ''
+    AS $$
+declare
+    v_shortest interval := (select min(least(keep_completed, keep_failed)) from rolecall.roles);
+    v_longest interval := (select max(greatest(keep_completed, keep_failed)) from rolecall.roles);
+    v_counted_until timestamptz := (select moment from rolecall.counted_until);
+begin
+    return query
+    select part.name, part.most
+    from (
+        select old.name, day.ends_at, case when day.ends_at >= p_now - v_longest - interval '1 day' then v_longest - interval '1 day' end as most
+        from rolecall.old_partitions('rolecall.finished_tasks', ((p_now - v_shortest) at time zone 'utc')::date + 1) as old (name)
+        cross join lateral (select (to_date(right(old.name, 8), 'YYYYMMDD') + 1)::timestamp at time zone 'utc' as ends_at) as day
+        union all
+        select 'finished_tasks_default', 'infinity', null where v_shortest is not null
+    ) as part
+    where part.name > coalesce(p_after, '') collate "C" and (
+        part.ends_at > v_counted_until
+        or exists (
+            select from rolecall.finished_counts as counted
+            join rolecall.lines as line on line.id = counted.line_id
+            join rolecall.roles as role on role.name = line.role
+            cross join lateral (
+                select case counted.state when 'completed' then role.keep_completed else role.keep_failed end as keep
+            ) as said
+            where counted.day = to_date(right(part.name, 8), 'YYYYMMDD')
+                and part.ends_at - interval '1 day' < p_now - said.keep and (said.keep > part.most) is not true
+            group by counted.line_id, counted.state
+            having sum(counted.number) > 0
+        )
+    )
+    order by part.name collate "C";
+end
+$$;
 CREATE FUNCTION rolecall.declare(p_roles jsonb, p_handlers jsonb DEFAULT '[]'::jsonb) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO ''
@@ -1648,6 +1685,45 @@ begin
     return coalesce(jsonb_array_length(v_held), 0);
 end
 $$;
+CREATE FUNCTION rolecall.drop_day(p_table regclass, p_after text, p_before date, p_held bigint[], p_now timestamp with time zone) RETURNS TABLE(number bigint, place text, in_use boolean)
+    LANGUAGE plpgsql
+    SET search_path TO ''
+    SET lock_timeout TO '100ms'
+    AS $$
+declare
+    -- Bounds what is moved while the table is locked against everybody.
+    v_most_kept constant int := 10000;
+    v_wanted bigint[];
+begin
+    number := 0;
+    in_use := false;
+    select old.name into place
+    from rolecall.old_partitions(p_table, p_before) as old (name)
+    where old.name > coalesce(p_after, '') collate "C"
+    order by old.name collate "C"
+    limit 1;
+    if place is null then
+        return next;
+        return;
+    end if;
+    if p_table = 'rolecall.task_events'::regclass then
+        execute format('drop table rolecall.%I', place);
+        number := 1;
+        return next;
+        return;
+    end if;
+    -- All that takes long comes before the first lock on a table.
+    v_wanted := rolecall.wanted_of_partition(place, p_held, p_now, v_most_kept + 1);
+    if cardinality(v_wanted) <= v_most_kept then
+        perform rolecall.forget_needs_of_partition(place, v_wanted);
+        perform rolecall.drop_partition(place, v_wanted);
+        number := 1;
+    end if;
+    return next;
+exception when lock_not_available or deadlock_detected then
+    return query select 0::bigint, null::text, true;
+end
+$$;
 CREATE FUNCTION rolecall.drop_partition(p_name text, p_kept bigint[]) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO ''
@@ -1670,20 +1746,6 @@ begin
     execute format('drop table rolecall.%I', p_name);
 end
 $_$;
-CREATE FUNCTION rolecall.drop_partitions(p_before date, p_held bigint[], p_now timestamp with time zone) RETURNS integer
-    LANGUAGE plpgsql
-    SET search_path TO ''
-    SET lock_timeout TO '100ms'
-    AS $$
-begin
-    if not pg_try_advisory_xact_lock(hashtext('rolecall.drop_partitions')) then
-        return 0;
-    end if;
-    return rolecall.try_to_drop_partitions(p_before, p_held, p_now);
-exception when lock_not_available or deadlock_detected then
-    return 0;
-end
-$$;
 CREATE FUNCTION rolecall.due_by_hour(p_role text, p_hours integer) RETURNS TABLE(hour integer, number bigint)
     LANGUAGE sql STABLE
     SET search_path TO ''
@@ -3169,6 +3231,17 @@ CREATE FUNCTION rolecall.keep_answer(p_caller text, p_key text, p_digest bytea, 
     set digest = excluded.digest, answered_at = excluded.answered_at, status = excluded.status,
         location = excluded.location, body = excluded.body
 $$;
+CREATE FUNCTION rolecall.keep_deeds(p_seconds double precision) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO ''
+    AS $$
+begin
+    if p_seconds is null or p_seconds not between 86400 and 3.2e9 then
+        perform rolecall.refuse('RC041', 'the audit log is kept for a day at least, and for a hundred years at most');
+    end if;
+    update rolecall.retention set keep = make_interval(secs => p_seconds), next_at = '-infinity' where kind = 'deeds';
+end
+$$;
 CREATE FUNCTION rolecall.keep_twin(p_id bigint, p_dedupe jsonb) RETURNS boolean
     LANGUAGE plpgsql
     SET search_path TO ''
@@ -3450,6 +3523,7 @@ CREATE TABLE rolecall.finished_tasks (
     CONSTRAINT only_terminal_states_stand_here CHECK ((state = ANY (ARRAY['completed'::rolecall.task_state, 'failed'::rolecall.task_state, 'cancelled'::rolecall.task_state])))
 )
 PARTITION BY RANGE (finished_at);
+ALTER TABLE ONLY rolecall.finished_tasks REPLICA IDENTITY FULL;
 CREATE TABLE rolecall.lines (
     id integer NOT NULL,
     role text NOT NULL COLLATE pg_catalog."C",
@@ -3489,7 +3563,7 @@ CREATE VIEW rolecall.all_tasks WITH (security_invoker='true') AS
     COALESCE((task.depth)::integer, 0) AS depth,
     COALESCE(task.open_children, 0) AS open_children,
     COALESCE(task.open_needs, 0) AS open_needs,
-    COALESCE((task.step)::integer, 0) AS step,
+    COALESCE(task.step_number, (task.step)::integer, 0) AS step,
     (COALESCE(task.on_failure, 'fail_parent'::rolecall.child_rule))::text AS on_failure,
     (EXTRACT(epoch FROM task.timeout))::double precision AS timeout
    FROM (rolecall.tasks task
@@ -3834,6 +3908,8 @@ begin
         return 0;
     end if;
     execute format('create table rolecall.%I partition of rolecall.%I for values from (%L) to (%L)', v_name, p_table, v_from, v_to);
+    -- Its parent's is not inherited.
+    execute format('alter table rolecall.%I replica identity full', v_name);
     return 1;
 end
 $_$;
@@ -4810,116 +4886,174 @@ declare
     -- Bounds one call's work and WAL; the next call goes on.
     v_bound constant int := 5000;
     v_now timestamptz := rolecall.clock();
-    v_oldest timestamptz := v_now - coalesce(
-        (select max(greatest(keep_completed, keep_failed)) from rolecall.roles), interval '30 days'
-    );
-    v_held bigint[] := rolecall.held_chains();
+    v_row rolecall.retention;
+    v_batch record;
 begin
-    return query select 'finished_tasks', rolecall.prune_finished_tasks(v_held, v_now, v_bound);
-    -- Only the net is read row by row: events of days with a partition go with it.
-    delete from rolecall.task_events_default
-    where ctid = any(array(select old.ctid from rolecall.task_events_default as old where old.at < v_oldest limit v_bound));
-    get diagnostics number = row_count;
-    what := 'task_events';
-    return next;
-    delete from rolecall.keys
-    where key = any(array(
-        select idle.key from rolecall.keys as idle
-        where num_nonnulls(idle.capacity, idle.declared) = 0 and not exists (select from rolecall.tasks where tasks.key = idle.key)
-        limit v_bound
-        for update skip locked
-    ));
-    get diagnostics number = row_count;
-    what := 'keys';
-    return next;
-    delete from rolecall.task_tokens
-    where digest = any(array(
-        select old.digest from rolecall.task_tokens as old
-        where old.expires_at < v_now or not exists (select from rolecall.tasks where tasks.id = old.task_id)
-        limit v_bound
-    ));
-    get diagnostics number = row_count;
-    what := 'task_tokens';
-    return next;
-    return query select 'history', rolecall.prune_history(v_now);
-    return query select 'schedule_runs', rolecall.prune_schedule_runs(v_now, v_bound);
-    delete from rolecall.requests
-    where ctid = any(array(
-        select old.ctid from rolecall.requests as old where old.answered_at < v_now - interval '1 day' limit v_bound
-    ));
-    get diagnostics number = row_count;
-    what := 'requests';
-    return next;
-    delete from rolecall.workers where coalesce(stopped_at, heartbeat_at) < v_now - interval '1 day';
-    get diagnostics number = row_count;
-    what := 'workers';
-    return next;
-    return query select pruned.what, pruned.number from rolecall.prune_access(v_now, v_bound) as pruned;
-    -- Last, as the lock that this takes lasts until the commit, and nobody can finish a task meanwhile.
-    return query select 'partitions', rolecall.drop_partitions((v_oldest at time zone 'utc')::date, v_held, v_now)::bigint;
+    -- Days last, as the lock that dropping one takes lasts until the commit, and nobody can finish a task meanwhile.
+    for what in select kind from rolecall.retention order by kind like '%\_partitions', kind loop
+        number := 0;
+        loop
+            select * into v_row from rolecall.retention where kind = what for update skip locked;
+            exit when not found;
+            select * into v_batch from rolecall.prune_batch(v_row, v_now, v_bound);
+            number := number + v_batch.number;
+            exit when not v_batch.more or (number > 0 and what not like '%\_partitions');
+        end loop;
+        return next;
+    end loop;
 end
 $$;
-CREATE FUNCTION rolecall.prune_access(p_now timestamp with time zone, p_limit integer) RETURNS TABLE(what text, number bigint)
+CREATE FUNCTION rolecall.prune_access(p_kind text, p_now timestamp with time zone, p_limit integer) RETURNS bigint
     LANGUAGE plpgsql
     SET search_path TO ''
     AS $$
 declare
     v_long_ago timestamptz := p_now - interval '30 days';
+    v_gone bigint;
 begin
-    update rolecall.api_keys set revoked_at = p_now
-    where revoked_at is null and expires_at is not null and coalesce(last_used_at, created_at) < v_long_ago;
-    delete from rolecall.api_keys where least(revoked_at, expires_at) < v_long_ago;
-    get diagnostics number = row_count;
-    what := 'api_keys';
-    return next;
-    delete from rolecall.sessions
-    where digest = any(array(
-        select old.digest from rolecall.sessions as old where old.expires_at < p_now limit p_limit for update skip locked
-    ));
-    get diagnostics number = row_count;
-    what := 'sessions';
-    return next;
-    delete from rolecall.login_attempts
-    where digest = any(array(
-        select old.digest from rolecall.login_attempts as old
-        where old.last_at < p_now - interval '1 day' limit p_limit for update skip locked
-    ));
-    get diagnostics number = row_count;
-    what := 'login_attempts';
-    return next;
+    case p_kind
+        when 'api_keys' then
+            update rolecall.api_keys set revoked_at = p_now
+            where revoked_at is null and expires_at is not null and coalesce(last_used_at, created_at) < v_long_ago;
+            delete from rolecall.api_keys where least(revoked_at, expires_at) < v_long_ago;
+        when 'sessions' then
+            delete from rolecall.sessions
+            where digest = any(array(
+                select old.digest from rolecall.sessions as old where old.expires_at < p_now limit p_limit for update skip locked
+            ));
+        when 'login_attempts' then
+            delete from rolecall.login_attempts
+            where digest = any(array(
+                select old.digest from rolecall.login_attempts as old
+                where old.last_at < p_now - interval '1 day' limit p_limit for update skip locked
+            ));
+    end case;
+    get diagnostics v_gone = row_count;
+    return v_gone;
 end
 $$;
-CREATE FUNCTION rolecall.prune_finished_tasks(p_held bigint[], p_now timestamp with time zone, p_limit integer) RETURNS bigint
+CREATE TABLE rolecall.retention (
+    kind text NOT NULL COLLATE pg_catalog."C",
+    keep interval,
+    next_at timestamp with time zone DEFAULT '-infinity'::timestamp with time zone NOT NULL,
+    place text COLLATE pg_catalog."C",
+    in_use_since timestamp with time zone,
+    CONSTRAINT keep_is_at_least_a_day CHECK ((keep >= '1 day'::interval))
+);
+CREATE FUNCTION rolecall.prune_batch(p_row rolecall.retention, p_now timestamp with time zone, p_limit integer) RETURNS TABLE(number bigint, more boolean)
     LANGUAGE plpgsql
     SET search_path TO ''
     AS $$
 declare
-    -- Whatever finished after this is wanted by every role: without this bound, each call would read the whole history.
-    v_youngest timestamptz := p_now - (select min(least(keep_completed, keep_failed)) from rolecall.roles);
+    v_oldest timestamptz := p_now - coalesce((select max(greatest(keep_completed, keep_failed)) from rolecall.roles), interval '30 days');
+    v_place text;
+    v_in_use boolean := false;
+begin
+    case p_row.kind
+        when 'finished_tasks' then
+            select * into number, v_place from rolecall.prune_finished(p_row.place, rolecall.held_chains(), p_now, p_limit);
+        when 'task_partitions', 'event_partitions' then
+            select * into number, v_place, v_in_use
+            from rolecall.drop_day(
+                case p_row.kind when 'task_partitions' then 'rolecall.finished_tasks' else 'rolecall.task_events' end::regclass,
+                p_row.place, (v_oldest at time zone 'utc')::date, rolecall.held_chains(), p_now
+            );
+        when 'keys' then
+            select * into number, v_place from rolecall.prune_keys(p_row.place, p_limit);
+        when 'task_tokens' then
+            select * into number, v_place from rolecall.prune_tokens(p_row.place, p_now, p_limit);
+        when 'schedule_runs' then
+            number := rolecall.prune_schedule_runs(p_now, p_limit);
+        when 'history' then
+            number := rolecall.prune_history(p_now);
+        when 'api_keys', 'sessions', 'login_attempts' then
+            number := rolecall.prune_access(p_row.kind, p_now, p_limit);
+        else
+            number := rolecall.prune_rows(p_row.kind, p_row.keep, v_oldest, p_now, p_limit);
+    end case;
+    more := v_place is not null or (number >= p_limit and p_row.kind not in ('keys', 'task_tokens'));
+    update rolecall.retention as row
+    set place = v_place,
+        next_at = p_now + case when more then '0 s' when v_in_use then '1 min' else '1 hour' end::interval,
+        in_use_since = case
+            when v_in_use then coalesce(row.in_use_since, p_now)
+            when number = 0 and v_place is not null then row.in_use_since
+        end
+    where row.kind = p_row.kind;
+    return next;
+end
+$$;
+CREATE FUNCTION rolecall.prune_day(p_name text, p_most interval, p_held bigint[], p_now timestamp with time zone, p_limit integer) RETURNS bigint[]
+    LANGUAGE plpgsql
+    SET search_path TO ''
+    AS $_$
+declare
     v_gone bigint[];
 begin
-    with gone as (
-        delete from rolecall.finished_tasks as finished
-        where finished.finished_at < v_youngest and (finished.id, finished.finished_at) in (
-            select old.id, old.finished_at
-            from rolecall.finished_tasks as old
-            join rolecall.lines as line on line.id = old.line_id
-            join rolecall.roles as role on role.name = line.role
-            where old.finished_at < v_youngest
-                and old.finished_at < p_now - case old.state when 'completed' then role.keep_completed else role.keep_failed end
-                and case
-                    when old.parent_id is null and old.chain_index = 0 and old.continued is not true then old.id <> all(p_held)
-                    else not rolecall.is_wanted(old.chain_id, old.parent_id, p_held, p_now)
-                end
-                -- Not `exists`, which may be answered from a list of all children.
-                and (select true from rolecall.finished_tasks as child where child.parent_id = old.id limit 1) is null
-            limit p_limit
+    execute format(
+        'with gone as (
+            -- Of the whole table, whose trigger counts what leaves it.
+            delete from rolecall.finished_tasks as finished
+            where (finished.id, finished.finished_at) in (
+                select old.id, old.finished_at
+                from rolecall.%I as old
+                join rolecall.lines as line on line.id = old.line_id
+                join rolecall.roles as role on role.name = line.role
+                cross join lateral (
+                    select case old.state when ''completed'' then role.keep_completed else role.keep_failed end as keep
+                ) as said
+                where old.finished_at < $2 - said.keep and (said.keep > $4) is not true
+                    and case
+                        when old.parent_id is null and old.chain_index = 0 and old.continued is not true then old.id <> all($1)
+                        else not rolecall.is_wanted(old.chain_id, old.parent_id, $1, $2)
+                    end
+                    -- Not `exists`, which may be answered from a list of all children.
+                    and (select true from rolecall.finished_tasks as child where child.parent_id = old.id limit 1) is null
+                limit $3
+            )
+            returning finished.id
         )
-        returning finished.id
-    )
-    select array_agg(gone.id) into v_gone from gone;
+        select coalesce(array_agg(gone.id), ''{}'') from gone', p_name
+    ) into v_gone using p_held, p_now, p_limit, p_most;
+    return v_gone;
+end
+$_$;
+CREATE FUNCTION rolecall.prune_due(p_limit integer DEFAULT 2000) RETURNS TABLE(what text, number bigint)
+    LANGUAGE plpgsql
+    SET search_path TO ''
+    AS $$
+declare
+    v_now timestamptz := rolecall.clock();
+    v_row rolecall.retention;
+begin
+    select * into v_row from rolecall.retention where next_at <= v_now order by next_at, kind limit 1 for update skip locked;
+    if not found then
+        return;
+    end if;
+    what := v_row.kind;
+    select batch.number into number from rolecall.prune_batch(v_row, v_now, p_limit) as batch;
+    return next;
+end
+$$;
+CREATE FUNCTION rolecall.prune_finished(p_after text, p_held bigint[], p_now timestamp with time zone, p_limit integer) RETURNS TABLE(number bigint, place text)
+    LANGUAGE plpgsql
+    SET search_path TO ''
+    AS $$
+declare
+    v_day record;
+    v_done text := p_after;
+    v_gone bigint[];
+begin
+    for v_day in select * from rolecall.days_to_prune(p_after, p_now) loop
+        v_gone := rolecall.prune_day(v_day.name, v_day.most, p_held, p_now, p_limit);
+        exit when v_gone <> '{}';
+        v_done := v_day.name;
+    end loop;
     delete from rolecall.needs as need where need.task_id = any(v_gone);
-    return coalesce(cardinality(v_gone), 0);
+    number := coalesce(cardinality(v_gone), 0);
+    -- The same day again, until there is nothing: whose last child has gone may go itself.
+    place := case when number > 0 then coalesce(v_done, '') end;
+    return next;
 end
 $$;
 CREATE FUNCTION rolecall.prune_history(p_now timestamp with time zone) RETURNS bigint
@@ -4932,6 +5066,72 @@ begin
     delete from rolecall.history as old
     using rolecall.history_tiers() as tier
     where old.width = tier.width and old.at < p_now - tier.kept;
+    get diagnostics v_gone = row_count;
+    return v_gone;
+end
+$$;
+CREATE FUNCTION rolecall.prune_keys(p_after text, p_limit integer) RETURNS TABLE(number bigint, place text)
+    LANGUAGE plpgsql
+    SET search_path TO ''
+    SET enable_seqscan TO 'off'
+    SET enable_hashjoin TO 'off'
+    SET enable_mergejoin TO 'off'
+    SET jit TO 'off'
+    AS $$
+declare
+    v_looked_at text[];
+    v_idle text[];
+begin
+    v_looked_at := array(select known.key from rolecall.keys as known where known.key > coalesce(p_after, '') order by known.key limit p_limit);
+    v_idle := array(
+        select known.key from rolecall.keys as known
+        where known.key = any(v_looked_at) and num_nonnulls(known.capacity, known.declared) = 0
+            and not exists (select from rolecall.tasks as task where task.key = known.key and task.key_slot is not null)
+            and not exists (select from rolecall.tasks as task where task.key = known.key and task.state = 'pending')
+        order by known.key
+        for update of known skip locked
+    );
+    -- Another statement, which sees who took one of them since the first looked, and gave its row free before that had locked it.
+    delete from rolecall.keys as known
+    where known.key = any(v_idle)
+        and not exists (select from rolecall.tasks as task where task.key = known.key and task.key_slot is not null)
+        and not exists (select from rolecall.tasks as task where task.key = known.key and task.state = 'pending');
+    get diagnostics number = row_count;
+    place := case when cardinality(v_looked_at) = p_limit then v_looked_at[p_limit] end;
+    return next;
+end
+$$;
+CREATE FUNCTION rolecall.prune_rows(p_kind text, p_keep interval, p_oldest timestamp with time zone, p_now timestamp with time zone, p_limit integer) RETURNS bigint
+    LANGUAGE plpgsql
+    SET search_path TO ''
+    AS $$
+declare
+    v_gone bigint;
+begin
+    case p_kind
+        when 'task_events' then
+            -- Only the net is read row by row: events of days with a partition go with it.
+            delete from rolecall.task_events_default
+            where ctid = any(array(select old.ctid from rolecall.task_events_default as old where old.at < p_oldest limit p_limit));
+        when 'requests' then
+            delete from rolecall.requests
+            where ctid = any(array(
+                select old.ctid from rolecall.requests as old where old.answered_at < p_now - interval '1 day'
+                order by old.answered_at limit p_limit for update skip locked
+            ));
+        when 'deeds' then
+            delete from rolecall.deeds
+            where id = any(array(
+                select old.id from rolecall.deeds as old where old.at < p_now - p_keep order by old.at limit p_limit
+            ));
+        when 'workers' then
+            delete from rolecall.workers
+            where id = any(array(
+                select old.id from rolecall.workers as old
+                where coalesce(old.stopped_at, old.heartbeat_at) < p_now - interval '1 day'
+                limit p_limit for update skip locked
+            ));
+    end case;
     get diagnostics v_gone = row_count;
     return v_gone;
 end
@@ -4960,6 +5160,27 @@ begin
     ));
     get diagnostics v_gone = row_count;
     return v_gone;
+end
+$$;
+CREATE FUNCTION rolecall.prune_tokens(p_after text, p_now timestamp with time zone, p_limit integer) RETURNS TABLE(number bigint, place text)
+    LANGUAGE plpgsql
+    SET search_path TO ''
+    AS $$
+declare
+    v_looked_at bytea[];
+begin
+    v_looked_at := array(
+        select token.digest from rolecall.task_tokens as token
+        where token.digest > decode(coalesce(p_after, ''), 'hex')
+        order by token.digest
+        limit p_limit
+    );
+    delete from rolecall.task_tokens as token
+    where token.digest = any(v_looked_at)
+        and (token.expires_at < p_now or not exists (select from rolecall.tasks as task where task.id = token.task_id));
+    get diagnostics number = row_count;
+    place := case when cardinality(v_looked_at) = p_limit then encode(v_looked_at[p_limit], 'hex') end;
+    return next;
 end
 $$;
 CREATE FUNCTION rolecall.put_schedule(p_schedule jsonb) RETURNS bigint
@@ -5469,7 +5690,6 @@ CREATE FUNCTION rolecall.rescue_from(p_task rolecall.tasks, p_lease interval, p_
         p_lease + coalesce((
             select epoch.seen_at from rolecall.server_epoch as epoch
             where epoch.postmaster_started_at = pg_postmaster_start_time() and epoch.seen_at <= p_now
-                and epoch.timeline = left(pg_walfile_name(pg_current_wal_lsn()), 8)
         ), p_now),
         (
             select p_task.deadline_at from rolecall.procedure_sessions() as session
@@ -5508,7 +5728,7 @@ begin
     into v_failed, v_going_on, v_lines
     from parent;
     update rolecall.tasks as task
-    set state = 'pending', step = coalesce(task.step, 0) + 1, gathers = null, serial = null, open_children = null,
+    set state = 'pending', step = 1, step_number = coalesce(task.step_number, task.step, 0) + 1, gathers = null, serial = null, open_children = null,
         attempt = 0, refunds = 0, worker_id = null, claimed_at = null, started_at = null, lease_until = null, deadline_at = null
     where task.id = any(v_going_on);
     perform rolecall.wake_lines(v_lines);
@@ -5954,8 +6174,12 @@ begin
                 when p_schedule.jitter > '0 s' then p_slot + rolecall.slot_offset(p_schedule.id, p_slot, p_schedule.jitter)
             end
         )) || jsonb_build_object('payload', p_schedule.payload)), null) as stored;
-    exception when others then
-        v_error := sqlerrm;
+    exception
+        when connection_exception or invalid_transaction_state or transaction_rollback or insufficient_resources
+            or object_not_in_prerequisite_state or operator_intervention or system_error or internal_error or sqlstate 'RC090' then
+            raise;
+        when others then
+            v_error := sqlerrm;
     end;
     insert into rolecall.schedule_runs (schedule_id, slot, at, outcome, missed, task_id, error)
     values (
@@ -6022,18 +6246,17 @@ CREATE FUNCTION rolecall.server_up_since() RETURNS timestamp with time zone
     SET search_path TO ''
     AS $$
 declare
-    v_timeline text := left(pg_walfile_name(pg_current_wal_lsn()), 8);
     v_seen_at timestamptz;
 begin
     select epoch.seen_at into v_seen_at
     from rolecall.server_epoch as epoch
-    where epoch.postmaster_started_at = pg_postmaster_start_time() and epoch.timeline = v_timeline
-        and epoch.seen_at <= rolecall.clock();
+    where epoch.postmaster_started_at = pg_postmaster_start_time() and epoch.seen_at <= rolecall.clock();
     if v_seen_at is null then
+        -- The timeline is asked of nobody any more, as some servers refuse to tell it; its column goes with a later release.
         insert into rolecall.server_epoch as epoch (postmaster_started_at, timeline, seen_at)
-        values (pg_postmaster_start_time(), v_timeline, rolecall.clock())
+        values (pg_postmaster_start_time(), '', rolecall.clock())
         on conflict (only_row) do update
-        set postmaster_started_at = excluded.postmaster_started_at, timeline = excluded.timeline, seen_at = excluded.seen_at
+        set postmaster_started_at = excluded.postmaster_started_at, seen_at = excluded.seen_at
         returning epoch.seen_at into v_seen_at;
     end if;
     return v_seen_at;
@@ -6931,38 +7154,6 @@ begin
     perform rolecall.forget_tasks(v_ids);
 end
 $$;
-CREATE FUNCTION rolecall.try_to_drop_partitions(p_before date, p_held bigint[], p_now timestamp with time zone) RETURNS integer
-    LANGUAGE plpgsql
-    SET search_path TO ''
-    AS $$
-declare
-    -- Bounds what is moved while the table is locked against everybody.
-    v_most_kept constant int := 10000;
-    v_name text;
-    v_days text[] := '{}';
-    v_kept bigint[] := '{}';
-    v_wanted bigint[];
-    v_dropped int := 0;
-begin
-    -- All that takes long comes before the first lock on a table.
-    for v_name in select * from rolecall.old_partitions('rolecall.finished_tasks', p_before) loop
-        v_wanted := rolecall.wanted_of_partition(v_name, p_held, p_now, v_most_kept + 1);
-        continue when cardinality(v_wanted) + cardinality(v_kept) > v_most_kept;
-        perform rolecall.forget_needs_of_partition(v_name, v_wanted);
-        v_days := v_days || v_name;
-        v_kept := v_kept || v_wanted;
-    end loop;
-    foreach v_name in array v_days loop
-        perform rolecall.drop_partition(v_name, v_kept);
-        v_dropped := v_dropped + 1;
-    end loop;
-    for v_name in select * from rolecall.old_partitions('rolecall.task_events', p_before) loop
-        execute format('drop table rolecall.%I', v_name);
-        v_dropped := v_dropped + 1;
-    end loop;
-    return v_dropped;
-end
-$$;
 CREATE FUNCTION rolecall.try_to_end(p_ends jsonb) RETURNS TABLE(task_id bigint, outcome text)
     LANGUAGE plpgsql
     SET search_path TO ''
@@ -7809,6 +8000,7 @@ CREATE TABLE rolecall.finished_counts (
     state rolecall.task_state NOT NULL,
     number bigint NOT NULL
 );
+ALTER TABLE ONLY rolecall.finished_counts REPLICA IDENTITY FULL;
 CREATE TABLE rolecall.finished_tasks_default (
     id bigint CONSTRAINT finished_tasks_id_not_null NOT NULL,
     chain_id bigint CONSTRAINT finished_tasks_chain_id_not_null NOT NULL,
@@ -7842,6 +8034,7 @@ CREATE TABLE rolecall.finished_tasks_default (
     CONSTRAINT a_failed_task_says_why CHECK (((state <> 'failed'::rolecall.task_state) OR (error IS NOT NULL))),
     CONSTRAINT only_terminal_states_stand_here CHECK ((state = ANY (ARRAY['completed'::rolecall.task_state, 'failed'::rolecall.task_state, 'cancelled'::rolecall.task_state])))
 );
+ALTER TABLE ONLY rolecall.finished_tasks_default REPLICA IDENTITY FULL;
 CREATE TABLE rolecall.handlers (
     name text NOT NULL COLLATE pg_catalog."C",
     role text NOT NULL COLLATE pg_catalog."C",
@@ -7887,8 +8080,8 @@ CREATE TABLE rolecall.roles (
     max_attempts integer DEFAULT 5,
     retry jsonb DEFAULT '{"cap": 300, "kind": "exponential", "first": 10, "factor": 2, "jitter": 0.1}'::jsonb NOT NULL,
     max_payload_bytes integer DEFAULT 1048576 NOT NULL,
-    keep_completed interval DEFAULT '7 days'::interval NOT NULL,
-    keep_failed interval DEFAULT '30 days'::interval NOT NULL,
+    keep_completed interval DEFAULT '14 days'::interval NOT NULL,
+    keep_failed interval DEFAULT '14 days'::interval NOT NULL,
     paused_at timestamp with time zone,
     one_root boolean DEFAULT false NOT NULL,
     paused_until timestamp with time zone,
@@ -7931,7 +8124,7 @@ CREATE TABLE rolecall.login_attempts (
 );
 CREATE TABLE rolecall.needs (
     task_id bigint NOT NULL,
-    "position" smallint NOT NULL,
+    "position" integer NOT NULL,
     name text,
     needed_id bigint NOT NULL,
     whole_chain boolean NOT NULL,
@@ -8040,6 +8233,7 @@ CREATE TABLE rolecall.task_events (
     detail text
 )
 PARTITION BY RANGE (at);
+ALTER TABLE ONLY rolecall.task_events REPLICA IDENTITY FULL;
 CREATE TABLE rolecall.task_events_default (
     task_id bigint CONSTRAINT task_events_task_id_not_null NOT NULL,
     at timestamp with time zone CONSTRAINT task_events_at_not_null NOT NULL,
@@ -8048,6 +8242,7 @@ CREATE TABLE rolecall.task_events_default (
     worker_id bigint,
     detail text
 );
+ALTER TABLE ONLY rolecall.task_events_default REPLICA IDENTITY FULL;
 CREATE TABLE rolecall.task_tokens (
     digest bytea NOT NULL,
     task_id bigint NOT NULL,
@@ -8104,6 +8299,8 @@ ALTER TABLE ONLY rolecall.people
     ADD CONSTRAINT people_name_key UNIQUE (name);
 ALTER TABLE ONLY rolecall.people
     ADD CONSTRAINT people_pkey PRIMARY KEY (id);
+ALTER TABLE ONLY rolecall.retention
+    ADD CONSTRAINT retention_pkey PRIMARY KEY (kind);
 ALTER TABLE ONLY rolecall.roles
     ADD CONSTRAINT roles_pkey PRIMARY KEY (name);
 ALTER TABLE ONLY rolecall.schedule_runs

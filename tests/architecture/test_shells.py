@@ -17,6 +17,7 @@ ROLECALL = Path(inspect.getfile(Services)).parents[1]
 TOKEN = "a token is for who has no way to the database"
 PART = "the part of another action, which the shell offers: it only looks up what that one is about"
 LOGIN = "a part of coming in over HTTP: the command line runs with the rights of the account on the machine"
+KEPT = "what is remembered of changes is decided beside the database, not from within"
 PEOPLE = "who may come in is decided on the machine, not from within"
 SECRET = "made and revoked at the command line or over the API: a secret is not left behind in a browser"
 OVERVIEW = "the first page has an answer of its own, of which this is a part"
@@ -53,6 +54,7 @@ MISSING: dict[str, dict[str, str]] = {
     "web": {
         "chains.outline": "what a page has room for; a chain's own routes tell all of it",
         "entrance.require_somebody": "asked when a server starts that would otherwise let nobody in",
+        "maintenance.keep_audit": KEPT,
         "maintenance.prune": "the workers do it; by hand only beside the database",
         "overview.show": "/api/doctor, /api/tasks/capacity and /api/tasks/history tell it, each to who may know it",
         "people.add": PEOPLE,
@@ -81,6 +83,7 @@ MISSING: dict[str, dict[str, str]] = {
         "keys.get": PART,
         "keys.list": SECRET,
         "keys.revoke": SECRET,
+        "maintenance.keep_audit": KEPT,
         "maintenance.prune": "the workers do it; by hand only beside the database",
         "people.add": PEOPLE,
         "people.begin_login": PART,

@@ -12,7 +12,7 @@ from rolecall.maintenance import fire, housekeeping, pauses, rescue
 from rolecall.maintenance.crew import Crew
 from rolecall.maintenance.duties import Duty, Runs
 from rolecall.model.workers import WorkerInfo
-from rolecall.sql import roles, schedules, tasks, workers
+from rolecall.sql import retention, roles, schedules, tasks, workers
 from rolecall.worker.session import Session, Sessions
 from tests.worker.bench import Bench, until
 
@@ -76,6 +76,38 @@ async def test_housekeeping_makes_the_coming_partitions_and_then_nothing(session
 
     assert "partitions made" in (first or "")
     assert await housekeeping.run_once(session) is None
+    await session.close()
+
+
+async def test_housekeeping_prunes_until_nothing_is_left(
+    bench: Bench, session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """covers RELIABILITY F69"""
+    monkeypatch.setattr(retention.prune_due, "__defaults__", (10,))
+    bench.connection.execute("insert into rolecall.keys (key) select n::text from generate_series(1, 95) as n")
+
+    summary = await housekeeping.run_once(session)
+
+    assert "95 keys" in (summary or "")
+    assert await housekeeping.run_once(session) is None
+    await session.close()
+
+
+async def test_a_crew_that_is_stopped_leaves_a_long_run_to_the_next(session: Session) -> None:
+    asked = 0
+
+    async def endless(runs: Runs) -> str | None:
+        nonlocal asked
+        while True:
+            await runs.run(retention.prune_due())
+            asked += 1
+
+    crew = Crew(session, [Duty(name="Endless", every=60.0, run_once=endless)])
+    running = asyncio.create_task(crew.run())
+    await until(lambda: asked > 2)
+    crew.stop()
+
+    await asyncio.wait_for(running, 5)
     await session.close()
 
 

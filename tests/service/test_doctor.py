@@ -173,6 +173,32 @@ async def test_a_day_without_a_partition_is_found(database: str, pool: Connectio
     assert name > _tomorrow(pool)
 
 
+@pytest.mark.parametrize(
+    ("kind", "changed", "told"),
+    [
+        (
+            "task_partitions",
+            "next_at = rolecall.clock(), in_use_since = rolecall.clock() - interval '2 hours'",
+            "finished",
+        ),
+        (
+            "event_partitions",
+            "next_at = rolecall.clock(), in_use_since = rolecall.clock() - interval '2 hours'",
+            "events",
+        ),
+        ("keys", "next_at = rolecall.clock() - interval '2 hours'", "nobody has pruned keys"),
+    ],
+)
+async def test_what_stays_past_its_time_is_found(
+    database: str, pool: Connection, kind: str, changed: str, told: str
+) -> None:
+    """Covers F69: that retention is not kept is told."""
+    query = SQL("update rolecall.retention set {} where kind = %s")
+    pool.execute(query.format(SQL(changed)), [kind])
+
+    assert told in (await findings(database))["retention"].problem
+
+
 async def test_a_lease_that_nobody_rescues_is_found(database: str, pool: Connection) -> None:
     enqueue(pool)
     worker = register(pool, "work")

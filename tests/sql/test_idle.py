@@ -16,7 +16,7 @@ IDLE_CALLS = {
     "a rescue with nothing to rescue": "select * from rolecall.rescue()",
     "a tick with nothing due": "select * from rolecall.fire_schedules()",
     "a tick with no cron expression due": "select * from rolecall.due_cron()",
-    "a prune with nothing to prune": "select * from rolecall.prune()",
+    "a prune with nothing due": "select * from rolecall.prune_due()",
     "partitions that stand": "select rolecall.make_partitions()",
     "the next moment": "select rolecall.next_due('{}', '{work}')",
     "the counts": "select * from rolecall.counts()",
@@ -30,6 +30,7 @@ def worker(engine: Engine) -> int:
     """A worker in a world where nothing is to be done, though there is work: due later, parked, paused, running."""
     engine.declare({"name": "paused"})
     engine.rows("select rolecall.make_partitions()")
+    engine.prune()
     engine.enqueue(after=3600)
     engine.enqueue("paused")
     engine.rows("update rolecall.roles set paused_at = rolecall.clock() where name = 'paused'")

@@ -14,7 +14,9 @@ __all__ = ["RoleDefinition"]
 class RoleDefinition:
     """The lane that tasks stand in; what is None keeps the value that the database has.
 
-    `lease` and `timeout` bound one attempt; `keep_completed` and `keep_failed` say how long tasks stay then.
+    `lease` and `timeout` bound one attempt; `keep_completed` and `keep_failed` say how long tasks stay then: 14 days
+    both by default. Days of which no role keeps anything any more are dropped whole; what one keeps for less goes row
+    by row.
     `max_attempts` of 0 is no limit. `one_root` lets one task without parent be under way at a time, its children
     as many as there are slots.
     """

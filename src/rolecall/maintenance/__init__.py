@@ -7,13 +7,15 @@
     │ pauses        1 s  │    │ pauses        1 s  │    │                    │
     │ counting     10 s  │    │ counting     10 s  │    │                    │
     │ history      10 s  │    │ history      10 s  │    │                    │
-    │ housekeeping  1 h  │    │ housekeeping  1 h  │    │                    │
+    │ housekeeping 60 s  │    │ housekeeping 60 s  │    │                    │
     └─────────┬──────────┘    └─────────┬──────────┘    └─────────┬──────────┘
               └─────────── each run skips what another one has locked ─────────▶ Postgres
 
 There is no leader. Every duty is one engine function that skips what another process has locked and finds
 nothing left to do when it comes second, so all processes may do all duties, and a duty is done as long as
-one process lives. A leader would be one more thing to elect, to lose, and to wait for.
+one process lives. A leader would be one more thing to elect, to lose, and to wait for. Where two at once would only be
+in each other's way, a row is taken: housekeeping prunes a kind (`rolecall.retention`) while it holds the kind's row, a
+batch a transaction, until nothing is past its time; the row says when to look again.
 
 `duties`        what a duty is
 `rescue`, `fire`, `pauses`, `counting`, `history`, `housekeeping`

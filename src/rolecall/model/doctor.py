@@ -19,6 +19,7 @@ __all__ = [
     "StaleSlot",
     "StrandedWork",
     "TableCare",
+    "Unpruned",
     "Verdict",
 ]
 
@@ -73,12 +74,13 @@ class Bound:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """What is still healthy. Seconds for a snapshot's age, for a clock that is off, and since a lease ran out."""
+    """What is still healthy. In seconds: a snapshot's age, how far a clock is off, how late rescue and prune are."""
 
     snapshot: Bound = Bound(300, 3_600)
     prepared: Bound = Bound(300, 3_600)
     clock: Bound = Bound(5, 60)
     overdue: Bound = Bound(60, 300)
+    unpruned: Bound = Bound(3_600, 86_400)
     queue_usage: Bound = Bound(0.25, 0.75)
     frozen_age: Bound = Bound(1_000_000_000, 1_800_000_000)
     slot_bytes: Bound = Bound(0, 10 * 2**30)
@@ -145,6 +147,15 @@ class ClockOfWorker:
     worker_id: int
     name: str
     seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Unpruned:
+    """A kind of things past their time: nobody has pruned it for `late` seconds, or it has been in use for `in_use`."""
+
+    kind: str
+    late: float
+    in_use: float | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,6 +25,7 @@ CHECKS = (
     "partitions",
     "prepared_transactions",
     "replication_slots",
+    "retention",
     "server_version",
     "stranded_work",
     "synchronous_commit",
@@ -66,6 +67,7 @@ class Doctor:
         yield rules.clocks(await ask(doctor.clocks()), here, limits)
         yield rules.stranded(await ask(doctor.stranded_work()))
         yield rules.partitions(await ask(doctor.missing_partitions()))
+        yield rules.retention(await ask(doctor.unpruned()), limits)
         yield rules.leases(await ask(doctor.overdue_leases()), limits)
 
     async def _look_at_server(self) -> tuple[ServerFacts, float]:

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections import Counter
 
 from rolecall.model.deeds import Deed
+from rolecall.model.errors import ConfigError
 from rolecall.model.states import TaskState
 from rolecall.service.database import Database
 from rolecall.sql import retention, tasks
 
 BATCH = 1_000
+SHORTEST_AUDIT, LONGEST_AUDIT = 86_400.0, 100 * 365.25 * 86_400
 
 
 class Maintenance:
@@ -37,3 +39,10 @@ class Maintenance:
         while any((share := await self._database.act(Deed("maintenance.prune"), retention.prune())).values()):
             total.update(share)
         return dict(total)
+
+    async def keep_audit(self, seconds: float) -> None:
+        """Keep the audit log for so long from now on. Raises ConfigError for less than a day or more than 100 years."""
+        if not SHORTEST_AUDIT <= seconds <= LONGEST_AUDIT:
+            problem = f"{seconds:g} s is not between a day and a hundred years"
+            raise ConfigError(problem, variable="keep_audit", value=seconds)
+        await self._database.act(Deed("maintenance.keep_audit", {"seconds": seconds}), retention.keep_deeds(seconds))

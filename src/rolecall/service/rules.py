@@ -15,6 +15,7 @@ from rolecall.model.doctor import (
     StaleSlot,
     StrandedWork,
     TableCare,
+    Unpruned,
 )
 
 Findings = Iterator[Finding]
@@ -154,6 +155,32 @@ def partitions(missing: list[str]) -> Findings:
             f"there is no partition {names}: its rows land in the default one, from which they are pruned row by row",
             "let a worker run with maintenance, or select rolecall.make_partitions()",
         )
+
+
+def retention(found: list[Unpruned], limits: Limits) -> Findings:
+    """Judge whether what is past its time goes."""
+    for kind in found:
+        if kind.in_use is not None and (severity := limits.unpruned.judge(kind.in_use)):
+            yield Finding(
+                severity=severity,
+                check="retention",
+                problem=(
+                    f"days past every role's retention stay: {_table_of(kind)} has been in use at each try for"
+                    f" {kind.in_use:.0f} s"
+                ),
+                advice="end who reads it for long without a pause, or give him a copy to read: see pg_stat_activity",
+            )
+        elif severity := limits.unpruned.judge(kind.late):
+            yield Finding(
+                severity=severity,
+                check="retention",
+                problem=f"nobody has pruned {kind.kind} for {kind.late:.0f} s after its time",
+                advice="let a worker run with maintenance, or run `rolecall prune`",
+            )
+
+
+def _table_of(kind: Unpruned) -> str:
+    return "rolecall.finished_tasks" if kind.kind == "task_partitions" else "rolecall.task_events"
 
 
 def leases(overdue: float | None, limits: Limits) -> Findings:

@@ -14,6 +14,7 @@ from rolecall.model.doctor import (
     StaleSlot,
     StrandedWork,
     TableCare,
+    Unpruned,
 )
 from rolecall.sql.statement import Row, Statement, single
 
@@ -27,6 +28,7 @@ __all__ = [
     "stale_slots",
     "stranded_work",
     "tables",
+    "unpruned",
 ]
 
 T = TypeVar("T")
@@ -127,6 +129,18 @@ def missing_partitions() -> Statement[list[str]]:
             " where to_regclass('rolecall.' || name) is null order by name"
         ),
         read=lambda rows: [name for (name,) in rows],
+    )
+
+
+def unpruned() -> Statement[list[Unpruned]]:
+    """List the kinds that should have been pruned by now; a pool that nobody has ever pruned has nothing to prune."""
+    return Statement(
+        query=(
+            "select kind, greatest(extract(epoch from rolecall.clock() - next_at)::float8, 0),"
+            " extract(epoch from rolecall.clock() - in_use_since)::float8"
+            " from rolecall.retention where isfinite(next_at) order by kind"
+        ),
+        read=_each(Unpruned),
     )
 
 

@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
-from rolecall.sql.statement import Statement, by_first_column, single
+from rolecall.sql.statement import Statement, by_first_column, nothing, single
 
-__all__ = ["make_partitions", "prune", "roll_up_counts"]
+__all__ = ["keep_deeds", "make_partitions", "prune", "prune_due", "roll_up_counts"]
+
+BATCH = 2_000
 
 
 def prune() -> Statement[dict[str, int]]:
     """Drop what the roles no longer want to keep; the answer counts it by kind."""
     return Statement(query="select what, number from rolecall.prune()", read=by_first_column)
+
+
+def prune_due(most: int = BATCH) -> Statement[dict[str, int]]:
+    """Drop a batch of what is due and nobody else is at; the answer is its kind and number, or empty."""
+    return Statement(query="select what, number from rolecall.prune_due(%s::int)", params=(most,), read=by_first_column)
+
+
+def keep_deeds(seconds: float) -> Statement[None]:
+    """Say for how long the audit log is kept."""
+    return Statement(query="select rolecall.keep_deeds(%s::float8)", params=(seconds,), read=nothing)
 
 
 def make_partitions(days_ahead: int = 7) -> Statement[int]:

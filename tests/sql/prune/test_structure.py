@@ -221,4 +221,4 @@ def test_the_default_partition_takes_the_kept_ones_of_a_dropped_day(engine: Engi
 
     assert engine.value("select to_regclass('rolecall.finished_tasks_20260101')") is None
     assert engine.value("select count(*) from rolecall.finished_tasks_default") == 1
-    assert engine.prune()["partitions"] == 0
+    assert engine.prune()["task_partitions"] == 0

@@ -25,7 +25,16 @@ def rescue(
     shell.show(document, lambda: print_table(("id", "now"), rescued.items(), "nothing to rescue"))
 
 
-def prune(shell: Shell) -> None:
-    """Drop finished tasks, events and workers that are older than their roles keep them."""
+def prune(
+    shell: Shell,
+    *,
+    keep_audit: Annotated[
+        str | None, Option(metavar="DURATION", help="First, keep the audit log for so long from now on: 90d.")
+    ] = None,
+) -> None:
+    """Drop what is past its time: finished tasks and events, idle keys, workers that are gone, old audit rows."""
+    if keep_audit is not None:
+        seconds = read_duration(keep_audit, "--keep-audit")
+        shell.call(lambda services: services.maintenance.keep_audit(seconds))
     pruned = shell.call(lambda services: services.maintenance.prune())
     shell.show(pruned, lambda: print_table(("what", "number"), pruned.items(), "nothing to prune"))

@@ -1,38 +1,37 @@
 -- Revokes API keys that nobody used for 30 days, those apart that were made for ever; forgets those that opened nothing for 30 days,
 -- sessions that have ended, and attempts to log in that no longer count.
--- returns: one row a kind, with the number
+-- returns: how many of the kind were forgotten, at most p_limit
 -- raises: nothing
 -- locks: the rows, skipping locked ones
 -- notifies: nothing
-create or replace function rolecall.prune_access(p_now timestamptz, p_limit int)
-returns table (what text, number bigint)
+create or replace function rolecall.prune_access(p_kind text, p_now timestamptz, p_limit int)
+returns bigint
 language plpgsql
 volatile
 set search_path = ''
 as $$
 declare
     v_long_ago timestamptz := p_now - interval '30 days';
+    v_gone bigint;
 begin
-    update rolecall.api_keys set revoked_at = p_now
-    where revoked_at is null and expires_at is not null and coalesce(last_used_at, created_at) < v_long_ago;
-    delete from rolecall.api_keys where least(revoked_at, expires_at) < v_long_ago;
-    get diagnostics number = row_count;
-    what := 'api_keys';
-    return next;
-    delete from rolecall.sessions
-    where digest = any(array(
-        select old.digest from rolecall.sessions as old where old.expires_at < p_now limit p_limit for update skip locked
-    ));
-    get diagnostics number = row_count;
-    what := 'sessions';
-    return next;
-    delete from rolecall.login_attempts
-    where digest = any(array(
-        select old.digest from rolecall.login_attempts as old
-        where old.last_at < p_now - interval '1 day' limit p_limit for update skip locked
-    ));
-    get diagnostics number = row_count;
-    what := 'login_attempts';
-    return next;
+    case p_kind
+        when 'api_keys' then
+            update rolecall.api_keys set revoked_at = p_now
+            where revoked_at is null and expires_at is not null and coalesce(last_used_at, created_at) < v_long_ago;
+            delete from rolecall.api_keys where least(revoked_at, expires_at) < v_long_ago;
+        when 'sessions' then
+            delete from rolecall.sessions
+            where digest = any(array(
+                select old.digest from rolecall.sessions as old where old.expires_at < p_now limit p_limit for update skip locked
+            ));
+        when 'login_attempts' then
+            delete from rolecall.login_attempts
+            where digest = any(array(
+                select old.digest from rolecall.login_attempts as old
+                where old.last_at < p_now - interval '1 day' limit p_limit for update skip locked
+            ));
+    end case;
+    get diagnostics v_gone = row_count;
+    return v_gone;
 end
 $$;

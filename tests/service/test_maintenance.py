@@ -1,0 +1,32 @@
+"""Rescue and retention by hand."""
+
+from __future__ import annotations
+
+import pytest
+
+from rolecall.db.connect import connect_async
+from rolecall.model.deeds import Actor
+from rolecall.model.errors import ConfigError
+from rolecall.service.database import OneConnection
+from rolecall.service.maintenance import Maintenance
+
+DAY = 86_400.0
+
+
+async def test_how_long_the_audit_log_is_kept_is_said_and_noted(database: str) -> None:
+    async with await connect_async(database, "test") as connection:
+        await Maintenance(OneConnection(connection, Actor(name="ada", via="cli"))).keep_audit(30 * DAY)
+
+        kept = await connection.execute(
+            "select extract(epoch from keep)::float8 from rolecall.retention where kind = 'deeds'"
+        )
+        assert await kept.fetchall() == [(30 * DAY,)]
+        noted = await connection.execute("select actor, action, detail from rolecall.deeds")
+        assert await noted.fetchall() == [("ada", "maintenance.keep_audit", {"seconds": 30 * DAY})]
+
+
+@pytest.mark.parametrize("seconds", [0.0, DAY - 1, 200 * 365.25 * DAY])
+async def test_a_time_that_is_none_is_refused(database: str, seconds: float) -> None:
+    async with await connect_async(database, "test") as connection:
+        with pytest.raises(ConfigError, match="between a day and a hundred years"):
+            await Maintenance(OneConnection(connection, Actor(name="ada", via="cli"))).keep_audit(seconds)
