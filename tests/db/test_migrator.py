@@ -159,6 +159,13 @@ def test_the_script_for_psql_gives_the_same_database(conn: Connection, shop: Mig
     assert conn.execute("select one from shop.v").fetchall() == [(1,)]
 
 
+def test_nothing_is_prepared_as_a_pooler_would_lose_it(conn: Connection, shop: Migrations) -> None:
+    migrate(conn, shop)
+
+    assert conn.execute("select count(*) from pg_prepared_statements").fetchall() == [(0,)]
+    assert conn.prepare_threshold == 5
+
+
 def test_a_file_of_another_name_is_refused(conn: Connection, shop: Migrations, tmp_path: Path) -> None:
     write(tmp_path, "migrations/later.sql", "")
 

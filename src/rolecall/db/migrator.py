@@ -13,7 +13,8 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import starmap
 from time import sleep
@@ -121,7 +122,7 @@ def migrate(conn: Connection, migrations: Migrations = ROLECALL, *, patience: fl
     applied file was edited, SchemaBusy where a step has not got its locks within `patience` seconds.
     """
     done: list[str] = []
-    with translated():
+    with translated(), _unprepared(conn):
         while steps := _pending_steps(conn, migrations):
             applied = insist(conn, steps[0].label, lambda: _apply_next(conn, migrations, patience), patience)
             if applied is None:
@@ -186,6 +187,16 @@ def pending_sql(conn: Connection, migrations: Migrations = ROLECALL) -> str:
     return "".join(parts)
 
 
+@contextmanager
+def _unprepared(conn: Connection) -> Iterator[None]:
+    """Prepare nothing: behind a transaction pooler the next transaction runs in a session that does not know it."""
+    threshold, conn.prepare_threshold = conn.prepare_threshold, None
+    try:
+        yield
+    finally:
+        conn.prepare_threshold = threshold
+
+
 def _apply_next(conn: Connection, migrations: Migrations, patience: float) -> list[str] | None:
     """Apply one step; None while another migrator is at work."""
     with conn.transaction():
@@ -238,7 +249,7 @@ def _are_same_view(one: str, other: str) -> Statement[bool]:
 
 def _apply_alone(conn: Connection, step: Migration, patience: float) -> None:
     """Carry the statements out on a second connection, while this one's transaction holds the lock and no snapshot."""
-    with psycopg.connect(conn.info.dsn, password=conn.info.password, autocommit=True) as other:
+    with psycopg.connect(conn.info.dsn, password=conn.info.password, autocommit=True, prepare_threshold=None) as other:
         for statement in statements(step.sql):
             for piece in pieces(other, statement):
                 if piece.briefly:
