@@ -5026,7 +5026,8 @@ declare
     v_now timestamptz := rolecall.clock();
     v_row rolecall.retention;
 begin
-    select * into v_row from rolecall.retention where next_at <= v_now order by next_at, kind limit 1 for update skip locked;
+    -- Any of them: if one could not be pruned for an error, it must not keep all others from their turn.
+    select * into v_row from rolecall.retention where next_at <= v_now order by random() limit 1 for update skip locked;
     if not found then
         return;
     end if;

@@ -16,6 +16,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from itertools import starmap
 from time import sleep
 from typing import Any
@@ -253,7 +254,7 @@ def _apply_alone(conn: Connection, step: Migration, patience: float) -> None:
         for statement in statements(step.sql):
             for piece in pieces(other, statement):
                 if piece.briefly:
-                    insist(other, step.label, lambda sql=piece.sql: _execute_briefly(other, sql), patience)  # type: ignore[misc]
+                    insist(other, step.label, partial(_execute_briefly, other, piece.sql), patience)
                 else:
                     _execute(other, piece.sql)
 

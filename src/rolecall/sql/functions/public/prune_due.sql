@@ -1,4 +1,4 @@
--- Forgets a batch of the kind whose turn is most overdue, of those that no other session is at; call it again until it finds none.
+-- Forgets a batch of a kind that is due, of those that no other session is at; call it again until it finds none.
 -- returns: one row: the kind, and how many; none when nothing is due
 -- raises: nothing
 -- locks: the kind's retention row, skipping locked ones; rows; for a dropped day, its partitioned table
@@ -13,7 +13,8 @@ declare
     v_now timestamptz := rolecall.clock();
     v_row rolecall.retention;
 begin
-    select * into v_row from rolecall.retention where next_at <= v_now order by next_at, kind limit 1 for update skip locked;
+    -- Any of them: if one could not be pruned for an error, it must not keep all others from their turn.
+    select * into v_row from rolecall.retention where next_at <= v_now order by random() limit 1 for update skip locked;
     if not found then
         return;
     end if;
