@@ -5132,6 +5132,12 @@ begin
                 where coalesce(old.stopped_at, old.heartbeat_at) < p_now - interval '1 day'
                 limit p_limit for update skip locked
             ));
+        when 'idle_marks' then
+            -- Of workers that died; the others take theirs away.
+            delete from rolecall.idle_marks
+            where ctid = any(array(
+                select old.ctid from rolecall.idle_marks as old where old.until < p_now limit p_limit for update skip locked
+            ));
     end case;
     get diagnostics v_gone = row_count;
     return v_gone;

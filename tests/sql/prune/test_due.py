@@ -168,6 +168,7 @@ def test_how_long_deeds_are_kept_can_be_said(engine: Engine) -> None:
 MANY = {
     "workers": "select rolecall.register_worker('w', '{}', '{work}', 1, 'h', 1, '0')",
     "requests": "insert into rolecall.requests select 'ada', n::text, 'x', rolecall.clock(), 200, null, ''",
+    "idle_marks": "insert into rolecall.idle_marks select '', n, '{}', rolecall.clock()",
     "task_tokens": "insert into rolecall.task_tokens select n::text::bytea, 4711, rolecall.clock(), 'infinity'",
     "task_events": "insert into rolecall.task_events_default select n, '2020-01-01', 'told', 1",
 }

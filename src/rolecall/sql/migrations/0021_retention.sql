@@ -20,6 +20,7 @@ insert into rolecall.retention (kind, keep) values
     ('task_tokens', null),
     ('requests', null),
     ('workers', null),
+    ('idle_marks', null),
     ('schedule_runs', null),
     ('history', null),
     ('deeds', '400 days'),

@@ -1,4 +1,5 @@
--- Forgets, of one kind, rows that are past their time: events without a day's partition, answers, deeds, workers that are long gone.
+-- Forgets, of one kind, rows that are past their time: events without a day's partition, answers, deeds, workers that are long
+-- gone, marks of idle ones.
 -- returns: how many, at most p_limit
 -- raises: nothing
 -- locks: the rows, skipping locked ones where anybody else writes them
@@ -34,6 +35,12 @@ begin
                 select old.id from rolecall.workers as old
                 where coalesce(old.stopped_at, old.heartbeat_at) < p_now - interval '1 day'
                 limit p_limit for update skip locked
+            ));
+        when 'idle_marks' then
+            -- Of workers that died; the others take theirs away.
+            delete from rolecall.idle_marks
+            where ctid = any(array(
+                select old.ctid from rolecall.idle_marks as old where old.until < p_now limit p_limit for update skip locked
             ));
     end case;
     get diagnostics v_gone = row_count;
