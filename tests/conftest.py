@@ -5,8 +5,9 @@ from __future__ import annotations
 from hypothesis import HealthCheck, settings
 
 from tests.logs import restored_logging
+from tests.servers import debian_postgres, pgbouncer
 
-__all__ = ["restored_logging"]
+__all__ = ["debian_postgres", "pgbouncer", "restored_logging"]
 
 # How long an example takes tells of the machine, and nothing about the product.
 settings.register_profile("suite", deadline=None, suppress_health_check=[HealthCheck.too_slow])

@@ -1,0 +1,91 @@
+"""Other people's servers: Debian's Postgres with its settings as they come, and PgBouncer in front of the tests' server."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
+
+from tools.debian import cluster, private_folder, serving
+from tools.servers import Servers, find
+
+__all__ = ["Bouncer", "debian_postgres", "pgbouncer"]
+
+# As it comes, but for where it listens, and how many connections it has to the server: few, so that clients do meet.
+SETTINGS = """
+[databases]
+* = {server}
+[pgbouncer]
+listen_addr =
+unix_socket_dir = {folder}
+auth_type = any
+pool_mode = {mode}
+default_pool_size = {size}
+logfile = {folder}/log
+"""
+PORT = 6432
+ADDRESS = frozenset({"host", "port", "user", "password"})
+
+
+class Bouncer:
+    """A running PgBouncer: the way through it to each database of the tests' server."""
+
+    def __init__(self, folder: Path, user: str) -> None:
+        self._folder = folder
+        self._user = user
+
+    def through(self, dsn: str) -> str:
+        """Return the way to the same database through the pooler."""
+        return self._way(str(conninfo_to_dict(dsn)["dbname"]))
+
+    @property
+    def console(self) -> str:
+        """Where the pooler itself answers."""
+        return self._way("pgbouncer")
+
+    @property
+    def log(self) -> str:
+        """What the pooler has said."""
+        return (self._folder / "log").read_text("utf-8")
+
+    def _way(self, database: str) -> str:
+        return make_conninfo(host=str(self._folder), port=PORT, user=self._user, dbname=database)
+
+
+@pytest.fixture(scope="session")
+def debian_postgres() -> Iterator[str]:
+    """A superuser's connection string of Debian's Postgres."""
+    with cluster(_found()) as dsn:
+        yield dsn
+
+
+@pytest.fixture
+def pgbouncer(database: str) -> Iterator[Bouncer]:
+    """PgBouncer in transaction mode, with two connections to each database of the tests' server."""
+    with bouncing(database) as bouncer:
+        yield bouncer
+
+
+@contextmanager
+def bouncing(dsn: str, *, mode: str = "transaction", size: int = 2) -> Iterator[Bouncer]:
+    """Start a PgBouncer in front of the server of this connection string."""
+    found = _found()
+    parts = {name: str(value) for name, value in conninfo_to_dict(dsn).items() if name in ADDRESS}
+    with private_folder() as (folder, account):
+        bouncer = Bouncer(folder, parts["user"])
+        settings = folder / "pgbouncer.ini"
+        settings.write_text(SETTINGS.format(server=make_conninfo("", **parts), folder=folder, mode=mode, size=size))
+        account.give(settings)
+        with serving([found.pgbouncer, settings], found, account, dsn=bouncer.console, stop=signal.SIGTERM):
+            yield bouncer
+
+
+def _found() -> Servers:
+    found = find()
+    if found is None:
+        pytest.skip("there is no Postgres or PgBouncer of Debian's here: ./dev servers")
+    return found

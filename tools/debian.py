@@ -1,0 +1,112 @@
+"""A throw-away Postgres with Debian's settings as they come, and the SQL engine's tests run on it.
+
+What the embedded server cannot show is seen there: an older major version, and a JIT compiler that is switched on.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import gettempdir, mkdtemp
+
+import psycopg
+
+from rolecall.db.embedded.account import Account, server_account
+from rolecall.testing import memory
+from rolecall.testing.plugin import VARIABLE
+from tools.offences import ROOT
+from tools.servers import Servers, find
+
+SUPERUSER = "postgres"
+START_SECONDS = 60.0
+STOP_SECONDS = 30.0
+TESTS = "tests/sql"
+
+
+@contextmanager
+def cluster(found: Servers) -> Iterator[str]:
+    """Make and start a cluster on a socket in a folder of its own, and yield its superuser's connection string."""
+    with private_folder() as (folder, account):
+        data = folder / "data"
+        initdb = [
+            str(found.postgres / "initdb"),
+            "--locale=C.UTF-8",
+            "--auth=trust",
+            f"--username={SUPERUSER}",
+            str(data),
+        ]
+        subprocess.run([*account.prefix, *initdb], cwd="/", env=environment(found), capture_output=True, check=True)
+        postgres = [str(found.postgres / "postgres"), "-D", str(data), "-c", "listen_addresses=", "-k", str(folder)]
+        dsn = f"host={folder} user={SUPERUSER} dbname=postgres"
+        with serving(postgres, found, account, dsn=dsn, stop=signal.SIGINT):
+            yield dsn
+
+
+@contextmanager
+def private_folder() -> Iterator[tuple[Path, Account]]:
+    """Make a folder, in memory if there is room, for the servers of a user who is not root, and closed to others."""
+    account = server_account(None)
+    parent = memory.MEMORY if memory.room() else gettempdir()
+    folder = Path(mkdtemp(prefix=f"{memory.PREFIX}servers-", dir=parent))
+    account.give(folder)
+    try:
+        yield folder, account
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextmanager
+def serving(
+    command: Sequence[str | Path], found: Servers, account: Account, *, dsn: str, stop: signal.Signals
+) -> Iterator[None]:
+    """Run a server as that user from its first answer on; it ends with the block, or with us, however we end."""
+    with_us = ["setpriv", f"--pdeathsig={stop.name[3:]}", "--"] if shutil.which("setpriv") else []
+    whole = [*account.prefix, *with_us, *command]
+    quiet = subprocess.DEVNULL
+    with subprocess.Popen(whole, cwd="/", env=environment(found), stdout=quiet, stderr=quiet) as server:
+        try:
+            _wait_for_an_answer(server, dsn)
+            yield
+        finally:
+            server.send_signal(stop)
+            server.wait(STOP_SECONDS)
+
+
+def environment(found: Servers) -> dict[str, str]:
+    """Ours, and what these programs need."""
+    return {**os.environ, **found.environment}
+
+
+def _wait_for_an_answer(server: subprocess.Popen[bytes], dsn: str) -> None:
+    until = time.monotonic() + START_SECONDS
+    while True:
+        try:
+            psycopg.connect(dsn).close()
+            return
+        except psycopg.OperationalError:
+            if server.poll() is not None or time.monotonic() > until:
+                raise
+            time.sleep(0.02)
+
+
+def main(arguments: list[str]) -> int:
+    """Run `tests/sql`, or the tests that are named, on such a cluster; 1 without Debian's Postgres."""
+    found = find()
+    if found is None:
+        print("There is no Postgres of Debian's here: ./dev servers", file=sys.stderr)
+        return 1
+    named = any(Path(argument.partition("::")[0]).exists() for argument in arguments)
+    with cluster(found) as dsn:
+        command = [sys.executable, "-m", "pytest", *arguments, *([] if named else [TESTS])]
+        return subprocess.run(command, cwd=ROOT, env={**os.environ, VARIABLE: dsn}, check=False).returncode
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

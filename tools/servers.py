@@ -1,0 +1,141 @@
+"""Gets Debian's Postgres and PgBouncer for the tests that need them: as root by apt-get, else unpacked in `.tools`.
+
+What stands already is left as it is, and nothing that is installed here is started.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from tools.offences import ROOT
+
+PACKAGES = ("postgresql", "pgbouncer")
+FOLDER = ROOT / ".tools" / "servers"
+START_NOTHING = Path("/usr/sbin/policy-rc.d")
+REFUSES = "#!/bin/sh\nexit 101\n"
+TO_INSTALL = re.compile(r"^Inst (\S+)", re.MULTILINE)
+# Whoever is not root has them outside of his path.
+SYSTEM_PATH = f"{os.environ.get('PATH', os.defpath)}:/usr/sbin"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Servers:
+    """The folder of Postgres' programs, PgBouncer, and what both must be started with to find their libraries."""
+
+    postgres: Path
+    pgbouncer: Path
+    environment: Mapping[str, str] = field(default_factory=dict)
+
+
+def find() -> Servers | None:
+    """Both servers, if they stand here and start: Debian's, those on the path, or ours."""
+    for postgres in _folders_of_postgres():
+        pgbouncer = shutil.which("pgbouncer", path=f"{SYSTEM_PATH}:{FOLDER}/usr/sbin")
+        if pgbouncer:
+            found = Servers(postgres=postgres, pgbouncer=Path(pgbouncer), environment=_environment())
+            if _runs(postgres / "postgres", found) and _runs(Path(pgbouncer), found):
+                return found
+    return None
+
+
+def main() -> int:
+    """See to it that both are there; 1 if there is no way to get them here."""
+    for way in (None, _install, _unpack, _unpack_by_own_lists):
+        if way:
+            way()
+        if found := find():
+            print(f"servers: {found.postgres}, {found.pgbouncer}")
+            return 0
+    print(f"servers: none; install Debian's {' and '.join(PACKAGES)}", file=sys.stderr)
+    return 1
+
+
+def _folders_of_postgres() -> Iterator[Path]:
+    for system in (Path("/"), FOLDER):
+        majors = [folder for folder in system.glob("usr/lib/postgresql/*/bin") if folder.parent.name.isdecimal()]
+        yield from sorted(majors, key=lambda folder: int(folder.parent.name), reverse=True)
+        if system != FOLDER and (on_path := shutil.which("initdb")):
+            yield Path(on_path).resolve().parent
+
+
+def _runs(program: Path, found: Servers) -> bool:
+    return _succeeds([program, "--version"], found.environment)
+
+
+def _environment() -> dict[str, str]:
+    libraries = [str(folder) for folder in (*FOLDER.glob("usr/lib/*-linux-*"), *FOLDER.glob("lib/*-linux-*"))]
+    return {"LD_LIBRARY_PATH": ":".join(libraries)} if libraries else {}
+
+
+def _install() -> None:
+    if shutil.which("apt-get") and os.geteuid() == 0:
+        install = ["apt-get", "install", "-qq", "-y", "--no-install-recommends", *PACKAGES]
+        quiet = {"DEBIAN_FRONTEND": "noninteractive"}
+        with _nothing_started():
+            if not _succeeds(install, quiet) and _succeeds(["apt-get", "update", "-qq"]):
+                _succeeds(install, quiet)
+
+
+@contextmanager
+def _nothing_started() -> Iterator[None]:
+    """Let packages start no service while they are installed, as a shared port may be another's."""
+    if START_NOTHING.exists():
+        yield
+        return
+    START_NOTHING.write_text(REFUSES, encoding="ascii")
+    START_NOTHING.chmod(0o755)
+    try:
+        yield
+    finally:
+        START_NOTHING.unlink()
+
+
+def _unpack() -> None:
+    if shutil.which("apt-get") and shutil.which("dpkg-deb"):
+        _fetch_and_unpack(["apt-get"])
+
+
+def _unpack_by_own_lists() -> None:
+    """The same with lists of packages of our own, where the system has none and they are not ours to get."""
+    if shutil.which("apt-get") and shutil.which("dpkg-deb"):
+        with TemporaryDirectory() as folder:
+            for name in ("lists/partial", "cache/archives/partial"):
+                Path(folder, name).mkdir(parents=True)
+            apt_get = ["apt-get", "-o", f"Dir::State::Lists={folder}/lists", "-o", f"Dir::Cache={folder}/cache"]
+            if _succeeds([*apt_get, "-qq", "update"]):
+                _fetch_and_unpack(apt_get)
+
+
+def _fetch_and_unpack(apt_get: Sequence[str]) -> None:
+    missing = TO_INSTALL.findall(_said([*apt_get, "-s", "--no-install-recommends", "install", *PACKAGES]))
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    with TemporaryDirectory() as packages:
+        if missing and _succeeds([*apt_get, "-qq", "download", *missing], folder=Path(packages)):
+            for package in Path(packages).glob("*.deb"):
+                _succeeds(["dpkg-deb", "-x", package, FOLDER])
+
+
+def _succeeds(command: Sequence[str | Path], more: Mapping[str, str] | None = None, folder: Path = ROOT) -> bool:
+    return _done(command, more or {}, folder).returncode == 0
+
+
+def _said(command: Sequence[str]) -> str:
+    return _done(command, {"LC_ALL": "C"}, ROOT).stdout
+
+
+def _done(command: Sequence[str | Path], more: Mapping[str, str], folder: Path) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, **more}
+    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
