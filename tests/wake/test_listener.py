@@ -12,7 +12,8 @@ import pytest
 from rolecall.db.connect import connect_async
 from rolecall.db.run import run
 from rolecall.wake.listener import Listener, ListenerOptions, send_probe
-from tests.worker.bench import Bench, until
+from tests.servers import bouncing
+from tests.worker.bench import PATIENCE, Bench, until
 
 TERMINATE = """
 select count(pg_terminate_backend(pid)) from pg_stat_activity
@@ -43,10 +44,10 @@ class Ear:
             raise OSError("no route")
         return await connect_async(self._bench.dsn, "ear")
 
-    async def _probe(self, token: str) -> None:
+    async def _probe(self, channel: str) -> None:
         # A transaction pooler delivers nothing: as if the probe had never been sent.
         if not self.pooled:
-            run(self._bench.connection, send_probe(token))
+            run(self._bench.connection, send_probe(channel))
 
     def _returned(self) -> None:
         self.returns += 1
@@ -92,7 +93,7 @@ async def test_it_does_not_trust_a_listen_whose_notifications_never_arrive(
     ear.pooled = True
     with caplog.at_level(logging.INFO, "rolecall.wake"):
         async with listening(ear):
-            await until(lambda: "transaction pooler" in caplog.text)
+            await until(lambda: "nothing arrives" in caplog.text)
             assert not ear.listener.alive
             ear.pooled = False
 
@@ -117,3 +118,18 @@ async def test_it_notices_that_the_server_forgot_its_channels(bench: Bench) -> N
         ear.listener._hears = {"rolecall_wake": ear.heard.append, "rolecall_cancel": ear.heard.append}
 
         await until(lambda: ear.returns == 2)
+
+
+async def test_behind_a_pooler_it_gives_up_and_leaves_nothing_that_others_would_hear(bench: Bench) -> None:
+    """covers RELIABILITY F34"""
+    with bouncing(bench.dsn, size=1) as bouncer:
+        bench.dsn = bouncer.through(bench.dsn)
+        ear = Ear(bench, probe_within_pooled=0.2)
+
+        await asyncio.wait_for(ear.listener.run(), PATIENCE)
+
+        async with await connect_async(bench.dsn, "next") as next_client:
+            cursor = await next_client.execute("select pg_listening_channels()")
+            left = {channel for (channel,) in await cursor.fetchall()}
+        assert not left & {"rolecall_wake", "rolecall_cancel"}
+        assert not ear.listener.alive

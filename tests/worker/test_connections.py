@@ -11,7 +11,7 @@ from rolecall.db.connect import connect
 from rolecall.model.errors import DatabaseUnavailable, InvalidTask, SchemaMissing
 from rolecall.sql import tasks
 from rolecall.sql.statement import Statement, single
-from rolecall.worker.session import Session, Sessions, with_option
+from rolecall.worker.session import Session, Sessions
 from tests.worker.bench import BEATEN, PATIENCE, Bench, until
 
 TERMINATE = """
@@ -154,11 +154,6 @@ async def test_a_session_that_gave_up_raises_instead_of_waiting(bench: Bench) ->
 
     with pytest.raises(DatabaseUnavailable):
         await asking
-
-
-def test_an_option_is_added_to_those_that_the_dsn_has() -> None:
-    assert "-c a=1 -c b=2" in with_option("host=x options='-c a=1'", "-c b=2")
-    assert "b=2" in with_option("host=x", "-c b=2")
 
 
 async def test_claims_do_not_wait_for_the_disk_and_everything_else_does(bench: Bench) -> None:

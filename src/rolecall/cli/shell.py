@@ -51,7 +51,8 @@ class Shell:
     async def _call(self, dsn: str, action: Callable[[Services], Awaitable[T]]) -> T:
         async with await connect_async(dsn, "cli") as connection:
             await check_async(connection)
-            return await action(Services.over(OneConnection(connection, _person()), self.settings.scaling))
+            database, settings = OneConnection(connection, _person()), self.settings
+            return await action(Services.over(database, settings.scaling, listen_dsn=settings.database.listen_url))
 
     @contextmanager
     def database(self, *, create: bool = False) -> Iterator[str]:

@@ -40,11 +40,14 @@ class AsyncClient:
     `database` is a connection string or a psycopg pool (which stays yours to close); without one it is
     DATABASE_URL, else the embedded server. Connections are opened when first needed. With `app`, its roles
     and handlers are declared before the first enqueue. `connection=` joins your own transaction: nothing
-    is committed but by you.
+    is committed but by you. `pooled`: whether a pooler in transaction mode stands before the database; None takes
+    ROLECALL_POOLED, and finds out where that is not set.
     """
 
-    def __init__(self, database: str | AsyncPool | None = None, *, app: App | None = None) -> None:
-        self._pools = AsyncPools(database)
+    def __init__(
+        self, database: str | AsyncPool | None = None, *, app: App | None = None, pooled: bool | None = None
+    ) -> None:
+        self._pools = AsyncPools(database, pooled=pooled)
         self._app = app
         self._undeclared = app is not None
         self._joins_only = database is None

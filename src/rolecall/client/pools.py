@@ -9,7 +9,7 @@ from typing import Any
 from psycopg_pool import AsyncConnectionPool, ConnectionPool
 
 from rolecall.client.source import Source
-from rolecall.db.connect import async_pool, pool
+from rolecall.db.connect import Pooler, async_pool, pool
 
 __all__ = ["AsyncPool", "AsyncPools", "Pool", "Pools"]
 
@@ -20,8 +20,8 @@ AsyncPool = AsyncConnectionPool[Any]
 class Pools:
     """The sync face's pool; a given one stays its giver's to close."""
 
-    def __init__(self, database: str | Pool | None) -> None:
-        self._source = Source(database if isinstance(database, str) else None)
+    def __init__(self, database: str | Pool | None, *, pooled: bool | None) -> None:
+        self._source = Source(database if isinstance(database, str) else None, pooled=pooled)
         self._given = database if isinstance(database, ConnectionPool) else None
         self._own: Pool | None = None
         self._turn = Lock()
@@ -32,7 +32,7 @@ class Pools:
             return self._given
         with self._turn:
             if self._own is None:
-                own = pool(self._source.attach(), "client")
+                own = pool(self._source.attach(), "client", Pooler(told=self._source.pooled()))
                 own.open()
                 self._own = own
             return self._own
@@ -49,8 +49,8 @@ class Pools:
 class AsyncPools:
     """The async face's pool; a given one stays its giver's to close."""
 
-    def __init__(self, database: str | AsyncPool | None) -> None:
-        self._source = Source(database if isinstance(database, str) else None)
+    def __init__(self, database: str | AsyncPool | None, *, pooled: bool | None) -> None:
+        self._source = Source(database if isinstance(database, str) else None, pooled=pooled)
         self._given = database if isinstance(database, AsyncConnectionPool) else None
         self._own: AsyncPool | None = None
         self._turn = asyncio.Lock()
@@ -61,7 +61,8 @@ class AsyncPools:
             return self._given
         async with self._turn:
             if self._own is None:
-                own = async_pool(await asyncio.to_thread(self._source.attach), "client")
+                dsn = await asyncio.to_thread(self._source.attach)
+                own = async_pool(dsn, "client", Pooler(told=self._source.pooled()))
                 await own.open()
                 self._own = own
             return self._own

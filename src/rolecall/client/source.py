@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rolecall.config import read_settings
+from rolecall.config import read_database
 from rolecall.db.embedded import EmbeddedServer
 
 __all__ = ["Source"]
@@ -11,20 +11,25 @@ __all__ = ["Source"]
 class Source:
     """Finds the database when it is first needed, and holds on to the embedded server meanwhile."""
 
-    def __init__(self, dsn: str | None) -> None:
+    def __init__(self, dsn: str | None, *, pooled: bool | None = None) -> None:
         self._dsn = dsn
+        self._pooled = pooled
         self._server: EmbeddedServer | None = None
 
     def attach(self) -> str:
         """Return the connection string; starts or joins the embedded server where nothing else is named."""
         if self._dsn is not None:
             return self._dsn
-        settings = read_settings().database
+        settings = read_database()
         if settings.url is not None:
             return settings.url
         self._server = EmbeddedServer(settings.data_dir)
         self._server.attach()
         return self._server.dsn()
+
+    def pooled(self) -> bool | None:
+        """Say whether a pooler stands before it, by what was given, else by ROLECALL_POOLED; None must find out."""
+        return read_database().pooled if self._pooled is None else self._pooled
 
     def detach(self) -> None:
         """Let go of the embedded server; the last to do so stops it."""

@@ -28,6 +28,7 @@ from rolecall.config.parsing import (
     path,
     roles,
     whole,
+    yes_no_or_auto,
 )
 from rolecall.model.errors import ConfigError
 from rolecall.model.scaling import WorkloadKind
@@ -87,10 +88,16 @@ class AuthMode(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DatabaseSettings:
-    """Which Postgres: `url` when given, else the embedded server under `data_dir`."""
+    """Which Postgres: `url` when given, else the embedded server under `data_dir`.
+
+    `pooled`: whether a pooler in transaction mode stands before it, None finds out; `listen_url` is then the direct
+    way, for notifications only.
+    """
 
     url: str | None = None
     data_dir: Path = DEFAULT_DATA_DIR
+    pooled: bool | None = None
+    listen_url: str | None = None
 
     @property
     def embedded(self) -> bool:
@@ -198,6 +205,11 @@ def read_settings(environ: Mapping[str, str] = os.environ, flags: Mapping[str, s
     )
 
 
+def read_database(environ: Mapping[str, str] = os.environ) -> DatabaseSettings:
+    """Read which Postgres it is, and nothing else, from the environment."""
+    return _database(_Source(environ, {}))
+
+
 @dataclass(frozen=True, slots=True)
 class _Source:
     environ: Mapping[str, str]
@@ -224,6 +236,8 @@ def _database(source: _Source) -> DatabaseSettings:
     return DatabaseSettings(
         url=source.read("DATABASE_URL", dsn, None),
         data_dir=source.read("ROLECALL_DATA_DIR", folder, DEFAULT_DATA_DIR),
+        pooled=source.read("ROLECALL_POOLED", yes_no_or_auto, None),
+        listen_url=source.read("ROLECALL_LISTEN_URL", dsn, None),
     )
 
 

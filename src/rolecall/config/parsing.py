@@ -127,6 +127,14 @@ def one_of(options: type[Choice]) -> Callable[[str], Choice]:
     return parse
 
 
+def yes_no_or_auto(text: str) -> bool | None:
+    answers: dict[str, bool | None] = {"yes": True, "no": False, "auto": None}
+    try:
+        return answers[text.lower()]
+    except KeyError:
+        raise Unfit(f"is not one of {', '.join(answers)}") from None
+
+
 def convert(text: str, wanted: type[T], problem: str) -> T:
     try:
         return msgspec.convert(text, wanted, strict=False)

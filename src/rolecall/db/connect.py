@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import psycopg
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg_pool import AsyncConnectionPool, ConnectionPool
 
+from rolecall.db.pooler import AsyncConnection, Connection, Pooler
 from rolecall.db.run import translated
 from rolecall.model.errors import ConfigError
 
-__all__ = ["async_pool", "connect", "connect_async", "pool", "with_defaults"]
+__all__ = ["AsyncConnection", "Connection", "Pooler", "async_pool", "connect", "connect_async", "pool", "with_defaults"]
 
 DEFAULTS = {
     "connect_timeout": "5",
@@ -20,10 +22,8 @@ DEFAULTS = {
     "keepalives_count": "3",
     "tcp_user_timeout": "8000",
 }
-PREPARE_AFTER = 5
-
-Connection = psycopg.Connection[tuple[Any, ...]]
-AsyncConnection = psycopg.AsyncConnection[tuple[Any, ...]]
+# What may be prepared is known only when the connection stands.
+OURS: Mapping[str, Any] = {"autocommit": True, "prepare_threshold": None}
 
 
 def with_defaults(dsn: str, what: str) -> str:
@@ -38,59 +38,61 @@ def with_defaults(dsn: str, what: str) -> str:
     return make_conninfo(dsn, **{name: value for name, value in defaults.items() if name not in given})
 
 
-def connect(dsn: str, what: str, *, prepare_threshold: int | None = PREPARE_AFTER) -> Connection:
-    """Open a connection in autocommit; `prepare_threshold=None` is for transaction poolers."""
+def connect(dsn: str, what: str, pooler: Pooler | None = None) -> Connection:
+    """Open a connection in autocommit; nothing is prepared on it without knowledge of a pooler."""
     with translated():
-        return psycopg.connect(with_defaults(dsn, what), autocommit=True, prepare_threshold=prepare_threshold)
+        connection = Connection.connect(with_defaults(dsn, what), **OURS)
+        try:
+            connection.introduce(pooler or Pooler(told=True))
+        except BaseException:
+            connection.close()
+            raise
+        return connection
 
 
-async def connect_async(dsn: str, what: str, *, prepare_threshold: int | None = PREPARE_AFTER) -> AsyncConnection:
-    """Open a connection in autocommit; `prepare_threshold=None` is for transaction poolers."""
+async def connect_async(dsn: str, what: str, pooler: Pooler | None = None) -> AsyncConnection:
+    """Open a connection in autocommit; nothing is prepared on it without knowledge of a pooler."""
     with translated():
-        return await psycopg.AsyncConnection.connect(
-            with_defaults(dsn, what), autocommit=True, prepare_threshold=prepare_threshold
-        )
+        connection = await AsyncConnection.connect(with_defaults(dsn, what), **OURS)
+        try:
+            await connection.introduce(pooler or Pooler(told=True))
+        except BaseException:
+            await connection.close()
+            raise
+        return connection
 
 
-def pool(
-    dsn: str, what: str, *, max_size: int = 4, prepare_threshold: int | None = PREPARE_AFTER
-) -> ConnectionPool[Connection]:
+def pool(dsn: str, what: str, pooler: Pooler | None = None, *, max_size: int = 4) -> ConnectionPool[Connection]:
     """Make a pool of autocommit connections, not opened yet."""
+    known = pooler or Pooler()
     return ConnectionPool(
         with_defaults(dsn, what),
+        connection_class=Connection,
         min_size=0,
         max_size=max_size,
         open=False,
         timeout=10.0,
-        kwargs={"autocommit": True, "prepare_threshold": prepare_threshold},
+        kwargs=dict(OURS),
+        configure=lambda connection: connection.introduce(known),
         check=ConnectionPool.check_connection,
         name=what,
     )
 
 
 def async_pool(
-    dsn: str,
-    what: str,
-    *,
-    max_size: int = 4,
-    prepare_threshold: int | None = PREPARE_AFTER,
-    statement_timeout: float | None = None,
+    dsn: str, what: str, pooler: Pooler | None = None, *, max_size: int = 4
 ) -> AsyncConnectionPool[AsyncConnection]:
-    """Make a pool of autocommit connections, not opened yet; the server ends what takes longer, in seconds."""
-
-    async def configure(connection: AsyncConnection) -> None:
-        if statement_timeout is not None:
-            milliseconds = f"{statement_timeout * 1000:.0f}"
-            await connection.execute("select set_config('statement_timeout', %s, false)", (milliseconds,))
-
+    """Make a pool of autocommit connections, not opened yet."""
+    known = pooler or Pooler()
     return AsyncConnectionPool(
         with_defaults(dsn, what),
+        connection_class=AsyncConnection,
         min_size=0,
         max_size=max_size,
         open=False,
         timeout=10.0,
-        kwargs={"autocommit": True, "prepare_threshold": prepare_threshold},
-        configure=configure,
+        kwargs=dict(OURS),
+        configure=lambda connection: connection.introduce(known),
         check=AsyncConnectionPool.check_connection,
         name=what,
     )

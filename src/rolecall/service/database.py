@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Awaitable
 from typing import Any, Protocol, TypeVar
 
 import psycopg
@@ -10,6 +12,7 @@ from psycopg_pool import AsyncConnectionPool
 
 from rolecall.db.run import run_and_async, run_async, translated
 from rolecall.model.deeds import Actor, Deed
+from rolecall.model.errors import DatabaseUnavailable
 from rolecall.sql import deeds
 from rolecall.sql.statement import Statement
 
@@ -85,13 +88,21 @@ class InTransaction:
 
 
 class Pooled:
-    """A database behind a pool, any number of statements at a time; what only asks may have a pool of its own."""
+    """A database behind a pool, any number of statements at a time; what only asks may have a pool of its own.
+
+    What asks for longer than `longest_read` seconds is ended in the server too, and raises DatabaseUnavailable.
+    """
 
     def __init__(
-        self, pool: AsyncConnectionPool[Any], actor: Actor, reads: AsyncConnectionPool[Any] | None = None
+        self,
+        pool: AsyncConnectionPool[Any],
+        actor: Actor,
+        reads: AsyncConnectionPool[Any] | None = None,
+        longest_read: float | None = None,
     ) -> None:
         self._pool = pool
         self._reads = reads or pool
+        self._longest_read = longest_read
         self.actor = actor
 
     @property
@@ -101,7 +112,7 @@ class Pooled:
     async def run(self, statement: Statement[T]) -> T:
         with translated():
             async with self._reads.connection() as connection:
-                return await OneConnection(connection, self.actor).run(statement)
+                return await self._in_time(OneConnection(connection, self.actor).run(statement))
 
     async def act(self, deed: Deed, statement: Statement[T]) -> T:
         with translated():
@@ -112,3 +123,11 @@ class Pooled:
         with translated():
             async with self._pool.connection() as connection:
                 await OneConnection(connection, self.actor).note(deed, outcome)
+
+    async def _in_time(self, answer: Awaitable[T]) -> T:
+        # Not statement_timeout: behind a pooler it would be set for whoever comes next.
+        try:
+            async with asyncio.timeout(self._longest_read):
+                return await answer
+        except TimeoutError:
+            raise DatabaseUnavailable(f"no answer within {self._longest_read:g} s") from None

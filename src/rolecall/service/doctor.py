@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Iterable
 from time import time
 
 from rolecall.model.doctor import Diagnosis, Finding, Limits, ServerFacts, Severity, Verdict
+from rolecall.model.errors import DatabaseUnavailable
 from rolecall.service import rules
 from rolecall.service.database import Database
 from rolecall.service.hearing import hears
@@ -38,15 +39,16 @@ VERDICTS = {None: Verdict.FINE, Severity.WARNING: Verdict.WARNING, Severity.TROU
 class Doctor:
     """Looks at everything at once; changes nothing."""
 
-    def __init__(self, database: Database, limits: Limits | None = None) -> None:
+    def __init__(self, database: Database, limits: Limits | None = None, listen_dsn: str | None = None) -> None:
         self._database = database
+        self._listen_dsn = listen_dsn
         self._limits = limits or Limits()
 
     async def examine(self, *, listening: bool = True) -> Diagnosis:
         """Make every check, that of notifications (a connection of its own) if asked; the worst findings come first."""
         found = [finding async for several in self._findings() for finding in several]
         if listening:
-            found += rules.notifications(heard=await hears(self._database.dsn))
+            found += await self._listen()
         found.sort(key=lambda finding: finding.severity is not Severity.TROUBLE)
         worst = found[0].severity if found else None
         return Diagnosis(
@@ -69,6 +71,13 @@ class Doctor:
         yield rules.partitions(await ask(doctor.missing_partitions()))
         yield rules.retention(await ask(doctor.unpruned()), limits)
         yield rules.leases(await ask(doctor.overdue_leases()), limits)
+
+    async def _listen(self) -> Iterable[Finding]:
+        try:
+            heard = await hears(self._database.dsn, self._listen_dsn)
+        except DatabaseUnavailable as error:
+            return rules.nowhere_to_listen(str(error))
+        return () if heard else rules.notifications(apart=self._listen_dsn is not None)
 
     async def _look_at_server(self) -> tuple[ServerFacts, float]:
         asked_at = time()

@@ -39,9 +39,10 @@ def settings(server: ServerFacts, limits: Limits) -> Findings:
             "leave it on; the workers turn it off where nothing can be lost",
         )
     if server.isolation != "read committed":
-        yield _trouble(
+        yield _warning(
             "isolation",
-            f"transactions are {server.isolation!r} by default: claims and enqueues are refused in them",
+            f"transactions are {server.isolation!r} by default: our own ask for 'read committed', but some calls are"
+            " refused in yours",
             "set default_transaction_isolation = 'read committed' for this database and its users",
         )
     if not server.autovacuum:
@@ -194,14 +195,23 @@ def leases(overdue: float | None, limits: Limits) -> Findings:
         )
 
 
-def notifications(*, heard: bool) -> Findings:
-    """Judge whether notifications arrive."""
-    if not heard:
-        yield _warning(
-            "notifications",
-            "LISTEN works but nothing arrives: the connection leads through a transaction pooler, and workers poll",
-            "give the workers a direct connection to listen on (listen_dsn), and pooled=True for the rest",
-        )
+def notifications(*, apart: bool) -> Findings:
+    """Judge that no notification arrives; `apart` says that there is a way of their own for them."""
+    way = "ROLECALL_LISTEN_URL" if apart else "the connection"
+    yield _warning(
+        "notifications",
+        f"LISTEN works but nothing arrives: {way} leads through a transaction pooler, and workers poll every second",
+        "set ROLECALL_LISTEN_URL to a connection that leads past it, for workers and the API, or let them poll",
+    )
+
+
+def nowhere_to_listen(problem: str) -> Findings:
+    """Judge that the connection for notifications fails."""
+    yield _warning(
+        "notifications",
+        f"nobody can listen for notifications, and workers poll every second: {problem}",
+        "set ROLECALL_LISTEN_URL to a connection that leads to the same database, past any pooler",
+    )
 
 
 def _warning(check: str, problem: str, advice: str) -> Finding:

@@ -51,10 +51,14 @@ class Services:
 
     @classmethod
     def over(
-        cls, database: Database, scaling: ScalingSettings | None = None, overview: Overview | None = None
+        cls,
+        database: Database,
+        scaling: ScalingSettings | None = None,
+        overview: Overview | None = None,
+        listen_dsn: str | None = None,
     ) -> Services:
         """Build them all; they share the database and nothing else. `scaling` says which pods are the workers',
-        `overview` is one that others look at too.
+        `overview` is one that others look at too, `listen_dsn` is the way for notifications where they have their own.
         """
         return cls(
             tasks=Tasks(database),
@@ -67,7 +71,7 @@ class Services:
             schedules=Schedules(database),
             insight=Insight(database),
             capacity=Capacity(database),
-            doctor=Doctor(database),
+            doctor=Doctor(database, listen_dsn=listen_dsn),
             progress=Progress(database),
             overview=overview or Overview(database),
             maintenance=Maintenance(database),

@@ -40,7 +40,9 @@ def server() -> Statement[ServerFacts]:
         query=(
             "select current_setting('server_version_num')::int, current_setting('server_version'),"
             " current_setting('fsync')::bool, current_setting('full_page_writes')::bool,"
-            " current_setting('synchronous_commit'), current_setting('default_transaction_isolation'),"
+            " current_setting('synchronous_commit'),"
+            # Our own connections may have set another one.
+            " (select reset_val from pg_settings where name = 'default_transaction_isolation'),"
             " current_setting('autovacuum')::bool, pg_notification_queue_usage(),"
             " age(datfrozenxid), extract(epoch from clock_timestamp())::float8"
             " from pg_database where datname = current_database()"

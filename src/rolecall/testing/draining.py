@@ -10,6 +10,7 @@ from typing import Any
 import psycopg
 
 from rolecall.app import App
+from rolecall.db.connect import connect_async
 from rolecall.worker.options import WorkerOptions
 from rolecall.worker.worker import Worker
 
@@ -27,11 +28,13 @@ async def drain(app: App, dsn: str, options: WorkerOptions | None = None, *, tim
 
     Raises TimeoutError after `timeout` seconds.
     """
-    async with asyncio.timeout(timeout), working(app, dsn, options):
-        connection = await psycopg.AsyncConnection.connect(dsn, autocommit=True)
-        async with connection:
-            while await _open_tasks(connection):  # noqa: ASYNC110 - the fact stands in the database
-                await asyncio.sleep(LOOK_SECONDS)
+    async with (
+        asyncio.timeout(timeout),
+        working(app, dsn, options),
+        await connect_async(dsn, "draining") as connection,
+    ):
+        while await _open_tasks(connection):  # noqa: ASYNC110 - the fact stands in the database
+            await asyncio.sleep(LOOK_SECONDS)
 
 
 @asynccontextmanager

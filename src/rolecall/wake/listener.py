@@ -22,7 +22,6 @@ CANCEL_CHANNEL = "rolecall_cancel"
 HANDLERS_CHANNEL = "rolecall_handlers"
 COMMAND_CHANNEL = "rolecall_command"
 PAUSE_CHANNEL = "rolecall_pause"
-PROBE_CHANNEL = "rolecall_probe"
 
 Connection = AsyncConnection[tuple[Any, ...]]
 log = logging.getLogger("rolecall.wake")
@@ -32,31 +31,41 @@ class Deaf(RolecallError):
     """The connection stands but hears nothing."""
 
 
+class BehindPooler(Deaf):
+    """The connection hears nothing, and never will."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListenerOptions:
-    """Seconds: between self-tests, for an answer to one, for the first probe to come back, between
-    attempts.
+    """Seconds: between self-tests, for an answer to one, for the first probe to come back (through a pooler, where
+    nothing is tried a second time, it is given longer), between attempts.
     """
 
     test_every: float = 10.0
     answer_within: float = 5.0
     probe_within: float = 2.0
+    probe_within_pooled: float = 10.0
     first_retry: float = 0.1
     longest_retry: float = 30.0
 
 
-def send_probe(token: str) -> Statement[None]:
-    """Notify whoever is just proving its listener; only the sender of this token cares."""
-    return Statement(query=f"select pg_notify('{PROBE_CHANNEL}', %s)", params=(token,), read=lambda _rows: None)
+def probe_channel() -> str:
+    """Name a channel on which nobody else listens: behind a pooler, its LISTEN may outlive the listener."""
+    return f"rolecall_probe_{secrets.token_hex(8)}"
+
+
+def send_probe(channel: str) -> Statement[None]:
+    """Notify whoever is just proving its listener on this channel."""
+    return Statement(query="select pg_notify(%s, '')", params=(channel,), read=lambda _rows: None)
 
 
 class Listener:
     """Hears `hears` (channel -> what to do with a payload) until its `run()` is cancelled.
 
-    `probe` sends a token from another connection: behind a transaction pooler LISTEN succeeds and nothing
+    `probe` notifies a channel from another connection: behind a transaction pooler LISTEN succeeds and nothing
     ever arrives, and only a round trip shows it. `on_return` is called after every LISTEN that was proved,
     because what was sent before it is lost. Nothing that happens here is fatal: while `alive` is false,
-    poll.
+    poll. A pooler that keeps notifications to itself will do so for ever, so there it is tried once.
     """
 
     def __init__(
@@ -83,10 +92,13 @@ class Listener:
         return self._alive
 
     async def run(self) -> None:
-        """Listen for ever, reconnecting with growing delays."""
+        """Listen for ever, reconnecting with growing delays; return only behind a pooler."""
         while True:
             try:
                 await self._listen_once()
+            except BehindPooler as error:
+                self._went_deaf(error)
+                return
             except (psycopg.Error, OSError, TimeoutError, RolecallError) as error:
                 self._went_deaf(error)
             finally:
@@ -96,40 +108,45 @@ class Listener:
     async def _listen_once(self) -> None:
         connection = await self._connect()
         try:
-            await self._prove(connection)
+            probe = probe_channel()
+            await self._prove(connection, probe)
+            for channel in self._hears:
+                await self._ask(connection, f"listen {channel}")
+            await self._ask(connection, f"unlisten {probe}")
             self._hears_again()
             await self._hear(connection)
         finally:
             await connection.close()
 
-    async def _prove(self, connection: Connection) -> None:
-        token = secrets.token_hex(8)
-        await self._listen(connection)
-        await self._probe(token)
-        proved = await self._wait_for(token, connection)
-        # A pooler may hand this server connection to others: then leave no LISTEN behind.
-        await self._ask(connection, f"unlisten {PROBE_CHANNEL}" if proved else "unlisten *")
-        if not proved:
-            raise Deaf("LISTEN works but nothing arrives (a transaction pooler?)")
+    async def _prove(self, connection: Connection, probe: str) -> None:
+        ((served_by,),) = await self._ask(connection, "select pg_backend_pid()")
+        pooled = served_by != connection.info.backend_pid
+        within = self._options.probe_within_pooled if pooled else self._options.probe_within
+        await self._listen_first(connection, probe)
+        await self._probe(probe)
+        if await self._comes(connection, probe, within):
+            return
+        await self._ask(connection, f"unlisten {probe}")
+        if pooled:
+            raise BehindPooler("this connection leads through a pooler; ROLECALL_LISTEN_URL may name a direct one")
+        raise Deaf("LISTEN works but nothing arrives")
 
-    async def _wait_for(self, token: str, connection: Connection) -> bool:
+    async def _comes(self, connection: Connection, channel: str, within: float) -> bool:
         # Left by a break, the generator would keep the connection locked until somebody collects it.
-        async with aclosing(connection.notifies(timeout=self._options.probe_within)) as notifies:
+        async with aclosing(connection.notifies(timeout=within)) as notifies:
             async for notify in notifies:
-                if notify.channel == PROBE_CHANNEL and notify.payload == token:
+                if notify.channel == channel:
                     return True
-                self._dispatch(notify)
         return False
 
-    async def _listen(self, connection: Connection) -> None:
+    async def _listen_first(self, connection: Connection, channel: str) -> None:
         try:
-            await self._ask(connection, f"listen {PROBE_CHANNEL}")
+            await self._ask(connection, f"listen {channel}")
         except psycopg.OperationalError:
             raise
         except psycopg.Error:
             # Old entries of the queue can make LISTEN fail; asking for the queue's usage moves its tail.
             await self._ask(connection, "select pg_notification_queue_usage()")
-        for channel in (PROBE_CHANNEL, *self._hears):
             await self._ask(connection, f"listen {channel}")
 
     async def _hear(self, connection: Connection) -> None:

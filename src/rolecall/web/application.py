@@ -16,7 +16,7 @@ from starlette.types import ASGIApp
 
 from rolecall.app import App
 from rolecall.config import AuthMode, Settings
-from rolecall.db.connect import async_pool, connect_async
+from rolecall.db.connect import Pooler, async_pool, connect_async
 from rolecall.model.deeds import Actor
 from rolecall.service.database import Pooled
 from rolecall.service.live import Live
@@ -59,7 +59,7 @@ from rolecall.web.mounting import routers_of
 from rolecall.web.once import keep_answers
 from rolecall.web.problems import PROBLEMS, answer_problems
 from rolecall.web.rates import Rates
-from rolecall.web.state import WebState, keep_state
+from rolecall.web.state import LONGEST_READ, WebState, keep_state
 
 __all__ = ["build", "work_out_routes"]
 
@@ -89,7 +89,6 @@ ROUTERS: tuple[APIRouter, ...] = (
     *PAGES,
 )
 CONNECTIONS = 8
-LONGEST_READ = 5.0
 PATIENCE = 0.1
 LOOKER = Actor(name="live", via="system")
 
@@ -113,10 +112,12 @@ def build(dsn: str, app: App, settings: Settings | None = None, *, hosts: Collec
 
     Without `hosts` it answers under any name. Raises InvalidDeclaration for a router that cannot be let in.
     """
-    pool = async_pool(dsn, "web", max_size=CONNECTIONS)
-    reads = async_pool(dsn, "web reads", max_size=CONNECTIONS, statement_timeout=LONGEST_READ)
+    settings = settings or Settings()
+    pooler = Pooler(told=settings.database.pooled)
+    pool = async_pool(dsn, "web", pooler, max_size=CONNECTIONS)
+    reads = async_pool(dsn, "web reads", pooler, max_size=CONNECTIONS)
     mounted = tuple(routers_of(app))
-    state = _state(dsn, pool, reads, app, settings or Settings(), _pages_of(mounted))
+    state = _state(dsn, pool, reads, app, settings, _pages_of(mounted))
 
     @asynccontextmanager
     async def lifespan(_application: FastAPI) -> AsyncIterator[None]:
@@ -167,15 +168,18 @@ def _state(
     rates = Rates(settings.access)
     asks = settings.access.auth is AuthMode.keys
     closing = asyncio.Event()
+    looking = Pooled(reads, LOOKER, longest_read=LONGEST_READ)
+    listen_dsn = settings.database.listen_url
     return WebState(
         pool=pool,
         reads=reads,
         app=app,
         access=KeysAndSessions(settings.access, rates) if asks else OpenToAll(settings.access),
         logins=Logins(settings.access, rates),
-        live=Live(Pooled(reads, LOOKER), lambda: connect_async(dsn, "live"), closing),
-        overview=Overview(Pooled(reads, LOOKER), patience=PATIENCE),
+        live=Live(looking, lambda: connect_async(listen_dsn or dsn, "live"), closing),
+        overview=Overview(looking, patience=PATIENCE),
         pages=pages,
+        listen_dsn=listen_dsn,
         scaling=settings.scaling,
         closing=closing,
     )

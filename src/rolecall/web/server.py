@@ -46,7 +46,7 @@ async def _serve(dsn: str, app: App, settings: Settings, listener: socket.socket
     hosts = None if settings.access.auth is AuthMode.keys else LOCAL_NAMES | {host_of(listener)}
     application = build(dsn, app, settings, hosts=hosts)
     work_out_routes(application)
-    async with _upkeep(dsn, app):
+    async with _upkeep(dsn, app, pooled=settings.database.pooled):
         await Server(application, settings.access).serve(sockets=[listener])
 
 
@@ -88,8 +88,8 @@ class Server(uvicorn.Server):
 
 
 @asynccontextmanager
-async def _upkeep(dsn: str, app: App) -> AsyncIterator[None]:
-    session = Sessions(dsn, deadline=WorkerOptions().call_deadline).open("upkeep")
+async def _upkeep(dsn: str, app: App, *, pooled: bool | None) -> AsyncIterator[None]:
+    session = Sessions(dsn, deadline=WorkerOptions().call_deadline, pooled=pooled).open("upkeep")
     try:
         await _begin(session, app)
         log.info("Answering requests")

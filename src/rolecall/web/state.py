@@ -18,7 +18,10 @@ from rolecall.service.overview import Overview
 from rolecall.service.services import Services
 from rolecall.web.dashboard.rendering import Renderer
 
-__all__ = ["Access", "OpensSessions", "WebState", "address_of", "keep_state", "state_of"]
+__all__ = ["LONGEST_READ", "Access", "OpensSessions", "WebState", "address_of", "keep_state", "state_of"]
+
+
+LONGEST_READ = 5.0
 
 
 class Access(Protocol):
@@ -47,8 +50,8 @@ class WebState:
     """The pool of connections, the program whose tasks are served, who may come in, who watches, what all see at a
     glance, what its pages look like, and which pods are its workers'.
 
-    `reads` is a pool for what only asks: the server ends there what takes too long. `closing` is set when this server
-    begins to stop: what streams must end then.
+    `reads` is a pool for what only asks. `closing` is set when this server begins to stop: what streams must end then.
+    `listen_dsn` is the way for notifications where they have their own.
     """
 
     pool: AsyncConnectionPool[Any]
@@ -59,12 +62,14 @@ class WebState:
     live: Live
     overview: Overview
     pages: Renderer
+    listen_dsn: str | None = None
     scaling: ScalingSettings = field(default_factory=ScalingSettings)
     closing: asyncio.Event = field(default_factory=asyncio.Event)
 
     def services(self, caller: Caller, database: Database | None = None) -> Services:
         """Return the services, which write the caller's name into the audit log; by default over the pool."""
-        return Services.over(database or Pooled(self.pool, caller.actor, self.reads), self.scaling, self.overview)
+        database = database or Pooled(self.pool, caller.actor, self.reads, LONGEST_READ)
+        return Services.over(database, self.scaling, self.overview, self.listen_dsn)
 
 
 def keep_state(application: FastAPI, state: WebState) -> None:

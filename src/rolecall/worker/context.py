@@ -44,7 +44,7 @@ class Services:
     """
 
     session: Session
-    pool: AsyncConnectionPool[Connection]
+    pool: AsyncConnectionPool[Any]
     loop: asyncio.AbstractEventLoop
     contracts: Mapping[str, Contract]
     gathering: AbstractSet[str] = frozenset()

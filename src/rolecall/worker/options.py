@@ -18,8 +18,9 @@ class WorkerOptions:
     none. `name`: how people call this worker; by default made from its role. `listen=False`: poll only.
     `grace`: how long running handlers may go on after a stop. `abort_grace`: how long an aborted handler
     may take to end before its task is reported without it. `call_deadline`: the longest wait for one answer
-    of the database. `pooled`: the DSN leads to a transaction pooler, so nothing may be prepared or set on a
-    connection; `listen_dsn` is then the direct way, for notifications only. `stop_when_cut_off`: abort a
+    of the database. `pooled`: whether the DSN leads to a pooler in transaction mode, so that nothing may be prepared
+    or set on a connection; None finds out. `listen_dsn` is then the direct way, for notifications only; without one
+    a worker behind a pooler polls. `stop_when_cut_off`: abort a
     handler (reason `database`) when its lease has run out because the database did not answer, so that it
     surely runs nowhere else meanwhile; by default it goes on, as mostly nobody could take its task either.
     `memory_backoff`, `cpu_backoff`: the share of what the container (else the machine) has, from which on nothing
@@ -38,7 +39,7 @@ class WorkerOptions:
     call_deadline: float = 15.0
     listen: bool = True
     maintenance: bool = True
-    pooled: bool = False
+    pooled: bool | None = None
     listen_dsn: str | None = None
     stop_when_cut_off: bool = False
     memory_backoff: float | None = None
@@ -46,6 +47,11 @@ class WorkerOptions:
     backoff_duration: float = 10.0
     pod: str | None = None
     node: str | None = None
+
+    @property
+    def may_hear(self) -> bool:
+        """Whether it is worth listening for notifications: through a pooler none comes."""
+        return self.listen and (self.listen_dsn is not None or not self.pooled)
 
     def __post_init__(self) -> None:
         _between("slots", self.slots, 1, MOST_SLOTS)

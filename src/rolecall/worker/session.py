@@ -7,25 +7,23 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
-from typing import Any, TypeVar
+from typing import TypeVar
 
-from psycopg import AsyncConnection
-from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg_pool import AsyncConnectionPool
 
-from rolecall.db.connect import PREPARE_AFTER, async_pool, connect_async
+from rolecall.db.connect import AsyncConnection as Connection
+from rolecall.db.connect import Pooler, async_pool, connect_async
 from rolecall.db.run import run_async
 from rolecall.model.errors import DatabaseUnavailable
-from rolecall.sql.statement import Statement
+from rolecall.sql.statement import Statement, single
 from rolecall.wake.backoff import Backoff
 
-Connection = AsyncConnection[tuple[Any, ...]]
 Connect = Callable[[], Awaitable[Connection]]
 T = TypeVar("T")
 
 FIRST_RETRY = 0.05
 LONGEST_RETRY = 5.0
-ASYNC_COMMIT = "-c synchronous_commit=off"
+RELAX: Statement[str] = Statement(query="select set_config('synchronous_commit', 'off', false)", read=single)
 log = logging.getLogger("rolecall.worker")
 
 
@@ -111,41 +109,39 @@ class Session:
 
 
 class Sessions:
-    """Opens every connection of one worker to one database; behind a transaction pooler nothing is prepared
-    or set.
+    """Opens every connection of one process to one database; behind a transaction pooler nothing is prepared or set.
+
+    `pooled`: whether one stands there; None finds out.
     """
 
-    def __init__(self, dsn: str, *, deadline: float, pooled: bool = False) -> None:
+    def __init__(self, dsn: str, *, deadline: float, pooled: bool | None = None) -> None:
         self._dsn = dsn
         self._deadline = deadline
-        self._pooled = pooled
-        self._prepare_after = None if pooled else PREPARE_AFTER
+        self._pooler = Pooler(told=pooled)
 
     def open(self, name: str) -> Session:
         """Make a session whose commits wait for the disk."""
-        return self._session(name, self._dsn)
+        return Session(name, lambda: self.connect(name), deadline=self._deadline)
 
     def open_relaxed(self, name: str) -> Session:
-        """Make a session whose commits a crash of the server may undo: for claims, which are then simply
-        repeated.
+        """Make a session whose commits a crash of the server may undo, unless a pooler stands there: for claims,
+        which are then simply repeated.
         """
-        return self._session(name, self._dsn if self._pooled else with_option(self._dsn, ASYNC_COMMIT))
+        return Session(name, lambda: self._connect_relaxed(name), deadline=self._deadline)
 
     async def connect(self, name: str) -> Connection:
-        return await self._connect(name, self._dsn)
+        return await connect_async(self._dsn, f"worker:{name}", self._pooler)
 
     def pool(self, name: str, *, most: int) -> AsyncConnectionPool[Connection]:
         """Make a pool for handlers' own transactions; it opens with its first use."""
-        return async_pool(self._dsn, name, max_size=most, prepare_threshold=self._prepare_after)
+        return async_pool(self._dsn, name, self._pooler, max_size=most)
 
-    def _session(self, name: str, dsn: str) -> Session:
-        return Session(name, lambda: self._connect(name, dsn), deadline=self._deadline)
-
-    async def _connect(self, name: str, dsn: str) -> Connection:
-        return await connect_async(dsn, f"worker:{name}", prepare_threshold=self._prepare_after)
-
-
-def with_option(dsn: str, option: str) -> str:
-    """Return the DSN with one more server option, keeping those that it has."""
-    given = conninfo_to_dict(dsn).get("options")
-    return make_conninfo(dsn, options=f"{given} {option}" if given else option)
+    async def _connect_relaxed(self, name: str) -> Connection:
+        connection = await self.connect(name)
+        try:
+            if not self._pooler.stands:
+                await run_async(connection, RELAX)
+        except BaseException:
+            await connection.close()
+            raise
+        return connection

@@ -68,7 +68,8 @@ class Staff:
         self._leave = leave
         self._loop = asyncio.get_running_loop()
         self._sessions = Sessions(dsn, deadline=options.call_deadline, pooled=options.pooled)
-        self._listen = Sessions(options.listen_dsn or dsn, deadline=options.call_deadline)
+        direct = options.listen_dsn
+        self._listen = Sessions(direct, deadline=options.call_deadline) if direct else self._sessions
         self._build_foundations()
         self._build_execution()
         self._build_production()
@@ -89,7 +90,7 @@ class Staff:
             "summary": self.summary.run(),
             "repertoire": self.looking.run(),
         }
-        if self._options.listen:
+        if self._options.may_hear:
             running["listener"] = self.listener.run()
         if self._options.maintenance:
             running["maintenance"] = self.crew.run()
@@ -173,7 +174,7 @@ class Staff:
         options = self._options
         self.listener = Listener(
             connect=lambda: self._listen.connect("listen"),
-            probe=lambda token: self.settling.run(send_probe(token)),
+            probe=lambda channel: self.settling.run(send_probe(channel)),
             hears={
                 WAKE_CHANNEL: self._hear_wake,
                 CANCEL_CHANNEL: self._hear_cancel,

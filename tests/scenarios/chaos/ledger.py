@@ -66,7 +66,7 @@ where run.run = %s and task.id = run.task_id"""
 class Ledger:
     """The book that all handlers of one worker process write in."""
 
-    pool: AsyncConnectionPool[Connection]
+    pool: AsyncConnectionPool[Any]
     pid: int
 
     async def begin(self, ctx: Context) -> int:

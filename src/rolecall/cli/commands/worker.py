@@ -15,7 +15,7 @@ from rolecall.cli.locate import load_app
 from rolecall.cli.options import DATABASE, LOGGING, WORKING
 from rolecall.cli.shell import Shell
 from rolecall.cli.termination import Terminated, unwinding_on_sigterm
-from rolecall.config import FLAGS, WorkerSettings
+from rolecall.config import FLAGS, Settings
 from rolecall.worker.loop import run
 from rolecall.worker.options import WorkerOptions
 from rolecall.worker.signals import stop_on_signals
@@ -55,7 +55,7 @@ def work(shell: Shell, dsn: str, app: App, workers: Sequence[Command], beside: S
     """
     if len(workers) == 1:
         with unwinding_on_sigterm():
-            run(_run(Worker(app, dsn, worker_options(shell.settings.worker)), Supervisor(beside)))
+            run(_run(Worker(app, dsn, worker_options(shell.settings)), Supervisor(beside)))
     elif code := run(Supervisor([*workers, *beside]).run()):
         raise Exit(code)
 
@@ -73,8 +73,9 @@ def command_line(shell: Shell, verb: str, reference: str | None, settings: Itera
     return [sys.executable, "-m", "rolecall", verb, *app, *flags]
 
 
-def worker_options(settings: WorkerSettings) -> WorkerOptions:
+def worker_options(all_settings: Settings) -> WorkerOptions:
     """The worker's options as the settings say."""
+    settings = all_settings.worker
     return WorkerOptions(
         roles=settings.roles,
         name=settings.name,
@@ -87,6 +88,8 @@ def worker_options(settings: WorkerSettings) -> WorkerOptions:
         backoff_duration=settings.backoff_duration,
         pod=settings.pod,
         node=settings.node,
+        pooled=all_settings.database.pooled,
+        listen_dsn=all_settings.database.listen_url,
     )
 
 

@@ -89,7 +89,7 @@ class Looker:
     def _listener(self, connect: Connect) -> Listener:
         return Listener(
             connect=connect,
-            probe=lambda token: self._database.run(send_probe(token)),
+            probe=lambda channel: self._database.run(send_probe(channel)),
             hears=dict.fromkeys((WAKE_CHANNEL, CANCEL_CHANNEL), lambda _payload: self._waker.nudge()),
             on_return=self._waker.nudge,
             options=ListenerOptions(),

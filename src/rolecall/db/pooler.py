@@ -1,0 +1,102 @@
+"""Whether a pooler stands before the database, and the connections of our own, which bear one.
+
+A pooler in transaction mode lends a connection of the server's for one transaction at a time. What one client prepares
+or sets there, others meet: a statement under the same name may be theirs, and run with our parameters. So it must be
+known before anything is prepared, and it is: a pooler greets its clients with a process id that is not the backend's.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+import psycopg
+from psycopg import IsolationLevel
+
+__all__ = ["AsyncConnection", "Connection", "Pooler"]
+
+PREPARE_AFTER = 5
+QUESTION = "select pg_backend_pid(), current_setting('default_transaction_isolation')"
+USUAL = "read committed"
+SET_USUAL = "set default_transaction_isolation = 'read committed'"
+
+log = logging.getLogger("rolecall.db")
+
+
+class Pooler:
+    """What is known of a pooler before one database: `told` by somebody, else seen at the first connection."""
+
+    def __init__(self, *, told: bool | None = None) -> None:
+        self._told = told
+        self._stands = bool(told)
+
+    @property
+    def stands(self) -> bool:
+        """True if nothing may be prepared or set on connections."""
+        return self._stands
+
+    def meet(self, greeted_by: int, served_by: int) -> None:
+        """Compare the process id that a connection was greeted with and that of the backend that serves it."""
+        if self._told is None and greeted_by != served_by:
+            self.notice()
+
+    def notice(self) -> None:
+        """Know from now on that one stands there, whatever was told; it is said once."""
+        if not self._stands:
+            self._stands = True
+            level = logging.INFO if self._told is None else logging.WARNING
+            log.log(level, "A pooler stands before the database: nothing is prepared or set on its connections")
+
+
+class Connection(psycopg.Connection[tuple[Any, ...]]):
+    """A connection of our own; on a caller's we prepare nothing, as nobody knows what stands behind it."""
+
+    pooler: Pooler | None = None
+
+    def introduce(self, pooler: Pooler) -> None:
+        """Learn what may be prepared here, and whether statements must ask for their transaction's level."""
+        with self.cursor() as cursor:
+            usual = _learn(self, pooler, cursor.execute(QUESTION).fetchone())
+            if not usual and not pooler.stands:
+                cursor.execute(SET_USUAL)
+            elif not usual:
+                self.isolation_level = IsolationLevel.READ_COMMITTED
+
+    def forget_prepared(self) -> None:
+        """Prepare nothing from now on, here and wherever the same pooler stands."""
+        _forget(self)
+
+
+class AsyncConnection(psycopg.AsyncConnection[tuple[Any, ...]]):
+    """A connection of our own; on a caller's we prepare nothing, as nobody knows what stands behind it."""
+
+    pooler: Pooler | None = None
+
+    async def introduce(self, pooler: Pooler) -> None:
+        """Learn what may be prepared here, and whether statements must ask for their transaction's level."""
+        async with self.cursor() as cursor:
+            usual = _learn(self, pooler, await (await cursor.execute(QUESTION)).fetchone())
+            if not usual and not pooler.stands:
+                await cursor.execute(SET_USUAL)
+            elif not usual:
+                await self.set_isolation_level(IsolationLevel.READ_COMMITTED)
+
+    def forget_prepared(self) -> None:
+        """Prepare nothing from now on, here and wherever the same pooler stands."""
+        _forget(self)
+
+
+def _learn(connection: Connection | AsyncConnection, pooler: Pooler, answer: tuple[Any, ...] | None) -> bool:
+    if answer is None:
+        raise psycopg.OperationalError("the server did not say who it is")
+    served_by, level = answer
+    pooler.meet(connection.info.backend_pid, served_by)
+    connection.pooler = pooler
+    connection.prepare_threshold = None if pooler.stands else PREPARE_AFTER
+    return bool(level == USUAL)
+
+
+def _forget(connection: Connection | AsyncConnection) -> None:
+    connection.prepare_threshold = None
+    if connection.pooler is not None:
+        connection.pooler.notice()

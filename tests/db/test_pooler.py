@@ -1,0 +1,159 @@
+"""What connections of ours do behind a real PgBouncer in transaction mode, and before a database with another level."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+
+import psycopg
+import pytest
+from psycopg.sql import SQL, Identifier
+
+from rolecall.db.connect import Connection, Pooler, async_pool, connect, connect_async, pool
+from rolecall.db.run import run, run_all, run_async
+from rolecall.sql.statement import Statement, single
+from tests.servers import Bouncer, bouncing
+
+ONE: Statement[int] = Statement(query="select %s::int", params=(1,), read=single)
+SUM: Statement[int] = Statement(query="select %s::int + %s::int", params=(1, 1), read=single)
+LEVEL: Statement[str] = Statement(query="select current_setting('transaction_isolation')", read=single)
+PREPARED: Statement[int] = Statement(query="select count(*) from pg_prepared_statements", read=single)
+# Psycopg prepares what it has been asked for so many times before.
+OFTEN = 6
+
+
+@pytest.fixture
+def single_file(database: str) -> Iterator[Bouncer]:
+    """A PgBouncer with one connection to the database, so that it is known who follows whom on it."""
+    with bouncing(database, size=1) as bouncer:
+        yield bouncer
+
+
+@pytest.fixture
+def serializable(database: str, connection: psycopg.Connection[tuple[object, ...]]) -> str:
+    """The test's database, where transactions are serializable by default."""
+    name = Identifier(connection.info.dbname)
+    connection.execute(SQL("alter database {} set default_transaction_isolation = 'serializable'").format(name))
+    return database
+
+
+def prepare(connection: Connection, statement: Statement[int] = ONE) -> None:
+    for _ in range(OFTEN):
+        run(connection, statement)
+
+
+def forget(dsn: str) -> None:
+    """Forget what is prepared, on a connection whose driver does not know of it."""
+    with psycopg.connect(dsn, autocommit=True) as other:
+        other.execute("deallocate all")
+
+
+def test_a_pooler_is_noticed_at_the_first_connection_and_said_once(
+    database: str, pgbouncer: Bouncer, caplog: pytest.LogCaptureFixture
+) -> None:
+    """covers RELIABILITY F34"""
+    caplog.set_level(logging.INFO, "rolecall.db")
+    before, behind = Pooler(), Pooler()
+
+    connect(database, "test", before).close()
+    connect(pgbouncer.through(database), "test", behind).close()
+    connect(pgbouncer.through(database), "test", behind).close()
+
+    assert (before.stands, behind.stands) == (False, True)
+    assert caplog.text.count("A pooler stands before the database") == 1
+
+
+@pytest.mark.parametrize("told", [None, True])
+def test_nothing_is_prepared_behind_a_pooler(database: str, pgbouncer: Bouncer, told: bool | None) -> None:
+    """covers RELIABILITY F34"""
+    with connect(pgbouncer.through(database), "test", Pooler(told=told)) as connection:
+        prepare(connection)
+
+        assert run(connection, PREPARED) == 0
+
+
+def test_what_is_asked_often_is_prepared_on_a_direct_connection(database: str) -> None:
+    with connect(database, "test", Pooler()) as connection:
+        prepare(connection)
+
+        assert run(connection, PREPARED) == 1
+
+
+async def test_pools_notice_it_too(database: str, pgbouncer: Bouncer) -> None:
+    through = pgbouncer.through(database)
+    with pool(through, "test") as several, several.connection() as connection:
+        prepare(connection)
+        assert run(connection, PREPARED) == 0
+
+    async with async_pool(through, "test") as several_async, several_async.connection() as aconnection:
+        for _ in range(OFTEN):
+            await run_async(aconnection, ONE)
+        assert await run_async(aconnection, PREPARED) == 0
+
+
+def test_nothing_of_ours_is_prepared_on_a_callers_connection(database: str) -> None:
+    with psycopg.connect(database, autocommit=True) as connection:
+        for _ in range(OFTEN):
+            run(connection, ONE)
+
+        assert run(connection, PREPARED) == 0
+
+
+def test_a_statement_that_another_client_has_prepared_by_the_same_name_is_asked_again(
+    database: str, single_file: Bouncer, caplog: pytest.LogCaptureFixture
+) -> None:
+    """covers RELIABILITY F34: 42P05"""
+    through, wrong = single_file.through(database), Pooler(told=False)
+    with connect(through, "test", Pooler(told=False)) as first, connect(through, "test", wrong) as second:
+        prepare(first)
+        prepare(second, SUM)
+
+        assert run(second, SUM) == 2
+    assert wrong.stands
+    assert [record.levelname for record in caplog.records if record.name == "rolecall.db"] == ["WARNING"]
+
+
+def test_a_statement_that_was_prepared_elsewhere_is_asked_again(database: str, single_file: Bouncer) -> None:
+    """covers RELIABILITY F34: 26000"""
+    with connect(single_file.through(database), "test", Pooler(told=False)) as connection:
+        prepare(connection)
+        forget(single_file.through(database))
+
+        assert run(connection, ONE) == 1
+
+
+def test_a_statement_that_stands_for_another_clients_is_asked_again(database: str, single_file: Bouncer) -> None:
+    """covers RELIABILITY F34: 08P01"""
+    through = single_file.through(database)
+    with connect(through, "test", Pooler(told=False)) as first, connect(through, "test", Pooler(told=False)) as second:
+        prepare(first)
+        forget(through)
+        prepare(second, SUM)
+
+        assert run(first, ONE) == 1
+
+
+def test_our_connections_ask_for_read_committed_where_it_is_not_the_default(serializable: str) -> None:
+    with connect(serializable, "test") as connection:
+        assert run(connection, LEVEL) == "read committed"
+        assert run_all(connection, [LEVEL, LEVEL]) == ["read committed"] * 2
+        assert not connection.info.transaction_status
+
+
+async def test_async_connections_do_so_too(serializable: str) -> None:
+    async with await connect_async(serializable, "test") as connection:
+        assert await run_async(connection, LEVEL) == "read committed"
+
+
+def test_behind_a_pooler_they_do_so_without_setting_anything(serializable: str, pgbouncer: Bouncer) -> None:
+    through = pgbouncer.through(serializable)
+    with connect(through, "test") as connection:
+        assert run(connection, LEVEL) == "read committed"
+
+    with psycopg.connect(through, autocommit=True) as connection_of_another:
+        assert run(connection_of_another, LEVEL) == "serializable"
+
+
+def test_a_callers_connection_keeps_its_level(serializable: str) -> None:
+    with psycopg.connect(serializable, autocommit=True) as connection:
+        assert run(connection, LEVEL) == "serializable"

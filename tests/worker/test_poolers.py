@@ -1,0 +1,138 @@
+"""Workers and clients behind a real PgBouncer in transaction mode, as it comes, with two connections to the database."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from psycopg.sql import SQL, Identifier
+
+from rolecall import AsyncClient, Client, Context
+from tests.servers import Bouncer, bouncing
+from tests.worker.bench import LISTENING, Bench, until
+
+THREADS = 6
+TASKS = 300
+
+
+async def test_no_call_of_six_connections_over_two_fails_and_each_task_is_done_once(
+    bench: Bench, pgbouncer: Bouncer
+) -> None:
+    """covers RELIABILITY F34"""
+    bench.dsn = pgbouncer.through(bench.dsn)
+    done: Counter[int] = Counter()
+    bench.connection.execute("create table receipts (n int)")
+
+    @bench.app.task
+    async def work(n: int) -> int:
+        done[n] += 1
+        return n
+
+    @bench.app.task
+    async def bill(ctx: Context, n: int) -> None:
+        async with ctx.transaction() as tx:
+            await tx.execute("insert into receipts values (%s)", (n,))
+            await ctx.complete(tx)
+
+    with (
+        Client(bench.dsn, app=bench.app) as one,
+        Client(bench.dsn, app=bench.app) as other,
+        ThreadPoolExecutor(THREADS) as threads,
+    ):
+        clients = [one, other]
+        async with bench.working(slots=5, maintenance=True):
+            calls = [
+                asyncio.get_running_loop().run_in_executor(
+                    threads, clients[n % 2].enqueue, bill if n % 10 == 0 else work, {"n": n}
+                )
+                for n in range(TASKS)
+            ]
+            ids = [enqueued.id for enqueued in await asyncio.gather(*calls)]
+            tasks = await bench.finished(*ids)
+
+    assert {task.state for task in tasks} == {"completed"}
+    assert set(done.values()) == {1}
+    assert (
+        bench.ask("select count(*) from receipts") == bench.ask("select count(distinct n) from receipts") == TASKS // 10
+    )
+
+
+async def test_an_async_client_and_a_sql_handler_bear_a_pooler(bench: Bench, pgbouncer: Bouncer) -> None:
+    bench.connection.execute(
+        "create procedure count_up(payload jsonb, inout info jsonb) language plpgsql as $$"
+        " begin info := jsonb_build_object('next', (payload ->> 'n')::int + 1); end $$"
+    )
+    bench.dsn = pgbouncer.through(bench.dsn)
+    count_up = bench.app.procedure("count_up", "public.count_up", role="sums", description="Counts up")
+
+    async with AsyncClient(bench.dsn, app=bench.app) as client, bench.working(slots=3):
+        ids = [(await client.enqueue(count_up.task(n=n))).id for n in range(30)]
+        tasks = [await client.wait(task_id, timeout=30) for task_id in ids]
+
+    assert [task.info for task in tasks] == [{"next": n + 1} for n in range(30)]
+
+
+async def test_a_worker_says_once_that_it_is_behind_a_pooler_and_once_that_it_polls(
+    bench: Bench, pgbouncer: Bouncer, caplog: pytest.LogCaptureFixture
+) -> None:
+    bench.dsn = pgbouncer.through(bench.dsn)
+
+    @bench.app.task
+    async def work() -> None: ...
+
+    with caplog.at_level(logging.INFO, "rolecall"):
+        async with bench.working():
+            await until(lambda: "polling instead" in caplog.text)
+            await bench.finished(*bench.enqueue(work.task()))
+
+    assert caplog.text.count("A pooler stands before the database") == 1
+    assert "ROLECALL_LISTEN_URL" in caplog.text
+    assert [record.getMessage() for record in caplog.records if record.levelno >= logging.ERROR] == []
+
+
+async def test_a_worker_hears_by_a_direct_connection_what_the_pooler_swallows(bench: Bench, pgbouncer: Bouncer) -> None:
+    direct, bench.dsn = bench.dsn, pgbouncer.through(bench.dsn)
+
+    @bench.app.task
+    async def work() -> None: ...
+
+    async with bench.working(listen_dsn=direct, poll_interval=3_600):
+        await until(lambda: bench.ask(LISTENING))
+        await until(lambda: bench.ask("select bool_and(idle) from rolecall.workers"))
+        await bench.finished(*bench.enqueue(work.task()))
+
+
+async def test_behind_a_pooler_in_session_mode_a_worker_hears(bench: Bench) -> None:
+    with bouncing(bench.dsn, mode="session", size=20) as bouncer:
+        bench.dsn = bouncer.through(bench.dsn)
+
+        async with bench.working():
+            await until(lambda: bench.ask(LISTENING))
+
+
+@pytest.mark.parametrize("pooled", [False, True])
+async def test_a_worker_works_where_transactions_are_repeatable_read_by_default(
+    bench: Bench, pgbouncer: Bouncer, pooled: bool
+) -> None:
+    name = Identifier(bench.connection.info.dbname)
+    bench.connection.execute(
+        SQL("alter database {} set default_transaction_isolation = 'repeatable read'").format(name)
+    )
+    if pooled:
+        bench.dsn = pgbouncer.through(bench.dsn)
+
+    @bench.app.task
+    async def work(ctx: Context) -> None:
+        async with ctx.transaction() as tx:
+            await ctx.complete(tx)
+
+    with Client(bench.dsn, app=bench.app) as client:
+        async with bench.working(maintenance=True):
+            ids = [(await asyncio.to_thread(client.enqueue, work)).id for _ in range(5)]
+            tasks = await bench.finished(*ids)
+            assert await asyncio.to_thread(client.delete_chains, ids) == dict.fromkeys(ids, 1)
+
+    assert {task.state for task in tasks} == {"completed"}
