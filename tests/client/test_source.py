@@ -27,3 +27,12 @@ def test_what_is_given_wins(monkeypatch: pytest.MonkeyPatch) -> None:
 
     assert Source("host=here").attach() == "host=here"
     assert Source(None).attach() == "host=elsewhere"
+
+
+@pytest.mark.parametrize(("given", "named", "pooled"), [(None, "yes", True), (False, "yes", False), (None, "", None)])
+def test_a_pooler_is_told_by_the_caller_or_else_by_the_environment(
+    monkeypatch: pytest.MonkeyPatch, given: bool | None, named: str, pooled: bool | None
+) -> None:
+    monkeypatch.setenv("ROLECALL_POOLED", named)
+
+    assert Source("host=here", pooled=given).pooled() is pooled

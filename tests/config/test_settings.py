@@ -36,6 +36,7 @@ BAD_TEXTS = [
     ("ROLECALL_LOG", "xml"),
     ("ROLECALL_LOG_LEVEL", "loud"),
     ("ROLECALL_DATA_DIR", __file__),
+    ("ROLECALL_POOLED", "perhaps"),
 ]
 
 
@@ -45,6 +46,7 @@ def test_an_empty_environment_gives_the_documented_defaults() -> None:
 
     assert settings.database.url is None
     assert settings.database.data_dir == Path("rolecall-data")
+    assert (settings.database.pooled, settings.database.listen_url) == (None, None)
     assert settings.worker.poll_interval == 5.0
     assert settings.worker.heartbeat_interval == 30.0
     assert settings.worker.slots == 1
@@ -60,6 +62,8 @@ def test_every_variable_is_read() -> None:
         {
             "DATABASE_URL": "postgresql://someone@db/work",
             "ROLECALL_DATA_DIR": "elsewhere",
+            "ROLECALL_POOLED": "NO",
+            "ROLECALL_LISTEN_URL": "postgresql://someone@direct/work",
             "ROLECALL_LOG": "JSON",
             "ROLECALL_LOG_LEVEL": "debug",
             "WORKER_ROLE": "fetch, parse,fetch",
@@ -79,6 +83,8 @@ def test_every_variable_is_read() -> None:
     assert settings.database.url == "postgresql://someone@db/work"
     assert not settings.database.embedded
     assert settings.database.data_dir == Path("elsewhere")
+    assert settings.database.pooled is False
+    assert settings.database.listen_url == "postgresql://someone@direct/work"
     assert (settings.log.format, settings.log.level) == (LogFormat.json, LogLevel.debug)
     assert settings.worker.roles == ("fetch", "parse")
     assert settings.worker.name == "worker-7"

@@ -148,7 +148,7 @@ def migrate_database(
     ],
 ) -> None:
     """Bring Rolecall's and the crawler's tables of a given database up to date."""
-    with psycopg.connect(database_url, autocommit=True) as connection:
+    with psycopg.connect(database_url, autocommit=True, prepare_threshold=None) as connection:
         done = [*migrate(connection), *migrate(connection, MIGRATIONS)]
     print("\n".join(done) or "nothing to do")
 

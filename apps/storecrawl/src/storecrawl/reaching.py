@@ -68,8 +68,8 @@ class Place:
 
 
 async def _ask(dsn: str, question: Callable[[Connection], Awaitable[T]]) -> T:
-    with psycopg.connect(dsn, autocommit=True) as connection:
+    with psycopg.connect(dsn, autocommit=True, prepare_threshold=None) as connection:
         migrate(connection)
         migrate(connection, MIGRATIONS)
-    async with await psycopg.AsyncConnection.connect(dsn, autocommit=True) as connection:
+    async with await psycopg.AsyncConnection.connect(dsn, autocommit=True, prepare_threshold=None) as connection:
         return await question(connection)

@@ -11,7 +11,10 @@ from typing import Any
 import pytest
 from storecrawl.demo.upstream import LocalUpstream
 from storecrawl.egress import Egress, EgressOptions, Ledger
+from storecrawl.egress.tallies import Tallies
 from storecrawl.upstream import UpstreamClient
+
+from tests.servers import bouncing
 
 from .conftest import Book
 
@@ -31,6 +34,21 @@ async def main(dsn, routes, rounds):
 
 asyncio.run(main(*json.loads(sys.argv[1])))
 """
+
+
+async def test_the_book_is_kept_behind_a_pooler_too(database: str, book: Book) -> None:
+    """covers RELIABILITY F34"""
+    route, tallies = book.add(), Tallies()
+    tallies.succeeded(route)
+
+    with bouncing(database) as bouncer:
+        ledger = Ledger(bouncer.through(database))
+        await ledger.report(tallies.take(), forbidden_limit=3)
+        waits = [await ledger.take_turns("menus.example", 1, 60.0) for _ in range(2)]
+        await ledger.close()
+
+    assert book.route(route)["successes"] == 1
+    assert waits[0] < waits[1]
 
 
 @pytest.mark.parametrize("reload_every", [0.02, 60.0])

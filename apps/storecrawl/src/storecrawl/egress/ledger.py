@@ -20,7 +20,8 @@ T = TypeVar("T")
 Connection = psycopg.AsyncConnection[Any]
 
 # A crash of the server may undo counts and turns of the last moment: no worker waits for its disk because of them.
-OPTIONS = "-c synchronous_commit=off -c lock_timeout=5s"
+# Said in each transaction: behind a pooler, what is said of a connection is refused, or holds for whoever comes next.
+SETTINGS = "set local synchronous_commit = off; set local lock_timeout = '5s'"
 CONNECT_SECONDS = 5
 ANSWER_SECONDS = 10.0
 
@@ -66,7 +67,10 @@ class Ledger:
         async with self._turn:
             try:
                 async with asyncio.timeout(ANSWER_SECONDS):
-                    return await question(await self._connected())
+                    connection = await self._connected()
+                    async with connection.transaction():
+                        await connection.execute(SETTINGS)
+                        return await question(connection)
             except psycopg.errors.UndefinedTable:
                 raise
             except (psycopg.Error, OSError, TimeoutError) as error:
@@ -80,15 +84,10 @@ class Ledger:
                 autocommit=True,
                 prepare_threshold=None,
                 connect_timeout=CONNECT_SECONDS,
-                options=_with_options(self._dsn),
                 application_name="storecrawl:egress",
             )
+            await self._connection.set_isolation_level(psycopg.IsolationLevel.READ_COMMITTED)
         return self._connection
-
-
-def _with_options(dsn: str) -> str:
-    given = psycopg.conninfo.conninfo_to_dict(dsn).get("options")
-    return f"{given} {OPTIONS}" if given else OPTIONS
 
 
 async def _load(connection: Connection) -> list[dict[str, Any]]:
@@ -98,10 +97,9 @@ async def _load(connection: Connection) -> list[dict[str, Any]]:
 
 
 async def _report(connection: Connection, parameters: dict[str, Any]) -> dict[int, bool]:
-    async with connection.transaction():
-        await connection.execute(statement("lock_routes"), parameters)
-        cursor = await connection.execute(statement("report_uses"), parameters)
-        return dict(await cursor.fetchall())
+    await connection.execute(statement("lock_routes"), parameters)
+    cursor = await connection.execute(statement("report_uses"), parameters)
+    return dict(await cursor.fetchall())
 
 
 async def _take_turns(connection: Connection, parameters: dict[str, Any]) -> float:

@@ -1,0 +1,88 @@
+"""Every command through a real PgBouncer in transaction mode, as it comes, with two connections to the database."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Callable
+
+import httpx2
+import pytest
+
+from rolecall.cli.commands.worker import worker_options
+from rolecall.config import read_settings
+from tests.cli.conftest import Run
+from tests.cli.processes import Spawn, document, ended, until
+from tests.servers import Bouncer
+
+ADDED = {"a": 1, "b": 2}
+
+
+@pytest.fixture
+def through(dsn: str, pgbouncer: Bouncer, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The way to the test's database through PgBouncer, for all commands."""
+    way = pgbouncer.through(dsn)
+    monkeypatch.setenv("DATABASE_URL", way)
+    return way
+
+
+def test_worker_server_and_commands_bear_a_pooler(spawn: Spawn, bare: Run, through: str) -> None:
+    """covers RELIABILITY F34"""
+    worker = spawn("worker", "--app", "shop:app", "--slots", "3", DATABASE_URL=through)
+    server = spawn("serve", "--app", "shop:app", "--port", "0", "--json", DATABASE_URL=through)
+    url = str(document(server)["http"])
+
+    ids = [bare("enqueue", "add", '{"a": 1, "b": 2}', "--json").json["id"] for _ in range(8)]
+    for _ in range(20):
+        answer = httpx2.post(f"{url}/api/tasks", json={"handler": "add", "payload": ADDED}, timeout=30)
+        ids.append(answer.raise_for_status().json()["id"])
+
+    def results() -> set[object]:
+        return {httpx2.get(f"{url}/api/tasks/{task_id}", timeout=30).json()["result"] for task_id in ids}
+
+    until(lambda: results() == {3}, "all are done")
+    for process in (worker, server):
+        process.send_signal(signal.SIGTERM)
+    left = [ended(worker), ended(server)]
+
+    assert [done.code for done in left] == [0, 0]
+    assert [
+        line for done in left for line in done.err.splitlines() if "ERROR" in line or "does not answer" in line
+    ] == []
+
+
+@pytest.mark.usefixtures("through")
+def test_a_schema_is_made_through_a_pooler(bare: Run, sql: Callable[..., object]) -> None:
+    sql("drop schema rolecall cascade")
+
+    made = bare("migrate", "--json").json["applied"]
+
+    assert made
+    assert bare("migrate", "--json").json == {"applied": []}
+
+
+@pytest.mark.usefixtures("through")
+def test_the_doctor_says_what_to_set_and_is_content_once_it_is_set(
+    bare: Run, dsn: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    advice = {found["check"]: found["advice"] for found in bare("doctor", "--json").json["findings"]}
+    assert "ROLECALL_LISTEN_URL" in advice["notifications"]
+
+    monkeypatch.setenv("ROLECALL_LISTEN_URL", dsn)
+    assert "notifications" not in {found["check"] for found in bare("doctor", "--json").json["findings"]}
+
+
+@pytest.mark.usefixtures("through")
+def test_the_doctor_says_where_nobody_can_listen(bare: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ROLECALL_LISTEN_URL", "postgresql://127.0.0.1:1/none")
+
+    problems = {found["check"]: found["problem"] for found in bare("doctor", "--json").json["findings"]}
+
+    assert "nobody can listen" in problems["notifications"]
+
+
+def test_the_environment_tells_a_worker_of_a_pooler() -> None:
+    told = read_settings({"ROLECALL_POOLED": "Yes", "ROLECALL_LISTEN_URL": "postgresql://direct/pool"})
+
+    options = worker_options(told)
+
+    assert (options.pooled, options.listen_dsn) == (True, "postgresql://direct/pool")

@@ -1,0 +1,33 @@
+"""What a service's questions to a pool of connections may cost."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import psycopg
+import pytest
+
+from rolecall.db.connect import async_pool
+from rolecall.model.deeds import Actor
+from rolecall.model.errors import DatabaseUnavailable
+from rolecall.service.database import Pooled
+from rolecall.sql.statement import Statement, nothing, single
+from tests.servers import Bouncer
+
+SLEEP: Statement[None] = Statement(query="select pg_sleep(60)", read=nothing)
+TIMEOUT: Statement[str] = Statement(query="show statement_timeout", read=single)
+SLEEPERS = "select count(*) from pg_stat_activity where datname = current_database() and state = 'active' and query like '%pg_sleep%' and pid <> pg_backend_pid()"
+
+
+@pytest.mark.parametrize("pooled", [False, True], ids=["direct", "pooled"])
+async def test_a_question_that_takes_too_long_is_ended_in_the_server_and_nothing_is_set_for_others(
+    database: str, pgbouncer: Bouncer, connection: psycopg.Connection[Any], pooled: bool
+) -> None:
+    async with async_pool(pgbouncer.through(database) if pooled else database, "test") as pool:
+        asking = Pooled(pool, Actor(name="ada", via="api"), longest_read=0.2)
+
+        with pytest.raises(DatabaseUnavailable, match="no answer within 0.2 s"):
+            await asking.run(SLEEP)
+
+        assert connection.execute(SLEEPERS).fetchone() == (0,)
+        assert await asking.run(TIMEOUT) == "0"
