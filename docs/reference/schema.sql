@@ -3338,6 +3338,55 @@ CREATE FUNCTION rolecall.key_situation(p_task rolecall.tasks, p_most integer, p_
     )
     where p_task.key is not null and p_task.key_slot is null
 $$;
+CREATE FUNCTION rolecall.late_committers() RETURNS TABLE(virtual_id text, user_name name, began timestamp with time zone, prepared boolean, known_as text)
+    LANGUAGE plpgsql
+    SET search_path TO ''
+    AS $$
+declare
+    v_database constant oid := (select database.oid from pg_catalog.pg_database as database where datname = current_database());
+    v_ours constant oid[] := array(select oid from pg_catalog.pg_class where relnamespace = 'rolecall'::regnamespace);
+    v_told constant oid[] := array['rolecall.finished_tasks'::regclass, 'rolecall.task_events'::regclass];
+    v_sessions jsonb;
+begin
+    -- Within a transaction the server would show the same sessions again.
+    perform pg_stat_clear_snapshot();
+    -- First the sessions: a lock that is seen was taken before, or in a statement that began later.
+    v_sessions := (
+        select jsonb_agg(jsonb_build_object(
+            'pid', session.pid, 'user_name', session.usename, 'hidden', session.state is null or session.state = 'disabled',
+            'running', session.state not like 'idle%', 'began', session.xact_start,
+            'asked', greatest(session.xact_start, session.query_start)
+        ))
+        from pg_catalog.pg_stat_activity as session
+        where session.datid = v_database and session.pid <> pg_backend_pid()
+            and session.backend_type is distinct from 'autovacuum worker'
+            and session.state is distinct from 'idle' and session.state is distinct from 'idle in transaction (aborted)'
+    );
+    return query
+    with lock as materialized (
+        select * from pg_catalog.pg_locks
+    ),
+    held as (
+        select lock.pid, lock.virtualtransaction, lock.relation = any(v_told) and lock.mode <> 'AccessShareLock' as writes
+        from lock
+        where lock.database = v_database and lock.relation = any(v_ours) and (lock.mode <> 'AccessShareLock' or not lock.granted)
+    )
+    select
+        (select max(held.virtualtransaction) from held where held.pid = session.pid), session.user_name,
+        case when session.hidden then null when hand.writes then session.began else session.asked end,
+        false, 'session ' || session.pid
+    from jsonb_to_recordset(v_sessions) as session (
+        pid int, user_name name, hidden boolean, running boolean, began timestamptz, asked timestamptz
+    )
+    cross join lateral (select bool_or(held.writes) as writes from held where held.pid = session.pid) as hand
+    where case when session.hidden then hand.writes is not null else hand.writes is true or session.running end
+    union all
+    select held.virtualtransaction, gone.owner, null, true, 'prepared transaction ' || gone.gid
+    from (select distinct virtualtransaction from held where held.pid is null and held.writes) as held
+    join lock on lock.pid is null and lock.virtualtransaction = held.virtualtransaction and lock.locktype = 'transactionid'
+    join pg_catalog.pg_prepared_xacts as gone on gone.transaction = lock.transactionid;
+end
+$$;
 CREATE FUNCTION rolecall.let_go(p_losses jsonb) RETURNS TABLE(ids bigint[], states rolecall.task_state[], keys text[], endings rolecall.ending[])
     LANGUAGE plpgsql
     SET search_path TO ''
@@ -6452,26 +6501,21 @@ CREATE FUNCTION rolecall.settled_until(p_margin interval) RETURNS timestamp with
 declare
     v_until timestamptz := least(rolecall.clock(), clock_timestamp());
     v_oldest timestamptz;
+    v_unknown text[];
 begin
-    -- Within a transaction the server would show the same sessions again.
-    perform pg_stat_clear_snapshot();
-    select min(case
-        when session.state is null or session.state = 'disabled' then '-infinity'
-        when session.backend_xid is not null then session.xact_start
-        else greatest(session.xact_start, session.query_start)
-    end) into v_oldest
-    from pg_catalog.pg_stat_activity as session
-    where session.datid = (select oid from pg_catalog.pg_database where datname = current_database())
-        and session.pid <> pg_backend_pid() and session.backend_type is distinct from 'autovacuum worker'
-        and exists (
-            select from pg_catalog.pg_locks as held where held.pid = session.pid and held.locktype = 'virtualxid' and held.granted
-        )
-        and session.state is distinct from 'idle in transaction (aborted)'
-        and (session.state is distinct from 'idle in transaction' or session.backend_xid is not null);
-    if exists (select from pg_catalog.pg_prepared_xacts as prepared where prepared.database = current_database()) then
-        return '-infinity';
-    end if;
-    return least(v_until, v_oldest) - p_margin;
+    select min(case when late.prepared then '-infinity' else late.began end),
+        coalesce(array_agg(late.virtual_id) filter (where late.began is null and not late.prepared), '{}')
+    into v_oldest, v_unknown
+    from rolecall.late_committers() as late;
+    for v_look in 1..10 loop
+        exit when cardinality(v_unknown) = 0;
+        perform pg_sleep(0.02);
+        v_unknown := array(
+            select lock.virtualtransaction from pg_catalog.pg_locks as lock
+            where lock.locktype = 'virtualxid' and lock.virtualtransaction = any(v_unknown)
+        );
+    end loop;
+    return case when cardinality(v_unknown) > 0 then '-infinity' else least(v_until, v_oldest) - p_margin end;
 end
 $$;
 CREATE FUNCTION rolecall.share_out(p_line_ids integer[], p_limit integer, p_taken bigint[], p_now timestamp with time zone) RETURNS TABLE(line_id integer, number integer)

@@ -210,6 +210,24 @@ async def test_a_lease_that_nobody_rescues_is_found(database: str, pool: Connect
     assert found["expired_leases"].severity is Severity.TROUBLE
 
 
+async def test_what_ended_and_is_not_counted_is_found_with_who_may_be_why(database: str, pool: Connection) -> None:
+    enqueue(pool)
+    enqueue(pool)
+    pool.execute("select rolecall.complete_task(1)")
+    pool.execute("update rolecall.counted_until set moment = rolecall.clock() - interval '10 min'")
+    with psycopg.connect(database) as holder:
+        holder.tpc_begin("the shop's")
+        holder.execute("select rolecall.complete_task(2)")
+        holder.tpc_prepare()
+
+        found = (await findings(database))["history"]
+        holder.tpc_rollback()
+
+    assert found.severity is Severity.WARNING
+    assert "the shop's" in found.problem
+    assert f"grant pg_read_all_stats to {pool.info.user}" in found.advice
+
+
 @pytest.mark.usefixtures("pool")
 async def test_a_pooler_that_swallows_notifications_is_found(database: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Covers F42"""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from math import inf
 
 __all__ = [
     "Bound",
@@ -19,6 +20,7 @@ __all__ = [
     "StaleSlot",
     "StrandedWork",
     "TableCare",
+    "Uncounted",
     "Unpruned",
     "Verdict",
 ]
@@ -74,13 +76,14 @@ class Bound:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """What is still healthy. In seconds: a snapshot's age, how far a clock is off, how late rescue and prune are."""
+    """What is still healthy. In seconds: a snapshot's age, how far a clock is off, how late rescue, prune and counts are."""
 
     snapshot: Bound = Bound(300, 3_600)
     prepared: Bound = Bound(300, 3_600)
     clock: Bound = Bound(5, 60)
     overdue: Bound = Bound(60, 300)
     unpruned: Bound = Bound(3_600, 86_400)
+    uncounted: Bound = Bound(300, inf)
     queue_usage: Bound = Bound(0.25, 0.75)
     frozen_age: Bound = Bound(1_000_000_000, 1_800_000_000)
     slot_bytes: Bound = Bound(0, 10 * 2**30)
@@ -147,6 +150,18 @@ class ClockOfWorker:
     worker_id: int
     name: str
     seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Uncounted:
+    """For how many seconds nothing that ended was counted, and whose transactions, of unknown age, may be why.
+
+    `role` is the one that asks, and may not see more of them.
+    """
+
+    seconds: float
+    unseen: Sequence[str]
+    role: str
 
 
 @dataclass(frozen=True, slots=True)

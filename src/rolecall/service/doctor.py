@@ -19,6 +19,7 @@ CHECKS = (
     "frozen_age",
     "fsync",
     "full_page_writes",
+    "history",
     "isolation",
     "notification_queue",
     "notifications",
@@ -71,6 +72,7 @@ class Doctor:
         yield rules.partitions(await ask(doctor.missing_partitions()))
         yield rules.retention(await ask(doctor.unpruned()), limits)
         yield rules.leases(await ask(doctor.overdue_leases()), limits)
+        yield rules.uncounted(await ask(doctor.uncounted()), limits)
 
     async def _listen(self) -> Iterable[Finding]:
         try:

@@ -15,6 +15,7 @@ from rolecall.model.doctor import (
     StaleSlot,
     StrandedWork,
     TableCare,
+    Uncounted,
     Unpruned,
 )
 
@@ -182,6 +183,22 @@ def retention(found: list[Unpruned], limits: Limits) -> Findings:
 
 def _table_of(kind: Unpruned) -> str:
     return "rolecall.finished_tasks" if kind.kind == "task_partitions" else "rolecall.task_events"
+
+
+def uncounted(found: list[Uncounted], limits: Limits) -> Findings:
+    """Judge whether what ends is counted."""
+    for those in found:
+        if severity := limits.uncounted.judge(those.seconds):
+            unseen = ", ".join(those.unseen)
+            why = f": {unseen} may still commit" if unseen else ""
+            yield Finding(
+                severity=severity,
+                check="history",
+                problem=f"nothing that ended in the last {those.seconds:.0f} s is in the counts and the history{why}",
+                advice=f"end it, or let this role see since when it is open: grant pg_read_all_stats to {those.role}"
+                if unseen
+                else "let a worker run with maintenance, and end the transaction that has been open since then",
+            )
 
 
 def leases(overdue: float | None, limits: Limits) -> Findings:

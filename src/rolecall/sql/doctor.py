@@ -14,6 +14,7 @@ from rolecall.model.doctor import (
     StaleSlot,
     StrandedWork,
     TableCare,
+    Uncounted,
     Unpruned,
 )
 from rolecall.sql.statement import Row, Statement, single
@@ -28,6 +29,7 @@ __all__ = [
     "stale_slots",
     "stranded_work",
     "tables",
+    "uncounted",
     "unpruned",
 ]
 
@@ -154,6 +156,20 @@ def overdue_leases() -> Statement[float | None]:
             " where state = 'running' and lease_until < rolecall.clock()"
         ),
         read=single,
+    )
+
+
+def uncounted() -> Statement[list[Uncounted]]:
+    """Ask since when nothing that ended was counted, where something has ended since."""
+    return Statement(
+        query=(
+            "select extract(epoch from rolecall.clock() - counted.moment)::float8,"
+            " array(select late.known_as || ' of ' || late.user_name"
+            " from rolecall.late_committers() as late where late.began is null), current_user::text"
+            " from rolecall.counted_until as counted where isfinite(counted.moment) and exists ("
+            "select from rolecall.finished_tasks as task where task.finished_at >= counted.moment)"
+        ),
+        read=_each(Uncounted),
     )
 
 

@@ -23,7 +23,7 @@ from rolecall.testing.databases import TestServer, clone, template
 
 VARIABLE = "ROLECALL_TEST_SERVER"
 # Nothing in it is worth waiting for a disk, nor much memory.
-THROW_AWAY = ServerOptions(extra={"fsync": "off", "max_wal_size": "256MB"})
+THROW_AWAY = ServerOptions(extra={"fsync": "off", "max_wal_size": "256MB", "max_prepared_transactions": "20"})
 
 
 def pytest_unconfigure() -> None:
