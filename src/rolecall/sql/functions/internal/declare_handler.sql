@@ -41,5 +41,5 @@ as $$
             after_procedure = excluded.after_procedure
         returning procedure
     )
-    select pg_notify('rolecall_handlers', '') from stored where procedure is not null
+    select rolecall.notify('rolecall_handlers', '') from stored where procedure is not null
 $$;

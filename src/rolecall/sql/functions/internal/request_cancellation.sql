@@ -21,7 +21,7 @@ begin
         returning task.id, task.worker_id
     ),
     told as (
-        select pg_notify('rolecall_cancel', worker_id::text) from asked group by worker_id
+        select rolecall.notify('rolecall_cancel', worker_id::text) from asked group by worker_id
     )
     select array_agg(asked.id) into v_asked from asked, (select count(*) from told) as every;
     return coalesce(v_asked, '{}');

@@ -9,6 +9,6 @@ language sql
 volatile
 set search_path = ''
 as $$
-    select pg_notify('rolecall_cancel', worker.id::text)
+    select rolecall.notify('rolecall_cancel', worker.id::text)
     from (select distinct id from unnest(p_worker_ids) as given (id) where id is not null) as worker
 $$;

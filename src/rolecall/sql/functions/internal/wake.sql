@@ -11,7 +11,7 @@ set search_path = ''
 set jit = off
 set enable_seqscan = off
 as $$
-    select pg_notify('rolecall_wake', role)
+    select rolecall.notify('rolecall_wake', role)
     from unnest(p_roles) as role
     where exists (
         select from unnest(array[role, '']) as served (role)

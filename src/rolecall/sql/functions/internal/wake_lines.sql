@@ -13,7 +13,7 @@ set search_path = ''
 set jit = off
 set enable_seqscan = off
 as $$
-    select pg_notify('rolecall_wake', woken.role || case
+    select rolecall.notify('rolecall_wake', woken.role || case
         when cardinality(woken.ids) = woken.number then ':' || array_to_string(woken.ids, ',') else ''
     end)
     from (

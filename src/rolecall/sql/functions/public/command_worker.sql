@@ -18,6 +18,6 @@ begin
     if not found then
         perform rolecall.refuse('RC030', format('no worker %s is on the roll', p_worker_id));
     end if;
-    perform pg_notify('rolecall_command', p_worker_id::text);
+    perform rolecall.notify('rolecall_command', p_worker_id::text);
 end
 $$;

@@ -26,6 +26,6 @@ begin
     if not found then
         perform rolecall.refuse('RC031', format('unknown role %L', p_role));
     end if;
-    perform pg_notify('rolecall_pause', p_role);
+    perform rolecall.notify('rolecall_pause', p_role);
 end
 $$;

@@ -1,0 +1,68 @@
+"""A transaction that is to be prepared for a two-phase commit may enqueue, end and cancel, whoever is idle."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import psycopg
+import pytest
+
+from tests.sql.engine import Connection, Engine
+
+QUIET = "set local rolecall.notify = off"
+CALLS = (
+    "select rolecall.enqueue('work')",
+    "select rolecall.cancel(array[{running}])",
+    "select rolecall.complete_task({running})",
+    "select rolecall.pause_role('work')",
+    "select rolecall.command_worker({worker}, 'drain')",
+    "select rolecall.declare_procedure('count', 'public.count_up', 'work')",
+)
+
+
+@pytest.fixture
+def facts(live_engine: Engine) -> dict[str, int]:
+    """A task that runs, and the worker that runs it and is idle all the same."""
+    if live_engine.value("select current_setting('max_prepared_transactions')") == "0":
+        pytest.skip("the server has no room for prepared transactions")
+    live_engine.rows("create procedure count_up(payload jsonb, inout info jsonb) language plpgsql as 'begin end'")
+    live_engine.enqueue()
+    claim = live_engine.claim_one()
+    live_engine.rows("select rolecall.mark_idle(%s, true)", claim.worker_id)
+    return {"running": claim.id, "worker": claim.worker_id}
+
+
+@pytest.fixture
+def preparing(live_engine: Engine) -> Iterator[Connection]:
+    with psycopg.connect(live_engine.database) as connection:
+        connection.tpc_begin("the test's")
+        yield connection
+        connection.tpc_rollback()
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_a_transaction_that_is_to_be_prepared_can_leave_notifications_out(
+    facts: dict[str, int], preparing: Connection, call: str
+) -> None:
+    preparing.execute(QUIET)
+    preparing.execute(call.format(**facts).encode())
+
+    preparing.tpc_prepare()
+
+
+@pytest.mark.usefixtures("facts")
+def test_without_that_it_cannot_be_prepared(live_engine: Engine) -> None:
+    with psycopg.connect(live_engine.database, autocommit=True) as connection:
+        connection.execute("begin")
+        connection.execute("select rolecall.enqueue('work')")
+
+        with pytest.raises(psycopg.errors.FeatureNotSupported, match="NOTIFY"):
+            connection.execute("prepare transaction 'the test''s'")
+
+
+@pytest.mark.usefixtures("facts")
+def test_a_setting_that_is_neither_on_nor_off_is_refused(live_engine: Engine) -> None:
+    live_engine.rows("set rolecall.notify = 'perhaps'")
+
+    with pytest.raises(psycopg.errors.InvalidTextRepresentation, match="perhaps"):
+        live_engine.enqueue()
