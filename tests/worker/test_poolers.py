@@ -7,6 +7,7 @@ import logging
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 
+import psycopg
 import pytest
 from psycopg.sql import SQL, Identifier
 
@@ -14,6 +15,14 @@ from rolecall import AsyncClient, Client, Context
 from tests.servers import Bouncer, bouncing
 from tests.worker.bench import LISTENING, Bench, until
 
+# What PgBouncer itself sets for each client, and the engine's floors, are left out.
+LEFT_BEHIND = """
+select name, setting from pg_settings where source = 'session' and name not like 'rolecall.%'
+    and name not in ('application_name', 'client_encoding', 'DateStyle', 'TimeZone', 'standard_conforming_strings')
+union all select 'prepared', name from pg_prepared_statements
+union all select 'listens to', channel from pg_listening_channels() as channel where channel !~ '^rolecall_probe_'
+union all select 'locks', locktype from pg_locks where pid = pg_backend_pid() and locktype = 'advisory'
+"""
 THREADS = 6
 TASKS = 300
 
@@ -60,6 +69,22 @@ async def test_no_call_of_six_connections_over_two_fails_and_each_task_is_done_o
     )
 
 
+async def test_what_sessions_of_the_server_keep_of_us_changes_nothing_for_others(
+    bench: Bench, pgbouncer: Bouncer
+) -> None:
+    """covers RELIABILITY F34"""
+    through = bench.dsn = pgbouncer.through(bench.dsn)
+
+    @bench.app.task
+    async def work() -> None: ...
+
+    async with bench.working(slots=3, maintenance=True), AsyncClient(through, app=bench.app) as client:
+        await bench.finished(*[(await client.enqueue(work)).id for _ in range(20)])
+
+    with psycopg.connect(through) as one, psycopg.connect(through) as other:
+        assert {row for session in (one, other) for row in session.execute(LEFT_BEHIND)} == set()
+
+
 async def test_an_async_client_and_a_sql_handler_bear_a_pooler(bench: Bench, pgbouncer: Bouncer) -> None:
     bench.connection.execute(
         "create procedure count_up(payload jsonb, inout info jsonb) language plpgsql as $$"
@@ -101,7 +126,7 @@ async def test_a_worker_hears_by_a_direct_connection_what_the_pooler_swallows(be
 
     async with bench.working(listen_dsn=direct, poll_interval=3_600):
         await until(lambda: bench.ask(LISTENING))
-        await until(lambda: bench.ask("select bool_and(idle) from rolecall.workers"))
+        await until(lambda: bench.ask("select bool_and(idle) from rolecall.all_workers"))
         await bench.finished(*bench.enqueue(work.task()))
 
 

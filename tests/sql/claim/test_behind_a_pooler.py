@@ -1,0 +1,63 @@
+"""Workers that share a session of the server's behind a pooler share its floors: no task is missed by that."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import timedelta
+from time import monotonic
+
+import psycopg
+import pytest
+
+from rolecall.testing import Clock
+from tests.servers import bouncing
+from tests.sql.engine import Engine
+
+PATIENCE = 30.0
+
+
+@pytest.fixture
+def sharing(live_engine: Engine) -> Iterator[tuple[Engine, Engine]]:
+    """Two clients of a PgBouncer that has one session for both."""
+    with bouncing(live_engine.database, size=1) as bouncer:
+        through = bouncer.through(live_engine.database)
+        with (
+            psycopg.connect(through, autocommit=True, prepare_threshold=None) as one,
+            psycopg.connect(through, autocommit=True, prepare_threshold=None) as other,
+        ):
+            clock = Clock(live_engine.database)
+            yield Engine(one, clock, through), Engine(other, clock, through)
+
+
+def next_claim(engine: Engine, *roles: str) -> int:
+    """Claim until there is something: below its floor, a session looks a little later."""
+    deadline = monotonic() + PATIENCE
+    while not (claims := engine.claim(1, *roles, anew=False)):
+        assert monotonic() < deadline
+    return claims[0].id
+
+
+def test_a_task_below_the_floor_that_another_client_left_is_claimed(
+    live_engine: Engine, sharing: tuple[Engine, Engine]
+) -> None:
+    """covers RELIABILITY F34"""
+    one, other = sharing
+    taken = live_engine.enqueue()
+    assert next_claim(one) == taken
+    before = live_engine.value("select clock_timestamp()") - timedelta(hours=1)
+    late = live_engine.enqueue(scheduled_for=before.isoformat())
+
+    assert next_claim(other) == late
+
+
+def test_a_client_that_serves_other_roles_leaves_the_floors_of_the_others_alone(
+    live_engine: Engine, sharing: tuple[Engine, Engine]
+) -> None:
+    one, other = sharing
+    live_engine.declare({"name": "mail"})
+    mails = [live_engine.enqueue("mail") for _ in range(3)]
+    works = [live_engine.enqueue("work") for _ in range(3)]
+
+    for mail, work in zip(mails, works, strict=True):
+        assert next_claim(one, "work") == work
+        assert next_claim(other, "mail") == mail
