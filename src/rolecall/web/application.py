@@ -7,11 +7,9 @@ from collections import deque
 from collections.abc import AsyncIterator, Collection, Iterable
 from contextlib import asynccontextmanager
 from importlib.metadata import version
-from typing import Any
 
 from fastapi import APIRouter, FastAPI
 from fastapi.routing import iter_route_contexts
-from psycopg_pool import AsyncConnectionPool
 from starlette.types import ASGIApp
 
 from rolecall.app import App
@@ -113,15 +111,12 @@ def build(dsn: str, app: App, settings: Settings | None = None, *, hosts: Collec
     Without `hosts` it answers under any name. Raises InvalidDeclaration for a router that cannot be let in.
     """
     settings = settings or Settings()
-    pooler = Pooler(told=settings.database.pooled)
-    pool = async_pool(dsn, "web", pooler, max_size=CONNECTIONS)
-    reads = async_pool(dsn, "web reads", pooler, max_size=CONNECTIONS)
     mounted = tuple(routers_of(app))
-    state = _state(dsn, pool, reads, app, settings, _pages_of(mounted))
+    state = _state(dsn, app, settings, _pages_of(mounted))
 
     @asynccontextmanager
     async def lifespan(_application: FastAPI) -> AsyncIterator[None]:
-        async with pool, reads:
+        async with state.pool, state.reads:
             yield
             await state.live.close()
 
@@ -157,26 +152,26 @@ def _pages_of(routers: Iterable[APIRouter]) -> Renderer:
     return renderer(packages, [entry for router in pages for entry in router.entries])
 
 
-def _state(
-    dsn: str,
-    pool: AsyncConnectionPool[Any],
-    reads: AsyncConnectionPool[Any],
-    app: App,
-    settings: Settings,
-    pages: Renderer,
-) -> WebState:
+def _state(dsn: str, app: App, settings: Settings, pages: Renderer) -> WebState:
+    pooler = Pooler(told=settings.database.pooled)
+    reads = async_pool(dsn, "web reads", pooler, max_size=CONNECTIONS)
     rates = Rates(settings.access)
     asks = settings.access.auth is AuthMode.keys
     closing = asyncio.Event()
     looking = Pooled(reads, LOOKER, longest_read=LONGEST_READ)
     listen_dsn = settings.database.listen_url
     return WebState(
-        pool=pool,
+        pool=async_pool(dsn, "web", pooler, max_size=CONNECTIONS),
         reads=reads,
         app=app,
         access=KeysAndSessions(settings.access, rates) if asks else OpenToAll(settings.access),
         logins=Logins(settings.access, rates),
-        live=Live(looking, lambda: connect_async(listen_dsn or dsn, "live"), closing),
+        live=Live(
+            looking,
+            lambda: connect_async(listen_dsn or dsn, "live"),
+            closing,
+            hears=lambda: listen_dsn is not None or not pooler.stands,
+        ),
         overview=Overview(looking, patience=PATIENCE),
         pages=pages,
         listen_dsn=listen_dsn,

@@ -45,6 +45,24 @@ async def test_a_task_is_told_when_it_is_enqueued(live: Live, other: Other) -> N
     assert (change.parent_id, change.role, change.state) == (None, "sums", "pending")
 
 
+async def test_where_nothing_would_come_nobody_listens_and_changes_are_told_all_the_same(
+    recorded: Recorded, closing: asyncio.Event, other: Other
+) -> None:
+    connected: list[None] = []
+
+    async def connect() -> Listening:
+        connected.append(None)
+        raise OSError
+
+    live = Watch(recorded, connect, closing, hears=lambda: False)
+    async with live.watch(ALL) as stream:
+        [task_id] = await enqueue(other)
+        await told_of(stream, task_id)
+    await live.close()
+
+    assert not connected
+
+
 async def test_what_was_told_is_not_told_again(live: Live, recorded: Recorded, other: Other) -> None:
     async with live.watch(ALL) as stream:
         [first] = await enqueue(other)

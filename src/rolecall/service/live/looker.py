@@ -47,17 +47,18 @@ class Looker:
 
     @classmethod
     async def start(
-        cls, database: Database, connect: Connect, closing: asyncio.Event, streams: Sequence[Stream]
+        cls, database: Database, connect: Connect | None, closing: asyncio.Event, streams: Sequence[Stream]
     ) -> Looker:
-        """Make now the beginning of what is told, and look from now on."""
+        """Make now the beginning of what is told, and look from now on; without `connect`, unhastened."""
         looker = cls(database, await TaskLook.begin(database), streams)
         await looker._look_at_roles(stirred=True)
-        listener = looker._listener(connect)
         looker._working = {
             asyncio.create_task(looker._look_for_ever(), name="rolecall-live"),
-            asyncio.create_task(listener.run(), name="rolecall-live-listener"),
             asyncio.create_task(looker._end_when(closing), name="rolecall-live-closing"),
         }
+        if connect is not None:
+            listening = looker._listener(connect).run()
+            looker._working.add(asyncio.create_task(listening, name="rolecall-live-listener"))
         return looker
 
     async def stop(self) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
 from rolecall.model.errors import TooManyWatchers, UnknownRole
@@ -21,15 +21,23 @@ MOST_STREAMS = 100
 class Live:
     """Opens streams; the first one starts the looking, the last one ends it.
 
-    `connect` makes the listener's connection. Once `closing` is set, all streams end.
+    `connect` makes the listener's connection, unless `hears` says that nothing would come. Once `closing` is set, all
+    streams end.
     """
 
     def __init__(
-        self, database: Database, connect: Connect, closing: asyncio.Event, *, most_streams: int = MOST_STREAMS
+        self,
+        database: Database,
+        connect: Connect,
+        closing: asyncio.Event,
+        *,
+        hears: Callable[[], bool] = lambda: True,
+        most_streams: int = MOST_STREAMS,
     ) -> None:
         self._database = database
         self._connect = connect
         self._closing = closing
+        self._hears = hears
         self._most_streams = most_streams
         self._streams: list[Stream] = []
         self._turn = asyncio.Lock()
@@ -69,7 +77,8 @@ class Live:
             await self._require_roles(stream.wanted.roles)
         async with self._turn:
             if self._looker is None:
-                self._looker = await Looker.start(self._database, self._connect, self._closing, self._streams)
+                connect = self._connect if self._hears() else None
+                self._looker = await Looker.start(self._database, connect, self._closing, self._streams)
             looker = self._looker
         await looker.welcome(stream, after)
 
