@@ -1044,7 +1044,7 @@ begin
     if not found then
         perform rolecall.refuse('RC030', format('no worker %s is on the roll', p_worker_id));
     end if;
-    perform pg_notify('rolecall_command', p_worker_id::text);
+    perform rolecall.notify('rolecall_command', p_worker_id::text);
 end
 $$;
 CREATE FUNCTION rolecall.complete_by_token(p_token text, p_result jsonb DEFAULT NULL::jsonb, p_next jsonb DEFAULT NULL::jsonb) RETURNS bigint
@@ -1434,7 +1434,7 @@ CREATE FUNCTION rolecall.declare_handler(p_said jsonb) RETURNS void
             after_procedure = excluded.after_procedure
         returning procedure
     )
-    select pg_notify('rolecall_handlers', '') from stored where procedure is not null
+    select rolecall.notify('rolecall_handlers', '') from stored where procedure is not null
 $$;
 CREATE FUNCTION rolecall.declare_key_capacities(p_capacities jsonb) RETURNS void
     LANGUAGE plpgsql
@@ -4294,6 +4294,13 @@ begin
     where run.task_id = born.maker and run.outcome = 'enqueued';
 end
 $$;
+CREATE FUNCTION rolecall.notify(p_channel text, p_payload text) RETURNS void
+    LANGUAGE sql
+    SET search_path TO ''
+    AS $$
+    select pg_notify(p_channel, p_payload)
+    where coalesce(nullif(current_setting('rolecall.notify', true), '')::boolean, true)
+$$;
 CREATE FUNCTION rolecall.old_partitions(p_table regclass, p_before date) RETURNS SETOF text
     LANGUAGE sql STABLE
     SET search_path TO ''
@@ -4647,7 +4654,7 @@ begin
     if not found then
         perform rolecall.refuse('RC031', format('unknown role %L', p_role));
     end if;
-    perform pg_notify('rolecall_pause', p_role);
+    perform rolecall.notify('rolecall_pause', p_role);
 end
 $$;
 CREATE FUNCTION rolecall.phases_of(p_parents bigint[], p_since timestamp with time zone, p_few integer, p_left integer, p_unfolded_parent bigint DEFAULT NULL::bigint, p_unfolded_handler text DEFAULT NULL::text) RETURNS TABLE(parent_id bigint, handler text, number integer, first_id bigint, states jsonb, named bigint[])
@@ -5661,7 +5668,7 @@ begin
         returning task.id, task.worker_id
     ),
     told as (
-        select pg_notify('rolecall_cancel', worker_id::text) from asked group by worker_id
+        select rolecall.notify('rolecall_cancel', worker_id::text) from asked group by worker_id
     )
     select array_agg(asked.id) into v_asked from asked, (select count(*) from told) as every;
     return coalesce(v_asked, '{}');
@@ -6990,7 +6997,7 @@ CREATE FUNCTION rolecall.tell_workers(p_worker_ids bigint[]) RETURNS void
     LANGUAGE sql
     SET search_path TO ''
     AS $$
-    select pg_notify('rolecall_cancel', worker.id::text)
+    select rolecall.notify('rolecall_cancel', worker.id::text)
     from (select distinct id from unnest(p_worker_ids) as given (id) where id is not null) as worker
 $$;
 CREATE FUNCTION rolecall.timeline(p_id bigint) RETURNS TABLE(at timestamp with time zone, kind text, attempt integer, worker_id bigint, detail text)
@@ -7619,7 +7626,7 @@ CREATE FUNCTION rolecall.wake(p_roles text[]) RETURNS void
     SET jit TO 'off'
     SET enable_seqscan TO 'off'
     AS $$
-    select pg_notify('rolecall_wake', role)
+    select rolecall.notify('rolecall_wake', role)
     from unnest(p_roles) as role
     where exists (
         select from unnest(array[role, '']) as served (role)
@@ -7633,7 +7640,7 @@ CREATE FUNCTION rolecall.wake_lines(p_line_ids integer[]) RETURNS void
     SET jit TO 'off'
     SET enable_seqscan TO 'off'
     AS $$
-    select pg_notify('rolecall_wake', woken.role || case
+    select rolecall.notify('rolecall_wake', woken.role || case
         when cardinality(woken.ids) = woken.number then ':' || array_to_string(woken.ids, ',') else ''
     end)
     from (

@@ -160,6 +160,7 @@ def test_the_script_for_psql_gives_the_same_database(conn: Connection, shop: Mig
 
 
 def test_nothing_is_prepared_as_a_pooler_would_lose_it(conn: Connection, shop: Migrations) -> None:
+    conn.prepare_threshold = 5
     migrate(conn, shop)
 
     assert conn.execute("select count(*) from pg_prepared_statements").fetchall() == [(0,)]
