@@ -76,7 +76,7 @@ class Bound:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """What is still healthy. In seconds: a snapshot's age, how far a clock is off, how late rescue, prune or count is."""
+    """What is still healthy. Seconds: a snapshot's age, how far clocks are off, how late rescue, prune, counts are."""
 
     snapshot: Bound = Bound(300, 3_600)
     prepared: Bound = Bound(300, 3_600)
