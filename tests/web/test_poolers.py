@@ -1,14 +1,17 @@
-"""Streams behind a real PgBouncer in transaction mode, which passes no notification on."""
+"""The API behind a real PgBouncer in transaction mode, and where transactions have another level by default."""
 
 from __future__ import annotations
 
 import logging
+from typing import Any
 
+import psycopg
 import pytest
+from psycopg.sql import SQL, Identifier
 
 from rolecall import App
 from rolecall.db.connect import connect_async
-from rolecall.db.run import run_async
+from rolecall.db.run import run, run_async
 from rolecall.sql import roles
 from rolecall.web import build
 from tests.servers import Bouncer
@@ -28,3 +31,19 @@ async def test_streams_tell_what_changes(database: str, pgbouncer: Bouncer, capl
                 await events.change_of(task_id, "pending")
 
     assert [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING] == []
+
+
+@pytest.mark.parametrize("pooled", [False, True], ids=["direct", "pooled"])
+async def test_requests_are_answered_where_transactions_are_serializable_by_default(
+    database: str, pgbouncer: Bouncer, connection: psycopg.Connection[Any], pooled: bool
+) -> None:
+    name = Identifier(connection.info.dbname)
+    connection.execute(SQL("alter database {} set default_transaction_isolation = 'serializable'").format(name))
+    run(connection, roles.declare([{"name": "sums"}], [{"name": "add", "role": "sums"}]))
+    application = build(pgbouncer.through(database) if pooled else database, App("test"))
+
+    async with served(application) as site:
+        stored = (await site.client.post("/api/tasks", json={"handler": "add"})).json()
+        ended = await site.client.post(f"/api/tasks/{stored['id']}/complete", json={})
+
+    assert ended.status_code == 200, ended.text
