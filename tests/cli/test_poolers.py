@@ -19,7 +19,7 @@ ADDED = {"a": 1, "b": 2}
 
 @pytest.fixture
 def through(dsn: str, pgbouncer: Bouncer, monkeypatch: pytest.MonkeyPatch) -> str:
-    """The way to the test's database through PgBouncer, for all commands."""
+    """The way to the test's database through PgBouncer, for all commands; after `folder`, which empties the environment."""
     way = pgbouncer.through(dsn)
     monkeypatch.setenv("DATABASE_URL", way)
     return way
@@ -50,7 +50,7 @@ def test_worker_server_and_commands_bear_a_pooler(spawn: Spawn, bare: Run, throu
     ] == []
 
 
-@pytest.mark.usefixtures("through")
+@pytest.mark.usefixtures("folder", "through")
 def test_a_schema_is_made_through_a_pooler(bare: Run, sql: Callable[..., object]) -> None:
     sql("drop schema rolecall cascade")
 
@@ -60,7 +60,7 @@ def test_a_schema_is_made_through_a_pooler(bare: Run, sql: Callable[..., object]
     assert bare("migrate", "--json").json == {"applied": []}
 
 
-@pytest.mark.usefixtures("through")
+@pytest.mark.usefixtures("folder", "through")
 def test_the_doctor_says_what_to_set_and_is_content_once_it_is_set(
     bare: Run, dsn: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -71,7 +71,7 @@ def test_the_doctor_says_what_to_set_and_is_content_once_it_is_set(
     assert "notifications" not in {found["check"] for found in bare("doctor", "--json").json["findings"]}
 
 
-@pytest.mark.usefixtures("through")
+@pytest.mark.usefixtures("folder", "through")
 def test_the_doctor_says_where_nobody_can_listen(bare: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ROLECALL_LISTEN_URL", "postgresql://127.0.0.1:1/none")
 
