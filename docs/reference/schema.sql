@@ -7928,6 +7928,7 @@ CREATE TABLE rolecall.idle_marks (
     handlers text[] NOT NULL,
     until timestamp with time zone NOT NULL
 );
+ALTER TABLE ONLY rolecall.idle_marks REPLICA IDENTITY FULL;
 CREATE TABLE rolecall.workers (
     id bigint NOT NULL,
     name text NOT NULL,

@@ -75,6 +75,7 @@ ILLEGAL = [
     ("schedule_runs", "only_a_refused_run_has_an_error", "error = 'none'"),
     ("deeds", "via_is_a_shell", "via = 'telex'"),
     ("deeds", "detail_is_an_object", "detail = '[]'"),
+    ("retention", "keep_is_at_least_a_day", "keep = '1 hour'"),
     ("api_keys", "name_is_short", "name = ''"),
     ("api_keys", "digest_is_sha256", "digest = 'short'"),
     ("people", "name_is_short", "name = repeat('a', 101)"),
@@ -123,6 +124,17 @@ def test_every_check_has_its_illegal_change(engine: Engine) -> None:
     assert {(str(table).removeprefix("rolecall."), name) for table, name in stored} == {
         (table, constraint) for table, constraint, _ in ILLEGAL
     }
+
+
+def test_every_table_may_be_published_for_deletes(engine: Engine) -> None:
+    """`create publication for all tables` has the server refuse deletes of rows that it could not name."""
+    nameless = engine.rows(
+        """select relname from pg_class
+        where relnamespace = 'rolecall'::regnamespace and relkind in ('r', 'p') and relpersistence = 'p' and relreplident <> 'f'
+            and not exists (select from pg_index where indrelid = pg_class.oid and indisprimary)"""
+    )
+
+    assert nameless == []
 
 
 def test_no_foreign_key_leaves_or_reaches_the_pool(engine: Engine) -> None:

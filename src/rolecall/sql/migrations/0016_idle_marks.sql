@@ -9,3 +9,4 @@ create table rolecall.idle_marks (
 );
 create index idle_marks_by_role on rolecall.idle_marks (role, until);
 create index idle_marks_by_worker on rolecall.idle_marks (worker_id, until);
+alter table rolecall.idle_marks replica identity full;

@@ -42,6 +42,7 @@ create table rolecall.idle_marks (
 );
 create index idle_marks_by_role on rolecall.idle_marks (role, until);
 create index idle_marks_by_worker on rolecall.idle_marks (worker_id, until);
+alter table rolecall.idle_marks replica identity full;
 
 -- Which server answered last, and since when: after a restart or a failover nothing is rescued for one lease.
 create table rolecall.server_epoch (
