@@ -1,4 +1,4 @@
-"""A pool with two million finished tasks and a hundred thousand open ones, as the pages of a busy week meet it."""
+"""A pool with two million finished tasks, a hundred thousand open ones, five hundred roles and a thousand workers."""
 
 from __future__ import annotations
 
@@ -22,6 +22,8 @@ CREWS = 8
 HANDLERS = 3
 ALIVE = 40
 SLOTS = 8
+FLEET_ROLES = 500
+FLEET_WORKERS = 1_000
 CHILDREN = 10_000
 DONE_CHILDREN = 6_000
 SCHEDULES = 30
@@ -64,6 +66,7 @@ def _fill(engine: Engine) -> FullPool:
     for statement in FILL.read_text("utf-8").split(";\n\n"):
         engine.rows(statement)
     _work(engine)
+    _large_fleet(engine)
     for roll_up in ("roll_up_counts", "roll_up_history"):
         while engine.value(f"select rolecall.{roll_up}()"):
             pass
@@ -104,6 +107,22 @@ def _work(engine: Engine) -> None:
         claims = engine.claim(SLOTS, role, worker=worker)
         engine.start(*claims)
         engine.rows("select rolecall.beat(%s, %s, false, %s)", worker, len(claims), Jsonb({"cpu": 0.4, "memory": 0.3}))
+
+
+def _large_fleet(engine: Engine) -> None:
+    """Declare hundreds of roles with a handler each, and put a thousand workers on the roll that serve one each."""
+    roles = [f"fleet-{number}" for number in range(FLEET_ROLES)]
+    handlers = [{"name": f"{role}-{number}", "role": role} for role in roles for number in range(HANDLERS)]
+    engine.declare(*({"name": role} for role in roles), handlers=handlers)
+    engine.rows(
+        """select rolecall.register_worker(format('fleet-worker-%%s', n), array[role], (
+            select array_agg(format('%%s-%%s', role, handler)) from generate_series(0, %s) as handler
+        ), 8, null, null, null, null, null)
+        from (select n, format('fleet-%%s', n %% %s) as role from generate_series(1, %s) as n) as fleet""",
+        HANDLERS - 1,
+        FLEET_ROLES,
+        FLEET_WORKERS,
+    )
 
 
 def _keep_alive(connection: psycopg.Connection[Any]) -> None:

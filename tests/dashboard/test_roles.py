@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import sys
+
 import httpx2
+import pytest
 
 from tests.sql.engine import Engine
 
@@ -86,3 +89,68 @@ async def test_a_role_that_is_not_there_is_not_paused(pool: Engine, http: httpx2
 
     assert answer.status_code == 404
     assert "did you mean &#39;sums&#39;" in answer.text
+
+
+async def test_roles_are_shown_page_by_page(pool: Engine, http: httpx2.AsyncClient) -> None:
+    pool.declare(*({"name": f"crew-{number:02}"} for number in range(30)))
+
+    first, second = [(await http.get(f"/roles?page={page}")).text for page in (1, 2)]
+
+    assert 'id="role-crew-00"' in first
+    assert 'href="/roles?page=2"' in first
+    assert 'id="role-crew-00"' not in second
+    assert 'id="role-crew-29"' in second
+
+
+async def test_roles_are_found_by_name_the_very_one_first(pool: Engine, http: httpx2.AsyncClient) -> None:
+    pool.declare({"name": "a-mail"}, {"name": "mail"})
+
+    page = (await http.get("/roles?q=mail")).text
+
+    assert page.index('id="role-mail"') < page.index('id="role-a-mail"')
+    assert 'id="role-sums"' not in page
+
+
+async def test_a_worker_that_is_told_to_drain_is_no_live_worker_of_its_role(
+    pool: Engine, http: httpx2.AsyncClient
+) -> None:
+    pool.worker("sums")
+    drained = pool.worker("sums")
+    pool.rows("select rolecall.command_worker(%s, 'drain')", drained)
+
+    assert "<dt>Live workers</dt><dd>1</dd>" in (await http.get("/roles?q=sums")).text
+
+
+@pytest.mark.parametrize("address", ["/roles", "/jobs"])
+async def test_ten_times_the_workers_cost_a_page_no_more_steps(
+    pool: Engine, http: httpx2.AsyncClient, address: str
+) -> None:
+    """Five hundred roles and a thousand workers froze the server for twelve seconds."""
+    roles = [f"crew-{number}" for number in range(30)]
+    pool.declare(*({"name": role} for role in roles), handlers=[{"name": role, "role": role} for role in roles])
+    for role in roles:
+        pool.worker(role)
+    await http.get(address)
+    few = await _calls(http, address)
+
+    for role in roles * 9:
+        pool.worker(role)
+
+    assert await _calls(http, address) < 1.1 * few
+
+
+async def _calls(http: httpx2.AsyncClient, address: str) -> int:
+    """How many Python functions are called for the page: what it costs, however busy the machine is."""
+    calls = 0
+
+    def count(_frame: object, event: str, _argument: object) -> None:
+        nonlocal calls
+        calls += event == "call"
+
+    sys.setprofile(count)
+    try:
+        answer = await http.get(address)
+    finally:
+        sys.setprofile(None)
+    assert answer.status_code == httpx2.codes.OK
+    return calls

@@ -112,13 +112,14 @@ class RegisteredWorker:
     following: WorkerCommand | None
     running_tasks: list[int]
 
-    def takes(self, role: str, handler: str) -> bool:
-        """True if it takes new tasks of the role that this handler does."""
-        return self.active and self.command is None and handler in self.handlers and self.serves(role)
 
-    def serves(self, role: str) -> bool:
-        """True if it is assigned to the role; a worker without roles is to every one."""
-        return not self.roles or role in self.roles
+@dataclass(frozen=True, slots=True)
+class AlikeWorkers:
+    """How many live workers take new tasks of the same roles (an empty list: of every one) and handlers."""
+
+    roles: list[str]
+    handlers: list[str]
+    number: int
 
 
 @dataclass(frozen=True, slots=True)

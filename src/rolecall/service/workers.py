@@ -11,6 +11,7 @@ from rolecall.model.errors import UnknownWorker
 from rolecall.model.insight import RegisteredWorker, RunningTask, TaskFilter
 from rolecall.model.tasks import TaskSummary
 from rolecall.model.workers import WorkerCommand
+from rolecall.service.coverage import Coverage
 from rolecall.service.database import Database
 from rolecall.service.pages import LONGEST_PAGE
 from rolecall.sql import finding, insight, workers
@@ -34,6 +35,10 @@ class Workers:
         """The active workers, the latest heard of first; `everyone` adds the stopped and the silent ones."""
         workers = await self._database.run(insight.workers())
         return [worker for worker in workers if everyone or worker.active]
+
+    async def coverage(self) -> Coverage:
+        """How many live workers take which tasks."""
+        return Coverage(await self._database.run(insight.alike_workers()))
 
     async def get(self, worker_id: int) -> RegisteredWorker:
         """One worker, also one that has left less than a day ago. Raises UnknownWorker."""

@@ -9,6 +9,7 @@ from itertools import starmap
 import msgspec
 
 from rolecall.model.insight import (
+    AlikeWorkers,
     DeclaredRole,
     RegisteredWorker,
     RoleCount,
@@ -18,7 +19,7 @@ from rolecall.model.insight import (
 from rolecall.model.overview import RoleLoad
 from rolecall.sql.statement import Row, Statement, from_json
 
-__all__ = ["counts", "handler_names", "roles", "timeline", "work_in_hand", "worker", "workers"]
+__all__ = ["alike_workers", "counts", "handler_names", "roles", "timeline", "work_in_hand", "worker", "workers"]
 
 LOAD_COLUMNS = ", ".join(RoleLoad.__slots__)
 WORKER_COLUMNS = ", ".join(RegisteredWorker.__slots__)
@@ -65,6 +66,17 @@ def worker(worker_id: int) -> Statement[list[RegisteredWorker]]:
         query=f"select {WORKER_COLUMNS} from rolecall.all_workers where id = %s::bigint",
         params=(worker_id,),
         read=_read_workers,
+    )
+
+
+def alike_workers() -> Statement[list[AlikeWorkers]]:
+    """Count the workers that take new tasks, by what they take: a fleet of thousands is a few rows."""
+    return Statement(
+        query=(
+            "select roles, handlers, count(*) from rolecall.all_workers where active and command is null "
+            "group by roles, handlers"
+        ),
+        read=lambda rows: list(starmap(AlikeWorkers, rows)),
     )
 
 

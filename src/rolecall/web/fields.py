@@ -19,6 +19,7 @@ __all__ = [
     "PathId",
     "Patience",
     "Result",
+    "SearchText",
     "Seconds",
     "ShortText",
 ]
@@ -40,6 +41,7 @@ PathId = Annotated[int, Path(ge=1, le=LARGEST_ID)]
 Limit = Annotated[int, Query(ge=1, le=LONGEST_PAGE, description="At most so many.")]
 Seconds = Annotated[float, Field(ge=0, le=LONGEST_DELAY)]
 Patience = Annotated[float, Query(ge=0, le=30, description="How many seconds to wait at most.")]
+SearchText = Annotated[str, Query(max_length=200)]
 ShortText = Annotated[str, Field(min_length=1, max_length=200)]
 # A number would be taken for the seconds since 1970.
 Moment = Annotated[AwareDatetime, BeforeValidator(_text), Field(strict=False)]

@@ -18,14 +18,16 @@ from rolecall.model.tasks import Enqueued, Task
 from rolecall.web.dashboard.forms.payload_fields import payload_fields, skeleton
 from rolecall.web.dashboard.forms.task_form import NotReadable, TaskForm, as_typed
 from rolecall.web.dashboard.routing import Pages
+from rolecall.web.dashboard.telling.paging import PageNumber, page_of
 from rolecall.web.dashboard.view import OperatingOnce, Reading, View, redirect
-from rolecall.web.fields import LARGEST_ID
+from rolecall.web.fields import LARGEST_ID, SearchText
 from rolecall.web.new_tasks import wanted
 from rolecall.web.state import state_of
 
 router = Pages()
 
 MOST_NEXT = 5
+HANDLERS_A_PAGE = 100
 Name = Annotated[str, Path(alias="handler")]
 Way = Annotated[Literal["form", "json"], Query(alias="as")]
 MaybeId = Annotated[int | None, Query(ge=1, le=LARGEST_ID)]
@@ -45,14 +47,15 @@ class Offer:
 
 
 @router.get("/jobs")
-async def show_jobs(view: Reading, q: Annotated[str, Query(max_length=200)] = "") -> Response:
-    """Show what can be enqueued, role by role, and what schedules enqueue next."""
+async def show_jobs(view: Reading, q: SearchText = "", page: PageNumber = 1) -> Response:
+    """Show what can be enqueued, role by role and page by page, and what schedules enqueue next."""
     declared = await view.services.handlers.list()
-    found = [offer for offer in await _offers(view, declared) if _matches(offer.handler, q)]
-    roles = {role: list(group) for role, group in groupby(found, attrgetter("handler.role"))}
+    shown = page_of([handler for handler in declared if _matches(handler, q)], page, HANDLERS_A_PAGE)
+    offers = await _offers(view, shown.items)
+    roles = {role: list(group) for role, group in groupby(offers, attrgetter("handler.role"))}
     schedules = [each for each in await view.services.schedules.list() if each.enabled]
     following = sorted(schedules, key=attrgetter("next_run_at"))[:MOST_NEXT]
-    return view.page("jobs/list.html", roles=roles, q=q, declared=len(declared), following=following)
+    return view.page("jobs/list.html", roles=roles, page=shown, q=q, declared=len(declared), following=following)
 
 
 @router.get("/jobs/{handler}")
@@ -137,12 +140,12 @@ async def _task(view: View, task_id: int | None) -> Task | None:
 
 
 async def _offers(view: View, handlers: Sequence[DeclaredHandler]) -> list[Offer]:
-    workers = await view.services.workers.list()
+    coverage = await view.services.workers.coverage()
     known = state_of(view.request).app.handlers
     return [
         Offer(
             handler=handler,
-            workers=sum(worker.takes(handler.role, handler.name) for worker in workers),
+            workers=coverage.workers(handler.role, [handler.name]),
             may_start=handler.name not in known or known[handler.name].links.entry,
             is_known=handler.name in known,
         )

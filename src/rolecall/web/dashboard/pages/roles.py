@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated
@@ -11,14 +12,18 @@ from fastapi import Form, Response
 from rolecall.model.durations import read_duration
 from rolecall.model.errors import ConfigError
 from rolecall.model.handlers import DeclaredHandler
-from rolecall.model.insight import DeclaredRole, RegisteredWorker
+from rolecall.model.insight import DeclaredRole
 from rolecall.model.live import RoleProgress
+from rolecall.service.coverage import Coverage
 from rolecall.web.dashboard.routing import Pages
+from rolecall.web.dashboard.telling.paging import PageNumber, page_of
 from rolecall.web.dashboard.view import Operating, Reading
+from rolecall.web.fields import SearchText
 
 router = Pages()
 
 CHOICES: Mapping[str, str] = {"5 min": "5m", "30 min": "30m", "2 h": "2h", "1 day": "1d"}
+ROLES_A_PAGE = 20
 DurationText = Annotated[str, Form(max_length=30)]
 
 
@@ -33,14 +38,19 @@ class RoleCard:
 
 
 @router.get("/roles")
-async def show_roles(view: Reading) -> Response:
-    """Show every role."""
+async def show_roles(view: Reading, q: SearchText = "", page: PageNumber = 1) -> Response:
+    """Show roles, page by page: all, or those whose name or description has the text."""
     services = view.services
-    handlers, workers = await services.handlers.list(), await services.workers.list()
+    declared = await services.roles.list()
+    shown = page_of(_matching(declared, q), page, ROLES_A_PAGE)
     snapshot = await services.progress.roles()
     progress = {each.role: each for each in snapshot.roles}
-    cards = [_card(role, progress, handlers, workers) for role in await services.roles.list()]
-    return view.page("roles/list.html", cards=cards, choices=CHOICES)
+    handlers = defaultdict(list)
+    for handler in await services.handlers.list():
+        handlers[handler.role].append(handler)
+    coverage = await services.workers.coverage()
+    cards = [_card(role, progress.get(role.name), handlers[role.name], coverage) for role in shown.items]
+    return view.page("roles/list.html", cards=cards, page=shown, q=q, declared=len(declared), choices=CHOICES)
 
 
 @router.post("/roles/{name}/pause")
@@ -58,16 +68,18 @@ async def resume_role(view: Operating, name: str) -> Response:
     return view.done(f"Role {name} goes on" if paused else f"Role {name} was not paused")
 
 
+def _matching(roles: Sequence[DeclaredRole], text: str) -> list[DeclaredRole]:
+    """Find roles by a text; the role of that very name stands first, as links from other pages mean it."""
+    wanted = text.strip().lower()
+    found = [role for role in roles if wanted in f"{role.name} {role.description}".lower()]
+    return sorted(found, key=lambda role: role.name.lower() != wanted)
+
+
 def _card(
-    role: DeclaredRole,
-    progress: Mapping[str, RoleProgress],
-    handlers: Sequence[DeclaredHandler],
-    workers: Sequence[RegisteredWorker],
+    role: DeclaredRole, progress: RoleProgress | None, handlers: Sequence[DeclaredHandler], coverage: Coverage
 ) -> RoleCard:
-    own = [handler for handler in handlers if handler.role == role.name]
-    names = [role.name, *(handler.name for handler in own)]
-    serving = [worker for worker in workers if any(worker.takes(role.name, name) for name in names)]
-    return RoleCard(role=role, progress=progress.get(role.name), handlers=own, workers=len(serving))
+    names = [role.name, *(handler.name for handler in handlers)]
+    return RoleCard(role=role, progress=progress, handlers=handlers, workers=coverage.workers(role.name, names))
 
 
 def _seconds(text: str) -> float | None:

@@ -18,7 +18,7 @@ from rolecall.web.dashboard.drawing.time_line import HOURS, time_line
 from rolecall.web.dashboard.routing import Pages
 from rolecall.web.dashboard.telling.clock_changes import in_zone, next_clock_change, offset_of
 from rolecall.web.dashboard.view import Operating, Reading, View
-from rolecall.web.fields import PathId
+from rolecall.web.fields import PathId, SearchText
 from rolecall.web.paging import Cursor
 
 router = Pages()
@@ -38,7 +38,7 @@ class ShownRun:
 
 
 @router.get("/schedules")
-async def show_schedules(view: Reading, q: Annotated[str, Query(max_length=200)] = "") -> Response:
+async def show_schedules(view: Reading, q: SearchText = "") -> Response:
     """Show all schedules, and what they bring within the next day."""
     schedules = [each for each in await view.services.schedules.list() if _matches(each, q)]
     lines = None

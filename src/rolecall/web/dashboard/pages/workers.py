@@ -11,6 +11,7 @@ from fastapi import Form, Query, Response
 from rolecall.model.insight import RegisteredWorker, TaskFilter
 from rolecall.service.workers import Workers
 from rolecall.web.dashboard.routing import Pages
+from rolecall.web.dashboard.telling.paging import PageNumber
 from rolecall.web.dashboard.telling.replicas import ReplicaCard, replica_card
 from rolecall.web.dashboard.telling.roll import call_roll, clock_off, roles_of
 from rolecall.web.dashboard.view import Administering, Operating, Reading, View
@@ -24,7 +25,6 @@ LATELY = timedelta(days=1)
 MOST = 1_000_000
 Tell = Callable[[Workers, int], Awaitable[RegisteredWorker]]
 Flag = Annotated[bool, Query()]
-PageNumber = Annotated[int, Query(ge=1, le=10_000)]
 Wanted = Annotated[int | None, Query(ge=0, le=MOST)]
 
 
@@ -41,7 +41,7 @@ async def list_workers(
     """Show who is alive, and how many a cluster keeps."""
     known = await view.services.workers.list(everyone=everyone)
     roll = call_roll(known, roles, state, page)
-    in_hand = await view.services.workers.in_hand((worker.id for worker in roll.shown), AT_A_GLANCE)
+    in_hand = await view.services.workers.in_hand((worker.id for worker in roll.page.items), AT_A_GLANCE)
     return view.page(
         "workers/list.html",
         roll=roll,

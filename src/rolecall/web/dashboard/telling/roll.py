@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rolecall.model.insight import RegisteredWorker
+from rolecall.web.dashboard.telling.paging import Page, page_of
 
 __all__ = ["Group", "Roll", "call_roll", "clock_off", "roles_of"]
 
@@ -62,14 +63,11 @@ class Group:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Roll:
-    """All workers, those of them that are meant, and those of these that stand on the page."""
+    """All workers, and the page of those of them that are meant."""
 
     everyone: Group
     groups: Sequence[Group]
-    meant: int
-    shown: Sequence[RegisteredWorker]
-    page: int
-    pages: int
+    page: Page[RegisteredWorker]
 
     @property
     def is_long(self) -> bool:
@@ -81,16 +79,7 @@ def call_roll(workers: Sequence[RegisteredWorker], roles: str | None, state: str
     """Sort and group workers, and pick the page of those with these roles and this state."""
     known = sorted(workers, key=lambda worker: (roles_of(worker), _as_people_count(worker.name), worker.id))
     meant = [each for each in known if roles in {None, roles_of(each)} and state in {None, each.state}]
-    pages = max(1, -(-len(meant) // PAGE))
-    page = min(page, pages)
-    return Roll(
-        everyone=Group(roles=None, workers=known),
-        groups=_grouped(known),
-        meant=len(meant),
-        shown=meant[(page - 1) * PAGE : page * PAGE],
-        page=page,
-        pages=pages,
-    )
+    return Roll(everyone=Group(roles=None, workers=known), groups=_grouped(known), page=page_of(meant, page, PAGE))
 
 
 def roles_of(worker: RegisteredWorker) -> str:
