@@ -566,11 +566,7 @@ CREATE FUNCTION rolecall.capacity_of(p_key text, p_own smallint) RETURNS TABLE(c
         p_own,
         -- Most pools have no patterns: that is asked once a query, not once a key.
         case when exists (select from rolecall.key_patterns) then (
-            select coalesce(pattern.capacity, pattern.declared)
-            from rolecall.key_patterns as pattern
-            where pg_catalog.starts_with(p_key, pattern.prefix)
-            order by pg_catalog.length(pattern.prefix) desc
-            limit 1
+            select pattern.capacity from rolecall.pattern_of_key(p_key) as pattern
         ) end,
         1
     )::int
@@ -1442,25 +1438,39 @@ CREATE FUNCTION rolecall.declare_key_capacities(p_capacities jsonb) RETURNS void
     AS $$
 declare
     v_new record;
+    v_changed text[];
 begin
     perform rolecall.require_read_committed();
-    for v_new in
-        select said.pattern, rolecall.key_prefix(said.pattern) as prefix, said.capacity::int as capacity
-        from jsonb_each_text(p_capacities) as said (pattern, capacity)
+    perform rolecall.check_key_capacity(said.pattern, coalesce(said.capacity::int, 0))
+    from jsonb_each_text(p_capacities) as said (pattern, capacity);
+    v_changed := array(
+        select said.pattern from jsonb_each_text(p_capacities) as said (pattern, capacity)
+        left join rolecall.keys as lock on lock.key = said.pattern
+        left join rolecall.key_patterns as pattern on pattern.prefix = rolecall.key_prefix(said.pattern)
+        where said.capacity::int is distinct from coalesce(lock.declared, pattern.declared)
         order by said.pattern collate "C"
+    );
+    if v_changed = '{}' then
+        return;
+    end if;
+    -- All at once, in one order: use_room locks keys that stand before those that the loop has changed.
+    perform from rolecall.keys as lock
+    where lock.key = any(rolecall.keys_meant(v_changed))
+    order by lock.key
+    for update;
+    for v_new in
+        select changed.pattern, rolecall.key_prefix(changed.pattern) as prefix, (p_capacities ->> changed.pattern)::int as capacity
+        from unnest(v_changed) as changed (pattern)
     loop
-        perform rolecall.check_key_capacity(v_new.pattern, v_new.capacity);
         if v_new.prefix is null then
-            insert into rolecall.keys as known (key, declared) values (v_new.pattern, v_new.capacity)
-            on conflict (key) do update set declared = excluded.declared where known.declared is distinct from excluded.declared;
+            perform rolecall.give_key_row(v_new.pattern);
+            update rolecall.keys set declared = v_new.capacity where key = v_new.pattern;
         else
-            insert into rolecall.key_patterns as known (prefix, declared) values (v_new.prefix, v_new.capacity)
-            on conflict (prefix) do update set declared = excluded.declared where known.declared is distinct from excluded.declared;
-        end if;
-        if found then
-            perform rolecall.use_room(v_new.pattern);
+            insert into rolecall.key_patterns (prefix, declared) values (v_new.prefix, v_new.capacity)
+            on conflict (prefix) do update set declared = excluded.declared;
         end if;
     end loop;
+    perform rolecall.use_room(v_changed);
 end
 $$;
 CREATE FUNCTION rolecall.declare_procedure(p_name text, p_procedure text, p_role text DEFAULT NULL::text, p_before text DEFAULT NULL::text, p_after text DEFAULT NULL::text, p_description text DEFAULT NULL::text, p_max_attempts integer DEFAULT NULL::integer, p_retry jsonb DEFAULT NULL::jsonb, p_timeout interval DEFAULT NULL::interval, p_lease interval DEFAULT NULL::interval) RETURNS void
@@ -2511,6 +2521,18 @@ CREATE FUNCTION rolecall.full_dedupe_key(p_draft jsonb) RETURNS text
     AS $$
     select coalesce(p_draft ->> 'handler', p_draft ->> 'role') || '/' || (p_draft ->> 'dedupe_key')
 $$;
+CREATE FUNCTION rolecall.give_key_row(p_key text) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO ''
+    AS $$
+begin
+    if not exists (select from rolecall.keys where key = p_key) then
+        -- The lock that lock_keys tries.
+        perform pg_advisory_xact_lock(7246926, hashtext(p_key) & 1023);
+        insert into rolecall.keys (key) values (p_key) on conflict do nothing;
+    end if;
+end
+$$;
 CREATE TABLE rolecall.schedules (
     id bigint NOT NULL,
     name text NOT NULL COLLATE pg_catalog."C",
@@ -3337,6 +3359,54 @@ CREATE FUNCTION rolecall.key_situation(p_task rolecall.tasks, p_most integer, p_
         )
     )
     where p_task.key is not null and p_task.key_slot is null
+$$;
+CREATE FUNCTION rolecall.keys_meant(p_patterns text[]) RETURNS text[]
+    LANGUAGE sql
+    SET search_path TO ''
+    SET jit TO 'off'
+    SET enable_seqscan TO 'off'
+    AS $$
+    select array(
+        select pattern from unnest(p_patterns) as pattern where rolecall.key_prefix(pattern) is null
+        union
+        select holder.key from rolecall.tasks as holder
+        where holder.key_slot is not null and exists (
+            select from unnest(p_patterns) as pattern where starts_with(holder.key, rolecall.key_prefix(pattern))
+        )
+    )
+$$;
+CREATE FUNCTION rolecall.keys_now(p_keys text[], p_most integer DEFAULT 10001) RETURNS TABLE(key text, capacity integer, pattern text, used integer, holders bigint[], waiting integer, later integer)
+    LANGUAGE sql STABLE
+    SET search_path TO ''
+    SET jit TO 'off'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    AS $$
+    select wanted.key, coalesce(own.capacity, fitting.capacity, 1)::int,
+        coalesce(own.key, fitting.prefix || '*'), cardinality(holder.ids), holder.ids[:10], line.waiting, line.later
+    from unnest(p_keys) with ordinality as wanted (key, place)
+    cross join (select rolecall.clock() as now) as moment
+    left join lateral (
+        select lock.key, coalesce(lock.capacity, lock.declared) as capacity from rolecall.keys as lock
+        where lock.key = wanted.key and coalesce(lock.capacity, lock.declared) is not null
+    ) as own on true
+    left join lateral rolecall.pattern_of_key(wanted.key) as fitting on true
+    cross join lateral (
+        select array(
+            select task.id from rolecall.tasks as task
+            where task.key = wanted.key and task.key_slot is not null
+            order by task.key_slot
+        ) as ids
+    ) as holder
+    cross join lateral (
+        select count(*) filter (where next.is_due)::int as waiting, count(*) filter (where not next.is_due)::int as later
+        from (
+            select task.scheduled_for <= moment.now as is_due from rolecall.tasks as task
+            where task.key = wanted.key and task.state = 'pending' and task.key_slot is null
+            limit p_most
+        ) as next
+    ) as line
+    order by wanted.place
 $$;
 CREATE FUNCTION rolecall.late_committers() RETURNS TABLE(virtual_id text, user_name name, began timestamp with time zone, prepared boolean, known_as text)
     LANGUAGE plpgsql
@@ -4633,6 +4703,17 @@ CREATE FUNCTION rolecall.parts_of_chain(p_chain_id bigint, p_before integer DEFA
         limit p_limit
     ) as last
     order by last.chain_index
+$$;
+CREATE FUNCTION rolecall.pattern_of_key(p_key text) RETURNS TABLE(prefix text, capacity smallint)
+    LANGUAGE sql STABLE
+    AS $$
+    select pattern.prefix, coalesce(pattern.capacity, pattern.declared)
+    from rolecall.key_patterns as pattern
+    where pg_catalog.starts_with(p_key, pattern.prefix) and not (pg_catalog.starts_with(p_key, 'role:') and exists (
+        select from rolecall.roles as role where role.name = pg_catalog.substr(p_key, 6) and role.one_root
+    ))
+    order by pg_catalog.length(pattern.prefix) desc
+    limit 1
 $$;
 CREATE FUNCTION rolecall.pause_role(p_role text, p_seconds double precision DEFAULT NULL::double precision, p_by text DEFAULT NULL::text) RETURNS TABLE(paused_at timestamp with time zone, paused_until timestamp with time zone)
     LANGUAGE plpgsql
@@ -6359,8 +6440,10 @@ begin
     perform rolecall.require_durability();
     perform rolecall.check_key_capacity(p_pattern, p_capacity);
     if v_prefix is null then
-        insert into rolecall.keys (key, capacity) values (p_pattern, p_capacity)
-        on conflict (key) do update set capacity = excluded.capacity;
+        if p_capacity is not null then
+            perform rolecall.give_key_row(p_pattern);
+        end if;
+        update rolecall.keys set capacity = p_capacity where key = p_pattern;
     elsif p_capacity is not null then
         insert into rolecall.key_patterns (prefix, capacity) values (v_prefix, p_capacity)
         on conflict (prefix) do update set capacity = excluded.capacity;
@@ -6368,7 +6451,7 @@ begin
         delete from rolecall.key_patterns where prefix = v_prefix and declared is null;
         update rolecall.key_patterns set capacity = null where prefix = v_prefix;
     end if;
-    perform rolecall.use_room(p_pattern);
+    perform rolecall.use_room(array[p_pattern]);
 end
 $$;
 CREATE FUNCTION rolecall.set_password(p_name text, p_password_hash text) RETURNS boolean
@@ -7498,6 +7581,7 @@ CREATE FUNCTION rolecall.unpark(p_after text DEFAULT ''::text, p_limit integer D
     AS $$
 declare
     v_keys text[];
+    v_back bigint[];
 begin
     perform rolecall.require_read_committed();
     v_keys := array(
@@ -7526,7 +7610,20 @@ begin
     -- What looks forgotten may just be on its way: whoever brings it back has the key's lock, and is waited for.
     v_keys := array(select distinct head.key from rolecall.parked_heads(v_keys) as head order by head.key);
     insert into rolecall.keys (key) select key from unnest(v_keys) as key order by key on conflict do nothing;
-    ids := rolecall.unpark_heads(v_keys);
+    v_back := rolecall.unpark_heads(v_keys);
+    ids := array(
+        select task.id from rolecall.tasks as task
+        join rolecall.lines as line on line.id = task.line_id
+        where task.id = any(v_back) and not exists (
+            select from rolecall.tasks as other where other.key = task.key and other.key_slot is not null
+        ) and not exists (
+            select from rolecall.tasks as other
+            join rolecall.lines as other_line on other_line.id = other.line_id
+            where other.key = task.key and other.state = 'pending' and not other.parked and other.id <> all(v_back)
+                and other.scheduled_for <= rolecall.clock() and (other_line.role, other_line.handler) = (line.role, line.handler)
+        )
+        order by task.id
+    );
     if ids <> '{}' then
         perform rolecall.require_durability();
         insert into rolecall.task_events (task_id, at, kind, attempt)
@@ -7568,20 +7665,14 @@ begin
     return v_heads;
 end
 $$;
-CREATE FUNCTION rolecall.use_room(p_pattern text) RETURNS void
+CREATE FUNCTION rolecall.use_room(p_patterns text[]) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO ''
-    SET jit TO 'off'
-    SET enable_seqscan TO 'off'
     AS $$
-declare
-    v_prefix text := rolecall.key_prefix(p_pattern);
-    v_busy text[] := array(
-        select distinct holder.key from rolecall.tasks as holder
-        where holder.key_slot is not null and (holder.key = p_pattern or starts_with(holder.key, v_prefix))
-    );
 begin
-    perform rolecall.unpark_heads(array(select distinct head.key from rolecall.parked_heads(v_busy) as head));
+    perform rolecall.unpark_heads(array(
+        select distinct head.key from rolecall.parked_heads(rolecall.keys_meant(p_patterns)) as head
+    ));
 end
 $$;
 CREATE FUNCTION rolecall.use_token(p_token text, p_end jsonb) RETURNS bigint

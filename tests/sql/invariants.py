@@ -9,7 +9,9 @@ CAPACITY = """coalesce(
     (select coalesce(capacity, declared) from rolecall.keys where keys.key = task.key),
     (
         select coalesce(capacity, declared) from rolecall.key_patterns
-        where task.key like replace(prefix, '_', '\\_') || '%' order by prefix desc limit 1
+        where task.key like replace(prefix, '_', '\\_') || '%'
+            and task.key not in (select 'role:' || name from rolecall.roles where one_root)
+        order by prefix desc limit 1
     ),
     1
 )"""

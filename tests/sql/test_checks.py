@@ -183,6 +183,7 @@ def test_every_function_pins_its_search_path_or_is_meant_to_be_inlined(engine: E
         "dedupe_scope",
         "edge_problem",
         "full_dedupe_key",
+        "pattern_of_key",
         "process_tasks",
         "status_of",
         "task_problem",

@@ -79,6 +79,10 @@ class Busy:
         self.engine.retry(*ids)
         self.engine.rescue()
         self.engine.prune()
+        self.engine.rows(
+            "select rolecall.set_key_capacity(%s, %s)", self.random.choice("abcd"), self.random.randint(1, 3)
+        )
+        assert self.engine.value("select ids from rolecall.unpark()") == []
 
     def some(self, *, keep: bool = False) -> list[Claim]:
         """Take some of what is held, in any order."""
@@ -90,7 +94,7 @@ class Busy:
 
 
 def test_mixed_batches_from_several_sessions_never_deadlock(live_engine: Engine, session: Session) -> None:
-    """Covers F25, F26 and invariants 12 and 16."""
+    """Covers F25, F26 and invariants 12, 16 and 32: nothing is left parked for the net below all that brings it back."""
     live_engine.rows("insert into rolecall.keys (key, capacity) values ('a', 2)")
     workers = [Busy(session(), seed) for seed in range(SESSIONS)]
     with ThreadPoolExecutor(SESSIONS) as threads:

@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from tests.sql.conftest import Session
 from tests.sql.engine import Engine
 from tests.sql.refusals import refused
 
@@ -55,6 +56,16 @@ def test_the_longest_pattern_counts_and_the_keys_own_capacity_before_it(engine: 
     set_capacity(engine, "tenant:big:7", 5)
 
     assert [running(engine, key) for key in ("tenant:1", "tenant:big:1", "tenant:big:7")] == [2, 4, 5]
+
+
+@pytest.mark.parametrize("pattern", ["*", "role:*"])
+def test_no_pattern_gives_a_role_with_one_root_a_second(engine: Engine, pattern: str) -> None:
+    engine.declare({"name": "solo", "one_root": True})
+    set_capacity(engine, pattern, 3)
+    engine.enqueue_many([{"role": "solo"}] * 3)
+
+    assert len(engine.claim(3)) == 1
+    assert running(engine, "role:work") == 3
 
 
 def test_underscores_and_percent_signs_stand_for_themselves(engine: Engine) -> None:
@@ -114,6 +125,23 @@ def test_a_repeated_declaration_changes_no_row(engine: Engine) -> None:
     declare(engine, **{"tenant:*": 2, "api": 3})
 
     assert engine.value(versions) == before
+
+
+def test_a_repeated_declaration_waits_for_nobody(engine: Engine, session: Session) -> None:
+    declare(engine, **{"tenant:*": 2, "api": 3})
+    busy = session()
+    busy.rows("begin")
+    busy.rows("select from rolecall.keys for update")
+    busy.rows("select from rolecall.key_patterns for update")
+    engine.rows("set lock_timeout = '1ms'")
+
+    declare(engine, **{"tenant:*": 2, "api": 3})
+
+
+@pytest.mark.parametrize("pattern", ["api", "tenant:*"])
+def test_a_declaration_without_a_number_is_refused(engine: Engine, pattern: str) -> None:
+    with refused("RC041", "a number from 1 to 32767"):
+        engine.rows("select rolecall.declare_key_capacities(jsonb_build_object(%s::text, null))", pattern)
 
 
 def test_the_list_says_what_holds_what_was_declared_and_what_was_set(engine: Engine) -> None:

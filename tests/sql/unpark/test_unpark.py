@@ -54,6 +54,31 @@ def test_what_waits_for_a_busy_key_stays_parked(engine: Engine) -> None:
     assert engine.value("select count(*) from rolecall.tasks where parked") == 2
 
 
+def test_where_something_holds_the_key_the_rest_of_its_room_is_used_without_a_word(engine: Engine) -> None:
+    engine.enqueue_many([{"role": "work", "key": "k"}] * 3)
+    engine.claim(3)
+    engine.rows("insert into rolecall.key_patterns (prefix, capacity) values ('', 2)")
+
+    assert unpark(engine) == ([], None)
+
+    assert engine.value("select count(*) from rolecall.task_events") == 0
+    assert len(engine.claim(3)) == 1
+
+
+@pytest.mark.parametrize(("handler", "told"), [("work", False), ("other", True)])
+def test_what_only_another_handlers_task_would_have_brought_back_says_so(
+    engine: Engine, handler: str, told: bool
+) -> None:
+    """A worker that has the one handler may lack the other, so that the one is never claimed."""
+    engine.declare(handlers=[{"name": "other", "role": "work"}, {"name": "work", "role": "work"}])
+    [task_id] = forget(engine, "k")
+    engine.enqueue(key="k", handler=handler)
+    engine.rows("insert into rolecall.key_patterns (prefix, capacity) values ('', 2)")
+
+    assert unpark(engine)[0] == ([task_id] if told else [])
+    assert engine.value("select count(*) from rolecall.tasks where parked") == 0
+
+
 def test_what_is_brought_back_already_is_not_joined_by_the_next(engine: Engine) -> None:
     engine.enqueue_many([{"role": "work", "key": "k"}] * 3)
     [holder] = engine.claim(3)

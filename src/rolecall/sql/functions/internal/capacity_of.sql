@@ -13,11 +13,7 @@ as $$
         p_own,
         -- Most pools have no patterns: that is asked once a query, not once a key.
         case when exists (select from rolecall.key_patterns) then (
-            select coalesce(pattern.capacity, pattern.declared)
-            from rolecall.key_patterns as pattern
-            where pg_catalog.starts_with(p_key, pattern.prefix)
-            order by pg_catalog.length(pattern.prefix) desc
-            limit 1
+            select pattern.capacity from rolecall.pattern_of_key(p_key) as pattern
         ) end,
         1
     )::int

@@ -17,8 +17,10 @@ begin
     perform rolecall.require_durability();
     perform rolecall.check_key_capacity(p_pattern, p_capacity);
     if v_prefix is null then
-        insert into rolecall.keys (key, capacity) values (p_pattern, p_capacity)
-        on conflict (key) do update set capacity = excluded.capacity;
+        if p_capacity is not null then
+            perform rolecall.give_key_row(p_pattern);
+        end if;
+        update rolecall.keys set capacity = p_capacity where key = p_pattern;
     elsif p_capacity is not null then
         insert into rolecall.key_patterns (prefix, capacity) values (v_prefix, p_capacity)
         on conflict (prefix) do update set capacity = excluded.capacity;
@@ -26,6 +28,6 @@ begin
         delete from rolecall.key_patterns where prefix = v_prefix and declared is null;
         update rolecall.key_patterns set capacity = null where prefix = v_prefix;
     end if;
-    perform rolecall.use_room(p_pattern);
+    perform rolecall.use_room(array[p_pattern]);
 end
 $$;

@@ -1,6 +1,8 @@
 -- Brings back parked tasks whose keys have room. Nothing should leave such a task behind; this is the net for what does all the
 -- same. It goes through the keys that tasks wait for in their order, so many of them in a call.
--- returns: one row: which tasks are back, and the last key that was looked at; null when no key is left
+-- returns: one row: which tasks are back that nobody else would have brought back, and the last key that was looked at, null when no
+--          key is left. Where something holds the key, or one of the same role and handler may be claimed, the others come back without
+--          a word: they were parked while a pattern got more room, and the next end would have brought them back too
 -- raises: RC050 wrong isolation level
 -- locks: keys rows in key order, waiting; then the parked tasks in id order
 -- notifies: rolecall_wake, where an idle worker waits for the role
@@ -15,6 +17,7 @@ set enable_bitmapscan = off
 as $$
 declare
     v_keys text[];
+    v_back bigint[];
 begin
     perform rolecall.require_read_committed();
     v_keys := array(
@@ -43,7 +46,20 @@ begin
     -- What looks forgotten may just be on its way: whoever brings it back has the key's lock, and is waited for.
     v_keys := array(select distinct head.key from rolecall.parked_heads(v_keys) as head order by head.key);
     insert into rolecall.keys (key) select key from unnest(v_keys) as key order by key on conflict do nothing;
-    ids := rolecall.unpark_heads(v_keys);
+    v_back := rolecall.unpark_heads(v_keys);
+    ids := array(
+        select task.id from rolecall.tasks as task
+        join rolecall.lines as line on line.id = task.line_id
+        where task.id = any(v_back) and not exists (
+            select from rolecall.tasks as other where other.key = task.key and other.key_slot is not null
+        ) and not exists (
+            select from rolecall.tasks as other
+            join rolecall.lines as other_line on other_line.id = other.line_id
+            where other.key = task.key and other.state = 'pending' and not other.parked and other.id <> all(v_back)
+                and other.scheduled_for <= rolecall.clock() and (other_line.role, other_line.handler) = (line.role, line.handler)
+        )
+        order by task.id
+    );
     if ids <> '{}' then
         perform rolecall.require_durability();
         insert into rolecall.task_events (task_id, at, kind, attempt)

@@ -1,0 +1,94 @@
+"""The capacity of a key is set while others claim its tasks and end them, in every order."""
+
+from __future__ import annotations
+
+import psycopg
+import pytest
+from psycopg.types.json import Jsonb
+
+from tests.sql.conftest import Session
+from tests.sql.engine import Engine
+from tests.sql.interleavings.stage import Stage, commit, opening, rollback
+
+
+def set_capacity(engine: Engine, pattern: str, capacity: int) -> None:
+    engine.rows("select rolecall.set_key_capacity(%s, %s)", pattern, capacity)
+
+
+def enqueue(engine: Engine) -> None:
+    engine.enqueue_many([{"role": "work", "key": "store"}] * 4)
+
+
+def running(engine: Engine) -> int:
+    number: int = engine.value("select count(*) from rolecall.tasks where state = 'running'")
+    return number
+
+
+@pytest.mark.parametrize("is_known", [True, False])
+def test_a_claim_beside_a_new_capacity_waits_for_nobody_and_leaves_no_place_unused(
+    stage: Stage, is_known: bool
+) -> None:
+    """Covers invariants 5 and 32: an open transaction in which somebody sets a key's capacity holds up no claim."""
+    for play in stage.orders(2, 2):
+        if is_known:
+            stage.engine.rows("insert into rolecall.keys (key) values ('store')")
+        enqueue(stage.engine)
+
+        play.run(
+            (opening(lambda engine: engine.claim(4, worker=1)), commit),
+            (opening(lambda engine: set_capacity(engine, "store", 3)), commit),
+        )
+
+        assert play.waited <= {1}
+        stage.engine.claim(4)
+        assert running(stage.engine) == 3
+
+
+def test_the_end_of_a_holder_beside_a_new_capacity_leaves_no_place_unused(stage: Stage) -> None:
+    """Covers invariants 5 and 32."""
+    for play in stage.orders(2, 2):
+        enqueue(stage.engine)
+        [holder] = stage.engine.claim(4)
+
+        play.run(
+            (opening(lambda engine: engine.complete(holder)), commit),
+            (opening(lambda engine: set_capacity(engine, "store", 2)), commit),
+        )
+
+        stage.engine.claim(4)
+        assert running(stage.engine) == 2
+
+
+def test_what_a_claim_parks_while_a_pattern_gets_more_room_is_brought_back_without_a_word(
+    engine: Engine, session: Session
+) -> None:
+    """A claim reads the patterns without a lock: only the next end of the key's tasks, or unpark, sees both."""
+    enqueue(engine)
+    claiming = session()
+    claiming.rows("begin")
+    [holder] = claiming.claim(4)
+    set_capacity(engine, "*", 3)
+    commit(claiming)
+    assert running(engine) == 1
+
+    assert engine.rows("select ids from rolecall.unpark()") == [([],)]
+
+    assert engine.events(holder.id) == []
+    assert len(engine.claim(4)) == 2
+
+
+def test_a_declaration_beside_another_session_that_brings_back_tasks_of_several_keys(stage: Stage) -> None:
+    """Covers F25: what it changes and what it brings back it locks in the order in which all lock keys."""
+    for play in stage.orders(2, 1, 1):
+        stage.engine.rows("truncate rolecall.key_patterns")
+        stage.engine.enqueue_many([{"role": "work", "key": key} for key in "aazz"])
+        stage.engine.claim(4)
+        stage.engine.rows("insert into rolecall.key_patterns (prefix, capacity) values ('', 2)")
+
+        answers = play.run(
+            (opening(lambda engine: engine.rows("select from rolecall.keys where key = 'a' for update")), rollback),
+            (lambda engine: engine.rows("select rolecall.unpark()"),),
+            (lambda engine: engine.rows("select rolecall.declare_key_capacities(%s)", Jsonb({"*": 2, "z": 3})),),
+        )
+
+        assert [each for several in answers for each in several if isinstance(each, psycopg.Error)] == []

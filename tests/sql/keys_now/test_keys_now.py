@@ -1,0 +1,70 @@
+"""How it stands with a key: its capacity and what says so, who holds it, and how many wait."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.sql.costs import fill
+from tests.sql.engine import Engine
+from tests.sql.rows_read import rows_read
+
+
+def told(engine: Engine, *keys: str, most: int = 100) -> list[tuple[Any, ...]]:
+    return engine.rows("select * from rolecall.keys_now(%s, %s)", list(keys), most)
+
+
+def test_a_key_that_nobody_uses_has_room_for_one(engine: Engine) -> None:
+    assert told(engine, "k") == [("k", 1, None, 0, [], 0, 0)]
+
+
+def test_the_keys_are_told_in_the_order_asked(engine: Engine) -> None:
+    assert [row[0] for row in told(engine, "b", "a", "c")] == ["b", "a", "c"]
+
+
+def test_holders_and_those_that_wait_are_told_apart(engine: Engine) -> None:
+    ids, _ = engine.enqueue_many([{"role": "work", "key": "k"}] * 4)
+    engine.enqueue(key="k", after=60)
+    engine.enqueue(key="other")
+    engine.claim(9)
+
+    assert told(engine, "k") == [("k", 1, None, 1, ids[:1], 3, 1)]
+
+
+@pytest.mark.parametrize(
+    ("said", "answer"),
+    [
+        ({"tenant:*": 2, "tenant:7": 5}, (5, "tenant:7")),
+        ({"tenant:*": 2, "*": 3}, (2, "tenant:*")),
+        ({"tenant:7*": 2, "tenant:*": 3}, (2, "tenant:7*")),
+        ({"store:*": 2}, (1, None)),
+    ],
+)
+def test_what_says_the_capacity_is_told_with_it(
+    engine: Engine, said: dict[str, int], answer: tuple[int, str | None]
+) -> None:
+    for pattern, capacity in said.items():
+        engine.rows("select rolecall.set_key_capacity(%s, %s)", pattern, capacity)
+
+    [(_, capacity, pattern, *_)] = told(engine, "tenant:7")
+
+    assert (capacity, pattern) == answer
+
+
+def test_ten_holders_are_named_and_all_are_counted(engine: Engine) -> None:
+    engine.rows("select rolecall.set_key_capacity('k', 12)")
+    engine.enqueue_many([{"role": "work", "key": "k"}] * 12)
+    engine.claim(12)
+
+    [(_, _, _, used, holders, _, _)] = told(engine, "k")
+
+    assert (used, len(holders)) == (12, 10)
+
+
+def test_those_that_wait_are_counted_as_far_as_is_asked_and_read_no_further(live_engine: Engine) -> None:
+    engine = live_engine
+    fill(engine, 5_000, key="k")
+
+    assert told(engine, "k", most=10)[0][5] == 10
+    assert rows_read(engine, "select * from rolecall.keys_now('{k}', 10)") < 100
