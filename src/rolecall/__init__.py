@@ -49,6 +49,7 @@ from rolecall.model.errors import (
     WaitTimeout,
     WrongIsolation,
 )
+from rolecall.model.keys import KeyCapacity
 from rolecall.model.needs import Need, Needed
 from rolecall.model.outcomes import Cancel, Snooze, WaitFor
 from rolecall.model.retry import RetryPolicy, exponential, immediate, linear, no_retry
@@ -94,6 +95,7 @@ __all__ = [
     "InvalidSchedule",
     "InvalidTask",
     "InvalidToken",
+    "KeyCapacity",
     "LeaseLost",
     "LostReason",
     "Middleware",

@@ -16,11 +16,12 @@ def mail(lifespan: Lifespan | None = None) -> App:
     app = App("mail", lifespan=lifespan) if lifespan else App("mail")
     app.task("send", role="post")(lambda: None)
     app.role("post", max_attempts=7)
+    app.keys("customer:*", capacity=2)
     app.schedule("nightly", "send", every=60)
     return app
 
 
-def test_handlers_roles_and_schedules_of_a_slice_belong_to_the_app() -> None:
+def test_handlers_roles_keys_and_schedules_of_a_slice_belong_to_the_app() -> None:
     """covers SPEC B11-2"""
     app, slice_ = App("shop"), mail()
 
@@ -28,6 +29,7 @@ def test_handlers_roles_and_schedules_of_a_slice_belong_to_the_app() -> None:
 
     assert app.handlers["send"] is slice_.handlers["send"]
     assert app.roles["post"].max_attempts == 7
+    assert app.key_capacities == {"customer:*": 2}
     assert set(app.schedules) == {"nightly"}
 
 
@@ -44,6 +46,7 @@ def test_slices_of_slices_are_included() -> None:
     [
         (lambda app: app.task("send")(lambda: None), "handler called 'send'"),
         (lambda app: app.role("post"), "role called 'post'"),
+        (lambda app: app.keys("customer:*", capacity=3), r"capacity of keys called 'customer:\*'"),
         (lambda app: app.schedule("nightly", "elsewhere", every=60), "schedule called 'nightly'"),
     ],
 )
@@ -75,6 +78,7 @@ def test_a_role_that_handlers_only_name_may_be_shared() -> None:
     [
         lambda app: app.task("late")(lambda: None),
         lambda app: app.role("late"),
+        lambda app: app.keys("late", capacity=2),
         lambda app: app.use(),
         lambda app: app.include(App("late")),
     ],

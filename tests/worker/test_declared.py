@@ -40,6 +40,28 @@ async def test_a_worker_is_declared_started_and_stopped(bench: Bench) -> None:
     assert worker.stopping
 
 
+async def test_a_worker_declares_how_many_tasks_of_a_key_run_at_once_and_keeps_to_it(bench: Bench) -> None:
+    running = 0
+    most = 0
+
+    @bench.app.task
+    async def work() -> None:
+        nonlocal running, most
+        running += 1
+        most = max(most, running)
+        while most < 3:
+            await asyncio.sleep(0.001)
+        await asyncio.sleep(0)
+        running -= 1
+
+    bench.app.keys("tenant:*", capacity=3)
+    ids = bench.enqueue(*(work.task().options(key="tenant:7") for _ in range(30)))
+    async with bench.working(slots=10):
+        await bench.finished(*ids)
+
+    assert most == 3
+
+
 async def test_one_worker_serves_every_handler_the_best_task_first(bench: Bench) -> None:
     """covers SPEC 004-19"""
     order: list[str] = []

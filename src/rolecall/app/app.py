@@ -18,6 +18,7 @@ from rolecall.app.procedures import ProcedureDefinition, ProcedureOptions
 from rolecall.app.roles import RoleDefinition
 from rolecall.app.schedules import ScheduleOptions, in_plain_words
 from rolecall.maintenance.slots import check_schedule
+from rolecall.model.keys import require_key_capacity
 from rolecall.model.retry import RetryPolicy
 from rolecall.model.schedules import Schedule
 from rolecall.model.tasks import NewTask
@@ -90,6 +91,11 @@ class App:
         return MappingProxyType(self._declared.schedules)
 
     @property
+    def key_capacities(self) -> Mapping[str, int]:
+        """How many tasks of a key run at once, by key or pattern of keys."""
+        return MappingProxyType(self._declared.key_capacities)
+
+    @property
     def mounts(self) -> Sequence[Mount]:
         """The routers of the app and of what it includes, in this order."""
         return tuple(self._declared.mounts)
@@ -147,6 +153,19 @@ class App:
         self._declared.add_role(definition)
         return definition
 
+    def keys(self, pattern: str, *, capacity: int) -> None:
+        """Let so many tasks of a key run at once instead of one: of one key, or of each that begins like the pattern.
+
+        app.keys("tenant:*", capacity=3)  # three of each tenant; the star stands for any rest
+        app.keys("tenant:7", capacity=10)  # ten of this one
+
+        Of what fits a key, the key itself counts before any pattern, and a longer pattern before a shorter one. What
+        somebody sets for the same pattern later goes before this. It stays in the database until another declaration
+        replaces it, and is declared by workers and by clients on connections of their own. Raises InvalidDeclaration.
+        """
+        require_key_capacity(pattern, capacity)
+        self._declared.add_key_capacity(pattern, capacity)
+
     def procedure(self, name: str, procedure: str, **options: Unpack[ProcedureOptions]) -> ProcedureDefinition:
         """Declare a procedure of the database as a handler; see ProcedureDefinition.
 
@@ -200,7 +219,7 @@ class App:
         self._declared.add_mount(Mount(router, arguments))
 
     def include(self, other: App) -> None:
-        """Take over what another app declares: handlers, roles, schedules, lifespan, routers.
+        """Take over what another app declares: handlers, roles, keys, schedules, lifespan, routers.
 
         Its middlewares go on standing around its own handlers only, inside those of this app. It can declare
         nothing more from then on. Raises InvalidDeclaration where a name is taken or where the other app lacks

@@ -31,6 +31,7 @@ class Declarations:
     procedures: dict[str, ProcedureDefinition] = field(default_factory=dict)
     around: dict[str, Sequence[Middleware]] = field(default_factory=dict)
     roles: dict[str, RoleDefinition] = field(default_factory=dict)
+    key_capacities: dict[str, int] = field(default_factory=dict)
     schedules: dict[str, Schedule] = field(default_factory=dict)
     lifespans: list[Lifespan] = field(default_factory=list)
     mounts: list[Mount] = field(default_factory=list)
@@ -55,6 +56,10 @@ class Declarations:
         """Enter a role; raise InvalidDeclaration if its name is taken."""
         self._enter("role", self.roles, {definition.name: definition})
 
+    def add_key_capacity(self, pattern: str, capacity: int) -> None:
+        """Enter the capacity of a key or pattern of keys; raise InvalidDeclaration if it has one."""
+        self._enter("capacity of keys", self.key_capacities, {pattern: capacity})
+
     def add_schedule(self, schedule: Schedule) -> None:
         """Enter a schedule; raise InvalidDeclaration if its name is taken."""
         self._enter("schedule", self.schedules, {schedule.name: schedule})
@@ -71,10 +76,12 @@ class Declarations:
             _refuse_taken("handler", self.handlers, taken)
             _refuse_taken("procedure", self.procedures, taken)
         _refuse_taken("role", self.roles, other.roles)
+        _refuse_taken("capacity of keys", self.key_capacities, other.key_capacities)
         _refuse_taken("schedule", self.schedules, other.schedules)
         self.handlers |= other.handlers
         self.procedures |= other.procedures
         self.roles |= other.roles
+        self.key_capacities |= other.key_capacities
         self.schedules |= other.schedules
         self.lifespans += other.lifespans
         self.mounts += other.mounts

@@ -21,8 +21,9 @@ from rolecall.db.run import run_all_async, run_async, translated
 from rolecall.model.chains import Chain, ChainFilter
 from rolecall.model.errors import TaskNotFound, WaitTimeout
 from rolecall.model.insight import RoleCount
+from rolecall.model.keys import KeyCapacity
 from rolecall.model.tasks import Enqueued, NewTask, Task, TreeNode
-from rolecall.sql import chains, insight, outside, roles, structure, tasks
+from rolecall.sql import chains, insight, keys, outside, roles, structure, tasks
 from rolecall.sql.statement import Statement
 
 __all__ = ["AsyncClient"]
@@ -38,8 +39,8 @@ class AsyncClient:
             print((await client.wait(task.id, timeout=30)).result)
 
     `database` is a connection string or a psycopg pool (which stays yours to close); without one it is
-    DATABASE_URL, else the embedded server. Connections are opened when first needed. With `app`, its roles
-    and handlers are declared before the first enqueue. `connection=` joins your own transaction: nothing
+    DATABASE_URL, else the embedded server. Connections are opened when first needed. With `app`, its roles,
+    handlers and keys are declared before the first enqueue. `connection=` joins your own transaction: nothing
     is committed but by you. `pooled`: whether a pooler in transaction mode stands before the database; None takes
     ROLECALL_POOLED, and finds out where that is not set.
     """
@@ -258,6 +259,18 @@ class AsyncClient:
         """Count the tasks of each role and state."""
         return await self._run(insight.counts())
 
+    async def set_key_capacity(self, pattern: str, capacity: int | None) -> None:
+        """Let so many tasks of a key run at once, or of each key that begins like the pattern (`tenant:*`).
+
+        It goes before what an app declares of the same pattern; None takes it back. What was parked and has room now
+        may run at once; what runs beyond a smaller capacity goes on. Commits for itself. Raises InvalidDeclaration.
+        """
+        await self._run(keys.set_capacity(pattern, capacity))
+
+    async def key_capacities(self, *, after: str = "", limit: int = 1_000) -> list[KeyCapacity]:
+        """Read what was said of keys and patterns, in the order of their text; page on with `after` the last one's."""
+        return await self._run(keys.capacities(after, limit))
+
     async def _run(self, statement: Statement[T], joined: psycopg.AsyncConnection[Any] | None = None) -> T:
         async with self._connection(joined) as connection:
             return await run_async(connection, statement)
@@ -269,6 +282,9 @@ class AsyncClient:
         # Within a foreign transaction that may still roll back, nothing is declared for good.
         foreign = joined if self._joins_only else None
         await self._run(roles.declare(*self._app.declaration()), foreign)
+        if foreign is None and self._app.key_capacities:
+            # A foreign transaction would hold up the ends of these keys' tasks for as long as it is open.
+            await self._run(keys.declare(self._app.key_capacities))
         self._undeclared = foreign is not None
 
     @asynccontextmanager

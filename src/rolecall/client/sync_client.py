@@ -21,8 +21,9 @@ from rolecall.db.run import run, run_all, translated
 from rolecall.model.chains import Chain, ChainFilter
 from rolecall.model.errors import TaskNotFound, WaitTimeout
 from rolecall.model.insight import RoleCount
+from rolecall.model.keys import KeyCapacity
 from rolecall.model.tasks import Enqueued, NewTask, Task, TreeNode
-from rolecall.sql import chains, insight, outside, roles, structure, tasks
+from rolecall.sql import chains, insight, keys, outside, roles, structure, tasks
 from rolecall.sql.statement import Statement
 
 __all__ = ["Client"]
@@ -38,8 +39,8 @@ class Client:
             print(client.wait(task.id, timeout=30).result)
 
     `database` is a connection string or a psycopg pool (which stays yours to close); without one it is
-    DATABASE_URL, else the embedded server. Connections are opened when first needed. With `app`, its roles
-    and handlers are declared before the first enqueue. `connection=` joins your own transaction: nothing
+    DATABASE_URL, else the embedded server. Connections are opened when first needed. With `app`, its roles,
+    handlers and keys are declared before the first enqueue. `connection=` joins your own transaction: nothing
     is committed but by you. `pooled`: whether a pooler in transaction mode stands before the database; None takes
     ROLECALL_POOLED, and finds out where that is not set.
     """
@@ -245,6 +246,18 @@ class Client:
         """Count the tasks of each role and state."""
         return self._run(insight.counts())
 
+    def set_key_capacity(self, pattern: str, capacity: int | None) -> None:
+        """Let so many tasks of a key run at once, or of each key that begins like the pattern (`tenant:*`).
+
+        It goes before what an app declares of the same pattern; None takes it back. What was parked and has room now
+        may run at once; what runs beyond a smaller capacity goes on. Commits for itself. Raises InvalidDeclaration.
+        """
+        self._run(keys.set_capacity(pattern, capacity))
+
+    def key_capacities(self, *, after: str = "", limit: int = 1_000) -> list[KeyCapacity]:
+        """Read what was said of keys and patterns, in the order of their text; page on with `after` the last one's."""
+        return self._run(keys.capacities(after, limit))
+
     def _run(self, statement: Statement[T], joined: psycopg.Connection[Any] | None = None) -> T:
         with self._connection(joined) as connection:
             return run(connection, statement)
@@ -256,6 +269,9 @@ class Client:
         # Within a foreign transaction that may still roll back, nothing is declared for good.
         foreign = joined if self._joins_only else None
         self._run(roles.declare(*self._app.declaration()), foreign)
+        if foreign is None and self._app.key_capacities:
+            # A foreign transaction would hold up the ends of these keys' tasks for as long as it is open.
+            self._run(keys.declare(self._app.key_capacities))
         self._undeclared = foreign is not None
 
     @contextmanager

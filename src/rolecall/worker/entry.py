@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rolecall.db.migrator import check_async
-from rolecall.sql import roles, schedules
+from rolecall.sql import keys, roles, schedules
 from rolecall.worker.program import Program
 from rolecall.worker.session import Session
 
@@ -11,7 +11,11 @@ __all__ = ["declare"]
 
 
 async def declare(session: Session, app: Program) -> None:
-    """Declare the app's roles and handlers, add the schedules that are missing. Raises SchemaMissing, SchemaTooNew."""
+    """Declare the app's roles, handlers and keys, add the schedules that are missing.
+
+    Raises SchemaMissing, SchemaTooNew.
+    """
     await session.ask(check_async)
     await session.run(roles.declare(*app.declaration()))
+    await session.run(keys.declare(app.key_capacities))
     await session.run(schedules.ensure(app.schedules.values()))

@@ -84,6 +84,10 @@ class Program(Protocol):
         """The schedules by name."""
 
     @property
+    def key_capacities(self) -> Mapping[str, int]:
+        """How many tasks of a key run at once, by key or pattern of keys."""
+
+    @property
     def lifespan(self) -> Callable[[Workplace], AbstractAsyncContextManager[object]]:
         """What a worker enters before its first task and leaves after its last."""
 

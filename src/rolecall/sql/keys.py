@@ -1,0 +1,86 @@
+"""Typed calls about keys: how many of their tasks run at once, and who has them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import starmap
+
+from rolecall.model.keys import KeyCapacity, KeyNow, Unparked, require_key_capacity, require_key_pattern
+from rolecall.sql.statement import Row, Statement, nothing
+from rolecall.sql.strict_json import encode
+
+__all__ = ["capacities", "declare", "now", "set_capacity", "unpark"]
+
+COUNTED = 10_000
+STEP = 1_000
+
+
+def capacities(after: str, limit: int) -> Statement[list[KeyCapacity]]:
+    """List what was said of keys and patterns, in the order of their text; page on with the last one's."""
+    return Statement(
+        query="select pattern, capacity, declared, set_to from rolecall.key_capacities(%s::text, %s::int)",
+        params=(after, limit),
+        read=lambda rows: list(starmap(KeyCapacity, rows)),
+    )
+
+
+def set_capacity(pattern: str, capacity: int | None) -> Statement[int | None]:
+    """Set how many tasks of a key, or of each key that a pattern fits, run at once; None takes that back.
+
+    The answer is what was set until now. Raises InvalidDeclaration.
+    """
+    require_key_pattern(pattern)
+    if capacity is not None:
+        require_key_capacity(pattern, capacity)
+    return Statement(
+        # What the first column changes, the second does not see.
+        query=(
+            "select rolecall.set_key_capacity(%s::text, %s::int), ("
+            "select capacity from rolecall.keys where key = %s::text and capacity is not null union all "
+            "select capacity from rolecall.key_patterns where prefix || '*' = %s::text)"
+        ),
+        params=(pattern, capacity, pattern, pattern),
+        read=lambda rows: rows[0][1],
+    )
+
+
+def declare(said: Mapping[str, int]) -> Statement[None]:
+    """Store the capacities that an app declares; writes nothing where nothing changed."""
+    return Statement(
+        query="select rolecall.declare_key_capacities(%s::jsonb)", params=(encode(dict(said)),), read=nothing
+    )
+
+
+def now(keys: Sequence[str]) -> Statement[list[KeyNow]]:
+    """Ask how it stands with keys; of each, no more than 10,000 of the tasks that want it are counted."""
+    return Statement(
+        query=(
+            "select key, capacity, pattern, used, holders, waiting, later from rolecall.keys_now(%s::text[], %s::int)"
+        ),
+        params=(list(keys), COUNTED + 1),
+        read=lambda rows: list(map(_read_now, rows)),
+    )
+
+
+def unpark(after: str = "", limit: int = STEP) -> Statement[Unparked]:
+    """Bring back what is parked though its key has room, of so many keys after this one."""
+    return Statement(
+        query="select ids, reached from rolecall.unpark(%s::text, %s::int)",
+        params=(after, limit),
+        read=lambda rows: Unparked(*rows[0]),
+    )
+
+
+def _read_now(row: Row) -> KeyNow:
+    key, capacity, pattern, used, holders, waiting, later = row
+    more = waiting + later > COUNTED
+    return KeyNow(
+        key=key,
+        capacity=capacity,
+        pattern=pattern,
+        used=used,
+        holders=holders,
+        waiting=min(waiting, COUNTED),
+        later=later,
+        more=more,
+    )
