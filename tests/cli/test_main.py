@@ -15,6 +15,7 @@ COMMANDS = [
     ["rescue"], ["prune"],
     *(["tasks", verb] for verb in ("list", "show", "retry", "cancel")),
     *(["roles", verb] for verb in ("list", "pause", "resume")),
+    *(["key-capacities", verb] for verb in ("list", "show", "set", "reset")),
     *(["workers", verb] for verb in ("list", "show", "drain", "decommission", "resume")),
     *(["keys", verb] for verb in ("create", "list", "revoke")),
     *(["people", verb] for verb in ("add", "list", "remove", "password")),

@@ -19,6 +19,7 @@ from rolecall.cli.commands import (
     enqueue,
     handlers,
     insight,
+    key_capacities,
     keys,
     maintenance,
     migrate,
@@ -93,6 +94,7 @@ def build() -> typer.Typer:
     app.command("scale-target")(with_shell(scaling.scale_target))
     app.add_typer(_roles(), name="roles")
     app.add_typer(_handlers(), name="handlers")
+    app.add_typer(_key_capacities(), name="key-capacities")
     app.add_typer(_workers(), name="workers")
     app.add_typer(_schedules(), name="schedules")
     app.add_typer(_keys(), name="keys")
@@ -145,6 +147,15 @@ def _handlers() -> typer.Typer:
     group = _group("List and show handlers.")
     group.command("list")(with_shell(handlers.list_))
     group.command("show")(with_shell(handlers.show))
+    return group
+
+
+def _key_capacities() -> typer.Typer:
+    group = _group("List, show, set and reset how many tasks of one key run at once.")
+    group.command("list")(with_shell(key_capacities.list_))
+    group.command("show")(with_shell(key_capacities.show))
+    group.command("set")(with_shell(key_capacities.set_))
+    group.command("reset")(with_shell(key_capacities.reset))
     return group
 
 

@@ -249,13 +249,13 @@ class Client:
     def set_key_capacity(self, pattern: str, capacity: int | None) -> None:
         """Let so many tasks of a key run at once, or of each key that begins like the pattern (`tenant:*`).
 
-        It goes before what an app declares of the same pattern; None takes it back. What was parked and has room now
-        may run at once; what runs beyond a smaller capacity goes on. Commits for itself. Raises InvalidDeclaration.
+        It goes before what an app declares for the same pattern; None takes it back. Where there is more room, what
+        waits may run now; what runs beyond a smaller capacity goes on. Commits for itself. Raises InvalidDeclaration.
         """
         self._run(keys.set_capacity(pattern, capacity))
 
     def key_capacities(self, *, after: str = "", limit: int = 1_000) -> list[KeyCapacity]:
-        """Read what was said of keys and patterns, in the order of their text; page on with `after` the last one's."""
+        """List the capacities of keys and patterns by their text; page on with the last one's as `after`."""
         return self._run(keys.capacities(after, limit))
 
     def _run(self, statement: Statement[T], joined: psycopg.Connection[Any] | None = None) -> T:

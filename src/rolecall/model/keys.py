@@ -1,4 +1,4 @@
-"""How many tasks of a key run at once, as it is said of one key or of all that begin alike; how it stands with a key."""
+"""The capacities of keys and of patterns that fit many, and how it stands with one key."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ STAR = "*"
 
 @dataclass(frozen=True, slots=True)
 class KeyCapacity:
-    """What is said of a key, or of all keys that a pattern fits (`tenant:*`); the fields stand in the columns' order.
+    """How many tasks of a key run at once, or of each key that a pattern fits (`tenant:*`).
 
-    `capacity` is what holds: what somebody has set, else what an app declares.
+    `capacity` is what counts: what somebody has set, else what an app declares. The fields stand in the columns' order.
     """
 
     pattern: str
@@ -46,7 +46,7 @@ class KeyNow:
 
 @dataclass(frozen=True, slots=True)
 class Unparked:
-    """The parked tasks that nothing else would have brought back; the next look begins at `reached`, if there is one."""
+    """Parked tasks that nothing else would have brought back; the next look goes on after `reached`, or it is None."""
 
     ids: list[int]
     reached: str | None

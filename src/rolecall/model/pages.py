@@ -10,13 +10,14 @@ from typing import Generic, TypeVar
 
 from rolecall.model.errors import InvalidCursor
 
-__all__ = ["Page", "read_cursor", "write_cursor"]
+__all__ = ["Page", "read_cursor", "read_text_cursor", "write_cursor", "write_text_cursor"]
 
 T = TypeVar("T")
 
-POSITION = struct.Struct(">Bq")
+POSITION = struct.Struct(">q")
 CHECK = struct.Struct(">I")
-VERSION = 1
+# The first byte of a cursor.
+BY_ID, BY_TEXT = 1, 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,18 +33,41 @@ class Page(Generic[T]):
 
 def write_cursor(position: int) -> str:
     """Write the id before which the next page begins; whoever holds it need not understand it."""
-    packed = POSITION.pack(VERSION, position)
-    return urlsafe_b64encode(packed + CHECK.pack(binascii.crc32(packed))).decode().rstrip("=")
+    return _written(BY_ID, POSITION.pack(position))
 
 
 def read_cursor(text: str) -> int:
     """Read what `write_cursor` wrote. Raises InvalidCursor for anything else."""
+    packed = _read(BY_ID, text)
+    if len(packed) != POSITION.size:
+        raise InvalidCursor(text)
+    return int(POSITION.unpack(packed)[0])
+
+
+def write_text_cursor(position: str) -> str:
+    """Write the text after which the next page begins, for a list that is in the order of texts."""
+    return _written(BY_TEXT, position.encode())
+
+
+def read_text_cursor(text: str) -> str:
+    """Read what `write_text_cursor` wrote. Raises InvalidCursor for anything else."""
+    try:
+        return _read(BY_TEXT, text).decode()
+    except UnicodeDecodeError:
+        raise InvalidCursor(text) from None
+
+
+def _written(kind: int, position: bytes) -> str:
+    packed = bytes([kind]) + position
+    return urlsafe_b64encode(packed + CHECK.pack(binascii.crc32(packed))).decode().rstrip("=")
+
+
+def _read(kind: int, text: str) -> bytes:
     try:
         raw = urlsafe_b64decode(text.encode("ascii") + b"=" * (-len(text) % 4))
-        version, position = POSITION.unpack(raw[: POSITION.size])
-        (check,) = CHECK.unpack(raw[POSITION.size :])
-    except (ValueError, struct.error):
+    except ValueError:
         raise InvalidCursor(text) from None
-    if version != VERSION or check != binascii.crc32(raw[: POSITION.size]) or write_cursor(position) != text:
+    position = raw[1 : -CHECK.size]
+    if _written(kind, position) != text:
         raise InvalidCursor(text)
-    return int(position)
+    return position

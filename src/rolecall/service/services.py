@@ -13,6 +13,7 @@ from rolecall.service.doctor import Doctor
 from rolecall.service.entrance import Entrance
 from rolecall.service.handlers import Handlers
 from rolecall.service.insight import Insight
+from rolecall.service.key_capacities import KeyCapacities
 from rolecall.service.keys import Keys
 from rolecall.service.maintenance import Maintenance
 from rolecall.service.overview import Overview
@@ -35,6 +36,7 @@ class Services:
     chains: Chains
     roles: Roles
     handlers: Handlers
+    key_capacities: KeyCapacities
     workers: Workers
     scaling: Scaling
     schedules: Schedules
@@ -66,6 +68,7 @@ class Services:
             chains=Chains(database),
             roles=Roles(database),
             handlers=Handlers(database),
+            key_capacities=KeyCapacities(database),
             workers=Workers(database),
             scaling=Scaling(database, Workers(database), scaling or ScalingSettings()),
             schedules=Schedules(database),

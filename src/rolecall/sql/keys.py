@@ -16,7 +16,7 @@ STEP = 1_000
 
 
 def capacities(after: str, limit: int) -> Statement[list[KeyCapacity]]:
-    """List what was said of keys and patterns, in the order of their text; page on with the last one's."""
+    """List the capacities of keys and patterns, in the order of their text; page on with the last one's."""
     return Statement(
         query="select pattern, capacity, declared, set_to from rolecall.key_capacities(%s::text, %s::int)",
         params=(after, limit),

@@ -9,12 +9,14 @@ from fastapi import Query
 
 from rolecall.model.pages import Page, read_cursor, write_cursor
 
-__all__ = ["Cursor", "page_by_id", "position", "with_items"]
+__all__ = ["Cursor", "TextCursor", "page_by_id", "position", "with_items"]
 
 T = TypeVar("T")
 S = TypeVar("S")
 
 Cursor = Annotated[str | None, Query(max_length=200, description="The `next_cursor` of the page before.")]
+# Of a list in the order of texts: of 200 characters, each may take four bytes.
+TextCursor = Annotated[str | None, Query(max_length=1_100, description="The `next_cursor` of the page before.")]
 
 
 def position(cursor: str | None) -> int | None:

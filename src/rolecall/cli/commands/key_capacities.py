@@ -1,0 +1,80 @@
+"""`rolecall key-capacities`: how many tasks of one key run at once."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from typer import Argument, Option
+
+from rolecall.cli.output import print_facts, print_line, print_table
+from rolecall.cli.shell import Shell
+from rolecall.model.keys import KeyCapacity, KeyNow
+from rolecall.model.pages import Page
+from rolecall.service.key_capacities import KeyDetail
+
+Pattern = Annotated[str, Argument(help="A key, or what keys begin with and one star: 'tenant:*'.")]
+
+COLUMNS = ("key or pattern", "at once", "declared", "set")
+HOLDERS = ("held by task", "role", "handler", "status", "worker", "started")
+
+
+def list_(
+    shell: Shell,
+    *,
+    after: Annotated[str | None, Option(metavar="CURSOR", help="The next page, as the one before named it.")] = None,
+    limit: Annotated[int, Option(help="At most so many, 1 to 1000.")] = 100,
+) -> None:
+    """List the capacities of keys and patterns; of every other key one task runs at a time."""
+    page = shell.call(lambda services: services.key_capacities.list(after, limit))
+    shell.show(page, lambda: _print_page(page))
+
+
+def show(shell: Shell, key: Annotated[str, Argument(help="A key, as tasks have it.")]) -> None:
+    """Show one key: how many of its tasks run at once, which do, and how many wait."""
+    detail = shell.call(lambda services: services.key_capacities.show(key))
+    shell.show(detail, lambda: _print(detail))
+
+
+def set_(
+    shell: Shell,
+    pattern: Pattern,
+    capacity: Annotated[int, Argument(metavar="N", help="How many tasks of each such key run at once.")],
+) -> None:
+    """Let so many tasks of a key run at once, whatever the app declares."""
+    before = shell.call(lambda services: services.key_capacities.set(pattern, capacity))
+    was = f", was {before}" if before is not None else ""
+    document = {"pattern": pattern, "set_to": capacity, "before": before}
+    shell.show(document, lambda: print_line(f"key {pattern}: {capacity} at once{was}"))
+
+
+def reset(shell: Shell, pattern: Pattern) -> None:
+    """Take back what was set: the app's declaration counts again, else the longest pattern that fits, else one."""
+    before = shell.call(lambda services: services.key_capacities.reset(pattern))
+    sentence = f"key {pattern}: reset, was {before}" if before is not None else f"key {pattern} was not set"
+    document = {"pattern": pattern, "set_to": None, "before": before}
+    shell.show(document, lambda: print_line(sentence))
+
+
+def _print_page(page: Page[KeyCapacity]) -> None:
+    rows = ((said.pattern, said.capacity, said.declared, said.set_to) for said in page.items)
+    print_table(COLUMNS, rows, "no capacities: one task of each key runs at a time")
+    if page.next_cursor is not None:
+        print_line(f"more: --after {page.next_cursor}")
+
+
+def _print(detail: KeyDetail) -> None:
+    print_facts(_facts(detail.key))
+    rows = ((task.id, task.role, task.handler, task.status, task.worker_id, task.started_at) for task in detail.tasks)
+    print_table(HOLDERS, rows, "no task holds it")
+
+
+def _facts(key: KeyNow) -> list[tuple[str, object]]:
+    beyond = " or more" if key.more else ""
+    return [
+        ("key", key.key),
+        ("at once", key.capacity),
+        ("by", key.pattern),
+        ("held", key.used),
+        ("waiting", f"{key.waiting}{beyond}"),
+        ("due later", f"{key.later}{beyond}"),
+    ]
