@@ -63,6 +63,7 @@ class Scenery:
             f"/jobs/{self.handler}?as=json&created={self.task_id}",
             "/capacity?role=letters&workers=3",
             "/admin/workers?everyone=1",
+            "/keys?key=ledger",
         ]
 
     def path(self, pattern: str) -> str:
@@ -86,6 +87,9 @@ def furnish(engine: Engine) -> Scenery:
         " 'cron', '*/5 7-9 * * MON-FRI', 'zone', 'Europe/Berlin', 'enabled', false))"
     )
     engine.rows("select rolecall.pause_role('returns', 3600, 'ada')")
+    engine.rows("""select rolecall.declare_key_capacities('{"customer:*": 2, "shop:*": 4}')""")
+    engine.rows("select rolecall.set_key_capacity('customer:*', 3)")
+    engine.rows("select rolecall.set_key_capacity('shop:7', 8)")
     return Scenery(
         task_id=running,
         chain_id=chain,

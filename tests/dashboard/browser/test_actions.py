@@ -174,6 +174,27 @@ async def test_a_role_is_paused_and_resumed_and_a_chain_deleted(pool: Engine, sc
 
 
 @LOOKS
+async def test_a_key_is_given_more_room_and_that_is_taken_back(pool: Engine, scenery: Scenery, begin: Begin) -> None:
+    capacity = "select capacity from rolecall.keys_now('{ledger}')"
+    walker = await begin("/keys")
+    await walker.page.get_by_role("searchbox", name="Key").fill("ledger")
+    await walker.press("Look up")
+    await walker.fill("At once", "2")
+    await walker.press("Set")
+    await walker.is_told("2 tasks of the key 'ledger' may run at once")
+    assert (pool.value(capacity), walker.did()) == (2, ("key_capacities.set", "dashboard"))
+    await expect(walker.page.get_by_role("region", name="ledger")).to_contain_text("its own capacity")
+
+    row = walker.page.get_by_role("row", name="ledger")
+    await walker.press("Reset", within=row)
+    dialog = walker.page.get_by_role("dialog")
+    await expect(dialog).to_contain_text("Take back what was set for ledger?")
+    await walker.press("Reset", within=dialog)
+    await walker.is_told("What was set for the key 'ledger' is taken back")
+    assert (pool.value(capacity), walker.did()) == (1, ("key_capacities.reset", "dashboard"))
+
+
+@LOOKS
 async def test_a_task_is_created_by_a_form_and_capacity_reckoned_by_a_slider(
     pool: Engine, scenery: Scenery, begin: Begin
 ) -> None:

@@ -31,7 +31,12 @@ async def test_nothing_that_a_stranger_wrote_becomes_markup(pool: Engine, visit:
     scenery = furnish_hostile(pool)
     page = await visit("/login")
 
-    more = [f"/tasks/{scenery.failed_id}", f"/tasks/{scenery.parent_id}", f"/tasks/{scenery.parent_id}/tree"]
+    more = [
+        f"/keys?key={quote(HOSTILE)}",
+        f"/tasks/{scenery.failed_id}",
+        f"/tasks/{scenery.parent_id}",
+        f"/tasks/{scenery.parent_id}/tree",
+    ]
 
     shown = await attacked(page, [*map(scenery.path, PATHS), *more])
 
@@ -52,5 +57,6 @@ async def test_nothing_in_an_address_becomes_markup(pool: Engine, visit: Visit) 
             f"/audit?actor={attack}&action={attack}",
             f"/tasks?text={attack}&key={attack}",
             f"/chains?handler={attack}",
+            f"/keys?key={attack}",
         ],
     )

@@ -31,6 +31,7 @@ OWN_PAGES = (
     NavigationEntry(label="Schedules", path="/schedules", icon="schedules", group="Work"),
     NavigationEntry(label="Workers", path="/admin/workers", icon="workers", group="Pool"),
     NavigationEntry(label="Roles", path="/roles", icon="roles", group="Pool"),
+    NavigationEntry(label="Keys", path="/keys", icon="keys", group="Pool"),
     NavigationEntry(label="Capacity", path="/capacity", icon="capacity", group="Pool"),
     NavigationEntry(label="Audit log", path="/audit", icon="audit", group="Pool", scope=Scope.ADMIN),
 )

@@ -29,6 +29,7 @@ SAID: Mapping[str, tuple[str, str]] = {
     "waiting": ("Waits for its children", "warn"),
     "retried": ("Put back by hand", "accent"),
     "triggered": ("Made due by hand", "accent"),
+    "unparked": ("Brought back, as nothing held its key", "warn"),
 }
 ERROR = "error"
 SPENT = frozenset({ERROR, "timeout", "crashed"})

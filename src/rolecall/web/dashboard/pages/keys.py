@@ -1,0 +1,47 @@
+"""Keys: how many tasks of each run at once, and who has one key and who wants it."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import Form, Response
+
+from rolecall.web.dashboard.routing import Pages
+from rolecall.web.dashboard.view import Operating, Reading
+from rolecall.web.fields import Blank, ShortText
+from rolecall.web.paging import TextCursor
+
+router = Pages()
+
+FULL = 50
+Key = Annotated[ShortText | None, Blank]
+Pattern = Annotated[str, Form(max_length=200)]
+
+
+@router.get("/keys")
+async def show_keys(view: Reading, key: Key = None, cursor: TextCursor = None) -> Response:
+    """Show what is said of keys, and how it stands with one that somebody looks up."""
+    services = view.services.key_capacities
+    capacities = await services.list(cursor, FULL)
+    found = await services.show(key) if key else None
+    return view.page("keys/list.html", capacities=capacities, cursor=cursor, asked=key, found=found)
+
+
+@router.post("/keys/set")
+async def set_capacity(view: Operating, pattern: Pattern, capacity: Annotated[int, Form()]) -> Response:
+    """Let so many tasks of a key run at once."""
+    await view.services.key_capacities.set(pattern, capacity)
+    number = "One task" if capacity == 1 else f"{capacity} tasks"
+    return view.done(f"{number} of {_meant(pattern)} may run at once")
+
+
+@router.post("/keys/reset")
+async def reset_capacity(view: Operating, pattern: Pattern) -> Response:
+    """Take back what was set."""
+    if await view.services.key_capacities.reset(pattern) is None:
+        return view.done(f"Nothing was set for {_meant(pattern)}", tone="info")
+    return view.done(f"What was set for {_meant(pattern)} is taken back")
+
+
+def _meant(pattern: str) -> str:
+    return f"each key that begins with {pattern[:-1]!r}" if pattern.endswith("*") else f"the key {pattern!r}"

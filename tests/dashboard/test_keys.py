@@ -1,0 +1,90 @@
+"""The page of keys: what is said of them, and how it stands with one."""
+
+from __future__ import annotations
+
+import httpx2
+
+from tests.dashboard.reading import shown
+from tests.sql.engine import Engine
+
+FROM = {"referer": "http://test/keys"}
+
+
+async def test_what_the_app_declares_and_what_somebody_has_set_is_told_apart(
+    pool: Engine, http: httpx2.AsyncClient
+) -> None:
+    pool.rows("""select rolecall.declare_key_capacities('{"tenant:*": 2}')""")
+    await http.post("/keys/set", data={"pattern": "tenant:*", "capacity": "3"})
+    await http.post("/keys/set", data={"pattern": "tenant:7", "capacity": "5"})
+
+    rows = (await shown(http, "/keys")).one("section", id="capacities").one("tbody").all("tr")
+
+    assert [row.text for row in rows] == ["tenant:* 3 2 3 Reset", "tenant:7 5 – 5 Reset"]
+
+
+async def test_a_key_is_looked_up_with_who_has_it_and_how_many_want_it(pool: Engine, http: httpx2.AsyncClient) -> None:
+    pool.rows("select rolecall.set_key_capacity('tenant:*', 2)")
+    pool.enqueue_many([{"role": "sums", "handler": "add", "key": "tenant:7"}] * 5)
+    pool.enqueue("sums", handler="add", key="tenant:7", after=60)
+    holders = [claim.id for claim in pool.claim(5)]
+
+    card = (await shown(http, "/keys?key=tenant:7")).one("section", id="key")
+
+    assert card.one("dl").text == "At once 2 by the pattern tenant:* Held 2 Waiting 3 Due later 1"
+    assert {row.one("a")["href"] for row in card.one("tbody").all("th")} == {f"/tasks/{each}" for each in holders}
+    assert card.one("p", class_="links").one("a")["href"] == "/tasks?key=tenant%3A7"
+
+
+async def test_a_key_of_which_nothing_is_known_has_room_for_one(http: httpx2.AsyncClient) -> None:
+    card = (await shown(http, "/keys?key=new")).one("section", id="key")
+
+    assert "At once 1 the default" in card.text
+    assert "No task holds it." in card.text
+
+
+async def test_a_capacity_is_set_and_taken_back(pool: Engine, http: httpx2.AsyncClient) -> None:
+    await http.post("/keys/set", data={"pattern": "tenant:*", "capacity": "3"}, headers=FROM)
+    assert "3 tasks of each key that begins with &#39;tenant:&#39; may run at once" in (await http.get("/keys")).text
+
+    await http.post("/keys/reset", data={"pattern": "tenant:*"}, headers=FROM)
+    assert (
+        "What was set for each key that begins with &#39;tenant:&#39; is taken back" in (await http.get("/keys")).text
+    )
+
+    await http.post("/keys/reset", data={"pattern": "tenant:*"}, headers=FROM)
+    assert "Nothing was set for each key" in (await http.get("/keys")).text
+    assert pool.rows("select * from rolecall.key_capacities()") == []
+
+
+async def test_what_is_no_pattern_or_number_is_told_in_red_and_sets_nothing(
+    pool: Engine, http: httpx2.AsyncClient
+) -> None:
+    for pattern, capacity in (("a*b", "2"), ("a", "0"), ("a", "many"), ("", "2")):
+        await http.post("/keys/set", data={"pattern": pattern, "capacity": capacity}, headers=FROM)
+
+        assert 'class="said bad"' in (await http.get("/keys")).text
+    assert pool.rows("select * from rolecall.key_capacities()") == []
+
+
+async def test_a_long_list_is_paged(pool: Engine, http: httpx2.AsyncClient) -> None:
+    pool.rows("select rolecall.set_key_capacity('k' || lpad(n::text, 3, '0'), 2) from generate_series(1, 51) as n")
+
+    first = await shown(http, "/keys")
+    rest = await shown(http, first.one("a", rel="next")["href"])
+
+    assert len(first.one("tbody").all("tr")) == 50
+    assert rest.one("tbody").one("tr").text.startswith("k051")
+
+
+async def test_a_task_leads_to_its_key(pool: Engine, http: httpx2.AsyncClient) -> None:
+    task_id = pool.enqueue("sums", handler="add", key="a/b c")
+
+    assert (await shown(http, f"/tasks/{task_id}")).all("a", href="/keys?key=a%2Fb+c") != []
+
+
+async def test_a_task_that_was_brought_back_says_so(pool: Engine, http: httpx2.AsyncClient) -> None:
+    task_id = pool.enqueue("sums", handler="add", key="k")
+    pool.rows("update rolecall.tasks set parked = true")
+    pool.rows("select rolecall.unpark()")
+
+    assert "Brought back, as nothing held its key" in (await http.get(f"/tasks/{task_id}")).text
