@@ -8,11 +8,11 @@ import pytest
 
 from rolecall import linear
 from rolecall.db.run import run
-from rolecall.maintenance import fire, housekeeping, pauses, rescue
+from rolecall.maintenance import fire, housekeeping, pauses, rescue, unparking
 from rolecall.maintenance.crew import Crew
 from rolecall.maintenance.duties import Duty, Runs
 from rolecall.model.workers import WorkerInfo
-from rolecall.sql import retention, roles, schedules, tasks, workers
+from rolecall.sql import keys, retention, roles, schedules, tasks, workers
 from rolecall.worker.session import Session, Sessions
 from tests.worker.bench import Bench, until
 
@@ -91,6 +91,51 @@ async def test_housekeeping_prunes_until_nothing_is_left(
     assert "95 keys" in (summary or "")
     assert await housekeeping.run_once(session) is None
     await session.close()
+
+
+def forget(bench: Bench, number: int) -> list[int]:
+    """Leave tasks of as many keys parked though nothing holds these, as a bug would."""
+
+    @bench.app.task
+    async def work() -> None: ...
+
+    ids = bench.enqueue(*(work.task().options(key=f"k{n:02}") for n in range(number)))
+    bench.connection.execute("update rolecall.tasks set parked = true")
+    return ids
+
+
+async def test_forgotten_tasks_are_brought_back_in_one_run_and_somebody_is_told(
+    bench: Bench, session: Session, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """covers RELIABILITY invariant 32"""
+    monkeypatch.setattr(keys.unpark_due, "__defaults__", (5,))
+    ids = forget(bench, 12)
+
+    assert await unparking.run_once(session) is None
+
+    named = ", ".join(map(str, ids[:10]))
+    assert [(record.levelname, record.message) for record in caplog.records] == [
+        ("WARNING", f"Brought back tasks that were parked though their keys had room: {named} and 2 more")
+    ]
+    assert bench.ask("select count(*) from rolecall.tasks where parked") == 0
+    await session.close()
+
+
+async def test_where_nothing_is_forgotten_nothing_is_told(
+    session: Session, caplog: pytest.LogCaptureFixture
+) -> None:
+    assert await unparking.run_once(session) is None
+    assert caplog.records == []
+    await session.close()
+
+
+async def test_a_worker_runs_what_was_forgotten(bench: Bench) -> None:
+    [task_id] = forget(bench, 1)
+
+    async with bench.working(maintenance=True):
+        [task] = await bench.finished(task_id)
+
+    assert task.state == "completed"
 
 
 async def test_a_crew_that_is_stopped_leaves_a_long_run_to_the_next(session: Session) -> None:

@@ -62,6 +62,7 @@ ILLEGAL = [
     ("server_epoch", "there_is_only_one_row", "only_row = false"),
     ("counted_until", "there_is_only_one_row", "only_row = false"),
     ("history_until", "there_is_only_one_row", "only_row = false"),
+    ("unpark_pass", "there_is_only_one_row", "only_row = false"),
     ("schedules", "name_is_short", "name = ''"),
     ("schedules", "every_is_between_a_second_and_ten_years", "every = '0.5 s'"),
     ("schedules", "payload_is_an_object", "payload = '1'"),

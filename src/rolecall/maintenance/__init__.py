@@ -7,6 +7,7 @@
     │ pauses        1 s  │    │ pauses        1 s  │    │                    │
     │ counting     10 s  │    │ counting     10 s  │    │                    │
     │ history      10 s  │    │ history      10 s  │    │                    │
+    │ unparking    60 s  │    │ unparking    60 s  │    │                    │
     │ housekeeping 60 s  │    │ housekeeping 60 s  │    │                    │
     └─────────┬──────────┘    └─────────┬──────────┘    └─────────┬──────────┘
               └─────────── each run skips what another one has locked ─────────▶ Postgres
@@ -15,10 +16,11 @@ There is no leader. Every duty is one engine function that skips what another pr
 nothing left to do when it comes second, so all processes may do all duties, and a duty is done as long as
 one process lives. A leader would be one more thing to elect, to lose, and to wait for. Where two at once would only be
 in each other's way, a row is taken: housekeeping prunes a kind (`rolecall.retention`) while it holds the kind's row, a
-batch a transaction, until nothing is past its time; the row says when to look again.
+batch a transaction, until nothing is past its time; the row says when to look again. So does the row of
+unparking, the net for tasks that are parked though their keys have room (`rolecall.unpark_pass`).
 
 `duties`        what a duty is
-`rescue`, `fire`, `pauses`, `counting`, `history`, `housekeeping`
+`rescue`, `fire`, `pauses`, `counting`, `history`, `unparking`, `housekeeping`
                 one duty each: `run_once(session)` does it and says in a line what it did
 `periodic`      the one loop that all duties (and the worker's heartbeat) run in: jitter, patience, a clean stop
 `crew`          the standing duties together, on one connection that no handler and no claim can keep busy

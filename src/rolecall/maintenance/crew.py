@@ -7,7 +7,7 @@ import logging
 from collections.abc import Iterable
 from typing import TypeVar
 
-from rolecall.maintenance import counting, fire, history, housekeeping, pauses, rescue
+from rolecall.maintenance import counting, fire, history, housekeeping, pauses, rescue, unparking
 from rolecall.maintenance.duties import Duty, Runs
 from rolecall.maintenance.periodic import Periodic
 from rolecall.model.errors import DatabaseUnavailable
@@ -23,6 +23,7 @@ DUTIES = (
     Duty(name="Ending pauses", every=1.0, run_once=pauses.run_once),
     Duty(name="Counting", every=10.0, run_once=counting.run_once),
     Duty(name="History", every=10.0, run_once=history.run_once),
+    Duty(name="Unparking", every=60.0, run_once=unparking.run_once),
     Duty(name="Housekeeping", every=60.0, run_once=housekeeping.run_once),
 )
 

@@ -46,10 +46,10 @@ class KeyNow:
 
 @dataclass(frozen=True, slots=True)
 class Unparked:
-    """Parked tasks that nothing else would have brought back; the next look goes on after `reached`, or it is None."""
+    """Parked tasks that nothing else would have brought back, and whether there are more keys to look at."""
 
     ids: list[int]
-    reached: str | None
+    more: bool
 
 
 def require_key_capacity(pattern: str, capacity: int) -> None:

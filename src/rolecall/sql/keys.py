@@ -9,7 +9,7 @@ from rolecall.model.keys import KeyCapacity, KeyNow, Unparked, require_key_capac
 from rolecall.sql.statement import Row, Statement, nothing
 from rolecall.sql.strict_json import encode
 
-__all__ = ["capacities", "declare", "now", "set_capacity", "unpark"]
+__all__ = ["capacities", "declare", "now", "set_capacity", "unpark_due"]
 
 COUNTED = 10_000
 STEP = 1_000
@@ -62,12 +62,12 @@ def now(keys: Sequence[str]) -> Statement[list[KeyNow]]:
     )
 
 
-def unpark(after: str = "", limit: int = STEP) -> Statement[Unparked]:
-    """Bring back what is parked though its key has room, of so many keys after this one."""
+def unpark_due(limit: int = STEP) -> Statement[Unparked]:
+    """Bring back what is parked though its key has room, of so many keys, where it is time and nobody else is at it."""
     return Statement(
-        query="select ids, reached from rolecall.unpark(%s::text, %s::int)",
-        params=(after, limit),
-        read=lambda rows: Unparked(*rows[0]),
+        query="select ids, more from rolecall.unpark_due(%s::int)",
+        params=(limit,),
+        read=lambda rows: Unparked(*rows[0]) if rows else Unparked([], more=False),
     )
 
 

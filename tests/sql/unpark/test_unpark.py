@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.sql.conftest import Session
 from tests.sql.engine import Engine
 
 
@@ -92,3 +93,27 @@ def test_it_goes_through_the_keys_in_steps(engine: Engine) -> None:
 
     assert unpark(engine, "", 2) == ([first, second], "b")
     assert unpark(engine, "b", 2) == ([third], None)
+
+
+@pytest.mark.parametrize(
+    "lock",
+    [
+        "select from rolecall.keys where key = 'a' for update",
+        "select from rolecall.tasks where key = 'a' for update",
+        "delete from rolecall.keys where key = 'a'; select rolecall.give_key_row('a')",
+    ],
+)
+def test_what_another_session_has_locked_is_left_for_the_next_time(
+    engine: Engine, session: Session, lock: str
+) -> None:
+    """Covers F21: an open transaction of somebody's holds up nobody else's tasks, nor the duties beside this one."""
+    first, second = forget(engine, "a", "b")
+    engine.rows("insert into rolecall.keys (key) values ('a')")
+    other = session()
+    other.rows("begin")
+    other.rows(lock)
+    engine.rows("set lock_timeout = '1s'")
+
+    assert unpark(engine)[0] == [second]
+    other.rows("rollback")
+    assert unpark(engine)[0] == [first]

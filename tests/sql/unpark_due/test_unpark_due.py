@@ -1,0 +1,49 @@
+"""The net is cast by one session at a time, key after key, and a minute after it has been through all of them again."""
+
+from __future__ import annotations
+
+from tests.sql.conftest import Session
+from tests.sql.engine import Engine
+
+
+def unpark_due(engine: Engine, limit: int = 1000) -> list[tuple[list[int], bool]]:
+    """What one step has brought back, and whether the pass goes on; empty where it is not time for one."""
+    return [(ids, more) for ids, more in engine.rows("select ids, more from rolecall.unpark_due(%s)", limit)]
+
+
+def forget(engine: Engine, *keys: str) -> list[int]:
+    """Leave a task of each key parked though nothing holds the key, as a bug would; return them."""
+    ids, _ = engine.enqueue_many([{"role": "work", "key": key} for key in keys])
+    engine.rows("update rolecall.tasks set parked = true where id = any(%s)", ids)
+    return ids
+
+
+def test_a_pass_goes_on_where_it_stopped_whoever_goes_on(engine: Engine, session: Session) -> None:
+    """Covers invariant 32."""
+    first, second, third = forget(engine, "a", "b", "c")
+
+    assert unpark_due(engine, 2) == [([first, second], True)]
+    [again] = forget(engine, "a")
+    assert unpark_due(session(), 2) == [([third], False)]
+
+    assert engine.rows("select id from rolecall.tasks where parked") == [(again,)]
+
+
+def test_the_next_pass_begins_a_minute_after_the_last_one_was_through(engine: Engine) -> None:
+    assert unpark_due(engine) == [([], False)]
+    [task_id] = forget(engine, "a")
+    engine.clock.advance(seconds=59)
+    assert unpark_due(engine) == []
+
+    engine.clock.advance(seconds=1)
+
+    assert unpark_due(engine) == [([task_id], False)]
+
+
+def test_two_sessions_are_never_at_it_together(engine: Engine, session: Session) -> None:
+    other = session()
+    other.rows("begin")
+    unpark_due(other)
+    engine.rows("set lock_timeout = '1s'")
+
+    assert unpark_due(engine) == []
