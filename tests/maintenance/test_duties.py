@@ -121,9 +121,7 @@ async def test_forgotten_tasks_are_brought_back_in_one_run_and_somebody_is_told(
     await session.close()
 
 
-async def test_where_nothing_is_forgotten_nothing_is_told(
-    session: Session, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_where_nothing_is_forgotten_nothing_is_told(session: Session, caplog: pytest.LogCaptureFixture) -> None:
     assert await unparking.run_once(session) is None
     assert caplog.records == []
     await session.close()

@@ -12,6 +12,7 @@ import psycopg
 from rolecall import App, Context, Worker, WorkerOptions, immediate
 from rolecall.worker.loop import run
 from rolecall.worker.signals import stop_on_signals
+from tests.scenarios.places import Places
 
 LEASE = 1.0
 # What lingers must not be lost while a busy machine lets nobody renew it.
@@ -21,6 +22,8 @@ LONG_LEASE = 5.0
 def make_app(dsn: str, folder: Path) -> App:
     app = App("victim")
     app.role("victim", lease=LEASE, retry=immediate(), max_attempts=5)
+    app.keys("tenant:*", capacity=3)
+    places = Places(folder)
 
     @app.task(role="victim")
     async def record(ctx: Context, n: int) -> dict[str, int]:
@@ -44,6 +47,12 @@ def make_app(dsn: str, folder: Path) -> App:
         while not (folder / f"go-{ctx.attempt}").exists():
             await asyncio.sleep(0.01)
         return {"attempt": ctx.attempt}
+
+    @app.task(role="victim", lease=LONG_LEASE)
+    async def occupy() -> None:
+        """Have one of the places for a moment."""
+        with places.taken():
+            await asyncio.sleep(0.1)
 
     return app
 

@@ -129,6 +129,8 @@ LAWS = {
         select name, last_error from rolecall.schedules where last_error is not null""",
     "a key is held or waited for after the end": """
         select id, key, parked, key_slot from rolecall.tasks where parked or key_slot is not null""",
+    "a task was parked though its key had room": """
+        select task_id from rolecall.task_events where kind = 'unparked'""",
     "a task failed for a reason that nobody planned": """
         select distinct split_part(told.error, E'\\n', 1)
         from (

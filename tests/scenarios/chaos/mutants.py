@@ -71,7 +71,7 @@ MUTANTS = (
     ),
     Mutant(
         "keys are not freed",
-        "a key is held or waited for after the end",
+        "a key is held or waited for after the end|a task was parked though its key had room",
         (Change("unpark_heads", "if p_keys is null then", "if true then"),),
     ),
     Mutant(

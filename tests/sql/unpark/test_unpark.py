@@ -103,9 +103,7 @@ def test_it_goes_through_the_keys_in_steps(engine: Engine) -> None:
         "delete from rolecall.keys where key = 'a'; select rolecall.give_key_row('a')",
     ],
 )
-def test_what_another_session_has_locked_is_left_for_the_next_time(
-    engine: Engine, session: Session, lock: str
-) -> None:
+def test_what_another_session_has_locked_is_left_for_the_next_time(engine: Engine, session: Session, lock: str) -> None:
     """Covers F21: an open transaction of somebody's holds up nobody else's tasks, nor the duties beside this one."""
     first, second = forget(engine, "a", "b")
     engine.rows("insert into rolecall.keys (key) values ('a')")

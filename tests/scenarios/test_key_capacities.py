@@ -1,0 +1,45 @@
+"""A key with a capacity, whatever becomes of the processes that run its tasks."""
+
+from __future__ import annotations
+
+import subprocess
+from contextlib import ExitStack
+from functools import partial
+
+from tests.scenarios.places import Places
+from tests.scenarios.victims import Victims
+from tests.worker.bench import Bench, until
+
+TASKS = 60
+PROCESSES = 4
+KILLED_AFTER = (5, 15, 25, 35)
+
+
+async def test_of_a_key_with_room_for_three_no_fourth_task_runs_however_many_workers_are_killed(
+    victims: Victims,
+) -> None:
+    """covers RELIABILITY invariant 5: the handlers' own files say how many ran at once"""
+    bench, places = victims.bench, Places(victims.folder)
+    task = bench.app.handlers["occupy"].task().options(key="tenant:7")
+    ids = bench.enqueue(*[task] * TASKS)
+
+    with ExitStack() as stack:
+        workers = [stack.enter_context(victims.process(f"worker-{number}")) for number in range(PROCESSES)]
+        for finished in KILLED_AFTER:
+            await until(partial(have_finished, bench, finished), 60)
+            kill_one_that_has_a_place(places, workers)
+            workers.append(stack.enter_context(victims.process(f"after-{finished}")))
+        tasks = await bench.finished(*ids, within=120)
+
+    assert len(places.holders()) == 3
+    assert {task.state for task in tasks} == {"completed"}
+    assert max(task.attempt for task in tasks) > 1
+
+
+def have_finished(bench: Bench, number: int) -> bool:
+    return bool(bench.ask("select count(*) >= %s from rolecall.finished_tasks", number))
+
+
+def kill_one_that_has_a_place(places: Places, workers: list[subprocess.Popen[bytes]]) -> None:
+    holders = places.holders()
+    next(worker for worker in workers if worker.pid in holders and worker.poll() is None).kill()
