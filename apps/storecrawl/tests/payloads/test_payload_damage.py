@@ -23,6 +23,8 @@ from storecrawl.payloads import (
 )
 from storecrawl.storage import FolderStorage
 
+from apps.storecrawl.tests.gzips import two_members
+
 MEBIBYTE = 1024**2
 GIBIBYTE = 1024**3
 BOMB_READER = """
@@ -92,13 +94,26 @@ def test_a_size_that_differs_is_corrupt(store: PayloadStore, document: bytes, di
         store.read(written.path, written.sha256, written.size_raw + difference)
 
 
-@pytest.mark.parametrize("tail", [b"\0", gzip.compress(b"more", mtime=0)])
-def test_something_after_the_end_is_corrupt(store: PayloadStore, root: Path, plant: str, tail: bytes) -> None:
+@pytest.mark.parametrize("tail", [b"\0", b"\0\0\0\0", gzip.compress(b"more", mtime=0)])
+@pytest.mark.parametrize("size", [2, 300_000])
+def test_something_after_the_end_is_corrupt(
+    store: PayloadStore, root: Path, plant: str, tail: bytes, size: int
+) -> None:
     """covers RELIABILITY F68"""
-    (root / plant).write_bytes(gzip.compress(b"{}", mtime=0) + tail)
+    content = b"{}" + b" " * (size - 2)
+    (root / plant).write_bytes(gzip.compress(content, 1, mtime=0) + tail)
+    roomy = store.within(Limits(max_ratio=10_000))
 
     with pytest.raises(PayloadCorrupt):
-        store.read(plant, hashlib.sha256(b"{}").hexdigest(), 2)
+        roomy.read(plant, hashlib.sha256(content).hexdigest(), size)
+
+
+def test_a_document_in_two_members_is_the_document(store: PayloadStore, root: Path, plant: str) -> None:
+    """covers RELIABILITY F68: gzip may be written so"""
+    content = b'{"a": "' + random.Random(2).randbytes(150_000).hex().encode() + b'"}'
+    (root / plant).write_bytes(two_members(content))
+
+    assert store.read(plant, hashlib.sha256(content).hexdigest(), len(content)) == content
 
 
 @pytest.mark.parametrize(

@@ -35,7 +35,7 @@ def test_after_three_retries_the_failure_is_raised() -> None:
 
 
 def test_what_cannot_pass_is_not_retried() -> None:
-    assert EXACT.wait_after(TooLarge(5), 0) is None
+    assert EXACT.wait_after(TooLarge("5"), 0) is None
 
 
 def test_the_upstream_may_ask_for_a_longer_wait() -> None:

@@ -13,6 +13,7 @@ seconds to wait.
 
 from __future__ import annotations
 
+from storecrawl.egress.bodies import BodyTooLarge, BodyUnreadable, read_body
 from storecrawl.egress.egress import Egress, Visit
 from storecrawl.egress.errors import CircuitOpen, HeldBack, NoActiveRoute, NoUsableRoute, RouteError, TurnTooFar
 from storecrawl.egress.ledger import Ledger
@@ -25,6 +26,8 @@ from storecrawl.egress.sessions import Session
 __all__ = [
     "DIRECT",
     "Blame",
+    "BodyTooLarge",
+    "BodyUnreadable",
     "CircuitOpen",
     "Egress",
     "EgressOptions",
@@ -42,4 +45,5 @@ __all__ = [
     "Visit",
     "load_profiles",
     "mishap_of",
+    "read_body",
 ]

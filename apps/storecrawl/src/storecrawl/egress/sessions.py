@@ -10,6 +10,7 @@ from random import Random
 
 import httpx2
 
+from storecrawl.egress.bodies import ACCEPTED
 from storecrawl.egress.mishaps import certificate_problem
 from storecrawl.egress.profiles import Profile
 from storecrawl.egress.routes import Route, RouteProtocol
@@ -33,7 +34,7 @@ class Session:
         # The HTTP library writes a SOCKS proxy's password into its own log.
         logging.getLogger("httpcore2.socks").setLevel(logging.INFO)
         self.http = httpx2.AsyncClient(
-            headers=profile.headers | _location(route),
+            headers=profile.headers | {"Accept-Encoding": ACCEPTED} | _location(route),
             proxy=route.proxy(trust),
             verify=trust,
             # Whoever sends bounds the whole exchange.

@@ -8,7 +8,7 @@ from typing import Final
 
 import httpx2
 
-from storecrawl.egress import Egress, Visit, mishap_of
+from storecrawl.egress import BodyTooLarge, BodyUnreadable, Egress, Visit, mishap_of, read_body
 from storecrawl.images.addresses import Addresses
 from storecrawl.images.errors import ImageRefused, ImageUnavailable
 
@@ -79,12 +79,12 @@ class ImageClient:
             await response.aclose()
 
     async def _read(self, response: httpx2.Response) -> bytes:
-        body = bytearray()
-        async for piece in response.aiter_bytes():
-            body += piece
-            if len(body) > self._max_bytes:
-                raise ImageRefused(f"it has more than {self._max_bytes} bytes")
-        return bytes(body)
+        try:
+            return await read_body(response, self._max_bytes)
+        except BodyTooLarge as error:
+            raise ImageRefused(str(error)) from error
+        except BodyUnreadable as error:
+            raise ImageUnavailable(str(error)) from error
 
 
 async def _told(visit: Visit, status: int) -> None:

@@ -13,7 +13,7 @@ from storecrawl.payloads.errors import PayloadTooLarge
 from storecrawl.payloads.names import answer_path, is_payload_name, payload_path
 from storecrawl.payloads.opened import OpenedPayload
 from storecrawl.payloads.translating import as_payload_errors
-from storecrawl.payloads.unpacking import Limits
+from storecrawl.payloads.unpacking import Limits, unpacking
 from storecrawl.storage import Storage, old_objects
 
 try:
@@ -110,7 +110,8 @@ class PayloadStore:
 
     def _write(self, path: str, document: bytes) -> WrittenPayload:
         packed = _pack(document)
-        self._limits.check(path, len(document), len(packed))
+        with unpacking(path):
+            self._limits.check(len(document), len(packed))
         with as_payload_errors():
             self._storage.put(path, packed)
         return WrittenPayload(

@@ -10,7 +10,8 @@
     ├── Truncated               a menu of less than half of the products that the upstream counts
     ├── ForeignRedirect         the upstream sends us to another host; not followed
     ├── Untrusted               a certificate that nobody whom we trust has signed
-    ├── TooLarge                a body above the byte cap
+    ├── Malformed               a whole answer that cannot be read: another coding, damaged gzip, no JSON
+    ├── TooLarge                a body above the byte cap, or packed tighter than any answer
     └── UnknownStore            no store has this slug or id
     ForbiddenUrl                a ValueError: not an address that this client talks to
     NoEntryPoint                a ValueError: neither a slug, nor an id, nor the address of a menu
@@ -103,14 +104,21 @@ class Untrusted(UpstreamFailure):
         self.host = host
 
 
+class Malformed(UpstreamFailure):
+    """The answer came whole, and cannot be read. It may pass, as everything that the upstream does by mistake."""
+
+    def __init__(self, problem: str) -> None:
+        super().__init__(f"the answer cannot be read: {problem}")
+        self.problem = problem
+
+
 class TooLarge(UpstreamFailure):
-    """A body is larger than the cap, in bytes after decompression."""
+    """A body is larger than the cap, as it came or unpacked, or unpacks to a multiple of itself that none does."""
 
     retryable = False
 
-    def __init__(self, cap: int) -> None:
-        super().__init__(f"the answer is larger than {cap} bytes")
-        self.cap = cap
+    def __init__(self, problem: str) -> None:
+        super().__init__(f"the answer is too large: {problem}")
 
 
 class UnknownStore(UpstreamFailure):

@@ -11,11 +11,12 @@ from typing import Any
 
 import httpx2
 
-from storecrawl.egress import Blame, Session, Visit, mishap_of
+from storecrawl.egress import Blame, BodyTooLarge, BodyUnreadable, Session, Visit, mishap_of, read_body
 from storecrawl.upstream.addresses import origin_of, same_origin
 from storecrawl.upstream.errors import (
     Blocked,
     ForeignRedirect,
+    Malformed,
     RouteFailed,
     TooLarge,
     Unavailable,
@@ -100,17 +101,18 @@ class Exchange:
         return httpx2.Request(request.method, target, headers=request.headers, content=request.content)
 
     async def _read(self, response: httpx2.Response) -> Reply:
-        cap, body = self._options.max_body_bytes, bytearray()
-        async for chunk in response.aiter_bytes():
-            body += chunk
-            if len(body) > cap:
-                raise TooLarge(cap)
+        try:
+            body = await read_body(response, self._options.max_body_bytes)
+        except BodyTooLarge as error:
+            raise TooLarge(str(error)) from error
+        except BodyUnreadable as error:
+            raise Malformed(str(error)) from error
         return Reply(
             path=response.url.path,
             status=response.status_code,
             content_type=response.headers.get("content-type", ""),
             retry_after=self._wish(response.headers.get("retry-after")),
-            body=bytes(body),
+            body=body,
         )
 
     def _wish(self, retry_after: str | None) -> float | None:

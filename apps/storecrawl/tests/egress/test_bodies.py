@@ -1,0 +1,166 @@
+"""Bodies that are made to cost time: whoever asks gets an error soon, and the loop goes on meanwhile."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import replace
+from random import Random
+from typing import Any
+
+import pytest
+from storecrawl.egress import Egress
+from storecrawl.images import Addresses, ImageClient, ImageRefused, ImageUnavailable
+from storecrawl.upstream import Malformed, TooLarge, UpstreamClient
+
+from apps.storecrawl.tests.gzips import MEBIBYTE, nothing, thrice_nothing, two_members
+
+from .conftest import QUICK
+
+# No time is set for an answer: what ends it is how much of it there is.
+PATIENT = replace(QUICK, retries=0, timeout=3_600.0)
+NO_STORES = b'{"data": {"filteredDispensaries": []}}'
+Serve = Callable[..., Awaitable[str]]
+
+
+@pytest.fixture
+async def serve() -> AsyncIterator[Serve]:
+    """Start servers that answer every request with these headers and these bytes, again and again if `endless`."""
+    servers: list[asyncio.Server] = []
+
+    async def start(headers: str, body: bytes, *, endless: bool = False) -> str:
+        async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            async with _closing(writer):
+                await reader.readuntil(b"\r\n\r\n")
+                length = "" if endless else f"Content-Length: {len(body)}\r\n"
+                writer.write(f"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n{headers}{length}\r\n".encode())
+                writer.write(body)
+                while endless:
+                    await writer.drain()
+                    writer.write(body)
+
+        servers.append(await asyncio.start_server(answer, "127.0.0.1", 0))
+        return f"http://127.0.0.1:{servers[-1].sockets[0].getsockname()[1]}"
+
+    yield start
+    for server in servers:
+        server.close()
+
+
+async def test_codings_around_each_other_are_refused_unread(serve: Serve) -> None:
+    """covers RELIABILITY S8: some kilobytes that unpacked to nothing for a minute"""
+    bomb = thrice_nothing(4_096)
+    assert len(bomb) < 16_000
+    url = await serve("Content-Encoding: gzip, gzip, gzip\r\n", bomb)
+
+    with _spending(1.0), pytest.raises(Malformed, match="coded as 'gzip, gzip, gzip'"):
+        await UpstreamClient(url, options=PATIENT).stores()
+
+
+async def test_an_image_in_codings_around_each_other_is_refused_unread(serve: Serve) -> None:
+    url = await serve("Content-Encoding: gzip\r\nContent-Encoding: gzip, gzip\r\n", thrice_nothing(4_096))
+    client = ImageClient(Egress(), Addresses(["127.0.0.1/32"]), max_bytes=MEBIBYTE, timeout=3_600.0)
+
+    with _spending(1.0), pytest.raises(ImageUnavailable, match="only gzip was asked for"):
+        await client.fetch(f"{url}/a.png")
+
+
+@pytest.mark.parametrize("coding", ["br", "deflate", "zstd", "gzip, identity, br", "nonsense"])
+async def test_a_coding_that_was_not_asked_for_is_refused(serve: Serve, coding: str) -> None:
+    url = await serve(f"Content-Encoding: {coding}\r\n", NO_STORES)
+
+    with pytest.raises(Malformed, match="only gzip was asked for"):
+        await UpstreamClient(url, options=PATIENT).stores()
+
+
+async def test_one_layer_that_holds_nothing_ends_with_its_bytes(serve: Serve) -> None:
+    """covers RELIABILITY S8: what counts is also what comes in, however long the answer may take"""
+    url = await serve("Content-Encoding: gzip\r\n", nothing(1), endless=True)
+
+    with pytest.raises(TooLarge, match="more than 16777216 bytes"):
+        await UpstreamClient(url, options=PATIENT).stores()
+
+
+async def test_an_image_that_holds_nothing_ends_with_its_bytes(serve: Serve) -> None:
+    url = await serve("Content-Encoding: gzip\r\n", nothing(1), endless=True)
+    client = ImageClient(Egress(), Addresses(["127.0.0.1/32"]), max_bytes=4 * MEBIBYTE, timeout=3_600.0)
+
+    with pytest.raises(ImageRefused, match="more than 4194304 bytes"):
+        await client.fetch(f"{url}/a.png")
+
+
+@pytest.mark.parametrize(("size", "in_a_thread"), [(0, 0), (100_000, 1)])
+async def test_only_a_large_answer_is_unpacked_beside_the_loop(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch, size: int, in_a_thread: int
+) -> None:
+    url = await serve("Content-Encoding: gzip\r\n", gzip.compress(NO_STORES + _white(size)))
+    threads: list[object] = []
+    in_thread = asyncio.to_thread
+
+    async def counted(work: Callable[..., Any], *args: Any) -> Any:
+        threads.append(work)
+        return await in_thread(work, *args)
+
+    monkeypatch.setattr(asyncio, "to_thread", counted)
+    await UpstreamClient(url, options=PATIENT).stores()
+
+    assert len(threads) == in_a_thread
+
+
+@pytest.mark.parametrize("size", [0, 300_000])
+@pytest.mark.parametrize("pack", [gzip.compress, two_members])
+async def test_an_answer_of_one_gzip_is_read(serve: Serve, size: int, pack: Callable[[bytes], bytes]) -> None:
+    """Below and above what is unpacked on the loop, in one member or in two."""
+    url = await serve("Content-Encoding: gzip\r\n", pack(NO_STORES + _white(size)))
+
+    assert await UpstreamClient(url, options=PATIENT).stores() == []
+
+
+async def test_an_answer_with_something_after_its_end_cannot_be_read(serve: Serve) -> None:
+    url = await serve("Content-Encoding: gzip\r\n", gzip.compress(NO_STORES + _white(500_000)) + b"\0\0\0\0")
+
+    with pytest.raises(Malformed, match="something follows its end"):
+        await UpstreamClient(url, options=PATIENT).stores()
+
+
+async def test_only_gzip_is_asked_for(serve: Serve) -> None:
+    asked: list[bytes] = []
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        async with _closing(writer):
+            asked.append(await reader.readuntil(b"\r\n\r\n"))
+            writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s" % (len(NO_STORES), NO_STORES))
+
+    async with await asyncio.start_server(answer, "127.0.0.1", 0) as server:
+        port = server.sockets[0].getsockname()[1]
+        await UpstreamClient(f"http://127.0.0.1:{port}", options=PATIENT).stores()
+
+    lines = [line for line in asked[0].decode().lower().split("\r\n") if line.startswith("accept-encoding:")]
+    assert lines == ["accept-encoding: gzip"]
+
+
+@contextmanager
+def _spending(most: float) -> Iterator[None]:
+    """The block, with whatever this thread does meanwhile, takes so many seconds of processor time at most."""
+    began = time.thread_time()
+    yield
+    assert time.thread_time() - began < most
+
+
+@asynccontextmanager
+async def _closing(writer: asyncio.StreamWriter) -> AsyncIterator[None]:
+    try:
+        yield
+        await writer.drain()
+    except OSError:
+        pass
+    finally:
+        writer.close()
+
+
+def _white(size: int) -> bytes:
+    """White space that packs badly enough to be no bomb."""
+    return bytes(Random(3).choices(b" \n\t\r", k=size))

@@ -1,0 +1,36 @@
+"""Gzip as no honest sender makes it: layers that unpack to nothing for ever, members, and what follows the end."""
+
+from __future__ import annotations
+
+import gzip
+import zlib
+
+HEADER = b"\x1f\x8b\x08\0\0\0\0\0\0\x03"
+EMPTY_BLOCK = b"\x00\x00\x00\xff\xff"
+MEBIBYTE = 1024**2
+
+
+def nothing(megabytes: int) -> bytes:
+    """So many megabytes of gzip that hold not one byte, and do not end."""
+    return HEADER + EMPTY_BLOCK * (megabytes * MEBIBYTE // len(EMPTY_BLOCK))
+
+
+def thrice_nothing(megabytes: int) -> bytes:
+    """The same within two more layers: a few kilobytes, whatever is in them."""
+    inner = _repeatable(EMPTY_BLOCK * (MEBIBYTE // len(EMPTY_BLOCK)))
+    begun = _repeatable(HEADER)
+    times = 512
+    middle = inner * times
+    return HEADER + _repeatable(HEADER + begun) + _repeatable(middle) * (megabytes // times)
+
+
+def two_members(document: bytes) -> bytes:
+    """One document in two members, each of which unpacks to more than one piece where the document is large."""
+    half = len(document) // 2
+    return gzip.compress(document[:half], mtime=0) + gzip.compress(document[half:], mtime=0)
+
+
+def _repeatable(content: bytes) -> bytes:
+    """A deflate block that stands for itself: it may be written again and again."""
+    packer = zlib.compressobj(9, zlib.DEFLATED, -zlib.MAX_WBITS)
+    return packer.compress(content) + packer.flush(zlib.Z_FULL_FLUSH)

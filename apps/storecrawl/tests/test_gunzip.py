@@ -1,0 +1,77 @@
+"""Gzip is unpacked to its end and no further, within bounds, in time that grows with its size only."""
+
+from __future__ import annotations
+
+import gzip
+import time
+from collections.abc import Iterator
+from random import Random
+
+import pytest
+from storecrawl.gunzip import CHUNK, GzipBomb, GzipDamaged, GzipTooLarge, Limits, gunzip
+
+from apps.storecrawl.tests.gzips import MEBIBYTE, nothing, two_members
+
+# Beyond a piece, packed and unpacked: shorter ones never went wrong.
+DOCUMENT = bytes(Random(5).choices(b"abcdefgh", k=600_000))
+
+
+def _gunzip(packed: bytes, limits: Limits | None = None, piece: int = CHUNK) -> bytes:
+    return b"".join(gunzip(_cut(packed, piece), len(packed), limits or Limits()))
+
+
+def _cut(packed: bytes, piece: int) -> Iterator[bytes]:
+    return (packed[first : first + piece] for first in range(0, len(packed), piece))
+
+
+@pytest.mark.parametrize("piece", [7, 4_096, CHUNK, MEBIBYTE])
+@pytest.mark.parametrize("pack", [gzip.compress, two_members], ids=["one member", "two members"])
+def test_a_document_comes_back_however_it_is_cut(pack: object, piece: int) -> None:
+    assert callable(pack)
+    assert _gunzip(pack(DOCUMENT), piece=piece) == DOCUMENT
+
+
+@pytest.mark.parametrize("tail", [b"\0", b"\0\0\0\0", b"\x1f", b"\x1f\x8b\x08", b"{}", b"\0" * 300_000])
+def test_what_follows_the_end_of_a_large_document_is_refused(tail: bytes) -> None:
+    """covers RELIABILITY F68: it was looked at again and again, for ever"""
+    with pytest.raises(GzipDamaged, match="something follows its end"):
+        _gunzip(gzip.compress(DOCUMENT) + tail)
+
+
+@pytest.mark.parametrize("length", [0, 1, 9, 10, 300, 100_000])
+def test_what_is_cut_short_is_refused(length: int) -> None:
+    with pytest.raises(GzipDamaged, match="cut short"):
+        _gunzip(gzip.compress(DOCUMENT)[:length])
+
+
+def test_what_is_no_gzip_is_refused() -> None:
+    with pytest.raises(GzipDamaged, match="cannot be unpacked"):
+        _gunzip(DOCUMENT)
+
+
+def test_members_without_number_are_refused() -> None:
+    with pytest.raises(GzipDamaged, match="more than 1000 members"):
+        _gunzip(gzip.compress(b"", mtime=0) * 1_001)
+
+
+def test_more_bytes_than_allowed_are_not_handed_out() -> None:
+    with pytest.raises(GzipTooLarge, match="more than the 100000 bytes"):
+        _gunzip(gzip.compress(DOCUMENT), Limits(max_bytes=100_000))
+
+
+def test_more_bytes_for_each_packed_one_than_allowed_are_not_handed_out() -> None:
+    with pytest.raises(GzipBomb, match="more than 200 times"):
+        _gunzip(gzip.compress(bytes(MEBIBYTE)))
+
+
+def test_a_stream_that_holds_nothing_takes_time_by_its_size() -> None:
+    """Sixteen times the bytes take not even forty times the time."""
+
+    def seconds(megabytes: int) -> float:
+        packed, began = nothing(megabytes), time.process_time()
+        with pytest.raises(GzipDamaged, match="cut short"):
+            _gunzip(packed)
+        return time.process_time() - began
+
+    short = min(seconds(1) for _ in range(3))
+    assert seconds(16) < 40 * max(short, 0.001)
