@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ipaddress
 from collections.abc import Sequence
+from contextlib import nullcontext
 from typing import Any
 
 import httpx2
@@ -15,8 +17,15 @@ PRIVATE = [
     "127.0.0.1", "10.1.2.3", "172.16.0.1", "192.168.1.1", "169.254.169.254", "100.64.0.1", "0.0.0.1", "224.0.0.1",
     "255.255.255.255", "192.0.2.1", "::1", "::", "fe80::1", "fc00::1", "fd00:ec2::254", "ff02::1",
     "::ffff:127.0.0.1", "::ffff:169.254.169.254", "64:ff9b::7f00:1", "2002:7f00:1::",
+    # What Python took for public at one patch level or another.
+    "64:ff9b:1::a00:1", "192.0.0.192", "192.0.0.9", "fec0::1", "::10.0.0.1", "::a00:1", "168.63.129.16", "192.88.99.1",
+    "5f00::1", "3fff::1", "3fff:fff::1", "100.100.100.200", "198.18.0.1", "240.0.0.1", "2001::1", "2001:1::1",
+    "2001:db8::1", "100::1", "4000::1", "::ffff:168.63.129.16", "::ffff:192.0.0.192",
 ]  # fmt: skip
-PUBLIC = ["93.184.215.14", "2606:2800:21f:cb07:6820:80da:af6b:8b2c"]
+PUBLIC = [
+    "93.184.215.14", "2606:2800:21f:cb07:6820:80da:af6b:8b2c", "168.63.129.17", "192.0.1.1", "192.88.98.1", "100.63.255.1",
+    "100.128.0.1", "172.32.0.1", "223.255.255.1", "2a00:1450::1", "3ffe::1", "2001:200::1", "2003::1",
+]  # fmt: skip
 
 
 class Names:
@@ -45,6 +54,19 @@ async def test_a_public_address_stands_in_the_place_of_its_name(address: str) ->
 
     assert (place.url.host, place.url.path) == (address, "/a.png")
     assert (place.headers, place.extensions) == ({"Host": "pictures.test"}, {"sni_hostname": "pictures.test"})
+
+
+@pytest.mark.parametrize(("address", "refused"), [(PRIVATE[0], True), (PUBLIC[0], False)])
+async def test_what_is_public_is_no_matter_of_pythons_own_list(
+    monkeypatch: pytest.MonkeyPatch, address: str, refused: bool
+) -> None:
+    """covers RELIABILITY S8"""
+    for kind in (ipaddress.IPv4Address, ipaddress.IPv6Address):
+        for word in ("is_global", "is_private", "is_multicast", "is_reserved", "is_link_local", "is_loopback"):
+            monkeypatch.setattr(kind, word, property(lambda _: refused))
+
+    with pytest.raises(ImageRefused) if refused else nullcontext():
+        await Addresses(look_up=Names([address])).check(httpx2.URL("http://pictures.test/a.png"))
 
 
 async def test_one_address_that_is_not_public_spoils_the_name() -> None:

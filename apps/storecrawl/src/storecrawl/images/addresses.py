@@ -16,14 +16,11 @@ from typing import Final
 import httpx2
 
 from storecrawl.images.errors import ImageRefused, ImageUnavailable
+from storecrawl.images.networks import Address, is_the_worlds
 
-Address = ipaddress.IPv4Address | ipaddress.IPv6Address
-Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 Resolve = Callable[[str, int], Awaitable[Sequence[str]]]
 
 SCHEMES: Final = {"http": 80, "https": 443}
-# Both carry an address of the old kind, which may be anybody's.
-CARRIERS: Final = (ipaddress.ip_network("64:ff9b::/96"), ipaddress.ip_network("2002::/16"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,7 +77,7 @@ class Addresses:
         meant = address.ipv4_mapped or address if isinstance(address, ipaddress.IPv6Address) else address
         if any(meant in network for network in self._allowed):
             return
-        if not meant.is_global or meant.is_multicast or any(meant in network for network in CARRIERS):
+        if not is_the_worlds(meant):
             raise ImageRefused("its address is not a public one")
         if port not in SCHEMES.values():
             raise ImageRefused(f"port {port} is not one of the web's")
