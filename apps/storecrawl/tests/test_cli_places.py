@@ -112,3 +112,34 @@ def test_a_search_for_stores_is_asked_for(shop: Shop, say: Any) -> None:
     assert say("discovery", "run", "az")[0] == 0
 
     assert [task["payload"] for task in shop.tasks("store_discovery")] == [{"states": ["AZ"]}]
+
+
+def test_what_strangers_wrote_is_shown_as_text(
+    shop: Shop, say: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """covers RELIABILITY S9: names, towns, errors and documents are of strangers"""
+    hostile = "[/red]\x1b]0;PWNED\x07"
+    shop.location(name=hostile, city=hostile), shop.city(name="Mesa", failures=1, error=hostile, failed_at="2026-05-01")
+    store = shop.store()
+    usual = {"_id": "a", "Name": f"Sun {hostile}", "Status": "Active", "Options": ["1g"], "recPrices": [20]}
+    for hour, products in enumerate(([usual], [{**usual, "_id": f"b{hostile}"}, {"_id": "c", "Options": 7}])):
+        shop.payload(store, {"data": {"filteredProducts": {"products": products}}}, hour=hour)
+    written = tmp_path / f"{hostile.replace('/', '')}.json"
+    written.write_text(
+        json.dumps({"data": {"filteredProducts": {"products": [usual, {**usual, "_id": 7, "Name": ""}]}}})
+    )
+
+    said = [
+        say("discovery", "locations"),
+        say("discovery", "states"),
+        say("payloads", "list"),
+        say("payloads", "diff", str(store)),
+        say("payloads", "show", "1"),
+    ]
+    normalized = run(["normalize", str(written)])
+    texts = "".join([*(out + error for _, out, error in said), capsys.readouterr().out])
+
+    assert ([code for code, *_ in said], normalized) == ([0] * len(said), 0)
+    assert "refused" in texts
+    assert "[/red]" in texts
+    assert [letter for letter in texts if not letter.isprintable() and letter != "\n"] == []

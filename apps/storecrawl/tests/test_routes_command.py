@@ -106,3 +106,18 @@ def test_a_trial_says_whether_a_route_leads_anywhere(routes: Routes) -> None:
 
     trial = json.loads(out)
     assert (code, trial["status"], "ConnectError" in trial["error"]) == (1, None, True)
+
+
+@pytest.mark.parametrize("hostile", ["\x1b]0;PWNED\x07\x1b[31m", "[/red]", "[red]x", "\u202elevart", "a\nb\tc"])
+def test_what_strangers_wrote_is_shown_as_text(
+    routes: Routes, connection: psycopg.Connection[Any], hostile: str
+) -> None:
+    """covers RELIABILITY S9: no escape sequence reaches the terminal, no mark-up ends the command"""
+    assert routes("add", PROXY, "--city", hostile)[0] == 0
+    connection.execute("update storecrawl.routes set last_error = %s", (hostile,))
+
+    code, out, _ = routes("list")
+
+    shown = hostile.encode("unicode_escape").decode() if not hostile.isprintable() else hostile
+    assert (code, out.count(shown)) == (0, 2)
+    assert [letter for letter in out if not letter.isprintable() and letter != "\n"] == []

@@ -1,1 +1,13 @@
-"""The `rolecall` command: argv in, one service call, a table or one JSON document out."""
+"""The `rolecall` command: argv in, one service call, a table or one JSON document out.
+
+Commands of an app's own show things the same way, with the names exported here: what a stranger wrote reaches the
+terminal as text, its control characters made visible, never as an escape sequence or as markup.
+
+    print_table(("shop", "town"), ((shop.name, shop.town) for shop in shops), "there is no shop")
+"""
+
+from __future__ import annotations
+
+from rolecall.cli.output import print_facts, print_json, print_line, print_table, shown
+
+__all__ = ["print_facts", "print_json", "print_line", "print_table", "shown"]

@@ -47,6 +47,7 @@ def print_drawing(drawing: Tree) -> None:
 
 
 def print_line(text: str) -> None:
+    """Write one line."""
     _console().print(Text(shown(text)), soft_wrap=True)
 
 

@@ -16,6 +16,7 @@ from typer.exceptions import TyperException
 from typer.main import get_command
 
 from rolecall import ConfigError, DatabaseError, EmbeddedServerError, RolecallError, migrate
+from rolecall.cli import shown
 from storecrawl.catalog import CatalogError
 from storecrawl.catalog.normalize import NotAMenu
 from storecrawl.demo.options import MOST_FAILURES, DemoOptions
@@ -188,5 +189,5 @@ def _in_words(cycle: Cycle) -> str:
 def _complain(problem: str, code: int) -> int:
     line = " ".join(problem.split())
     if line:  # a bare `storecrawl` has printed its help
-        print(f"{NAME}: {line}", file=sys.stderr)
+        print(f"{NAME}: {shown(line)}", file=sys.stderr)
     return code

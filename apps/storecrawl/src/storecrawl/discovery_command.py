@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, TypeVar
 
-import msgspec
-from rich.console import Console
-from rich.table import Table
 from typer import Argument, Option, Typer, echo
 
 from rolecall import App, AsyncClient, NewTask
+from rolecall.cli import print_json, print_table
 from storecrawl.app import build_app
 from storecrawl.catalog.discovery import (
     Location,
@@ -31,6 +29,8 @@ from storecrawl.settings import CrawlSettings
 
 HERE = Path("storecrawl-data")
 T = TypeVar("T")
+STATES = ("state", "cities", "failing", "locations", "stores", "rejected", "to look into", "last crawl")
+LOCATIONS = ("id", "name", "place", "status", "store", "why")
 
 AsJson = Annotated[bool, Option("--json", help="Print one JSON document.")]
 LocationId = Annotated[int, Argument(min=1, metavar="ID", help="As `storecrawl discovery locations` shows it.")]
@@ -57,7 +57,7 @@ def run(
 def states_(*, data_dir: DataDir = HERE, database_url: DatabaseUrl = None, as_json: AsJson = False) -> None:
     """Show what was found in each state, and what failed."""
     found = Place(data_dir=data_dir, database_url=database_url).ask(list_states)
-    _show(found, _states(found), as_json=as_json)
+    _show(found, STATES, map(_state, found), as_json=as_json)
 
 
 @discovery.command()
@@ -78,7 +78,7 @@ def locations(  # sizes: a command's flags
     which = LocationFilter(status=status, state=code, city=city, text=text, after=after, limit=limit)
     place = Place(data_dir=data_dir, database_url=database_url)
     found = place.ask(lambda connection: list_locations(connection, which))
-    _show(found, _locations(found), as_json=as_json)
+    _show(found, LOCATIONS, map(_location, found), as_json=as_json)
 
 
 @discovery.command()
@@ -141,29 +141,19 @@ async def _enqueue(connection: Connection, app: App, task: NewTask) -> int:
         return stored.id
 
 
-def _show(found: list[Any], table: Table, *, as_json: bool) -> None:
+def _show(found: Sequence[object], columns: Sequence[str], rows: Iterable[Sequence[object]], *, as_json: bool) -> None:
     if as_json:
-        echo(msgspec.json.format(msgspec.json.encode(found), indent=2).decode())
-    elif found:
-        Console().print(table)
+        print_json(found)
     else:
-        echo("nothing was found")
+        print_table(columns, rows, "nothing was found")
 
 
-def _states(found: list[StateRecord]) -> Table:
-    names = ("state", "cities", "failing", "locations", "stores", "rejected", "to look into", "last crawl")
-    table = Table(*names, box=None, header_style="bold")
-    for each in found:
-        counts = (each.cities, each.cities_failing, each.locations, each.promoted, each.rejected)
-        crawled = f"{each.crawled_at:%Y-%m-%d %H:%M}" if each.crawled_at else each.error or ""
-        table.add_row(each.code, *map(str, (*counts, each.needing_investigation)), crawled)
-    return table
+def _state(state: StateRecord) -> tuple[object, ...]:
+    counts = (state.cities, state.cities_failing, state.locations, state.promoted, state.rejected)
+    return (state.code, *counts, state.needing_investigation, state.crawled_at or state.error)
 
 
-def _locations(found: list[Location]) -> Table:
-    table = Table("id", "name", "place", "status", "store", "why", box=None, header_style="bold")
-    for each in found:
-        place = ", ".join(filter(None, (each.city, each.state)))
-        name = each.name or each.entry or each.platform_store_id or ""
-        table.add_row(str(each.id), name, place, each.status, str(each.store_id or ""), each.because or "")
-    return table
+def _location(location: Location) -> tuple[object, ...]:
+    name = location.name or location.entry or location.platform_store_id
+    place = ", ".join(filter(None, (location.city, location.state)))
+    return (location.id, name, place, location.status, location.store_id, location.because)

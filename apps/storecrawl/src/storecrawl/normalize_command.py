@@ -11,9 +11,10 @@ from typing import Final
 
 import msgspec
 from rich.console import Group, RenderableType
-from rich.markup import escape
 from rich.table import Table
+from rich.text import Text
 
+from rolecall.cli import shown
 from storecrawl.catalog.normalize import (
     Menu,
     NotAMenu,
@@ -90,7 +91,8 @@ def render(report: NormalizeReport) -> RenderableType:
     parts: list[RenderableType] = [_headline(report)]
     if report.products:
         parts.append(_table(report.products))
-    parts.extend(f"[yellow]refused[/]  {escape(_refusal_line(refusal))}" for refusal in report.refused)
+    refused = (Text.assemble(("refused  ", "yellow"), shown(_refusal_line(refusal))) for refusal in report.refused)
+    parts.extend(refused)
     return Group(*parts)
 
 
@@ -147,16 +149,16 @@ def _refusal_report(path: Path, refusal: NotAMenu) -> NormalizeReport:
     return NormalizeReport(file=str(path), counts=counts, refused=refusal.refused, error=refusal.reason)
 
 
-def _headline(report: NormalizeReport) -> str:
-    counts, file = report.counts, escape(report.file)
+def _headline(report: NormalizeReport) -> Text:
+    counts, file = report.counts, shown(report.file)
     if report.error is not None:
         what = f"{counts.records} records, all refused: " if counts.records else ""
-        return f"[red]not a menu[/]  {file}: {what}{escape(report.error)}"
+        return Text.assemble(("not a menu", "red"), f"  {file}: {what}{shown(report.error)}")
     claimed = "" if counts.total_count is None else f" of {counts.total_count}"
-    return (
-        f"[bold]{report.shape}[/]  {file}: {counts.products} products{claimed}, "
-        f"{counts.variants} options, {counts.specials} on special, {counts.refused} refused, "
-        f"{counts.duplicates} merged"
+    return Text.assemble(
+        (str(report.shape), "bold"),
+        f"  {file}: {counts.products} products{claimed}, {counts.variants} options, {counts.specials} on special, "
+        f"{counts.refused} refused, {counts.duplicates} merged",
     )
 
 
@@ -168,7 +170,7 @@ def _table(products: tuple[Product, ...]) -> Table:
     for heading in ("rec", "med", "THC", "stock"):
         table.add_column(heading, justify="right", no_wrap=True)
     for row in _rows(products):
-        table.add_row(*map(escape, row))
+        table.add_row(*(Text(shown(cell)) for cell in row))
     return table
 
 

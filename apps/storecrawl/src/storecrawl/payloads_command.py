@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import msgspec
-from rich.console import Console
-from rich.table import Table
-from typer import Argument, Option, Typer, echo
+from typer import Argument, Option, Typer
 
+from rolecall.cli import print_facts, print_json, print_table
 from storecrawl.catalog import (
     FieldChange,
     MenuDiff,
+    ProductChange,
     StoredPayload,
     diff_payloads,
     find_payload,
@@ -23,6 +25,8 @@ from storecrawl.catalog import (
 from storecrawl.reaching import Connection, DatabaseUrl, DataDir, Place
 
 HERE = Path("storecrawl-data")
+LISTED = ("id", "store", "fetched", "products", "bytes", "gzip", "applied")
+CHANGED = ("what", "product", "option", "field", "before", "after")
 CHANGES = ("added", "removed", "price_changes", "stock_changes")
 
 AsJson = Annotated[bool, Option("--json", help="Print one JSON document.")]
@@ -42,7 +46,10 @@ def list_(
     """List crawl payloads, the newest fetch first."""
     place = Place(data_dir=data_dir, database_url=database_url)
     found = place.ask(lambda connection: list_payloads(connection, store_id=store, limit=limit))
-    _show([msgspec.to_builtins(each) for each in found], _table(found), as_json=as_json)
+    if as_json:
+        print_json(found)
+    else:
+        print_table(LISTED, map(_row, found), "nothing was fetched yet")
 
 
 @payloads.command()
@@ -55,11 +62,11 @@ def show(
 ) -> None:
     """Show what is known of one crawl payload, and where its file lies."""
     place = Place(data_dir=data_dir, database_url=database_url)
-    found = msgspec.to_builtins(place.ask(lambda connection: find_payload(connection, payload)))
-    table = Table(box=None, show_header=False)
-    for name, value in found.items():
-        table.add_row(name, "" if value is None else str(value))
-    _show(found, table, as_json=as_json)
+    found = place.ask(lambda connection: find_payload(connection, payload))
+    if as_json:
+        print_json(found)
+    else:
+        print_facts(asdict(found).items())
 
 
 @payloads.command()
@@ -80,31 +87,24 @@ def diff(  # sizes: a command's flags
 
     before, after = place.ask(pair)
     changes = diff_payloads(*(read_menu(place.payloads, payload) for payload in (before, after)))
-    answer = {"from": before.id, "to": after.id, **msgspec.to_builtins(changes)}
-    _show(answer, _changes(before, after, changes), as_json=as_json)
-
-
-def _show(value: Any, table: Table, *, as_json: bool) -> None:
     if as_json:
-        echo(msgspec.json.format(msgspec.json.encode(value), indent=2).decode())
+        print_json({"from": before.id, "to": after.id, **msgspec.to_builtins(changes)})
     else:
-        Console().print(table)
+        print_table(CHANGED, _changed(changes), f"nothing changed from payload {before.id} to {after.id}")
 
 
-def _table(found: list[StoredPayload]) -> Table:
-    table = Table("id", "store", "fetched", "products", "bytes", "gzip", "applied", box=None, header_style="bold")
-    for each in found:
-        figures = (each.id, each.store_id, f"{each.fetched_at:%Y-%m-%d %H:%M:%S}", each.product_count)
-        sizes = (f"{each.size_raw:,}", f"{each.size_gz:,}", "yes" if each.applied_at else "no")
-        table.add_row(*map(str, (*figures, *sizes)))
-    return table
+def _row(payload: StoredPayload) -> tuple[object, ...]:
+    sizes = (f"{payload.size_raw:,}", f"{payload.size_gz:,}", payload.applied_at is not None)
+    return (payload.id, payload.store_id, payload.fetched_at, payload.product_count, *sizes)
 
 
-def _changes(before: StoredPayload, after: StoredPayload, changes: MenuDiff) -> Table:
-    table = Table(f"{before.id} to {after.id}", "product", "option", "field", "before", "after", box=None)
+def _changed(changes: MenuDiff) -> Iterator[tuple[object, ...]]:
     for kind in CHANGES:
         for change in getattr(changes, kind):
-            figures = (change.option, change.field, change.before, change.after)
-            words = map(str, figures) if isinstance(change, FieldChange) else ()
-            table.add_row(kind.replace("_", " "), change.name, *words)
-    return table
+            yield (kind.replace("_", " "), change.name, *_figures(change))
+
+
+def _figures(change: ProductChange | FieldChange) -> tuple[object, ...]:
+    if isinstance(change, FieldChange):
+        return (change.option, change.field, change.before, change.after)
+    return (None,) * 4

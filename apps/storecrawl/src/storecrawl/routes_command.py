@@ -10,12 +10,10 @@ from pathlib import Path
 from typing import Annotated, Any, TypeVar
 from urllib.parse import unquote, urlsplit
 
-import msgspec
-from rich.console import Console
-from rich.table import Table
 from typer import Argument, Exit, Option, Typer, echo
 
 from rolecall import ConfigError
+from rolecall.cli import print_json, print_line, print_table
 from storecrawl.deeds import Doer
 from storecrawl.egress.book import NewRoute, StoredRoute, list_routes, load_route
 from storecrawl.egress.changes import RouteChanges
@@ -25,6 +23,7 @@ from storecrawl.reaching import Connection, DatabaseUrl, DataDir, Place
 
 HERE = Path("storecrawl-data")
 T = TypeVar("T")
+COLUMNS = ("id", "route", "user", "place", "state", "good", "failed", "last used", "last reason")
 PASSWORD_VARIABLE = "STORECRAWL_ROUTE_PASSWORD"  # noqa: S105 - a variable's name
 
 AsJson = Annotated[bool, Option("--json", help="Print one JSON document.")]
@@ -40,11 +39,10 @@ def list_(*, data_dir: DataDir = HERE, database_url: DatabaseUrl = None, as_json
     """List all routes with their state and what became of their requests."""
     found = _place(data_dir, database_url).ask(list_routes)
     if as_json:
-        _print([msgspec.to_builtins(route) for route in found])
-    elif found:
-        Console().print(_table(found))
+        print_json(found)
     else:
-        echo("There is no route. Add one: storecrawl routes add http://HOST:PORT, or direct.")
+        nothing = "There is no route. Add one: storecrawl routes add http://HOST:PORT, or direct."
+        print_table(COLUMNS, map(_row, found), nothing)
 
 
 @routes.command()
@@ -129,9 +127,11 @@ def try_out(
 
     trial = _place(data_dir, database_url).ask(tried)
     if as_json:
-        _print(msgspec.to_builtins(trial))
+        print_json(trial)
     else:
-        echo(f"route {route} ({trial.route}): {trial.error or f'HTTP {trial.status}'} after {trial.seconds:.1f} s")
+        print_line(
+            f"route {route} ({trial.route}): {trial.error or f'HTTP {trial.status}'} after {trial.seconds:.1f} s"
+        )
     raise Exit(0 if trial.is_well else 1)
 
 
@@ -169,21 +169,13 @@ def _password(file: Path | None) -> str | None:
 
 def _told(route: StoredRoute, what: str, *, as_json: bool) -> None:
     if as_json:
-        _print(msgspec.to_builtins(route))
+        print_json(route)
     else:
-        echo(f"route {route.id} ({route.label}) is {what}")
+        print_line(f"route {route.id} ({route.label}) is {what}")
 
 
-def _print(value: Any) -> None:
-    echo(msgspec.json.format(msgspec.json.encode(value), indent=2).decode())
-
-
-def _table(found: list[StoredRoute]) -> Table:
-    table = Table("id", "route", "user", "place", "state", "good", "failed", "last used", "last reason", box=None)
-    for each in found:
-        place = ", ".join(filter(None, (each.city, each.state, each.country)))
-        used = f"{each.last_used_at:%Y-%m-%d %H:%M:%S}" if each.last_used_at else ""
-        state, why = ("active", each.last_error) if each.active else ("disabled", each.disabled_because)
-        figures = (f"{each.successes:,}", f"{each.failures:,}", used, why or "")
-        table.add_row(str(each.id), each.label, each.username or "", place, state, *figures)
-    return table
+def _row(route: StoredRoute) -> tuple[object, ...]:
+    place = ", ".join(filter(None, (route.city, route.state, route.country)))
+    state, why = ("active", route.last_error) if route.active else ("disabled", route.disabled_because)
+    figures = (f"{route.successes:,}", f"{route.failures:,}", route.last_used_at, why)
+    return (route.id, route.label, route.username, place, state, *figures)

@@ -10,6 +10,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
+from rolecall.cli import shown
 from storecrawl.demo.figures import Figures
 from storecrawl.demo.folder import PAYLOADS, UPSTREAM_LOG, WORKERS_LOG
 from storecrawl.demo.options import DemoOptions
@@ -86,7 +87,7 @@ class Board:
         table = _grid(None)
         table.add_row("now", Text(self.note or _running(self._figures), "bold" if self.note else ""))
         trouble = self._figures.trouble
-        table.add_row("trouble", Text(_first_line(trouble), "yellow") if trouble else Text("none", "dim"))
+        table.add_row("trouble", Text(shown(_first_line(trouble)), "yellow") if trouble else Text("none", "dim"))
         return table
 
     def _places(self) -> Table:
