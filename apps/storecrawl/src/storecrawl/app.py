@@ -37,6 +37,7 @@ OTHER_ROLES = {
 # A role of its own: what is counted never stands in the way of what is fetched. One round at a time.
 ANALYTICS_TIMEOUT = timedelta(hours=1)
 ANALYTICS_ATTEMPTS = 10
+PRIORITIES = {"store_discovery": 5}
 
 
 def build_app(settings: CrawlSettings) -> App:
@@ -74,12 +75,17 @@ def _declare_roles(app: App, settings: CrawlSettings) -> None:
 
 
 def _declare_schedules(app: App, settings: CrawlSettings) -> None:
-    app.schedule("payload_fetch_all", "payload_fetch_all", every=settings.fetch_every)
-    app.schedule("store_discovery", "store_discovery", every=settings.discover_every, priority=5)
-    app.schedule("analytics_refresh", "analytics_refresh", every=settings.analyse_every)
-    app.schedule("orphan_sweep", "orphan_sweep", every=settings.sweep_every)
+    # Each looks at everything: where a round takes longer than its interval, another one behind it is of no use.
+    every = {
+        "payload_fetch_all": settings.fetch_every,
+        "store_discovery": settings.discover_every,
+        "analytics_refresh": settings.analyse_every,
+        "orphan_sweep": settings.sweep_every,
+    }
     if settings.keep_days is not None or settings.keep_last is not None:
-        app.schedule("payload_expiry", "payload_expiry", every=settings.sweep_every)
+        every["payload_expiry"] = settings.sweep_every
+    for name, seconds in every.items():
+        app.schedule(name, name, every=seconds, overlap="skip", priority=PRIORITIES.get(name, 0))
 
 
 app = build_app(CrawlSettings.from_environment())

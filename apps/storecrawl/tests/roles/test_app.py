@@ -51,6 +51,14 @@ def test_the_default_schedules_fetch_discover_and_analyse() -> None:
     }
 
 
+def test_no_schedule_piles_up_behind_a_round_that_takes_long() -> None:
+    schedules = build_app(CrawlSettings(keep_days=30)).schedules
+
+    assert {name: schedule.overlap for name, schedule in schedules.items()} == dict.fromkeys(
+        ("payload_fetch_all", "store_discovery", "analytics_refresh", "orphan_sweep", "payload_expiry"), "skip"
+    )
+
+
 def test_payloads_expire_by_schedule_where_a_policy_is_given() -> None:
     """Covers SPEC B14-7."""
     assert "payload_expiry" in build_app(CrawlSettings(keep_days=30)).schedules
