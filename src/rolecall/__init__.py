@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from rolecall.app import App, HandlerDefinition, Middleware, Next, RoleDefinition
+from rolecall.app import App, Check, HandlerDefinition, Middleware, Next, RoleDefinition
 from rolecall.client import AsyncClient, Client
 from rolecall.db.embedded import EmbeddedServer, EmbeddedServerError
 from rolecall.db.migrator import Migrations, check, migrate
 from rolecall.model.chains import Chain, ChainFilter
 from rolecall.model.dedupe import Dedupe, merge_fields, merge_function
+from rolecall.model.doctor import Finding, Severity
 from rolecall.model.errors import (
     ChainError,
     ChainNeeded,
@@ -73,6 +74,7 @@ __all__ = [
     "ChainFilter",
     "ChainNeeded",
     "ChainNotFound",
+    "Check",
     "Child",
     "Client",
     "ConfigError",
@@ -85,6 +87,7 @@ __all__ = [
     "EmbeddedServer",
     "EmbeddedServerError",
     "Enqueued",
+    "Finding",
     "HandlerAborted",
     "HandlerDefinition",
     "HandlerError",
@@ -122,6 +125,7 @@ __all__ = [
     "SchemaDrift",
     "SchemaMissing",
     "SchemaTooNew",
+    "Severity",
     "Snooze",
     "Task",
     "TaskError",

@@ -7,7 +7,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
 import pytest
 
-from rolecall import App, InvalidDeclaration, Workplace
+from rolecall import App, Finding, InvalidDeclaration, Workplace
 
 Lifespan = Callable[[], AbstractAsyncContextManager[None]]
 
@@ -139,3 +139,13 @@ async def test_a_lifespan_that_asks_is_told_where_its_worker_works() -> None:
     assert (here.serves_any("mail", "bank"), here.serves_any("bank")) == (True, False)
     assert Workplace(dsn="").serves_any("bank")
     assert "hidden" not in repr(here)
+
+
+def test_the_checks_of_a_slice_are_made_with_the_apps_own() -> None:
+    async def shelves(_: object) -> list[Finding]:
+        return []
+
+    app, part = App("shop", checks=[shelves]), App("part", checks=[shelves])
+    app.include(part)
+
+    assert [check.name for check in app.checks] == ["shop.shelves", "part.shelves"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,6 +14,16 @@ from tests.durability import durable
 __all__ = ["durable"]
 
 Sql = Callable[..., list[tuple[Any, ...]]]
+KIOSK = """
+from rolecall import App, Finding, Severity
+
+
+async def till(connection):
+    return [Finding(severity=Severity.WARNING, problem="the till is open", advice="close it")]
+
+
+app = App("kiosk", checks=[till])
+"""
 
 
 @pytest.mark.usefixtures("durable")
@@ -27,3 +38,18 @@ def test_the_exit_code_says_how_bad_it_is(cli: Run, sql: Sql) -> None:
     cli("enqueue", "add")
     assert (trouble := cli("doctor")).code == 2
     assert "no active worker serves the role" in trouble.out
+
+
+@pytest.mark.usefixtures("durable")
+@pytest.mark.parametrize("command", ["doctor", "overview"])
+def test_the_checks_of_an_app_are_made_where_it_is_named(
+    cli: Run, sql: Sql, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    sql("select rolecall.make_partitions()")
+    (tmp_path / "kiosk.py").write_text(KIOSK)
+    monkeypatch.syspath_prepend(tmp_path)
+
+    named, unnamed = cli(command, "--app", "kiosk:app"), cli(command)
+
+    assert ("the till is open" in named.out.lower(), "the till is open" in unnamed.out.lower()) == (True, False)
+    assert (named.code, unnamed.code) == ((1, 0) if command == "doctor" else (0, 0))

@@ -7,6 +7,8 @@ import asyncio
 import httpx2
 import pytest
 
+from rolecall import App, Finding, Severity
+from rolecall.web import build
 from tests.sql.engine import Engine
 
 
@@ -98,3 +100,20 @@ async def test_what_ended_is_plotted(pool: Engine, http: httpx2.AsyncClient) -> 
 async def test_the_history_of_an_unknown_role_is_not_found(pool: Engine, http: httpx2.AsyncClient) -> None:
     assert pool.value("select 1") == 1
     assert (await http.get("/api/tasks/history?role=none")).status_code == 404
+
+
+async def test_what_an_apps_check_finds_is_told_first(pool: Engine) -> None:
+    async def till(_: object) -> list[Finding]:
+        return [Finding(severity=Severity.TROUBLE, problem="the till is open", advice="close it", path="/till")]
+
+    application = build(pool.database, App("kiosk", checks=[till]))
+    async with (
+        application.router.lifespan_context(application),
+        httpx2.AsyncClient(transport=httpx2.ASGITransport(app=application), base_url="http://test") as http,
+        asyncio.timeout(40),
+    ):
+        while "The till is open." not in (page := await http.get("/")).text:
+            await asyncio.sleep(0.05)
+
+    assert page.text.index("The till is open.") < page.text.index("Tasks per second")
+    assert 'href="/till"' in page.text

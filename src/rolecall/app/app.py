@@ -7,6 +7,7 @@ from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontext
 from types import MappingProxyType
 from typing import ParamSpec, TypeVar, Unpack, overload
 
+from rolecall.app.checks import AppCheck, Check, named
 from rolecall.app.contracts import Contract, contract_of, contracts_of
 from rolecall.app.declarations import Declarations
 from rolecall.app.durations import Duration, in_seconds
@@ -44,7 +45,8 @@ class App:
     leaves after its last: the place for what handlers share, such as an HTTP client; one that takes a parameter is
     given the worker's Workplace, and what it raises keeps the worker from starting. `middlewares` stand around
     each attempt, the first outermost; those that `requires` names must stand around every handler, in that order.
-    `routers` are answered by the app's HTTP server, see `mount`.
+    `routers` are answered by the app's HTTP server, see `mount`. `checks` are made by the doctor beside its own: what
+    they find stands among its findings, and on the overview.
     """
 
     def __init__(
@@ -55,11 +57,14 @@ class App:
         middlewares: Sequence[Middleware] = (),
         requires: Sequence[Middleware] = (),
         routers: Sequence[Router | str] = (),
+        checks: Sequence[Check] = (),
     ) -> None:
         self.name = name
         self._middlewares = checked(middlewares)
         self._requires = checked(requires)
-        self._declared = Declarations(lifespans=[lifespan], mounts=[Mount(router) for router in routers])
+        self._declared = Declarations(
+            lifespans=[lifespan], mounts=[Mount(router) for router in routers], checks=named(name, checks)
+        )
 
     @property
     def handlers(self) -> Mapping[str, HandlerDefinition[..., object]]:
@@ -99,6 +104,11 @@ class App:
     def mounts(self) -> Sequence[Mount]:
         """The routers of the app and of what it includes, in this order."""
         return tuple(self._declared.mounts)
+
+    @property
+    def checks(self) -> Sequence[AppCheck]:
+        """The checks of the app and of what it includes, in this order."""
+        return tuple(self._declared.checks)
 
     @overload
     def task(self, name: Callable[P, R]) -> HandlerDefinition[P, R]: ...
@@ -219,7 +229,7 @@ class App:
         self._declared.add_mount(Mount(router, arguments))
 
     def include(self, other: App) -> None:
-        """Take over what another app declares: handlers, roles, keys, schedules, lifespan, routers.
+        """Take over what another app declares: handlers, roles, keys, schedules, lifespan, routers, checks.
 
         Its middlewares go on standing around its own handlers only, inside those of this app. It can declare
         nothing more from then on. Raises InvalidDeclaration where a name is taken or where the other app lacks

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
+from rolecall.app.checks import AppCheck
 from rolecall.app.handlers import HandlerDefinition
 from rolecall.app.lifespans import Lifespan
 from rolecall.app.middlewares import Middleware
@@ -35,6 +36,7 @@ class Declarations:
     schedules: dict[str, Schedule] = field(default_factory=dict)
     lifespans: list[Lifespan] = field(default_factory=list)
     mounts: list[Mount] = field(default_factory=list)
+    checks: list[AppCheck] = field(default_factory=list)
     included_in: str | None = None
 
     @property
@@ -85,6 +87,7 @@ class Declarations:
         self.schedules |= other.schedules
         self.lifespans += other.lifespans
         self.mounts += other.mounts
+        self.checks += other.checks
 
     def require_open(self) -> None:
         """Raise InvalidDeclaration once another app has taken these over: it would not see what comes later."""

@@ -1,18 +1,24 @@
-"""Finds the App that `--app module:attribute` names."""
+"""Finds the App that `--app module:attribute` names, and the checks that it has."""
 
 from __future__ import annotations
 
 import importlib
 import sys
 import traceback
+from collections.abc import Sequence
 from difflib import get_close_matches
 from pathlib import Path
 from types import ModuleType
+from typing import Annotated
+
+from typer import Option
 
 from rolecall.app import App
+from rolecall.app.checks import AppCheck
 from rolecall.model.errors import ConfigError
 
 FLAG = "--app"
+Checked = Annotated[str | None, Option(FLAG, metavar="MODULE:APP", help="Make the checks of this App, too.")]
 
 
 def load_app(reference: str) -> App:
@@ -25,6 +31,11 @@ def load_app(reference: str) -> App:
     if not isinstance(found, App):
         raise _refused(reference, f"is of type {type(found).__name__}, not a rolecall App")
     return found
+
+
+def checks_of(reference: str | None) -> Sequence[AppCheck]:
+    """The checks of the App that is named, if one is; raises ConfigError as `load_app` does."""
+    return load_app(reference).checks if reference else ()
 
 
 def _import(name: str, reference: str) -> ModuleType:

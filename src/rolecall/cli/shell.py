@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import inspect
 import os
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import wraps
 from getpass import getuser
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
+from rolecall.app.checks import AppCheck
 from rolecall.cli.options import DATABASE, LOGGING, json_option, settings_options
 from rolecall.cli.output import print_json
 from rolecall.config import DatabaseSettings, Settings, read_settings
@@ -36,23 +37,24 @@ class Shell:
     flags: Mapping[str, str]
     as_json: bool
 
-    def call(self, action: Callable[[Services], Awaitable[T]]) -> T:
+    def call(self, action: Callable[[Services], Awaitable[T]], checks: Sequence[AppCheck] = ()) -> T:
         """Run one action against the services; the database is there for as long as it takes.
 
         Raises SchemaMissing, SchemaTooNew.
         """
         with self.database() as dsn:
-            return self.ask(dsn, action)
+            return self.ask(dsn, action, checks)
 
-    def ask(self, dsn: str, action: Callable[[Services], Awaitable[T]]) -> T:
+    def ask(self, dsn: str, action: Callable[[Services], Awaitable[T]], checks: Sequence[AppCheck] = ()) -> T:
         """Run one action against a database that is there. Raises SchemaMissing, SchemaTooNew."""
-        return asyncio.run(self._call(dsn, action))
+        return asyncio.run(self._call(dsn, action, checks))
 
-    async def _call(self, dsn: str, action: Callable[[Services], Awaitable[T]]) -> T:
+    async def _call(self, dsn: str, action: Callable[[Services], Awaitable[T]], checks: Sequence[AppCheck]) -> T:
         async with await connect_async(dsn, "cli") as connection:
             await check_async(connection)
             database, settings = OneConnection(connection, _person()), self.settings
-            return await action(Services.over(database, settings.scaling, listen_dsn=settings.database.listen_url))
+            listen_dsn = settings.database.listen_url
+            return await action(Services.over(database, settings.scaling, listen_dsn=listen_dsn, checks=checks))
 
     @contextmanager
     def database(self, *, create: bool = False) -> Iterator[str]:

@@ -43,12 +43,17 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """One thing that is wrong: which check found it, a sentence about it, and what to do."""
+    """One thing that is wrong: a sentence about it, what to do, and the dashboard's page (`path`) where it is done.
+
+    `check` is the name of the check that found it, `app` the app whose check it is; the doctor says both.
+    """
 
     severity: Severity
-    check: str
     problem: str
     advice: str
+    path: str | None = None
+    check: str = ""
+    app: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -30,8 +30,8 @@ def of_findings(findings: Iterable[Finding]) -> Concerns:
             severity=found.severity,
             sentence=_sentence(found.problem),
             advice=_sentence(found.advice),
-            path=PAGES.get(found.check),
-            of_server=found.check not in OF_POOL,
+            path=found.path or PAGES.get(found.check),
+            of_server=found.app is None and found.check not in OF_POOL,
         )
 
 

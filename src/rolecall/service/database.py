@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable
 from typing import Any, Protocol, TypeVar
 
 import psycopg
@@ -17,6 +17,7 @@ from rolecall.sql import deeds
 from rolecall.sql.statement import Statement
 
 T = TypeVar("T")
+Look = Callable[[psycopg.AsyncConnection[Any]], Awaitable[T]]
 
 
 class Database(Protocol):
@@ -32,6 +33,9 @@ class Database(Protocol):
 
     async def run(self, statement: Statement[T]) -> T:
         """Run a statement that asks."""
+
+    async def look(self, look: Look[T]) -> T:
+        """Have somebody else ask by a connection, in a transaction of its own; raises what it raises."""
 
     async def act(self, deed: Deed, statement: Statement[T]) -> T:
         """Run a statement that changes something, and in its transaction write the deed into the audit log."""
@@ -55,6 +59,10 @@ class OneConnection:
     async def run(self, statement: Statement[T]) -> T:
         return await run_async(self._connection, statement)
 
+    async def look(self, look: Look[T]) -> T:
+        async with self._connection.transaction():
+            return await look(self._connection)
+
     async def act(self, deed: Deed, statement: Statement[T]) -> T:
         return await run_and_async(self._connection, statement, lambda answer: deeds.record(self.actor, deed, answer))
 
@@ -77,6 +85,9 @@ class InTransaction:
     async def run(self, statement: Statement[T]) -> T:
         async with self._connection.transaction():
             return await self._within.run(statement)
+
+    async def look(self, look: Look[T]) -> T:
+        return await self._within.look(look)
 
     async def act(self, deed: Deed, statement: Statement[T]) -> T:
         async with self._connection.transaction():
@@ -113,6 +124,10 @@ class Pooled:
         with translated():
             async with self._reads.connection() as connection:
                 return await self._in_time(OneConnection(connection, self.actor).run(statement))
+
+    async def look(self, look: Look[T]) -> T:
+        async with self._reads.connection() as connection:
+            return await OneConnection(connection, self.actor).look(look)
 
     async def act(self, deed: Deed, statement: Statement[T]) -> T:
         with translated():

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable
+import asyncio
+from collections.abc import AsyncIterator, Iterable, Sequence
+from dataclasses import replace
 from time import time
 
+from rolecall.app.checks import AppCheck
 from rolecall.model.doctor import Diagnosis, Finding, Limits, ServerFacts, Severity, Verdict
 from rolecall.model.errors import DatabaseUnavailable
 from rolecall.service import rules
@@ -34,29 +37,44 @@ CHECKS = (
     "table_care",
 )
 LISTENING = "notifications"
+CHECK_SECONDS = 10.0
 VERDICTS = {None: Verdict.FINE, Severity.WARNING: Verdict.WARNING, Severity.TROUBLE: Verdict.TROUBLE}
 
 
 class Doctor:
-    """Looks at everything at once; changes nothing."""
+    """Looks at everything at once, with what apps have it look at; changes nothing."""
 
-    def __init__(self, database: Database, limits: Limits | None = None, listen_dsn: str | None = None) -> None:
+    def __init__(
+        self,
+        database: Database,
+        limits: Limits | None = None,
+        listen_dsn: str | None = None,
+        checks: Sequence[AppCheck] = (),
+    ) -> None:
         self._database = database
         self._listen_dsn = listen_dsn
         self._limits = limits or Limits()
+        self._checks = checks
 
     async def examine(self, *, listening: bool = True) -> Diagnosis:
         """Make every check, that of notifications (a connection of its own) if asked; the worst findings come first."""
         found = [finding async for several in self._findings() for finding in several]
         if listening:
             found += await self._listen()
+        found += [finding for check in self._checks for finding in await self._made(check)]
         found.sort(key=lambda finding: finding.severity is not Severity.TROUBLE)
         worst = found[0].severity if found else None
-        return Diagnosis(
-            verdict=VERDICTS[worst],
-            findings=found,
-            checks=CHECKS if listening else tuple(check for check in CHECKS if check != LISTENING),
-        )
+        own = CHECKS if listening else tuple(check for check in CHECKS if check != LISTENING)
+        checks = (*own, *(check.name for check in self._checks))
+        return Diagnosis(verdict=VERDICTS[worst], findings=found, checks=checks)
+
+    async def _made(self, check: AppCheck) -> list[Finding]:
+        try:
+            async with asyncio.timeout(CHECK_SECONDS):
+                found = await self._database.look(check.look)
+        except Exception as error:  # noqa: BLE001 - whatever an app's check raises, the others are made
+            found = [_not_made(error)]
+        return [replace(finding, check=check.name, app=check.app) for finding in found]
 
     async def _findings(self) -> AsyncIterator[Iterable[Finding]]:
         ask, limits = self._database.run, self._limits
@@ -86,3 +104,12 @@ class Doctor:
         server = await self._database.run(doctor.server())
         # Its clock was read somewhere between the question and the answer.
         return server, (asked_at + time()) / 2 - server.clock
+
+
+def _not_made(error: Exception) -> Finding:
+    said = str(error).partition("\n")[0]
+    return Finding(
+        severity=Severity.WARNING,
+        problem=f"this check could not be made: {type(error).__name__}{': ' if said else ''}{said}",
+        advice="see whether the app's own tables are up to date",
+    )

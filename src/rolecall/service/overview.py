@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
+from rolecall.app.checks import AppCheck
 from rolecall.model.capacity import RoleCapacity, workers_needed
 from rolecall.model.doctor import Severity
 from rolecall.model.errors import ConfigError
@@ -34,12 +35,13 @@ class Overview:
     findings are None and empty until they are known.
     """
 
-    def __init__(self, database: Database, *, patience: float | None = None) -> None:
+    def __init__(self, database: Database, *, patience: float | None = None, checks: Sequence[AppCheck] = ()) -> None:
         self._loads = Shared(lambda: database.run(insight.roles_now()), seconds=2.0)
         self._roles = Shared(Roles(database).list, seconds=2.0)
         self._workers = Shared(partial(Workers(database).list, everyone=True), seconds=2.0)
         self._capacity = Shared(Capacity(database).list, seconds=5.0, patience=patience)
-        self._doctor = Shared(partial(Doctor(database).examine, listening=False), seconds=15.0, patience=patience)
+        examine = partial(Doctor(database, checks=checks).examine, listening=False)
+        self._doctor = Shared(examine, seconds=15.0, patience=patience)
         history = Insight(database).history
         self._history = {span: Shared(partial(history, None, span), seconds=5.0, patience=patience) for span in SPANS}
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+from rolecall.app.checks import AppCheck
 from rolecall.config import ScalingSettings
 from rolecall.service.audit import Audit
 from rolecall.service.capacity import Capacity
@@ -58,9 +60,11 @@ class Services:
         scaling: ScalingSettings | None = None,
         overview: Overview | None = None,
         listen_dsn: str | None = None,
+        checks: Sequence[AppCheck] = (),
     ) -> Services:
         """Build them all; they share the database and nothing else. `scaling` says which pods are the workers',
-        `overview` is one that others look at too, `listen_dsn` is the way for notifications where they have their own.
+        `overview` is one that others look at too, `listen_dsn` is the way for notifications where they have their own,
+        `checks` are those of the app.
         """
         return cls(
             tasks=Tasks(database),
@@ -74,9 +78,9 @@ class Services:
             schedules=Schedules(database),
             insight=Insight(database),
             capacity=Capacity(database),
-            doctor=Doctor(database, listen_dsn=listen_dsn),
+            doctor=Doctor(database, listen_dsn=listen_dsn, checks=checks),
             progress=Progress(database),
-            overview=overview or Overview(database),
+            overview=overview or Overview(database, checks=checks),
             maintenance=Maintenance(database),
             audit=Audit(database),
             keys=Keys(database),

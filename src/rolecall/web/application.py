@@ -174,7 +174,7 @@ def _state(dsn: str, app: App, settings: Settings, pages: Renderer) -> WebState:
             closing,
             hears=lambda: listen_dsn is not None or not pooler.stands,
         ),
-        overview=Overview(looking, patience=PATIENCE),
+        overview=Overview(looking, patience=PATIENCE, checks=app.checks),
         pages=pages,
         listen_dsn=listen_dsn,
         scaling=settings.scaling,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typer import Exit
 
+from rolecall.cli.locate import Checked, checks_of
 from rolecall.cli.output import print_line, print_table
 from rolecall.cli.shell import Shell
 from rolecall.model.doctor import Diagnosis, Verdict
@@ -12,9 +13,9 @@ COLUMNS = ("severity", "check", "problem", "what to do")
 CODES = {Verdict.FINE: 0, Verdict.WARNING: 1, Verdict.TROUBLE: 2}
 
 
-def doctor(shell: Shell) -> None:
+def doctor(shell: Shell, *, app: Checked = None) -> None:
     """Find what is wrong with the server and the workers; exits with 0 (fine), 1 (warnings) or 2 (trouble)."""
-    diagnosis = shell.call(lambda services: services.doctor.examine())
+    diagnosis = shell.call(lambda services: services.doctor.examine(), checks_of(app))
     shell.show(diagnosis, lambda: _print(diagnosis))
     if code := CODES[diagnosis.verdict]:
         raise Exit(code)

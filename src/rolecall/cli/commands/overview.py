@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import astuple
 
+from rolecall.cli.locate import Checked, checks_of
 from rolecall.cli.output import print_facts, print_line, print_table
 from rolecall.cli.shell import Shell
 from rolecall.model.overview import PoolOverview
@@ -24,9 +25,9 @@ ROLES = (
 )
 
 
-def overview(shell: Shell) -> None:
+def overview(shell: Shell, *, app: Checked = None) -> None:
     """Show what is wrong, the pool's figures, and its roles."""
-    found = shell.call(lambda services: services.overview.show())
+    found = shell.call(lambda services: services.overview.show(), checks_of(app))
     shell.show(found, lambda: _print(found))
 
 
