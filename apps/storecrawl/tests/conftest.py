@@ -111,6 +111,13 @@ class Shop:
         names, values = ", ".join(row), ", ".join(f"%({name})s" for name in row)
         return int(self._value(f"insert into storecrawl.routes ({names}) values ({values}) returning id", row))
 
+    def block(self, store_id: int, because: str) -> None:
+        """Have the upstream refuse a store's menu, for a good while."""
+        self._connection.execute(
+            "insert into storecrawl.blocked_stores (store_id, blocked_until, because) values (%s, '2100-01-01', %s)",
+            (store_id, because),
+        )
+
     def disable(self, store_id: int) -> None:
         self._connection.execute("update storecrawl.stores set crawl_enabled = false where id = %s", (store_id,))
 

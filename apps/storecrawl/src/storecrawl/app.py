@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 from rolecall import App, exponential
+from storecrawl.checks import CHECKS
 from storecrawl.crawler import Crawler
 from storecrawl.roles.analytics_refresh import add_analytics_refresh
 from storecrawl.roles.entry_point_discovery import add_entry_point_discovery
@@ -43,7 +44,7 @@ PRIORITIES = {"store_discovery": 5}
 def build_app(settings: CrawlSettings) -> App:
     """Put the app together."""
     crawler = Crawler(settings)
-    app = App("storecrawl", lifespan=crawler.lifespan, middlewares=[HoldingBack()])
+    app = App("storecrawl", lifespan=crawler.lifespan, middlewares=[HoldingBack()], checks=CHECKS)
     app.mount("storecrawl.api:router", crawler)
     app.mount("storecrawl.pages:router", crawler)
     add_store_discovery(app, crawler)

@@ -97,6 +97,8 @@ class Crawler:
         return EgressOptions(
             reload_every=settings.routes_every,
             forbidden_limit=settings.forbidden_limit,
+            pause=settings.route_pause,
+            longest_pause=15 * settings.route_pause,
             host_rate=settings.host_rate,
             store_rate=settings.store_rate,
             breaker_failures=settings.breaker_failures,

@@ -176,6 +176,5 @@ def _told(route: StoredRoute, what: str, *, as_json: bool) -> None:
 
 def _row(route: StoredRoute) -> tuple[object, ...]:
     place = ", ".join(filter(None, (route.city, route.state, route.country)))
-    state, why = ("active", route.last_error) if route.active else ("disabled", route.disabled_because)
-    figures = (f"{route.successes:,}", f"{route.failures:,}", route.last_used_at, why)
-    return (route.id, route.label, route.username, place, state, *figures)
+    figures = (f"{route.successes:,}", f"{route.failures:,}", route.last_used_at, route.because)
+    return (route.id, route.label, route.username, place, route.standing, *figures)

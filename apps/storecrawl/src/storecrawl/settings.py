@@ -41,10 +41,11 @@ class CrawlSettings:
     `FilteredProducts=<64 hex digits>` and so on, an operation as often as it has hashes: they are tried in this order
     before our own query texts are sent. Without `schedules`
     nothing runs but what somebody enqueues.
-    The egress: outgoing routes are loaded every `routes_every`; `forbidden_limit` answers 403 in a row, each to another
-    profile, disable one (0: never). `host_rate` is the requests a second that all workers together send to a host,
-    `store_rate` those about one store. After `breaker_failures` failures in a row a host is left alone for
-    `breaker_seconds`. What the upstream asks to wait counts as `longest_retry_after` at most.
+    The egress: outgoing routes are loaded every `routes_every`. One on which `forbidden_limit` different stores in a
+    row are answered 403, and on no other, is paused for `route_pause` at first; otherwise the store is blocked, for
+    `block_first` at first (0: nobody is ever blamed). `host_rate` is the requests a second that all workers together
+    send to a host, `store_rate` those about one store. After `breaker_failures` failures in a row a host is left alone
+    for `breaker_seconds`. What the upstream asks to wait counts as `longest_retry_after` at most.
     """
 
     upstream: str = ""
@@ -76,6 +77,8 @@ class CrawlSettings:
     schedules: bool = True
     routes_every: float = 60.0
     forbidden_limit: int = 3
+    route_pause: float = 60.0
+    block_first: float = 600.0
     host_rate: float = 10.0
     store_rate: float = 2.5
     breaker_failures: int = 10
@@ -218,6 +221,8 @@ _READERS = {
     "schedules": _truth,
     "routes_every": _seconds,
     "forbidden_limit": _limit,
+    "route_pause": _seconds,
+    "block_first": _seconds,
     "host_rate": _rate,
     "store_rate": _rate,
     "breaker_failures": _number,

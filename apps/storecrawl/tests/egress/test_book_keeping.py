@@ -20,16 +20,16 @@ from .conftest import Book
 
 REPORTS = """
 import asyncio, json, sys
-from storecrawl.egress import Ledger
+from storecrawl.egress import EgressOptions, Ledger
 from storecrawl.egress.tallies import Tallies
 
 async def main(dsn, routes, rounds):
     ledger, tallies = Ledger(dsn), Tallies()
     for _ in range(rounds):
         for route in routes:
-            tallies.succeeded(route)
+            tallies.succeeded(route, recovered=True)
             tallies.failed(route, "no answer")
-        await ledger.report(tallies.take(), forbidden_limit=3)
+        await ledger.report(tallies.take(), EgressOptions())
     await ledger.close()
 
 asyncio.run(main(*json.loads(sys.argv[1])))
@@ -39,11 +39,11 @@ asyncio.run(main(*json.loads(sys.argv[1])))
 async def test_the_book_is_kept_behind_a_pooler_too(database: str, book: Book) -> None:
     """covers RELIABILITY F34"""
     route, tallies = book.add(), Tallies()
-    tallies.succeeded(route)
+    tallies.succeeded(route, recovered=True)
 
     with bouncing(database) as bouncer:
         ledger = Ledger(bouncer.through(database))
-        await ledger.report(tallies.take(), forbidden_limit=3)
+        await ledger.report(tallies.take(), EgressOptions())
         waits = [await ledger.take_turns("menus.example", 1, 60.0) for _ in range(2)]
         await ledger.close()
 

@@ -1,21 +1,24 @@
-"""Routes that are answered 403: left for others, and disabled when three profiles in a row were (covers SPEC B14-3)."""
+"""A route that is forbidden: what a visit does then, how the others go on, and how it comes back (covers SPEC B14-3)."""
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import pytest
 from storecrawl.demo.upstream import FaultDial, FaultKind, LocalUpstream
-from storecrawl.egress import Ledger, RouteProtocol
-from storecrawl.egress.book import NewRoute, add_route, enable_route
+from storecrawl.demo.upstream.world import World
+from storecrawl.egress import EgressOptions, Ledger, NoUsableRoute, RouteBlamed
 from storecrawl.egress.tallies import Tallies
-from storecrawl.upstream import Blocked
+from storecrawl.upstream import Blocked, UpstreamFailure
 
 from .conftest import QUICK, Book
 
 ONLY_ONCE = replace(QUICK, retries=0)
+OPTIONS = EgressOptions(forbidden_limit=3, pause=60.0, longest_pause=300.0)
+Forbid = Callable[..., Any]
 
 
 async def test_a_forbidden_request_is_sent_again_over_another_route_with_another_profile(
@@ -31,54 +34,104 @@ async def test_a_forbidden_request_is_sent_again_over_another_route_with_another
     assert (len(wall.heads), bool(door.heads)) == (1, True)
 
 
-@pytest.mark.parametrize("protocol", ["http", "socks5"])
-async def test_three_profiles_in_a_row_that_are_forbidden_disable_a_route(
-    upstream: LocalUpstream, book: Book, proxy: Any, leaving: Any, eventually: Any, protocol: str
+async def test_one_store_that_is_forbidden_leaves_the_only_route_in_use(
+    upstream: LocalUpstream, book: Book, leaving: Any, eventually: Any
 ) -> None:
-    """covers SPEC B14-3"""
-    wall = await proxy(protocol=protocol, forbids=True)
-    route, client = book.add(wall), await leaving(upstream.url, ONLY_ONCE)
+    """covers SPEC B14-3: each time another profile asks, and all of it is one store"""
+    route, client = book.add(), await leaving(upstream.url)
+    walled, *others = [store["id"] for store in World(upstream.options).stores({})]
+    upstream.wall_off(walled)
 
     for _ in range(3):
         with pytest.raises(Blocked):
-            await client.stores()
+            await client.menu(walled)
+    for store in others:
+        await client.menu(store)
 
-    await eventually(lambda: not book.route(route)["active"])
-    row = book.route(route)
-    assert len({head.lower().split("user-agent: ")[1].split("\r\n")[0] for head in wall.heads}) == 3
-    assert (
-        row["disabled_because"]
-        == f"3 answers 403 in a row, each to another profile: {', '.join(row['forbidden_with'])}"
-    )
-    assert (row["failures"], row["successes"], row["last_error"]) == (3, 0, "blocked by the upstream (HTTP 403)")
+    await eventually(lambda: book.route(route)["failures"] == 3 * (1 + QUICK.retries))
+    assert (book.route(route)["active"], book.route(route)["paused_until"]) == (True, None)
 
 
-async def test_a_success_between_forgives_what_was_forbidden(
-    upstream: LocalUpstream, book: Book, leaving: Any, eventually: Any
+@pytest.mark.parametrize("protocol", ["http", "socks5"])
+async def test_a_route_on_which_several_stores_are_forbidden_is_paused_and_the_others_go_on(
+    upstream: LocalUpstream, book: Book, proxy: Any, leaving: Any, eventually: Any, protocol: str
 ) -> None:
     """covers SPEC B14-3"""
-    route, client = book.add(), await leaving(upstream.url, ONLY_ONCE)
+    wall, door = await proxy(protocol=protocol, forbids=True), await proxy()
+    route, other = book.add(wall), book.add(door)
+    client = await leaving(upstream.url, replace(QUICK, retries=1))
 
-    for _ in range(2):
-        await _forbidden_twice(upstream, client)
-        await eventually(lambda: len(book.route(route)["forbidden_with"]) == 2)
-        upstream.set_failures(FaultDial())
-        await client.stores()
-        await eventually(lambda: book.route(route)["forbidden_with"] == [])
+    for store in World(upstream.options).stores({}):
+        await client.menu(store["id"])
 
-    assert (book.route(route)["active"], book.route(route)["failures"]) == (True, 4)
+    await eventually(lambda: book.route(route)["paused_until"])
+    row = book.route(route)
+    assert (row["active"], row["pauses"]) == (True, 1)
+    assert row["paused_because"] == "3 different stores in a row were answered 403 on it, and on no other route"
+    assert (book.route(other)["paused_until"], row["last_error"]) == (None, "blocked by the upstream (HTTP 403)")
 
 
-async def test_a_limit_of_none_never_disables(
+async def test_a_paused_route_comes_back_by_itself(
+    upstream: LocalUpstream, book: Book, proxy: Any, leaving: Any, eventually: Any
+) -> None:
+    """covers SPEC B14-3"""
+    wall, door = await proxy(forbids=True), await proxy()
+    route = book.add(wall)
+    book.add(door)
+    client = await leaving(upstream.url, pause=0.2)
+    ids = [store["id"] for store in World(upstream.options).stores({})]
+    for store in ids:
+        await client.menu(store)
+    await eventually(lambda: book.route(route)["paused_until"])
+
+    wall.forbids = False
+
+    async def is_back() -> bool:
+        await client.menu(ids[0])
+        row = book.route(route)
+        return row["paused_until"] is None and row["successes"] > 0 and row["pauses"] == 0
+
+    await eventually(is_back)
+
+
+async def test_while_the_last_route_is_paused_requests_are_held_back_for_as_long(
+    upstream: LocalUpstream, book: Book, leaving: Any
+) -> None:
+    route, client = book.add(), await leaving(upstream.url, ONLY_ONCE, pause=45.0)
+    upstream.set_failures(FaultDial(failure_rate=1.0, weights={FaultKind.BLOCKED: 1.0}))
+
+    said = [await _said(client.menu(store["id"])) for store in World(upstream.options).stores({})]
+
+    assert [type(error) for error in said] == [Blocked, Blocked, RouteBlamed, NoUsableRoute]
+    assert isinstance(said[-1], NoUsableRoute)
+    assert 40 < said[-1].seconds <= 45
+    assert book.route(route)["active"]
+
+
+async def test_a_limit_of_none_blames_nobody(
     upstream: LocalUpstream, book: Book, leaving: Any, eventually: Any
 ) -> None:
     route, client = book.add(), await leaving(upstream.url, ONLY_ONCE, forbidden_limit=0)
+    upstream.set_failures(FaultDial(failure_rate=1.0, weights={FaultKind.BLOCKED: 1.0}))
 
-    await _forbidden_twice(upstream, client)
-    await _forbidden_twice(upstream, client)
+    said = [await _said(client.menu(store["id"])) for store in World(upstream.options).stores({})]
 
+    assert [type(error) for error in said] == [Blocked] * 4
     await eventually(lambda: len(book.route(route)["forbidden_with"]) == 4)
-    assert book.route(route)["active"]
+    assert book.route(route)["paused_until"] is None
+
+
+async def test_a_host_that_lets_nobody_in_is_left_alone_for_a_while(
+    upstream: LocalUpstream, book: Book, leaving: Any
+) -> None:
+    """Where every route is forbidden everything, nobody is to blame, and nobody goes on asking either."""
+    book.add()
+    client = await leaving(upstream.url, ONLY_ONCE, forbidden_limit=0, breaker_failures=3)
+    upstream.set_failures(FaultDial(failure_rate=1.0, weights={FaultKind.BLOCKED: 1.0}))
+
+    said = [await _said(client.menu(store["id"])) for store in World(upstream.options).stores({})]
+
+    assert [type(error).__name__ for error in said] == ["Blocked", "Blocked", "Blocked", "CircuitOpen"]
 
 
 async def test_a_route_that_one_worker_disables_is_left_by_the_others(
@@ -111,42 +164,16 @@ async def test_several_workers_report_on_the_same_routes_without_losing_a_count(
     assert {book.route(route)["successes"] for route in routes} == {4 * 20}
 
 
-async def test_what_could_not_be_reported_is_counted_with_what_comes_later() -> None:
-    tallies = Tallies()
-    tallies.forbidden(1, "a", "HTTP 403")
-    [taken] = tallies.take()
-    tallies.forbidden(1, "b", "HTTP 403")
-
-    tallies.put_back([taken])
-
-    [tally] = tallies.take()
-    assert (tally.failures, tally.forbidden_with, tally.recovered) == (2, ["a", "b"], False)
-
-
-async def test_an_enabled_route_begins_anew(aconnection: Any, database: str, book: Book) -> None:
-    route = await add_route(aconnection, NewRoute(protocol=RouteProtocol.DIRECT))
-    tallies, ledger = Tallies(), Ledger(database)
-    for profile in "abc":
-        tallies.forbidden(route.id, profile, "HTTP 403")
-    assert await ledger.report(tallies.take(), forbidden_limit=3) == {route.id: False}
-    await ledger.close()
-
-    enabled = await enable_route(aconnection, route.id)
-
-    assert (enabled.active, enabled.disabled_because, enabled.forbidden_with, enabled.failures) == (True, None, [], 3)
-
-
-async def _forbidden_twice(upstream: LocalUpstream, client: Any) -> None:
-    upstream.set_failures(FaultDial(failure_rate=1.0, weights={FaultKind.BLOCKED: 1.0}))
-    for _ in range(2):
-        with pytest.raises(Blocked):
-            await client.stores()
+async def _said(request: Any) -> Exception:
+    with pytest.raises((UpstreamFailure, RouteBlamed, NoUsableRoute, Exception)) as raised:
+        await request
+    return raised.value
 
 
 async def _reports(database: str, routes: list[int]) -> None:
     ledger, tallies = Ledger(database), Tallies()
     for _ in range(20):
         for route in routes:
-            tallies.succeeded(route)
-        await ledger.report(tallies.take(), forbidden_limit=3)
+            tallies.succeeded(route, recovered=True)
+        await ledger.report(tallies.take(), OPTIONS)
     await ledger.close()

@@ -14,7 +14,7 @@ import pytest
 import trustme
 from storecrawl.cli import run
 from storecrawl.demo.upstream import FaultDial, FaultKind, LocalUpstream
-from storecrawl.egress import Egress
+from storecrawl.egress import Egress, RouteBlamed
 from storecrawl.upstream import Blocked, RouteFailed, Untrusted
 
 from rolecall import ConfigError
@@ -109,13 +109,15 @@ async def test_a_proxys_own_403_counts_as_one_and_says_whose_it_is(
     wall = await by(protocol, forbids=True)
     route, client = book.add(wall), await secure(ONLY_ONCE)
 
-    for _ in range(3):
+    for state in ("AZ", "CO"):
         with pytest.raises(
             Blocked, match=f"blocked by the proxy {protocol}://{HERE}:{wall.port}, which opens no tunnel"
         ):
-            await client.stores()
+            await client.stores(state=state)
+    with pytest.raises(RouteBlamed):
+        await client.stores(state="NV")
 
-    await eventually(lambda: not book.route(route)["active"])
+    await eventually(lambda: book.route(route)["paused_until"])
     assert "which opens no tunnel" in book.route(route)["last_error"]
 
 

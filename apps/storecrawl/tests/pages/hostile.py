@@ -15,6 +15,8 @@ async def hostile_paths(shop: Any, apply: Callable[..., Awaitable[int]], first_o
     """Enter the shop; return every page that tells of it."""
     store = shop.store(name=f"Store {CORPUS}", chain=CORPUS, city=CORPUS, slug=CORPUS, timezone=CORPUS)
     shop.route(host=CORPUS, username=CORPUS, city=CORPUS, timezone=CORPUS, last_error=CORPUS)
+    shop.route(host="10.0.0.1", paused_until="2100-01-01", paused_because=CORPUS)
+    shop.block(store, because=CORPUS)
     raw = json.dumps({CORPUS: CORPUS})
     location = shop.location(
         platform_store_id=CORPUS[:90], name=CORPUS, chain=CORPUS, city=CORPUS, slug=CORPUS, timezone=CORPUS, raw=raw,

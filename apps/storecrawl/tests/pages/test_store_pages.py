@@ -85,3 +85,26 @@ async def test_what_is_not_there_is_a_page_that_says_so(http: httpx2.AsyncClient
 
     assert (page.status_code, page.headers["content-type"]) == (404, "text/html; charset=utf-8")
     assert "404" in page.text
+
+
+async def test_a_blocked_store_says_so_in_the_list_and_on_its_page(http: httpx2.AsyncClient, shop: Any) -> None:
+    """covers SPEC B14-3: the store's own state"""
+    blocked, other = shop.store(name="Sun"), shop.store(name="Moon")
+    shop.block(blocked, because="HTTP 403")
+
+    everything, listed = [(await http.get(address)).text for address in ("/stores", "/stores?blocked=yes")]
+    page = (await http.get(f"/stores/{blocked}")).text
+
+    assert everything.count(">blocked</span>") == 1
+    assert (f'id="store-{blocked}"' in listed, f'id="store-{other}"' in listed) == (True, False)
+    assert "HTTP 403</span> since" in page
+
+
+async def test_a_paused_route_says_why_and_may_be_used_at_once(http: httpx2.AsyncClient, shop: Any) -> None:
+    route = shop.route(paused_until="2100-01-01", paused_because="3 different stores in a row", last_error="HTTP 403")
+
+    page = (await http.get("/routes")).text
+    await http.post(f"/routes/{route}/enable")
+
+    assert ("0 of 1" in page, ">paused</span>" in page, "3 different stores in a row" in page) == (True, True, True)
+    assert ">active</span>" in (await http.get("/routes")).text

@@ -12,7 +12,7 @@ from storecrawl.app import UPSTREAM_ATTEMPTS
 from storecrawl.demo.upstream import FaultDial, FaultKind, LocalUpstream, UpstreamOptions
 from storecrawl.upstream import UpstreamClient
 
-from rolecall import NewTask, RetryPolicy, exponential
+from rolecall import NewTask
 from rolecall.testing import working
 
 PRODUCTS = 60
@@ -26,23 +26,17 @@ CATALOG = "select count(*), count(*) filter (where in_stock), max(last_payload_i
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """How the store's last task stands when a fault has stayed, and what it says; `later` has a wish of the upstream's.
-
-    `retry` is given to the task in its role's stead.
-    """
+    """How the store's last task stands when a fault has stayed, and what it says; `later`: it waits for a good while."""
 
     handler: str = "payload_fetch"
     state: str = "failed"
     attempts: int | None = UPSTREAM_ATTEMPTS
     says: str = ""
     later: bool = False
-    retry: RetryPolicy | None = None
 
 
 OUTCOMES = {
-    FaultKind.BLOCKED: Outcome(
-        state="pending", attempts=None, says="no outgoing route is active", retry=exponential(first=0.1, cap=3.0)
-    ),
+    FaultKind.BLOCKED: Outcome(state="pending", attempts=0, says="the store is blocked: .* 403", later=True),
     FaultKind.RATE_LIMITED: Outcome(state="pending", attempts=1, says="asked to wait 120 s", later=True),
     FaultKind.UNAVAILABLE: Outcome(says="HTTP 50[234]"),
     FaultKind.CUT: Outcome(says="Unavailable"),
@@ -91,7 +85,7 @@ async def test_a_fault_that_stays_has_its_outcome_and_the_catalog_is_none_the_wo
 
     expected = OUTCOMES[kind]
 
-    await crawled.run(FETCH.options(retry=expected.retry))
+    await crawled.run(FETCH)
 
     [(handler, state, attempts, said, is_later)] = crawled.rows(LAST_TASK)
     assert (handler, state) == (expected.handler, expected.state), said

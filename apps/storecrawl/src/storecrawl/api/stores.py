@@ -2,29 +2,35 @@
 
 from __future__ import annotations
 
-from fastapi import APIRouter
+from typing import Annotated
+
+from fastapi import APIRouter, Query
 
 from rolecall.web import Connects, Limit, Page, PathId, Reads, read_cursor, refuses, write_cursor
-from storecrawl.catalog import CategoryFigures, Store, list_stores, store_categories
+from storecrawl.catalog import CategoryFigures, Store, StoreFilter, list_stores, store_categories
 from storecrawl.serving.finding import store_of
 from storecrawl.serving.parameters import Cursor, SearchText, State
+
+OnlyBlocked = Annotated[bool, Query(description="Only those whose menu the upstream refuses.")]
 
 router = APIRouter(prefix="/api/stores", tags=["stores"])
 
 
 @router.get("")
-async def list_all(
+async def list_all(  # sizes: what the list is filtered by
     connects: Connects,
     _: Reads,
     state: State = None,
     text: SearchText = None,
+    blocked: OnlyBlocked = False,  # noqa: FBT002 - a query has no positions
     cursor: Cursor = None,
     limit: Limit = 50,
 ) -> Page[Store]:
     """Stores by id; `text` is looked for in name, slug, chain and city."""
     after = read_cursor(cursor) if cursor else 0
+    which = StoreFilter(state=state, text=text, blocked=blocked, after=after, limit=limit)
     async with connects() as connection:
-        stores = await list_stores(connection, state=state and state.upper(), text=text, after=after, limit=limit)
+        stores = await list_stores(connection, which)
     return Page(items=stores, next_cursor=write_cursor(stores[-1].id) if len(stores) == limit else None)
 
 

@@ -6,6 +6,7 @@ All functions that take a connection run in the caller's transaction and never c
 
 from __future__ import annotations
 
+from storecrawl.catalog.blocked_stores import BlockedStores, block_store, count_blocked_stores
 from storecrawl.catalog.brands import (
     Brand,
     BrandOrder,
@@ -79,6 +80,7 @@ from storecrawl.catalog.store_records import DiscoveredStore, read_store, read_s
 from storecrawl.catalog.stores import (
     DueStore,
     Store,
+    StoreFilter,
     crawlable_stores,
     find_store,
     list_stores,
@@ -88,6 +90,7 @@ from storecrawl.catalog.stores import (
 from storecrawl.catalog.views import refresh_stale_views, refresh_views
 
 __all__ = [
+    "BlockedStores",
     "Brand",
     "BrandOrder",
     "CatalogError",
@@ -118,6 +121,7 @@ __all__ = [
     "Snapshot",
     "Store",
     "StoreFigures",
+    "StoreFilter",
     "StoreOfBrand",
     "StoredPayload",
     "UnknownBrand",
@@ -130,6 +134,8 @@ __all__ = [
     "all_stores",
     "apply_menu",
     "begin_round",
+    "block_store",
+    "count_blocked_stores",
     "count_stores",
     "crawlable_stores",
     "diff_payloads",

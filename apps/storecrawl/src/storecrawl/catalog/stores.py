@@ -14,7 +14,10 @@ from storecrawl.catalog.statements import Connection, containing, fetch
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Store:
-    """A store as it is known."""
+    """A store as it is known.
+
+    It is blocked from `blocked_at` on where the upstream refuses its menu, and asked again at `blocked_until`.
+    """
 
     id: int
     platform_store_id: str | None
@@ -31,6 +34,20 @@ class Store:
     last_fetch_at: datetime | None
     first_seen_at: datetime
     last_seen_at: datetime
+    blocked_at: datetime | None
+    blocked_until: datetime | None
+    blocked_because: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoreFilter:
+    """Which stores are listed: those of a state, the `blocked` ones; `text` is in name, slug, chain or city."""
+
+    state: str | None = None
+    text: str | None = None
+    blocked: bool = False
+    after: int = 0
+    limit: int = 50
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,17 +78,21 @@ async def stores_due(
     return await fetch(connection, "stores_due", parameters, class_row(DueStore))
 
 
-async def list_stores(
-    connection: Connection, *, state: str | None = None, text: str | None = None, after: int = 0, limit: int = 50
-) -> list[Store]:
-    """A page of stores by id; `text` is looked for in name, slug, chain and city, whatever the case."""
-    parameters = {"state": state, "pattern": containing(text), "after": after, "limit": limit}
+async def list_stores(connection: Connection, which: StoreFilter) -> list[Store]:
+    """A page of stores by id."""
+    parameters = {
+        "state": which.state and which.state.upper(),
+        "pattern": containing(which.text),
+        "blocked": which.blocked,
+        "after": which.after,
+        "limit": which.limit,
+    }
     return await fetch(connection, "stores", parameters, class_row(Store))
 
 
 async def find_store(connection: Connection, store_id: int) -> Store:
     """One store. Raises UnknownStore."""
-    for store in await list_stores(connection, after=store_id - 1, limit=1):
+    for store in await list_stores(connection, StoreFilter(after=store_id - 1, limit=1)):
         if store.id == store_id:
             return store
     raise UnknownStore([store_id])

@@ -6,16 +6,25 @@
       └──► Tallies ──► Ledger             what became of each request, written down every second
 
 A visit is one errand: a store's menu, one lookup. It keeps who asks until an answer says that this one is not
-wanted; then it goes on over another route with another profile. The ledger is the only part that knows the database:
-without one, everything goes out directly and nothing is remembered. What cannot be sent now raises HeldBack, with the
-seconds to wait.
+wanted; then it goes on over another route with another profile. What is forbidden (403) is held against a route only
+where several stores are forbidden on it and on no other: then it is paused, and tried again; else it is the store's
+own. The ledger is the only part that knows the database: without one, everything goes out directly and nothing is
+remembered. What cannot be sent now raises HeldBack, with the seconds to wait.
 """
 
 from __future__ import annotations
 
 from storecrawl.egress.bodies import BodyTooLarge, BodyUnreadable, read_body
 from storecrawl.egress.egress import Egress, Visit
-from storecrawl.egress.errors import CircuitOpen, HeldBack, NoActiveRoute, NoUsableRoute, RouteError, TurnTooFar
+from storecrawl.egress.errors import (
+    CircuitOpen,
+    HeldBack,
+    NoActiveRoute,
+    NoUsableRoute,
+    RouteBlamed,
+    RouteError,
+    TurnTooFar,
+)
 from storecrawl.egress.ledger import Ledger
 from storecrawl.egress.mishaps import Blame, Mishap, mishap_of
 from storecrawl.egress.options import EgressOptions
@@ -38,6 +47,7 @@ __all__ = [
     "NoUsableRoute",
     "Profile",
     "Route",
+    "RouteBlamed",
     "RouteError",
     "RouteProtocol",
     "Session",

@@ -92,7 +92,7 @@ class NewRoute:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredRoute:
-    """A route with what became of it, as people see it."""
+    """A route with what became of it, as people see it; from `paused_until` on it is tried again by one visit."""
 
     id: int
     protocol: RouteProtocol
@@ -107,6 +107,8 @@ class StoredRoute:
     active: bool
     disabled_at: datetime | None
     disabled_because: str | None
+    paused_until: datetime | None
+    paused_because: str | None
     successes: int
     failures: int
     forbidden_with: list[str]
@@ -119,6 +121,16 @@ class StoredRoute:
     def label(self) -> str:
         """Protocol and address, without credentials."""
         return label(self.protocol, self.host, self.port)
+
+    @property
+    def standing(self) -> str:
+        """Whether it is active, paused for what was forbidden on it, or disabled by somebody."""
+        return "disabled" if not self.active else "active" if self.paused_until is None else "paused"
+
+    @property
+    def because(self) -> str | None:
+        """Why it is not used, else why its last request failed."""
+        return self.disabled_because or self.paused_because or self.last_error
 
 
 async def list_routes(connection: Connection) -> list[StoredRoute]:

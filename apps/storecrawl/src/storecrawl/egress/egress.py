@@ -12,13 +12,13 @@ from typing import Self
 
 from rolecall import DatabaseUnavailable, RolecallError
 from storecrawl.egress.breakers import Breakers
-from storecrawl.egress.errors import NoActiveRoute, NoUsableRoute, RouteError, TurnTooFar
-from storecrawl.egress.ledger import Ledger
+from storecrawl.egress.errors import NoActiveRoute, NoUsableRoute, RouteBlamed, RouteError, TurnTooFar
+from storecrawl.egress.ledger import Ledger, Verdict
 from storecrawl.egress.mishaps import Blame, Mishap
 from storecrawl.egress.options import EgressOptions
 from storecrawl.egress.pool import RoutePool
 from storecrawl.egress.profiles import load_profiles
-from storecrawl.egress.routes import DIRECT
+from storecrawl.egress.routes import DIRECT, Route
 from storecrawl.egress.sessions import Session, Sessions
 from storecrawl.egress.tallies import Tallies
 from storecrawl.egress.trust import trusted
@@ -53,6 +53,7 @@ class Egress:
         self.host_turns = HostTurns(self.options.host_rate, ledger, patience=self.options.patience)
         self.store_turns = StoreTurns(self.options.store_rate)
         self._urgent = asyncio.Event()
+        self._reporting = asyncio.Lock()
         self._keeping: asyncio.Task[None] | None = None
         self._is_closing = False
         self._complaints: set[type[Exception]] = set()
@@ -86,25 +87,37 @@ class Egress:
         await self.sessions.close()
 
     @asynccontextmanager
-    async def visit(self, host: str, *, store: str | None = None) -> AsyncIterator[Visit]:
-        """Go to a host for one errand, which may be about a store; who asks stays the same while it goes well."""
-        visit = Visit(self, host, store)
+    async def visit(self, host: str, *, store: str | None = None, about: str | None = None) -> AsyncIterator[Visit]:
+        """Go to a host for one errand, which may be about a store; who asks stays the same while it goes well.
+
+        `about` says what else it is about. An errand about nothing is evidence for no route and against none.
+        """
+        visit = Visit(self, host, store, about or store)
         try:
             yield visit
         finally:
             await visit.leave()
 
-    def forbidden(self, session: Session, error: str) -> None:
-        """Remember a 403, and have it written down at once: the next one may be the route's last."""
+    def forbidden(self, session: Session, about: str, error: str) -> None:
+        """Remember a 403, and have it written down at once: it may be the one that pauses the route."""
         self.routes.forbid(session.route.id, session.profile.name)
-        self.tallies.forbidden(session.route.id, session.profile.name, error)
+        self.tallies.forbidden(session.route.id, session.profile.name, about, error)
         self._urgent.set()
 
-    def succeeded(self, session: Session) -> None:
-        """Remember that a route is wanted."""
-        self.tallies.succeeded(session.route.id)
-        if self.routes.is_well(session.route.id):
+    def succeeded(self, session: Session, *, wanted: bool) -> None:
+        """Remember a good answer; whether it shows that the route is wanted, is for the errand to say."""
+        self.tallies.succeeded(session.route.id, recovered=wanted)
+        if wanted and self.routes.is_well(session.route.id):
             self._urgent.set()
+
+    async def blame(self, route_ids: Collection[int]) -> None:
+        """Judge these routes by all that is known by now. Raises RouteBlamed where all of them are paused for it."""
+        if self._ledger is not None:
+            # Not broken off with whoever asks: it may have been written down, and would count twice.
+            await asyncio.shield(asyncio.ensure_future(self._attempt(self._report(self._ledger))))
+        if route_ids and all(map(self.routes.is_paused, route_ids)):
+            soonest = self.routes.soonest() or 0.0
+            raise RouteBlamed(0.0 if self.routes.has_another(()) else soonest)
 
     async def session(self, avoid: Collection[int]) -> Session:
         """Choose who asks, and wait until the route has rested. Raises NoUsableRoute, TurnTooFar."""
@@ -113,12 +126,30 @@ class Egress:
             if rest > self.options.patience:
                 raise TurnTooFar(f"the route {route.label}", rest)
             await asyncio.sleep(rest)
+            if self.routes.is_paused(route.id) and not await self._may_try(route):
+                continue
             try:
                 return await self.sessions.of(route, self.routes.forbidden(route.id))
             except RouteError as error:
                 self.tallies.failed(route.id, str(error))
                 self.routes.drop(route.id)
-        raise NoUsableRoute(self.options.reload_every)
+        soonest = self.routes.soonest()
+        raise NoUsableRoute(self.options.reload_every if soonest is None else soonest, paused=soonest is not None)
+
+    async def _may_try(self, route: Route) -> bool:
+        """Whether the caller is the one who tries a route whose pause is over: one of all workers."""
+        if self._ledger is None:
+            return True
+        try:
+            probe = await self._ledger.probe(route.id, self.options.pause)
+        except DatabaseUnavailable:
+            self.routes.pause(route.id, self.options.report_every)
+            return False
+        if probe is None:
+            self.routes.drop(route.id)
+            return False
+        self.routes.pause(route.id, self.options.pause if probe.granted else probe.paused_for)
+        return probe.granted or probe.paused_for is None
 
     async def _keep(self, ledger: Ledger) -> None:
         """Report what was counted and load the routes anew, again and again until closing; no error ends it."""
@@ -141,18 +172,32 @@ class Egress:
             self._complain(error)
 
     async def _report(self, ledger: Ledger) -> None:
+        # Whoever is to judge must wait for what another report has taken, and not heard of yet.
+        async with self._reporting:
+            await self._report_taken(ledger)
+
+    async def _report_taken(self, ledger: Ledger) -> None:
         taken = self.tallies.take()
         if not taken:
             return
         try:
-            answer = await ledger.report(taken, forbidden_limit=self.options.forbidden_limit)
+            verdicts = await ledger.report(taken, self.options)
         except BaseException:
             self.tallies.put_back(taken)
             raise
         self._complaints.clear()
-        for route_id in [tally.route_id for tally in taken if not answer.get(tally.route_id, False)]:
+        for tally in taken:
+            await self._follow(tally.route_id, verdicts.get(tally.route_id))
+
+    async def _follow(self, route_id: int, verdict: Verdict | None) -> None:
+        if verdict is None or not verdict.active:
             log.warning("Route %d is disabled or gone: it is used no more", route_id)
             self.routes.drop(route_id)
+            await self.sessions.forget(route_id)
+            return
+        self.routes.pause(route_id, verdict.paused_for)
+        if verdict.is_blamed:
+            log.warning("Route %d is paused: several stores were forbidden on it, and on no other", route_id)
             await self.sessions.forget(route_id)
 
     async def _reload(self, ledger: Ledger) -> None:
@@ -181,10 +226,12 @@ class Egress:
 class Visit:
     """One errand at one host. `ready` before each request says who asks; then it is told what came of it."""
 
-    def __init__(self, egress: Egress, host: str, store: str | None) -> None:
+    def __init__(self, egress: Egress, host: str, store: str | None, about: str | None) -> None:
         self._egress = egress
         self._host = host
         self._store = store
+        self._about = about
+        self._forbidden_on: set[int] = set()
         self._session: Session | None = None
         self._tried: set[int] = set()
         self._is_let_in = False
@@ -212,14 +259,28 @@ class Visit:
         self._answered()
         if self._session is not None:
             self._tried.clear()
-            self._egress.succeeded(self._session)
+            self._forbidden_on.clear()
+            self._egress.succeeded(self._session, wanted=self._about is not None)
 
     async def forbidden(self, error: str) -> None:
         """The answer was 403: somebody else is to ask."""
-        self._answered()
-        if self._session is not None:
-            self._egress.forbidden(self._session, error)
-            await self._change()
+        # Neither well nor away: what the host has shown before still stands.
+        self._is_let_in = False
+        if self._session is None:
+            return
+        if self._about is None:
+            await self._fail(error)
+        else:
+            self._forbidden_on.add(self._session.route.id)
+            self._egress.forbidden(self._session, self._about, error)
+        await self._change()
+
+    async def given_up(self) -> None:
+        """The errand has failed. Raises RouteBlamed where it was forbidden by the fault of routes."""
+        if self._forbidden_on:
+            # Where nobody is let in any more, whoever asks about whatever, the host is left alone for a while.
+            self._egress.breakers.failed(self._host)
+            await self._egress.blame(self._forbidden_on)
 
     async def unwanted(self, error: str) -> None:
         """The answer was another kind of wall: somebody else is to ask, and nothing is held against the profile."""

@@ -1,7 +1,8 @@
 """What keeps a request from being sent, and what is wrong with a route.
 
 HeldBack            nothing was sent; `seconds` says when to come again
-├── NoUsableRoute   every route is disabled
+├── NoUsableRoute   every route is disabled or paused
+├── RouteBlamed     what was forbidden was so by the fault of the route, which is paused now
 ├── CircuitOpen     the host has only failed lately
 └── TurnTooFar      so many wait for this host, or it asked for so long a pause, that waiting here makes no sense
 NoActiveRoute       a ConfigError: a worker that fetches finds no route at its start
@@ -22,10 +23,18 @@ class HeldBack(Exception):
 
 
 class NoUsableRoute(HeldBack):
-    """No active route is left; `seconds` is when they are looked for again."""
+    """No active route is left, or all are paused; `seconds` is when they are looked for again."""
+
+    def __init__(self, seconds: float, *, paused: bool) -> None:
+        which = "every active outgoing route is paused" if paused else "no outgoing route is active"
+        super().__init__(f"{which}; `storecrawl routes list` says why", seconds=seconds)
+
+
+class RouteBlamed(HeldBack):
+    """What was asked was forbidden on routes that are paused for it: nothing is held against whom it was about."""
 
     def __init__(self, seconds: float) -> None:
-        super().__init__("no outgoing route is active; `storecrawl routes list` says why", seconds=seconds)
+        super().__init__("it was forbidden on a route on which others are forbidden too", seconds=seconds)
 
 
 class CircuitOpen(HeldBack):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import msgspec
@@ -12,6 +13,7 @@ import psycopg
 from psycopg.rows import dict_row
 
 from rolecall import ConfigError, DatabaseUnavailable
+from storecrawl.egress.options import EgressOptions
 from storecrawl.egress.routes import Route
 from storecrawl.egress.statements import statement
 from storecrawl.egress.tallies import Tally
@@ -24,6 +26,24 @@ Connection = psycopg.AsyncConnection[Any]
 SETTINGS = "set local synchronous_commit = off; set local lock_timeout = '5s'"
 CONNECT_SECONDS = 5
 ANSWER_SECONDS = 10.0
+OLD_SCHEMA = (psycopg.errors.UndefinedTable, psycopg.errors.UndefinedColumn)
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """How a route stands after a report: for how many seconds it is paused, and whether it was blamed just now."""
+
+    active: bool
+    paused_for: float | None
+    is_blamed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """Whether the caller is the one who tries a route, and if not, for how many seconds it is paused."""
+
+    granted: bool
+    paused_for: float | None
 
 
 class Ledger:
@@ -47,16 +67,29 @@ class Ledger:
         """The active routes, by id. Raises ConfigError where the tables are missing."""
         try:
             rows = await self._ask(_load)
-        except psycopg.errors.UndefinedTable as error:
+        except OLD_SCHEMA as error:
             raise ConfigError("its tables are missing or old: run `storecrawl migrate`", variable="database") from error
         return [msgspec.convert(row, Route) for row in rows]
 
-    async def report(self, tallies: Sequence[Tally], *, forbidden_limit: int) -> dict[int, bool]:
-        """Add up what became of requests and disable whom they condemn; returns whether each route is active now."""
+    async def report(self, tallies: Sequence[Tally], options: EgressOptions) -> dict[int, Verdict]:
+        """Add up what became of requests, and pause the routes that are to blame; returns how each of them stands."""
         now = time.monotonic()
-        told = msgspec.json.encode([tally.told(now) for tally in tallies]).decode()
-        parameters = {"tallies": told, "forbidden_limit": forbidden_limit, "ids": [each.route_id for each in tallies]}
+        forbidden = [{"route_id": each.route_id, "about": about} for each in tallies for about in each.forbidden_about]
+        parameters = {
+            "tallies": _json([tally.told(now) for tally in tallies]),
+            "ids": [each.route_id for each in tallies],
+            "recovered": [each.route_id for each in tallies if each.recovered],
+            "forbidden": _json(forbidden),
+            "forbidden_limit": options.forbidden_limit,
+            "pause": options.pause,
+            "longest_pause": options.longest_pause,
+        }
         return await self._ask(lambda connection: _report(connection, parameters))
+
+    async def probe(self, route_id: int, seconds: float) -> Probe | None:
+        """Ask to be the one who tries a paused route; the others wait `seconds` more. None: there is no such route."""
+        parameters = {"id": route_id, "pause": seconds}
+        return await self._ask(lambda connection: _probe(connection, parameters))
 
     async def take_turns(self, host: str, turns: int, gap: float) -> float:
         """Take so many turns at a host, `gap` seconds apart; returns in how many seconds the first one comes."""
@@ -71,7 +104,7 @@ class Ledger:
                     async with connection.transaction():
                         await connection.execute(SETTINGS)
                         return await question(connection)
-            except psycopg.errors.UndefinedTable:
+            except OLD_SCHEMA:
                 raise
             except (psycopg.Error, OSError, TimeoutError) as error:
                 await self.close()
@@ -96,10 +129,24 @@ async def _load(connection: Connection) -> list[dict[str, Any]]:
         return await cursor.fetchall()
 
 
-async def _report(connection: Connection, parameters: dict[str, Any]) -> dict[int, bool]:
-    await connection.execute(statement("lock_routes"), parameters)
+async def _report(connection: Connection, parameters: dict[str, Any]) -> dict[int, Verdict]:
+    for name in ("lock_routes", "forget_forbidden", "note_forbidden"):
+        await connection.execute(statement(name), parameters)
     cursor = await connection.execute(statement("report_uses"), parameters)
-    return dict(await cursor.fetchall())
+    verdicts = {route_id: Verdict(*verdict) for route_id, *verdict in await cursor.fetchall()}
+    if blamed := [route_id for route_id, verdict in verdicts.items() if verdict.is_blamed]:
+        await connection.execute(statement("pardon_stores"), {"blamed": blamed})
+    return verdicts
+
+
+async def _probe(connection: Connection, parameters: dict[str, Any]) -> Probe | None:
+    cursor = await connection.execute(statement("probe_route"), parameters)
+    row = await cursor.fetchone()
+    return None if row is None else Probe(*row)
+
+
+def _json(value: object) -> str:
+    return msgspec.json.encode(value).decode()
 
 
 async def _take_turns(connection: Connection, parameters: dict[str, Any]) -> float:

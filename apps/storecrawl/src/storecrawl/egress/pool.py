@@ -14,11 +14,15 @@ LONGEST_REST = 60.0
 
 @dataclass(slots=True)
 class Standing:
-    """How a route stands: `forbidden` are the profiles of the answers 403 since its last success."""
+    """How a route stands: `forbidden` are the profiles of the answers 403 since its last success.
+
+    A paused one is not used before `paused_until`, and then by whoever is let try it.
+    """
 
     route: Route
     last_chosen: int = 0
     rests_until: float = 0.0
+    paused_until: float | None = None
     troubles: int = 0
     forbidden: set[str] = field(default_factory=set)
 
@@ -41,6 +45,7 @@ class RoutePool:
             standing.route = route
             standing.forbidden = set(route.forbidden_with)
             self._standings[route.id] = standing
+            self.pause(route.id, route.paused_for)
 
     def drop(self, route_id: int) -> None:
         """Use a route no more."""
@@ -48,11 +53,11 @@ class RoutePool:
 
     def next(self, avoid: Collection[int] = ()) -> Route | None:
         """Return the route whose turn it is, one to avoid only where there is no other; None where there is none."""
-        candidates = [each for each in self._standings.values() if each.route.id not in avoid]
-        candidates = candidates or list(self._standings.values())
+        now = time.monotonic()
+        usable = [each for each in self._standings.values() if (each.paused_until or now) <= now]
+        candidates = [each for each in usable if each.route.id not in avoid] or usable
         if not candidates:
             return None
-        now = time.monotonic()
         chosen = min(candidates, key=lambda each: (max(each.rests_until, now), each.last_chosen))
         self._chosen += 1
         chosen.last_chosen = self._chosen
@@ -61,7 +66,24 @@ class RoutePool:
     def has_another(self, avoid: Collection[int]) -> bool:
         """Whether there is a route that is not to be avoided and may be used at once."""
         now = time.monotonic()
-        return any(each.rests_until <= now for route_id, each in self._standings.items() if route_id not in avoid)
+        others = [each for route_id, each in self._standings.items() if route_id not in avoid]
+        return any(each.rests_until <= now and each.paused_until is None for each in others)
+
+    def pause(self, route_id: int, seconds: float | None) -> None:
+        """Use a route no more for so many seconds, and then by who may try it; None: it is paused no more."""
+        standing = self._standings.get(route_id)
+        if standing is not None:
+            standing.paused_until = None if seconds is None else time.monotonic() + max(0.0, seconds)
+
+    def is_paused(self, route_id: int) -> bool:
+        """Whether the route is paused, or was and nobody has found yet that it may be used."""
+        standing = self._standings.get(route_id)
+        return standing is not None and standing.paused_until is not None
+
+    def soonest(self) -> float | None:
+        """In how many seconds the first paused route may be tried; None where none is paused."""
+        pauses = [each.paused_until for each in self._standings.values() if each.paused_until is not None]
+        return max(0.0, min(pauses) - time.monotonic()) if pauses else None
 
     def rest(self, route_id: int) -> float:
         """In how many seconds the route may be used again; 0 for at once."""
@@ -86,14 +108,14 @@ class RoutePool:
             standing.forbidden.add(profile)
 
     def is_well(self, route_id: int) -> bool:
-        """A good answer came; true if answers 403 had come before it."""
+        """A good answer came; true if answers 403 had come before it, or the route is paused."""
         standing = self._standings.get(route_id)
         if standing is None:
             return False
         standing.troubles = 0
         was_forbidden = bool(standing.forbidden)
         standing.forbidden.clear()
-        return was_forbidden
+        return was_forbidden or standing.paused_until is not None
 
     def is_broken(self, route_id: int) -> None:
         """The proxy itself failed: leave it alone, the longer the more often."""

@@ -26,7 +26,8 @@ class RouteProtocol(StrEnum):
 class Route:
     """An active route as a worker uses it; the password is in no text that is made of it.
 
-    `forbidden_with` names the profiles of the answers 403 since its last success.
+    `forbidden_with` names the profiles of the answers 403 since its last success; it is paused for `paused_for` seconds
+    from when it was loaded, None if it is not.
     """
 
     id: int
@@ -41,6 +42,7 @@ class Route:
     country: str | None = None
     timezone: str | None = None
     forbidden_with: tuple[str, ...] = field(default=(), compare=False)
+    paused_for: float | None = field(default=None, compare=False)
 
     @property
     def label(self) -> str:

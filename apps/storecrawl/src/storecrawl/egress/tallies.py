@@ -9,16 +9,23 @@ from typing import Any
 import msgspec
 
 LONGEST_ERROR = 300
+LONGEST_SUBJECT = 200
+TOLD = ("route_id", "successes", "failures", "recovered", "forbidden_with", "forbidden_about", "last_error")
 
 
 class Tally(msgspec.Struct, kw_only=True):
-    """What one route did since the last report: `recovered`, that it succeeded; `forbidden_with`, what came after."""
+    """What one route did since the last report.
+
+    `recovered`: it brought a good answer; what came after it are the answers 403, by profile (`forbidden_with`) and by
+    what was asked about (`forbidden_about`).
+    """
 
     route_id: int
     successes: int = 0
     failures: int = 0
     recovered: bool = False
     forbidden_with: list[str] = []
+    forbidden_about: list[str] = []
     last_error: str | None = None
     used_at: float = 0.0
     failed_at: float | None = None
@@ -29,6 +36,7 @@ class Tally(msgspec.Struct, kw_only=True):
         self.failures += earlier.failures
         if not self.recovered:
             self.forbidden_with = list(dict.fromkeys([*earlier.forbidden_with, *self.forbidden_with]))
+            self.forbidden_about = list(dict.fromkeys([*earlier.forbidden_about, *self.forbidden_about]))
         self.recovered = self.recovered or earlier.recovered
         self.last_error = self.last_error or earlier.last_error
         self.used_at = max(self.used_at, earlier.used_at)
@@ -37,10 +45,7 @@ class Tally(msgspec.Struct, kw_only=True):
     def told(self, now: float) -> dict[str, Any]:
         """Return it as the report takes it: times as seconds ago, since two machines' clocks differ."""
         ago = None if self.failed_at is None else now - self.failed_at
-        counted = {
-            name: getattr(self, name)
-            for name in ("route_id", "successes", "failures", "recovered", "forbidden_with", "last_error")
-        }
+        counted = {name: getattr(self, name) for name in TOLD}
         return {**counted, "used_ago": now - self.used_at, "failed_ago": ago}
 
 
@@ -53,12 +58,14 @@ class Tallies:
     def __bool__(self) -> bool:
         return bool(self._by_route)
 
-    def succeeded(self, route_id: int) -> None:
-        """An answer came that was none of refusal: the route is wanted there."""
+    def succeeded(self, route_id: int, *, recovered: bool) -> None:
+        """An answer came that was none of refusal; with `recovered`, the route is wanted where it may be blamed."""
         tally = self._used(route_id)
         tally.successes += 1
-        tally.recovered = True
-        tally.forbidden_with.clear()
+        if recovered:
+            tally.recovered = True
+            tally.forbidden_with.clear()
+            tally.forbidden_about.clear()
 
     def failed(self, route_id: int, error: str) -> None:
         """No usable answer came."""
@@ -67,12 +74,13 @@ class Tallies:
         tally.last_error = error[:LONGEST_ERROR]
         tally.failed_at = tally.used_at
 
-    def forbidden(self, route_id: int, profile: str, error: str) -> None:
-        """The answer was 403."""
+    def forbidden(self, route_id: int, profile: str, about: str, error: str) -> None:
+        """The answer to what was asked about something was 403."""
         self.failed(route_id, error)
-        known = self._by_route[route_id].forbidden_with
-        if profile not in known:
-            known.append(profile)
+        tally = self._by_route[route_id]
+        for known, one in ((tally.forbidden_with, profile), (tally.forbidden_about, about[:LONGEST_SUBJECT])):
+            if one not in known:
+                known.append(one)
 
     def take(self) -> list[Tally]:
         """Return all tallies and begin anew."""

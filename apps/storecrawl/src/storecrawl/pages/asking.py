@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Annotated
+from typing import Annotated, Literal
 from urllib.parse import urlencode
 
 from pydantic import AfterValidator, BeforeValidator, Field
@@ -20,6 +20,7 @@ __all__ = [
     "ChosenId",
     "ChosenState",
     "ChosenStatus",
+    "ChosenYes",
     "Cursor",
     "NothingIfEmpty",
     "SearchedText",
@@ -42,6 +43,7 @@ ChosenState = Annotated[Annotated[str, Field(pattern=STATE)] | None, NothingIfEm
 ChosenId = Annotated[Id | None, NothingIfEmpty]
 ChosenAvailability = Annotated[Availability | None, NothingIfEmpty]
 ChosenBrandOrder = Annotated[BrandOrder | None, NothingIfEmpty]
+ChosenYes = Annotated[Literal["yes"] | None, NothingIfEmpty]
 ChosenStatus = Annotated[LocationStatus | None, NothingIfEmpty]
 
 

@@ -17,7 +17,8 @@ async def list_all(view: Reading, connects: Connects) -> Response:
     """Show all routes by id."""
     async with connects() as connection:
         found = await list_routes(connection)
-    return view.page("storecrawl/routes/list.html", routes=found, active=sum(route.active for route in found))
+    active = sum(route.standing == "active" for route in found)
+    return view.page("storecrawl/routes/list.html", routes=found, active=active)
 
 
 @router.post("/routes/{route_id:int}/enable")

@@ -11,6 +11,7 @@ from storecrawl.catalog import (
     ProductFilter,
     Store,
     StoreFigures,
+    StoreFilter,
     list_payloads,
     list_products,
     list_stores,
@@ -21,7 +22,7 @@ from storecrawl.catalog import (
 from storecrawl.catalog.normalize import Availability
 from storecrawl.crawler import store_key
 from storecrawl.generation import as_asked, for_stores
-from storecrawl.pages.asking import ChosenAvailability, ChosenState, Cursor, SearchedText, asked_again
+from storecrawl.pages.asking import ChosenAvailability, ChosenState, ChosenYes, Cursor, SearchedText, asked_again
 from storecrawl.pages.pictures import SMALL, pictures_of
 from storecrawl.pages.plots import size_plot
 from storecrawl.roles.store_tasks import StoreTasks, read_store_tasks
@@ -46,13 +47,19 @@ class StoreLine:
 
 
 @router.get("/stores")
-async def list_all(
-    view: Reading, connects: Connects, state: ChosenState = None, text: SearchedText = None, cursor: Cursor = None
+async def list_all(  # sizes: what the list is filtered by
+    view: Reading,
+    connects: Connects,
+    state: ChosenState = None,
+    text: SearchedText = None,
+    blocked: ChosenYes = None,
+    cursor: Cursor = None,
 ) -> Response:
     """Show stores by id; `text` is looked for in name, slug, chain and city."""
     after = read_cursor(cursor) if cursor else 0
+    which = StoreFilter(state=state, text=text, blocked=blocked is not None, after=after, limit=STORES)
     async with connects() as connection:
-        found = await list_stores(connection, state=state and state.upper(), text=text, after=after, limit=STORES)
+        found = await list_stores(connection, which)
         figures = await store_figures(connection, [store.id for store in found])
         tasks = await read_store_tasks(connection, [store.id for store in found])
         known_states = await states(connection)
@@ -60,7 +67,7 @@ async def list_all(
         "storecrawl/stores/list.html",
         lines=[StoreLine(store=each, figures=figures[each.id], tasks=tasks[each.id]) for each in found],
         states=known_states,
-        chosen={"state": (state or "").upper(), "text": text or ""},
+        chosen={"state": (state or "").upper(), "text": text or "", "blocked": blocked or ""},
         next_cursor=write_cursor(found[-1].id) if len(found) == STORES else None,
         cursor=cursor,
         again=asked_again(view),

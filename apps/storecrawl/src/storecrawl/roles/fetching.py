@@ -2,38 +2,46 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 import msgspec
 import psycopg
 
-from rolecall import Cancel, Context, NewTask
-from storecrawl.catalog import record_payload
+from rolecall import Cancel, Context, NewTask, Snooze
+from storecrawl.catalog import block_store, record_payload
 from storecrawl.crawler import Crawler, store_key
 from storecrawl.payloads import WrittenPayload
 from storecrawl.roles.store_rows import CrawlStore, database_time, find_store
-from storecrawl.upstream import RawMenu, UnknownStore
+from storecrawl.upstream import Blocked, RawMenu, UnknownStore
 
 Connection = psycopg.AsyncConnection[Any]
 
 MOST_URGENT = 100
+FORBIDDEN = 403
 
 
-async def fetch_payload(ctx: Context, crawler: Crawler, store_id: int) -> Cancel | None:
+async def fetch_payload(ctx: Context, crawler: Crawler, store_id: int) -> Cancel | Snooze | None:
     """Fetch the menu, write the file, then commit its row, the follow-up and the completion together.
 
     A crash between file and row leaves a file that no row names: it is collected later, and the next attempt writes
     another. Returns Cancel for a store that is gone or not to be crawled. An id that the upstream no longer knows is
-    handed on to entry_point_discovery instead.
+    handed on to entry_point_discovery instead. A store that is forbidden to us, by whatever route, is blocked: its task
+    waits, longer each time, and spends no attempt.
     """
     async with ctx.transaction() as tx:
         store = await find_store(tx, store_id)
         fetched_at = await database_time(tx)
     if store is None:
         return Cancel(f"store {store_id} is unknown, disabled, or has no platform id")
-    menu = await crawler.upstream.menu(store.platform_store_id, pricing_type=store.pricing_type)
-    if not menu.products and not await _is_known(crawler, store):
+    try:
+        menu = await crawler.upstream.menu(store.platform_store_id, pricing_type=store.pricing_type)
+        is_known = bool(menu.products) or await _is_known(crawler, store)
+    except Blocked as wall:
+        if wall.status != FORBIDDEN or not crawler.settings.forbidden_limit:
+            raise
+        return await _leave_alone(ctx, crawler, store, str(wall))
+    if not is_known:
         await _have_id_investigated(ctx, store)
         return None
     written = await _write(ctx, crawler, store, menu)
@@ -62,6 +70,14 @@ def investigation_task(store_id: int, platform_store_id: str) -> NewTask:
         payload={"entry": platform_store_id, "store_id": store_id},
         dedupe_key=f"id of {store_key(store_id)}",
     )
+
+
+async def _leave_alone(ctx: Context, crawler: Crawler, store: CrawlStore, because: str) -> Snooze:
+    first = timedelta(seconds=crawler.settings.block_first)
+    async with ctx.transaction() as tx:
+        seconds = await block_store(tx, store.id, because, first=first)
+    await ctx.info({"held_back": f"the store is blocked: {because}"})
+    return Snooze(seconds)
 
 
 async def _is_known(crawler: Crawler, store: CrawlStore) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rolecall import App, Cancel, Context, NewTask
+from rolecall import App, Cancel, Context, NewTask, Snooze
 from storecrawl.crawler import Crawler, store_key
 from storecrawl.roles.fetching import fetch_payload
 
@@ -11,7 +11,7 @@ def add_payload_fetch(app: App, crawler: Crawler) -> None:
     """Define the handler."""
 
     @app.task(role="payload_fetch")
-    async def payload_fetch(ctx: Context, store_id: int) -> Cancel | None:
+    async def payload_fetch(ctx: Context, store_id: int) -> Cancel | Snooze | None:
         """Fetch the menu, write the payload file, and leave the rest to product_refresh."""
         return await fetch_payload(ctx, crawler, store_id)
 

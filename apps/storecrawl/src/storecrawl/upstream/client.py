@@ -74,18 +74,22 @@ class UpstreamClient:
 
     async def cities(self, state: str) -> list[City]:
         """Return the cities of a state (its two-letter code) that have active stores."""
-        return await self._stores_ask(CITIES, {"state": state}, lambda root: cities_of(CITIES, root))
+        return await self._stores_ask(
+            CITIES, {"state": state}, lambda root: cities_of(CITIES, root), about=f"cities of {state}"
+        )
 
     async def stores(self, *, state: str | None = None, city: str | None = None) -> list[Store]:
         """Return the active stores of a city or a state, or of everywhere."""
         asked = {"state": state, "city": city, "activeOnly": True}
         area = {name: value for name, value in asked.items() if value is not None}
-        return await self._stores_ask(STORES, {"dispensaryFilter": area}, lambda root: stores_of(STORES, root))
+        about = f"stores of {city or 'all cities'}, {state or 'all states'}"
+        variables = {"dispensaryFilter": area}
+        return await self._stores_ask(STORES, variables, lambda root: stores_of(STORES, root), about=about)
 
     async def store(self, slug_or_id: str) -> Store:
         """Return the store with this slug or id. Raises UnknownStore if there is none."""
         variables = {"dispensaryFilter": {"cNameOrID": slug_or_id}}
-        found = await self._stores_ask(STORES, variables, lambda root: stores_of(STORES, root))
+        found = await self._stores_ask(STORES, variables, lambda root: stores_of(STORES, root), about=slug_or_id)
         if not found:
             raise UnknownStore(slug_or_id)
         return found[0]
@@ -93,7 +97,9 @@ class UpstreamClient:
     async def search(self, term: str, limit: int = 10) -> list[Store]:
         """Return at most `limit` stores whose name holds the term."""
         variables = {"searchTerm": term, "limit": limit}
-        return await self._stores_ask(STORE_SEARCH, variables, lambda root: stores_of(STORE_SEARCH, _results(root)))
+        return await self._stores_ask(
+            STORE_SEARCH, variables, lambda root: stores_of(STORE_SEARCH, _results(root)), about=f"stores called {term}"
+        )
 
     async def resolve(self, entry: str) -> Resolution:
         """Return the store behind a slug, an id or a menu's address, however it has to be found (SPEC C2-9).
@@ -108,7 +114,7 @@ class UpstreamClient:
 
         One to a menu elsewhere is not followed: its address is the answer, without a text.
         """
-        async with self._egress.visit(self._host) as visit:
+        async with self._egress.visit(self._host, about=path) as visit:
             return await self._retried(visit, lambda: self._page(visit, path))
 
     async def menu(self, dispensary_id: str, pricing_type: str = "rec") -> RawMenu:
@@ -143,8 +149,10 @@ class UpstreamClient:
 
         return fetch
 
-    async def _stores_ask(self, operation: Operation, variables: Variables, read: Callable[[Any], T]) -> T:
-        async with self._egress.visit(self._host) as visit:
+    async def _stores_ask(
+        self, operation: Operation, variables: Variables, read: Callable[[Any], T], *, about: str
+    ) -> T:
+        async with self._egress.visit(self._host, about=about) as visit:
             return await self._ask(visit, self._options.stores_path, operation, variables, lambda _, root: read(root))
 
     async def _page(self, visit: Visit, path: str) -> MenuPage:
@@ -177,6 +185,7 @@ class UpstreamClient:
                 await tell(visit, failure)
                 wait = self._rule.wait_after(failure, failures_before, anew=visit.is_anew)
                 if wait is None:
+                    await visit.given_up()
                     raise
             else:
                 visit.succeeded()

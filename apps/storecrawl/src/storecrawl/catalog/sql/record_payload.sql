@@ -1,4 +1,4 @@
--- Enter a written file, once a path, and note the fetch at its store.
+-- Enter a written file, once a path, and note the fetch at its store, which is blocked no more.
 -- returns: id of the payload
 with recorded as (
     insert into storecrawl.payloads as known (
@@ -19,6 +19,11 @@ noted as (
     set last_fetch_at = greatest(store.last_fetch_at, recorded.fetched_at)
     from recorded
     where store.id = recorded.store_id
+),
+let_in as (
+    delete from storecrawl.blocked_stores as blocked
+    using recorded
+    where blocked.store_id = recorded.store_id
 )
 select id
 from recorded

@@ -8,12 +8,12 @@ from typing import Any
 import msgspec
 from starlette.applications import Starlette
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import Route
 
 from storecrawl.demo.upstream.answers import Answer, Answerer, Extensions, GraphqlRequest
 from storecrawl.demo.upstream.draws import Draw
-from storecrawl.demo.upstream.fault_answers import TrueAnswer, failed_response, sent
+from storecrawl.demo.upstream.fault_answers import BLOCKED_PAGE, TrueAnswer, failed_response, sent
 from storecrawl.demo.upstream.faults import (
     ANSWER_FAULTS,
     FIRST_PAGE_FAULTS,
@@ -50,11 +50,12 @@ class DialChange(msgspec.Struct):
 
 
 class UpstreamServer:
-    """The state behind the endpoints; `app` is the ASGI application."""
+    """The state behind the endpoints; `app` is the ASGI application. Whoever asks about a `walled` store gets a 403."""
 
     def __init__(self, options: UpstreamOptions) -> None:
         self.world = World(options)
         self.faults = FaultPlan(options.seed, options.failures)
+        self.walled: frozenset[str] = frozenset()
         self._answerer = Answerer(self.world)
         self.app = Starlette(
             routes=[
@@ -96,6 +97,8 @@ class UpstreamServer:
             request = await _request_of(http)
         except ValueError as error:
             return self._refused(f"The request is not a GraphQL request: {error}")
+        if _asked_about(request) & self.walled:
+            return HTMLResponse(BLOCKED_PAGE, 403)
         operation = request.operation_name or "anonymous"
         fault = self.faults.next_fault(operation, _possible_faults(request))
         if fault is FaultKind.ROTATED:
@@ -145,6 +148,14 @@ class UpstreamServer:
 def _possible_faults(request: GraphqlRequest) -> frozenset[FaultKind]:
     first_page = FIRST_PAGE_FAULTS if request.is_first_page else frozenset()
     return ANSWER_FAULTS | first_page | (HASH_FAULTS if request.query is None else frozenset())
+
+
+def _asked_about(request: GraphqlRequest) -> set[str]:
+    """The stores that a request names, by id or slug."""
+    variables = request.variables or {}
+    filters = (variables.get("productsFilter") or {}, variables.get("dispensaryFilter") or {})
+    named = (each.get(name) for each in filters for name in ("dispensaryId", "cNameOrID"))
+    return {name for name in named if isinstance(name, str)}
 
 
 async def _request_of(http: Request) -> GraphqlRequest:

@@ -74,6 +74,10 @@ class LocalUpstream:
         """Set the failure dial for the requests to come."""
         self._server.faults.dial = dial
 
+    def wall_off(self, *store_ids: str) -> None:
+        """Answer 403 to whoever asks about these stores from now on, and to nobody else."""
+        self._server.walled = frozenset(store_ids)
+
     def forget_queries(self) -> None:
         """Forget all persisted-query hashes, as an upstream does that rotates them."""
         self._server.forget_queries()

@@ -1,0 +1,97 @@
+"""What keeps the crawler from fetching stands among what Rolecall's doctor finds, and is seen without looking for it."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import httpx2
+import psycopg
+import pytest
+
+from apps.storecrawl.tests.conftest import Shop
+
+PAUSE = "update storecrawl.routes set paused_until = '2026-05-01 10:00 UTC', paused_because = 'x' where id = %s"
+DISABLE = "update storecrawl.routes set active = false, disabled_at = now(), disabled_because = 'x'"
+
+
+async def found(http: httpx2.AsyncClient, check: str) -> list[tuple[str, str, str]]:
+    answer = (await http.get("/api/doctor")).json()
+    assert {"storecrawl.routes", "storecrawl.blocked_stores"} <= set(answer["checks"])
+    return [
+        (each["severity"], each["problem"], each["path"])
+        for each in answer["findings"]
+        if each["check"] == f"storecrawl.{check}"
+    ]
+
+
+async def test_with_a_route_and_no_blocked_store_nothing_is_found(http: httpx2.AsyncClient, shop: Shop) -> None:
+    shop.route(), shop.store()
+
+    assert await found(http, "routes") == await found(http, "blocked_stores") == []
+
+
+@pytest.mark.parametrize(("number", "which"), [(0, "there is none"), (2, "all 2 are disabled")])
+async def test_that_no_route_is_active_is_trouble(
+    http: httpx2.AsyncClient, shop: Shop, connection: psycopg.Connection[Any], number: int, which: str
+) -> None:
+    for port in range(1, number + 1):
+        shop.route(port=port)
+    connection.execute(DISABLE)
+
+    [(severity, problem, path)] = await found(http, "routes")
+
+    assert (severity, path) == ("trouble", "/routes")
+    assert problem == f"no outgoing route is active ({which}): nothing can be fetched"
+
+
+@pytest.mark.parametrize(("paused", "severity"), [(1, "warning"), (2, "trouble")])
+async def test_paused_routes_are_a_warning_and_all_of_them_trouble(
+    http: httpx2.AsyncClient, shop: Shop, connection: psycopg.Connection[Any], paused: int, severity: str
+) -> None:
+    routes = [shop.route(port=port) for port in (1, 2)]
+    for route in routes[:paused]:
+        connection.execute(PAUSE, (route,))
+
+    [(found_severity, problem, _)] = await found(http, "routes")
+
+    assert (found_severity, "http://127.0.0.1:1 until 2026-05-01 10:00 UTC" in problem) == (severity, True)
+
+
+@pytest.mark.parametrize(("blocked", "severity"), [(1, "warning"), (2, "trouble")])
+async def test_blocked_stores_are_a_warning_and_half_of_all_trouble(
+    http: httpx2.AsyncClient, shop: Shop, blocked: int, severity: str
+) -> None:
+    stores = shop.stores(4)
+    for store in stores[:blocked]:
+        shop.block(store, "HTTP 403")
+
+    [(found_severity, problem, path)] = await found(http, "blocked_stores")
+    listed = [each["id"] for each in (await http.get("/api/stores?blocked=true")).json()["items"]]
+
+    assert (found_severity, path) == (severity, "/stores?blocked=yes")
+    assert problem.startswith(f"{blocked} of 4 stores are blocked, the first since ")
+    assert listed == stores[:blocked]
+
+
+async def test_a_store_tells_since_when_it_is_blocked_and_when_it_is_asked_again(
+    http: httpx2.AsyncClient, shop: Shop
+) -> None:
+    blocked, other = shop.stores(2)
+    shop.block(blocked, "HTTP 403")
+
+    told = [(await http.get(f"/api/stores/{store}")).json() for store in (blocked, other)]
+
+    assert [each["blocked_because"] for each in told] == ["HTTP 403", None]
+    assert [each["blocked_at"] is None for each in told] == [False, True]
+    assert [each["blocked_until"] is None for each in told] == [False, True]
+
+
+async def test_the_overview_tells_that_no_route_is_active(http: httpx2.AsyncClient, shop: Shop) -> None:
+    shop.store()
+
+    async with asyncio.timeout(40):
+        while "No outgoing route is active (there is none)" not in (page := await http.get("/")).text:
+            await asyncio.sleep(0.05)
+
+    assert 'href="/routes"' in page.text

@@ -1,0 +1,185 @@
+"""Whom answers 403 are held against: a route on which several stores are forbidden and on no other, or nobody here.
+
+A blamed route is paused, tried by one visit, and paused for longer if that fails (covers SPEC B14-3).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from storecrawl.egress import EgressOptions, Ledger, RouteProtocol
+from storecrawl.egress.book import NewRoute, add_route, enable_route
+from storecrawl.egress.ledger import Verdict
+from storecrawl.egress.tallies import Tallies
+
+from .conftest import QUICK, Book
+
+ONLY_ONCE = replace(QUICK, retries=0)
+OPTIONS = EgressOptions(forbidden_limit=3, pause=60.0, longest_pause=300.0)
+Forbid = Callable[..., Any]
+
+
+@pytest.fixture
+async def ledger(database: str) -> AsyncIterator[Ledger]:
+    ledger = Ledger(database)
+    yield ledger
+    await ledger.close()
+
+
+@pytest.fixture
+def forbid(ledger: Ledger) -> Forbid:
+    """Report that these stores were forbidden on a route, after a good answer on it if so; returns how it stands."""
+
+    async def report(route: int, *stores: str, recovered: bool = False) -> Verdict:
+        tallies = Tallies()
+        if recovered:
+            tallies.succeeded(route, recovered=True)
+        for store in stores:
+            tallies.forbidden(route, f"profile of {store}", store, "HTTP 403")
+        return (await ledger.report(tallies.take(), OPTIONS))[route]
+
+    return report
+
+
+async def test_a_good_answer_takes_back_what_was_forbidden_before(book: Book, forbid: Forbid) -> None:
+    """covers SPEC B14-3: in a row"""
+    route = book.add()
+
+    verdicts = [await forbid(route, "a", "b"), await forbid(route, "c", recovered=True), await forbid(route, "d")]
+
+    assert verdicts == [Verdict(active=True, paused_for=None, is_blamed=False)] * 3
+    assert book.connection.execute("select about from storecrawl.forbidden_visits order by 1").fetchall() == [
+        ("c",),
+        ("d",),
+    ]
+
+
+async def test_stores_that_are_forbidden_elsewhere_too_are_held_against_no_route(book: Book, forbid: Forbid) -> None:
+    """covers SPEC B14-3: five walled stores, three routes"""
+    routes = [book.add(protocol="http", host=f"10.0.0.{number}", port=1) for number in range(3)]
+
+    for store in "abcde":
+        for route in routes:
+            assert not (await forbid(route, store)).is_blamed
+
+    assert [book.route(route)["paused_until"] for route in routes] == [None] * 3
+
+
+async def test_a_store_forbidden_by_a_route_that_is_disabled_counts_against_the_other(
+    book: Book, forbid: Forbid
+) -> None:
+    gone, route = (book.add(protocol="http", host=f"10.0.0.{number}", port=1) for number in range(2))
+    await forbid(gone, "a", "b", "c")
+    book.connection.execute(
+        "update storecrawl.routes set active = false, disabled_at = now(), disabled_because = 'x', paused_until = null,"
+        " paused_because = null where id = %s",
+        (gone,),
+    )
+
+    assert (await forbid(route, "a", "b", "c")).is_blamed
+
+
+async def test_each_pause_in_a_row_is_twice_as_long_and_the_last_routes_is_not(
+    book: Book, forbid: Forbid, ledger: Ledger
+) -> None:
+    """covers SPEC B14-3: a mistake about the last route costs a minute at a time"""
+    route, other = (book.add(protocol="http", host=f"10.0.0.{number}", port=1) for number in range(2))
+
+    async def paused_for(verdict: Verdict) -> int:
+        assert verdict.is_blamed
+        book.connection.execute("update storecrawl.routes set paused_until = now() where id = %s", (route,))
+        probe = await ledger.probe(route, 60.0)
+        assert probe is not None
+        assert probe.granted
+        return round(verdict.paused_for or 0)
+
+    first = await paused_for(await forbid(route, "a", "b", "c"))
+    lengths = [await paused_for(await forbid(route, store)) for store in "defg"]
+    book.connection.execute(
+        "update storecrawl.routes set active = false, disabled_at = now(), disabled_because = 'x' where id = %s",
+        (other,),
+    )
+    alone = await paused_for(await forbid(route, "h"))
+
+    assert ([first, *lengths], alone) == ([60, 120, 240, 300, 300], 60)
+
+
+async def test_answers_that_were_on_their_way_when_a_route_was_paused_make_its_pause_no_longer(
+    book: Book, forbid: Forbid
+) -> None:
+    route = book.add()
+    await forbid(route, "a", "b", "c")
+
+    late = await forbid(route, "d", "e")
+
+    assert (late.is_blamed, book.route(route)["pauses"]) == (False, 1)
+
+
+async def test_only_one_of_all_workers_tries_a_paused_route(book: Book, forbid: Forbid, database: str) -> None:
+    route = book.add()
+    await forbid(route, "a", "b", "c")
+    book.connection.execute("update storecrawl.routes set paused_until = now()")
+    ledgers = [Ledger(database) for _ in range(4)]
+
+    probes = [probe for probe in await asyncio.gather(*(each.probe(route, 60.0) for each in ledgers)) if probe]
+    await asyncio.gather(*(each.close() for each in ledgers))
+
+    assert sorted(probe.granted for probe in probes) == [False, False, False, True]
+    assert all(0 < (probe.paused_for or 0) <= 60 for probe in probes if not probe.granted)
+
+
+async def test_what_a_blamed_route_was_refused_is_not_held_against_new_blocked_stores(
+    book: Book, forbid: Forbid
+) -> None:
+    route = book.add()
+    enter = "insert into storecrawl.stores (platform_store_id, name) values (%s, 'x') returning id"
+    block = "insert into storecrawl.blocked_stores (store_id, blocked_until, because, times) values (%s, now(), 'HTTP 403', %s)"
+    for store, times in (("a", 1), ("b", 2), ("other", 1)):
+        book.connection.execute(block, (*_first(book.connection.execute(enter, (store,))), times))
+
+    await forbid(route, "a", "b", "c")
+
+    left = "select platform_store_id from storecrawl.blocked_stores join storecrawl.stores on stores.id = store_id order by 1"
+    assert book.connection.execute(left).fetchall() == [("b",), ("other",)]
+
+
+async def test_what_could_not_be_reported_is_counted_with_what_comes_later() -> None:
+    tallies = Tallies()
+    tallies.forbidden(1, "a", "store a", "HTTP 403")
+    [taken] = tallies.take()
+    tallies.forbidden(1, "b", "store b", "HTTP 403")
+
+    tallies.put_back([taken])
+
+    [tally] = tallies.take()
+    assert (tally.failures, tally.forbidden_with, tally.recovered) == (2, ["a", "b"], False)
+    assert tally.forbidden_about == ["store a", "store b"]
+
+
+async def test_an_errand_about_nothing_is_no_evidence() -> None:
+    """An image that its host has, or has not, says nothing about the upstream."""
+    tallies = Tallies()
+    tallies.forbidden(1, "a", "store a", "HTTP 403")
+    tallies.succeeded(1, recovered=False)
+
+    [tally] = tallies.take()
+
+    assert (tally.successes, tally.recovered, tally.forbidden_about) == (1, False, ["store a"])
+
+
+async def test_an_enabled_route_begins_anew(aconnection: Any, forbid: Forbid) -> None:
+    route = await add_route(aconnection, NewRoute(protocol=RouteProtocol.DIRECT))
+    assert (await forbid(route.id, "a", "b", "c")).is_blamed
+
+    enabled = await enable_route(aconnection, route.id)
+
+    assert (enabled.standing, enabled.paused_until, enabled.forbidden_with, enabled.failures) == ("active", None, [], 3)
+    assert not (await forbid(route.id, "d")).is_blamed
+
+
+def _first(cursor: Any) -> Any:
+    return cursor.fetchone()
