@@ -7,20 +7,20 @@ from random import Random
 from typing import Any
 
 import pytest
-from storecrawl.upstream import MenuMode, RawMenu, SchemaDrift, Truncated
-from storecrawl.upstream.menu import merged
+from storecrawl.upstream import Kind, MenuMode, RawMenu, SchemaDrift, Truncated
 from storecrawl.upstream.merging import merge_documents
 from storecrawl.upstream.pages import Page, Walk, page_of, walk_pages, walk_twice_if_short
 from storecrawl.upstream.retry import RetryRule
+from storecrawl.upstream.strangers_json import Unread
 
 from .conftest import QUICK
 
 RULE = RetryRule(QUICK, Random(1))
 
 
-def page(ids: str, total_count: int, total_pages: int) -> Page:
+def page(ids: str, total_count: int | None, total_pages: int | None) -> Page:
     products: list[dict[str, Any]] = [{"_id": name} for name in ids]
-    return Page(body=b"", products=products, total_count=total_count, total_pages=total_pages)
+    return Page(products=products, total_count=total_count, total_pages=total_pages)
 
 
 class Book:
@@ -32,7 +32,7 @@ class Book:
 
     async def fetch(self, number: int) -> Page:
         self.asked.append(number)
-        return self.pages[number]
+        return replace(self.pages[number], number=number)
 
 
 async def test_the_walk_stops_at_an_empty_page() -> None:
@@ -68,7 +68,7 @@ async def test_a_walk_that_falls_short_is_walked_once_more() -> None:
 
 
 async def test_the_product_without_any_key_is_kept_for_the_normalizer_to_judge() -> None:
-    keyless = Page(body=b"", products=[{"Name": "x"}, {"Name": "y"}], total_count=2, total_pages=1)
+    keyless = Page(products=[{"Name": "x"}, {"Name": "y"}], total_count=2, total_pages=1)
 
     walk = await walk_pages(Book(keyless).fetch, QUICK, RULE)
 
@@ -120,11 +120,38 @@ async def test_a_page_that_counts_fewer_than_those_before_it_is_not_believed() -
     assert (walk.total_count, walk.is_complete) == (9, False)
 
 
+async def test_a_walk_that_nobody_counts_goes_on_until_a_page_is_empty_and_is_never_whole() -> None:
+    """Covers SPEC C5-9: what is missing from it must not be taken for vanished."""
+    book = Book(page("ab", None, None), page("cd", None, None), page("", None, None))
+
+    walk = await walk_twice_if_short(book.fetch, QUICK, RULE)
+
+    assert (book.asked, list(walk.products), walk.is_complete) == ([0, 1, 2], list("abcd"), False)
+
+
+async def test_a_walk_that_nobody_counts_ends_where_pages_bring_nothing_new() -> None:
+    book = Book(*(page("ab", None, None) for _ in range(9)))
+
+    walk = await walk_pages(book.fetch, QUICK, RULE)
+
+    assert (book.asked, list(walk.products)) == ([0, 1], ["a", "b"])
+
+
+async def test_what_cannot_be_read_counts_as_collected() -> None:
+    """Covers SPEC C5-9: otherwise one bad product had every menu walked twice, and called it a part."""
+    unread = Unread(index=2, key="c", reason="NaN")
+    book = Book(replace(page("ab", 3, 1), unread=[unread]))
+
+    walk = await walk_twice_if_short(book.fetch, QUICK, RULE)
+
+    assert (book.asked, walk.is_complete) == ([0], True)
+
+
 async def test_a_later_document_of_a_product_wins_but_its_nulls_take_nothing_back() -> None:
     """Covers SPEC C5-1, C2-7."""
     first = [{"_id": "a", "Name": "Old", "brandName": "Loam"}, {"_id": "b"}]
     again = [{"_id": "a", "Name": "New", "brandName": None}]
-    pages = [Page(body=b"", products=products, total_count=3, total_pages=2) for products in (first, again)]
+    pages = [Page(products=products, total_count=3, total_pages=2) for products in (first, again)]
 
     walk = await walk_pages(Book(*pages).fetch, QUICK, RULE)
 
@@ -145,15 +172,36 @@ def test_a_field_that_all_products_of_a_page_lack_is_a_drift(missing: tuple[str,
     drifted = {name: value for name, value in KNOWN_PRODUCT.items() if name not in missing}
 
     with pytest.raises(SchemaDrift):
-        page_of(b"", root(drifted, drifted))
+        page_of(root(drifted, drifted))
 
 
 def test_a_field_that_one_product_lacks_is_no_drift() -> None:
-    assert len(page_of(b"", root({"_id": "b"}, KNOWN_PRODUCT)).products) == 2
+    assert len(page_of(root({"_id": "b"}, KNOWN_PRODUCT)).products) == 2
+
+
+@pytest.mark.parametrize("count", [None, "2", 1e300, -1, True, {}, 2.5], ids=str)
+def test_a_count_that_is_none_is_no_drift_and_not_believed(count: object) -> None:
+    read = page_of({"products": [KNOWN_PRODUCT], "queryInfo": {"totalCount": count, "totalPages": 1}})
+
+    assert (read.total_count, read.total_pages, len(read.products)) == (None, 1, 1)
+
+
+@pytest.mark.parametrize("info", [None, {}, [], "2"], ids=str)
+def test_a_page_that_does_not_speak_of_counts_at_all_is_a_drift(info: object) -> None:
+    with pytest.raises(SchemaDrift, match="how many products"):
+        page_of({"products": [KNOWN_PRODUCT], "queryInfo": info})
+
+
+def test_members_that_are_no_objects_are_no_drift_and_left_to_the_normalizer() -> None:
+    """Covers SPEC C5-9."""
+    members = [None, "a text", 7, KNOWN_PRODUCT, None]
+    read = page_of({"products": members, "queryInfo": {"totalCount": 5, "totalPages": 1}})
+
+    assert [*Walk.of([read, read]).products.values()] == members
 
 
 def test_an_empty_page_is_no_drift() -> None:
-    assert page_of(b"", root()).products == []
+    assert page_of(root()).products == []
 
 
 def test_of_two_documents_the_one_with_more_priced_options_wins_whole() -> None:
@@ -173,13 +221,11 @@ def test_a_full_document_without_prices_does_not_displace_prices() -> None:
 
 
 def a_walk(ids: str, total_count: int | None = None) -> Walk:
-    one = page(ids, len(ids) if total_count is None else total_count, 1)
-    return Walk(pages=(one,), products={name: {"_id": name} for name in ids}, total_count=one.total_count)
+    return Walk.of([page(ids, len(ids) if total_count is None else total_count, 1)])
 
 
 def a_menu(shown: Walk, full: Walk) -> RawMenu:
-    walks = {MenuMode.SHOWN: shown, MenuMode.FULL: full}
-    return RawMenu(dispensary_id="s", pricing_type="rec", page_size=100, walks=walks, products=merged(walks))
+    return RawMenu.of("s", 100, {Kind("rec", MenuMode.SHOWN): shown, Kind("rec", MenuMode.FULL): full})
 
 
 @pytest.mark.parametrize(

@@ -147,7 +147,7 @@ async def test_a_page_of_products_is_asked_for_by_number_and_size(
 
 async def test_the_two_modes_differ_in_the_thresholds_only(serve: Serve, client_for: ClientFor, scribe: Scribe) -> None:
     """Covers SPEC C2-6, C2-8."""
-    await client_for(await serve(scribe.respond), ONLY_ONCE).menu("a" * 24, "med")
+    await client_for(await serve(scribe.respond), ONLY_ONCE).menu("a" * 24, ("med",))
 
     shown, full = (scribe.variables(number)["productsFilter"] for number in (0, -1))
     assert shown == {

@@ -35,7 +35,7 @@ async def fetch_payload(ctx: Context, crawler: Crawler, store_id: int) -> Cancel
     if store is None:
         return Cancel(f"store {store_id} is unknown, disabled, or has no platform id")
     try:
-        menu = await crawler.upstream.menu(store.platform_store_id, pricing_type=store.pricing_type)
+        menu = await crawler.upstream.menu(store.platform_store_id, store.pricing_types)
         is_known = bool(menu.products) or await _is_known(crawler, store)
     except Blocked as wall:
         if wall.status != FORBIDDEN or not crawler.settings.forbidden_limit:

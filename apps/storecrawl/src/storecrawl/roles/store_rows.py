@@ -19,18 +19,21 @@ class CrawlStore:
     id: int
     platform_store_id: str
     recreational: bool | None
+    medical: bool | None
 
     @property
-    def pricing_type(self) -> str:
-        """Which of the platform's two price lists customers of this store see; recreational where it has both."""
-        return "med" if self.recreational is False else "rec"
+    def pricing_types(self) -> tuple[str, ...]:
+        """Which of the platform's two price lists the store has: each shows products that the other lacks."""
+        if self.recreational is False:
+            return ("med",)
+        return ("rec", "med") if self.medical else ("rec",)
 
 
 async def find_store(connection: Connection, store_id: int) -> CrawlStore | None:
     """Return the store if it is enabled and has a platform id."""
     cursor = connection.cursor(row_factory=class_row(CrawlStore))
     await cursor.execute(
-        "select id, platform_store_id, recreational from storecrawl.stores"
+        "select id, platform_store_id, recreational, medical from storecrawl.stores"
         " where id = %s and crawl_enabled and platform_store_id is not null",
         (store_id,),
     )

@@ -20,8 +20,9 @@ from storecrawl.upstream.errors import (
     UpstreamError,
     UpstreamFailure,
 )
-from storecrawl.upstream.menu import RawMenu
+from storecrawl.upstream.menu import Kind, RawMenu, menu_of
 from storecrawl.upstream.options import ClientOptions, MenuMode
+from storecrawl.upstream.raw_pages import RawPage, read_raw_pages, write_raw_pages
 from storecrawl.upstream.records import City, Geometry, Location, Store
 from storecrawl.upstream.resolution import Resolution, Way, slug_of
 
@@ -32,12 +33,14 @@ __all__ = [
     "ForbiddenUrl",
     "ForeignRedirect",
     "Geometry",
+    "Kind",
     "Location",
     "Malformed",
     "MenuMode",
     "NoEntryPoint",
     "RateLimited",
     "RawMenu",
+    "RawPage",
     "Resolution",
     "RouteFailed",
     "SchemaDrift",
@@ -51,5 +54,8 @@ __all__ = [
     "UpstreamError",
     "UpstreamFailure",
     "Way",
+    "menu_of",
+    "read_raw_pages",
     "slug_of",
+    "write_raw_pages",
 ]

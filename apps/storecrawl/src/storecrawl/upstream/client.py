@@ -15,11 +15,12 @@ from storecrawl.upstream.addresses import checked_base
 from storecrawl.upstream.errors import ForeignRedirect, UnknownStore, UpstreamError, UpstreamFailure
 from storecrawl.upstream.exchange import Exchange, Reply
 from storecrawl.upstream.hashes import Hashes
-from storecrawl.upstream.menu import RawMenu, merged
+from storecrawl.upstream.menu import Kind, RawMenu
 from storecrawl.upstream.menu_pages import MenuPage
 from storecrawl.upstream.operations import CITIES, PRODUCTS, STORE_SEARCH, STORES, Operation
 from storecrawl.upstream.options import ClientOptions, MenuMode
-from storecrawl.upstream.pages import Page, page_of, walk_twice_if_short
+from storecrawl.upstream.pages import FetchPage, Page, page_in, walk_twice_if_short
+from storecrawl.upstream.raw_pages import RawPage
 from storecrawl.upstream.records import City, Store, cities_of, stores_of
 from storecrawl.upstream.replies import HashUnknown, page_of_web, root_of
 from storecrawl.upstream.resolution import Resolution, resolve, slug_of
@@ -28,6 +29,13 @@ from storecrawl.upstream.telling import tell
 
 T = TypeVar("T")
 Variables = dict[str, Any]
+Keep = Callable[[RawPage], None]
+
+MOST_ON_THE_LOOP = 100_000
+
+
+def _forget(_: RawPage) -> None:
+    """Keep nothing."""
 
 
 class UpstreamClient:
@@ -117,35 +125,38 @@ class UpstreamClient:
         async with self._egress.visit(self._host, about=path) as visit:
             return await self._retried(visit, lambda: self._page(visit, path))
 
-    async def menu(self, dispensary_id: str, pricing_type: str = "rec") -> RawMenu:
-        """Return a store's whole menu for "rec" or "med" prices, in all modes that the options name.
+    async def menu(
+        self, dispensary_id: str, pricing_types: tuple[str, ...] = ("rec",), *, keep: Keep = _forget
+    ) -> RawMenu:
+        """Return a store's whole menu: these price lists ("rec", "med"), each in all modes that the options name.
 
-        An unknown store has an empty menu: the upstream makes no difference. Raises Truncated for a menu that is cut.
+        `keep` is given every answer as it came, before it is judged. An unknown store has an empty menu: the upstream
+        makes no difference. Raises Truncated for a menu that is cut.
         """
         walks = {}
         async with self._egress.visit(self._host, store=dispensary_id) as visit:
-            for mode in self._options.modes:
-                fetch = self._fetcher(visit, _products_filter(dispensary_id, pricing_type, mode))
-                walks[mode] = await walk_twice_if_short(fetch, self._options, self._rule)
-        menu = RawMenu(
-            dispensary_id=dispensary_id,
-            pricing_type=pricing_type,
-            page_size=self._options.page_size,
-            walks=walks,
-            products=merged(walks),
-        )
+            for kind in itertools.starmap(Kind, itertools.product(pricing_types, self._options.modes)):
+                fetch = self._fetcher(visit, dispensary_id, kind, keep)
+                walks[kind] = await walk_twice_if_short(fetch, self._options, self._rule)
+        menu = RawMenu.of(dispensary_id, self._options.page_size, walks)
         menu.refuse_if_truncated()
         return menu
 
-    def _fetcher(self, visit: Visit, asked: Variables) -> Callable[[int], Any]:
+    def _fetcher(self, visit: Visit, dispensary_id: str, kind: Kind, keep: Keep) -> FetchPage:
+        asked = _products_filter(dispensary_id, kind)
+
         async def fetch(number: int) -> Page:
+            def judge(reply: Reply) -> Page:
+                keep(RawPage.of(reply, kind.pricing_type, kind.mode, number))
+                return page_in(reply, number)
+
             variables = {
                 "productsFilter": asked,
                 "page": number,
                 "perPage": self._options.page_size,
                 "includeEnterpriseSpecials": False,
             }
-            return await self._ask(visit, self._options.menus_path, PRODUCTS, variables, page_of)
+            return await self._ask(visit, self._options.menus_path, PRODUCTS, variables, judge)
 
         return fetch
 
@@ -153,7 +164,9 @@ class UpstreamClient:
         self, operation: Operation, variables: Variables, read: Callable[[Any], T], *, about: str
     ) -> T:
         async with self._egress.visit(self._host, about=about) as visit:
-            return await self._ask(visit, self._options.stores_path, operation, variables, lambda _, root: read(root))
+            return await self._ask(
+                visit, self._options.stores_path, operation, variables, lambda reply: read(root_of(reply, operation))
+            )
 
     async def _page(self, visit: Visit, path: str) -> MenuPage:
         try:
@@ -164,18 +177,9 @@ class UpstreamClient:
             return MenuPage(path=elsewhere.location, text="")
 
     async def _ask(  # sizes: a request, who sends it, and how its answer is read
-        self,
-        visit: Visit,
-        path: str,
-        operation: Operation,
-        variables: Variables,
-        read: Callable[[bytes, Any], T],
+        self, visit: Visit, path: str, operation: Operation, variables: Variables, judge: Callable[[Reply], T]
     ) -> T:
-        async def attempt() -> T:
-            reply, root = await self._answer(visit, path, operation, variables)
-            return read(reply.body, root)
-
-        return await self._retried(visit, attempt)
+        return await self._retried(visit, lambda: self._answer(visit, path, operation, variables, judge))
 
     async def _retried(self, visit: Visit, attempt: Callable[[], Awaitable[T]]) -> T:
         for failures_before in itertools.count():
@@ -193,28 +197,37 @@ class UpstreamClient:
             await asyncio.sleep(wait)
         raise AssertionError("counting has no end")
 
-    async def _answer(self, visit: Visit, path: str, operation: Operation, variables: Variables) -> tuple[Reply, Any]:
+    async def _answer(  # sizes: as `_ask`
+        self, visit: Visit, path: str, operation: Operation, variables: Variables, judge: Callable[[Reply], T]
+    ) -> T:
         for digest in self._hashes.candidates(operation):
             reply = await self._exchange.get(visit, path, operation.name, _by_hash(operation, digest, variables))
             try:
-                root = root_of(reply, operation)
+                answer = await _judged(reply, judge)
             except HashUnknown:
                 continue
             self._hashes.prefer(operation, digest)
-            return reply, root
-        return await self._answer_to_text(visit, path, operation, variables)
+            return answer
+        return await self._answer_to_text(visit, path, operation, variables, judge)
 
-    async def _answer_to_text(
-        self, visit: Visit, path: str, operation: Operation, variables: Variables
-    ) -> tuple[Reply, Any]:
+    async def _answer_to_text(  # sizes: as `_ask`
+        self, visit: Visit, path: str, operation: Operation, variables: Variables, judge: Callable[[Reply], T]
+    ) -> T:
         reply = await self._exchange.post(visit, path, operation.name, _by_text(operation, variables))
         try:
-            root = root_of(reply, operation)
+            answer = await _judged(reply, judge)
         except HashUnknown as error:
             raise UpstreamError("it knows neither the hash nor the text", retryable=False) from error
         # The upstream has now seen our text: its hash is known there, whatever became of the configured ones.
         self._hashes.prefer(operation, operation.digest)
-        return reply, root
+        return answer
+
+
+async def _judged(reply: Reply, judge: Callable[[Reply], T]) -> T:
+    """Judge an answer, a large one beside the loop: what is bad in it may take long to be found."""
+    if len(reply.body) <= MOST_ON_THE_LOOP:
+        return judge(reply)
+    return await asyncio.to_thread(judge, reply)
 
 
 def _by_hash(operation: Operation, digest: str, variables: Variables) -> dict[str, str]:
@@ -246,11 +259,11 @@ def _results(root: Any) -> Any:
     return root.get("results") if isinstance(root, dict) else None
 
 
-def _products_filter(dispensary_id: str, pricing_type: str, mode: MenuMode) -> Variables:
-    is_shown = mode is MenuMode.SHOWN
+def _products_filter(dispensary_id: str, kind: Kind) -> Variables:
+    is_shown = kind.mode is MenuMode.SHOWN
     return {
         "dispensaryId": dispensary_id,
-        "pricingType": pricing_type,
+        "pricingType": kind.pricing_type,
         "strainTypes": [],
         "subcategories": [],
         "types": [],

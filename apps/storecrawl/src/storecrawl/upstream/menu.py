@@ -1,94 +1,149 @@
-"""A store's whole menu as fetched: every page as it came, and the products of both modes merged."""
+"""A store's whole menu as fetched: every answer as it came, and the products of all price lists and modes merged."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
-from storecrawl.upstream.errors import Truncated
+from storecrawl.upstream.errors import Truncated, UpstreamFailure
 from storecrawl.upstream.merging import Product, merge_documents
 from storecrawl.upstream.options import MenuMode
-from storecrawl.upstream.pages import Walk
+from storecrawl.upstream.pages import Walk, key_of, page_in
+from storecrawl.upstream.raw_pages import RawPage
+from storecrawl.upstream.replies import HashUnknown
 
 SMALLEST_SHARE = 0.5
 SMALLEST_JUDGED = 20
 
 
+class Kind(NamedTuple):
+    """What a walk goes through: a price list ("rec" or "med") in a mode."""
+
+    pricing_type: str
+    mode: MenuMode
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RawMenu:
-    """A menu before any normalization.
+    """A menu before any normalization: what each walk brought, the products of all merged, each once.
 
-    `pages` are the bodies of all pages in the order fetched; `total_count` is what the upstream counts in its
-    widest mode. A menu that is not `is_complete` lacks products that the upstream counts: what is missing
-    from it must not be taken for vanished.
+    `total_count` is what the upstream counts in its widest list, None where it does not count. A menu that is not
+    `is_complete` lacks products that the upstream counts: what is missing from it must not be taken for vanished.
     """
 
     dispensary_id: str
-    pricing_type: str
     page_size: int
-    walks: dict[MenuMode, Walk]
-    products: list[Product]
+    walks: Mapping[Kind, Walk]
+    products: Sequence[Product]
 
-    @property
-    def pages(self) -> tuple[bytes, ...]:
-        """Return the body of every page fetched."""
-        return tuple(page.body for walk in self.walks.values() for page in walk.pages)
+    @classmethod
+    def of(cls, dispensary_id: str, page_size: int, walks: Mapping[Kind, Walk]) -> RawMenu:
+        """Merge what the walks brought."""
+        return cls(dispensary_id=dispensary_id, page_size=page_size, walks=walks, products=merged(walks))
 
     @property
     def page_count(self) -> int:
-        """Return how many pages were fetched."""
+        """Return how many pages were read."""
         return sum(len(walk.pages) for walk in self.walks.values())
 
     @property
-    def total_count(self) -> int:
+    def total_count(self) -> int | None:
         """Return how many products the upstream counts."""
-        return max(walk.total_count for walk in self.walks.values())
+        counted = [walk.total_count for walk in self.walks.values() if walk.total_count is not None]
+        return max(counted, default=None)
+
+    @property
+    def unread(self) -> list[dict[str, Any]]:
+        """Return the products that could be read nowhere, each once, with the first place where one stood."""
+        known = {key_of(product) for product in self.products}
+        found: dict[object, dict[str, Any]] = {}
+        for kind, walk in self.walks.items():
+            for number, page in enumerate(walk.pages):
+                for each in page.unread:
+                    place = f"page {number} of {kind.pricing_type}, {kind.mode}, member {each.index}"
+                    told = {"externalId": each.key, "reason": each.reason, "place": place}
+                    found.setdefault(each.key or (each.reason, number, each.index), told)
+        return [told for told in found.values() if told["externalId"] is None or told["externalId"] not in known]
 
     @property
     def is_complete(self) -> bool:
-        """Say whether every mode brought as many products as the upstream counts in it, the widest the most."""
-        return all(walk.is_complete for walk in self.walks.values()) and not self._is_full_mode_cut
+        """Say whether every walk brought as many products as the upstream counts in it, the widest mode the most."""
+        return all(walk.is_complete for walk in self.walks.values()) and not any(self._cut_lists())
 
-    @property
-    def _is_full_mode_cut(self) -> bool:
+    def _cut_lists(self) -> Iterator[str]:
         """A mode that hides nothing cannot have fewer products than the one that hides some."""
-        shown, full = self.walks.get(MenuMode.SHOWN), self.walks.get(MenuMode.FULL)
-        return shown is not None and full is not None and len(full.products) < len(shown.products)
+        for kind, shown in self.walks.items():
+            full = self.walks.get(Kind(kind.pricing_type, MenuMode.FULL))
+            if kind.mode is MenuMode.SHOWN and full is not None and full.collected < shown.collected:
+                yield kind.pricing_type
 
     def refuse_if_truncated(self) -> None:
         """Raise Truncated if less than half of what the upstream counts was served (SPEC C5-9)."""
-        served, counted = len(self.products), self.total_count
+        served, counted = len(self.products) + len(self.unread), self.total_count or 0
         if counted >= SMALLEST_JUDGED and served < counted * SMALLEST_SHARE:
             raise Truncated(served, counted)
 
     def document(self) -> dict[str, Any]:
-        """Return one document in the shape of the upstream's answer, with how it was fetched beside it."""
-        info = {"totalCount": self.total_count, "totalPages": math.ceil(self.total_count / self.page_size)}
+        """Return one document in the shape of the upstream's answer, with how it was fetched beside it.
+
+        `fetched` tells of each walk what it brought, and which of the products it `lacks`; and of each product that
+        could not be read, why.
+        """
+        total = self.total_count
+        pages = None if total is None else math.ceil(total / self.page_size)
         return {
-            "data": {"filteredProducts": {"products": self.products, "queryInfo": info}},
+            "data": {
+                "filteredProducts": {
+                    "products": self.products,
+                    "queryInfo": {"totalCount": total, "totalPages": pages},
+                }
+            },
             "fetched": {
                 "dispensaryId": self.dispensary_id,
-                "pricingType": self.pricing_type,
                 "complete": self.is_complete,
                 "products": len(self.products),
                 "pages": self.page_count,
-                "modes": {mode.value: _told(walk) for mode, walk in self.walks.items()},
+                "walks": list(self._told_walks()),
+                "refused": self.unread,
             },
         }
 
+    def _told_walks(self) -> Iterator[dict[str, Any]]:
+        everything = dict.fromkeys(key for walk in self.walks.values() for key in walk.products)
+        for kind, walk in self.walks.items():
+            yield {
+                "pricingType": kind.pricing_type,
+                "mode": kind.mode,
+                "totalCount": walk.total_count,
+                "products": len(walk.products),
+                "pages": len(walk.pages),
+                "lacks": [key for key in everything if key not in walk.products],
+            }
 
-def merged(walks: dict[MenuMode, Walk]) -> list[Product]:
-    """Return the products of all modes, each once; the order is that of the first mode that shows them (SPEC C2-8).
 
-    Of two documents of a product the one with more options that have a price counts, else that of the first mode.
+def menu_of(dispensary_id: str, page_size: int, answers: Iterable[RawPage]) -> RawMenu:
+    """Make a menu of its answers as they came: the same that was made when they were fetched.
+
+    Those that were refused then, and asked for again, are left out.
+    """
+    walks: dict[Kind, Walk] = {}
+    for answer in answers:
+        kind = Kind(answer.pricing_type, answer.mode)
+        with suppress(UpstreamFailure, HashUnknown):
+            walks[kind] = walks.get(kind, Walk.of([])).then(page_in(answer.reply, answer.number))
+    return RawMenu.of(dispensary_id, page_size, walks)
+
+
+def merged(walks: Mapping[Kind, Walk]) -> list[Product]:
+    """Return the products of all walks, each once; the order is that of the first walk that shows them (SPEC C2-8).
+
+    Of two documents of a product the one with more options that have a price counts, else that of the first walk.
     """
     products: dict[str, Product] = {}
     for walk in walks.values():
         for key, product in walk.products.items():
             products[key] = merge_documents(products[key], product) if key in products else product
     return list(products.values())
-
-
-def _told(walk: Walk) -> dict[str, int]:
-    return {"totalCount": walk.total_count, "products": len(walk.products), "pages": len(walk.pages)}

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-Product = dict[str, Any]
+Product = Any
+"""A member of a list of products: an object, if all is well."""
 
 PRICE_FIELDS = ("Prices", "recPrices", "medicalPrices")
 PARALLEL_FIELDS = frozenset(
@@ -24,7 +25,7 @@ PARALLEL_FIELDS = frozenset(
 
 def merge_documents(first: Product, second: Product) -> Product:
     """Merge two documents of one product: the one with more priced options, else the first, completed by the other."""
-    if first == second:
+    if first == second or not (isinstance(first, dict) and isinstance(second, dict)):
         return first
     richer, other = (second, first) if _priced_options(second) > _priced_options(first) else (first, second)
     missing = {

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
-import msgspec
-
-from storecrawl.upstream.errors import Blocked, RateLimited, SchemaDrift, Unavailable, UpstreamError
+from storecrawl.upstream.errors import Blocked, Malformed, RateLimited, SchemaDrift, Unavailable, UpstreamError
 from storecrawl.upstream.exchange import Reply
 from storecrawl.upstream.menu_pages import MenuPage
 from storecrawl.upstream.operations import Operation
+from storecrawl.upstream.strangers_json import NotJson, Unread, read_json, read_members
 
 UNAUTHORIZED, FORBIDDEN, REQUEST_TIMEOUT, TOO_MANY_REQUESTS = 401, 403, 408, 429
 CLIENT_ERRORS, SERVER_ERRORS = 400, 500
@@ -26,39 +26,34 @@ FINAL_CODES = frozenset(
 )
 """What the upstream says of requests that it will never accept as they are."""
 
+Document = dict[str, Any]
+
 
 class HashUnknown(Exception):
     """The upstream does not know the persisted-query hash; it wants the text. Never leaves the client."""
 
 
-class Fault(msgspec.Struct):
-    """One element of `errors[]`."""
-
-    message: str = "no message"
-    extensions: dict[str, Any] | None = None
-
-    @property
-    def code(self) -> str | None:
-        """Return the error's code, if it has one."""
-        code = (self.extensions or {}).get("code")
-        return code if isinstance(code, str) else None
-
-
-class Envelope(msgspec.Struct):
-    """A GraphQL answer."""
-
-    data: dict[str, Any] | None = None
-    errors: list[Fault] | None = None
-
-
 def root_of(reply: Reply, operation: Operation) -> Any:
     """Return the value of the operation's root field. Raises errors of the tree, and HashUnknown."""
     _refuse_status(reply)
-    envelope = _envelope(reply, operation)
-    data = envelope.data or {}
-    if data.get(operation.root) is None:
-        raise _absence(envelope, reply, operation)
-    return data[operation.root]
+    try:
+        document = read_json(reply.body)
+    except NotJson as problem:
+        raise _not_json(reply, problem) from problem
+    return _root(document, reply, operation)
+
+
+def root_without_bad_members(reply: Reply, operation: Operation, name: str) -> tuple[Any, list[Unread]]:
+    """Return the same without what cannot be read of the root's list of this name, and that. Raises as `root_of`.
+
+    It goes through the whole body to find where each member begins and ends: for those that `root_of` refuses.
+    """
+    _refuse_status(reply)
+    try:
+        document, unread = read_members(reply.body, "data", operation.root, name)
+    except NotJson as problem:
+        raise _not_json(reply, problem) from problem
+    return _root(document, reply, operation), unread
 
 
 def page_of_web(reply: Reply) -> MenuPage:
@@ -78,32 +73,45 @@ def _refuse_status(reply: Reply) -> None:
         raise Unavailable(f"HTTP {reply.status}", retry_after=reply.retry_after)
 
 
-def _envelope(reply: Reply, operation: Operation) -> Envelope:
-    try:
-        return msgspec.json.decode(reply.body, type=Envelope)
-    except msgspec.ValidationError as error:
-        raise SchemaDrift(operation.name, f"not a GraphQL answer: {error}") from error
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise _not_json(reply) from error
-
-
-def _not_json(reply: Reply) -> Exception:
+def _not_json(reply: Reply, problem: NotJson) -> Exception:
     if "html" in reply.content_type:
         return Blocked(reply.status)
     if reply.status >= CLIENT_ERRORS:
         return UpstreamError(f"HTTP {reply.status}", retryable=False)
-    return Unavailable("the body is not complete JSON")
+    if problem.is_cut:
+        return Unavailable(f"no whole answer came (HTTP {reply.status}): {problem}")
+    return Malformed(str(problem))
 
 
-def _absence(envelope: Envelope, reply: Reply, operation: Operation) -> Exception:
-    for fault in envelope.errors or ():
-        if fault.message == UNKNOWN_HASH or fault.code == UNKNOWN_HASH_CODE:
-            return HashUnknown(operation.name)
-    if envelope.errors:
-        fault = envelope.errors[0]
-        return UpstreamError(fault.message, code=fault.code, retryable=fault.code not in FINAL_CODES)
+def _root(document: Any, reply: Reply, operation: Operation) -> Any:
+    data = document.get("data") if isinstance(document, dict) else None
+    if not isinstance(document, dict) or not isinstance(data, dict | None):
+        raise SchemaDrift(operation.name, "it is not a GraphQL answer")
+    root = None if data is None else data.get(operation.root)
+    if root is None:
+        raise _absence(document, reply, operation)
+    return root
+
+
+def _absence(document: Document, reply: Reply, operation: Operation) -> Exception:
+    faults = list(_faults(document))
+    if any(message == UNKNOWN_HASH or code == UNKNOWN_HASH_CODE for message, code in faults):
+        return HashUnknown(operation.name)
+    if faults:
+        message, code = faults[0]
+        return UpstreamError(message, code=code, retryable=code not in FINAL_CODES)
     if reply.status >= CLIENT_ERRORS:
         return UpstreamError(f"HTTP {reply.status}", retryable=False)
-    if envelope.data is not None and operation.root not in envelope.data:
+    if document.get("data") is not None and operation.root not in document["data"]:
         return SchemaDrift(operation.name, f"the answer has no field {operation.root!r}")
     return UpstreamError("no data and no errors")
+
+
+def _faults(document: Document) -> Iterator[tuple[str, str | None]]:
+    """The message and the code of each of `errors[]`, whatever else stands there."""
+    errors = document.get("errors")
+    for error in errors if isinstance(errors, list) else []:
+        if isinstance(error, dict):
+            message, extensions = error.get("message"), error.get("extensions")
+            code = extensions.get("code") if isinstance(extensions, dict) else None
+            yield message if isinstance(message, str) else "no message", code if isinstance(code, str) else None

@@ -12,7 +12,9 @@ from storecrawl.catalog.normalize.errors import NotAMenu, Unusable
 from storecrawl.catalog.normalize.menu import Menu, Product, Refusal, Shape
 from storecrawl.catalog.normalize.records import Record, merge
 from storecrawl.catalog.normalize.shapes import RawMenu, recognise
-from storecrawl.catalog.normalize.text import identifier
+from storecrawl.catalog.normalize.text import clean_text, identifier
+
+REASON_LIMIT = 300
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,19 +51,19 @@ def normalize(document: object) -> Menu:
     raw = recognise(document)
     reader = _READERS[raw.shape]
     merged = _merge(raw.records, reader.key_members)
-    refused, products = merged.refused, []
+    refused, products = [*merged.refused, *_unread(raw)], []
     for external_id, (index, record) in merged.records.items():
         product = _read(reader, external_id, index, record, refused)
         if product is not None:
             products.append(product)
-    if raw.records and not products:
-        count = len(raw.records)
-        raise NotAMenu(_nothing_usable(raw, refused), record_count=count, refused=_in_order(refused))
+    if raw.record_count and not products:
+        reason = _nothing_usable(raw, refused)
+        raise NotAMenu(reason, record_count=raw.record_count, refused=_in_order(refused))
     return Menu(
         shape=raw.shape,
         products=tuple(products),
         refused=_in_order(refused),
-        record_count=len(raw.records),
+        record_count=raw.record_count,
         duplicates=merged.duplicates,
         total_count=raw.total_count,
         complete=raw.is_complete,
@@ -84,6 +86,15 @@ def _merge(records: Iterable[object], key_members: tuple[str, ...]) -> _Merged:
         else:
             merged.records[key] = (index, record)
     return merged
+
+
+def _unread(raw: RawMenu) -> Iterable[Refusal]:
+    """What our own fetch could not read: it stands behind all others, as the document does not have it."""
+    for index, noted in enumerate(raw.refused, start=len(raw.records)):
+        reason = clean_text(noted.get("reason"), REASON_LIMIT) or "it could not be read"
+        place = clean_text(noted.get("place"), REASON_LIMIT)
+        where = f" ({place})" if place else ""
+        yield _refusal(index, identifier(noted.get("externalId"), ID_LIMIT), f"{reason}{where}")
 
 
 def _key(record: Record, members: tuple[str, ...]) -> str | None:
@@ -112,4 +123,4 @@ def _in_order(refused: list[Refusal]) -> tuple[Refusal, ...]:
 
 def _nothing_usable(raw: RawMenu, refused: list[Refusal]) -> str:
     first = refused[0].reason
-    return f"none of {len(raw.records)} products of the {raw.shape} form can be used; the first: {first}"
+    return f"none of {raw.record_count} products of the {raw.shape} form can be used; the first: {first}"

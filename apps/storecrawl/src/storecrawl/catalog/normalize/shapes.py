@@ -27,14 +27,20 @@ class RawMenu:
     records: Sequence[object]
     total_count: int | None
     said_complete: bool | None = None
-    """What our own fetch noted in the document, where it is one of ours."""
+    refused: Sequence[Record] = ()
+    """What our own fetch noted in the document, where it is one of ours: also the products that it could not read."""
 
     @property
     def is_complete(self) -> bool:
         """Whether nothing speaks for products that the document lacks."""
         if self.said_complete is not None:
             return self.said_complete
-        return self.total_count is None or len(self.records) >= self.total_count
+        return self.total_count is None or self.record_count >= self.total_count
+
+    @property
+    def record_count(self) -> int:
+        """The products of the document, those included that could not even be read."""
+        return len(self.records) + len(self.refused)
 
 
 def recognise(document: object) -> RawMenu:
@@ -68,9 +74,15 @@ def _from_graphql(document: Record, section: Record) -> RawMenu:
         error = f": {_first_error(document)}" if document.get("errors") else ""
         raise NotAMenu(f"filteredProducts holds no list of products{error}")
     total = _count(record_at(section, "queryInfo").get("totalCount"))
-    noted = record_at(document, "fetched").get("complete")
-    complete = noted if isinstance(noted, bool) else None
-    return RawMenu(shape=Shape.GRAPHQL, records=products, total_count=total, said_complete=complete)
+    noted = record_at(document, "fetched")
+    complete = noted.get("complete")
+    return RawMenu(
+        shape=Shape.GRAPHQL,
+        records=products,
+        total_count=total,
+        said_complete=complete if isinstance(complete, bool) else None,
+        refused=records_at(noted, "refused"),
+    )
 
 
 def _from_plus(products: object, total: object) -> RawMenu:

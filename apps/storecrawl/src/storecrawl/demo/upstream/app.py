@@ -153,8 +153,9 @@ def _possible_faults(request: GraphqlRequest) -> frozenset[FaultKind]:
 def _asked_about(request: GraphqlRequest) -> set[str]:
     """The stores that a request names, by id or slug."""
     variables = request.variables or {}
-    filters = (variables.get("productsFilter") or {}, variables.get("dispensaryFilter") or {})
-    named = (each.get(name) for each in filters for name in ("dispensaryId", "cNameOrID"))
+    filters = (variables.get("productsFilter"), variables.get("dispensaryFilter"))
+    objects = [each for each in filters if isinstance(each, dict)]
+    named = (each.get(name) for each in objects for name in ("dispensaryId", "cNameOrID"))
     return {name for name in named if isinstance(name, str)}
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import msgspec
@@ -14,10 +14,11 @@ from storecrawl.demo.upstream.clock import iso_text
 from storecrawl.demo.upstream.options import UpstreamOptions
 from storecrawl.demo.upstream.product_document import IMAGES, Listing, StoreDay, product_document
 from storecrawl.demo.upstream.products import Shelf, make_brands, make_product
-from storecrawl.demo.upstream.shelf_life import Place, last_change, make_offer, make_placement, make_places
+from storecrawl.demo.upstream.shelf_life import Place, Placement, last_change, make_offer, make_placement, make_places
 from storecrawl.demo.upstream.stores import Store, StoreKind
 
 LARGEST_PAGE = 100
+ACTIVE = "Active"
 
 
 class Entry(msgspec.Struct, frozen=True, kw_only=True):
@@ -106,18 +107,24 @@ class MenuBook:
             self._menus.popitem(last=False)
         return self._menus[key]
 
+    def offered(self, store: Store, step: int) -> set[str]:
+        """Return the ids of all active products of a store's menu at a step that somebody may buy."""
+        listings = (each for each in self._listings(store, step) if each.status == ACTIVE)
+        return {each.placement.id for each in listings if not _is_for_nobody(each.placement, store)}
+
     def _write(self, store: Store, step: int) -> list[Entry]:
+        return [self._entry(listing) for listing in self._listings(store, step)]
+
+    def _listings(self, store: Store, step: int) -> Iterator[Listing]:
         seed, share = self._options.seed, self._options.changing_share
         days: dict[int, StoreDay] = {}
-        entries = []
         for place in make_places(seed, store):
             changed_at = last_change(seed, store, place, step, share)
             if changed_at not in days:
                 days[changed_at] = self._day(store, changed_at)
             listing = _listing(days[changed_at], place)
             if listing is not None:
-                entries.append(self._entry(listing))
-        return entries
+                yield listing
 
     def _day(self, store: Store, step: int) -> StoreDay:
         return StoreDay(
@@ -152,6 +159,11 @@ class MenuBook:
         if offer is None or offer is listing.offer:
             return None if offer is None else full
         return self._encode(product_document(msgspec.structs.replace(listing, offer=offer)))
+
+
+def _is_for_nobody(placement: Placement, store: Store) -> bool:
+    """Of a store that sells to everybody, patients and others each have a list of their own."""
+    return store.kind is StoreKind.BOTH and placement.medical_only and placement.adult_only
 
 
 _SORT_KEYS: dict[str, Callable[[Entry], str | int]] = {

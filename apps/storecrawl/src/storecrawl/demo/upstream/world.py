@@ -65,6 +65,11 @@ class World:
             return NO_PAGE
         return self._menus.page(store, step, _menu_filter(asked), number, size)
 
+    def offered(self, name: str, step: int) -> set[str]:
+        """Return the ids of the products that a store offers at a step, to whomever, few or many of each left."""
+        store = self.directory.find(name, step)
+        return set() if store is None else self._menus.offered(store, step)
+
     def _document(self, store: Store, near: Nearby | None = None) -> Document:
         distance = None if near is None else near.miles_to(store)
         return store_document(store, self.options.seed, self.clock.step, distance)

@@ -1,0 +1,127 @@
+"""The answers to the questions for a menu's pages as they came, byte by byte; and the document that keeps them.
+
+A document is one answer after the other: a line of JSON that says what was asked and how many bytes follow, those
+bytes, and the end of a line.
+
+    {"pricingType":"rec","mode":"shown","page":0,"status":200,"contentType":"application/json","bytes":20}
+    {"data":{ ... }}
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import msgspec
+
+from storecrawl.upstream.exchange import Reply
+from storecrawl.upstream.options import MenuMode
+
+__all__ = ["RawPage", "read_raw_pages", "write_raw_pages"]
+
+NEW_LINE = b"\n"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RawPage:
+    """An answer as it came, whatever it is, and what was asked: a page (from 0) of a price list in a mode."""
+
+    pricing_type: str
+    mode: MenuMode
+    number: int
+    status: int
+    content_type: str
+    body: bytes
+
+    @classmethod
+    def of(cls, reply: Reply, pricing_type: str, mode: MenuMode, number: int) -> RawPage:
+        """Take an answer as it came."""
+        return cls(
+            pricing_type=pricing_type,
+            mode=mode,
+            number=number,
+            status=reply.status,
+            content_type=reply.content_type,
+            body=reply.body,
+        )
+
+    @property
+    def reply(self) -> Reply:
+        """The answer as it is judged."""
+        return Reply(path="", status=self.status, content_type=self.content_type, retry_after=None, body=self.body)
+
+
+class _Head(msgspec.Struct, rename="camel"):
+    """What stands before the bytes of an answer."""
+
+    pricing_type: str
+    mode: MenuMode
+    page: int
+    status: int
+    content_type: str
+    bytes: int
+
+
+def write_raw_pages(pages: Iterable[RawPage]) -> bytes:
+    """Put answers into one document."""
+    return b"".join(_written(page) for page in pages)
+
+
+def read_raw_pages(pieces: Iterable[bytes]) -> Iterator[RawPage]:
+    """Return the answers of a document, which may come in pieces, in their order; no more than one is held at a time.
+
+    Raises ValueError for another document.
+    """
+    text = _Text(iter(pieces))
+    while line := text.line():
+        head = msgspec.json.decode(line, type=_Head)
+        body = text.take(head.bytes + len(NEW_LINE))
+        if not body.endswith(NEW_LINE):
+            raise ValueError("an answer is not as long as it was written to be")
+        yield RawPage(
+            pricing_type=head.pricing_type,
+            mode=head.mode,
+            number=head.page,
+            status=head.status,
+            content_type=head.content_type,
+            body=body[: -len(NEW_LINE)],
+        )
+
+
+class _Text:
+    """A document that comes in pieces."""
+
+    def __init__(self, pieces: Iterator[bytes]) -> None:
+        self._pieces = pieces
+        self._held = bytearray()
+
+    def line(self) -> bytes:
+        """Take what stands before the next end of a line; nothing where the document ends."""
+        while (end := self._held.find(NEW_LINE)) < 0 and self._more():
+            pass
+        return self.take(end + 1) if end >= 0 else bytes(self._held)
+
+    def take(self, size: int) -> bytes:
+        """Take so many bytes, or as many as there are."""
+        while len(self._held) < size and self._more():
+            pass
+        taken = bytes(self._held[:size])
+        del self._held[:size]
+        return taken
+
+    def _more(self) -> bool:
+        piece = next(self._pieces, None)
+        self._held += piece or b""
+        return piece is not None
+
+
+def _written(page: RawPage) -> bytes:
+    head = _Head(
+        pricing_type=page.pricing_type,
+        mode=page.mode,
+        page=page.number,
+        status=page.status,
+        content_type=page.content_type,
+        bytes=len(page.body),
+    )
+    return b"%b\n%b\n" % (msgspec.json.encode(head), page.body)
