@@ -2,16 +2,40 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import pytest
 from storecrawl.demo.audit import Inventory, find_problems
 from storecrawl.demo.figures import Figures
 from storecrawl.demo.gaps import Gaps
+from storecrawl.demo.memory import Memory
+from storecrawl.demo.missing import find_missing
+from storecrawl.demo.upstream import UpstreamOptions
+from storecrawl.demo.upstream.world import World
 
 FIGURES = Figures(stores=2, refreshed_stores=2, payloads=2, products=9, variants=9, snapshots=9, tasks={"completed": 6})
+ENTER = """
+with store as (
+    insert into storecrawl.stores (id, platform_store_id, name) values (%(id)s, %(store)s, 'S') returning id
+),
+payload as (
+    insert into storecrawl.payloads (
+        id, store_id, storage_path, product_count, size_raw, size_gz, sha256, fetched_at, applied_at, applied_count, complete
+    )
+    select id, id, 'p' || id, 0, 0, 0, repeat('0', 64), now(), now(), 0, true from store
+    returning id
+)
+insert into storecrawl.products (
+    store_id, external_id, name, name_raw, availability, in_stock, content_hash, first_seen_at, last_seen_at, changed_at,
+    last_fetched_at, last_payload_id
+)
+select id, product, 'P', 'P', 'in_stock', true, '', now(), now(), now(), now(), id
+from payload, unnest(%(shown)s::text[]) as product
+"""
 INVENTORY = Inventory(unapplied_payloads=0, snapshots=9, analysed_stores=2, paths=[], failure=None)
 
 
@@ -49,3 +73,26 @@ def test_an_upstream_of_unknown_size_must_have_a_store_at_least(tmp_path: Path) 
     nothing = Inventory(unapplied_payloads=0, snapshots=0, analysed_stores=0, paths=[], failure=None)
 
     assert problems(Figures(), nothing, tmp_path, expected=None) == ["no stores were found"]
+
+
+def test_products_that_the_upstream_offers_and_the_catalog_lacks_are_named(connection: psycopg.Connection[Any]) -> None:
+    """Counting what was fetched could never tell: 3.9 % of the products of stores with two price lists were not."""
+    memory = Memory(port=1, stores=2, seed=1, step=3.0, since=time.time() - 60, step_seconds=0.0)
+    world = World(UpstreamOptions(stores=2, seed=1))
+    [whole, lacking] = [store["id"] for store in world.stores({})]
+    for number, store in enumerate((whole, lacking), start=1):
+        shown = sorted(world.offered(store, 3))
+        connection.execute(ENTER, {"id": number, "store": store, "shown": shown[2:] if store == lacking else shown})
+
+    [missing] = find_missing(connection, memory)
+
+    assert (missing.store, missing.products) == (2, tuple(sorted(world.offered(lacking, 3))[:2]))
+    assert missing.sentence().startswith("store 2 (S) lacks 2 products that it offers: ")
+
+
+def test_stores_that_were_fetched_before_this_cycle_are_not_compared(connection: psycopg.Connection[Any]) -> None:
+    memory = Memory(port=1, stores=1, seed=1, step=3.0, since=time.time() + 60, step_seconds=0.0)
+    [store] = [store["id"] for store in World(UpstreamOptions(stores=1, seed=1)).stores({})]
+    connection.execute(ENTER, {"id": 1, "store": store, "shown": []})
+
+    assert find_missing(connection, memory) == ()

@@ -15,6 +15,7 @@ from storecrawl.demo.database import Connection
 from storecrawl.demo.figures import Figures, read_figures
 from storecrawl.demo.folder import PAYLOADS
 from storecrawl.demo.gaps import Gaps, find_gaps
+from storecrawl.demo.missing import find_missing
 from storecrawl.demo.options import DemoOptions
 from storecrawl.demo.requests import enqueue, retry_failed
 from storecrawl.demo.screen import Screen
@@ -101,7 +102,13 @@ def _until_done(stage: Stage, screen: Screen) -> Figures:
 
 def _conclude(stage: Stage, options: DemoOptions, figures: Figures, began: float) -> Cycle:
     inventory, gaps = _insist(stage, take_inventory), _insist(stage, find_gaps)
-    problems = tuple(find_problems(inventory, gaps, figures, options.data_dir / PAYLOADS, stage.expected_stores))
+    # An upstream that fails by lot also cuts menus, and says that they are whole.
+    world = None if options.failure_rate else stage.world
+    missing = _insist(stage, partial(find_missing, memory=world)) if world else ()
+    problems = (
+        *find_problems(inventory, gaps, figures, options.data_dir / PAYLOADS, stage.expected_stores),
+        *(each.sentence() for each in missing),
+    )
     exact = replace(figures, snapshots=inventory.snapshots)
     return Cycle(figures=exact, seconds=time.monotonic() - began, gaps=gaps, problems=problems, api=stage.api)
 

@@ -89,6 +89,11 @@ class Stage:
         self._stack.close()
 
     @property
+    def world(self) -> Memory | None:
+        """The world of the local upstream; None where the upstream is not ours."""
+        return self._memory
+
+    @property
     def expected_stores(self) -> int | None:
         """How many stores there must be to find; None where the upstream is not ours."""
         return self._memory.stores if self._memory else None
