@@ -108,8 +108,7 @@ class Shop:
     def route(self, **columns: object) -> int:
         """Enter an outgoing route of a proxy, and return its id."""
         row = {"protocol": "http", "host": "127.0.0.1", "port": 9, **columns}
-        names, values = ", ".join(row), ", ".join(f"%({name})s" for name in row)
-        return int(self._value(f"insert into storecrawl.routes ({names}) values ({values}) returning id", row))
+        return self._enter("routes", row)
 
     def block(self, store_id: int, because: str) -> None:
         """Have the upstream refuse a store's menu, for a good while."""
@@ -127,22 +126,34 @@ class Shop:
     def payload(self, store_id: int, document: object, hour: int = 0, **columns: object) -> int:
         """Write a document as a file, enter its row, and return its id; `columns` are lies about it."""
         raw = document if isinstance(document, bytes) else msgspec.json.encode(document)
-        packed = gzip.compress(raw, 1, mtime=0)
-        file = self.root / "2026" / "05" / f"store_{store_id}_1_1_{hour:016x}.json.gz"
+        file = self._file(raw, f"store_{store_id}_1_1_{hour:016x}.json.gz")
+        row = {"store_id": store_id, "product_count": 1, "fetched_at": START + timedelta(hours=hour), **file, **columns}
+        return self._enter("payloads", row)
+
+    def raw_menu(self, store_id: int, document: bytes, **columns: object) -> int:
+        """Write a fetch's answers as a file, enter its row, and return its id."""
+        file = self._file(document, f"store_{store_id}_1_1_{secrets.token_hex(8)}.raw.gz")
+        return self._enter("raw_menus", {"store_id": store_id, "fetched_at": START, **file, **columns})
+
+    def refusal(self, store_id: int, payload_id: int, **columns: object) -> int:
+        """Enter what was refused of a payload, and return its id."""
+        return self._enter("refusals", {"store_id": store_id, "payload_id": payload_id, "record_index": 0, **columns})
+
+    def _file(self, content: bytes, name: str) -> dict[str, object]:
+        packed = gzip.compress(content, 1, mtime=0)
+        file = self.root / "2026" / "05" / name
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_bytes(packed)
-        row = {
-            "store_id": store_id,
+        return {
             "storage_path": file.relative_to(self.root).as_posix(),
-            "product_count": 1,
-            "size_raw": len(raw),
+            "size_raw": len(content),
             "size_gz": len(packed),
-            "sha256": hashlib.sha256(raw).hexdigest(),
-            "fetched_at": START + timedelta(hours=hour),
-            **columns,
+            "sha256": hashlib.sha256(content).hexdigest(),
         }
+
+    def _enter(self, table: str, row: dict[str, object]) -> int:
         names, values = ", ".join(row), ", ".join(f"%({name})s" for name in row)
-        return int(self._value(f"insert into storecrawl.payloads ({names}) values ({values}) returning id", row))
+        return int(self._value(f"insert into storecrawl.{table} ({names}) values ({values}) returning id", row))
 
     def location(self, **columns: object) -> int:
         """Enter a location that discovery has seen, and return its id; `raw` is a JSON text."""
@@ -153,14 +164,12 @@ class Shop:
             "state": "AZ",
             **columns,
         }
-        names, values = ", ".join(row), ", ".join(f"%({name})s" for name in row)
-        return int(self._value(f"insert into storecrawl.locations ({names}) values ({values}) returning id", row))
+        return self._enter("locations", row)
 
     def city(self, **columns: object) -> int:
         """Enter a city that the platform names, and return its id."""
         row = {"state": "AZ", "name": "Phoenix", **columns}
-        names, values = ", ".join(row), ", ".join(f"%({name})s" for name in row)
-        return int(self._value(f"insert into storecrawl.cities ({names}) values ({values}) returning id", row))
+        return self._enter("cities", row)
 
     def file_of(self, payload_id: int) -> Path:
         """The file behind a row."""

@@ -63,9 +63,10 @@ def test_every_payload_row_names_a_file_and_every_file_has_a_row(cycle: tuple[De
     demo, _ = cycle
 
     crawled = demo.value("select array_agg(storage_path) from storecrawl.payloads")
+    raw = demo.value("select array_agg(storage_path) from storecrawl.raw_menus")
     discovered = demo.value("select array_agg(storage_path) from storecrawl.discovery_payloads")
 
-    assert sorted(crawled + discovered) == sorted(_files(demo.data / "payloads"))
+    assert sorted(crawled + raw + discovered) == sorted(_files(demo.data / "payloads"))
 
 
 def test_the_folder_keeps_its_world(cycle: tuple[DemoFolder, Outcome]) -> None:

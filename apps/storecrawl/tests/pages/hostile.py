@@ -6,7 +6,12 @@ import json
 from collections.abc import Awaitable, Callable
 from typing import Any
 
+from storecrawl.upstream import MenuMode, RawPage, write_raw_pages
+
 CORPUS = """<script>window.hacked=1</script><img src=x onerror="window.hacked=1">'"{{7*7}}&amp;</textarea>"""
+HOSTILE_ANSWER = write_raw_pages(
+    [RawPage(pricing_type=CORPUS, mode=MenuMode.FULL, number=0, status=200, content_type=CORPUS, body=CORPUS.encode())]
+)
 # What would have been markup had it not been written as text.
 MARKUP = ("<script>window", "<img src=x", "</textarea>")
 
@@ -17,9 +22,9 @@ async def hostile_paths(shop: Any, apply: Callable[..., Awaitable[int]], first_o
     shop.route(host=CORPUS, username=CORPUS, city=CORPUS, timezone=CORPUS, last_error=CORPUS)
     shop.route(host="10.0.0.1", paused_until="2100-01-01", paused_because=CORPUS)
     shop.block(store, because=CORPUS)
-    raw = json.dumps({CORPUS: CORPUS})
+    told = json.dumps({CORPUS: CORPUS})
     location = shop.location(
-        platform_store_id=CORPUS[:90], name=CORPUS, chain=CORPUS, city=CORPUS, slug=CORPUS, timezone=CORPUS, raw=raw,
+        platform_store_id=CORPUS[:90], name=CORPUS, chain=CORPUS, city=CORPUS, slug=CORPUS, timezone=CORPUS, raw=told,
         menu_url=f"https://menus.example/{CORPUS}", status="needs_investigation", because=CORPUS, decided_by=CORPUS,
         decided_at="now", problems=[CORPUS],
     )  # fmt: skip
@@ -35,8 +40,13 @@ async def hostile_paths(shop: Any, apply: Callable[..., Awaitable[int]], first_o
     }
     a = await apply(store, 0, **{CORPUS: product})
     b = await apply(store, 1, **{CORPUS: {**product, "recPrices": [10]}, f"{CORPUS}2": product})
+    await apply(store, 2, good={}, **{CORPUS: {"Name": ""}, "other": {"Options": [CORPUS[:60]] * 2}})
+    raw = shop.raw_menu(store, HOSTILE_ANSWER, problem=CORPUS, page_count=1)
     return [
         "/routes",
+        "/refusals",
+        f"/refusals?store={store}",
+        f"/raw-menus/{raw}",
         "/stores",
         f"/stores/{store}",
         "/discovery",

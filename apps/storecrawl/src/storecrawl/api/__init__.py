@@ -18,6 +18,8 @@ from storecrawl.api import (
     menu_diff,
     menu_questions,
     payloads,
+    raw_menus,
+    refusals,
     routes,
     stores,
 )
@@ -32,6 +34,8 @@ ROUTERS = (
     stores.router,
     brands.router,
     payloads.router,
+    raw_menus.router,
+    refusals.router,
     images.router,
     menu_diff.router,
     menu_questions.router,

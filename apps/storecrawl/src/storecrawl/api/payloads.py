@@ -40,8 +40,9 @@ DOCUMENT: dict[int | str, dict[str, Any]] = {
 class Payload:
     """What is known of a crawl payload. Sizes are bytes; `sha256` is that of the unpacked document.
 
-    `product_count` is of the document as it was fetched, `applied_count` what was usable when it was first applied;
-    `complete` says whether it held the whole menu. At `expired_at` its file was removed by the retention policy.
+    `product_count` is of the document as it was fetched, `applied_count` what was usable when it was first applied,
+    the refused what was not when it was last applied; `complete` says whether it held the whole menu. At `expired_at`
+    its file was removed by the retention policy. `raw_menu_id` names the answers that it was merged of.
     """
 
     id: int
@@ -56,7 +57,10 @@ class Payload:
     applied_at: datetime | None
     applied_count: int | None
     complete: bool | None
+    refused_products: int | None
+    refused_options: int | None
     expired_at: datetime | None
+    raw_menu_id: int | None
 
     @classmethod
     def of(cls, stored: StoredPayload) -> Self:

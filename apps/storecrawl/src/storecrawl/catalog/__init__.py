@@ -39,6 +39,7 @@ from storecrawl.catalog.errors import (
     UnknownLocation,
     UnknownPayload,
     UnknownProduct,
+    UnknownRawMenu,
     UnknownStore,
 )
 from storecrawl.catalog.image_rows import (
@@ -73,8 +74,18 @@ from storecrawl.catalog.product_records import (
     product_history,
     product_variants,
 )
-from storecrawl.catalog.reading import open_payload, read_menu
+from storecrawl.catalog.raw_menus import (
+    Fetch,
+    RawMenu,
+    find_raw_menu,
+    list_raw_menus,
+    mark_raw_expired,
+    record_raw_menu,
+    refused_beyond,
+)
+from storecrawl.catalog.reading import open_payload, open_raw_menu, read_menu
 from storecrawl.catalog.refresh import RefreshReport, RefreshRules, apply_menu
+from storecrawl.catalog.refusals import StoredRefusal, list_refusals, record_refusals
 from storecrawl.catalog.store_figures import StoreFigures, states, store_figures, store_names
 from storecrawl.catalog.store_records import DiscoveredStore, read_store, read_stores
 from storecrawl.catalog.stores import (
@@ -101,6 +112,7 @@ __all__ = [
     "DueImage",
     "DueStore",
     "ExpirablePayload",
+    "Fetch",
     "FieldChange",
     "ImplausibleMenu",
     "KeptImage",
@@ -115,6 +127,7 @@ __all__ = [
     "ProductFilter",
     "ProductPage",
     "ProductRecord",
+    "RawMenu",
     "RefreshReport",
     "RefreshRules",
     "Retention",
@@ -124,11 +137,13 @@ __all__ = [
     "StoreFilter",
     "StoreOfBrand",
     "StoredPayload",
+    "StoredRefusal",
     "UnknownBrand",
     "UnknownImage",
     "UnknownLocation",
     "UnknownPayload",
     "UnknownProduct",
+    "UnknownRawMenu",
     "UnknownStore",
     "VariantRecord",
     "all_stores",
@@ -145,6 +160,7 @@ __all__ = [
     "find_image",
     "find_payload",
     "find_product",
+    "find_raw_menu",
     "find_store",
     "images_of_products",
     "in_batches",
@@ -154,12 +170,16 @@ __all__ = [
     "list_brands",
     "list_payloads",
     "list_products",
+    "list_raw_menus",
+    "list_refusals",
     "list_stores",
     "mark_expired",
+    "mark_raw_expired",
     "merge_statistics",
     "note_images",
     "nothing_lost",
     "open_payload",
+    "open_raw_menu",
     "payloads_to_compare",
     "product_history",
     "product_variants",
@@ -168,8 +188,11 @@ __all__ = [
     "read_store",
     "read_stores",
     "record_payload",
+    "record_raw_menu",
+    "record_refusals",
     "refresh_stale_views",
     "refresh_views",
+    "refused_beyond",
     "require_crawlable",
     "states",
     "store_categories",

@@ -7,6 +7,7 @@ CatalogError
 ├── UnknownLocation   no such location
 ├── LocationRefused   a location's status does not allow it
 ├── UnknownPayload    no such payload, or none of that store
+├── UnknownRawMenu    no such raw menu
 ├── NoPayload         a store that was never fetched, or not as often as a comparison takes
 ├── DifferentPayload  the path is taken by another document
 └── ImplausibleMenu   fewer products than can be true; nothing was written
@@ -76,6 +77,14 @@ class UnknownPayload(CatalogError):
         super().__init__(f"there is no crawl payload {payload_id}{whose}")
         self.payload_id = payload_id
         self.store_id = store_id
+
+
+class UnknownRawMenu(CatalogError):
+    """There is no such raw menu."""
+
+    def __init__(self, raw_menu_id: int) -> None:
+        super().__init__(f"there is no raw menu {raw_menu_id}")
+        self.raw_menu_id = raw_menu_id
 
 
 class NoPayload(CatalogError):

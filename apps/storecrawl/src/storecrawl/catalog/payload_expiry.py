@@ -25,10 +25,10 @@ class Retention:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExpirablePayload:
-    """A payload whose file may go."""
+    """A payload whose files may go: the document's, and that of the raw menu it was made of."""
 
     id: int
-    storage_path: str
+    paths: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,6 +36,7 @@ class _Row:
     store_id: int
     id: int | None
     storage_path: str | None
+    raw_path: str | None
 
 
 async def expirable_payloads(
@@ -50,7 +51,7 @@ async def expirable_payloads(
     }
     rows = await fetch(connection, "expirable_payloads", parameters, class_row(_Row))
     found = [
-        ExpirablePayload(id=row.id, storage_path=row.storage_path)
+        ExpirablePayload(id=row.id, paths=tuple(filter(None, (row.storage_path, row.raw_path))))
         for row in rows
         if row.id is not None and row.storage_path is not None
     ]

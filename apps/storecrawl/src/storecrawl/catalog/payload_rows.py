@@ -17,8 +17,9 @@ from storecrawl.payloads import WrittenPayload
 class StoredPayload:
     """A row: all that is needed to read the file back and to apply it again. Sizes in bytes.
 
-    `product_count` is of the document as fetched; what it was when first applied is None before that. At `expired_at`
-    its file was removed; the row stays.
+    `product_count` is of the document as fetched; what it was when first applied is None before that, and so is what
+    was refused when it was last applied. At `expired_at` its file was removed; the row stays. `raw_menu_id` names the
+    answers that it was merged of.
     """
 
     id: int
@@ -34,7 +35,10 @@ class StoredPayload:
     applied_at: datetime | None
     applied_count: int | None
     complete: bool | None
+    refused_products: int | None
+    refused_options: int | None
     expired_at: datetime | None
+    raw_menu_id: int | None
 
 
 async def record_payload(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from storecrawl.catalog.normalize import Menu, normalize, parse_document
 from storecrawl.catalog.payload_rows import StoredPayload
+from storecrawl.catalog.raw_menus import RawMenu
 from storecrawl.payloads import OpenedPayload, PayloadExpired, PayloadStore
 
 
@@ -19,7 +20,13 @@ def open_payload(payloads: PayloadStore, payload: StoredPayload) -> OpenedPayloa
     return payloads.open(payload.storage_path, payload.sha256, payload.size_raw)
 
 
-def _require_kept(payload: StoredPayload) -> None:
+def open_raw_menu(payloads: PayloadStore, raw: RawMenu) -> OpenedPayload:
+    """Open a raw menu's file, proved, blocking; raises PayloadError."""
+    _require_kept(raw)
+    return payloads.for_raw().open(raw.storage_path, raw.sha256, raw.size_raw)
+
+
+def _require_kept(payload: StoredPayload | RawMenu) -> None:
     if payload.expired_at is not None:
         raise PayloadExpired(
             payload.storage_path,

@@ -33,6 +33,7 @@ from storecrawl.catalog.refresh_rows import (
     variant_rows,
     variant_snapshot_row,
 )
+from storecrawl.catalog.refusals import record_refusals
 from storecrawl.catalog.statements import Connection, execute, fetch, json_text
 
 
@@ -53,7 +54,8 @@ class RefreshReport:
 
     Every product of the menu is one of `new`, `updated`, `returned` (from removal), `unchanged` or `stale`
     (the catalog shows a newer payload). `missing` products were missed once more than before; `out_of_stock`
-    of them reached the threshold. The snapshots are those that were added.
+    of them reached the threshold. The snapshots are those that were added. What was `refused`, products and options of
+    others, stands in rows with its reasons.
     """
 
     payload_id: int
@@ -65,6 +67,7 @@ class RefreshReport:
     missing: int
     out_of_stock: int
     refused: int
+    refused_options: int
     product_snapshots: int
     variant_snapshots: int
 
@@ -128,6 +131,7 @@ async def _refresh(connection: Connection, fetched: Fetched, menu: Menu) -> Refr
     ids |= await _write_products(connection, fetched, plan, known)
     await _write_variants(connection, fetched, plan, known, ids)
     await _touch(connection, fetched, plan, menu)
+    await record_refusals(connection, fetched.payload_id, fetched.store_id, menu.refused)
     missed = await _count_misses(connection, fetched)
     product_snapshots, variant_snapshots = await _add_snapshots(connection, fetched, menu, ids)
     return RefreshReport(
@@ -139,7 +143,8 @@ async def _refresh(connection: Connection, fetched: Fetched, menu: Menu) -> Refr
         stale=len(plan.stale),
         missing=len(missed),
         out_of_stock=sum(miss.removed for miss in missed),
-        refused=sum(refusal.option is None for refusal in menu.refused),
+        refused=menu.refused_count,
+        refused_options=len(menu.refused) - menu.refused_count,
         product_snapshots=product_snapshots,
         variant_snapshots=variant_snapshots,
     )

@@ -10,7 +10,7 @@ from fastapi import Depends
 
 from rolecall.web import NavigationEntry, Pages
 from storecrawl.crawler import Crawler
-from storecrawl.pages import brands, diff, discovery, locations, payloads, products, routes, stores
+from storecrawl.pages import brands, diff, discovery, locations, payloads, products, raw_menus, refusals, routes, stores
 from storecrawl.pages.menus import Keeping
 from storecrawl.serving.means import Providing
 
@@ -22,6 +22,8 @@ ROUTERS = (
     locations.router,
     diff.router,
     payloads.router,
+    raw_menus.router,
+    refusals.router,
     products.router,
     brands.router,
     routes.router,

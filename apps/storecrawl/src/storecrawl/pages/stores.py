@@ -14,6 +14,7 @@ from storecrawl.catalog import (
     StoreFilter,
     list_payloads,
     list_products,
+    list_raw_menus,
     list_stores,
     states,
     store_categories,
@@ -34,6 +35,7 @@ router = Pages()
 STORES = 25
 PRODUCTS = 25
 TASKS = 8
+REFUSED = 3
 PLOTTED = 200
 
 
@@ -95,6 +97,7 @@ async def show(  # sizes: what the products of the page are filtered by
         payloads = await list_payloads(connection, store_id=store_id, limit=PLOTTED)
         products = await list_products(connection, which)
         categories = await store_categories(connection, store_id)
+        refused = await list_raw_menus(connection, store_id=store_id, refused=True, limit=REFUSED)
     listed = await view.services.tasks.list(TaskFilter(key=store_key(store_id), limit=TASKS))
     return view.page(
         "storecrawl/stores/show.html",
@@ -105,6 +108,7 @@ async def show(  # sizes: what the products of the page are filtered by
         sizes=size_plot(payloads),
         products=products.items,
         categories=categories,
+        refused=refused,
         pictures=await pictures_of(connects, [product.id for product in products.items], box=SMALL),
         next_cursor=write_cursor(products.reached) if products.reached else None,
         cursor=cursor,

@@ -6,12 +6,17 @@ import re
 import secrets
 from datetime import datetime
 
-PAYLOAD_NAME = re.compile(r"(?:store_[0-9]+|discovery)_[0-9]+_[0-9]+_[0-9a-f]{16}\.json\.gz")
+PAYLOAD_NAME = re.compile(r"(?:store_[0-9]+|discovery)_[0-9]+_[0-9]+_[0-9a-f]{16}\.(?:json|raw)\.gz")
 
 
 def payload_path(store_id: int, task_id: int, attempt: int, at: datetime) -> str:
     """A new path, by the UTC day of `at`."""
     return _new_path(f"store_{store_id:d}", task_id, attempt, at)
+
+
+def raw_path(store_id: int, task_id: int, attempt: int, at: datetime) -> str:
+    """The same for the answers of which a payload is made."""
+    return _new_path(f"store_{store_id:d}", task_id, attempt, at, kind="raw")
 
 
 def answer_path(task_id: int, attempt: int, at: datetime) -> str:
@@ -24,5 +29,5 @@ def is_payload_name(name: str) -> bool:
     return PAYLOAD_NAME.fullmatch(name) is not None
 
 
-def _new_path(what: str, task_id: int, attempt: int, at: datetime) -> str:
-    return f"{at:%Y}/{at:%m}/{at:%d}/{what}_{task_id:d}_{attempt:d}_{secrets.token_hex(8)}.json.gz"
+def _new_path(what: str, task_id: int, attempt: int, at: datetime, *, kind: str = "json") -> str:
+    return f"{at:%Y}/{at:%m}/{at:%d}/{what}_{task_id:d}_{attempt:d}_{secrets.token_hex(8)}.{kind}.gz"

@@ -5,12 +5,12 @@ from __future__ import annotations
 import gzip
 import hashlib
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Self
 
 from storecrawl.payloads.errors import PayloadTooLarge
-from storecrawl.payloads.names import answer_path, is_payload_name, payload_path
+from storecrawl.payloads.names import answer_path, is_payload_name, payload_path, raw_path
 from storecrawl.payloads.opened import OpenedPayload
 from storecrawl.payloads.translating import as_payload_errors
 from storecrawl.payloads.unpacking import Limits, unpacking
@@ -25,6 +25,9 @@ else:
 
 LEVEL = 6
 FASTER_LEVEL = 3
+RAW_TIMES = 4
+# What strangers send may be as monotonous as they like, and is kept all the same: nothing packs tighter than this.
+ANY_RATIO = 1_100
 
 
 def utc_now() -> datetime:
@@ -70,6 +73,19 @@ class PayloadStore:
         """
         return self._write(payload_path(store_id, task_id, attempt, self._clock().astimezone(UTC)), document)
 
+    def write_raw(self, store_id: int, document: bytes, *, task_id: int, attempt: int) -> WrittenPayload:
+        """Write the answers that a payload is made of, as `write` does that; they may be some times as large."""
+        path = raw_path(store_id, task_id, attempt, self._clock().astimezone(UTC))
+        return self._write(path, document, self._raw_limits)
+
+    def for_raw(self) -> Self:
+        """The same files, within the limits of raw menus: a product stands in them once a list and mode."""
+        return self.within(self._raw_limits)
+
+    @property
+    def _raw_limits(self) -> Limits:
+        return replace(self._limits, max_bytes=RAW_TIMES * self._limits.max_bytes, max_ratio=ANY_RATIO)
+
     def write_answer(self, document: bytes, *, task_id: int, attempt: int) -> WrittenPayload:
         """Write an answer to discovery, as `write` does a menu."""
         return self._write(answer_path(task_id, attempt, self._clock().astimezone(UTC)), document)
@@ -108,10 +124,10 @@ class PayloadStore:
             for path in paths:
                 self._storage.delete(path)
 
-    def _write(self, path: str, document: bytes) -> WrittenPayload:
+    def _write(self, path: str, document: bytes, limits: Limits | None = None) -> WrittenPayload:
         packed = _pack(document)
         with unpacking(path):
-            self._limits.check(len(document), len(packed))
+            (limits or self._limits).check(len(document), len(packed))
         with as_payload_errors():
             self._storage.put(path, packed)
         return WrittenPayload(

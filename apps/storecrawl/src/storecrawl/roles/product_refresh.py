@@ -18,8 +18,9 @@ from storecrawl.catalog import (
     find_payload,
     note_images,
     read_menu,
+    record_refusals,
 )
-from storecrawl.catalog.normalize import NotAMenu
+from storecrawl.catalog.normalize import Menu, NotAMenu
 from storecrawl.crawler import Crawler
 from storecrawl.payloads import PayloadError, PayloadUnreachable
 from storecrawl.roles.image_fetch import image_task
@@ -34,7 +35,7 @@ def add_product_refresh(app: App, crawler: Crawler) -> None:
         """Bring a payload into the catalog; a second run, or an older payload's replay, takes nothing back."""
         with _failing_for_good():
             payload = await _payload_row(ctx, payload_id)
-            menu = await crawler.in_thread(read_menu, crawler.payloads, payload)
+            menu = await _menu(ctx, crawler, payload)
             async with ctx.transaction() as tx:
                 report = await apply_menu(tx, payload.id, payload.store_id, payload.fetched_at, menu, rules=rules)
                 if crawler.settings.images and await note_images(tx, payload.store_id):
@@ -51,6 +52,17 @@ def _failing_for_good() -> Iterator[None]:
         raise
     except (NotAMenu, PayloadError, CatalogError) as problem:
         raise PermanentFailure(f"{type(problem).__name__}: {problem}") from problem
+
+
+async def _menu(ctx: Context, crawler: Crawler, payload: StoredPayload) -> Menu:
+    """Read the menu; of a document that is none, what was refused of it is entered all the same."""
+    try:
+        return await crawler.in_thread(read_menu, crawler.payloads, payload)
+    except NotAMenu as problem:
+        refused, count = problem.refused, problem.record_count
+        async with ctx.transaction() as tx:
+            await record_refusals(tx, payload.id, payload.store_id, refused, products=count)
+        raise
 
 
 async def _payload_row(ctx: Context, payload_id: int) -> StoredPayload:

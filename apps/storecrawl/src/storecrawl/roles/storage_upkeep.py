@@ -52,7 +52,7 @@ def add_storage_upkeep(app: App, crawler: Crawler) -> None:
             async with ctx.transaction() as tx:
                 found, last = await expirable_payloads(tx, retention, after=after)
             # The file goes first: a row that says so too early would tell of a file that stays for ever.
-            await crawler.in_thread(crawler.payloads.remove, [each.storage_path for each in found])
+            await crawler.in_thread(crawler.payloads.remove, [path for each in found for path in each.paths])
             async with ctx.transaction() as tx:
                 expired += await mark_expired(tx, [each.id for each in found])
             if last is None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rolecall.web import Connections
-from storecrawl.catalog import Store, StoredPayload, find_payload, find_store, require_crawlable
+from storecrawl.catalog import RawMenu, Store, StoredPayload, find_payload, find_raw_menu, find_store, require_crawlable
 from storecrawl.serving.refusals import known
 
-__all__ = ["crawlable", "payload_of", "store_of"]
+__all__ = ["crawlable", "payload_of", "raw_menu_of", "store_of"]
 
 
 async def store_of(connects: Connections, store_id: int) -> Store:
@@ -23,6 +23,13 @@ async def payload_of(connects: Connections, payload_id: int) -> StoredPayload:
     with known():
         async with connects() as connection:
             return await find_payload(connection, payload_id)
+
+
+async def raw_menu_of(connects: Connections, raw_menu_id: int) -> RawMenu:
+    """The raw menu with this id. Raises RequestRefused."""
+    with known():
+        async with connects() as connection:
+            return await find_raw_menu(connection, raw_menu_id)
 
 
 async def crawlable(connects: Connections, store_ids: Sequence[int]) -> Sequence[int]:

@@ -8,7 +8,7 @@ from typing import Annotated, Self
 
 from fastapi import Depends, Request
 
-from storecrawl.catalog import StoredPayload, open_payload, read_menu
+from storecrawl.catalog import RawMenu, StoredPayload, open_payload, open_raw_menu, read_menu
 from storecrawl.catalog.normalize import Menu
 from storecrawl.payloads import Limits, OpenedPayload, PayloadStore
 from storecrawl.serving.refusals import told
@@ -38,6 +38,11 @@ class Means:
         """Open a payload's file, proved. Raises RequestRefused."""
         with told(payload.id):
             return await asyncio.to_thread(open_payload, self.files, payload)
+
+    async def open_raw(self, raw: RawMenu) -> OpenedPayload:
+        """Open a raw menu's file, proved. Raises RequestRefused."""
+        with told(raw.id, "raw menu"):
+            return await asyncio.to_thread(open_raw_menu, self.files, raw)
 
     async def menu(self, payload: StoredPayload) -> Menu:
         """Read a payload as a menu. Raises RequestRefused."""

@@ -16,6 +16,7 @@ from storecrawl.catalog import (
     UnknownLocation,
     UnknownPayload,
     UnknownProduct,
+    UnknownRawMenu,
     UnknownStore,
 )
 from storecrawl.catalog.normalize import NotAMenu
@@ -51,6 +52,7 @@ UNKNOWN: Final[Mapping[type[Exception], str]] = {
     UnknownPayload: "payload-not-found",
     UnknownProduct: "product-not-found",
     UnknownImage: "image-not-found",
+    UnknownRawMenu: "raw-menu-not-found",
     UnknownStore: "store-not-found",
     NoPayload: "payload-not-found",
 }
@@ -81,10 +83,10 @@ def routed() -> Iterator[None]:
 
 
 @contextmanager
-def told(payload_id: int) -> Iterator[None]:
+def told(payload_id: int, what: str = "crawl payload") -> Iterator[None]:
     """Answer 409, 410 or 503 for what is wrong with a payload's file, without a word of where it lies."""
     try:
         yield
     except (PayloadError, NotAMenu) as error:
         status, kind = DAMAGES[type(error)]
-        raise RequestRefused(f"crawl payload {payload_id}: {error.reason}", status=status, kind=kind) from error
+        raise RequestRefused(f"{what} {payload_id}: {error.reason}", status=status, kind=kind) from error

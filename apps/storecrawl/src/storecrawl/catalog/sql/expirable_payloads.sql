@@ -13,7 +13,7 @@ wanted as (
     where finished_at is null
         and handler = 'product_refresh'
 )
-select next_stores.id as store_id, old.id, old.storage_path
+select next_stores.id as store_id, old.id, old.storage_path, raw.storage_path as raw_path
 from next_stores
 left join lateral (
     select each.id, each.storage_path, each.fetched_at, each.applied_at
@@ -25,4 +25,5 @@ left join lateral (
 ) as old on old.applied_at is not null
     and (old.fetched_at < %(before)s::timestamptz or %(before)s::timestamptz is null)
     and old.id not in (select payload_id from wanted where payload_id is not null)
+left join storecrawl.raw_menus as raw on raw.payload_id = old.id and raw.expired_at is null
 order by next_stores.id, old.id

@@ -1,0 +1,37 @@
+"""What was refused over HTTP: of a crawl payload, of all payloads of a store."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter
+
+from rolecall.web import Connections, Connects, Limit, Page, PathId, Reads, read_cursor, refuses, write_cursor
+from storecrawl.catalog import StoredRefusal, list_refusals
+from storecrawl.serving.finding import payload_of, store_of
+from storecrawl.serving.parameters import Cursor
+
+router = APIRouter(prefix="/api/payloads", tags=["crawl payloads"])
+
+
+@router.get("/{payload_id:int}/refusals", responses=refuses(404))
+async def of_payload(
+    payload_id: PathId, connects: Connects, _: Reads, cursor: Cursor = None, limit: Limit = 50
+) -> Page[StoredRefusal]:
+    """What could not be used of a crawl payload when it was last applied, and why: products, and options of others."""
+    await payload_of(connects, payload_id)
+    return await _page(connects, cursor, limit, payload_id=payload_id)
+
+
+@router.get("/store/{store_id:int}/refusals", responses=refuses(404))
+async def of_store(
+    store_id: PathId, connects: Connects, _: Reads, cursor: Cursor = None, limit: Limit = 50
+) -> Page[StoredRefusal]:
+    """The same of all crawl payloads of a store, the newest first."""
+    await store_of(connects, store_id)
+    return await _page(connects, cursor, limit, store_id=store_id)
+
+
+async def _page(connects: Connections, cursor: str | None, limit: int, **whose: int) -> Page[StoredRefusal]:
+    before = read_cursor(cursor) if cursor else None
+    async with connects() as connection:
+        found = await list_refusals(connection, **whose, before=before, limit=limit)
+    return Page(items=found, next_cursor=write_cursor(found[-1].id) if len(found) == limit else None)

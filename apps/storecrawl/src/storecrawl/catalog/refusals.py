@@ -1,0 +1,60 @@
+"""Refusals as rows: what of a payload could not be used, and why; written whenever the payload is applied."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from psycopg.rows import class_row
+
+from storecrawl.catalog.normalize import Refusal
+from storecrawl.catalog.statements import Connection, execute, fetch, json_text
+
+# A menu that drifted refuses every product for the same reason.
+MOST_ROWS = 1_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredRefusal:
+    """What was refused of a payload: a product, by its place in the document, or one `option` of it."""
+
+    id: int
+    store_id: int
+    payload_id: int
+    record_index: int
+    external_id: str | None
+    option: str | None
+    reason: str
+    fetched_at: datetime
+
+
+async def record_refusals(
+    connection: Connection, payload_id: int, store_id: int, refused: Sequence[Refusal], *, products: int | None = None
+) -> None:
+    """Enter what is refused of a payload, in the place of what was before.
+
+    `products` says how many products that is where not each of them was looked at.
+    """
+    options = sum(refusal.option is not None for refusal in refused)
+    parameters = {
+        "payload_id": payload_id,
+        "store_id": store_id,
+        "products": max(products or 0, len(refused) - options),
+        "options": options,
+        "refusals": json_text(refused[:MOST_ROWS]),
+    }
+    await execute(connection, "record_refusals", parameters)
+
+
+async def list_refusals(
+    connection: Connection,
+    *,
+    store_id: int | None = None,
+    payload_id: int | None = None,
+    before: int | None = None,
+    limit: int = 50,
+) -> list[StoredRefusal]:
+    """A page of refusals, the newest first: of a store, of a payload, or of all."""
+    parameters = {"store_id": store_id, "payload_id": payload_id, "before": before, "limit": limit}
+    return await fetch(connection, "refusals", parameters, class_row(StoredRefusal))

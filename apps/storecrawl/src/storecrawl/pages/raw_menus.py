@@ -1,0 +1,26 @@
+"""Raw menus: the answers of one fetch as they came, and why no payload was made of them."""
+
+from __future__ import annotations
+
+from fastapi import Response
+
+from rolecall.web import Connects, Pages, PathId, Reading, RequestRefused
+from storecrawl.pages.menus import HasMenus
+from storecrawl.serving.finding import raw_menu_of, store_of
+from storecrawl.serving.raw_pages import RawPageFacts, raw_pages
+
+router = Pages()
+
+
+@router.get("/raw-menus/{raw_menu_id:int}")
+async def show(raw_menu_id: PathId, view: Reading, connects: Connects, menus: HasMenus) -> Response:
+    """Show what is known of one raw menu, and each answer in it."""
+    raw = await raw_menu_of(connects, raw_menu_id)
+    store = await store_of(connects, raw.store_id)
+    answers: list[RawPageFacts] = []
+    problem = None
+    try:
+        answers = await raw_pages(menus.means, raw)
+    except RequestRefused as refused:
+        problem = refused.detail
+    return view.page("storecrawl/raw_menus/show.html", raw=raw, store=store, answers=answers, problem=problem)

@@ -1,0 +1,104 @@
+"""Raw menus and refusals over HTTP: the answers as they came, and what could not be used of what was made of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import httpx2
+import pytest
+from storecrawl.upstream import MenuMode, RawPage, write_raw_pages
+
+from apps.storecrawl.tests.conftest import Shop
+
+ANSWERS = [
+    RawPage(pricing_type="rec", mode=MenuMode.SHOWN, number=0, status=200, content_type="application/json", body=b"{}\n"),
+    RawPage(pricing_type="med", mode=MenuMode.FULL, number=3, status=200, content_type="text/html", body=b"\xff<b>\n\n"),
+]  # fmt: skip
+
+
+@pytest.fixture
+def raw(shop: Shop) -> int:
+    """A refused raw menu of two answers."""
+    return shop.raw_menu(shop.store(), write_raw_pages(ANSWERS), problem="Malformed: no JSON", page_count=2)
+
+
+async def test_the_answers_are_told_and_each_is_sent_as_it_came(http: httpx2.AsyncClient, raw: int) -> None:
+    told = (await http.get(f"/api/raw-menus/{raw}/pages")).json()
+    sent = [await http.get(f"/api/raw-menus/{raw}/pages/{each['index']}") for each in told]
+
+    assert [(each["pricing_type"], each["mode"], each["page"], each["size"]) for each in told] == [
+        ("rec", "shown", 0, 3),
+        ("med", "full", 3, 6),
+    ]
+    assert [each.content for each in sent] == [answer.body for answer in ANSWERS]
+    assert {each.headers["content-type"] for each in sent} == {"application/octet-stream"}
+    assert {each.headers["x-content-type-options"] for each in sent} == {"nosniff"}
+
+
+async def test_what_is_not_there_is_404_and_what_expired_410(http: httpx2.AsyncClient, shop: Shop, raw: int) -> None:
+    gone = shop.raw_menu(shop.store(), b"", problem="x", page_count=0, expired_at="2026-05-02")
+
+    codes = [
+        (await http.get(f"/api/raw-menus/{path}")).status_code
+        for path in ("404", "404/pages", f"{raw}/pages/2", f"{gone}/pages")
+    ]
+
+    assert codes == [404, 404, 404, 410]
+
+
+async def test_raw_menus_are_listed_all_or_the_refused_ones(http: httpx2.AsyncClient, shop: Shop, raw: int) -> None:
+    store = shop.store()
+    payload = shop.payload(store, {})
+    merged = shop.raw_menu(store, write_raw_pages(ANSWERS), payload_id=payload, page_count=2)
+
+    everything = (await http.get("/api/raw-menus")).json()["items"]
+    refused = (await http.get("/api/raw-menus?refused=true")).json()["items"]
+    of_store = (await http.get(f"/api/raw-menus?store_id={store}")).json()["items"]
+
+    assert {each["id"] for each in everything} == {raw, merged}
+    assert [(each["id"], each["payload_id"], each["problem"]) for each in refused] == [
+        (raw, None, "Malformed: no JSON")
+    ]
+    assert [each["id"] for each in of_store] == [merged]
+    assert (await http.get(f"/api/payloads/{payload}")).json()["raw_menu_id"] == merged
+
+
+async def test_refusals_are_listed_by_payload_and_by_store(http: httpx2.AsyncClient, shop: Shop) -> None:
+    """covers SPEC C5-9"""
+    store, other = shop.stores(2)
+    first, second, third = shop.payload(store, {}, hour=0), shop.payload(store, {}, hour=1), shop.payload(other, {})
+    for payload, whose in ((first, store), (second, store), (third, other)):
+        shop.refusal(whose, payload, external_id=f"of {payload}", reason="it has no name")
+    shop.refusal(store, second, external_id="b", option="1g", reason="the option occurs twice; the first was kept")
+
+    by_payload, by_store = [
+        (await http.get(path)).json()["items"]
+        for path in (f"/api/payloads/{first}/refusals", f"/api/payloads/store/{store}/refusals")
+    ]
+
+    assert [(each["external_id"], each["option"], each["reason"]) for each in by_payload] == [
+        (f"of {first}", None, "it has no name")
+    ]
+    assert [(each["payload_id"], each["option"]) for each in by_store] == [
+        (second, "1g"),
+        (second, None),
+        (first, None),
+    ]
+    assert (await http.get("/api/payloads/404/refusals")).status_code == 404
+    assert (await http.get("/api/payloads/store/404/refusals")).status_code == 404
+
+
+async def test_many_refusals_come_page_by_page(http: httpx2.AsyncClient, shop: Shop) -> None:
+    store = shop.store()
+    payload = shop.payload(store, {})
+    ids = [shop.refusal(store, payload, reason="x") for _ in range(5)]
+
+    found: list[int] = []
+    cursor: Any = ""
+    while cursor is not None:
+        following = f"&cursor={cursor}" if cursor else ""
+        answer = (await http.get(f"/api/payloads/{payload}/refusals?limit=2{following}")).json()
+        found += [each["id"] for each in answer["items"]]
+        cursor = answer["next_cursor"]
+
+    assert found == ids[::-1]

@@ -1,0 +1,56 @@
+"""An upstream of one store whose menu is whatever bytes a test says, on loopback."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from apps.storecrawl.tests.upstream.conftest import running
+
+STORE = "5f0e8d7c6b5a493827161504"
+
+
+def product(key: str, **changes: Any) -> dict[str, Any]:
+    """A product as the platform tells of one."""
+    usual = {"Name": f"Product {key}", "Options": ["1g"], "recPrices": [20], "Status": "Active", "type": "Flower"}
+    return {"_id": key, **usual, **changes}
+
+
+def page(*members: object, total: object = 0) -> bytes:
+    """An answer with these members; those that are texts are put in as they are."""
+    texts = [member if isinstance(member, str) else json.dumps(member) for member in members]
+    info = json.dumps({"totalCount": total or len(members), "totalPages": 1})
+    return f'{{"data": {{"filteredProducts": {{"products": [{", ".join(texts)}], "queryInfo": {info}}}}}}}'.encode()
+
+
+class MenuServer:
+    """`url`, and what is answered to who asks for a menu; who asks for the store is told that it is there."""
+
+    def __init__(self) -> None:
+        self.url = ""
+        self.body = page()
+        self.content_type = "application/json"
+        self.asked = 0
+
+    async def answer(self, request: Request) -> Response:
+        """Answer a request."""
+        if request.query_params.get("operationName") != "FilteredProducts":
+            store = {"id": STORE, "name": "Sun", "cName": "sun", "recDispensary": True}
+            return JSONResponse({"data": {"filteredDispensaries": [store]}})
+        self.asked += 1
+        return Response(self.body, media_type=self.content_type)
+
+
+@asynccontextmanager
+async def menu_server() -> AsyncIterator[MenuServer]:
+    """Serve, until the block ends."""
+    server = MenuServer()
+    async with running(Starlette(routes=[Route("/{path:path}", server.answer, methods=["GET", "POST"])])) as server.url:
+        yield server

@@ -1,0 +1,68 @@
+"""The pages of what was refused, and of the answers as they came."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import httpx2
+from storecrawl.upstream import MenuMode, RawPage, write_raw_pages
+
+ANSWER = RawPage(
+    pricing_type="med", mode=MenuMode.FULL, number=3, status=200, content_type="text/html", body=b"<h1>over here</h1>"
+)
+
+
+async def test_what_was_refused_of_a_payload_is_counted_and_told(
+    http: httpx2.AsyncClient, shop: Any, apply: Any
+) -> None:
+    """covers SPEC C5-9"""
+    store = shop.store(name="Sun")
+    payload = await apply(store, 0, a={}, b={"Name": ""}, c={"Options": ["1g", "1g"], "recPrices": [1, 2]})
+
+    page, told = [(await http.get(path)).text for path in (f"/payloads/{payload}", f"/refusals?payload={payload}")]
+
+    assert f'<a href="/refusals?payload={payload}">1</a>' in page
+    assert "and 1 options of others" in page
+    for text in ("it has no name", "the whole product", "the option occurs twice", ">Sun</a>"):
+        assert text in told
+
+
+async def test_what_was_refused_of_a_store_is_one_list(http: httpx2.AsyncClient, shop: Any, apply: Any) -> None:
+    store, other = shop.store(), shop.store()
+    for hour in range(2):
+        await apply(store, hour, a={}, b={"Name": ""})
+    await apply(other, 2, a={}, x={"Options": 7})
+
+    told, everything = [(await http.get(path)).text for path in (f"/refusals?store={store}", "/refusals")]
+
+    assert (told.count("it has no name"), told.count("Options is not a list")) == (2, 0)
+    assert (everything.count("it has no name"), everything.count("Options is not a list")) == (2, 1)
+    assert f'href="/refusals?store={store}"' in (await http.get(f"/stores/{store}")).text
+
+
+async def test_a_raw_menu_shows_each_answer_and_why_there_is_no_payload(http: httpx2.AsyncClient, shop: Any) -> None:
+    store = shop.store()
+    raw = shop.raw_menu(store, write_raw_pages([ANSWER]), problem="Malformed: no JSON", page_count=1)
+
+    page, of_store = [(await http.get(path)).text for path in (f"/raw-menus/{raw}", f"/stores/{store}")]
+
+    for text in (
+        "No payload was made of them: Malformed: no JSON",
+        "med",
+        "full",
+        "text/html",
+        f"/api/raw-menus/{raw}/pages/0",
+    ):
+        assert text in page
+    assert (f'href="/raw-menus/{raw}"' in of_store, "Malformed: no JSON" in of_store) == (True, True)
+
+
+async def test_a_payload_leads_to_the_answers_that_it_was_merged_of(
+    http: httpx2.AsyncClient, shop: Any, apply: Any
+) -> None:
+    store = shop.store()
+    payload = await apply(store, 0, a={})
+    raw = shop.raw_menu(store, write_raw_pages([ANSWER]), payload_id=payload, page_count=1)
+
+    assert f'href="/raw-menus/{raw}"' in (await http.get(f"/payloads/{payload}")).text
+    assert f'href="/payloads/{payload}"' in (await http.get(f"/raw-menus/{raw}")).text

@@ -1,0 +1,256 @@
+"""Every answer is kept as it came before anybody judges it; what is bad in one costs itself, and says so in rows."""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import msgspec
+import psycopg
+import pytest
+from storecrawl.demo.upstream import LocalUpstream
+from storecrawl.demo.upstream.world import World
+from storecrawl.settings import CrawlSettings
+from storecrawl.upstream import RawPage, menu_of, read_raw_pages
+
+from apps.storecrawl.tests.menu_server import STORE, MenuServer, menu_server, page, product
+from rolecall import NewTask
+from rolecall.web import build
+
+from .conftest import Crawl
+
+DISCOVER = NewTask(handler="store_discovery")
+FETCH = NewTask(handler="payload_fetch", payload={"store_id": 1}, key="store:1")
+LAST = "select state::text, error from rolecall.all_tasks where handler = %s order by id desc limit 1"
+DEEP = "[" * 200_000 + "]" * 200_000
+
+
+@pytest.fixture
+async def server() -> AsyncIterator[MenuServer]:
+    async with menu_server() as running:
+        yield running
+
+
+@pytest.fixture
+def single(settings: CrawlSettings, database: str, connection: psycopg.Connection[Any], server: MenuServer) -> Crawl:
+    """A crawl of the one store of the menu server; what fails, fails at once."""
+    crawl = Crawl(replace(settings, upstream=server.url, retry_first=30.0), database, connection)
+    crawl.rows("insert into storecrawl.stores (platform_store_id, name) values (%s, 'Sun') returning id", STORE)
+    return crawl
+
+
+def raw_pages(crawl: Crawl, where: str = "true") -> dict[int, list[RawPage]]:
+    """The answers in each raw menu that is kept, by store."""
+    rows = crawl.rows(f"select store_id, storage_path from storecrawl.raw_menus where {where} order by id")
+    root = crawl.settings.data_dir / "payloads"
+    return {store: list(read_raw_pages([gzip.decompress((root / path).read_bytes())])) for store, path in rows}
+
+
+async def test_the_document_of_every_payload_is_what_is_made_of_its_answers(crawl: Crawl) -> None:
+    """covers SPEC 001-13: what was merged wrong can be merged again"""
+    await crawl.run(DISCOVER)
+
+    rows = crawl.rows(
+        "select raw.store_id, platform_store_id, payload.storage_path from storecrawl.payloads as payload"
+        " join storecrawl.raw_menus as raw on raw.payload_id = payload.id"
+        " join storecrawl.stores on stores.id = raw.store_id"
+    )
+    assert len(rows) == 5
+    answers, root = raw_pages(crawl), crawl.settings.data_dir / "payloads"
+    for store, platform_id, path in rows:
+        document = msgspec.json.decode(gzip.decompress((root / path).read_bytes()))
+        again = msgspec.json.decode(msgspec.json.encode(menu_of(platform_id, 100, answers[store]).document()))
+        assert again == document
+
+
+async def test_every_product_that_anybody_may_buy_is_in_the_catalog(crawl: Crawl, upstream: LocalUpstream) -> None:
+    """covers SPEC C2-6: the patients' list of a store that sells to everybody is fetched, too"""
+    await crawl.run(DISCOVER)
+
+    world = World(upstream.options)
+    known = dict(crawl.rows(
+        "select platform_store_id, array_agg(external_id) from storecrawl.products"
+        " join storecrawl.stores on stores.id = store_id group by 1"
+    ))  # fmt: skip
+    assert {store: set(ids) for store, ids in known.items()} == {
+        store["id"]: world.offered(store["id"], 0) for store in world.stores({})
+    }
+    kinds = {(each.pricing_type, each.mode) for pages in raw_pages(crawl).values() for each in pages}
+    assert kinds == {(name, mode) for name in ("rec", "med") for mode in ("shown", "full")}
+
+
+@pytest.mark.parametrize(
+    ("body", "says"),
+    [
+        (b"[" * 40, "no whole answer came (HTTP 200): it breaks off in the middle, after 40 bytes"),
+        (b'{"data": NaN}', "the answer cannot be read: JSON is malformed"),
+        (DEEP.encode(), "the answer cannot be read: it is nested too deeply"),
+        (b'{"data": {"filteredProducts": {"items": []}}}', "holds no list of products"),
+        (page(product("a"), total=100), "the menu is cut: 1 products were served where the upstream counts 100"),
+        (b'{"data": null, "errors": [{"message": "over here"}]}', "the upstream answered: over here"),
+        (b"\xff\xfe\x00", "the answer cannot be read"),
+    ],
+)
+async def test_an_answer_that_is_refused_is_kept_as_it_came_with_the_reason(
+    single: Crawl, server: MenuServer, body: bytes, says: str
+) -> None:
+    """covers RELIABILITY F68: nothing was kept of it, so there was nothing to look at"""
+    server.body = body
+
+    await single.run(FETCH)
+
+    [(payload, problem)] = single.rows("select payload_id, problem from storecrawl.raw_menus")
+    state, error = single.rows(LAST, "payload_fetch")[0]
+    assert (payload, state, says in problem, says in error) == (None, "pending", True, True)
+    assert {each.body for each in raw_pages(single)[1]} == {body}
+    assert single.value("select count(*) from storecrawl.payloads") == 0
+
+
+async def test_what_did_not_come_is_not_kept(single: Crawl, server: MenuServer, upstream: LocalUpstream) -> None:
+    """A refusal by its status alone is told by the error."""
+    upstream.wall_off(STORE)
+    crawl = Crawl(replace(single.settings, upstream=upstream.url), single.database, single._connection)
+
+    await crawl.run(FETCH)
+
+    assert crawl.value("select count(*) from storecrawl.raw_menus") == 0
+
+
+async def test_of_a_store_that_is_refused_again_and_again_the_newest_answers_are_kept(
+    single: Crawl, server: MenuServer
+) -> None:
+    for number in range(5):
+        server.body = b'{"data": NaN}' + b" " * number
+        await single.run(FETCH.options(key=f"store:{number}"))
+
+    kept = single.rows("select storage_path, expired_at is null from storecrawl.raw_menus order by id")
+    root: Path = single.settings.data_dir / "payloads"
+    assert [is_kept for _, is_kept in kept] == [False, False, True, True, True]
+    assert [(root / path).exists() for path, _ in kept] == [False, False, True, True, True]
+
+
+BAD = {
+    "null": ("null", None, "it is not an object"),
+    "a text": ('"a text"', None, "it is not an object"),
+    "1e400": ('{"_id": "bad", "Name": "B", "Options": ["1g"], "Prices": [1e400]}', "bad", "the number 1e400 is too large"),
+    "NaN": ('{"_id": "bad", "Name": "B", "Options": ["1g"], "Prices": [NaN]}', "bad", "NaN is no number of JSON's"),
+    "deep": (f'{{"_id": "bad", "Name": "B", "Options": ["1g"], "x": {DEEP}}}', "bad", "it is nested too deeply"),
+    "no name": ('{"_id": "bad", "Options": ["1g"]}', "bad", "it has no name"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", BAD)
+async def test_a_bad_product_costs_itself_and_is_a_row_with_its_reason(
+    single: Crawl, server: MenuServer, kind: str
+) -> None:
+    """covers SPEC C5-9: recorded and skipped"""
+    member, key, reason = BAD[kind]
+    good = [product(f"g{number}") for number in range(78)]
+    server.body = page(*good[:40], member, *good[40:])
+
+    await single.run(FETCH)
+
+    assert single.value("select count(*) from storecrawl.products") == 78
+    [(external_id, option, said)] = single.rows("select external_id, option, reason from storecrawl.refusals")
+    assert (external_id, option, reason in said) == (key, None, True)
+    counted = "select refused_products, refused_options, applied_count, complete from storecrawl.payloads"
+    assert single.rows(counted) == [(1, 0, 78, True)]
+
+
+@pytest.mark.parametrize(
+    "member", ['{"_id": "b", "Name": "Cut \\ud83d", "Options": ["1g"], "recPrices": [9], "Status": "Active"}']
+)
+async def test_half_a_character_costs_nothing_but_itself(single: Crawl, server: MenuServer, member: str) -> None:
+    server.body = page(product("a"), member)
+
+    await single.run(FETCH)
+
+    assert single.rows("select name from storecrawl.products order by external_id desc limit 1") == [("Cut \ufffd",)]
+    assert single.rows("select from storecrawl.refusals") == []
+
+
+async def test_a_byte_order_mark_and_a_count_that_is_null_cost_nothing_but_the_count(
+    single: Crawl, server: MenuServer
+) -> None:
+    """covers SPEC C5-9: a menu that nobody counts is never taken for whole"""
+    server.body = b"\xef\xbb\xbf" + page(product("a"), product("b")).replace(b'"totalCount": 2', b'"totalCount": null')
+
+    await single.run(FETCH)
+
+    assert single.rows("select applied_count, complete from storecrawl.payloads") == [(2, False)]
+
+
+async def test_an_option_that_is_refused_is_a_row_and_counted_too(single: Crawl, server: MenuServer) -> None:
+    server.body = page(product("a", Options=["1g", "1g", "2g"], recPrices=[1, 2, 3]))
+
+    await single.run(FETCH)
+
+    refusals = "select external_id, option, reason from storecrawl.refusals"
+    assert single.rows(refusals) == [("a", "1g", "the option occurs twice; the first was kept")]
+    assert single.rows("select refused_products, refused_options from storecrawl.payloads") == [(0, 1)]
+    report = single.value("select result from rolecall.all_tasks where handler = 'product_refresh'")
+    assert (report["refused"], report["refused_options"]) == (0, 1)
+
+
+async def test_a_document_of_which_nothing_can_be_used_has_its_refusals_too(single: Crawl, server: MenuServer) -> None:
+    server.body = page(product("a", Name=""), product("b", Options=7))
+
+    await single.run(FETCH)
+
+    assert single.rows(LAST, "product_refresh")[0][0] == "failed"
+    assert single.rows("select external_id, reason from storecrawl.refusals order by id") == [
+        ("a", "it has no name"),
+        ("b", "Options is not a list"),
+    ]
+    assert single.rows("select refused_products, applied_at from storecrawl.payloads") == [(2, None)]
+
+
+async def test_a_payload_that_is_applied_again_is_refused_what_its_reader_refuses_then(
+    single: Crawl, server: MenuServer
+) -> None:
+    server.body = page(product("a"), product("b", Name=""))
+    await single.run(FETCH)
+    single.rows("update storecrawl.refusals set reason = 'as it was said once' returning id")
+
+    await single.run(NewTask(handler="product_refresh", payload={"payload_id": 1}))
+
+    assert single.rows("select reason from storecrawl.refusals") == [("it has no name",)]
+
+
+async def test_a_product_that_cannot_be_read_this_time_is_not_missed(single: Crawl, server: MenuServer) -> None:
+    """covers SPEC B14-6: it is on the menu, whatever is wrong with it"""
+    server.body = page(product("a"), product("b"))
+    await single.run(FETCH)
+    server.body = page(product("a"), '{"_id": "b", "Name": "B", "Options": ["1g"], "Prices": [NaN]}')
+    await single.run(FETCH)
+
+    misses = "select external_id, consecutive_misses, availability::text from storecrawl.products order by 1"
+    assert single.rows(misses) == [("a", 0, "in_stock"), ("b", 0, "in_stock")]
+
+
+async def test_who_asks_the_api_is_told_what_was_refused_and_sees_the_answer_as_it_came(
+    single: Crawl, server: MenuServer
+) -> None:
+    """covers SPEC C5-9"""
+    server.body = page(product("a"), "null", product("b", Name=""))
+    await single.run(FETCH)
+
+    application = build(single.database, single.app)
+    transport = httpx2.ASGITransport(app=application)
+    async with (
+        application.router.lifespan_context(application),
+        httpx2.AsyncClient(transport=transport, base_url="http://test") as http,
+    ):
+        refusals = (await http.get("/api/payloads/1/refusals")).json()["items"]
+        raw_menu = (await http.get("/api/payloads/1")).json()["raw_menu_id"]
+        answer = await http.get(f"/api/raw-menus/{raw_menu}/pages/0")
+
+    assert {(each["external_id"], each["reason"]) for each in refusals} == {
+        (None, "it is not an object"),
+        ("b", "it has no name"),
+    }
+    assert answer.content == server.body
