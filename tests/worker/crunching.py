@@ -91,3 +91,28 @@ def die(how: str) -> None:
         case "hang up":
             os.closerange(3, 100)
             time.sleep(60)
+
+
+def stack(box: Box, *, times: int) -> Box:
+    """Be called from an async handler; take and return an object."""
+    return Box(box.width, box.height * times, box.packed_at)
+
+
+def spoil(folder: str) -> None:
+    """Fail in a way that text can tell of."""
+    raise LookupError(f"no box in {folder}")
+
+
+def unhandable() -> object:
+    """Return what cannot be handed over."""
+    return lambda: None
+
+
+def stick(folder: str) -> None:
+    """Hold the interpreter's lock for good, deaf to every polite signal."""
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, signal.SIG_IGN)
+    unfinished = Path(folder) / "unfinished"
+    unfinished.write_text(str(os.getpid()))
+    unfinished.rename(Path(folder) / "begun-1")
+    re.match(r"(a+)+$", "a" * 60 + "b")

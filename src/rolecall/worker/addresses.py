@@ -11,6 +11,7 @@ from functools import reduce
 from importlib import import_module
 from importlib.util import module_from_spec, spec_from_file_location
 from types import ModuleType
+from typing import Any
 
 from rolecall.app.handlers import HandlerDefinition
 from rolecall.model.errors import InvalidDeclaration
@@ -28,8 +29,8 @@ class Address:
     name: str
 
 
-def address_of(function: Callable[..., object], *, handler: str) -> Address:
-    """Return where another process finds a handler's function; raise InvalidDeclaration if it would find none."""
+def address_of(function: Callable[..., object], *, what: str) -> Address:
+    """Return where another process finds a function; raise InvalidDeclaration, which names `what` it is, for none."""
     module, name = function.__module__, function.__qualname__
     home = sys.modules.get(module)
     try:
@@ -37,12 +38,12 @@ def address_of(function: Callable[..., object], *, handler: str) -> Address:
     except AttributeError:
         found = None
     if _function(found) is not function:
-        raise InvalidDeclaration(f"handler {handler!r} cannot run in a process: {module}.{name} is not its function")
+        raise InvalidDeclaration(f"{what} cannot run in a process: {module}.{name} is not its function")
     if module != MAIN:
         return Address(place=module, is_file=False, name=name)
     spec, file = getattr(home, "__spec__", None), getattr(home, "__file__", None)
     if spec is None and file is None:
-        raise InvalidDeclaration(f"handler {handler!r} cannot run in a process: it stands in no file")
+        raise InvalidDeclaration(f"{what} cannot run in a process: it stands in no file")
     return Address(place=spec.name if spec else str(file), is_file=spec is None, name=name)
 
 
@@ -52,11 +53,17 @@ def find(address: Address) -> object:
     return _follow(module, address.name)
 
 
+def function_at(address: Address) -> Callable[..., Any]:
+    """Return the function that stands there, whatever a decorator made of it."""
+    function: Callable[..., Any] = _function(find(address))
+    return function
+
+
 def _follow(start: object, path: str) -> object:
     return reduce(getattr, path.split("."), start)
 
 
-def _function(found: object) -> object:
+def _function(found: Any) -> Any:
     return found.function if isinstance(found, HandlerDefinition) else found
 
 

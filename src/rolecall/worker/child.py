@@ -1,18 +1,21 @@
-"""The process that runs handlers declared with `process=True`, one task at a time, until its worker has gone.
+"""The process that runs handlers declared with `process=True`, and functions that other handlers have called in one
+(`ctx.in_process`), one at a time, until its worker has gone.
 
     worker                                   this process
     Processes ──▶ Child ──────Errand──────▶ serve ──call──▶ handler
                     ▲                         │                │
                     └──log records, Answer────┘◀───────────────┘
 
-What crosses can be read by any process: a result as JSON text, an error as text. Nothing is written to the
-database from here; whether the task is still its worker's, is the worker's business.
+What a task leaves can be read by any process: a result as JSON text, an error as text. What a function returns goes
+to the handler that waits for it, as the object it is. Nothing is written to the database from here; whether the task
+is still its worker's, is the worker's business.
 """
 
 from __future__ import annotations
 
 import logging
 import os
+import pickle
 import signal
 import sys
 import threading
@@ -25,8 +28,8 @@ from typing import Any
 from rolecall.app.handlers import HandlerDefinition, HandlerSettings, define
 from rolecall.model.outcomes import NoResult
 from rolecall.sql.results import encode_result
-from rolecall.worker.addresses import Address, find
-from rolecall.worker.errands import Answer, Declined, Errand, Raised, Returned
+from rolecall.worker.addresses import Address, find, function_at
+from rolecall.worker.errands import Answer, Call, Declined, Errand, Gave, Raised, Returned
 from rolecall.worker.failure import judge
 from rolecall.worker.orphans import die_with
 from rolecall.worker.process_context import ProcessContext
@@ -44,7 +47,16 @@ def serve(connection: Connection, *, parent: int, log_level: int) -> None:
     wire = Wire(connection)
     _log_over(wire, log_level)
     while (errand := wire.next()) is not None:
-        wire.send(answer(errand))
+        said = answer(errand) if isinstance(errand, Errand) else outcome_of(errand)
+        wire.send(said)
+
+
+def outcome_of(call: Call) -> Answer:
+    """Call a function for a handler; whatever it raises is the answer."""
+    try:
+        return Gave(pickled=pickle.dumps(function_at(call.address)(*call.arguments, **call.named)))
+    except BaseException as error:  # noqa: BLE001 - whatever a function raises belongs to the task
+        return Raised(verdict=judge(error))
 
 
 def answer(errand: Errand) -> Answer:
@@ -69,10 +81,10 @@ class Wire:
         self._connection = connection
         self._turn = threading.Lock()
 
-    def next(self) -> Errand | None:
+    def next(self) -> Errand | Call | None:
         """Wait for an errand; None when the worker has closed the connection or ended."""
         try:
-            errand: Errand = self._connection.recv()
+            errand: Errand | Call = self._connection.recv()
         except (EOFError, OSError):
             return None
         return errand

@@ -6,11 +6,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Coroutine, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 from psycopg import AsyncConnection
 from psycopg_pool import AsyncConnectionPool
@@ -26,11 +26,13 @@ from rolecall.sql import outside, structure, tasks
 from rolecall.sql.results import encode_result
 from rolecall.worker import failpoints
 from rolecall.worker.held import Held
+from rolecall.worker.processes import Processes
 from rolecall.worker.program import Contract
 from rolecall.worker.promises import keep
 from rolecall.worker.session import Session
 
 Connection = AsyncConnection[tuple[Any, ...]]
+P = ParamSpec("P")
 T = TypeVar("T")
 
 ACCEPTED_BEFORE = "already"
@@ -40,13 +42,14 @@ log = logging.getLogger("rolecall.task")
 @dataclass(frozen=True, slots=True)
 class Services:
     """What every context of a worker shares: a session for facts, a pool for handlers' transactions, the
-    loop, what handlers promised, and which of them have a step after their children.
+    loop, what handlers promised, processes that can be killed, and which handlers have a step after their children.
     """
 
     session: Session
     pool: AsyncConnectionPool[Any]
     loop: asyncio.AbstractEventLoop
     contracts: Mapping[str, Contract]
+    processes: Processes
     gathering: AbstractSet[str] = frozenset()
 
 
@@ -244,6 +247,15 @@ class Context:
         if verdict != ACCEPTED_BEFORE:
             held.aborted = LostReason(verdict)
             raise HandlerAborted(reason=held.aborted) from LeaseLost(task_id=task.id, reason=verdict)
+
+    async def in_process(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Call a plain function from the top of a module in a process that is killed when this handler must stop.
+
+        For what may take for ever within an async handler. Arguments and result are pickled. Raises HandlerError for
+        what the function raises and for a process that dies, InvalidDeclaration for a function that no process finds.
+        """
+        self.check()
+        return await self._services.processes.call(function, *args, **kwargs)
 
     def _asked(self) -> NextTasks:
         if self._next is None:

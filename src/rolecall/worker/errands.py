@@ -1,4 +1,4 @@
-"""What a worker and a process that runs a handler for it say to each other."""
+"""What a worker and a process that runs handlers and functions for it say to each other."""
 
 from __future__ import annotations
 
@@ -19,6 +19,15 @@ class Errand:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    """Call the function that stands there, for a handler that waits for it in the worker."""
+
+    address: Address
+    arguments: tuple[object, ...]
+    named: dict[str, object]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Returned:
     """The handler returned a result, here as JSON text."""
 
@@ -34,9 +43,16 @@ class Declined:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Raised:
-    """The handler raised, or could not be found or called."""
+    """The handler or function raised, could not be found or called, or returned what cannot be handed over."""
 
     verdict: Verdict
 
 
-Answer = Returned | Declined | Raised
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gave:
+    """The function returned this object."""
+
+    pickled: bytes
+
+
+Answer = Returned | Declined | Raised | Gave

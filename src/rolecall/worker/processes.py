@@ -10,20 +10,25 @@ import asyncio
 import json
 import logging
 import os
+import pickle
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 from rolecall.model.errors import HandlerError, InvalidDeclaration
 from rolecall.worker.addresses import address_of
 from rolecall.worker.child import MARK
-from rolecall.worker.errands import Answer, Declined, Errand, Raised, Returned
+from rolecall.worker.errands import Answer, Call, Declined, Errand, Gave, Raised, Returned
 from rolecall.worker.failure import RaisedElsewhere
 from rolecall.worker.program import Handler
 from rolecall.worker.threads import SlotThread
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 DIES_WITHIN = 1.0
 CLOSE_WITHIN = 3.0
@@ -59,7 +64,23 @@ class Processes:
         self._busy: set[Child] = set()
         self._started = 0
 
-    async def run(self, errand: Errand) -> Answer:
+    async def call(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Call a function in a process; when this is cancelled, the process is killed.
+
+        Raises RaisedElsewhere for what it raises, ProcessDied, and InvalidDeclaration for one that no process finds.
+        """
+        address = address_of(function, what=f"function {function.__qualname__!r}")
+        match await self.run(Call(address=address, arguments=args, named=kwargs)):
+            case Gave(pickled=pickled):
+                # In a thread: to make a large object takes its time, and this is the loop.
+                value: T = await asyncio.to_thread(pickle.loads, pickled)
+                return value
+            case Raised(verdict=verdict):
+                raise RaisedElsewhere(verdict)
+            case other:
+                raise AssertionError(f"no answer to a call: {type(other).__name__}")
+
+    async def run(self, errand: Errand | Call) -> Answer:
         """Return the answer of a process; when this is cancelled, after the process has been killed.
 
         Raises ProcessDied.
@@ -111,7 +132,7 @@ class Child:
     def is_alive(self) -> bool:
         return self._process is not None and self._process.poll() is None
 
-    async def run(self, errand: Errand) -> Answer:
+    async def run(self, errand: Errand | Call) -> Answer:
         """Return the answer to an errand; raise ProcessDied. When this is cancelled, the process is killed."""
         running = asyncio.ensure_future(self._thread.call(self._run, errand))
         running.add_done_callback(_note_error)
@@ -169,7 +190,7 @@ class InProcess:
     takes_context = True
 
     def __init__(self, handler: Handler, processes: Processes) -> None:
-        self._address = address_of(handler.function, handler=handler.name)
+        self._address = address_of(handler.function, what=f"handler {handler.name!r}")
         self._processes = processes
 
     def decode(self, payload_json: str | bytes) -> Any:

@@ -127,8 +127,8 @@ class Staff:
         self.demand = Demand(options.prefetch)
         self.slots = [Slot(n, self.board, self.demand, self.settler) for n in range(1, options.slots + 1)]
         gathering = {name: handler.gather for name, handler in self._app.handlers.items() if handler.gather}
-        services = Services(self.settling, self.pool, self._loop, contracts, frozenset(gathering))
         self.processes = Processes()
+        services = Services(self.settling, self.pool, self._loop, contracts, self.processes, frozenset(gathering))
 
         def run(handler: Handler) -> Runner:
             middlewares = self._app.middlewares_of(handler.name)
