@@ -83,7 +83,14 @@ from storecrawl.catalog.raw_menus import (
     record_raw_menu,
     refused_beyond,
 )
-from storecrawl.catalog.reading import open_payload, open_raw_menu, read_menu
+from storecrawl.catalog.reading import (
+    open_payload,
+    open_raw_menu,
+    packed_menu,
+    read_document,
+    read_menu,
+    unpacked_menu,
+)
 from storecrawl.catalog.refresh import RefreshReport, RefreshRules, apply_menu
 from storecrawl.catalog.refusals import StoredRefusal, list_refusals, record_refusals
 from storecrawl.catalog.store_figures import StoreFigures, states, store_figures, store_names
@@ -180,10 +187,12 @@ __all__ = [
     "nothing_lost",
     "open_payload",
     "open_raw_menu",
+    "packed_menu",
     "payloads_to_compare",
     "product_history",
     "product_variants",
     "put_off_image",
+    "read_document",
     "read_menu",
     "read_store",
     "read_stores",
@@ -201,6 +210,7 @@ __all__ = [
     "stores_due",
     "stores_of_brand",
     "take_changes",
+    "unpacked_menu",
     "without_image",
     "without_row",
 ]

@@ -17,8 +17,10 @@ from storecrawl.catalog import (
     apply_menu,
     find_payload,
     note_images,
-    read_menu,
+    packed_menu,
+    read_document,
     record_refusals,
+    unpacked_menu,
 )
 from storecrawl.catalog.normalize import Menu, NotAMenu
 from storecrawl.crawler import Crawler
@@ -55,14 +57,17 @@ def _failing_for_good() -> Iterator[None]:
 
 
 async def _menu(ctx: Context, crawler: Crawler, payload: StoredPayload) -> Menu:
-    """Read the menu; of a document that is none, what was refused of it is entered all the same."""
-    try:
-        return await crawler.in_thread(read_menu, crawler.payloads, payload)
-    except NotAMenu as problem:
-        refused, count = problem.refused, problem.record_count
+    """Read the menu; of a document that is none, what was refused of it is entered all the same.
+
+    Strangers wrote it: normalizing takes place where the task's timeout can kill it.
+    """
+    document = await crawler.in_thread(read_document, crawler.payloads, payload)
+    read = await ctx.in_process(packed_menu, document)
+    if isinstance(read, NotAMenu):
         async with ctx.transaction() as tx:
-            await record_refusals(tx, payload.id, payload.store_id, refused, products=count)
-        raise
+            await record_refusals(tx, payload.id, payload.store_id, read.refused, products=read.record_count)
+        raise read
+    return await crawler.in_thread(unpacked_menu, read)
 
 
 async def _payload_row(ctx: Context, payload_id: int) -> StoredPayload:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
 from storecrawl.catalog.normalize.menu import Refusal
 
 
@@ -16,6 +19,10 @@ class NotAMenu(ValueError):
         self.reason = reason
         self.record_count = record_count
         self.refused = refused
+
+    def __reduce__(self) -> tuple[Callable[[], NotAMenu], tuple[()]]:
+        """Be pickled with all that it says: it may be found out in another process."""
+        return partial(NotAMenu, self.reason, record_count=self.record_count, refused=self.refused), ()
 
 
 class Unusable(ValueError):
