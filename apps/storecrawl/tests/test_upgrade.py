@@ -1,0 +1,75 @@
+"""A database of the release before is brought to this one's tables, with all that stands in it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+from storecrawl.schema import MIGRATIONS
+
+from rolecall import Migrations, migrate
+from rolecall.db.migrator import ROLECALL
+from rolecall.testing import TestServer, template
+
+RELEASED = 14
+STORE = "insert into storecrawl.stores (platform_store_id, name) values ('5f0e8d7c6b5a493827161504', 'Sun')"
+PAYLOAD = """
+insert into storecrawl.payloads (store_id, storage_path, product_count, size_raw, size_gz, sha256, fetched_at)
+values (1, %s, 1, 2, 3, repeat('0', 64), now())
+"""
+# As the workers of that release disabled a route for good.
+BANNED = """
+update storecrawl.routes
+set active = false, disabled_at = now(),
+    disabled_because = '3 answers 403 in a row, each to another profile: chrome-1, chrome-2, firefox-1'
+where host = %s
+"""
+ROUTE = "insert into storecrawl.routes (protocol, host, port) values ('http', %s, 9)"
+
+
+@pytest.fixture
+def released(postgres_server: TestServer, tmp_path: Path) -> Iterator[psycopg.Connection[Any]]:
+    """A database of the release before, with a store, a payload, and two routes that are disabled."""
+    numbered = [file for file in MIGRATIONS.folder.iterdir() if file.name.endswith(".sql")]
+    for file in sorted(numbered, key=lambda each: each.name)[:RELEASED]:
+        (tmp_path / file.name).write_text(file.read_text())
+    before = Migrations(name="storecrawl", folder=tmp_path)
+    with (
+        template(postgres_server, (ROLECALL, before)) as name,
+        psycopg.connect(postgres_server.dsn(name), autocommit=True) as connection,
+    ):
+        connection.execute(STORE)
+        connection.execute(PAYLOAD, ("2026/05/old.json.gz",))
+        for host in ("10.0.0.1", "10.0.0.2"):
+            connection.execute(ROUTE, (host,))
+        connection.execute(BANNED, ("10.0.0.1",))
+        connection.execute("update storecrawl.routes set active = false, disabled_at = now(), disabled_because = 'by hand'"
+                           " where host = '10.0.0.2'")  # fmt: skip
+        yield connection
+
+
+def test_an_upgrade_keeps_payloads_and_takes_back_what_one_store_did_to_a_route(
+    released: psycopg.Connection[Any],
+) -> None:
+    applied = migrate(released, MIGRATIONS)
+
+    assert [label.split()[-1] for label in applied] == ["0015_blame", "0016_raw_menus", "0017_refusals"]
+    payload = "select storage_path, refused_products, refused_options from storecrawl.payloads"
+    assert released.execute(payload).fetchall() == [("2026/05/old.json.gz", None, None)]
+    routes = "select active, disabled_because from storecrawl.routes order by host"
+    assert released.execute(routes).fetchall() == [(True, None), (False, "by hand")]
+
+
+def test_workers_of_the_release_before_still_write_what_they_write(released: psycopg.Connection[Any]) -> None:
+    migrate(released, MIGRATIONS)
+    pause = "update storecrawl.routes set paused_until = now() + interval '1 min', paused_because = 'x' where host = %s"
+    released.execute(pause, ("10.0.0.1",))
+
+    released.execute(BANNED, ("10.0.0.1",))
+    released.execute(PAYLOAD, ("2026/05/new.json.gz",))
+
+    assert released.execute("select active from storecrawl.routes where host = '10.0.0.1'").fetchall() == [(False,)]
+    assert released.execute("select count(*) from storecrawl.payloads").fetchall() == [(2,)]
