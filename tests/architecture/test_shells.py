@@ -25,6 +25,7 @@ OUTLINE = "the pages draw the outline of a tree or a chain, in which this stands
 PATIENCE = "a page does not wait: it follows"
 LEAVING = "what `scale` answers names them; a page shows them before the button is pressed"
 GLANCE = "a few of the tasks that every worker runs, for a page; `show` tells all of one worker's"
+COVERAGE = "how many workers take what, counted for a page; `list` tells of each worker what it takes"
 OWNERS = {name: noun for noun, kind in get_type_hints(Services).items() for name in (noun, kind.__name__)}
 MISSING: dict[str, dict[str, str]] = {
     "cli": {
@@ -48,6 +49,7 @@ MISSING: dict[str, dict[str, str]] = {
         "tasks.get": PART,
         "trees.outline": "what a page has room for; `tasks tree` writes the whole tree",
         "tasks.parents_among": "where a list has links to children; `tasks tree` shows them",
+        "workers.coverage": COVERAGE,
         "workers.get": PART,
         "workers.in_hand": GLANCE,
     },
@@ -68,6 +70,7 @@ MISSING: dict[str, dict[str, str]] = {
         "tasks.detail": "all that a page tells at once: a task's own routes tell it each for itself",
         "tasks.parents_among": "where a list has links to children; /children lists them",
         "trees.outline": "what a page has room for; /tree lists the whole tree",
+        "workers.coverage": COVERAGE,
         "workers.get": PART,
         "workers.in_hand": GLANCE,
     },
