@@ -50,6 +50,7 @@ from rolecall.model.errors import (
     WaitTimeout,
     WrongIsolation,
 )
+from rolecall.model.idempotency import IdempotencyKey
 from rolecall.model.keys import KeyCapacity
 from rolecall.model.needs import Need, Needed
 from rolecall.model.outcomes import Cancel, Snooze, WaitFor
@@ -93,6 +94,7 @@ __all__ = [
     "HandlerError",
     "HandlerMissing",
     "HandlerTimeout",
+    "IdempotencyKey",
     "InvalidDeclaration",
     "InvalidPayload",
     "InvalidSchedule",

@@ -45,7 +45,7 @@ async def test_the_process_knows_its_attempt_and_logs_through_the_worker(
         async with bench.working():
             (task,) = await bench.finished(task_id)
 
-    assert task.result == {"id": task_id, "attempt": 1, "key": "store:7", "once": f"{task_id}:1"}
+    assert task.result == {"id": task_id, "attempt": 1, "key": "store:7", "once": f"{task_id}:0"}
     (record,) = [each for each in caplog.records if each.getMessage() == "the mill at work"]
     assert (record.__dict__["task_id"], record.process != os.getpid()) == (task_id, True)
 

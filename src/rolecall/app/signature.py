@@ -20,6 +20,7 @@ import msgspec
 
 from rolecall.app.results import read_result
 from rolecall.model.errors import InvalidDeclaration, InvalidPayload
+from rolecall.sql.strict_json import as_text
 
 __all__ = ["Signature", "annotation_name", "read_signature"]
 
@@ -67,7 +68,7 @@ class Signature:
     def check(self, payload: Mapping[str, object]) -> dict[str, object]:
         """Return the payload as plain JSON values; raise InvalidPayload where it does not fit."""
         try:
-            plain = msgspec.to_builtins(dict(payload), str_keys=True)
+            plain = msgspec.to_builtins(dict(payload), str_keys=True, enc_hook=as_text)
             msgspec.convert(plain, self.shape, str_keys=True)
         except (msgspec.ValidationError, TypeError, ValueError, RecursionError) as error:
             raise InvalidPayload(str(error), handler=self.handler) from error

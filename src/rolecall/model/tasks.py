@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any, Literal, NamedTuple
 
 from rolecall.model.dedupe import Dedupe
+from rolecall.model.idempotency import IdempotencyKey
 from rolecall.model.needs import Need
 from rolecall.model.retry import RetryPolicy
 from rolecall.model.states import TaskState
@@ -95,6 +96,11 @@ class ClaimedTask(NamedTuple):
     def claim(self) -> Claim:
         """What to show with every write about this task."""
         return Claim(self.id, self.fence)
+
+    @property
+    def idempotency_key(self) -> IdempotencyKey:
+        """What to show to systems outside, whichever attempt this is."""
+        return IdempotencyKey(f"{self.id}:{self.step}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-__all__ = ["NotStorable", "encode", "encode_text"]
+__all__ = ["NotStorable", "as_text", "encode", "encode_text"]
 
 ESCAPED_NUL = "\\u0000"
 SCALARS = frozenset({str, int, float, bool, type(None)})
@@ -31,6 +31,16 @@ def encode(value: object) -> str:
 def encode_text(text: str) -> str:
     """Return a text that is known to be clean as a JSON string."""
     return json.encoder.encode_basestring(text)
+
+
+def as_text(value: object) -> str:
+    """Return what is a kind of text (an idempotency key, say) as text; raise TypeError for anything else.
+
+    msgspec asks this about what it does not know.
+    """
+    if isinstance(value, str):
+        return str(value)
+    raise TypeError(f"Encoding objects of type {type(value).__name__} is unsupported")
 
 
 def _encode_plain(value: object) -> str | None:
@@ -70,7 +80,7 @@ def _encode_any(value: object) -> str:
 def _plain(value: object) -> object:
     if isinstance(value, Mapping):
         return dict(value)
-    return msgspec.to_builtins(value, str_keys=True)
+    return msgspec.to_builtins(value, str_keys=True, enc_hook=as_text)
 
 
 ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=_plain)

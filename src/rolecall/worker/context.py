@@ -17,6 +17,7 @@ from psycopg_pool import AsyncConnectionPool
 
 from rolecall.db.run import run_async
 from rolecall.model.errors import HandlerAborted, LeaseLost
+from rolecall.model.idempotency import IdempotencyKey
 from rolecall.model.needs import Needed
 from rolecall.model.next_tasks import NextTasks
 from rolecall.model.outcomes import Completed
@@ -119,9 +120,12 @@ class Context:
         return self._held.task.chain_id
 
     @property
-    def idempotency_key(self) -> str:
-        """Show this to systems outside, so that they recognise a request that this attempt repeats."""
-        return f"{self._held.task.id}:{self._held.task.attempt}"
+    def idempotency_key(self) -> IdempotencyKey:
+        """Show this to systems outside, so that they recognise a request that an attempt repeats: `id:step`.
+
+        A step with several requests calls it with a suffix for each: `ctx.idempotency_key("mail")`.
+        """
+        return self._held.task.idempotency_key
 
     @property
     def log(self) -> logging.LoggerAdapter[logging.Logger]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from dataclasses import dataclass
 
+from rolecall.model.idempotency import IdempotencyKey
 from rolecall.model.tasks import ClaimedTask
 
 __all__ = ["ProcessContext"]
@@ -62,9 +63,12 @@ class ProcessContext:
         return self.task.chain_id
 
     @property
-    def idempotency_key(self) -> str:
-        """Show this to systems outside, so that they recognise a request that this attempt repeats."""
-        return f"{self.task.id}:{self.task.attempt}"
+    def idempotency_key(self) -> IdempotencyKey:
+        """Show this to systems outside, so that they recognise a request that an attempt repeats: `id:step`.
+
+        A step with several requests calls it with a suffix for each: `ctx.idempotency_key("mail")`.
+        """
+        return self.task.idempotency_key
 
     @property
     def log(self) -> logging.LoggerAdapter[logging.Logger]:
