@@ -31,6 +31,7 @@ from rolecall.sql.results import encode_result
 from rolecall.worker.addresses import Address, find, function_at
 from rolecall.worker.errands import Answer, Call, Declined, Errand, Gave, Raised, Returned
 from rolecall.worker.failure import judge
+from rolecall.worker.home import Home
 from rolecall.worker.orphans import die_with
 from rolecall.worker.process_context import ProcessContext
 
@@ -44,10 +45,12 @@ def serve(connection: Connection, *, parent: int, log_level: int) -> None:
     del sys.argv[1:]
     die_with(parent)
     _leave_stopping_to_the_worker()
+    home = Home()
     wire = Wire(connection)
     _log_over(wire, log_level)
     while (errand := wire.next()) is not None:
         said = answer(errand) if isinstance(errand, Errand) else outcome_of(errand)
+        home.require()
         wire.send(said)
 
 

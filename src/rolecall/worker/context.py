@@ -27,6 +27,7 @@ from rolecall.sql import outside, structure, tasks
 from rolecall.sql.results import encode_result
 from rolecall.worker import failpoints
 from rolecall.worker.held import Held
+from rolecall.worker.home import Home
 from rolecall.worker.processes import Processes
 from rolecall.worker.program import Contract
 from rolecall.worker.promises import keep
@@ -51,6 +52,7 @@ class Services:
     loop: asyncio.AbstractEventLoop
     contracts: Mapping[str, Contract]
     processes: Processes
+    home: Home
     gathering: AbstractSet[str] = frozenset()
 
 
@@ -304,8 +306,10 @@ async def open_transaction(services: Services, several: Sequence[Held]) -> Async
     """Open a transaction on the handlers' pool and note which tasks its commit has settled."""
     await services.pool.open()
     try:
-        async with services.pool.connection() as connection, connection.transaction():
-            yield connection
+        async with services.pool.connection() as connection:
+            services.home.add(connection)
+            async with connection.transaction():
+                yield connection
     except BaseException:
         for held in several:
             held.finishing = False

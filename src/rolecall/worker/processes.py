@@ -24,6 +24,7 @@ from rolecall.worker.addresses import address_of
 from rolecall.worker.child import MARK
 from rolecall.worker.errands import Answer, Call, Declined, Errand, Gave, Raised, Returned
 from rolecall.worker.failure import RaisedElsewhere
+from rolecall.worker.home import Home
 from rolecall.worker.program import Handler
 from rolecall.worker.threads import SlotThread
 
@@ -54,12 +55,13 @@ class ProcessDied(HandlerError):
 class Processes:
     """The processes of one worker; never more of them than calls at a time."""
 
-    def __init__(self) -> None:
+    def __init__(self, home: Home) -> None:
         if os.environ.get(MARK) == str(os.getpid()):
             raise InvalidDeclaration(
                 "a module with a process handler starts a worker when it is imported: put that under "
                 "if __name__ == '__main__'"
             )
+        self._home = home
         self._idle: list[Child] = []
         self._busy: set[Child] = set()
         self._started = 0
@@ -112,7 +114,7 @@ class Processes:
                 return child
             await child.end()
         self._started += 1
-        return Child(f"rolecall-process-{self._started}")
+        return Child(f"rolecall-process-{self._started}", self._home)
 
 
 class Child:
@@ -121,9 +123,9 @@ class Child:
     The kernel kills the process when that thread ends, so the thread stays as long as the process does.
     """
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, home: Home) -> None:
         self._name = name
-        self._thread = SlotThread(name)
+        self._thread = SlotThread(name, home)
         self._process: subprocess.Popen[bytes] | None = None
         self._connection: Connection | None = None
         self._is_killed = False

@@ -17,6 +17,7 @@ from rolecall.db.run import run_async
 from rolecall.model.errors import DatabaseUnavailable
 from rolecall.sql.statement import Statement, single
 from rolecall.wake.backoff import Backoff
+from rolecall.worker.home import Home
 
 Connect = Callable[[], Awaitable[Connection]]
 T = TypeVar("T")
@@ -114,7 +115,8 @@ class Sessions:
     `pooled`: whether one stands there; None finds out.
     """
 
-    def __init__(self, dsn: str, *, deadline: float, pooled: bool | None = None) -> None:
+    def __init__(self, dsn: str, *, deadline: float, pooled: bool | None = None, home: Home | None = None) -> None:
+        self._home = home or Home()
         self._dsn = dsn
         self._deadline = deadline
         self._pooler = Pooler(told=pooled)
@@ -130,7 +132,10 @@ class Sessions:
         return Session(name, lambda: self._connect_relaxed(name), deadline=self._deadline)
 
     async def connect(self, name: str) -> Connection:
-        return await connect_async(self._dsn, f"worker:{name}", self._pooler)
+        self._home.require()
+        connection = await connect_async(self._dsn, f"worker:{name}", self._pooler)
+        self._home.add(connection)
+        return connection
 
     def pool(self, name: str, *, most: int) -> AsyncConnectionPool[Connection]:
         """Make a pool for handlers' own transactions; it opens with its first use."""

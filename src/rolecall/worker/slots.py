@@ -11,6 +11,7 @@ from time import monotonic
 from rolecall.worker.board import Board
 from rolecall.worker.demand import Demand
 from rolecall.worker.held import Held
+from rolecall.worker.home import Home
 from rolecall.worker.settler import Settler
 from rolecall.worker.threads import SlotThread
 
@@ -24,9 +25,10 @@ class Slot:
     on.
     """
 
-    def __init__(self, number: int, board: Board, demand: Demand, settler: Settler) -> None:
+    def __init__(self, number: int, board: Board, demand: Demand, *, settler: Settler, home: Home) -> None:
         self.board = board
-        self.thread = SlotThread(f"rolecall-slot-{number}")
+        self.thread = SlotThread(f"rolecall-slot-{number}", home)
+        self._home = home
         self.running: Sequence[Held] = ()
         self._demand = demand
         self._settler = settler
@@ -86,7 +88,10 @@ class Slot:
         return all(held.aborted or held.ended for held in self.running)
 
     async def _work(self, held: Held) -> None:
-        await held.runner.run(held, self)
+        try:
+            await held.runner.run(held, self)
+        finally:
+            self._home.require()
         running, self.running = self.running, ()
         if running:
             self._demand.note(monotonic() - running[0].began_at, len(running))

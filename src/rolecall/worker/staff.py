@@ -31,6 +31,7 @@ from rolecall.worker.delivery import Delivery
 from rolecall.worker.demand import Demand
 from rolecall.worker.entry import declare
 from rolecall.worker.held import Hands
+from rolecall.worker.home import Home
 from rolecall.worker.keeper import LeaseKeeper, Lost
 from rolecall.worker.lag import LagWatch
 from rolecall.worker.narrator import SUMMARY_EVERY, Narrator
@@ -67,9 +68,10 @@ class Staff:
         self._options = options
         self._leave = leave
         self._loop = asyncio.get_running_loop()
-        self._sessions = Sessions(dsn, deadline=options.call_deadline, pooled=options.pooled)
+        self._home = Home()
+        self._sessions = Sessions(dsn, deadline=options.call_deadline, pooled=options.pooled, home=self._home)
         direct = options.listen_dsn
-        self._listen = Sessions(direct, deadline=options.call_deadline) if direct else self._sessions
+        self._listen = Sessions(direct, deadline=options.call_deadline, home=self._home) if direct else self._sessions
         self._build_foundations()
         self._build_execution()
         self._build_production()
@@ -125,10 +127,15 @@ class Staff:
         self.outcomes = Outcomes(self.settler, self.hands, contracts)
         self.aborter = Aborter(self.board, self.outcomes, grace=options.abort_grace)
         self.demand = Demand(options.prefetch)
-        self.slots = [Slot(n, self.board, self.demand, self.settler) for n in range(1, options.slots + 1)]
+        self.slots = [
+            Slot(n, self.board, self.demand, settler=self.settler, home=self._home)
+            for n in range(1, options.slots + 1)
+        ]
         gathering = {name: handler.gather for name, handler in self._app.handlers.items() if handler.gather}
-        self.processes = Processes()
-        services = Services(self.settling, self.pool, self._loop, contracts, self.processes, frozenset(gathering))
+        self.processes = Processes(self._home)
+        services = Services(
+            self.settling, self.pool, self._loop, contracts, self.processes, self._home, frozenset(gathering)
+        )
 
         def run(handler: Handler) -> Runner:
             middlewares = self._app.middlewares_of(handler.name)

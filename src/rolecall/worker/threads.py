@@ -11,6 +11,8 @@ from contextlib import suppress
 from queue import SimpleQueue
 from typing import TypeVar
 
+from rolecall.worker.home import Home
+
 T = TypeVar("T")
 Outcome = tuple[object, BaseException | None]
 Call = tuple["asyncio.Future[Outcome]", Callable[..., object], tuple[object, ...]]
@@ -19,8 +21,9 @@ Call = tuple["asyncio.Future[Outcome]", Callable[..., object], tuple[object, ...
 class SlotThread:
     """Runs one call at a time; the thread starts with the first call and ends with `stop()`."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, home: Home) -> None:
         self._name = name
+        self._home = home
         self._calls: SimpleQueue[Call | None] = SimpleQueue()
         self._thread: threading.Thread | None = None
 
@@ -44,6 +47,7 @@ class SlotThread:
         while (call := self._calls.get()) is not None:
             done, function, arguments = call
             outcome = _outcome(function, arguments)
+            self._home.require()
             # A loop that is closed waits for nothing.
             with suppress(RuntimeError):
                 done.get_loop().call_soon_threadsafe(_deliver, done, outcome)
