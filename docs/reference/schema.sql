@@ -2379,6 +2379,27 @@ begin
     ) as apart;
 end
 $$;
+CREATE FUNCTION rolecall.finish_here(p_worker_id bigint, p_reports jsonb) RETURNS TABLE(task_id bigint, verdict text)
+    LANGUAGE plpgsql
+    SET search_path TO ''
+    AS $$
+declare
+    -- Undone with the transaction or the savepoint, and forgotten at its end, as what it tells is.
+    v_ended constant bigint[] := coalesce(nullif(current_setting('rolecall.ended_here', true), ''), '{}');
+    v_ids bigint[];
+    v_verdicts text[];
+begin
+    select coalesce(array_agg(answer.task_id), '{}'), coalesce(array_agg(answer.verdict), '{}') into v_ids, v_verdicts
+    from rolecall.finish(p_worker_id, p_reports) as answer;
+    perform set_config('rolecall.ended_here', (v_ended || array(
+        select report.id from jsonb_to_recordset(p_reports) as report (id bigint) where report.id <> all(v_ids)
+    ))::text, true);
+    return query
+    select answer.id, answer.verdict
+    from unnest(v_ids, v_verdicts) as answer (id, verdict)
+    where answer.verdict <> 'already' or answer.id <> all(v_ended);
+end
+$$;
 CREATE FUNCTION rolecall.fire_cron(p_plans jsonb) RETURNS TABLE(schedule text, task_id bigint)
     LANGUAGE plpgsql
     SET search_path TO ''

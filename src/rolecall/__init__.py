@@ -10,6 +10,7 @@ from rolecall.model.chains import Chain, ChainFilter
 from rolecall.model.dedupe import Dedupe, merge_fields, merge_function
 from rolecall.model.doctor import Finding, Severity
 from rolecall.model.errors import (
+    AlreadyCompleted,
     ChainError,
     ChainNeeded,
     ChainNotFound,
@@ -66,6 +67,7 @@ from rolecall.worker.process_context import ProcessContext
 from rolecall.worker.worker import Worker
 
 __all__ = [
+    "AlreadyCompleted",
     "App",
     "AsyncClient",
     "BatchContext",

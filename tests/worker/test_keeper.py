@@ -9,9 +9,14 @@ from rolecall import LostReason
 from rolecall.db.run import run
 from rolecall.model.tasks import ClaimedTask
 from rolecall.sql import tasks
+from rolecall.worker.aborts import Aborter
+from rolecall.worker.board import Board
 from rolecall.worker.held import Hands, Held
 from rolecall.worker.keeper import LeaseKeeper, Lost
+from rolecall.worker.narrator import Narrator
+from rolecall.worker.outcomes import Outcomes
 from rolecall.worker.session import Sessions
+from rolecall.worker.settler import Settler
 from rolecall.worker.slots import Slot
 from tests.worker.bench import SOON, Bench, until
 
@@ -56,3 +61,19 @@ async def test_what_is_heard_while_a_claim_is_under_way_may_be_about_its_tasks(b
     await renewing.close()
 
     assert lost == [(held, LostReason.CANCELLED)]
+
+
+async def test_what_a_handlers_own_transaction_has_completed_is_not_stopped_for_that(bench: Bench) -> None:
+    """A renewal that was under way when it committed brings this answer."""
+    hands, worker_id = Hands(), bench.ask(REGISTER)
+    settler = Settler(Sessions(bench.dsn, deadline=SOON).open("settle"), hands, Narrator(hands), lambda: None)
+    aborter = Aborter(Board(), Outcomes(settler, hands, {}), grace=SOON)
+    held = Held(claim(bench, worker_id), Idle(), worker_id, monotonic(), started=True)
+    hands.take([held])
+    held.finishing = True
+
+    aborter.abort(held, LostReason.COMPLETED)
+    assert (held.aborted, len(hands)) == (None, 1)
+
+    aborter.abort(held, LostReason.DELETED)
+    assert (held.aborted, len(hands)) == (LostReason.DELETED, 0)

@@ -1,8 +1,13 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 
-from rolecall import Context, HandlerAborted, LostReason
+import psycopg
+import pytest
+
+from rolecall import AlreadyCompleted, BatchContext, Context, HandlerAborted, LostReason, NewTask
+from tests.scenarios.chaos.proxy import Proxy
 from tests.worker.bench import Bench, until
 
 
@@ -123,3 +128,140 @@ async def test_handlers_transactions_cannot_starve_the_workers_own_calls(bench: 
         tasks = await bench.finished(*ids)
 
     assert {(task.state, task.attempt) for task in tasks} == {("completed", 1)}
+
+
+async def test_a_transaction_that_is_repeated_after_its_commit_was_not_answered_writes_once(bench: Bench) -> None:
+    """covers RELIABILITY invariant 29"""
+    bench.connection.execute("create table ledger (turn int)")
+
+    @bench.app.task(max_attempts=1)
+    async def charge(ctx: Context) -> None:
+        for turn in range(5):
+            try:
+                async with ctx.transaction() as tx:
+                    await tx.execute("insert into ledger values (%s)", (turn,))
+                    await ctx.complete(tx, {"turn": turn})
+            except psycopg.OperationalError:
+                continue
+            return
+
+    (task_id,) = bench.enqueue(charge.task())
+
+    with Proxy(bench.dsn).relaying() as proxy:
+        proxy.lose_the_answer_to(b"COMMIT")
+        bench.dsn = proxy.dsn
+        async with bench.working():
+            (task,) = await bench.finished(task_id)
+
+    assert proxy.cut.is_set()
+    assert (task.state, task.result) == ("completed", {"turn": 0})
+    assert bench.ask("select array_agg(turn) from ledger") == [0]
+
+
+async def test_a_second_transaction_of_a_completed_claim_is_undone_and_said_so(
+    bench: Bench, caplog: pytest.LogCaptureFixture
+) -> None:
+    bench.connection.execute("create table ledger (turn int)")
+    told: list[AlreadyCompleted] = []
+
+    @bench.app.task(max_attempts=1)
+    async def charge(ctx: Context) -> None:
+        await write(ctx, 0)
+        try:
+            await write(ctx, 1)
+        except AlreadyCompleted as again:
+            told.append(again)
+            raise
+
+    (task_id,) = bench.enqueue(charge.task())
+
+    async with bench.working():
+        await until(lambda: told)
+
+    assert bench.task(task_id).result == {"turn": 0}
+    assert bench.ask("select array_agg(turn) from ledger") == [0]
+    assert [(each.task_id, each.reason) for each in told] == [(task_id, LostReason.COMPLETED)]
+    assert bench.ask("select count(*) from rolecall.task_events") == 0, "it is a good end"
+    assert f"Task {task_id} had completed" in caplog.text
+
+
+async def test_who_catches_the_refusal_inside_the_transaction_commits_nothing_either(bench: Bench) -> None:
+    bench.connection.execute("create table ledger (turn int)")
+
+    @bench.app.task(max_attempts=1)
+    async def charge(ctx: Context) -> None:
+        await write(ctx, 0)
+        async with ctx.transaction() as tx:
+            await tx.execute("insert into ledger values (1)")
+            with suppress(AlreadyCompleted):
+                await ctx.complete(tx)
+
+    (task_id,) = bench.enqueue(charge.task())
+
+    async with bench.working():
+        await bench.finished(task_id)
+
+    assert bench.ask("select array_agg(turn) from ledger") == [0]
+
+
+async def test_completing_again_in_the_same_transaction_changes_nothing(bench: Bench) -> None:
+    bench.connection.execute("create table ledger (turn int)")
+
+    @bench.app.task(max_attempts=1)
+    async def charge(ctx: Context) -> None:
+        async with ctx.transaction() as tx:
+            for turn in range(2):
+                async with tx.transaction():
+                    await tx.execute("insert into ledger values (%s)", (turn,))
+                    await ctx.complete(tx, {"turn": turn})
+
+    (task_id,) = bench.enqueue(charge.task())
+
+    async with bench.working():
+        (task,) = await bench.finished(task_id)
+
+    assert task.result == {"turn": 0}
+    assert bench.ask("select array_agg(turn) from ledger") == [0, 1]
+
+
+async def test_a_plain_function_repeats_a_transaction_as_safely(bench: Bench) -> None:
+    bench.connection.execute("create table ledger (turn int)")
+
+    @bench.app.task(max_attempts=1)
+    def charge(ctx: Context) -> None:
+        for turn in range(2):
+            ctx.wait(write(ctx, turn))
+
+    (task_id,) = bench.enqueue(charge.task())
+
+    async with bench.working():
+        (task,) = await bench.finished(task_id)
+
+    assert (task.state, task.result) == ("completed", {"turn": 0})
+    assert bench.ask("select array_agg(turn) from ledger") == [0]
+
+
+async def test_a_batch_that_is_repeated_writes_once(bench: Bench) -> None:
+    bench.connection.execute("create table ledger (turn int)")
+
+    @bench.app.task(batch=3, max_attempts=1)
+    async def charge(ctx: BatchContext, items: list[dict[str, int]]) -> None:
+        for turn in range(2):
+            async with ctx.transaction() as tx:
+                for task in ctx.tasks:
+                    await tx.execute("insert into ledger values (%s)", (turn,))
+                    await task.complete(tx, {"turn": turn})
+
+    ids = bench.enqueue(*(NewTask(handler="charge", payload={"n": n}) for n in range(3)))
+
+    async with bench.working(slots=1):
+        tasks = await bench.finished(*ids)
+
+    assert [(task.state, task.result) for task in tasks] == [("completed", {"turn": 0})] * 3
+    assert bench.ask("select array_agg(turn) from ledger") == [0] * 3
+
+
+async def write(ctx: Context, turn: int) -> None:
+    async with ctx.transaction() as tx:
+        await tx.execute("insert into ledger values (%s)", (turn,))
+        await ctx.complete(tx, {"turn": turn})

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from rolecall.model.errors import (
     AccessError,
+    AlreadyCompleted,
     ApiKeyNotFound,
     ChainError,
     ChainFinished,
@@ -129,6 +130,7 @@ ERROR_TABLE: tuple[ErrorRow, ...] = (
     ErrorRow(error=HandlerNotFound, exit_code=4, http_status=404),
     ErrorRow(error=ContractBroken, exit_code=2, http_status=422),
     ErrorRow(error=HandlerTimeout, exit_code=8, http_status=500),
+    ErrorRow(error=AlreadyCompleted, exit_code=5, http_status=409),
     ErrorRow(error=HandlerAborted, exit_code=5, http_status=409),
     ErrorRow(error=PermanentFailure, exit_code=1, http_status=500),
     ErrorRow(error=Retry, exit_code=1, http_status=500),

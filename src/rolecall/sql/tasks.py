@@ -26,6 +26,7 @@ __all__ = [
     "enqueue_chunks",
     "enqueue_many",
     "finish",
+    "finish_here",
     "get",
     "lost",
     "next_due",
@@ -119,6 +120,15 @@ def finish(worker_id: int, reports: Iterable[Report]) -> Statement[dict[int, str
     """Finish a batch of claims, all or nothing; the answer names those that were not simply accepted."""
     return Statement(
         query="select task_id, verdict from rolecall.finish(%s::bigint, %s::jsonb)",
+        params=(worker_id, reports_document(reports)),
+        read=by_first_column,
+    )
+
+
+def finish_here(worker_id: int, reports: Iterable[Report]) -> Statement[dict[int, str]]:
+    """Finish claims in a transaction that writes more; what the answer names was not accepted: undo the transaction."""
+    return Statement(
+        query="select task_id, verdict from rolecall.finish_here(%s::bigint, %s::jsonb)",
         params=(worker_id, reports_document(reports)),
         read=by_first_column,
     )

@@ -16,7 +16,7 @@ from psycopg import AsyncConnection
 from psycopg_pool import AsyncConnectionPool
 
 from rolecall.db.run import run_async
-from rolecall.model.errors import HandlerAborted, LeaseLost
+from rolecall.model.errors import AlreadyCompleted, HandlerAborted, LeaseLost
 from rolecall.model.idempotency import IdempotencyKey
 from rolecall.model.needs import Needed
 from rolecall.model.next_tasks import NextTasks
@@ -227,7 +227,11 @@ class Context:
 
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[Connection]:
-        """Open a transaction of this handler's own; after `complete` in it, its commit finishes the task."""
+        """Open a transaction of this handler's own; after `complete` in it, its commit finishes the task.
+
+        It is safe to do it again when its commit was not answered: either nothing of the first time stands, or
+        `complete` raises AlreadyCompleted, which undoes the second time and is a good end for the handler.
+        """
         async with open_transaction(self._services, (self._held,)) as tx:
             yield tx
 
@@ -235,8 +239,9 @@ class Context:
         """Complete the task inside a transaction, with the follow-ups so far: all of it commits or none.
 
         Write nothing but outside the database after it, and end the transaction soon: it holds the task's
-        row. Raises HandlerAborted if the claim is lost, so that the transaction rolls back, and ContractBroken for
-        a result that is not of the promised type.
+        row. Raises HandlerAborted if the claim is lost and AlreadyCompleted if an earlier transaction has completed
+        it; that undoes the transaction, even where it is caught. Raises ContractBroken for a result that is not of
+        the promised type. Again within the same transaction it changes nothing.
         """
         self.check()
         held, task = self._held, self._held.task
@@ -248,11 +253,20 @@ class Context:
             next_tasks=next_tasks,
         )
         held.finishing = True
-        verdicts = await run_async(tx, tasks.finish(held.worker_id, [report]))
-        verdict = verdicts.get(task.id, ACCEPTED_BEFORE)
-        if verdict != ACCEPTED_BEFORE:
-            held.aborted = LostReason(verdict)
-            raise HandlerAborted(reason=held.aborted) from LeaseLost(task_id=task.id, reason=verdict)
+        verdicts = await run_async(tx, tasks.finish_here(held.worker_id, [report]))
+        if task.id in verdicts:
+            verdict = verdicts[task.id]
+            held.refusal = self._refused(verdict)
+            raise held.refusal from LeaseLost(task_id=task.id, reason=verdict)
+
+    def _refused(self, verdict: str) -> HandlerAborted:
+        held, task = self._held, self._held.task
+        if verdict == ACCEPTED_BEFORE:
+            self.log.warning("Task %d had completed: what its handler did again in a transaction is undone", task.id)
+            held.settled = True
+            return AlreadyCompleted(task_id=task.id)
+        held.aborted = LostReason(verdict)
+        return HandlerAborted(reason=held.aborted)
 
     async def in_process(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Call a plain function from the top of a module in a process that is killed when this handler must stop.
@@ -310,6 +324,9 @@ async def open_transaction(services: Services, several: Sequence[Held]) -> Async
             services.home.add(connection)
             async with connection.transaction():
                 yield connection
+                for held in several:
+                    if held.refusal is not None:
+                        raise held.refusal
     except BaseException:
         for held in several:
             held.finishing = False

@@ -29,6 +29,7 @@ class Held:
         "ended",
         "finishing",
         "look_at",
+        "refusal",
         "report",
         "runner",
         "settled",
@@ -52,13 +53,19 @@ class Held:
         self.aborted: LostReason | None = None
         self.ended = False  # the handler returned, raised, or is not waited for any more
         self.finishing = False  # its row is locked by the handler's own transaction
-        self.settled = False  # that transaction committed: nothing is left to report
+        self.refusal: BaseException | None = None  # why no transaction of the handler's may commit any more
+        self.settled = False  # a transaction of the handler's has completed it: nothing is left to report
         self.report: Report | None = None
 
     @property
     def lease_ends_at(self) -> float:
         """Until when it was surely this worker's, by the last answer of the database; never too early."""
         return self.look_at + self.task.lease_seconds * (1 - 1 / LOOKS_PER_LEASE)
+
+    @property
+    def is_safe(self) -> bool:
+        """Whether its handler's own transaction completes it, or has: nobody else can take it then."""
+        return self.finishing or self.settled
 
     def look_again(self, now: float) -> None:
         """Plan the next question to the database about it, after one that was answered."""

@@ -134,10 +134,8 @@ class LeaseKeeper:
             self._lost([(held, LostReason(reasons[held.task.id])) for held in some if held.task.id in reasons])
 
     def _watched(self) -> Iterable[Held]:
-        # What a handler finishes in its own transaction is locked by it: nobody else can take it, and
-        # asking would wait.
         return (
-            held for held in self._hands.all() if held.aborted is None and not held.finishing and held not in self._told
+            held for held in self._hands.all() if held.aborted is None and not held.is_safe and held not in self._told
         )
 
 

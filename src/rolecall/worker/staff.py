@@ -128,8 +128,7 @@ class Staff:
         self.aborter = Aborter(self.board, self.outcomes, grace=options.abort_grace)
         self.demand = Demand(options.prefetch)
         self.slots = [
-            Slot(n, self.board, self.demand, settler=self.settler, home=self._home)
-            for n in range(1, options.slots + 1)
+            Slot(n, self.board, self.demand, settler=self.settler, home=self._home) for n in range(1, options.slots + 1)
         ]
         gathering = {name: handler.gather for name, handler in self._app.handlers.items() if handler.gather}
         self.processes = Processes(self._home)

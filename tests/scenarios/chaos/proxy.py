@@ -17,11 +17,13 @@ CHUNK = 65_536
 
 @dataclass(slots=True, eq=False)
 class Link:
-    """One relayed connection; a muted one lets questions through and no answers."""
+    """One relayed connection; a muted one lets questions through and no answers, a doomed one is cut by the next answer."""
 
     client: asyncio.StreamWriter
     server: asyncio.StreamWriter
     muted: bool = False
+    doomed: bool = False
+    unanswered: bytes = b""
 
     def cut(self) -> None:
         self.client.transport.abort()
@@ -36,6 +38,10 @@ class Proxy:
         self._server_port = int(conninfo_to_dict(dsn)["port"] or 0)
         self._loop = asyncio.new_event_loop()
         self._links: set[Link] = set()
+        self._fatal: bytes | None = None
+        self._holds: bytes | None = None
+        self.cut = threading.Event()
+        self.held = threading.Event()
         self._server: asyncio.Server | None = None
 
     @property
@@ -66,19 +72,52 @@ class Proxy:
         self._loop.call_soon_threadsafe(self._loop.call_later, seconds, _cut_all, links)
         return len(links)
 
+    def lose_the_answer_to(self, question: bytes) -> None:
+        """Let the next question with this text reach the server, and cut its connection instead of the answer."""
+        self._fatal = question
+
+    def hold_the_answer_to(self, question: bytes) -> None:
+        """Let the next question with this text reach the server, and keep all its connection's answers back."""
+        self._holds = question
+
+    def let_answers_go(self) -> None:
+        """Bring the answers that were kept back."""
+        for link in list(self._links):
+            self._loop.call_soon_threadsafe(_bring, link)
+
     async def _relay(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         with closing(writer), contextlib.suppress(OSError):
             answers, server = await asyncio.open_connection(HOST, self._server_port)
             link = Link(writer, server)
             self._links.add(link)
             with closing(server):
-                await asyncio.gather(_pass_on(reader, server), self._answer(answers, link))
+                await asyncio.gather(self._ask(reader, link), self._answer(answers, link))
             self._links.discard(link)
+
+    async def _ask(self, questions: asyncio.StreamReader, link: Link) -> None:
+        with contextlib.suppress(OSError):
+            while data := await questions.read(CHUNK):
+                self._note(data, link)
+                link.server.write(data)
+                await link.server.drain()
+        link.server.close()
+
+    def _note(self, question: bytes, link: Link) -> None:
+        if self._fatal is not None and self._fatal in question:
+            self._fatal, link.doomed = None, True
+        elif self._holds is not None and self._holds in question:
+            self._holds, link.muted = None, True
+            self.held.set()
 
     async def _answer(self, answers: asyncio.StreamReader, link: Link) -> None:
         with contextlib.suppress(OSError):
             while data := await answers.read(CHUNK):
-                if not link.muted:
+                if link.doomed:
+                    link.cut()
+                    self.cut.set()
+                elif link.muted:
+                    link.unanswered += data
+                else:
                     link.client.write(data)
                     await link.client.drain()
         if not link.muted:
@@ -95,12 +134,10 @@ class Proxy:
         await asyncio.sleep(0)  # a transport closes its socket at the loop's next turn
 
 
-async def _pass_on(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    with contextlib.suppress(OSError):
-        while data := await reader.read(CHUNK):
-            writer.write(data)
-            await writer.drain()
-    writer.close()
+def _bring(link: Link) -> None:
+    link.muted = False
+    link.client.write(link.unanswered)
+    link.unanswered = b""
 
 
 def _cut_all(links: list[Link]) -> None:

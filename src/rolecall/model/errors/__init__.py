@@ -37,6 +37,7 @@ RolecallError                      every error raised on purpose; .problem says 
 │   ├── HandlerNotFound                   it was asked for by its name
 │   ├── HandlerTimeout                    .after (seconds)
 │   ├── HandlerAborted                    .reason (LostReason)
+│   │   └── AlreadyCompleted              .task_id
 │   ├── PermanentFailure                  raised by a handler: no retry would help
 │   └── Retry                             .after .at: raised by a handler, when to try again
 ├── RequestError                   about a request that is carried out once
@@ -95,6 +96,7 @@ from rolecall.model.errors.filters import (
     NoFilter,
 )
 from rolecall.model.errors.handlers import (
+    AlreadyCompleted,
     ContractBroken,
     ContractCode,
     HandlerAborted,
@@ -164,6 +166,7 @@ from rolecall.model.errors.tasks import (
 
 __all__ = [
     "AccessError",
+    "AlreadyCompleted",
     "ApiKeyNotFound",
     "ChainError",
     "ChainFinished",

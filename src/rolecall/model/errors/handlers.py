@@ -77,9 +77,23 @@ class HandlerTimeout(HandlerError):
 class HandlerAborted(HandlerError):
     """The handler must stop: its task is no longer its own."""
 
-    def __init__(self, *, reason: LostReason) -> None:
-        super().__init__(f"the handler must stop: {reason}")
+    def __init__(self, problem: str | None = None, *, reason: LostReason) -> None:
+        super().__init__(problem or f"the handler must stop: {reason}")
         self.reason = reason
+
+
+class AlreadyCompleted(HandlerAborted):
+    """The claim has completed; the transaction was undone.
+
+    Raised by `complete` in a second transaction of one claim, mostly one that repeats a first whose commit was not
+    answered: all that the first one wrote stands. A handler that ends with this error has ended well.
+    """
+
+    def __init__(self, *, task_id: int) -> None:
+        super().__init__(
+            f"task {task_id}: this claim has completed; the transaction was undone", reason=LostReason.COMPLETED
+        )
+        self.task_id = task_id
 
 
 class PermanentFailure(HandlerError):
