@@ -745,7 +745,7 @@ declare
 begin
     select * into v_odd
     from jsonb_to_recordset(p_reports) as report (id bigint, outcome text)
-    where outcome is null or outcome not in ('completed', 'failed', 'snoozed', 'blocked', 'cancelled')
+    where outcome is null or outcome not in ('completed', 'failed', 'snoozed', 'blocked', 'cancelled', 'returned')
     limit 1;
     if found then
         perform rolecall.refuse('RC042', format('the report on task %s has the unknown outcome %L', v_odd.id, v_odd.outcome));
@@ -3240,6 +3240,7 @@ CREATE FUNCTION rolecall.judge_loss(p_task rolecall.tasks, p_policy jsonb, p_rea
         select case p_reason
             when 'snoozed' then false
             when 'blocked' then false
+            when 'returned' then false
             when 'shutdown' then p_task.started_at is not null and p_task.refunds >= 10
             when 'crashed' then p_task.started_at is not null or p_task.refunds >= 10
             else true
@@ -7450,16 +7451,18 @@ begin
     ) as given
     cross join lateral rolecall.lost_claims(p_worker_id, given.ids, given.fences) as lost;
     with owned as (
-        select task.id
+        select task.id, task.started_at
         from (select * from jsonb_to_recordset(p_claims) as given (id bigint, fence int) order by given.id) as claim
         cross join lateral (
-            select owned.id
+            select owned.id, owned.started_at
             from rolecall.tasks as owned
             where owned.id = claim.id and owned.fence = claim.fence and (owned.worker_id = p_worker_id) is true
             for update
         ) as task
     )
-    select jsonb_agg(jsonb_build_object('id', id, 'reason', 'shutdown')) into v_losses from owned;
+    select jsonb_agg(jsonb_build_object('id', id, 'reason', case when started_at is null then 'returned' else 'shutdown' end))
+    into v_losses
+    from owned;
     select * into v_let_go from rolecall.let_go(v_losses);
     perform rolecall.conclude(v_let_go.endings, v_let_go.keys);
 end

@@ -6,6 +6,7 @@ import asyncio
 import logging
 import sys
 from pathlib import Path
+from time import monotonic
 
 import psycopg
 
@@ -39,6 +40,14 @@ def make_app(dsn: str, folder: Path) -> App:
             await tx.execute("insert into effects values (%s, %s)", (ctx.task_id, ctx.idempotency_key))
             ctx.check()
             await ctx.complete(tx, {"n": n})
+
+    @app.task(role="victim")
+    async def note(ctx: Context, n: int) -> dict[str, int]:
+        """Note when this attempt began, and be quick."""
+        began = monotonic()
+        async with ctx.transaction() as tx:
+            await tx.execute("insert into begins values (%s, %s)", (ctx.task_id, began))
+        return {"n": n}
 
     @app.task(role="victim", lease=LONG_LEASE)
     async def linger(ctx: Context) -> dict[str, int]:

@@ -1,9 +1,15 @@
 from __future__ import annotations
 
 import signal
+from time import monotonic
 
 from tests.scenarios.victims import Victims, ended
 from tests.worker.bench import until
+
+UNBEGUN = """
+select count(*) >= 10 from rolecall.tasks
+where state = 'running' and not exists (select from begins where begins.task_id = tasks.id)
+"""
 
 
 async def test_a_worker_stopped_past_its_lease_changes_nothing_when_it_returns(victims: Victims) -> None:
@@ -26,6 +32,26 @@ async def test_a_worker_stopped_past_its_lease_changes_nothing_when_it_returns(v
             (task,) = await bench.finished(task_id)
 
     assert (task.state, task.result) == ("completed", {"attempt": 2})
+
+
+async def test_what_a_worker_held_unbegun_when_it_was_stopped_past_its_lease_does_not_begin(victims: Victims) -> None:
+    """covers RELIABILITY F6, invariant 31"""
+    bench = victims.bench
+    ids = victims.enqueue("note", 1000)
+    with victims.process("zombie") as zombie:
+        while not bench.ask(UNBEGUN):
+            zombie.send_signal(signal.SIGCONT)
+            await until(lambda: bench.ask(UNBEGUN))
+            zombie.send_signal(signal.SIGSTOP)
+        with victims.process("owner"):
+            await bench.finished(*ids, within=60)
+            thawed_at = monotonic()
+            zombie.send_signal(signal.SIGCONT)
+            await until(lambda: bench.ask("select bool_and(idle) from rolecall.workers"))
+            zombie.send_signal(signal.SIGTERM)
+            assert await ended(zombie) == 0
+
+    assert bench.ask("select count(*) from begins where began > %s", thawed_at) == 0
 
 
 async def test_a_stopped_process_gives_its_running_task_back_and_exits_well(victims: Victims) -> None:

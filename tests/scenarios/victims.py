@@ -24,6 +24,7 @@ class Victims:
         self.folder = folder
         bench.app = make_app(bench.dsn, folder)
         bench.connection.execute("create table effects (task_id bigint, idempotency_key text)")
+        bench.connection.execute("create table begins (task_id bigint, began float8)")
 
     @contextmanager
     def process(self, name: str, failpoint: str = "") -> Iterator[subprocess.Popen[bytes]]:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 
 from rolecall.worker.board import Board
+from rolecall.worker.held import Held
 
 
 async def test_a_slot_that_is_cancelled_keeps_no_other_from_being_sent_home() -> None:
-    board = Board()
+    board = Board(list[Held]().extend)
     slots = [asyncio.create_task(board.wait_for_work()) for _ in range(2)]
     while board.free_slots < len(slots):
         await asyncio.sleep(0)

@@ -19,6 +19,7 @@ __all__ = [
     "Failed",
     "NoResult",
     "Report",
+    "Returned",
     "Snooze",
     "Snoozed",
     "WaitFor",
@@ -123,4 +124,12 @@ class Cancelled:
     ran: float | None = None
 
 
-Report = Completed | Failed | Snoozed | Blocked | Cancelled
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Returned:
+    """The worker gives the task back before it began: the attempt is not spent."""
+
+    id: int
+    fence: int
+
+
+Report = Completed | Failed | Snoozed | Blocked | Cancelled | Returned

@@ -9,7 +9,7 @@ from typing import assert_never
 from rolecall.model.errors import InvalidTask
 from rolecall.model.needs import Need
 from rolecall.model.next_tasks import NextTasks
-from rolecall.model.outcomes import Blocked, Cancelled, Completed, Failed, Report, Snoozed
+from rolecall.model.outcomes import Blocked, Cancelled, Completed, Failed, Report, Returned, Snoozed
 from rolecall.model.tasks import Enqueued, NewTask
 from rolecall.sql.results import clean_error
 from rolecall.sql.strict_json import NotStorable, encode, encode_text
@@ -112,6 +112,8 @@ def _report_text(report: Report) -> str:
         case Cancelled():
             tail = f"{_error(report.error)}{_ran(report.ran)}"
             return f'{{"id":{report.id},"fence":{report.fence},"outcome":"cancelled"{tail}}}'
+        case Returned():
+            return f'{{"id":{report.id},"fence":{report.fence},"outcome":"returned"}}'
         case _:
             assert_never(report)
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from itertools import islice
 from time import monotonic
 
@@ -14,16 +15,19 @@ from rolecall.worker.held import Held
 SLICE = 0.001
 NO_CALL = -1
 
+log = logging.getLogger("rolecall.worker")
+
 
 class Board:
     """The local line of claimed tasks that have not begun, in claim order.
 
     Slots take from the left. When the line is as short as `call_at`, or a slot finds it empty, the producer
-    is called. Handlers that never suspend would starve the loop: `slice_is_over` says when a slot must let
-    it turn.
+    is called. Handlers that never suspend would starve the loop: `slice_ends` says when a slot must let
+    it turn. What is not to begin any more is handed to `give_back`.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, give_back: Callable[[list[Held]], None]) -> None:
+        self._give_back = give_back
         self.ready: deque[Held] = deque()
         self.room = Waker()
         self.call_at = NO_CALL
@@ -35,6 +39,19 @@ class Board:
     @property
     def free_slots(self) -> int:
         return len(self._waiting)
+
+    def take(self) -> Held | None:
+        """Take the next task whose lease stands; those on the way there whose lease has run out are given back."""
+        now, late, next_one = monotonic(), [], None
+        while self.ready and next_one is None:
+            held = self.ready.popleft()
+            if held.lease_ends_at > now:
+                next_one = held
+            else:
+                late.append(held)
+        if late:
+            self._return(late)
+        return next_one
 
     def put(self, several: Iterable[Held]) -> None:
         """Add tasks in claim order and wake as many slots as there is work for."""
@@ -61,7 +78,17 @@ class Board:
             self.ready.extend(rest)
         if len(self.ready) <= self.call_at:
             self.call_producer()
-        return alike
+        now = monotonic()
+        if late := [other for other in alike if other.lease_ends_at <= now]:
+            self._return(late)
+        return [other for other in alike if other.lease_ends_at > now]
+
+    def take_older(self, before: float) -> list[Held]:
+        """Take back what has lain here since that moment, or longer."""
+        older = []
+        while self.ready and self.ready[0].delivered_at <= before:
+            older.append(self.ready.popleft())
+        return older
 
     def clear(self) -> list[Held]:
         """Take back everything that has not begun."""
@@ -97,6 +124,11 @@ class Board:
             self._turn_is_near = True
             asyncio.get_running_loop().call_soon(self._turn)
         await asyncio.sleep(0)
+
+    def _return(self, late: list[Held]) -> None:
+        # This process stood still, or the claim's answer was late: another worker may have them, or have ended them.
+        log.warning("%d tasks are not begun, as their leases have run out meanwhile", len(late))
+        self._give_back(late)
 
     def _turn(self) -> None:
         self._turn_is_near = False

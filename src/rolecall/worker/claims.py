@@ -7,12 +7,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from time import monotonic
 
+from rolecall.db.run import run_async
+from rolecall.model.tasks import ClaimedTask
 from rolecall.sql import tasks
+from rolecall.sql.statement import Statement
 from rolecall.worker import failpoints
 from rolecall.worker.held import Held
 from rolecall.worker.repertoire import Repertoire
 from rolecall.worker.rollcall import RollCall
-from rolecall.worker.session import Session
+from rolecall.worker.session import Connection, Session
 
 
 class Claims:
@@ -59,9 +62,17 @@ class Claims:
 
     async def _claim(self, handlers: Sequence[str], limit: int, start: int) -> list[Held]:
         worker_id = self._roll.worker_id
-        claimed = await self._session.run(tasks.claim(worker_id, self._roles, handlers, limit, start))
+        statement = tasks.claim(worker_id, self._roles, handlers, limit, start)
+        asked_at, claimed = await self._session.ask(lambda connection: _timed(connection, statement))
         if claimed:
             failpoints.hit(failpoints.AFTER_CLAIM)
-        now = monotonic()
         runner = self._repertoire.runner
-        return [Held(task, runner(task), worker_id, now, started=number < start) for number, task in enumerate(claimed)]
+        return [
+            Held(task, runner(task), worker_id, asked_at, started=number < start) for number, task in enumerate(claimed)
+        ]
+
+
+async def _timed(connection: Connection, statement: Statement[list[ClaimedTask]]) -> tuple[float, list[ClaimedTask]]:
+    # The answer may take long, and the leases run from the claim on: only the moment before the question is safe.
+    asked_at = monotonic()
+    return asked_at, await run_async(connection, statement)

@@ -43,6 +43,9 @@ class Delivery:
         for older in self._hands.take(several):
             self._aborter.abort(older, LostReason.TAKEN)
         self._narrator.claimed(several)
+        now = monotonic()
+        for held in several:
+            held.delivered_at = now
         self._board.put(several)
         self._keeper.watch(several, asked_at)
         self._watch_the_line()
@@ -68,11 +71,6 @@ class Delivery:
     def _take_back_stale(self) -> None:
         # Nothing waits behind a slow handler while another worker may be idle.
         self._check = None
-        before = monotonic() - STALE_AFTER
-        ready = self._board.ready
-        stale = []
-        while ready and ready[0].claimed_at <= before:
-            stale.append(ready.popleft())
-        if stale:
+        if stale := self._board.take_older(monotonic() - STALE_AFTER):
             self._settler.give_back(stale)
         self._watch_the_line()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
@@ -19,15 +20,21 @@ LOOKS_PER_LEASE = 4
 
 
 class Held:
-    """One claimed task: who runs it, since when, and what became of it. Times are monotonic seconds."""
+    """One claimed task: who runs it, since when, and what became of it. Times are monotonic seconds.
+
+    `claimed_at` is the moment at which the database was asked for it: the lease that it gave is no shorter than from
+    there on. `lease_ends_at` says until when the task was surely this worker's, by the last answer about it.
+    """
 
     __slots__ = (
         "aborted",
         "began_at",
         "claimed_at",
         "deadline",
+        "delivered_at",
         "ended",
         "finishing",
+        "lease_ends_at",
         "look_at",
         "refusal",
         "report",
@@ -45,10 +52,10 @@ class Held:
         self.worker_id = worker_id
         self.claimed_at = claimed_at
         self.deadline = None if task.timeout_seconds is None else claimed_at + task.timeout_seconds
-        self.look_at = claimed_at  # when its lease is to be renewed, or its deadline has come
         self.look_again(claimed_at)
         self.started = started  # the database knows that it began
-        self.began_at = 0.0
+        self.delivered_at = claimed_at  # since when it waits for a slot
+        self.began_at = 0.0  # until its handler is called
         self.slot: Slot | None = None
         self.aborted: LostReason | None = None
         self.ended = False  # the handler returned, raised, or is not waited for any more
@@ -58,20 +65,16 @@ class Held:
         self.report: Report | None = None
 
     @property
-    def lease_ends_at(self) -> float:
-        """Until when it was surely this worker's, by the last answer of the database; never too early."""
-        return self.look_at + self.task.lease_seconds * (1 - 1 / LOOKS_PER_LEASE)
-
-    @property
     def is_safe(self) -> bool:
         """Whether its handler's own transaction completes it, or has: nobody else can take it then."""
         return self.finishing or self.settled
 
-    def look_again(self, now: float) -> None:
-        """Plan the next question to the database about it, after one that was answered."""
-        self.look_at = now + self.task.lease_seconds / LOOKS_PER_LEASE
-        if self.deadline is not None and self.deadline < self.look_at:
-            self.look_at = self.deadline
+    def look_again(self, asked_at: float) -> None:
+        """Plan the next question to the database about it, after one that was asked then and answered."""
+        lease = self.task.lease_seconds
+        deadline = math.inf if self.deadline is None else self.deadline
+        self.look_at = min(asked_at + lease / LOOKS_PER_LEASE, deadline)
+        self.lease_ends_at = min(asked_at + lease, deadline)
 
 
 class Hands:

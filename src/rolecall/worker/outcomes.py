@@ -26,7 +26,8 @@ from rolecall.worker.program import Contract
 from rolecall.worker.promises import keep
 from rolecall.worker.settler import Settler
 
-GIVEN_BACK = frozenset({LostReason.SHUTDOWN, LostReason.DATABASE})
+# A timeout is a failure of what has begun; the others lose their deadline with their claim.
+GIVEN_BACK = frozenset({LostReason.SHUTDOWN, LostReason.DATABASE, LostReason.TIMEOUT})
 
 
 class Outcomes:
@@ -126,7 +127,7 @@ def _after_abort(held: Held) -> Report | None:
     task = held.task
     ran = monotonic() - held.began_at if held.began_at else 0.0
     match held.aborted:
-        case LostReason.TIMEOUT:
+        case LostReason.TIMEOUT if held.began_at:
             error = f"the handler did not finish within {task.timeout_seconds:g} s"
             return Failed(id=task.id, fence=task.fence, error=error, reason="timeout", ran=ran)
         case LostReason.CANCELLED:

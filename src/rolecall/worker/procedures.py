@@ -91,6 +91,7 @@ class ProcedureRunner:
                         return await run_async(connection, procedures.run(*claim))
         except DatabaseUnavailable as error:
             if not begun or error.sqlstate in SERVER_STOPPED:
+                held.began_at = 0.0
                 held.aborted = held.aborted or LostReason.DATABASE
             raise
 

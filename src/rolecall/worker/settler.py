@@ -12,7 +12,7 @@ from operator import attrgetter
 from time import monotonic
 
 from rolecall.model.errors import DatabaseError, DatabaseUnavailable, RolecallError
-from rolecall.model.outcomes import Completed, Failed
+from rolecall.model.outcomes import Completed, Failed, Returned
 from rolecall.sql import tasks
 from rolecall.wake.waker import Waker
 from rolecall.worker import failpoints
@@ -47,7 +47,7 @@ class Settler:
         self._stir = stir
         self._reports: list[Held] = []
         self._begun: list[Held] = []
-        self._returned: list[Held] = []
+        self._interrupted: list[Held] = []
         self._bell = Waker()
         self._resting = True
         self._closing = False
@@ -73,8 +73,14 @@ class Settler:
             self._bell.nudge()
 
     def give_back(self, several: Iterable[Held]) -> None:
-        """Take tasks that are to be claimable again, their attempt not spent."""
-        self._returned.extend(several)
+        """Take tasks that are to be claimable again: those that have not begun, and those that a stop interrupts."""
+        for held in several:
+            held.ended = True
+            if held.began_at:
+                self._interrupted.append(held)
+            else:
+                held.report = Returned(id=held.task.id, fence=held.task.fence)
+                self._reports.append(held)
         self._bell.nudge()
 
     def close(self) -> None:
@@ -84,8 +90,8 @@ class Settler:
 
     @property
     def unsettled(self) -> int:
-        """How many outcomes and returned tasks are not written yet."""
-        return len(self._reports) + len(self._returned)
+        """How many outcomes and interrupted tasks are not written yet."""
+        return len(self._reports) + len(self._interrupted)
 
     async def run(self) -> None:
         """Flush until closed; raise DatabaseUnavailable only after the session was told to give up."""
@@ -94,7 +100,7 @@ class Settler:
             await self._flush()
 
     async def _rest(self) -> None:
-        if self._closing or self._returned:
+        if self._closing or self._interrupted:
             return
         if not self._reports:
             await self._nap(START_AFTER if self._begun else None)
@@ -116,8 +122,8 @@ class Settler:
             await self._finish(worker_id, some)
         for worker_id, some in _by_worker(begun):
             await self._start(worker_id, some)
-        returned, self._returned = self._returned, []
-        for worker_id, some in _by_worker(returned):
+        interrupted, self._interrupted = self._interrupted, []
+        for worker_id, some in _by_worker(interrupted):
             await self._release(worker_id, some)
         self._busy = len(self._reports) >= GATHER_FROM
 
@@ -166,6 +172,9 @@ class Settler:
     async def _refused(self, worker_id: int, held: Held, error: RolecallError) -> None:
         task = held.task
         log.warning("The outcome of task %d (%s) was refused: %s", task.id, task.handler, error)
+        if type(held.report) is Returned:
+            self._hands.drop([held])
+            return
         held.report = Failed(id=task.id, fence=task.fence, error=f"the outcome was refused: {error}")
         try:
             self._answered([held], await self._send(worker_id, [held]))
@@ -199,7 +208,7 @@ class Settler:
         try:
             await self._session.run(tasks.release(worker_id, map(_claim, some)))
         except DatabaseUnavailable:
-            self._returned[:0] = some
+            self._interrupted[:0] = some
             raise
         except RolecallError as error:
             log.warning("%d tasks could not be given back; their leases will run out: %s", len(some), error)
@@ -218,4 +227,7 @@ def _claim(held: Held) -> tuple[int, int]:
 
 def _may_free_work(held: Held) -> bool:
     report = held.report
+    # What was given back is for others: whoever could not begin it in time should not claim it again at once.
+    if type(report) is Returned:
+        return False
     return held.task.key is not None or type(report) is not Completed or report.next_tasks is not None

@@ -45,10 +45,10 @@ class Slot:
         board, ready = self.board, self.board.ready
         try:
             while not board.closed:
-                if not ready:
+                held = board.take()
+                if held is None:
                     await board.wait_for_work()
                     continue
-                held = ready.popleft()
                 if len(ready) <= board.call_at:
                     board.call_producer()
                 await self._work(held)

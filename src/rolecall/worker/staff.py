@@ -113,13 +113,13 @@ class Staff:
         self.minding = self._sessions.open("maintain")
         self.pool = self._sessions.pool("handlers", most=options.slots)
         self.hands = Hands()
-        self.board = Board()
         self.narrator = Narrator(self.hands)
         self.vitals = Vitals(options, self._backs_off)
         self.roll = RollCall(
             introduce(options, tuple(self._app.handlers)), self.hands, condition=self._condition, told=self._told
         )
         self.settler = Settler(self.settling, self.hands, self.narrator, self._stir)
+        self.board = Board(self.settler.give_back)
 
     def _build_execution(self) -> None:
         options = self._options

@@ -65,6 +65,16 @@ def test_a_snooze_spends_no_attempt(engine: Engine) -> None:
         engine.clock.advance(seconds=30)
 
 
+def test_what_is_returned_unbegun_is_claimable_at_once_and_never_charged(engine: Engine) -> None:
+    """Covers invariant 31: not even where the claim itself has marked it as started."""
+    task_id = engine.enqueue(max_attempts=1)
+    for _ in range(20):
+        assert engine.report(engine.claim_one(), "returned") is None
+
+    assert (engine.state(task_id), engine.task(task_id).attempt) == ("pending", 0)
+    assert engine.events(task_id) == ["returned"] * 20
+
+
 def test_a_handler_may_cancel_its_task(engine: Engine) -> None:
     task_id = engine.enqueue()
 

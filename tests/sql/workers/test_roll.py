@@ -81,6 +81,16 @@ def test_leaving_gives_back_what_it_held(engine: Engine) -> None:
     assert [claim.id for claim in engine.claim(3)] == ids[:2]
 
 
+def test_what_a_leaving_worker_had_not_begun_is_returned(engine: Engine) -> None:
+    ids, _ = engine.enqueue_many([{"role": "work"}] * 2)
+    worker = engine.worker()
+    engine.claim(2, worker=worker, start=1)
+
+    deregister(engine, worker)
+
+    assert [engine.events(task_id) for task_id in ids] == [["shutdown"], ["returned"]]
+
+
 def test_leaving_twice_is_leaving_once(engine: Engine) -> None:
     worker = engine.worker()
     deregister(engine, worker)

@@ -15,6 +15,7 @@ as $$
         select case p_reason
             when 'snoozed' then false
             when 'blocked' then false
+            when 'returned' then false
             when 'shutdown' then p_task.started_at is not null and p_task.refunds >= 10
             when 'crashed' then p_task.started_at is not null or p_task.refunds >= 10
             else true

@@ -1,4 +1,4 @@
--- Lets go of the failed, snoozed, blocked and cancelled among some reports, where the fence and the worker still own them; and of
+-- Lets go of the failed, snoozed, blocked, cancelled and returned among some reports, where the fence and the worker still own them; and of
 -- the completed ones that have children but are to be cancelled.
 -- returns: one row: which were still owned; their keys and endings; what the blocked ones need, as `link_needs` takes it
 -- raises: nothing

@@ -23,16 +23,18 @@ begin
     ) as given
     cross join lateral rolecall.lost_claims(p_worker_id, given.ids, given.fences) as lost;
     with owned as (
-        select task.id
+        select task.id, task.started_at
         from (select * from jsonb_to_recordset(p_claims) as given (id bigint, fence int) order by given.id) as claim
         cross join lateral (
-            select owned.id
+            select owned.id, owned.started_at
             from rolecall.tasks as owned
             where owned.id = claim.id and owned.fence = claim.fence and (owned.worker_id = p_worker_id) is true
             for update
         ) as task
     )
-    select jsonb_agg(jsonb_build_object('id', id, 'reason', 'shutdown')) into v_losses from owned;
+    select jsonb_agg(jsonb_build_object('id', id, 'reason', case when started_at is null then 'returned' else 'shutdown' end))
+    into v_losses
+    from owned;
     select * into v_let_go from rolecall.let_go(v_losses);
     perform rolecall.conclude(v_let_go.endings, v_let_go.keys);
 end

@@ -1,5 +1,5 @@
--- Ends claims: each report completes, fails, snoozes, blocks or cancels its task, if fence and worker still own it. Results, what
--- comes next, who waited for it, freed keys and events of one call commit together.
+-- Ends claims: each report completes, fails, snoozes, blocks, cancels or (not begun) returns its task, if fence and worker still
+-- own it. Results, what comes next, who waited for it, freed keys and events of one call commit together.
 -- returns: one row a report that was not simply accepted: already, or why the task was lost
 -- raises: RC031, RC040 for a next task that is none; RC042 for a report of unknown outcome; RC043 for needs in a circle
 -- locks: other calls that report needs; tasks rows in id order; dedupe keys of next tasks in their order; dependents and parents, level by level; keys rows in key order
