@@ -943,7 +943,8 @@ begin
     with claimed as (
         update rolecall.tasks as task
         set state = 'running', parked = false, worker_id = p_worker_id, fence = task.fence + 1, attempt = task.attempt + 1,
-            claimed_at = v_now, lease_until = v_now + setting.lease, deadline_at = v_now + coalesce(task.timeout, setting.timeout),
+            claimed_at = v_now, lease_until = v_now + least(setting.lease, coalesce(task.timeout, setting.timeout)),
+            deadline_at = v_now + coalesce(task.timeout, setting.timeout),
             started_at = case when p_start is null or picked.n <= p_start then v_now end,
             key_slot = coalesce(task.key_slot, picked.slot)
         from unnest(v_picked.ids, v_picked.slots) with ordinality as picked (id, slot, n), rolecall.line_settings as setting

@@ -34,7 +34,8 @@ What happens to one task, in order:
     task), it finds the guilty one and fails it with the reason: no task is ever unfinishable.
 
 Beside all this the *pulse*, a thread with its own loop, renews leases and sends heartbeats, so that a
-handler that blocks the worker's loop costs nobody a lease. When the database says that a task is lost, the
+handler that blocks the worker's loop costs nobody a lease before its own deadline; what waits behind it is given
+back after a second (`lag`). When the database says that a task is lost, the
 *aborter* stops its handler: taken, completed or deleted tasks are dropped; cancelled ones and those over
 their deadline are reported; at shutdown they are given back. A database that is away stops nothing but
 what is over its deadline (and, on request, what outlives its lease): handlers go on, reports wait.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import threading
 from collections import deque
 from collections.abc import Callable, Iterable
 from itertools import islice
@@ -23,12 +24,14 @@ class Board:
 
     Slots take from the left. When the line is as short as `call_at`, or a slot finds it empty, the producer
     is called. Handlers that never suspend would starve the loop: `slice_ends` says when a slot must let
-    it turn. What is not to begin any more is handed to `give_back`.
+    it turn. What is not to begin any more is handed to `give_back`. Tasks are taken from the line by the worker's loop,
+    and by the pulse's thread while that one stands still.
     """
 
     def __init__(self, give_back: Callable[[list[Held]], None]) -> None:
         self._give_back = give_back
         self.ready: deque[Held] = deque()
+        self._lock = threading.Lock()
         self.room = Waker()
         self.call_at = NO_CALL
         self.slice_ends = 0.0
@@ -43,39 +46,43 @@ class Board:
     def take(self) -> Held | None:
         """Take the next task whose lease stands; those on the way there whose lease has run out are given back."""
         now, late, next_one = monotonic(), [], None
-        while self.ready and next_one is None:
-            held = self.ready.popleft()
-            if held.lease_ends_at > now:
-                next_one = held
-            else:
-                late.append(held)
+        with self._lock:
+            while self.ready and next_one is None:
+                held = self.ready.popleft()
+                if held.lease_ends_at > now:
+                    next_one = held
+                else:
+                    late.append(held)
         if late:
             self._return(late)
         return next_one
 
     def put(self, several: Iterable[Held]) -> None:
         """Add tasks in claim order and wake as many slots as there is work for."""
-        self.ready.extend(several)
+        with self._lock:
+            self.ready.extend(several)
         self._wake(len(self.ready))
 
     def withdraw(self, held: Held) -> bool:
         """Take back a task that has not begun; false when it is not here any more."""
-        try:
-            self.ready.remove(held)
-        except ValueError:
-            return False
+        with self._lock:
+            try:
+                self.ready.remove(held)
+            except ValueError:
+                return False
         return True
 
     def take_like(self, held: Held, most: int) -> list[Held]:
         """Take up to `most` more tasks of the same handler, in claim order, wherever they stand."""
-        alike = list(islice((other for other in self.ready if other.runner is held.runner), most))
-        if len(alike) == len(self.ready):
-            self.ready.clear()
-        elif alike:
-            taken = set(alike)
-            rest = [other for other in self.ready if other not in taken]
-            self.ready.clear()
-            self.ready.extend(rest)
+        with self._lock:
+            alike = list(islice((other for other in self.ready if other.runner is held.runner), most))
+            if len(alike) == len(self.ready):
+                self.ready.clear()
+            elif alike:
+                taken = set(alike)
+                rest = [other for other in self.ready if other not in taken]
+                self.ready.clear()
+                self.ready.extend(rest)
         if len(self.ready) <= self.call_at:
             self.call_producer()
         now = monotonic()
@@ -86,14 +93,16 @@ class Board:
     def take_older(self, before: float) -> list[Held]:
         """Take back what has lain here since that moment, or longer."""
         older = []
-        while self.ready and self.ready[0].delivered_at <= before:
-            older.append(self.ready.popleft())
+        with self._lock:
+            while self.ready and self.ready[0].delivered_at <= before:
+                older.append(self.ready.popleft())
         return older
 
     def clear(self) -> list[Held]:
         """Take back everything that has not begun."""
-        unbegun = list(self.ready)
-        self.ready.clear()
+        with self._lock:
+            unbegun = list(self.ready)
+            self.ready.clear()
         return unbegun
 
     def close(self) -> None:

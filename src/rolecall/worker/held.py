@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from itertools import groupby
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from rolecall.wake.waker import Waker
@@ -75,6 +77,12 @@ class Held:
         deadline = math.inf if self.deadline is None else self.deadline
         self.look_at = min(asked_at + lease / LOOKS_PER_LEASE, deadline)
         self.lease_ends_at = min(asked_at + lease, deadline)
+
+
+def by_worker(several: Iterable[Held]) -> Iterator[tuple[int, list[Held]]]:
+    """Group tasks by the id under which they were claimed; a worker that the roll had forgotten has more than one."""
+    for worker_id, group in groupby(several, attrgetter("worker_id")):
+        yield worker_id, list(group)
 
 
 class Hands:

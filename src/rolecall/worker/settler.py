@@ -6,9 +6,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import groupby
-from operator import attrgetter
+from collections.abc import Callable, Iterable, Sequence
 from time import monotonic
 
 from rolecall.model.errors import DatabaseError, DatabaseUnavailable, RolecallError
@@ -16,7 +14,7 @@ from rolecall.model.outcomes import Completed, Failed, Returned
 from rolecall.sql import tasks
 from rolecall.wake.waker import Waker
 from rolecall.worker import failpoints
-from rolecall.worker.held import Hands, Held
+from rolecall.worker.held import Hands, Held, by_worker
 from rolecall.worker.narrator import Narrator
 from rolecall.worker.session import Session
 
@@ -118,12 +116,12 @@ class Settler:
         batch = self._reports[:MOST_REPORTS]
         del self._reports[: len(batch)]
         begun = self._take_begun(monotonic() - START_AFTER)
-        for worker_id, some in _by_worker(batch):
+        for worker_id, some in by_worker(batch):
             await self._finish(worker_id, some)
-        for worker_id, some in _by_worker(begun):
+        for worker_id, some in by_worker(begun):
             await self._start(worker_id, some)
         interrupted, self._interrupted = self._interrupted, []
-        for worker_id, some in _by_worker(interrupted):
+        for worker_id, some in by_worker(interrupted):
             await self._release(worker_id, some)
         self._busy = len(self._reports) >= GATHER_FROM
 
@@ -214,11 +212,6 @@ class Settler:
             log.warning("%d tasks could not be given back; their leases will run out: %s", len(some), error)
         self._hands.drop(some)
         self._narrator.released(some)
-
-
-def _by_worker(several: Iterable[Held]) -> Iterator[tuple[int, list[Held]]]:
-    for worker_id, group in groupby(several, attrgetter("worker_id")):
-        yield worker_id, list(group)
 
 
 def _claim(held: Held) -> tuple[int, int]:

@@ -191,7 +191,7 @@ class Staff:
             on_return=self._hear_again,
             options=ListenerOptions(),
         )
-        lag = LagWatch(self._loop, self.hands)
+        lag = LagWatch(self._loop, self.hands, self.board, self.renewing)
         self.pulse = Pulse(
             self.keeper, self.roll, lag, self.vitals, session=self.renewing, beat_every=options.heartbeat_interval
         )

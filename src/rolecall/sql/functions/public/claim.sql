@@ -1,5 +1,5 @@
--- Takes pending tasks for a worker: each gets a lease, a deadline, the next fence and the next attempt. The first p_start of
--- them (null: all) count as started, the others as prefetched.
+-- Takes pending tasks for a worker: each gets a lease (not beyond its deadline), a deadline, the next fence and the next attempt.
+-- The first p_start of them (null: all) count as started, the others as prefetched.
 -- returns: the claimed tasks in claim order
 -- raises: RC050 wrong isolation level
 -- locks: tasks rows, then keys rows in key order, all skipping locked ones
@@ -33,7 +33,8 @@ begin
     with claimed as (
         update rolecall.tasks as task
         set state = 'running', parked = false, worker_id = p_worker_id, fence = task.fence + 1, attempt = task.attempt + 1,
-            claimed_at = v_now, lease_until = v_now + setting.lease, deadline_at = v_now + coalesce(task.timeout, setting.timeout),
+            claimed_at = v_now, lease_until = v_now + least(setting.lease, coalesce(task.timeout, setting.timeout)),
+            deadline_at = v_now + coalesce(task.timeout, setting.timeout),
             started_at = case when p_start is null or picked.n <= p_start then v_now end,
             key_slot = coalesce(task.key_slot, picked.slot)
         from unnest(v_picked.ids, v_picked.slots) with ordinality as picked (id, slot, n), rolecall.line_settings as setting

@@ -1,0 +1,97 @@
+"""A handler that blocks its worker's loop holds up nobody but itself, and not past its own deadline."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime
+
+import pytest
+
+from rolecall import Context, Worker, WorkerOptions, immediate
+from tests.worker.bench import PATIENCE, Bench, until
+
+LEASE = 0.3
+HELD_BACK = "select count(*) from rolecall.tasks where state = 'running' and started_at is null"
+UNFINISHED = "select count(*) from rolecall.tasks where id = any(%s)"
+UP_FOR_LONG = "update rolecall.server_epoch set seen_at = seen_at - interval '1 h' returning 1"
+
+
+@contextmanager
+def worker_with_a_loop_of_its_own(bench: Bench) -> Iterator[None]:
+    """Run a worker in a thread, whose handlers block its loop and not the test's."""
+    worker = Worker(bench.app, bench.dsn, WorkerOptions(name="blocked", maintenance=False))
+    thread = threading.Thread(target=asyncio.run, args=(worker.run(),))
+    thread.start()
+    try:
+        yield
+    finally:
+        worker.stop()
+        thread.join(PATIENCE)
+        assert not thread.is_alive()
+
+
+async def test_what_waits_behind_a_blocked_loop_is_given_back(bench: Bench, caplog: pytest.LogCaptureFixture) -> None:
+    """covers RELIABILITY F8"""
+    blocking, release = threading.Event(), threading.Event()
+
+    @bench.app.task(lease=LEASE)
+    async def quick(n: int) -> None: ...
+
+    @bench.app.task(lease=LEASE)
+    async def rude() -> None:
+        blocking.set()
+        release.wait(PATIENCE)
+
+    before = [quick.task(n=n) for n in range(2_000)]
+    after = [quick.task(n=n) for n in range(500)]
+    bench.enqueue(*before)
+    (rude_id,) = bench.enqueue(rude.task())
+    behind = bench.enqueue(*after)
+
+    with caplog.at_level(logging.WARNING, "rolecall.worker"), worker_with_a_loop_of_its_own(bench):
+        try:
+            await until(blocking.is_set)
+            assert bench.ask(HELD_BACK), "nothing waits behind it, so nothing would be proved"
+            async with bench.working(name="idle"):
+                # A claim whose answer the blocked loop has not read is nobody's to give back: a rescue takes it.
+                await until(lambda: [bench.rescue(), bench.ask(UNFINISHED, behind)][1] == 0)
+            assert bench.task(rude_id).state == "running"
+        finally:
+            release.set()
+        (task,) = await bench.finished(rude_id)
+
+    assert "tasks are given back, not begun" in caplog.text
+    assert (task.state, task.attempt) == ("completed", 1)
+    assert bench.ask("select max(attempt) from rolecall.finished_tasks") == 1
+
+
+async def test_a_handler_that_blocks_its_loop_past_its_timeout_loses_its_task_to_others(bench: Bench) -> None:
+    """covers RELIABILITY F7, F8, invariant 31"""
+    release = threading.Event()
+    leases: list[tuple[datetime | None, datetime | None]] = []
+
+    @bench.app.task(lease=60, timeout=0.5, retry=immediate())
+    async def rude(ctx: Context) -> str:
+        if ctx.attempt == 1:
+            release.wait(PATIENCE)
+        return f"attempt {ctx.attempt}"
+
+    (task_id,) = bench.enqueue(rude.task())
+    bench.ask(UP_FOR_LONG)
+
+    with worker_with_a_loop_of_its_own(bench):
+        try:
+            held = await bench.state(task_id, "running")
+            await until(bench.rescue)
+            leases.append((held.lease_until, held.deadline_at))
+            async with bench.working(name="idle"):
+                (task,) = await bench.finished(task_id)
+        finally:
+            release.set()
+
+    assert [lease <= deadline for lease, deadline in leases if lease and deadline] == [True]
+    assert (bench.task(task_id).result, task.attempt) == ("attempt 2", 2)
