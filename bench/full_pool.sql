@@ -3,7 +3,7 @@
 create temporary table lane as
 select row_number() over (order by name) - 1 as number, role, name as handler from rolecall.handlers where role like 'crew-%';
 
-select rolecall.add_line(role, handler, 0) from lane;
+select rolecall.find_or_add_line(role, handler, 0, false, '{}') from lane;
 
 alter table lane add line_id int;
 

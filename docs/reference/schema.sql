@@ -4,6 +4,12 @@ CREATE TYPE rolecall.child_rule AS ENUM (
     'ignore',
     'cancel_siblings'
 );
+CREATE TYPE rolecall.claimant AS (
+	worker_id bigint,
+	roles text[],
+	handlers text[],
+	ahead boolean
+);
 CREATE TYPE rolecall.task_state AS ENUM (
     'blocked',
     'pending',
@@ -121,24 +127,6 @@ begin
     return v_stored.ids;
 end
 $_$;
-CREATE FUNCTION rolecall.add_line(p_role text, p_handler text, p_priority integer) RETURNS integer
-    LANGUAGE plpgsql
-    SET search_path TO ''
-    AS $$
-declare
-    v_id int;
-begin
-    select min(id) into v_id
-    from rolecall.lines
-    where role = p_role and handler = p_handler and priority = p_priority;
-    if v_id is null then
-        insert into rolecall.lines (role, handler, priority)
-        values (p_role, p_handler, p_priority)
-        returning id into v_id;
-    end if;
-    return v_id;
-end
-$$;
 CREATE FUNCTION rolecall.add_person(p_name text, p_scope rolecall.scope, p_password_hash text) RETURNS bigint
     LANGUAGE sql
     SET search_path TO ''
@@ -408,10 +396,16 @@ begin
             info, error, origin_id, parent_id, parent_fence, depth, on_failure, dedupe_pending, timeout
         )
         select
-            id, chain_id, chain_index, created_at, v_now, line_id, fence, max_attempts, key, dedupe_key, payload, retry,
+            id, chain_id, chain_index, created_at, v_now, line.here, fence, max_attempts, key, dedupe_key, payload, retry,
             case when not exists (select from rolecall.finished_tasks as child where child.parent_id = ended.id) then info end,
             error, origin_id, parent_id, parent_fence, depth, on_failure, dedupe_pending, timeout
         from rolecall.finished_tasks as ended
+        cross join lateral (
+            -- What became of it before says nothing about who may take it now.
+            select rolecall.find_or_add_line(last.role, last.handler, last.priority, coalesce(ended.max_attempts = 1, false), '{}') as here
+            from rolecall.lines as last
+            where last.id = ended.line_id
+        ) as line
         where id = any(p_ids) and state in ('failed', 'cancelled')
         order by dedupe_key, id
         on conflict do nothing
@@ -876,7 +870,7 @@ CREATE FUNCTION rolecall.children_together(p_documents jsonb) RETURNS jsonb
         select open.parent_id, open.id from rolecall.tasks as open where open.id = (document -> 'id')::bigint offset 0
     ) as task on true
 $$;
-CREATE FUNCTION rolecall.choose_tasks(p_roles text[], p_handlers text[], p_limit integer, p_now timestamp with time zone) RETURNS TABLE(ids bigint[], slots smallint[])
+CREATE FUNCTION rolecall.choose_tasks(p_claimant rolecall.claimant, p_limit integer, p_start integer, p_now timestamp with time zone) RETURNS TABLE(ids bigint[], slots smallint[], held_back boolean)
     LANGUAGE plpgsql
     SET search_path TO ''
     AS $$
@@ -888,26 +882,33 @@ declare
 begin
     ids := '{}';
     slots := '{}';
+    held_back := false;
     for v_level in
-        select array_agg(line.line_id) as lines
-        from rolecall.lines_of_claim(rolecall.open_lines(), p_roles, p_handlers, p_now) as line
+        select array_agg(line.line_id) as lines, bool_or(line.never_ahead) as some_never_ahead
+        from rolecall.lines_of_claim(rolecall.open_lines(), p_claimant, p_now) as line
         group by line.priority
         order by line.priority desc
     loop
-        if cardinality(v_level.lines) = 1 then
+        if v_level.some_never_ahead and p_start < p_limit then
+            select * into v_got from rolecall.pick_in_two_turns(
+                v_level.lines, p_claimant, p_limit - cardinality(ids), p_start - cardinality(ids), v_keyed, p_now
+            );
+            held_back := v_got.held_back;
+            v_in_order := false;
+        elsif cardinality(v_level.lines) = 1 then
             select * into v_got from rolecall.claim_from_line(
-                v_level.lines[1], p_roles, p_handlers, p_limit - cardinality(ids), v_keyed, p_now
+                v_level.lines[1], p_claimant, p_limit - cardinality(ids), v_keyed, p_now
             );
         else
             select * into v_got from rolecall.pick_from_level(
-                v_level.lines, p_roles, p_handlers, p_limit - cardinality(ids), v_keyed, p_now
+                v_level.lines, p_claimant, p_limit - cardinality(ids), v_keyed, p_now
             );
             v_in_order := false;
         end if;
         ids := ids || v_got.ids;
         v_keyed := v_keyed || v_got.keyed;
         slots := slots || v_got.slots;
-        exit when cardinality(ids) >= p_limit;
+        exit when held_back or cardinality(ids) >= p_limit;
     end loop;
     if cardinality(ids) > 1 and (cardinality(v_keyed) > 0 or not v_in_order) then
         select array_agg(picked.id order by line.priority desc, task.scheduled_for, picked.id),
@@ -935,7 +936,11 @@ declare
     v_picked record;
 begin
     perform rolecall.require_read_committed();
-    select * into v_picked from rolecall.choose_tasks(p_roles, p_handlers, p_limit, v_now);
+    select * into v_picked from rolecall.choose_tasks(
+        (p_worker_id, p_roles, p_handlers, false)::rolecall.claimant, p_limit, coalesce(p_start, p_limit), v_now
+    );
+    -- For whoever has slots free only later: there may be more than this answer shows.
+    perform set_config('rolecall.held_back', v_picked.held_back::text, true);
     if cardinality(v_picked.ids) = 0 then
         return;
     end if;
@@ -945,12 +950,18 @@ begin
         set state = 'running', parked = false, worker_id = p_worker_id, fence = task.fence + 1, attempt = task.attempt + 1,
             claimed_at = v_now, lease_until = v_now + least(setting.lease, coalesce(task.timeout, setting.timeout)),
             deadline_at = v_now + coalesce(task.timeout, setting.timeout),
-            started_at = case when p_start is null or picked.n <= p_start then v_now end,
+            started_at = case when p_start is null or picked.n <= p_start or setting.never_ahead then v_now end,
             key_slot = coalesce(task.key_slot, picked.slot)
         from unnest(v_picked.ids, v_picked.slots) with ordinality as picked (id, slot, n), rolecall.line_settings as setting
         where task.id = picked.id and setting.line_id = task.line_id
         returning task.*, setting.role, setting.handler, setting.priority, setting.lease,
             coalesce(task.timeout, setting.timeout) as bound
+    ),
+    durable as materialized (
+        -- A crash of the server must not undo who holds a key, or that a last attempt began: somebody else would begin beside it.
+        select rolecall.require_durability() from claimed
+        where claimed.key is not null or claimed.attempt >= claimed.max_attempts
+        limit 1
     )
     select
         claimed.id, claimed.fence, claimed.attempt, claimed.max_attempts, claimed.role, claimed.handler,
@@ -959,6 +970,7 @@ begin
         extract(epoch from claimed.lease)::float8, extract(epoch from claimed.bound)::float8,
         coalesce(claimed.step_number, claimed.step, 0), claimed.parent_id, claimed.error
     from claimed
+    left join durable on true
     order by claimed.priority desc, claimed.scheduled_for, claimed.id;
 end
 $$;
@@ -986,7 +998,7 @@ begin
     where worker.id = p_worker_id and worker.heartbeat_at < rolecall.clock() - interval '10 s';
 end
 $$;
-CREATE FUNCTION rolecall.claim_from_line(p_line_id integer, p_roles text[], p_handlers text[], p_limit integer, p_taken bigint[], p_now timestamp with time zone) RETURNS TABLE(ids bigint[], slots smallint[], keyed bigint[])
+CREATE FUNCTION rolecall.claim_from_line(p_line_id integer, p_claimant rolecall.claimant, p_limit integer, p_taken bigint[], p_now timestamp with time zone) RETURNS TABLE(ids bigint[], slots smallint[], keyed bigint[])
     LANGUAGE plpgsql
     SET search_path TO ''
     AS $$
@@ -998,13 +1010,13 @@ begin
     if v_floor.look_below_at > v_began then
         select walk.ids, walk.keyed, walk.slots, (walk.reached).scheduled_for, (walk.reached).id
         into ids, keyed, slots, v_reached.scheduled_for, v_reached.id
-        from rolecall.walk_line(p_line_id, p_roles, p_handlers, v_floor, p_limit, p_taken, p_now) as walk;
+        from rolecall.walk_line(p_line_id, p_claimant, v_floor, p_limit, p_taken, p_now) as walk;
     end if;
     if ids is null or (cardinality(ids) = 0 and v_floor.look_below_at < v_began + interval '1 s') then
         v_floor := rolecall.look_below(p_line_id, p_now);
         select walk.ids, walk.keyed, walk.slots, (walk.reached).scheduled_for, (walk.reached).id
         into ids, keyed, slots, v_reached.scheduled_for, v_reached.id
-        from rolecall.walk_line(p_line_id, p_roles, p_handlers, v_floor, p_limit, p_taken, p_now) as walk;
+        from rolecall.walk_line(p_line_id, p_claimant, v_floor, p_limit, p_taken, p_now) as walk;
     end if;
     if v_reached.scheduled_for is not null then
         v_reached.look_below_at := v_floor.look_below_at;
@@ -2181,6 +2193,25 @@ exception when invalid_name or syntax_error then
     return null;
 end
 $$;
+CREATE FUNCTION rolecall.find_or_add_line(p_role text, p_handler text, p_priority integer, p_never_ahead boolean, p_misfit_for text[]) RETURNS integer
+    LANGUAGE plpgsql
+    SET search_path TO ''
+    AS $$
+declare
+    v_id int;
+begin
+    select min(id) into v_id
+    from rolecall.lines
+    where role = p_role and handler = p_handler and priority = p_priority
+        and never_ahead = p_never_ahead and misfit_for = p_misfit_for;
+    if v_id is null then
+        insert into rolecall.lines (role, handler, priority, never_ahead, misfit_for)
+        values (p_role, p_handler, p_priority, p_never_ahead, p_misfit_for)
+        returning id into v_id;
+    end if;
+    return v_id;
+end
+$$;
 CREATE FUNCTION rolecall.find_or_insert(p_task jsonb, p_n bigint, p_place rolecall.place) RETURNS TABLE(id bigint, stood boolean, needy jsonb)
     LANGUAGE plpgsql
     SET search_path TO ''
@@ -3096,7 +3127,9 @@ begin
             place.needed, coalesce(draft.priority, place.priority, 0) as level,
             case when place.parent_id is null or draft.due > v_now then greatest(draft.due, v_now)
                 else coalesce(place.scheduled_for, v_now) end as turn,
-            coalesce(draft.on_failure, place.on_failure) as rule
+            coalesce(draft.on_failure, place.on_failure) as rule,
+            -- Never to run twice: it is not to wait where a dying worker would take it along.
+            coalesce(draft.max_attempts = 1, false) as never_ahead
         from draft
         left join place on place.ordinality = draft.n
     ),
@@ -3104,8 +3137,9 @@ begin
         select wanted.*, (
             select min(line.id) from rolecall.lines as line
             where line.role = wanted.role and line.handler = wanted.handler and line.priority = wanted.level
+                and line.never_ahead = wanted.never_ahead and line.misfit_for = '{}'
         ) as id
-        from (select distinct role, handler, level from placed) as wanted
+        from (select distinct role, handler, level, never_ahead from placed) as wanted
     ),
     stored as (
         insert into rolecall.tasks (
@@ -3114,7 +3148,8 @@ begin
         )
         select
             placed.id, coalesce(placed.chain_id, placed.id), coalesce(placed.chain_index, 0), v_now, placed.turn,
-            coalesce(line.id, rolecall.add_line(placed.role, placed.handler, placed.level)), placed.max_attempts,
+            coalesce(line.id, rolecall.find_or_add_line(placed.role, placed.handler, placed.level, placed.never_ahead, '{}')),
+            placed.max_attempts,
             case when placed.one_root and placed.parent_id is null then coalesce(placed.key, 'role:' || placed.role)
                 else placed.key end,
             placed.dedupe_key, placed.payload, placed.retry, placed.timeout, placed.origin_id, placed.parent_id,
@@ -3123,7 +3158,7 @@ begin
             jsonb_array_length(placed.needs),
             case when placed.dedupe is not null then rolecall.stands_beside(placed.dedupe_key, placed.dedupe) end
         from placed
-        left join line using (role, handler, level)
+        left join line using (role, handler, level, never_ahead)
         where placed.dedupe_key is null or placed.n <> all(p_later) and case
             when placed.dedupe is not null then rolecall.find_twin(placed.dedupe_key, placed.dedupe, p_places[placed.n]) is null
             -- Not `exists`, which may be answered from a list of all that stand beside a twin.
@@ -3144,7 +3179,7 @@ begin
     into ids, refused, needy, v_lines
     from placed
     left join stored on stored.id = placed.id
-    left join line using (role, handler, level);
+    left join line using (role, handler, level, never_ahead);
     perform rolecall.wake_lines(v_lines);
     return next;
 end
@@ -3242,8 +3277,8 @@ CREATE FUNCTION rolecall.judge_loss(p_task rolecall.tasks, p_policy jsonb, p_rea
             when 'snoozed' then false
             when 'blocked' then false
             when 'returned' then false
-            when 'shutdown' then p_task.started_at is not null and p_task.refunds >= 10
-            when 'crashed' then p_task.started_at is not null or p_task.refunds >= 10
+            when 'shutdown' then p_task.started_at is not null and (p_task.refunds >= 10 or p_task.max_attempts is not distinct from 1)
+            when 'crashed' then p_task.started_at is not null
             else true
         end as spent
     ),
@@ -3495,12 +3530,17 @@ declare
     v_lines int[];
 begin
     select jsonb_agg(jsonb_build_object(
-        'id', task.id, 'attempt', task.attempt, 'worker_id', task.worker_id, 'line_id', task.line_id, 'reason', given.reason,
+        'id', task.id, 'attempt', task.attempt, 'worker_id', task.worker_id, 'reason', told.reason,
         'spent', judged.spent, 'state', judged.next_state, 'due', judged.due, 'needs', given.needs,
-        'error', coalesce(given.error, task.error, case when judged.next_state = 'failed' then given.reason end), 'detail', given.error,
-        'fence', task.fence + (given.reported is not true)::int,
-        'refund', not judged.spent
-            and (given.reason = 'crashed' or (given.reason = 'shutdown' and task.started_at is not null))
+        'error', coalesce(given.error, task.error, case
+            when judged.next_state <> 'failed' then null
+            when told.reason = 'shutdown' then 'its worker was stopped, or cut off, while it ran'
+            else told.reason
+        end), 'detail', given.error,
+        'fence', task.fence + (given.reported is not true)::int, 'refund', blameless.so,
+        'line_id', case when blameless.so and task.refunds >= 2 and not setting.never_ahead
+            then rolecall.find_or_add_line(setting.role, setting.handler, setting.priority, true, setting.misfit_for)
+            else task.line_id end
     ))
     into v_judged
     from jsonb_to_recordset(p_losses) as given (
@@ -3508,21 +3548,30 @@ begin
     )
     join rolecall.tasks as task on task.id = given.id
     join rolecall.line_settings as setting on setting.line_id = task.line_id
+    cross join lateral (
+        -- Nobody overstays who has not begun.
+        select case when given.reason = 'timeout' and given.reported is not true and task.started_at is null
+            then 'crashed' else given.reason end as reason
+    ) as told
     cross join lateral rolecall.judge_loss(
-        task, setting.retry, given.reason, given.after, coalesce(given.final, false), v_now
-    ) as judged;
+        task, setting.retry, told.reason, given.after, coalesce(given.final, false), v_now
+    ) as judged
+    cross join lateral (
+        select not judged.spent
+            and (told.reason = 'crashed' or (told.reason = 'shutdown' and task.started_at is not null)) as so
+    ) as blameless;
     select * into v_end
     from rolecall.end_tasks(jsonb_path_query_array(v_judged, '$[*] ? (@.state == "failed" || @.state == "cancelled")'));
     with loss as materialized (
         select * from jsonb_to_recordset(v_judged) as judged (
-            id bigint, attempt int, worker_id bigint, line_id int, reason text, spent boolean, state rolecall.task_state,
-            due timestamptz, needs jsonb, error text, detail text, fence int, refund boolean
+            id bigint, attempt int, worker_id bigint, reason text, spent boolean, state rolecall.task_state,
+            due timestamptz, needs jsonb, error text, detail text, fence int, refund boolean, line_id int
         )
     ),
     back as (
         update rolecall.tasks as task
         set state = loss.state, open_needs = case when loss.state = 'blocked' then jsonb_array_length(loss.needs) end,
-            scheduled_for = loss.due, fence = loss.fence, attempt = task.attempt - (not loss.spent)::int,
+            scheduled_for = loss.due, line_id = loss.line_id, fence = loss.fence, attempt = task.attempt - (not loss.spent)::int,
             refunds = task.refunds + loss.refund::int, worker_id = null, claimed_at = null, started_at = null,
             lease_until = null, deadline_at = null, cancel_requested_at = null, key_slot = null, error = loss.error
         from loss
@@ -3559,15 +3608,16 @@ CREATE FUNCTION rolecall.lines_of(p_role text, p_handler text) RETURNS integer[]
         where line.role = coalesce(p_role, line.role) and line.handler = coalesce(p_handler, line.handler)
     ) end
 $$;
-CREATE FUNCTION rolecall.lines_of_claim(p_line_ids integer[], p_roles text[], p_handlers text[], p_now timestamp with time zone) RETURNS TABLE(line_id integer, priority smallint)
+CREATE FUNCTION rolecall.lines_of_claim(p_line_ids integer[], p_claimant rolecall.claimant, p_now timestamp with time zone) RETURNS TABLE(line_id integer, priority smallint, never_ahead boolean)
     LANGUAGE sql STABLE
     SET search_path TO ''
     AS $$
-    select setting.line_id, setting.priority
+    select setting.line_id, setting.priority, setting.never_ahead
     from rolecall.line_settings as setting
     where setting.line_id = any(p_line_ids)
-        and (p_roles = '{}' or setting.role = any(p_roles)) and setting.handler = any(p_handlers)
+        and (p_claimant.roles = '{}' or setting.role = any(p_claimant.roles)) and setting.handler = any(p_claimant.handlers)
         and (not setting.paused or setting.paused_until <= p_now)
+        and not (p_claimant.ahead and setting.never_ahead)
 $$;
 CREATE FUNCTION rolecall.link_needs(p_needy jsonb, p_batch_ids bigint[]) RETURNS void
     LANGUAGE plpgsql
@@ -3671,6 +3721,8 @@ CREATE TABLE rolecall.lines (
     role text NOT NULL COLLATE pg_catalog."C",
     handler text NOT NULL COLLATE pg_catalog."C",
     priority smallint NOT NULL,
+    never_ahead boolean DEFAULT false NOT NULL,
+    misfit_for text[] DEFAULT '{}'::text[] NOT NULL,
     CONSTRAINT priority_is_between_minus_100_and_100 CHECK (((priority >= '-100'::integer) AND (priority <= 100)))
 );
 CREATE VIEW rolecall.all_tasks WITH (security_invoker='true') AS
@@ -4301,7 +4353,9 @@ CREATE FUNCTION rolecall.next_due(p_roles text[], p_handlers text[]) RETURNS dou
     SET enable_seqscan TO 'off'
     AS $$
     select greatest(extract(epoch from min(head.scheduled_for) - rolecall.clock()), case when count(*) > 0 then 0 end)::float8
-    from rolecall.lines_of_claim(rolecall.open_lines(), p_roles, p_handlers, rolecall.clock()) as line
+    from rolecall.lines_of_claim(
+        rolecall.open_lines(), (null, p_roles, p_handlers, false)::rolecall.claimant, rolecall.clock()
+    ) as line
     cross join lateral rolecall.line_floor(line.line_id) as floor
     cross join lateral (
         select task.scheduled_for
@@ -4682,11 +4736,11 @@ begin
     ),
     ranked as (
         select head.key, head.id, head.parked, head.line_id, row_number() over (
-            partition by head.key, line.role, line.handler order by line.priority desc, head.scheduled_for, head.id
+            partition by head.key, line.role, line.handler, line.misfit_for order by line.priority desc, head.scheduled_for, head.id
         ) as turn
         from head
         join (
-            select line.id as line_id, line.role, line.handler, line.priority
+            select line.id as line_id, line.role, line.handler, line.misfit_for, line.priority
             from rolecall.lines as line
             where line.id = any(array(select distinct head.line_id from head))
         ) as line using (line_id)
@@ -4811,7 +4865,7 @@ CREATE FUNCTION rolecall.phases_of(p_parents bigint[], p_since timestamp with ti
     ) as counted using (n, handler)
     order by phase.n, phase.first_id
 $$;
-CREATE FUNCTION rolecall.pick_from_level(p_level integer[], p_roles text[], p_handlers text[], p_limit integer, p_taken bigint[], p_now timestamp with time zone) RETURNS TABLE(ids bigint[], slots smallint[], keyed bigint[])
+CREATE FUNCTION rolecall.pick_from_level(p_level integer[], p_claimant rolecall.claimant, p_limit integer, p_taken bigint[], p_now timestamp with time zone) RETURNS TABLE(ids bigint[], slots smallint[], keyed bigint[])
     LANGUAGE plpgsql
     SET search_path TO ''
     AS $$
@@ -4838,7 +4892,7 @@ begin
             exit when cardinality(ids) >= p_limit or (v_share.number is null and cardinality(ids) > 0);
             exit when v_share.number is null and v_shared;
             select * into v_got from rolecall.claim_from_line(
-                v_share.line_id, p_roles, p_handlers, least(v_share.number, p_limit - cardinality(ids)), v_taken, p_now
+                v_share.line_id, p_claimant, least(v_share.number, p_limit - cardinality(ids)), v_taken, p_now
             );
             v_shared := v_share.number is not null;
             if cardinality(v_got.ids) < v_share.number then
@@ -4852,6 +4906,43 @@ begin
         end loop;
         v_taken := p_taken || ids;
     end loop;
+    return next;
+end
+$$;
+CREATE FUNCTION rolecall.pick_in_two_turns(p_level integer[], p_claimant rolecall.claimant, p_limit integer, p_free integer, p_taken bigint[], p_now timestamp with time zone) RETURNS TABLE(ids bigint[], slots smallint[], keyed bigint[], held_back boolean)
+    LANGUAGE plpgsql
+    SET search_path TO ''
+    AS $$
+declare
+    v_ahead rolecall.claimant := (p_claimant.worker_id, p_claimant.roles, p_claimant.handlers, true);
+    v_others int[] := array(select line.line_id from rolecall.lines_of_claim(p_level, v_ahead, p_now) as line);
+    v_got record;
+begin
+    ids := '{}';
+    slots := '{}';
+    keyed := '{}';
+    held_back := false;
+    if p_free > 0 then
+        select * into ids, slots, keyed
+        from rolecall.pick_from_level(p_level, p_claimant, least(p_free, p_limit), p_taken, p_now);
+        if cardinality(ids) < p_free then
+            return next;
+            return;
+        end if;
+    end if;
+    -- The walks that follow start from the same floors.
+    perform rolecall.look_below(line, p_now) from unnest(p_level) as line
+    where (rolecall.line_floor(line)).look_below_at > clock_timestamp() is not true;
+    held_back := exists (
+        select from rolecall.share_out(p_level, 1, p_taken || ids, p_now) as head where head.line_id <> all(v_others)
+    );
+    if not held_back and v_others <> '{}' and cardinality(ids) < p_limit then
+        select * into v_got
+        from rolecall.pick_from_level(v_others, v_ahead, p_limit - cardinality(ids), p_taken || ids, p_now);
+        ids := ids || v_got.ids;
+        slots := slots || v_got.slots;
+        keyed := keyed || v_got.keyed;
+    end if;
     return next;
 end
 $$;
@@ -5465,7 +5556,8 @@ declare
     v_turn timestamptz;
     v_line_id int;
 begin
-    select task.payload, task.key, line.role, line.handler, line.priority::int, role.max_payload_bytes into v_twin
+    select task.payload, task.key, line.role, line.handler, line.priority::int, line.never_ahead, role.max_payload_bytes
+    into v_twin
     from rolecall.tasks as task
     join rolecall.lines as line on line.id = task.line_id
     join rolecall.roles as role on role.name = line.role
@@ -5485,7 +5577,7 @@ begin
                 p_id, octet_length(v_draft.payload::text), v_twin.max_payload_bytes));
         end if;
     end if;
-    v_line_id := rolecall.add_line(v_twin.role, v_twin.handler, v_draft.priority);
+    v_line_id := rolecall.find_or_add_line(v_twin.role, v_twin.handler, v_draft.priority, v_twin.never_ahead, '{}');
     update rolecall.tasks as task
     set payload = v_draft.payload, scheduled_for = v_turn, parked = false, line_id = v_line_id
     where task.id = p_id;
@@ -6532,7 +6624,7 @@ begin
     ));
 end
 $$;
-CREATE FUNCTION rolecall.settle_keys(p_free bigint[], p_keys text[], p_roles text[], p_handlers text[], p_limit integer, p_now timestamp with time zone) RETURNS TABLE(ids bigint[], slots smallint[], whole boolean)
+CREATE FUNCTION rolecall.settle_keys(p_free bigint[], p_keys text[], p_claimant rolecall.claimant, p_limit integer, p_now timestamp with time zone) RETURNS TABLE(ids bigint[], slots smallint[], whole boolean)
     LANGUAGE plpgsql
     SET search_path TO ''
     AS $$
@@ -6545,7 +6637,7 @@ declare
     v_full text[];
 begin
     with candidate as materialized (
-        select won.id, won.key, won.slot from rolecall.win_keys(v_rooms, p_roles, p_handlers, p_now) as won
+        select won.id, won.key, won.slot from rolecall.win_keys(v_rooms, p_claimant, p_now) as won
         union all
         select free.id, null, null from unnest(p_free) as free (id)
     ),
@@ -6710,7 +6802,18 @@ begin
             for no key update skip locked
         ) as held
     ));
-    return query select * from rolecall.lost_claims(p_worker_id, p_ids, p_fences);
+    return query
+    select * from rolecall.lost_claims(p_worker_id, p_ids, p_fences)
+    union all
+    select claim.id, 'busy'
+    from unnest(p_ids, p_fences) as claim (id, fence)
+    cross join lateral (
+        select owned.started_at
+        from rolecall.tasks as owned
+        where owned.id = claim.id and owned.fence = claim.fence and (owned.worker_id = p_worker_id) is true
+        offset 0
+    ) as task
+    where task.started_at is null;
 end
 $$;
 CREATE FUNCTION rolecall.start_waiting(p_id bigint, p_result jsonb, p_gathers boolean) RETURNS boolean
@@ -7822,7 +7925,7 @@ CREATE FUNCTION rolecall.wake_lines(p_line_ids integer[]) RETURNS void
     ) as woken
     where woken.ids <> '{}'
 $$;
-CREATE FUNCTION rolecall.walk_line(p_line_id integer, p_roles text[], p_handlers text[], p_after rolecall.floor, p_limit integer, p_taken bigint[], p_now timestamp with time zone) RETURNS TABLE(ids bigint[], slots smallint[], keyed bigint[], reached rolecall.floor)
+CREATE FUNCTION rolecall.walk_line(p_line_id integer, p_claimant rolecall.claimant, p_after rolecall.floor, p_limit integer, p_taken bigint[], p_now timestamp with time zone) RETURNS TABLE(ids bigint[], slots smallint[], keyed bigint[], reached rolecall.floor)
     LANGUAGE plpgsql
     SET search_path TO ''
     SET plan_cache_mode TO 'force_generic_plan'
@@ -7868,7 +7971,7 @@ begin
             slots := slots || array_fill(null::smallint, array[cardinality(v_free)]);
         else
             select * into v_won from rolecall.settle_keys(
-                v_free, v_keys, p_roles, p_handlers, p_limit - cardinality(ids), p_now
+                v_free, v_keys, p_claimant, p_limit - cardinality(ids), p_now
             );
             ids := ids || v_won.ids;
             slots := slots || v_won.slots;
@@ -7986,7 +8089,7 @@ CREATE FUNCTION rolecall.why_lost(p_worker_id bigint, p_id bigint, p_fence integ
         'deleted'
     )
 $$;
-CREATE FUNCTION rolecall.win_keys(p_rooms rolecall.key_room[], p_roles text[], p_handlers text[], p_now timestamp with time zone) RETURNS TABLE(id bigint, key text, slot smallint)
+CREATE FUNCTION rolecall.win_keys(p_rooms rolecall.key_room[], p_claimant rolecall.claimant, p_now timestamp with time zone) RETURNS TABLE(id bigint, key text, slot smallint)
     LANGUAGE plpgsql
     SET search_path TO ''
     AS $$
@@ -8007,7 +8110,7 @@ begin
         ) as turn
         from head
         join (
-            select * from rolecall.lines_of_claim(array(select distinct head.line_id from head), p_roles, p_handlers, p_now)
+            select * from rolecall.lines_of_claim(array(select distinct head.line_id from head), p_claimant, p_now)
         ) as line using (line_id)
     ),
     placed as materialized (
@@ -8305,7 +8408,9 @@ CREATE VIEW rolecall.line_settings WITH (security_invoker='true') AS
     COALESCE(handler.timeout, role.timeout) AS timeout,
     COALESCE(handler.retry, role.retry) AS retry,
     (role.paused_at IS NOT NULL) AS paused,
-    role.paused_until
+    role.paused_until,
+    line.never_ahead,
+    line.misfit_for
    FROM ((rolecall.lines line
      JOIN rolecall.roles role ON ((role.name = line.role)))
      LEFT JOIN rolecall.handlers handler ON ((handler.name = line.handler)));

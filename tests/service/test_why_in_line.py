@@ -187,7 +187,7 @@ async def test_counting_ends_at_ten_thousand_and_costs_no_more_beyond(services: 
     pool.rows("""
         insert into rolecall.tasks (chain_id, created_at, scheduled_for, line_id, payload, key, parked)
         select n, rolecall.clock(), rolecall.clock() - interval '1 h', line, '{}', case when n % 2 = 0 then 'k' end, n % 2 = 0
-        from rolecall.add_line('sums', 'sums', 0) as line, generate_series(1, 100000) as n
+        from rolecall.find_or_add_line('sums', 'sums', 0, false, '{}') as line, generate_series(1, 100000) as n
     """)
     task_id = pool.enqueue("sums", key="k")
     pool.rows("analyze rolecall.tasks")

@@ -38,13 +38,13 @@ async def test_what_waits_behind_a_blocked_loop_is_given_back(bench: Bench, capl
     """covers RELIABILITY F8"""
     blocking, release = threading.Event(), threading.Event()
 
-    @bench.app.task(lease=LEASE)
+    @bench.app.task(lease=2.0)
     async def quick(n: int) -> None: ...
 
-    @bench.app.task(lease=LEASE)
+    @bench.app.task
     async def rude() -> None:
         blocking.set()
-        release.wait(PATIENCE)
+        release.wait(2 * PATIENCE)
 
     before = [quick.task(n=n) for n in range(2_000)]
     after = [quick.task(n=n) for n in range(500)]
@@ -69,12 +69,15 @@ async def test_what_waits_behind_a_blocked_loop_is_given_back(bench: Bench, capl
     assert bench.ask("select max(attempt) from rolecall.finished_tasks") == 1
 
 
-async def test_a_handler_that_blocks_its_loop_past_its_timeout_loses_its_task_to_others(bench: Bench) -> None:
+@pytest.mark.parametrize("lease", [LEASE, 60])
+async def test_a_handler_that_blocks_its_loop_past_its_timeout_loses_its_task_to_others(
+    bench: Bench, lease: float
+) -> None:
     """covers RELIABILITY F7, F8, invariant 31"""
     release = threading.Event()
     leases: list[tuple[datetime | None, datetime | None]] = []
 
-    @bench.app.task(lease=60, timeout=0.5, retry=immediate())
+    @bench.app.task(lease=lease, timeout=1, retry=immediate())
     async def rude(ctx: Context) -> str:
         if ctx.attempt == 1:
             release.wait(PATIENCE)

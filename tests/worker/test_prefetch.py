@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 
 import pytest
 
@@ -10,43 +11,84 @@ from rolecall.worker.options import WorkerOptions
 from tests.worker.bench import Bench, until
 
 
+class Watch:
+    """A clock that a test moves."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+class Measured:
+    """A demand whose slots work as a test says."""
+
+    def __init__(self, slots: int = 1, cap: int = 1_000) -> None:
+        self.watch = Watch()
+        self.demand = Demand(cap, slots, self.watch)
+        self.slots = slots
+
+    def pass_time(self, seconds: float, *, tasks: int = 0) -> int:
+        """Let all slots be busy for so long, and end so many tasks; return what is wanted ahead then."""
+        for _ in range(self.slots):
+            self.demand.work()
+        self.watch.now += seconds
+        self.demand.note(tasks)
+        wanted = self.demand.prefetch()
+        for _ in range(self.slots):
+            self.demand.rest()
+        return wanted
+
+
 def test_nothing_is_prefetched_before_anything_is_known() -> None:
-    assert Demand(1_000).prefetch(8) == 0
+    assert Measured().pass_time(0.0) == 0
 
 
 def test_slow_handlers_get_nothing_beyond_the_free_slots() -> None:
-    demand = Demand(1_000)
-    demand.note(2.0)
-
-    assert demand.prefetch(8) == 0
+    assert Measured().pass_time(2.0, tasks=1) == 0
+    assert Measured(slots=8).pass_time(2.0, tasks=8) == 0
 
 
-def test_quick_handlers_get_what_a_blink_can_take_up_to_the_cap() -> None:
-    demand = Demand(1_000)
-    demand.note(0.01)
-
-    assert demand.prefetch(2) == 30
-    assert Demand(20).prefetch(2) == 0
-    for _ in range(200):
-        demand.note(0.000_01)
-    assert demand.prefetch(2) == 1_000
+def test_what_is_wanted_is_a_blink_of_the_throughput_up_to_the_cap() -> None:
+    assert Measured(slots=2).pass_time(0.125, tasks=25) == 30
+    assert Measured(slots=2, cap=20).pass_time(0.125, tasks=25) == 20
+    assert Measured().pass_time(0.125, tasks=10_000) == 1_000
 
 
-def test_one_slow_task_counts_at_once_and_quick_ones_little_by_little() -> None:
-    demand = Demand(1_000)
-    demand.note(0.01)
-    demand.note(1.0)
-    assert demand.prefetch(1) == 0
+def test_no_more_is_wanted_than_twice_what_was_seen_to_be_done() -> None:
+    """One quick task says little about a thousand."""
+    measured = Measured()
 
-    demand.note(0.01)
-    assert demand.prefetch(1) == 0
+    assert [measured.pass_time(0.000_1, tasks=n) for n in (1, 2, 6)] == [2, 6, 18]
+
+
+def test_what_keeps_a_worker_from_its_tasks_counts_whatever_it_is() -> None:
+    """covers RELIABILITY 0.3: handlers that are quick once they begin, on a machine or a loop that is not"""
+    measured = Measured()
+    measured.pass_time(0.25, tasks=5_000)
+
+    assert [measured.pass_time(0.5, tasks=10), measured.pass_time(0.5, tasks=10)] == [1_000, 3]
+
+
+def test_a_slow_task_counts_while_it_still_runs() -> None:
+    measured = Measured()
+    measured.pass_time(0.25, tasks=100)
+    measured.pass_time(1.0)
+
+    assert measured.pass_time(1.0) == 0
+
+
+def test_a_time_without_work_changes_nothing() -> None:
+    measured = Measured()
+    before = measured.pass_time(0.125, tasks=25)
+    measured.watch.now += 3600
+
+    assert measured.pass_time(0.0) == before == 30
 
 
 def test_a_batch_counts_by_its_tasks() -> None:
-    demand = Demand(1_000)
-    demand.note(1.0, tasks=100)
-
-    assert demand.prefetch(1) == 15
+    assert Measured().pass_time(1.0, tasks=100) == 15
 
 
 async def test_no_task_waits_behind_a_busy_slot_while_another_worker_idles(bench: Bench) -> None:
@@ -94,3 +136,46 @@ def test_impossible_options_are_refused_by_name() -> None:
         WorkerOptions(slots=0)
     with pytest.raises(ConfigError, match="poll_interval"):
         WorkerOptions(poll_interval=0)
+
+
+async def test_a_worker_that_is_kept_from_its_tasks_claims_no_more_than_it_can_begin(bench: Bench) -> None:
+    """covers RELIABILITY 0.3: else it gives back what it has claimed, claims it again, and writes more than it works"""
+
+    async def hog() -> None:
+        while True:
+            time.sleep(0.03)  # noqa: ASYNC251 - this is what somebody's code does to the loop
+            await asyncio.sleep(0)
+
+    @bench.app.task
+    async def work() -> None:
+        # Quick, but long enough that the loop has its turn after each.
+        time.sleep(0.001_5)  # noqa: ASYNC251
+
+    ids = bench.enqueue(*(work.task() for _ in range(60)))
+    hogging = asyncio.create_task(hog())
+
+    async with bench.working():
+        await bench.finished(*ids)
+    hogging.cancel()
+
+    assert bench.ask("select count(*) from rolecall.task_events where kind = 'returned'") <= len(ids) / 10
+
+
+async def test_tasks_of_one_attempt_and_others_share_a_worker(bench: Bench) -> None:
+    ran: list[int] = []
+
+    @bench.app.task
+    async def often(n: int) -> None:
+        ran.append(n)
+
+    @bench.app.task(max_attempts=1)
+    async def once(n: int) -> None:
+        ran.append(n)
+
+    ids = bench.enqueue(*((once if n % 10 == 0 else often).task(n=n) for n in range(500)))
+
+    async with bench.working():
+        tasks = await bench.finished(*ids)
+
+    assert {(task.state, task.attempt) for task in tasks} == {("completed", 1)}
+    assert sorted(ran) == list(range(500))

@@ -125,7 +125,7 @@ async def test_a_handler_whose_lease_ran_out_in_silence_is_stopped_on_request_on
     told: list[LostReason | None] = []
     done = asyncio.Event()
 
-    @bench.app.task(lease=LEASE, max_attempts=1)
+    @bench.app.task(lease=LEASE, max_attempts=2)
     async def long(ctx: Context) -> str:
         try:
             if ctx.fence == 1:

@@ -21,6 +21,7 @@ __all__ = [
     "TASK_COLUMNS",
     "cancel",
     "claim",
+    "claim_what_fits",
     "delete",
     "delete_one",
     "enqueue_chunks",
@@ -93,6 +94,17 @@ def claim(
         query=f"select {CLAIM_COLUMNS} from rolecall.claim({CLAIM_PARAMS})",
         params=(worker_id, list(roles), list(handlers), limit, start),
         read=_read_claimed,
+    )
+
+
+def claim_what_fits(
+    worker_id: int, roles: Sequence[str], handlers: Sequence[str], limit: int, start: int
+) -> Statement[tuple[list[ClaimedTask], bool]]:
+    """Take tasks as `claim` does; the answer also says whether the next one in line waits for a free slot."""
+    return Statement(
+        query=f"select {CLAIM_COLUMNS}, current_setting('rolecall.held_back', true) from rolecall.claim({CLAIM_PARAMS})",
+        params=(worker_id, list(roles), list(handlers), limit, start),
+        read=_read_claim,
     )
 
 
@@ -232,6 +244,10 @@ def _read_enqueued(rows: list[Row]) -> list[Enqueued]:
 def _take(new: Counter[int], task_id: int) -> Enqueued:
     new[task_id] -= 1
     return Enqueued(task_id, new[task_id] < 0)
+
+
+def _read_claim(rows: list[Row]) -> tuple[list[ClaimedTask], bool]:
+    return [ClaimedTask(*row[:-1]) for row in rows], bool(rows) and rows[0][-1] == "true"
 
 
 def _read_claimed(rows: list[Row]) -> list[ClaimedTask]:

@@ -6,9 +6,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from time import monotonic
+from typing import TypeVar
 
 from rolecall.db.run import run_async
-from rolecall.model.tasks import ClaimedTask
 from rolecall.sql import tasks
 from rolecall.sql.statement import Statement
 from rolecall.worker import failpoints
@@ -16,6 +16,8 @@ from rolecall.worker.held import Held
 from rolecall.worker.repertoire import Repertoire
 from rolecall.worker.rollcall import RollCall
 from rolecall.worker.session import Connection, Session
+
+T = TypeVar("T")
 
 
 class Claims:
@@ -28,6 +30,7 @@ class Claims:
         self._roll = roll
         self._roles = roll.info.roles
         self._repertoire = repertoire
+        self.held_back = False  # the task that came next, at the last claim, waits for a free slot
 
     @property
     def marked_idle(self) -> bool:
@@ -36,7 +39,8 @@ class Claims:
 
     async def take(self, limit: int, start: int) -> list[Held]:
         """Claim up to `limit` tasks, best first; the first `start` count as started."""
-        return await self._claim(self._repertoire.names, limit, start)
+        claimed, self.held_back = await self._claim(self._repertoire.names, limit, start)
+        return claimed
 
     async def take_more(self, several: Sequence[Held], calls: int) -> list[Held]:
         """Claim what fills up the batch calls that `several` begins; at most `calls` calls are filled.
@@ -50,7 +54,7 @@ class Claims:
             missing = runner.most * min(calls, there) - there
             if missing > 0:
                 name = next(held.task.handler for held in several if held.runner is runner)
-                more += await self._claim((name,), missing, missing)
+                more += (await self._claim((name,), missing, missing))[0]
         return more
 
     async def next_due(self) -> float | None:
@@ -60,19 +64,20 @@ class Claims:
     async def mark_idle(self, *, idle: bool) -> None:
         await self._roll.mark_idle(self._session, idle=idle)
 
-    async def _claim(self, handlers: Sequence[str], limit: int, start: int) -> list[Held]:
+    async def _claim(self, handlers: Sequence[str], limit: int, start: int) -> tuple[list[Held], bool]:
         worker_id = self._roll.worker_id
-        statement = tasks.claim(worker_id, self._roles, handlers, limit, start)
-        asked_at, claimed = await self._session.ask(lambda connection: _timed(connection, statement))
+        statement = tasks.claim_what_fits(worker_id, self._roles, handlers, limit, start)
+        asked_at, (claimed, held_back) = await self._session.ask(lambda connection: _timed(connection, statement))
         if claimed:
             failpoints.hit(failpoints.AFTER_CLAIM)
         runner = self._repertoire.runner
-        return [
+        several = [
             Held(task, runner(task), worker_id, asked_at, started=number < start) for number, task in enumerate(claimed)
         ]
+        return several, held_back
 
 
-async def _timed(connection: Connection, statement: Statement[list[ClaimedTask]]) -> tuple[float, list[ClaimedTask]]:
+async def _timed(connection: Connection, statement: Statement[T]) -> tuple[float, T]:
     # The answer may take long, and the leases run from the claim on: only the moment before the question is safe.
     asked_at = monotonic()
     return asked_at, await run_async(connection, statement)

@@ -2,6 +2,7 @@
 
     demand > 0 ──▶ claim ──▶ all that was asked for: there is more, go on
        ▲             │
+       │             ├─────▶ fewer, as the next one is for a free slot only: wait for one
        │             ├─────▶ fewer: the pool is dry for now
        │             │           marked idle already: wait, whatever comes from now on notifies
        │             └─────▶ nothing: mark idle, claim once more, then wait (rolecall.wake)
@@ -27,7 +28,7 @@ from rolecall.worker.board import NO_CALL, Board
 from rolecall.worker.brake import Brake
 from rolecall.worker.claims import Claims
 from rolecall.worker.delivery import Delivery
-from rolecall.worker.demand import HORIZON, Demand
+from rolecall.worker.demand import Demand
 from rolecall.worker.slots import Slot
 
 BUSY_AFTER = 0.1
@@ -78,7 +79,7 @@ class Producer:
                     await self.work.wait(self._backoff.next())
 
     async def _step(self) -> None:
-        idle, ahead = self._room()
+        idle, ahead = sum(not slot.running for slot in self._slots), self._demand.prefetch()
         waiting = len(self._board.ready)
         most = self.brake.most(busy=idle < len(self._slots) or waiting > 0)
         wanted = min(idle + ahead - waiting, most)
@@ -97,32 +98,28 @@ class Producer:
         await self._claims.mark_idle(idle=False)
         await self._board.room.wait()
 
-    def _room(self) -> tuple[int, int]:
-        """Return how many slots have nothing to do, and how many tasks more may be claimed ahead."""
-        blink = monotonic() - HORIZON
-        busy = [slot.busy_since for slot in self._slots if slot.running]
-        idle = len(self._slots) - len(busy)
-        lively = idle + sum(since is not None and since > blink for since in busy)
-        return idle, self._demand.prefetch(lively)
-
     async def _fill(self, wanted: int, start: int) -> None:
         self.work.forget()
+        self._board.room.forget()
         asked_at = monotonic()
         claimed = await self._claims.take(wanted, start)
         self._backoff.reset()
         if claimed:
             claimed += await self._claims.take_more(claimed[:start], start)
             self._delivery.deliver(claimed, asked_at)
-        await self._go_on(len(claimed), wanted)
+        await self._go_on(len(claimed), wanted, start)
 
-    async def _go_on(self, number: int, wanted: int) -> None:
+    async def _go_on(self, number: int, wanted: int, start: int) -> None:
         if number:
             self._pace.found_work()
         if number >= wanted:
             await self._note_full_claim(wanted)
             return
         self._full_claims = 0
-        if self._claims.marked_idle:
+        if self._claims.held_back or not start:
+            # There may be tasks that only a free slot can take.
+            await self._wait_for_room(0)
+        elif self._claims.marked_idle:
             await self._wait_for_work()
         elif not number:
             await self._claims.mark_idle(idle=True)

@@ -20,11 +20,13 @@ from rolecall.worker.session import Session
 
 MOST_REPORTS = 1_000
 START_AFTER = 0.01
+START_AGAIN_AFTER = 1.0
 GATHER_FROM = 32
 GATHER_UP_TO = 500
 GATHER_FOR = 0.01
 MOST_TROUBLES = 8
 ACCEPTED_BEFORE = "already"
+BUSY = "busy"
 
 log = logging.getLogger("rolecall.worker")
 
@@ -196,11 +198,18 @@ class Settler:
 
     async def _start(self, worker_id: int, some: Sequence[Held]) -> None:
         try:
-            await self._session.run(tasks.start(worker_id, map(_claim, some)))
+            answers = await self._session.run(tasks.start(worker_id, map(_claim, some)))
         except DatabaseUnavailable:
             raise
         except RolecallError as error:
             log.warning("%d tasks could not be marked as started: %s", len(some), error)
+            return
+        if busy := [held for held in some if answers.get(held.task.id) == BUSY]:
+            asyncio.get_running_loop().call_later(START_AGAIN_AFTER, self._begin_again, busy)
+
+    def _begin_again(self, several: Sequence[Held]) -> None:
+        self._begun.extend(several)
+        self._bell.nudge()
 
     async def _release(self, worker_id: int, some: Sequence[Held]) -> None:
         try:

@@ -34,20 +34,16 @@ class Slot:
         self._settler = settler
         self._task: asyncio.Task[None] | None = None
 
-    @property
-    def busy_since(self) -> float | None:
-        """When the handler that runs now began."""
-        return self.running[0].began_at if self.running else None
-
     async def run(self) -> None:
         """Work until the board closes; a handler that runs then is waited for."""
         self._task = asyncio.current_task()
         board, ready = self.board, self.board.ready
+        self._demand.work()
         try:
             while not board.closed:
                 held = board.take()
                 if held is None:
-                    await board.wait_for_work()
+                    await self._rest()
                     continue
                 if len(ready) <= board.call_at:
                     board.call_producer()
@@ -94,4 +90,11 @@ class Slot:
             self._home.require()
         running, self.running = self.running, ()
         if running:
-            self._demand.note(monotonic() - running[0].began_at, len(running))
+            self._demand.note(len(running))
+
+    async def _rest(self) -> None:
+        self._demand.rest()
+        try:
+            await self.board.wait_for_work()
+        finally:
+            self._demand.work()

@@ -126,7 +126,7 @@ class Staff:
         contracts = self._app.contracts()
         self.outcomes = Outcomes(self.settler, self.hands, contracts)
         self.aborter = Aborter(self.board, self.outcomes, grace=options.abort_grace)
-        self.demand = Demand(options.prefetch)
+        self.demand = Demand(options.prefetch, options.slots)
         self.slots = [
             Slot(n, self.board, self.demand, settler=self.settler, home=self._home) for n in range(1, options.slots + 1)
         ]

@@ -175,7 +175,7 @@ def test_only_the_last_hour_of_finished_tasks_is_read(live_engine: Engine) -> No
     """Covers SPEC 000-24: whatever was finished before, today or on other days, costs nothing."""
     engine = live_engine
     engine.rows("select rolecall.make_partitions()")
-    [(line,)] = engine.rows("select rolecall.add_line('work', 'work', 0)")
+    [(line,)] = engine.rows("select rolecall.find_or_add_line('work', 'work', 0, false, '{}')")
     engine.rows(
         "insert into rolecall.finished_tasks (id, chain_id, created_at, scheduled_for, claimed_at, started_at, finished_at,"
         " worker_id, line_id, chain_index, fence, attempt, state, payload)"

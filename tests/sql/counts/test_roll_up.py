@@ -158,7 +158,7 @@ def test_counting_reads_little_of_what_has_finished(engine: Engine) -> None:
         "insert into rolecall.finished_tasks (id, chain_id, created_at, scheduled_for, finished_at, line_id, chain_index, fence,"
         " attempt, state, payload) select n, n, now, now, now, line, 0, 1, 1, 'completed', '{}'"
         " from generate_series(10000, 60000) as n, rolecall.clock() as now,"
-        " rolecall.add_line('work', 'work', 0) as line"
+        " rolecall.find_or_add_line('work', 'work', 0, false, '{}') as line"
     )
     engine.clock.advance(seconds=1)
     roll_up(engine)

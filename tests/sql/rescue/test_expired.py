@@ -62,20 +62,6 @@ def test_a_task_that_kills_its_worker_ends_after_its_last_attempt(engine: Engine
     assert len(engine.claim()) == 1
 
 
-def test_a_crash_before_the_start_spends_nothing_ten_times_at_most(engine: Engine) -> None:
-    """Covers F11: a neighbour in the batch killed the worker, and this task had not begun."""
-    task_id = engine.enqueue(max_attempts=1)
-    for _ in range(10):
-        engine.claim(start=0)
-        expire(engine)
-        assert engine.rescue() == {task_id: "pending"}
-        assert engine.task(task_id).attempt == 0
-    engine.claim(start=0)
-    expire(engine)
-
-    assert engine.rescue() == {task_id: "failed"}
-
-
 def test_a_task_over_its_deadline_has_timed_out(engine: Engine) -> None:
     """Covers F7."""
     task_id = engine.enqueue()

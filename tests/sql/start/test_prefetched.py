@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+from tests.sql.conftest import Session
 from tests.sql.engine import LEASE, START, Engine
 
 
@@ -47,3 +48,17 @@ def test_what_ended_meanwhile_is_said(engine: Engine) -> None:
     engine.complete(claim)
 
     assert engine.start(claim) == {claim.id: "completed"}
+
+
+def test_what_somebody_has_locked_is_to_be_said_again(engine: Engine, session: Session) -> None:
+    """A renewal or a cancellation may have the row just then; a start that nobody stored would be a crash before it."""
+    engine.enqueue()
+    [claim] = engine.claim(start=0)
+    other = session()
+
+    with other.connection.transaction():
+        other.rows("select from rolecall.tasks for update")
+        assert engine.start(claim) == {claim.id: "busy"}
+    assert engine.start(claim) == {}
+
+    assert engine.task(claim.id).started_at == START

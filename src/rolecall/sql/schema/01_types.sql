@@ -18,6 +18,14 @@ create type rolecall.child_rule as enum ('fail_parent', 'ignore', 'cancel_siblin
 -- What the failure of a task does to one that needs it.
 create type rolecall.need_rule as enum ('fail', 'ignore');
 
+-- Who claims: a worker, for its roles (none: all) and handlers, into free slots or ahead.
+create type rolecall.claimant as (
+    worker_id bigint,
+    roles text[],
+    handlers text[],
+    ahead boolean
+);
+
 -- Where a new task belongs, when it is not the first of a chain without parent; and what it inherits.
 create type rolecall.place as (
     chain_id bigint,

@@ -1,10 +1,14 @@
 -- A line is one role, handler and priority; its tasks stand in order of scheduled_for and id. Lines are never deleted, and
--- two equal ones may exist: enqueuing a line's first task must not wait for another transaction that does the same.
+-- two equal ones may exist: enqueuing a line's first task must not wait for another transaction that does the same. Beside the line
+-- that anybody claims from there are others for tasks that may be claimed into a free slot only, and for those that do not fit some
+-- signatures of their handler: who may not take them passes them by at no cost.
 create table rolecall.lines (
     id int generated always as identity primary key,
     role text collate "C" not null,
     handler text collate "C" not null,
     priority smallint not null,
+    never_ahead boolean not null default false,
+    misfit_for text[] not null default '{}',
     constraint priority_is_between_minus_100_and_100 check (priority between -100 and 100)
 );
 create index lines_by_name on rolecall.lines (role, handler, priority);

@@ -22,10 +22,16 @@ begin
             info, error, origin_id, parent_id, parent_fence, depth, on_failure, dedupe_pending, timeout
         )
         select
-            id, chain_id, chain_index, created_at, v_now, line_id, fence, max_attempts, key, dedupe_key, payload, retry,
+            id, chain_id, chain_index, created_at, v_now, line.here, fence, max_attempts, key, dedupe_key, payload, retry,
             case when not exists (select from rolecall.finished_tasks as child where child.parent_id = ended.id) then info end,
             error, origin_id, parent_id, parent_fence, depth, on_failure, dedupe_pending, timeout
         from rolecall.finished_tasks as ended
+        cross join lateral (
+            -- What became of it before says nothing about who may take it now.
+            select rolecall.find_or_add_line(last.role, last.handler, last.priority, coalesce(ended.max_attempts = 1, false), '{}') as here
+            from rolecall.lines as last
+            where last.id = ended.line_id
+        ) as line
         where id = any(p_ids) and state in ('failed', 'cancelled')
         order by dedupe_key, id
         on conflict do nothing

@@ -6,7 +6,7 @@
 -- locks: tasks rows, then keys rows in key order, all skipping locked ones
 -- notifies: nothing
 create or replace function rolecall.claim_from_line(
-    p_line_id int, p_roles text[], p_handlers text[], p_limit int, p_taken bigint[], p_now timestamptz
+    p_line_id int, p_claimant rolecall.claimant, p_limit int, p_taken bigint[], p_now timestamptz
 )
 returns table (ids bigint[], slots smallint[], keyed bigint[])
 language plpgsql
@@ -21,13 +21,13 @@ begin
     if v_floor.look_below_at > v_began then
         select walk.ids, walk.keyed, walk.slots, (walk.reached).scheduled_for, (walk.reached).id
         into ids, keyed, slots, v_reached.scheduled_for, v_reached.id
-        from rolecall.walk_line(p_line_id, p_roles, p_handlers, v_floor, p_limit, p_taken, p_now) as walk;
+        from rolecall.walk_line(p_line_id, p_claimant, v_floor, p_limit, p_taken, p_now) as walk;
     end if;
     if ids is null or (cardinality(ids) = 0 and v_floor.look_below_at < v_began + interval '1 s') then
         v_floor := rolecall.look_below(p_line_id, p_now);
         select walk.ids, walk.keyed, walk.slots, (walk.reached).scheduled_for, (walk.reached).id
         into ids, keyed, slots, v_reached.scheduled_for, v_reached.id
-        from rolecall.walk_line(p_line_id, p_roles, p_handlers, v_floor, p_limit, p_taken, p_now) as walk;
+        from rolecall.walk_line(p_line_id, p_claimant, v_floor, p_limit, p_taken, p_now) as walk;
     end if;
     if v_reached.scheduled_for is not null then
         v_reached.look_below_at := v_floor.look_below_at;

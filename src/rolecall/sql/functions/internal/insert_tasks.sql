@@ -29,7 +29,9 @@ begin
             place.needed, coalesce(draft.priority, place.priority, 0) as level,
             case when place.parent_id is null or draft.due > v_now then greatest(draft.due, v_now)
                 else coalesce(place.scheduled_for, v_now) end as turn,
-            coalesce(draft.on_failure, place.on_failure) as rule
+            coalesce(draft.on_failure, place.on_failure) as rule,
+            -- Never to run twice: it is not to wait where a dying worker would take it along.
+            coalesce(draft.max_attempts = 1, false) as never_ahead
         from draft
         left join place on place.ordinality = draft.n
     ),
@@ -37,8 +39,9 @@ begin
         select wanted.*, (
             select min(line.id) from rolecall.lines as line
             where line.role = wanted.role and line.handler = wanted.handler and line.priority = wanted.level
+                and line.never_ahead = wanted.never_ahead and line.misfit_for = '{}'
         ) as id
-        from (select distinct role, handler, level from placed) as wanted
+        from (select distinct role, handler, level, never_ahead from placed) as wanted
     ),
     stored as (
         insert into rolecall.tasks (
@@ -47,7 +50,8 @@ begin
         )
         select
             placed.id, coalesce(placed.chain_id, placed.id), coalesce(placed.chain_index, 0), v_now, placed.turn,
-            coalesce(line.id, rolecall.add_line(placed.role, placed.handler, placed.level)), placed.max_attempts,
+            coalesce(line.id, rolecall.find_or_add_line(placed.role, placed.handler, placed.level, placed.never_ahead, '{}')),
+            placed.max_attempts,
             case when placed.one_root and placed.parent_id is null then coalesce(placed.key, 'role:' || placed.role)
                 else placed.key end,
             placed.dedupe_key, placed.payload, placed.retry, placed.timeout, placed.origin_id, placed.parent_id,
@@ -56,7 +60,7 @@ begin
             jsonb_array_length(placed.needs),
             case when placed.dedupe is not null then rolecall.stands_beside(placed.dedupe_key, placed.dedupe) end
         from placed
-        left join line using (role, handler, level)
+        left join line using (role, handler, level, never_ahead)
         where placed.dedupe_key is null or placed.n <> all(p_later) and case
             when placed.dedupe is not null then rolecall.find_twin(placed.dedupe_key, placed.dedupe, p_places[placed.n]) is null
             -- Not `exists`, which may be answered from a list of all that stand beside a twin.
@@ -77,7 +81,7 @@ begin
     into ids, refused, needy, v_lines
     from placed
     left join stored on stored.id = placed.id
-    left join line using (role, handler, level);
+    left join line using (role, handler, level, never_ahead);
     perform rolecall.wake_lines(v_lines);
     return next;
 end

@@ -1,6 +1,8 @@
 -- The one way to lose a task: each goes back to pending by its retry policy, waits for what it needs, or ends as failed or
--- cancelled. Errors, timeouts and crashes spend the attempt; snoozes do not; shutdowns and crashes before the start do not, ten
--- times at most. What its own claim did not report also moves the fence on, so that a late report cannot take that end for its own.
+-- cancelled. Errors, timeouts and crashes spend the attempt; snoozes, and whatever comes before the start, do not; shutdowns do not, ten
+-- times at most, but that of an only attempt does. Who was let go three times without being to blame is claimed into free slots only
+-- from then on: the claim is its start, and what kills its workers is found out. What its own claim did not report also moves the fence
+-- on, so that a late report cannot take that end for its own.
 -- Whoever calls this draws the conclusions (`conclude`).
 -- returns: one row: the tasks with the states they went to; the keys that they gave up, and the endings that others may wait for
 -- raises: nothing
@@ -23,12 +25,17 @@ declare
     v_lines int[];
 begin
     select jsonb_agg(jsonb_build_object(
-        'id', task.id, 'attempt', task.attempt, 'worker_id', task.worker_id, 'line_id', task.line_id, 'reason', given.reason,
+        'id', task.id, 'attempt', task.attempt, 'worker_id', task.worker_id, 'reason', told.reason,
         'spent', judged.spent, 'state', judged.next_state, 'due', judged.due, 'needs', given.needs,
-        'error', coalesce(given.error, task.error, case when judged.next_state = 'failed' then given.reason end), 'detail', given.error,
-        'fence', task.fence + (given.reported is not true)::int,
-        'refund', not judged.spent
-            and (given.reason = 'crashed' or (given.reason = 'shutdown' and task.started_at is not null))
+        'error', coalesce(given.error, task.error, case
+            when judged.next_state <> 'failed' then null
+            when told.reason = 'shutdown' then 'its worker was stopped, or cut off, while it ran'
+            else told.reason
+        end), 'detail', given.error,
+        'fence', task.fence + (given.reported is not true)::int, 'refund', blameless.so,
+        'line_id', case when blameless.so and task.refunds >= 2 and not setting.never_ahead
+            then rolecall.find_or_add_line(setting.role, setting.handler, setting.priority, true, setting.misfit_for)
+            else task.line_id end
     ))
     into v_judged
     from jsonb_to_recordset(p_losses) as given (
@@ -36,21 +43,30 @@ begin
     )
     join rolecall.tasks as task on task.id = given.id
     join rolecall.line_settings as setting on setting.line_id = task.line_id
+    cross join lateral (
+        -- Nobody overstays who has not begun.
+        select case when given.reason = 'timeout' and given.reported is not true and task.started_at is null
+            then 'crashed' else given.reason end as reason
+    ) as told
     cross join lateral rolecall.judge_loss(
-        task, setting.retry, given.reason, given.after, coalesce(given.final, false), v_now
-    ) as judged;
+        task, setting.retry, told.reason, given.after, coalesce(given.final, false), v_now
+    ) as judged
+    cross join lateral (
+        select not judged.spent
+            and (told.reason = 'crashed' or (told.reason = 'shutdown' and task.started_at is not null)) as so
+    ) as blameless;
     select * into v_end
     from rolecall.end_tasks(jsonb_path_query_array(v_judged, '$[*] ? (@.state == "failed" || @.state == "cancelled")'));
     with loss as materialized (
         select * from jsonb_to_recordset(v_judged) as judged (
-            id bigint, attempt int, worker_id bigint, line_id int, reason text, spent boolean, state rolecall.task_state,
-            due timestamptz, needs jsonb, error text, detail text, fence int, refund boolean
+            id bigint, attempt int, worker_id bigint, reason text, spent boolean, state rolecall.task_state,
+            due timestamptz, needs jsonb, error text, detail text, fence int, refund boolean, line_id int
         )
     ),
     back as (
         update rolecall.tasks as task
         set state = loss.state, open_needs = case when loss.state = 'blocked' then jsonb_array_length(loss.needs) end,
-            scheduled_for = loss.due, fence = loss.fence, attempt = task.attempt - (not loss.spent)::int,
+            scheduled_for = loss.due, line_id = loss.line_id, fence = loss.fence, attempt = task.attempt - (not loss.spent)::int,
             refunds = task.refunds + loss.refund::int, worker_id = null, claimed_at = null, started_at = null,
             lease_until = null, deadline_at = null, cancel_requested_at = null, key_slot = null, error = loss.error
         from loss

@@ -13,7 +13,9 @@ select
     coalesce(handler.timeout, role.timeout) as timeout,
     coalesce(handler.retry, role.retry) as retry,
     role.paused_at is not null as paused,
-    role.paused_until
+    role.paused_until,
+    line.never_ahead,
+    line.misfit_for
 from rolecall.lines as line
 join rolecall.roles as role on role.name = line.role
 left join rolecall.handlers as handler on handler.name = line.handler;

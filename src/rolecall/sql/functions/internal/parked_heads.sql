@@ -22,11 +22,11 @@ begin
     ),
     ranked as (
         select head.key, head.id, head.parked, head.line_id, row_number() over (
-            partition by head.key, line.role, line.handler order by line.priority desc, head.scheduled_for, head.id
+            partition by head.key, line.role, line.handler, line.misfit_for order by line.priority desc, head.scheduled_for, head.id
         ) as turn
         from head
         join (
-            select line.id as line_id, line.role, line.handler, line.priority
+            select line.id as line_id, line.role, line.handler, line.misfit_for, line.priority
             from rolecall.lines as line
             where line.id = any(array(select distinct head.line_id from head))
         ) as line using (line_id)

@@ -5,7 +5,7 @@
 -- locks: tasks rows, then keys rows in key order, all skipping locked ones
 -- notifies: nothing
 create or replace function rolecall.pick_from_level(
-    p_level int[], p_roles text[], p_handlers text[], p_limit int, p_taken bigint[], p_now timestamptz
+    p_level int[], p_claimant rolecall.claimant, p_limit int, p_taken bigint[], p_now timestamptz
 )
 returns table (ids bigint[], slots smallint[], keyed bigint[])
 language plpgsql
@@ -35,7 +35,7 @@ begin
             exit when cardinality(ids) >= p_limit or (v_share.number is null and cardinality(ids) > 0);
             exit when v_share.number is null and v_shared;
             select * into v_got from rolecall.claim_from_line(
-                v_share.line_id, p_roles, p_handlers, least(v_share.number, p_limit - cardinality(ids)), v_taken, p_now
+                v_share.line_id, p_claimant, least(v_share.number, p_limit - cardinality(ids)), v_taken, p_now
             );
             v_shared := v_share.number is not null;
             if cardinality(v_got.ids) < v_share.number then

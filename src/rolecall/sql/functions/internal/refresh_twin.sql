@@ -18,7 +18,8 @@ declare
     v_turn timestamptz;
     v_line_id int;
 begin
-    select task.payload, task.key, line.role, line.handler, line.priority::int, role.max_payload_bytes into v_twin
+    select task.payload, task.key, line.role, line.handler, line.priority::int, line.never_ahead, role.max_payload_bytes
+    into v_twin
     from rolecall.tasks as task
     join rolecall.lines as line on line.id = task.line_id
     join rolecall.roles as role on role.name = line.role
@@ -38,7 +39,7 @@ begin
                 p_id, octet_length(v_draft.payload::text), v_twin.max_payload_bytes));
         end if;
     end if;
-    v_line_id := rolecall.add_line(v_twin.role, v_twin.handler, v_draft.priority);
+    v_line_id := rolecall.find_or_add_line(v_twin.role, v_twin.handler, v_draft.priority, v_twin.never_ahead, '{}');
     update rolecall.tasks as task
     set payload = v_draft.payload, scheduled_for = v_turn, parked = false, line_id = v_line_id
     where task.id = p_id;

@@ -6,7 +6,7 @@
 -- locks: keys rows in key order, then tasks rows, all skipping locked ones
 -- notifies: nothing
 create or replace function rolecall.settle_keys(
-    p_free bigint[], p_keys text[], p_roles text[], p_handlers text[], p_limit int, p_now timestamptz
+    p_free bigint[], p_keys text[], p_claimant rolecall.claimant, p_limit int, p_now timestamptz
 )
 returns table (ids bigint[], slots smallint[], whole boolean)
 language plpgsql
@@ -22,7 +22,7 @@ declare
     v_full text[];
 begin
     with candidate as materialized (
-        select won.id, won.key, won.slot from rolecall.win_keys(v_rooms, p_roles, p_handlers, p_now) as won
+        select won.id, won.key, won.slot from rolecall.win_keys(v_rooms, p_claimant, p_now) as won
         union all
         select free.id, null, null from unnest(p_free) as free (id)
     ),

@@ -5,7 +5,7 @@
 -- locks: tasks rows, then keys rows in key order, all skipping locked ones
 -- notifies: nothing
 create or replace function rolecall.walk_line(
-    p_line_id int, p_roles text[], p_handlers text[], p_after rolecall.floor, p_limit int, p_taken bigint[], p_now timestamptz
+    p_line_id int, p_claimant rolecall.claimant, p_after rolecall.floor, p_limit int, p_taken bigint[], p_now timestamptz
 )
 returns table (ids bigint[], slots smallint[], keyed bigint[], reached rolecall.floor)
 language plpgsql
@@ -54,7 +54,7 @@ begin
             slots := slots || array_fill(null::smallint, array[cardinality(v_free)]);
         else
             select * into v_won from rolecall.settle_keys(
-                v_free, v_keys, p_roles, p_handlers, p_limit - cardinality(ids), p_now
+                v_free, v_keys, p_claimant, p_limit - cardinality(ids), p_now
             );
             ids := ids || v_won.ids;
             slots := slots || v_won.slots;

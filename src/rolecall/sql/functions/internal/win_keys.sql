@@ -1,9 +1,9 @@
--- Gives the room of keys to the best due tasks that want them, of the roles and handlers of this claim.
+-- Gives the room of keys to the best due tasks that want them, that this claimant may take.
 -- returns: the winners, with the slot that each takes
 -- raises: nothing
 -- locks: the caller holds the keys; the winners, skipping locked ones
 -- notifies: nothing
-create or replace function rolecall.win_keys(p_rooms rolecall.key_room[], p_roles text[], p_handlers text[], p_now timestamptz)
+create or replace function rolecall.win_keys(p_rooms rolecall.key_room[], p_claimant rolecall.claimant, p_now timestamptz)
 returns table (id bigint, key text, slot smallint)
 language plpgsql
 volatile
@@ -26,7 +26,7 @@ begin
         ) as turn
         from head
         join (
-            select * from rolecall.lines_of_claim(array(select distinct head.line_id from head), p_roles, p_handlers, p_now)
+            select * from rolecall.lines_of_claim(array(select distinct head.line_id from head), p_claimant, p_now)
         ) as line using (line_id)
     ),
     placed as materialized (

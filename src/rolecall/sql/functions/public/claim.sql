@@ -1,5 +1,7 @@
 -- Takes pending tasks for a worker: each gets a lease (not beyond its deadline), a deadline, the next fence and the next attempt.
--- The first p_start of them (null: all) count as started, the others as prefetched.
+-- The first p_start of them (null: all) go into free slots and count as started, the others are prefetched; a task of one attempt, and
+-- one whose workers died three times before it began, is claimed into a free slot only. What has a key, or begins its last attempt, is
+-- so for good when this commits, whatever the session's synchronous_commit says.
 -- returns: the claimed tasks in claim order
 -- raises: RC050 wrong isolation level
 -- locks: tasks rows, then keys rows in key order, all skipping locked ones
@@ -25,7 +27,11 @@ declare
     v_picked record;
 begin
     perform rolecall.require_read_committed();
-    select * into v_picked from rolecall.choose_tasks(p_roles, p_handlers, p_limit, v_now);
+    select * into v_picked from rolecall.choose_tasks(
+        (p_worker_id, p_roles, p_handlers, false)::rolecall.claimant, p_limit, coalesce(p_start, p_limit), v_now
+    );
+    -- For whoever has slots free only later: there may be more than this answer shows.
+    perform set_config('rolecall.held_back', v_picked.held_back::text, true);
     if cardinality(v_picked.ids) = 0 then
         return;
     end if;
@@ -35,12 +41,18 @@ begin
         set state = 'running', parked = false, worker_id = p_worker_id, fence = task.fence + 1, attempt = task.attempt + 1,
             claimed_at = v_now, lease_until = v_now + least(setting.lease, coalesce(task.timeout, setting.timeout)),
             deadline_at = v_now + coalesce(task.timeout, setting.timeout),
-            started_at = case when p_start is null or picked.n <= p_start then v_now end,
+            started_at = case when p_start is null or picked.n <= p_start or setting.never_ahead then v_now end,
             key_slot = coalesce(task.key_slot, picked.slot)
         from unnest(v_picked.ids, v_picked.slots) with ordinality as picked (id, slot, n), rolecall.line_settings as setting
         where task.id = picked.id and setting.line_id = task.line_id
         returning task.*, setting.role, setting.handler, setting.priority, setting.lease,
             coalesce(task.timeout, setting.timeout) as bound
+    ),
+    durable as materialized (
+        -- A crash of the server must not undo who holds a key, or that a last attempt began: somebody else would begin beside it.
+        select rolecall.require_durability() from claimed
+        where claimed.key is not null or claimed.attempt >= claimed.max_attempts
+        limit 1
     )
     select
         claimed.id, claimed.fence, claimed.attempt, claimed.max_attempts, claimed.role, claimed.handler,
@@ -49,6 +61,7 @@ begin
         extract(epoch from claimed.lease)::float8, extract(epoch from claimed.bound)::float8,
         coalesce(claimed.step_number, claimed.step, 0), claimed.parent_id, claimed.error
     from claimed
+    left join durable on true
     order by claimed.priority desc, claimed.scheduled_for, claimed.id;
 end
 $$;

@@ -13,7 +13,9 @@ set jit = off
 set enable_seqscan = off
 as $$
     select greatest(extract(epoch from min(head.scheduled_for) - rolecall.clock()), case when count(*) > 0 then 0 end)::float8
-    from rolecall.lines_of_claim(rolecall.open_lines(), p_roles, p_handlers, rolecall.clock()) as line
+    from rolecall.lines_of_claim(
+        rolecall.open_lines(), (null, p_roles, p_handlers, false)::rolecall.claimant, rolecall.clock()
+    ) as line
     cross join lateral rolecall.line_floor(line.line_id) as floor
     cross join lateral (
         select task.scheduled_for

@@ -1,5 +1,5 @@
 -- Marks prefetched tasks as started.
--- returns: one row a claim that was lost, with the reason
+-- returns: one row a claim that was lost, with the reason; busy where somebody else has the row locked: to be said again
 -- raises: nothing
 -- locks: tasks rows, skipping locked ones
 -- notifies: nothing
@@ -25,6 +25,17 @@ begin
             for no key update skip locked
         ) as held
     ));
-    return query select * from rolecall.lost_claims(p_worker_id, p_ids, p_fences);
+    return query
+    select * from rolecall.lost_claims(p_worker_id, p_ids, p_fences)
+    union all
+    select claim.id, 'busy'
+    from unnest(p_ids, p_fences) as claim (id, fence)
+    cross join lateral (
+        select owned.started_at
+        from rolecall.tasks as owned
+        where owned.id = claim.id and owned.fence = claim.fence and (owned.worker_id = p_worker_id) is true
+        offset 0
+    ) as task
+    where task.started_at is null;
 end
 $$;

@@ -1,0 +1,93 @@
+"""What a crash of the server undoes of a claim, and what it must not: nobody may begin beside a handler that runs on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from rolecall import EmbeddedServer, NewTask, migrate
+from rolecall.db.connect import connect
+from rolecall.db.embedded import ServerOptions
+from rolecall.db.run import run, run_async
+from rolecall.model.tasks import ClaimedTask
+from rolecall.sql import roles, tasks, workers
+from rolecall.worker.options import WorkerOptions
+from rolecall.worker.rollcall import introduce
+from rolecall.worker.session import Sessions
+from tests.db.embedded.helpers import kill_server
+
+# What nobody waits for reaches the disk so late that the crash comes first.
+LAZY = ServerOptions(extra={"wal_writer_delay": "10s", "autovacuum": "off"})
+
+
+class Crashing:
+    """A server with one task and two workers, to be killed with all its processes at once."""
+
+    def __init__(self, folder: Path, server: EmbeddedServer) -> None:
+        self._folder = folder
+        self._server = server
+        with connect(self.dsn, "migrate") as connection:
+            migrate(connection)
+            run(connection, roles.declare([{"name": "work"}], []))
+            who = introduce(WorkerOptions(), ("work",))
+            self._workers = [run(connection, workers.register(who)) for _ in range(2)]
+
+    @property
+    def dsn(self) -> str:
+        return self._server.dsn("crashing")
+
+    def enqueue(self, task: NewTask) -> None:
+        with connect(self.dsn, "enqueue") as connection:
+            run(connection, tasks.enqueue_many([task]))
+
+    async def claim(self, worker: int) -> list[ClaimedTask]:
+        """Claim as a worker does, on its connection for claims."""
+        session = Sessions(self.dsn, deadline=20).open_relaxed("claim")
+        try:
+            return await session.ask(
+                lambda connection: run_async(connection, tasks.claim(self._workers[worker], (), ("work",), 10, 10))
+            )
+        finally:
+            await session.close()
+
+    def crash(self) -> None:
+        kill_server(self._folder)
+        self._server.attach()
+
+
+@pytest.fixture
+def crashing(tmp_path: Path) -> Iterator[Crashing]:
+    with EmbeddedServer(tmp_path, options=LAZY) as server:
+        yield Crashing(tmp_path, server)
+
+
+async def test_the_claim_of_an_ordinary_task_may_be_undone(crashing: Crashing) -> None:
+    """Nothing else is promised of it, and the other tests prove something."""
+    crashing.enqueue(NewTask(role="work"))
+    (first,) = await crashing.claim(0)
+    crashing.crash()
+
+    (second,) = await crashing.claim(1)
+
+    assert (second.id, second.fence, second.attempt) == (first.id, 1, 1)
+
+
+async def test_after_a_crash_a_key_is_still_held_by_who_held_it(crashing: Crashing) -> None:
+    """covers RELIABILITY invariant 30"""
+    crashing.enqueue(NewTask(role="work", key="store:7"))
+    assert len(await crashing.claim(0)) == 1
+    crashing.crash()
+    crashing.enqueue(NewTask(role="work", key="store:7"))
+
+    assert await crashing.claim(1) == []
+
+
+async def test_after_a_crash_an_only_attempt_has_still_been_made(crashing: Crashing) -> None:
+    """covers RELIABILITY invariant 30"""
+    crashing.enqueue(NewTask(role="work", max_attempts=1))
+    assert len(await crashing.claim(0)) == 1
+    crashing.crash()
+
+    assert await crashing.claim(1) == []

@@ -1,0 +1,59 @@
+"""Which claims are for good when they commit, whatever the session would risk: those that keep others from running."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.sql.engine import Document, Engine
+
+
+def durability(engine: Engine, limit: int = 1) -> str:
+    """Claim as a worker does, in a session that waits for no disk; return what the transaction waits for."""
+    worker = engine.worker()
+    with engine.connection.transaction():
+        engine.rows("set local synchronous_commit = off")
+        assert engine.claim(limit, worker=worker)
+        setting: str = engine.value("show synchronous_commit")
+    return setting
+
+
+@pytest.mark.parametrize(
+    ("task", "waits"),
+    [
+        pytest.param({}, "off", id="an ordinary task"),
+        pytest.param({"max_attempts": 0}, "off", id="any number of attempts"),
+        pytest.param({"key": "k"}, "on", id="a key"),
+        pytest.param({"max_attempts": 1}, "on", id="an only attempt"),
+    ],
+)
+def test_a_claim_waits_for_the_disk_where_somebody_else_would_begin_beside_it(
+    engine: Engine, task: Document, waits: str
+) -> None:
+    """Covers invariant 30."""
+    engine.enqueue(**task)
+
+    assert durability(engine) == waits
+
+
+def test_the_last_attempt_is_durable_and_those_before_it_are_not(engine: Engine) -> None:
+    engine.enqueue(max_attempts=2, retry={"kind": "linear", "step": 0})
+
+    assert durability(engine) == "off"
+    [claim] = engine.rows("select worker_id, id, fence from rolecall.tasks")
+    engine.finish(claim[0], {"id": claim[1], "fence": claim[2], "outcome": "failed", "error": "boom"})
+    assert durability(engine) == "on"
+
+
+def test_one_among_many_is_enough(engine: Engine) -> None:
+    engine.enqueue_many([{"role": "work"}] * 5 + [{"role": "work", "key": "k"}])
+
+    assert durability(engine, limit=10) == "on"
+
+
+def test_a_parent_between_two_steps_has_its_key_for_good(engine: Engine) -> None:
+    parent = engine.enqueue(key="k")
+    engine.complete(engine.claim_one(), next={"children": [{"role": "work"}], "gathers": True})
+    engine.complete(engine.claim_one())
+    assert engine.state(parent) == "pending"
+
+    assert durability(engine) == "on"

@@ -1,0 +1,199 @@
+"""What is claimed into a free slot only: a task that must not run twice, and one whose workers died before it began."""
+
+from __future__ import annotations
+
+from itertools import chain
+
+import pytest
+
+from tests.sql.conftest import Session
+from tests.sql.engine import LEASE, Claim, Engine, report
+
+
+def ids(claims: list[Claim]) -> list[int]:
+    return [claim.id for claim in claims]
+
+
+def is_held_back(engine: Engine, **words: int) -> bool:
+    """Claim in a transaction, as the answer lives in it; say whether the next task waits for a free slot."""
+    with engine.connection.transaction():
+        engine.claim(**words)
+        return bool(engine.value("select current_setting('rolecall.held_back') = 'true'"))
+
+
+def lose_unbegun(engine: Engine, times: int) -> None:
+    """Let the worker that holds everything die, again and again, before anything began."""
+    for _ in range(times):
+        engine.claim(100, start=0)
+        engine.clock.advance(seconds=LEASE + 1)
+        engine.rescue()
+
+
+def test_a_task_of_one_attempt_is_not_claimed_ahead(engine: Engine) -> None:
+    engine.enqueue(max_attempts=1)
+
+    assert engine.claim(10, start=0) == []
+    assert len(engine.claim(10, start=1)) == 1
+
+
+def test_a_handler_or_role_of_one_attempt_makes_such_tasks(engine: Engine) -> None:
+    engine.declare({"name": "once", "max_attempts": 1}, handlers=[{"name": "only", "role": "work", "max_attempts": 1}])
+    engine.enqueue("once")
+    engine.enqueue("work", handler="only")
+
+    assert engine.claim(10, start=0) == []
+
+
+def test_its_claim_is_its_start(engine: Engine) -> None:
+    task_id = engine.enqueue(max_attempts=1)
+    engine.claim(10, start=1)
+
+    assert engine.task(task_id).started_at == engine.clock.now()
+
+
+def test_what_comes_before_it_is_claimed_ahead(engine: Engine) -> None:
+    plain = [engine.enqueue() for _ in range(3)]
+    engine.clock.advance(seconds=1)
+    engine.enqueue(max_attempts=1)
+
+    assert ids(engine.claim(10, start=0)) == plain
+
+
+def test_where_it_comes_next_nothing_is_claimed_ahead(engine: Engine) -> None:
+    """Else those that may be claimed ahead would keep every slot busy, and its turn would never come."""
+    once = engine.enqueue(max_attempts=1)
+    plain = engine.enqueue()
+
+    assert engine.claim(10, start=0) == []
+    assert ids(engine.claim(10, start=1)) == [once, plain]
+
+
+def test_free_slots_take_it_in_its_turn(engine: Engine) -> None:
+    wanted = [engine.enqueue(), engine.enqueue(max_attempts=1), engine.enqueue(), engine.enqueue(max_attempts=1)]
+
+    assert ids(engine.claim(10, start=3)) == wanted[:3]
+
+
+def test_who_has_no_slot_for_it_is_told(engine: Engine) -> None:
+    engine.enqueue_many([{"role": "work", "max_attempts": 1}] * 2)
+
+    assert is_held_back(engine, limit=10, start=1)
+    assert not is_held_back(engine, limit=10, start=1)
+
+
+def test_a_less_urgent_one_holds_nothing_back_that_is_more_urgent(engine: Engine) -> None:
+    engine.enqueue(max_attempts=1)
+    urgent = [engine.enqueue(priority=1) for _ in range(2)]
+    engine.enqueue(priority=-1)
+
+    assert ids(engine.claim(10, start=0)) == urgent
+
+
+def test_one_whose_key_is_busy_holds_nothing_back(engine: Engine) -> None:
+    engine.enqueue(key="k")
+    engine.claim_one()
+    engine.enqueue(key="k", max_attempts=1)
+    plain = engine.enqueue()
+    engine.claim(10, start=1)
+    others = [engine.enqueue() for _ in range(2)]
+
+    assert engine.state(plain) == "running"
+    assert ids(engine.claim(10, start=0)) == others
+
+
+def test_no_key_is_won_for_it_ahead(engine: Engine) -> None:
+    first = engine.enqueue()
+    engine.clock.advance(seconds=1)
+    once = engine.enqueue(key="k", max_attempts=1)
+    engine.clock.advance(seconds=1)
+    other = engine.enqueue(key="k")
+
+    claims = engine.claim(10, start=0)
+    assert ids(claims) == [first, other]
+
+    engine.finish(claims[0].worker_id, *(report(claim, "completed") for claim in claims))
+    assert ids(engine.claim(10, start=1)) == [once]
+
+
+def test_a_session_that_claims_ahead_finds_it_when_it_has_a_slot(engine: Engine, session: Session) -> None:
+    other = session()
+    for _ in range(3):
+        engine.enqueue_many([{"role": "work"}, {"role": "work", "max_attempts": 1}, {"role": "work"}])
+    worker = engine.worker()
+
+    claimed = [ids(other.claim(2, worker=worker, start=start, anew=False)) for start in (0, 1, 0, 2, 1, 2, 1, 2)]
+
+    assert sorted(chain.from_iterable(claimed)) == [task.id for task in engine.tasks()]
+
+
+def test_a_crash_before_the_start_spends_no_attempt_and_fails_nothing(engine: Engine) -> None:
+    """Covers invariant 31, F11: a neighbour in the batch killed the worker, and this task had not begun."""
+    task_id = engine.enqueue(max_attempts=2)
+
+    lose_unbegun(engine, 50)
+
+    assert (engine.state(task_id), engine.task(task_id).attempt) == ("pending", 0)
+
+
+def test_who_was_lost_three_times_before_it_began_is_not_claimed_ahead_again(engine: Engine) -> None:
+    task_id = engine.enqueue(max_attempts=2)
+
+    lose_unbegun(engine, 2)
+    assert ids(claims := engine.claim(start=0)) == [task_id]
+    engine.clock.advance(seconds=LEASE + 1)
+    engine.rescue()
+
+    assert claims
+    assert engine.claim(start=0) == []
+    assert ids(engine.claim(start=1)) == [task_id]
+
+
+def test_what_kills_its_worker_before_it_can_say_that_it_began_fails_after_its_last_attempt(engine: Engine) -> None:
+    """Covers invariant 6 and F11: from the fourth claim on, the claim is the start."""
+    task_id = engine.enqueue(max_attempts=2, retry={"kind": "linear", "step": 0})
+    claims = 0
+    while engine.state(task_id) == "pending":
+        claims += len(engine.claim(start=0) or engine.claim(start=1))
+        engine.clock.advance(seconds=LEASE + 1)
+        engine.rescue()
+
+    assert (claims, engine.state(task_id)) == (3 + 2, "failed")
+
+
+def test_a_deadline_that_passes_before_the_start_spends_no_attempt(engine: Engine) -> None:
+    """Covers invariant 31."""
+    task_id = engine.enqueue(max_attempts=2, timeout=1)
+    engine.claim(start=0)
+    engine.clock.advance(seconds=LEASE + 1)
+
+    assert engine.rescue() == {task_id: "pending"}
+    assert (engine.task(task_id).attempt, engine.events(task_id)) == (0, ["crashed"])
+
+
+def test_a_shutdown_that_stops_an_only_attempt_fails_it(engine: Engine) -> None:
+    """Covers invariant 30: one attempt is never two."""
+    task_id = engine.enqueue(max_attempts=1)
+
+    engine.release(engine.claim_one())
+
+    assert engine.state(task_id) == "failed"
+    assert "was stopped" in str(engine.task(task_id).error)
+
+
+@pytest.mark.parametrize("words", [{}, {"max_attempts": 1}])
+def test_what_is_retried_by_hand_starts_with_a_clean_record(engine: Engine, words: dict[str, int]) -> None:
+    task_id = engine.enqueue(**words)
+    engine.claim(start=0)
+    lose_unbegun(engine, 3)
+    engine.cancel(task_id)
+    engine.retry(task_id)
+
+    assert len(engine.claim(start=0)) == (not words)
+
+
+def test_a_newer_draft_leaves_it_where_it_stands(engine: Engine) -> None:
+    engine.enqueue(max_attempts=1, dedupe_key="d")
+    engine.enqueue(max_attempts=1, dedupe_key="d", priority=3, dedupe={"mode": "replace"})
+
+    assert engine.claim(10, start=0) == []
+    assert engine.claim_one().priority == 3
