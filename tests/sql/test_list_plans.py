@@ -24,7 +24,7 @@ LONG_AGO = NOW - timedelta(days=10)
 
 FILL = f"""
 select rolecall.declare('[{{"name": "busy"}}, {{"name": "rare"}}]', '[]');
-select rolecall.find_or_add_line('busy', 'busy', 0, false, '{}'), rolecall.find_or_add_line('rare', 'rare', 0, false, '{}');
+select rolecall.find_or_add_line('busy', 'busy', 0, false, '{{}}'), rolecall.find_or_add_line('rare', 'rare', 0, false, '{{}}');
 select rolecall.make_partition('finished_tasks', 'finished_at', rolecall.clock()::date - day) from generate_series(0, {DAYS}) as day;
 insert into rolecall.finished_tasks (
     id, chain_id, created_at, scheduled_for, finished_at, worker_id, line_id, chain_index, fence, attempt, state, key, payload, error,

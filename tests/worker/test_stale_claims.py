@@ -11,6 +11,7 @@ from tests.scenarios.chaos.proxy import Proxy
 from tests.worker.bench import Bench, until
 
 LEASE = 0.5
+IS_IDLE = "select true from rolecall.idle_marks join rolecall.workers on id = worker_id where name = 'far'"
 CLAIM = b"rolecall.claim("
 
 
@@ -45,7 +46,7 @@ async def test_a_claim_that_was_answered_after_its_lease_does_not_begin(bench: B
         async with bench.working(name="near"):
             await bench.finished(task_id)
         proxy.let_answers_go()
-        await until(lambda: bench.ask("select idle from rolecall.workers where name = 'far'"))
+        await until(lambda: bench.ask(IS_IDLE))
 
     near = bench.ask("select id from rolecall.workers where name = 'near'")
     assert ran_by == [near]

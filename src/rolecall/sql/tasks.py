@@ -27,6 +27,7 @@ __all__ = [
     "enqueue_chunks",
     "enqueue_many",
     "finish",
+    "finish_free",
     "finish_here",
     "get",
     "lost",
@@ -55,6 +56,7 @@ CLAIM_COLUMNS = (
     "id, fence, attempt, coalesce(max_attempts, 0), role, handler, priority, payload::text, key, chain_id, "
     "chain_index, scheduled_for, created_at, lease_seconds, timeout_seconds, step, parent_id, last_error"
 )
+HELD_BACK = "current_setting('rolecall.held_back', true)"
 CLAIM_PARAMS = "%s::bigint, %s::text[], %s::text[], %s::int, %s::int"
 OWNED = "%s::bigint, %s::bigint[], %s::int[]"
 
@@ -102,7 +104,7 @@ def claim_what_fits(
 ) -> Statement[tuple[list[ClaimedTask], bool]]:
     """Take tasks as `claim` does; the answer also says whether the next one in line waits for a free slot."""
     return Statement(
-        query=f"select {CLAIM_COLUMNS}, current_setting('rolecall.held_back', true) from rolecall.claim({CLAIM_PARAMS})",
+        query=f"select {CLAIM_COLUMNS}, {HELD_BACK} from rolecall.claim({CLAIM_PARAMS})",
         params=(worker_id, list(roles), list(handlers), limit, start),
         read=_read_claim,
     )
@@ -133,6 +135,18 @@ def finish(worker_id: int, reports: Iterable[Report]) -> Statement[dict[int, str
     return Statement(
         query="select task_id, verdict from rolecall.finish(%s::bigint, %s::jsonb)",
         params=(worker_id, reports_document(reports)),
+        read=by_first_column,
+    )
+
+
+def finish_free(worker_id: int, reports: Iterable[Report], *, apart: bool = False) -> Statement[dict[int, str]]:
+    """Finish claims as `finish` does, without waiting for anybody's open transaction.
+
+    Of what the answer names as `busy` nothing is stored: it is to be sent again, and `apart` then.
+    """
+    return Statement(
+        query="select task_id, verdict from rolecall.finish_free(%s::bigint, %s::jsonb, %s::boolean)",
+        params=(worker_id, reports_document(reports), apart),
         read=by_first_column,
     )
 

@@ -63,7 +63,7 @@ class LagWatch:
         try:
             for worker_id, some in by_worker(waiting):
                 reports = [Returned(id=held.task.id, fence=held.task.fence) for held in some]
-                await self._session.run(tasks.finish(worker_id, reports))
+                await self._session.run(tasks.finish_free(worker_id, reports))
         finally:
             self._loop.call_soon_threadsafe(self._hands.drop, waiting)
 

@@ -12,6 +12,7 @@ from time import monotonic
 from rolecall.model.errors import DatabaseError, DatabaseUnavailable, RolecallError
 from rolecall.model.outcomes import Completed, Failed, Returned
 from rolecall.sql import tasks
+from rolecall.wake.backoff import Backoff
 from rolecall.wake.waker import Waker
 from rolecall.worker import failpoints
 from rolecall.worker.held import Hands, Held, by_worker
@@ -20,7 +21,7 @@ from rolecall.worker.session import Session
 
 MOST_REPORTS = 1_000
 START_AFTER = 0.01
-START_AGAIN_AFTER = 1.0
+AGAIN_AFTER = 1.0
 GATHER_FROM = 32
 GATHER_UP_TO = 500
 GATHER_FOR = 0.01
@@ -36,7 +37,8 @@ class Settler:
 
     That alone makes single outcomes quick and bursts cheap. A finish that the database cannot take (a
     follow-up for an unknown role, say) is repeated report by report, and the guilty one becomes a failure
-    that says why. A flush that was interrupted is repeated until answered: the fence makes the repetition
+    that says why. What somebody's open transaction keeps from being stored is kept and sent again, apart from
+    the others. A flush that was interrupted is repeated until answered: the fence makes the repetition
     harmless.
     """
 
@@ -48,6 +50,9 @@ class Settler:
         self._reports: list[Held] = []
         self._begun: list[Held] = []
         self._interrupted: list[Held] = []
+        self._kept: list[Held] = []
+        self._send_again_at = 0.0  # while something is kept
+        self._patience = Backoff(0.1, 2.0)
         self._bell = Waker()
         self._resting = True
         self._closing = False
@@ -91,7 +96,7 @@ class Settler:
     @property
     def unsettled(self) -> int:
         """How many outcomes and interrupted tasks are not written yet."""
-        return len(self._reports) + len(self._interrupted)
+        return len(self._reports) + len(self._interrupted) + len(self._kept)
 
     async def run(self) -> None:
         """Flush until closed; raise DatabaseUnavailable only after the session was told to give up."""
@@ -100,13 +105,18 @@ class Settler:
             await self._flush()
 
     async def _rest(self) -> None:
-        if self._closing or self._interrupted:
+        if self._interrupted or (self._closing and not self._kept):
             return
         if not self._reports:
-            await self._nap(START_AFTER if self._begun else None)
+            await self._nap(self._until_next())
         elif self._busy and len(self._reports) < GATHER_UP_TO:
             # Under load a few milliseconds more make the batch, and so the price of an outcome, several times better.
             await asyncio.sleep(GATHER_FOR)
+
+    def _until_next(self) -> float | None:
+        if self._begun:
+            return START_AFTER
+        return max(0.0, self._send_again_at - monotonic()) if self._kept else None
 
     async def _nap(self, seconds: float | None) -> None:
         self._resting = True
@@ -120,6 +130,8 @@ class Settler:
         begun = self._take_begun(monotonic() - START_AFTER)
         for worker_id, some in by_worker(batch):
             await self._finish(worker_id, some)
+        if self._kept and monotonic() >= self._send_again_at:
+            await self._send_kept()
         for worker_id, some in by_worker(begun):
             await self._start(worker_id, some)
         interrupted, self._interrupted = self._interrupted, []
@@ -131,6 +143,15 @@ class Settler:
         running = [held for held in self._begun if not (held.ended or held.finishing)]
         self._begun = [held for held in running if held.began_at > before]
         return [held for held in running if held.began_at <= before]
+
+    async def _send_kept(self) -> None:
+        kept = len(self._kept)
+        again, self._kept = self._kept[:MOST_REPORTS], self._kept[MOST_REPORTS:]
+        for worker_id, some in by_worker(again):
+            await self._finish(worker_id, some)
+        if len(self._kept) < kept:
+            self._patience.reset()
+        self._send_again_at = monotonic() + self._patience.next() if self._kept else 0.0
 
     async def _finish(self, worker_id: int, some: Sequence[Held]) -> None:
         try:
@@ -148,7 +169,8 @@ class Settler:
 
     async def _send(self, worker_id: int, some: Sequence[Held]) -> dict[int, str]:
         failpoints.hit(failpoints.BEFORE_FINISH)
-        verdicts = await self._session.run(tasks.finish(worker_id, [held.report for held in some if held.report]))
+        reports = [held.report for held in some if held.report]
+        verdicts = await self._session.run(tasks.finish_free(worker_id, reports, apart=self._send_again_at > 0))
         failpoints.hit(failpoints.AFTER_FINISH)
         return verdicts
 
@@ -186,6 +208,10 @@ class Settler:
             self._hands.drop([held])
 
     def _answered(self, some: Sequence[Held], verdicts: dict[int, str]) -> None:
+        if BUSY in verdicts.values():
+            self._keep([held for held in some if verdicts.get(held.task.id) == BUSY])
+            some = [held for held in some if verdicts.get(held.task.id) != BUSY]
+            verdicts = {task_id: verdict for task_id, verdict in verdicts.items() if verdict != BUSY}
         self._hands.drop(some)
         for task_id, verdict in verdicts.items():
             if verdict == ACCEPTED_BEFORE:
@@ -196,6 +222,16 @@ class Settler:
         if any(_may_free_work(held) for held in some):
             self._stir()
 
+    def _keep(self, busy: list[Held]) -> None:
+        self._kept += busy
+        if not self._send_again_at:
+            self._send_again_at = monotonic() + self._patience.next()
+            log.warning(
+                "%d outcomes cannot be stored yet, as an open transaction holds what they need (task %d): they are kept",
+                len(busy),
+                busy[0].task.id,
+            )
+
     async def _start(self, worker_id: int, some: Sequence[Held]) -> None:
         try:
             answers = await self._session.run(tasks.start(worker_id, map(_claim, some)))
@@ -205,7 +241,7 @@ class Settler:
             log.warning("%d tasks could not be marked as started: %s", len(some), error)
             return
         if busy := [held for held in some if answers.get(held.task.id) == BUSY]:
-            asyncio.get_running_loop().call_later(START_AGAIN_AFTER, self._begin_again, busy)
+            asyncio.get_running_loop().call_later(AGAIN_AFTER, self._begin_again, busy)
 
     def _begin_again(self, several: Sequence[Held]) -> None:
         self._begun.extend(several)
@@ -213,14 +249,20 @@ class Settler:
 
     async def _release(self, worker_id: int, some: Sequence[Held]) -> None:
         try:
-            await self._session.run(tasks.release(worker_id, map(_claim, some)))
+            answers = await self._session.run(tasks.release(worker_id, map(_claim, some)))
         except DatabaseUnavailable:
             self._interrupted[:0] = some
             raise
         except RolecallError as error:
             log.warning("%d tasks could not be given back; their leases will run out: %s", len(some), error)
-        self._hands.drop(some)
-        self._narrator.released(some)
+            answers = {}
+        # A worker that closes tries it once more when it leaves the roll.
+        busy = [] if self._closing else [held for held in some if answers.get(held.task.id) == BUSY]
+        if busy:
+            asyncio.get_running_loop().call_later(AGAIN_AFTER, self.give_back, busy)
+        done = [held for held in some if held not in busy]
+        self._hands.drop(done)
+        self._narrator.released(done)
 
 
 def _claim(held: Held) -> tuple[int, int]:

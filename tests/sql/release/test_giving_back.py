@@ -66,4 +66,4 @@ def test_started_or_not_a_release_is_free(engine: Engine, start: int | None) -> 
 
     assert engine.release(claim) == {}
     assert engine.task(claim.id).attempt == 0
-    assert engine.events(claim.id) == ["shutdown"]
+    assert engine.events(claim.id) == ["shutdown" if start is None else "returned"]
