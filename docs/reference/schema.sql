@@ -4879,8 +4879,7 @@ begin
     ids := '{}';
     keyed := '{}';
     slots := '{}';
-    perform rolecall.look_below(line, p_now) from unnest(p_level) as line
-    where (rolecall.line_floor(line)).look_below_at > clock_timestamp() is not true;
+    perform rolecall.renew_floors(p_level, p_now);
     while v_shared and cardinality(ids) < p_limit loop
         v_shared := false;
         for v_share in
@@ -4931,8 +4930,7 @@ begin
         end if;
     end if;
     -- The walks that follow start from the same floors.
-    perform rolecall.look_below(line, p_now) from unnest(p_level) as line
-    where (rolecall.line_floor(line)).look_below_at > clock_timestamp() is not true;
+    perform rolecall.renew_floors(p_level, p_now);
     held_back := exists (
         select from rolecall.share_out(p_level, 1, p_taken || ids, p_now) as head where head.line_id <> all(v_others)
     );
@@ -5833,6 +5831,14 @@ begin
         offset 0
     ) as task;
 end
+$$;
+CREATE FUNCTION rolecall.renew_floors(p_line_ids integer[], p_now timestamp with time zone) RETURNS void
+    LANGUAGE sql
+    SET search_path TO ''
+    AS $$
+    select rolecall.look_below(line.id, p_now)
+    from unnest(p_line_ids) as line (id)
+    where (rolecall.line_floor(line.id)).look_below_at > clock_timestamp() is not true
 $$;
 CREATE FUNCTION rolecall.report_info(p_worker_id bigint, p_id bigint, p_fence integer, p_info jsonb) RETURNS text
     LANGUAGE plpgsql
@@ -7924,6 +7930,28 @@ CREATE FUNCTION rolecall.wake_lines(p_line_ids integer[]) RETURNS void
         ) as due
     ) as woken
     where woken.ids <> '{}'
+$$;
+CREATE FUNCTION rolecall.wake_others(p_worker_id bigint, p_roles text[], p_handlers text[]) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO ''
+    AS $$
+declare
+    v_now timestamptz := rolecall.clock();
+    v_lines int[];
+begin
+    perform rolecall.set_idle_mark(p_worker_id, false);
+    v_lines := array(
+        select line.line_id
+        from rolecall.lines_of_claim(rolecall.open_lines(), (p_worker_id, p_roles, p_handlers, false)::rolecall.claimant, v_now) as line
+    );
+    perform rolecall.renew_floors(v_lines, v_now);
+    -- Whoever comes after the first twenty is woken by those who claim them.
+    perform rolecall.wake_lines(array(
+        select share.line_id
+        from rolecall.share_out(v_lines, 20, '{}', v_now) as share
+        cross join generate_series(1, share.number)
+    ));
+end
 $$;
 CREATE FUNCTION rolecall.walk_line(p_line_id integer, p_claimant rolecall.claimant, p_after rolecall.floor, p_limit integer, p_taken bigint[], p_now timestamp with time zone) RETURNS TABLE(ids bigint[], slots smallint[], keyed bigint[], reached rolecall.floor)
     LANGUAGE plpgsql

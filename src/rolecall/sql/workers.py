@@ -10,7 +10,7 @@ from rolecall.model.workers import BeatAnswer, Condition, WorkerCommand, WorkerI
 from rolecall.sql.statement import Row, Statement, nothing, single
 from rolecall.sql.strict_json import encode
 
-__all__ = ["beat", "command", "deregister", "mark_idle", "register", "serve"]
+__all__ = ["beat", "command", "deregister", "mark_idle", "register", "serve", "wake_others"]
 
 
 def register(worker: WorkerInfo) -> Statement[int]:
@@ -54,6 +54,15 @@ def command(worker_id: int, command: WorkerCommand | None) -> Statement[None]:
 def mark_idle(worker_id: int, *, idle: bool) -> Statement[None]:
     """Say whether this worker waits for work and wants to be notified."""
     return Statement(query="select rolecall.mark_idle(%s::bigint, %s::boolean)", params=(worker_id, idle), read=nothing)
+
+
+def wake_others(worker_id: int, roles: Sequence[str], handlers: Sequence[str]) -> Statement[None]:
+    """Say that this worker was woken and has no room: other idle ones are woken for what is due."""
+    return Statement(
+        query="select rolecall.wake_others(%s::bigint, %s::text[], %s::text[])",
+        params=(worker_id, list(roles), list(handlers)),
+        read=nothing,
+    )
 
 
 def serve(worker_id: int, handlers: Sequence[str]) -> Statement[None]:

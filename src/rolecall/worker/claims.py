@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from time import monotonic
 from typing import TypeVar
 
+from rolecall.db.connect import AsyncConnection as Connection
 from rolecall.db.run import run_async
 from rolecall.sql import tasks
 from rolecall.sql.statement import Statement
@@ -15,7 +16,7 @@ from rolecall.worker import failpoints
 from rolecall.worker.held import Held
 from rolecall.worker.repertoire import Repertoire
 from rolecall.worker.rollcall import RollCall
-from rolecall.worker.session import Connection, Session
+from rolecall.worker.session import Session
 
 T = TypeVar("T")
 
@@ -63,6 +64,9 @@ class Claims:
 
     async def mark_idle(self, *, idle: bool) -> None:
         await self._roll.mark_idle(self._session, idle=idle)
+
+    async def wake_others(self) -> None:
+        await self._roll.wake_others(self._session)
 
     async def _claim(self, handlers: Sequence[str], limit: int, start: int) -> tuple[list[Held], bool]:
         worker_id = self._roll.worker_id

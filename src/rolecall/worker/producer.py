@@ -9,6 +9,7 @@
        │
     no demand ──▶ wait until a slot is free, or the prefetched line is half empty
     the brake is on (an order, or the worker uses too much) ──▶ wait until it moves, or nothing runs any more
+    woken (the notification names it), and no room for a tenth of a second ──▶ wake others
 
 A worker takes its idle mark back only when claims come back full, or its slots stay busy: a trickle of
 tasks is handled under the mark, so that light load costs no write but its own.
@@ -18,6 +19,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
+from contextlib import suppress
 from time import monotonic
 
 from rolecall.model.errors import RolecallError
@@ -61,7 +63,15 @@ class Producer:
         self.brake = Brake(self._reconsider)
         self._backoff = Backoff(0.1, 10.0)
         self._full_claims = 0
+        self._chosen = False
         self._closing = False
+
+    def choose(self) -> None:
+        """Note that this worker is among the few that were woken for a task: if it has no room, others must be."""
+        self.work.nudge()
+        if not self._chosen:
+            self._chosen = True
+            self._board.room.nudge()
 
     def close(self) -> None:
         """Claim no more; `run()` ends after the claim that is under way."""
@@ -77,6 +87,8 @@ class Producer:
                 if not self._closing:
                     log.warning("Claiming failed, trying again later: %s", error)
                     await self.work.wait(self._backoff.next())
+        with suppress(RolecallError):
+            await self._step_aside()
 
     async def _step(self) -> None:
         idle, ahead = sum(not slot.running for slot in self._slots), self._demand.prefetch()
@@ -95,12 +107,20 @@ class Producer:
         self._board.room.nudge()
 
     async def _stand_by(self) -> None:
-        await self._claims.mark_idle(idle=False)
+        await self._step_aside()
         await self._board.room.wait()
+
+    async def _step_aside(self) -> None:
+        chosen, self._chosen = self._chosen, False
+        if chosen:
+            await self._claims.wake_others()
+        else:
+            await self._claims.mark_idle(idle=False)
 
     async def _fill(self, wanted: int, start: int) -> None:
         self.work.forget()
         self._board.room.forget()
+        self._chosen = False
         asked_at = monotonic()
         claimed = await self._claims.take(wanted, start)
         self._backoff.reset()
@@ -137,6 +157,6 @@ class Producer:
 
     async def _wait_for_room(self, ahead: int) -> None:
         self._board.call_at = ahead // 2 if ahead else NO_CALL
-        marked = self._claims.marked_idle
-        if not await self._board.room.wait(BUSY_AFTER if marked else None) and marked:
-            await self._claims.mark_idle(idle=False)
+        waited_for = self._chosen or self._claims.marked_idle
+        if not await self._board.room.wait(BUSY_AFTER if waited_for else None):
+            await self._step_aside()

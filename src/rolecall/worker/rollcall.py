@@ -66,6 +66,11 @@ class RollCall:
             self.idle = idle
             await session.run(workers.mark_idle(self.worker_id, idle=idle))
 
+    async def wake_others(self, session: Session) -> None:
+        """Say that this worker was woken and has no room."""
+        self.idle = False
+        await session.run(workers.wake_others(self.worker_id, self.info.roles, self.info.handlers))
+
     async def _beat(self, session: Session) -> BeatAnswer:
         said = self.idle
         answer = await session.run(workers.beat(self.worker_id, len(self._hands), self._condition(), idle=said))

@@ -216,7 +216,7 @@ class Staff:
         role, _, workers = woken.partition(":")
         if workers:
             if str(self.roll.worker_id) in workers.split(","):
-                self._stir()
+                self.producer.choose()
         elif not self._options.roles or role in self._options.roles:
             self._stir()
 

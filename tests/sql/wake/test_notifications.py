@@ -147,12 +147,12 @@ def test_a_freed_key_wakes_the_role_of_the_task_that_waited(engine: Engine, woke
 
 def test_what_is_ready_again_wakes(engine: Engine, woken: Woken) -> None:
     idle_worker(engine)
-    engine.enqueue(max_attempts=1)
+    engine.enqueue()
     woken()
     engine.release(engine.claim_one())
     assert woken() == ["work"]
     claim = engine.claim_one()
-    engine.fail(claim)
+    engine.fail(claim, final=True)
     assert woken() == []
 
     engine.retry(claim.id)
@@ -284,3 +284,33 @@ def test_an_old_snapshot_does_not_make_an_enqueue_pay_for_past_marks(engine: Eng
             costs.append(buffers(engine, "select rolecall.wake_lines(array(select id from rolecall.lines))"))
 
     assert costs[1] <= 2 * costs[0]
+
+
+def test_who_has_no_room_wakes_others_for_what_is_due_and_is_idle_no_more(engine: Engine, woken: Woken) -> None:
+    full = idle_worker(engine, "work")
+    engine.enqueue()
+    assert woken() == ["work"]
+    idle_worker(engine, "work")
+
+    engine.rows("select rolecall.wake_others(%s, '{work}', '{work}')", full)
+
+    assert woken() == ["work"]
+    assert engine.rows("select worker_id from rolecall.idle_marks where worker_id = %s", full) == []
+
+
+def test_for_nothing_that_is_due_nobody_is_woken(engine: Engine, woken: Woken) -> None:
+    full, _ = idle_worker(engine, "work"), idle_worker(engine, "work")
+
+    engine.rows("select rolecall.wake_others(%s, '{work}', '{work}')", full)
+
+    assert woken() == []
+
+
+def test_nobody_else_idle_nobody_is_woken(engine: Engine, woken: Woken) -> None:
+    full = idle_worker(engine, "work")
+    engine.enqueue()
+    woken()
+
+    engine.rows("select rolecall.wake_others(%s, '{work}', '{work}')", full)
+
+    assert woken() == []

@@ -22,8 +22,7 @@ begin
     ids := '{}';
     keyed := '{}';
     slots := '{}';
-    perform rolecall.look_below(line, p_now) from unnest(p_level) as line
-    where (rolecall.line_floor(line)).look_below_at > clock_timestamp() is not true;
+    perform rolecall.renew_floors(p_level, p_now);
     while v_shared and cardinality(ids) < p_limit loop
         v_shared := false;
         for v_share in

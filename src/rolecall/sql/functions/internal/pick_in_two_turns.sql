@@ -30,8 +30,7 @@ begin
         end if;
     end if;
     -- The walks that follow start from the same floors.
-    perform rolecall.look_below(line, p_now) from unnest(p_level) as line
-    where (rolecall.line_floor(line)).look_below_at > clock_timestamp() is not true;
+    perform rolecall.renew_floors(p_level, p_now);
     held_back := exists (
         select from rolecall.share_out(p_level, 1, p_taken || ids, p_now) as head where head.line_id <> all(v_others)
     );
