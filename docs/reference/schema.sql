@@ -739,7 +739,7 @@ declare
 begin
     select * into v_odd
     from jsonb_to_recordset(p_reports) as report (id bigint, outcome text)
-    where outcome is null or outcome not in ('completed', 'failed', 'snoozed', 'blocked', 'cancelled', 'returned')
+    where outcome is null or outcome not in ('completed', 'failed', 'snoozed', 'blocked', 'cancelled', 'returned', 'misfit')
     limit 1;
     if found then
         perform rolecall.refuse('RC042', format('the report on task %s has the unknown outcome %L', v_odd.id, v_odd.outcome));
@@ -3277,6 +3277,7 @@ CREATE FUNCTION rolecall.judge_loss(p_task rolecall.tasks, p_policy jsonb, p_rea
             when 'snoozed' then false
             when 'blocked' then false
             when 'returned' then false
+            when 'misfit' then coalesce(p_final, false)
             when 'shutdown' then p_task.started_at is not null and (p_task.refunds >= 10 or p_task.max_attempts is not distinct from 1)
             when 'crashed' then p_task.started_at is not null
             else true
@@ -3540,11 +3541,15 @@ begin
         'fence', task.fence + (given.reported is not true)::int, 'refund', blameless.so,
         'line_id', case when blameless.so and task.refunds >= 2 and not setting.never_ahead
             then rolecall.find_or_add_line(setting.role, setting.handler, setting.priority, true, setting.misfit_for)
+            when told.reason = 'misfit' and judged.next_state = 'pending'
+            then rolecall.find_or_add_line(setting.role, setting.handler, setting.priority, setting.never_ahead, array(
+                select unnest(setting.misfit_for || given.intake) as one order by one
+            ))
             else task.line_id end
     ))
     into v_judged
     from jsonb_to_recordset(p_losses) as given (
-        id bigint, reason text, error text, after float8, final boolean, reported boolean, needs jsonb
+        id bigint, reason text, error text, after float8, final boolean, reported boolean, needs jsonb, intake text
     )
     join rolecall.tasks as task on task.id = given.id
     join rolecall.line_settings as setting on setting.line_id = task.line_id
@@ -3554,7 +3559,10 @@ begin
             then 'crashed' else given.reason end as reason
     ) as told
     cross join lateral rolecall.judge_loss(
-        task, setting.retry, told.reason, given.after, coalesce(given.final, false), v_now
+        task, setting.retry, told.reason, given.after, coalesce(given.final, false) or told.reason = 'misfit' and (
+            -- Whoever has it again, or as the sixth, shows that this would go on for ever.
+            given.intake = any(setting.misfit_for) or cardinality(setting.misfit_for) >= 5
+        ), v_now
     ) as judged
     cross join lateral (
         select not judged.spent
@@ -3618,6 +3626,9 @@ CREATE FUNCTION rolecall.lines_of_claim(p_line_ids integer[], p_claimant rolecal
         and (p_claimant.roles = '{}' or setting.role = any(p_claimant.roles)) and setting.handler = any(p_claimant.handlers)
         and (not setting.paused or setting.paused_until <= p_now)
         and not (p_claimant.ahead and setting.never_ahead)
+        and (setting.misfit_for = '{}' or not setting.misfit_for && coalesce(
+            (select worker.intakes from rolecall.workers as worker where worker.id = p_claimant.worker_id), '{}'
+        ))
 $$;
 CREATE FUNCTION rolecall.link_needs(p_needy jsonb, p_batch_ids bigint[]) RETURNS void
     LANGUAGE plpgsql
@@ -4030,7 +4041,7 @@ begin
         from (
             select * from jsonb_to_recordset(p_reports) as given (
                 id bigint, fence int, outcome text, reason text, error text, after float8, at timestamptz, final boolean,
-                needs jsonb
+                needs jsonb, intake text
             )
             order by given.id
         ) as report
@@ -4044,7 +4055,7 @@ begin
     )
     select jsonb_agg(jsonb_build_object(
         'id', id, 'error', error, 'after', coalesce(after, extract(epoch from at - rolecall.clock())), 'final', final,
-        'reported', true, 'needs', needs,
+        'reported', true, 'needs', needs, 'intake', intake,
         'reason', case outcome when 'failed' then coalesce(reason, 'error') when 'completed' then 'cancelled' else outcome end
     ))
     into v_losses
@@ -4349,12 +4360,18 @@ $_$;
 CREATE FUNCTION rolecall.next_due(p_roles text[], p_handlers text[]) RETURNS double precision
     LANGUAGE sql
     SET search_path TO ''
+    AS $$
+    select rolecall.next_due_for(null, p_roles, p_handlers)
+$$;
+CREATE FUNCTION rolecall.next_due_for(p_worker_id bigint, p_roles text[], p_handlers text[]) RETURNS double precision
+    LANGUAGE sql
+    SET search_path TO ''
     SET jit TO 'off'
     SET enable_seqscan TO 'off'
     AS $$
     select greatest(extract(epoch from min(head.scheduled_for) - rolecall.clock()), case when count(*) > 0 then 0 end)::float8
     from rolecall.lines_of_claim(
-        rolecall.open_lines(), (null, p_roles, p_handlers, false)::rolecall.claimant, rolecall.clock()
+        rolecall.open_lines(), (p_worker_id, p_roles, p_handlers, false)::rolecall.claimant, rolecall.clock()
     ) as line
     cross join lateral rolecall.line_floor(line.line_id) as floor
     cross join lateral (
@@ -5908,7 +5925,12 @@ declare
     v_expired jsonb;
 begin
     perform rolecall.require_read_committed();
-    select jsonb_agg(claim) into v_expired from rolecall.expired_claims(p_limit, p_silent_for) as claim;
+    select jsonb_agg(lost) into v_expired
+    from (
+        select * from rolecall.expired_claims(p_limit, p_silent_for)
+        union all
+        select * from rolecall.unfitting_tasks(p_limit)
+    ) as found (lost);
     if v_expired is null then
         perform rolecall.end_sessions('{}');
         return;
@@ -7208,6 +7230,12 @@ CREATE FUNCTION rolecall.tasks_of_chains(p_chain_ids bigint[]) RETURNS bigint[]
     AS $$
     select array(select task.id from unnest(p_chain_ids) as chain (id) cross join lateral rolecall.tasks_of_chain(chain.id) as task)
 $$;
+CREATE FUNCTION rolecall.tell_intakes(p_worker_id bigint, p_intakes text[]) RETURNS void
+    LANGUAGE sql
+    SET search_path TO ''
+    AS $$
+    update rolecall.workers set intakes = p_intakes where id = p_worker_id
+$$;
 CREATE FUNCTION rolecall.tell_workers(p_worker_ids bigint[]) RETURNS void
     LANGUAGE sql
     SET search_path TO ''
@@ -7706,6 +7734,37 @@ begin
     return null;
 end
 $$;
+CREATE FUNCTION rolecall.unfit_since(p_task_id bigint) RETURNS timestamp with time zone
+    LANGUAGE sql STABLE
+    SET search_path TO ''
+    AS $$
+    select min(event.at) from rolecall.task_events as event where event.task_id = p_task_id and event.kind = 'misfit'
+$$;
+CREATE FUNCTION rolecall.unfitting_tasks(p_limit integer) RETURNS SETOF jsonb
+    LANGUAGE plpgsql
+    SET search_path TO ''
+    SET jit TO 'off'
+    SET enable_seqscan TO 'off'
+    AS $$
+declare
+    v_now timestamptz := rolecall.clock();
+begin
+    return query
+    select jsonb_build_object('id', old.id, 'reason', 'misfit', 'final', true, 'error', old.error)
+    from rolecall.lines as line
+    cross join lateral (
+        select task.id, task.error
+        from rolecall.tasks as task
+        where task.line_id = line.id and task.state = 'pending' and not task.parked and task.scheduled_for <= v_now
+            and rolecall.unfit_since(task.id) < v_now - interval '1 hour'
+        order by task.scheduled_for, task.id
+        limit p_limit
+        for update skip locked
+    ) as old
+    where line.misfit_for <> '{}'
+    limit p_limit;
+end
+$$;
 CREATE FUNCTION rolecall.unpark(p_after text DEFAULT ''::text, p_limit integer DEFAULT 1000) RETURNS TABLE(ids bigint[], reached text)
     LANGUAGE plpgsql
     SET search_path TO ''
@@ -8041,7 +8100,7 @@ CREATE FUNCTION rolecall.why(p_task_id bigint) RETURNS jsonb
     SET enable_seqscan TO 'off'
     AS $$
     with open as materialized (
-        select task, setting.role, setting.handler, setting.lease, moment.now, (task).state as state,
+        select task, setting.role, setting.handler, setting.lease, setting.misfit_for, moment.now, (task).state as state,
             (task).state = 'pending' and (task).scheduled_for <= moment.now as due
         from (select rolecall.clock() as now) as moment
         join rolecall.tasks as task on task.id = p_task_id
@@ -8068,6 +8127,7 @@ CREATE FUNCTION rolecall.why(p_task_id bigint) RETURNS jsonb
                 select from rolecall.roles as role where role.name = open.role and role.one_root
             ),
             'parked', (open.task).parked,
+            'unfit_since', case when open.state = 'pending' and open.misfit_for <> '{}' then rolecall.unfit_since(p_task_id) end,
             'workers', (
                 select coalesce(jsonb_agg(to_jsonb(worker) order by worker.id), '[]')
                 from rolecall.live_workers(open.role, open.handler, open.now) as worker
@@ -8226,6 +8286,7 @@ CREATE TABLE rolecall.workers (
     command text,
     commanded_at timestamp with time zone,
     following text,
+    intakes text[] DEFAULT '{}'::text[] NOT NULL,
     CONSTRAINT a_command_has_a_time CHECK (((command IS NULL) = (commanded_at IS NULL))),
     CONSTRAINT a_stopped_worker_is_not_idle CHECK (((stopped_at IS NULL) OR (NOT idle))),
     CONSTRAINT command_is_one_that_workers_know CHECK ((command = ANY (ARRAY['drain'::text, 'decommission'::text]))),

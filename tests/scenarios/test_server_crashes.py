@@ -31,7 +31,7 @@ class Crashing:
         with connect(self.dsn, "migrate") as connection:
             migrate(connection)
             run(connection, roles.declare([{"name": "work"}], []))
-            who = introduce(WorkerOptions(), ("work",))
+            who = introduce(WorkerOptions(), {})
             self._workers = [run(connection, workers.register(who)) for _ in range(2)]
 
     @property

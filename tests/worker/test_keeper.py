@@ -67,7 +67,7 @@ async def test_what_a_handlers_own_transaction_has_completed_is_not_stopped_for_
     """A renewal that was under way when it committed brings this answer."""
     hands, worker_id = Hands(), bench.ask(REGISTER)
     settler = Settler(Sessions(bench.dsn, deadline=SOON).open("settle"), hands, Narrator(hands), lambda: None)
-    aborter = Aborter(Board(settler.give_back), Outcomes(settler, hands, {}), grace=SOON)
+    aborter = Aborter(Board(settler.give_back), Outcomes(settler, hands, {}, {}), grace=SOON)
     held = Held(claim(bench, worker_id), Idle(), worker_id, monotonic(), started=True)
     hands.take([held])
     held.finishing = True

@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from types import EllipsisType
-from typing import Any, Generic, ParamSpec, TypedDict, TypeVar
+from typing import Any, Generic, Literal, ParamSpec, TypedDict, TypeVar
 
 from rolecall.app.durations import Duration, in_seconds
 from rolecall.app.links import Links, Reference, read_links
@@ -21,6 +21,7 @@ __all__ = ["HandlerDefinition", "HandlerOptions", "HandlerSettings", "define"]
 
 P = ParamSpec("P")
 R_co = TypeVar("R_co", covariant=True)
+Extra = Literal["forbid", "ignore"]
 
 
 class HandlerOptions(TypedDict, total=False):
@@ -41,6 +42,7 @@ class HandlerOptions(TypedDict, total=False):
     must_continue: bool
     needs: Sequence[Reference | EllipsisType] | None
     then: Callable[[Any], Iterable[NewTask]] | None
+    extra: Extra
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,7 +52,9 @@ class HandlerSettings:
     `batch` is the most tasks that one call takes; None means one task a call. `process` runs a plain function in
     a process of its own, which is killed when the task must stop. `gather` is the handler's second step, called
     with the same payload when the last of the children that a step has spawned has finished. The middlewares
-    stand around each attempt, inside those of the app; the last five are the links to other handlers, as declared.
+    stand around each attempt, inside those of the app; `extra="ignore"` drops fields that are no parameters, instead of
+    refusing the payload (a batch handler's items say that themselves). The five before it are the links to other
+    handlers, as declared.
     """
 
     role: str | None = None
@@ -68,6 +72,7 @@ class HandlerSettings:
     must_continue: bool = False
     needs: Sequence[Reference | EllipsisType] | None = None
     then: Callable[[Any], Iterable[NewTask]] | None = None
+    extra: Extra = "forbid"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,6 +118,12 @@ class HandlerDefinition(Generic[P, R_co]):
     def result(self) -> Any | None:
         """The type that a task's result must fit, that of the last step; None if any may."""
         return (self.gather or self).signature.result
+
+    @property
+    def intake(self) -> str:
+        """By what a worker says which payloads it takes for this handler, in both of its steps."""
+        own = self.signature.intake
+        return own if self.gather is None else f"{own}-{self.gather.signature.intake}"
 
     @property
     def takes_context(self) -> bool:
@@ -171,13 +182,17 @@ def define(function: Callable[P, R_co], name: str | None, settings: HandlerSetti
     _require_plain_call(function, handler)
     if settings.batch is not None and settings.batch < 1:
         raise InvalidDeclaration(f"handler {handler!r}: batch must be at least 1, not {settings.batch}")
+    if settings.extra not in {"forbid", "ignore"}:
+        raise InvalidDeclaration(f"handler {handler!r}: extra is 'forbid' or 'ignore', not {settings.extra!r}")
     if settings.process:
         require_process(function, handler=handler, batch=settings.batch)
     return HandlerDefinition(
         name=handler,
         function=function,
         gather=None if settings.gather is None else _define_gather(settings.gather, handler, settings),
-        signature=read_signature(function, handler=handler, batch=settings.batch is not None),
+        signature=read_signature(
+            function, handler=handler, batch=settings.batch is not None, strict=settings.extra == "forbid"
+        ),
         settings=settings,
         middlewares=checked(settings.middlewares),
         links=read_links(

@@ -8,7 +8,9 @@ A leading `ctx` (or a first parameter annotated `Context`) comes from the worker
 
 from __future__ import annotations
 
+import hashlib
 import inspect
+import json
 import typing
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -44,7 +46,8 @@ class Signature:
     """The payload that a handler takes: `shape` is a type that msgspec knows, `schema` its JSON schema.
 
     `arguments` names the parameters that the payload's fields become; None for a batch handler, where each
-    payload becomes an item. `result` is the type that each task's result must fit; None if any may.
+    payload becomes an item. `result` is the type that each task's result must fit; None if any may. One that is
+    not `strict` drops the fields that it does not know.
     """
 
     handler: str
@@ -54,13 +57,20 @@ class Signature:
     schema: dict[str, Any]
     decoder: msgspec.json.Decoder[Any]
     result: Any | None
+    strict: bool
+
+    @property
+    def intake(self) -> str:
+        """A short text that is the same wherever the same payloads are taken."""
+        said = json.dumps([self.handler, self.schema, self.strict], sort_keys=True)
+        return hashlib.sha256(said.encode()).hexdigest()[:16]
 
     def decode(self, payload_json: str | bytes) -> Any:
         """Return the keyword arguments (or the batch's item) of a payload; raise InvalidPayload."""
         try:
             value = self.decoder.decode(payload_json)
         except (msgspec.DecodeError, UnicodeError) as error:
-            raise InvalidPayload(str(error), handler=self.handler) from error
+            raise InvalidPayload(str(error), handler=self.handler, stored=True) from error
         if self.arguments is None:
             return value
         return {name: given for name in self.arguments if (given := getattr(value, name)) is not msgspec.UNSET}
@@ -75,8 +85,11 @@ class Signature:
         return typing.cast("dict[str, object]", plain)
 
 
-def read_signature(function: Callable[..., object], *, handler: str, batch: bool) -> Signature:
-    """Read a function's signature; raise InvalidDeclaration, naming the parameter that has no schema."""
+def read_signature(function: Callable[..., object], *, handler: str, batch: bool, strict: bool = True) -> Signature:
+    """Read a function's signature, which drops unknown fields unless it is `strict`.
+
+    Raises InvalidDeclaration, naming the parameter that has no schema.
+    """
     inner = inspect.unwrap(function)
     if not inspect.isfunction(inner):
         raise InvalidDeclaration(f"handler {handler!r} is a {type(inner).__name__}, not a function")
@@ -86,7 +99,7 @@ def read_signature(function: Callable[..., object], *, handler: str, batch: bool
         del parameters[0]
     try:
         hints = _hints(inner, parameters)
-        shape = _item_shape(parameters, hints) if batch else _argument_shape(handler, parameters, hints)
+        shape = _item_shape(parameters, hints) if batch else _argument_shape(handler, parameters, hints, strict=strict)
         return Signature(
             handler=handler,
             takes_context=takes_context,
@@ -95,6 +108,7 @@ def read_signature(function: Callable[..., object], *, handler: str, batch: bool
             schema=_with_defaults(msgspec.json.schema(shape), parameters),
             decoder=msgspec.json.Decoder(shape),
             result=read_result(inner, handler=handler, batch=batch),
+            strict=strict,
         )
     except (TypeError, NameError, AttributeError) as error:
         raise InvalidDeclaration(f"handler {handler!r}: {error}") from error
@@ -127,7 +141,7 @@ def _hints(function: Callable[..., object], parameters: list[inspect.Parameter])
     )
 
 
-def _argument_shape(handler: str, parameters: list[inspect.Parameter], hints: dict[str, Any]) -> Any:
+def _argument_shape(handler: str, parameters: list[inspect.Parameter], hints: dict[str, Any], *, strict: bool) -> Any:
     # A default stays with the function, which knows it best: what the payload leaves out is not passed on.
     fields: list[Any] = [
         (parameter.name, hints[parameter.name])
@@ -135,7 +149,7 @@ def _argument_shape(handler: str, parameters: list[inspect.Parameter], hints: di
         else (parameter.name, hints[parameter.name] | msgspec.UnsetType, msgspec.UNSET)
         for parameter in parameters
     ]
-    return msgspec.defstruct(handler, fields, forbid_unknown_fields=True, kw_only=True)
+    return msgspec.defstruct(handler, fields, forbid_unknown_fields=strict, kw_only=True)
 
 
 def _with_defaults(schema: dict[str, Any], parameters: list[inspect.Parameter]) -> dict[str, Any]:

@@ -10,7 +10,7 @@ Of what waits, everything that holds is told: whoever mends the first cause shou
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 from rolecall.model.situation import KeySituation, LiveWorker, Situation
 from rolecall.model.states import TaskState
@@ -22,6 +22,8 @@ __all__ = ["causes_of"]
 COUNTED = 10_000
 NAMED = 10
 LONGEST_ERROR = 200
+# As the engine does.
+UNFIT_FOR = timedelta(hours=1)
 
 RUNS = {
     CauseKind.RUNNING: "worker {worker} runs it since {started}",
@@ -41,7 +43,7 @@ def causes_of(task: Situation) -> list[Cause]:
         return [_finished(task, task.finished_at)]
     if task.state is TaskState.RUNNING:
         return [_running(task)]
-    return [*_waits(task), *_time(task), *_key(task), *_role(task), *_workers(task)] or [_claimable(task)]
+    return [*_waits(task), *_time(task), *_key(task), *_role(task), *_fit(task), *_workers(task)] or [_claimable(task)]
 
 
 def _finished(task: Situation, at: datetime) -> Cause:
@@ -194,6 +196,21 @@ def _role(task: Situation) -> Iterator[Cause]:
         since=pause.since,
         until=pause.until,
         by=pause.by,
+    )
+
+
+def _fit(task: Situation) -> Iterator[Cause]:
+    if task.unfit_since is None:
+        return
+    until = task.unfit_since + UNFIT_FOR
+    yield Cause(
+        kind=CauseKind.UNFIT,
+        sentence=f"its payload fits no worker that has claimed it; another release has until {_moment(until)}, "
+        f"then it fails: {_short(task.error or 'it does not fit')}",
+        change=f"start a worker whose handler {task.handler} takes it, with other parameters or extra='ignore'",
+        since=task.unfit_since,
+        until=until,
+        error=task.error,
     )
 
 

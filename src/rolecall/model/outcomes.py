@@ -17,6 +17,7 @@ __all__ = [
     "Cancelled",
     "Completed",
     "Failed",
+    "Misfit",
     "NoResult",
     "Report",
     "Returned",
@@ -132,4 +133,14 @@ class Returned:
     fence: int
 
 
-Report = Completed | Failed | Snoozed | Blocked | Cancelled | Returned
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Misfit:
+    """The payload does not fit the handler of this release: the task is for another one, the attempt not spent."""
+
+    id: int
+    fence: int
+    intake: str
+    error: str
+
+
+Report = Completed | Failed | Snoozed | Blocked | Cancelled | Returned | Misfit

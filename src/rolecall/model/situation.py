@@ -99,5 +99,6 @@ class Situation:
     pause: StandingPause | None = None
     one_root: bool = False
     parked: bool = False
+    unfit_since: datetime | None = None
     workers: list[LiveWorker] | None = None
     ahead: int | None = None

@@ -31,6 +31,7 @@ class CauseKind(StrEnum):
     KEY_WANTED = "key_wanted"
     PARKED = "parked"
     ROLE_PAUSED = "role_paused"
+    UNFIT = "unfit"
     NO_WORKER = "no_worker"
     NO_HANDLER = "no_handler"
     NOT_TAKING = "not_taking"

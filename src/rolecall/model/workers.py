@@ -21,6 +21,7 @@ class WorkerInfo:
     version: str
     pod: str | None = None
     node: str | None = None
+    intakes: tuple[str, ...] = ()
 
 
 class WorkerCommand(StrEnum):

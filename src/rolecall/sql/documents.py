@@ -9,7 +9,7 @@ from typing import assert_never
 from rolecall.model.errors import InvalidTask
 from rolecall.model.needs import Need
 from rolecall.model.next_tasks import NextTasks
-from rolecall.model.outcomes import Blocked, Cancelled, Completed, Failed, Report, Returned, Snoozed
+from rolecall.model.outcomes import Blocked, Cancelled, Completed, Failed, Misfit, Report, Returned, Snoozed
 from rolecall.model.tasks import Enqueued, NewTask
 from rolecall.sql.results import clean_error
 from rolecall.sql.strict_json import NotStorable, encode, encode_text
@@ -114,6 +114,9 @@ def _report_text(report: Report) -> str:
             return f'{{"id":{report.id},"fence":{report.fence},"outcome":"cancelled"{tail}}}'
         case Returned():
             return f'{{"id":{report.id},"fence":{report.fence},"outcome":"returned"}}'
+        case Misfit():
+            tail = f',"intake":{encode_text(report.intake)}{_error(report.error)}'
+            return f'{{"id":{report.id},"fence":{report.fence},"outcome":"misfit"{tail}}}'
         case _:
             assert_never(report)
 

@@ -205,11 +205,14 @@ def delete_one(task_id: int) -> Statement[int]:
     return Statement(query="select rolecall.delete_task(%s::bigint)", params=(task_id,), read=single)
 
 
-def next_due(roles: Sequence[str], handlers: Sequence[str]) -> Statement[float | None]:
-    """Ask how many seconds pass until the earliest of these tasks is due; None if there is none."""
+def next_due(roles: Sequence[str], handlers: Sequence[str], worker_id: int | None = None) -> Statement[float | None]:
+    """Ask how many seconds pass until the earliest of these tasks is due; None if there is none.
+
+    With a worker's id, what is not offered to it does not count.
+    """
     return Statement(
-        query="select rolecall.next_due(%s::text[], %s::text[])",
-        params=(list(roles), list(handlers)),
+        query="select rolecall.next_due_for(%s::bigint, %s::text[], %s::text[])",
+        params=(worker_id, list(roles), list(handlers)),
         read=single,
     )
 

@@ -10,7 +10,7 @@ from rolecall.model.workers import BeatAnswer, Condition, WorkerCommand, WorkerI
 from rolecall.sql.statement import Row, Statement, nothing, single
 from rolecall.sql.strict_json import encode
 
-__all__ = ["beat", "command", "deregister", "mark_idle", "register", "serve", "wake_others"]
+__all__ = ["beat", "command", "deregister", "mark_idle", "register", "serve", "tell_intakes", "wake_others"]
 
 
 def register(worker: WorkerInfo) -> Statement[int]:
@@ -54,6 +54,15 @@ def command(worker_id: int, command: WorkerCommand | None) -> Statement[None]:
 def mark_idle(worker_id: int, *, idle: bool) -> Statement[None]:
     """Say whether this worker waits for work and wants to be notified."""
     return Statement(query="select rolecall.mark_idle(%s::bigint, %s::boolean)", params=(worker_id, idle), read=nothing)
+
+
+def tell_intakes(worker_id: int, intakes: Sequence[str]) -> Statement[None]:
+    """Say which payloads this worker takes, before its first claim."""
+    return Statement(
+        query="select rolecall.tell_intakes(%s::bigint, %s::text[])",
+        params=(worker_id, list(intakes)),
+        read=nothing,
+    )
 
 
 def wake_others(worker_id: int, roles: Sequence[str], handlers: Sequence[str]) -> Statement[None]:

@@ -60,7 +60,7 @@ class Claims:
 
     async def next_due(self) -> float | None:
         """Return the seconds until the earliest pending task is due; None if there is none."""
-        return await self._session.run(tasks.next_due(self._roles, self._repertoire.names))
+        return await self._session.run(tasks.next_due(self._roles, self._repertoire.names, self._roll.worker_id))
 
     async def mark_idle(self, *, idle: bool) -> None:
         await self._roll.mark_idle(self._session, idle=idle)

@@ -20,13 +20,14 @@ OUR_FOLDER = str(Path(__file__).parent)
 class Verdict:
     """What an exception means for its task: the text to store, and when to try again, if not by the policy.
 
-    `after` is in seconds; `final`: never again.
+    `after` is in seconds; `final`: never again; `misfit`: it is a task for another release of the program.
     """
 
     text: str
     final: bool = False
     after: float | None = None
     at: datetime | None = None
+    misfit: bool = False
 
 
 class RaisedElsewhere(HandlerError):
@@ -43,7 +44,7 @@ def judge(error: BaseException) -> Verdict:
         case RaisedElsewhere():
             return error.verdict
         case InvalidPayload():
-            return Verdict(text=str(error), final=True)
+            return Verdict(text=str(error), final=True, misfit=error.stored)
         case ContractBroken():
             return Verdict(text=str(error))
         case Retry():

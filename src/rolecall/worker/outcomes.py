@@ -12,6 +12,7 @@ from rolecall.model.outcomes import (
     Cancelled,
     Completed,
     Failed,
+    Misfit,
     NoResult,
     Report,
     Snooze,
@@ -33,12 +34,15 @@ GIVEN_BACK = frozenset({LostReason.SHUTDOWN, LostReason.DATABASE, LostReason.TIM
 class Outcomes:
     """Takes each task once: what comes after its abort was already dealt with is dropped."""
 
-    __slots__ = ("_contracts", "_hands", "_settler")
+    __slots__ = ("_contracts", "_hands", "_intakes", "_settler")
 
-    def __init__(self, settler: Settler, hands: Hands, contracts: Mapping[str, Contract]) -> None:
+    def __init__(
+        self, settler: Settler, hands: Hands, contracts: Mapping[str, Contract], intakes: Mapping[str, str]
+    ) -> None:
         self._settler = settler
         self._hands = hands
         self._contracts = contracts
+        self._intakes = intakes
 
     def returned(self, held: Held, result: object, next_tasks: NextTasks | None = None) -> None:
         """The handler returned a result, a Snooze, a WaitFor, a Cancel, or (in a batch) an exception.
@@ -60,7 +64,7 @@ class Outcomes:
             self.aborted(held)
             return
         held.ended = True
-        held.report = _failure(held, error)
+        held.report = self._misfit(held, error) or _failure(held, error)
         self._settler.settle(held)
 
     def aborted(self, held: Held) -> None:
@@ -78,6 +82,13 @@ class Outcomes:
             self._settler.give_back([held])
         else:
             self._hands.drop([held])
+
+    def _misfit(self, held: Held, error: BaseException) -> Misfit | None:
+        task, verdict = held.task, judge(error)
+        if not verdict.misfit:
+            return None
+        intake = self._intakes[task.handler]
+        return Misfit(id=task.id, fence=task.fence, intake=intake, error=verdict.text)
 
     def _as_promised(
         self, handler: str, result: object, next_tasks: NextTasks | None

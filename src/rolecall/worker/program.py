@@ -52,6 +52,10 @@ class Handler(Callee, Protocol):
     @property
     def function(self) -> Callable[..., object]: ...
 
+    @property
+    def intake(self) -> str:
+        """By what a worker says which payloads it takes for this handler."""
+
     def call_batch(self, context: object, items: Sequence[Any]) -> Any:
         """Call the function for many tasks; an awaitable if `is_async`."""
 

@@ -6,7 +6,7 @@ import logging
 import os
 import secrets
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from importlib.metadata import PackageNotFoundError, version
 
@@ -14,6 +14,7 @@ from rolecall.model.workers import BeatAnswer, Condition, WorkerCommand, WorkerI
 from rolecall.sql import workers
 from rolecall.worker.held import Hands
 from rolecall.worker.options import WorkerOptions
+from rolecall.worker.program import Handler
 from rolecall.worker.session import Session
 
 log = logging.getLogger("rolecall.worker")
@@ -42,7 +43,9 @@ class RollCall:
 
     async def register(self, session: Session) -> None:
         """Enter the roll under a new id."""
-        self.worker_id = await session.run(workers.register(self.info))
+        worker_id = await session.run(workers.register(self.info))
+        await session.run(workers.tell_intakes(worker_id, self.info.intakes))
+        self.worker_id = worker_id
 
     async def serve(self, session: Session, handlers: tuple[str, ...]) -> None:
         """Say which handlers this worker can run by now; before it has registered, it says so by that."""
@@ -82,7 +85,7 @@ class RollCall:
         return await session.run(workers.deregister(self.worker_id))
 
 
-def introduce(options: WorkerOptions, handlers: tuple[str, ...]) -> WorkerInfo:
+def introduce(options: WorkerOptions, handlers: Mapping[str, Handler]) -> WorkerInfo:
     """Describe this process for the roll; the name is for people, the identity is the id that the roll
     gives.
     """
@@ -90,11 +93,12 @@ def introduce(options: WorkerOptions, handlers: tuple[str, ...]) -> WorkerInfo:
     return WorkerInfo(
         name=options.name or f"worker-{place}-{secrets.token_hex(4)}",
         roles=options.roles,
-        handlers=handlers,
+        handlers=tuple(handlers),
         slots=options.slots,
         host=socket.gethostname(),
         pid=os.getpid(),
         version=_version(),
+        intakes=tuple(handler.intake for handler in handlers.values()),
         pod=options.pod,
         node=options.node,
     )

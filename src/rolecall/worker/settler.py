@@ -226,11 +226,8 @@ class Settler:
         self._kept += busy
         if not self._send_again_at:
             self._send_again_at = monotonic() + self._patience.next()
-            log.warning(
-                "%d outcomes cannot be stored yet, as an open transaction holds what they need (task %d): they are kept",
-                len(busy),
-                busy[0].task.id,
-            )
+            told = "%d outcomes cannot be stored yet (task %d): an open transaction holds what they need"
+            log.warning(told, len(busy), busy[0].task.id)
 
     async def _start(self, worker_id: int, some: Sequence[Held]) -> None:
         try:

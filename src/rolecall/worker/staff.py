@@ -116,7 +116,7 @@ class Staff:
         self.narrator = Narrator(self.hands)
         self.vitals = Vitals(options, self._backs_off)
         self.roll = RollCall(
-            introduce(options, tuple(self._app.handlers)), self.hands, condition=self._condition, told=self._told
+            introduce(options, self._app.handlers), self.hands, condition=self._condition, told=self._told
         )
         self.settler = Settler(self.settling, self.hands, self.narrator, self._stir)
         self.board = Board(self.settler.give_back)
@@ -124,7 +124,8 @@ class Staff:
     def _build_execution(self) -> None:
         options = self._options
         contracts = self._app.contracts()
-        self.outcomes = Outcomes(self.settler, self.hands, contracts)
+        intakes = {name: handler.intake for name, handler in self._app.handlers.items()}
+        self.outcomes = Outcomes(self.settler, self.hands, contracts, intakes)
         self.aborter = Aborter(self.board, self.outcomes, grace=options.abort_grace)
         self.demand = Demand(options.prefetch, options.slots)
         self.slots = [

@@ -41,12 +41,13 @@ class ContractBroken(HandlerError):
 
 
 class InvalidPayload(ContractBroken):
-    """The payload does not fit the handler's signature."""
+    """The payload does not fit the handler's signature; `stored`: it is that of a task which a worker has claimed."""
 
-    def __init__(self, problem: str, *, handler: str) -> None:
+    def __init__(self, problem: str, *, handler: str, stored: bool = False) -> None:
         super().__init__(
             f"payload of {handler!r}: {problem}", code="invalid_input", handler=handler, details={"problem": problem}
         )
+        self.stored = stored
 
 
 class HandlerMissing(ContractBroken):

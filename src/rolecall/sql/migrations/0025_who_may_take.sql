@@ -1,6 +1,5 @@
 -- breaking: no
--- Tasks that may be claimed into a free slot only, and tasks that do not fit every worker's signature, stand in lines of their own; and
--- which signatures there are.
+-- Tasks that may be claimed into a free slot only, and tasks that do not fit every worker's signature, stand in lines of their own.
 
 create type rolecall.claimant as (
     worker_id bigint,

@@ -1,6 +1,6 @@
 -- The roll: one row a worker process, under an id that is never used again. With each beat it says what it uses (cpu and memory as
--- shares of what it may use), how far its own clock is ahead (seconds), why it takes no new tasks for now, and which
--- command it has heard of.
+-- shares of what it may use), how far its own clock is ahead (seconds), why it takes no new tasks for now, which
+-- command it has heard of, and once, as intakes, which payloads its handlers take.
 create table rolecall.workers (
     id bigint generated always as identity (maxvalue 9007199254740991) primary key,
     name text not null,
@@ -26,6 +26,7 @@ create table rolecall.workers (
     command text,
     commanded_at timestamptz,
     following text,
+    intakes text[] not null default '{}',
     constraint slots_are_positive check (slots > 0),
     constraint a_stopped_worker_is_not_idle check (stopped_at is null or not idle),
     constraint command_is_one_that_workers_know check (command in ('drain', 'decommission')),

@@ -14,7 +14,7 @@ declare
 begin
     select * into v_odd
     from jsonb_to_recordset(p_reports) as report (id bigint, outcome text)
-    where outcome is null or outcome not in ('completed', 'failed', 'snoozed', 'blocked', 'cancelled', 'returned')
+    where outcome is null or outcome not in ('completed', 'failed', 'snoozed', 'blocked', 'cancelled', 'returned', 'misfit')
     limit 1;
     if found then
         perform rolecall.refuse('RC042', format('the report on task %s has the unknown outcome %L', v_odd.id, v_odd.outcome));

@@ -16,6 +16,7 @@ as $$
             when 'snoozed' then false
             when 'blocked' then false
             when 'returned' then false
+            when 'misfit' then coalesce(p_final, false)
             when 'shutdown' then p_task.started_at is not null and (p_task.refunds >= 10 or p_task.max_attempts is not distinct from 1)
             when 'crashed' then p_task.started_at is not null
             else true

@@ -3,6 +3,7 @@
 -- times at most, but that of an only attempt does. Who was let go three times without being to blame is claimed into free slots only
 -- from then on: the claim is its start, and what kills its workers is found out. What its own claim did not report also moves the fence
 -- on, so that a late report cannot take that end for its own.
+-- What has not fitted a worker goes on to those that take other payloads.
 -- Whoever calls this draws the conclusions (`conclude`).
 -- returns: one row: the tasks with the states they went to; the keys that they gave up, and the endings that others may wait for
 -- raises: nothing
@@ -35,11 +36,15 @@ begin
         'fence', task.fence + (given.reported is not true)::int, 'refund', blameless.so,
         'line_id', case when blameless.so and task.refunds >= 2 and not setting.never_ahead
             then rolecall.find_or_add_line(setting.role, setting.handler, setting.priority, true, setting.misfit_for)
+            when told.reason = 'misfit' and judged.next_state = 'pending'
+            then rolecall.find_or_add_line(setting.role, setting.handler, setting.priority, setting.never_ahead, array(
+                select unnest(setting.misfit_for || given.intake) as one order by one
+            ))
             else task.line_id end
     ))
     into v_judged
     from jsonb_to_recordset(p_losses) as given (
-        id bigint, reason text, error text, after float8, final boolean, reported boolean, needs jsonb
+        id bigint, reason text, error text, after float8, final boolean, reported boolean, needs jsonb, intake text
     )
     join rolecall.tasks as task on task.id = given.id
     join rolecall.line_settings as setting on setting.line_id = task.line_id
@@ -49,7 +54,10 @@ begin
             then 'crashed' else given.reason end as reason
     ) as told
     cross join lateral rolecall.judge_loss(
-        task, setting.retry, told.reason, given.after, coalesce(given.final, false), v_now
+        task, setting.retry, told.reason, given.after, coalesce(given.final, false) or told.reason = 'misfit' and (
+            -- Whoever has it again, or as the sixth, shows that this would go on for ever.
+            given.intake = any(setting.misfit_for) or cardinality(setting.misfit_for) >= 5
+        ), v_now
     ) as judged
     cross join lateral (
         select not judged.spent

@@ -1,4 +1,4 @@
--- Lets go of the failed, snoozed, blocked, cancelled and returned among some reports, where the fence and the worker still own them; and of
+-- Lets go of the failed, snoozed, blocked, cancelled, returned and misfit among some reports, where the fence and the worker still own them; and of
 -- the completed ones that have children but are to be cancelled.
 -- returns: one row: which were still owned; their keys and endings; what the blocked ones need, as `link_needs` takes it
 -- raises: nothing
@@ -21,7 +21,7 @@ begin
         from (
             select * from jsonb_to_recordset(p_reports) as given (
                 id bigint, fence int, outcome text, reason text, error text, after float8, at timestamptz, final boolean,
-                needs jsonb
+                needs jsonb, intake text
             )
             order by given.id
         ) as report
@@ -35,7 +35,7 @@ begin
     )
     select jsonb_agg(jsonb_build_object(
         'id', id, 'error', error, 'after', coalesce(after, extract(epoch from at - rolecall.clock())), 'final', final,
-        'reported', true, 'needs', needs,
+        'reported', true, 'needs', needs, 'intake', intake,
         'reason', case outcome when 'failed' then coalesce(reason, 'error') when 'completed' then 'cancelled' else outcome end
     ))
     into v_losses

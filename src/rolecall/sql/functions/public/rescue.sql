@@ -1,6 +1,6 @@
 -- Lets go of tasks whose lease ran out, or of those among them that nobody has renewed for p_silent_for. After a restart or a failover of
 -- the server it waits one lease, so that the workers that live can renew. What somebody's open transaction keeps from it is left to the
--- next rescue. Sessions that still hang in a task which they lost, or whose worker is gone, are ended.
+-- next rescue. Pending tasks that have fitted no worker for an hour fail. Sessions that still hang in a task which they lost, or whose worker is gone, are ended.
 -- returns: one row a rescued task, with the state it went to
 -- raises: RC050 wrong isolation level
 -- locks: tasks rows, skipping locked ones; keys rows in key order
@@ -16,7 +16,12 @@ declare
     v_expired jsonb;
 begin
     perform rolecall.require_read_committed();
-    select jsonb_agg(claim) into v_expired from rolecall.expired_claims(p_limit, p_silent_for) as claim;
+    select jsonb_agg(lost) into v_expired
+    from (
+        select * from rolecall.expired_claims(p_limit, p_silent_for)
+        union all
+        select * from rolecall.unfitting_tasks(p_limit)
+    ) as found (lost);
     if v_expired is null then
         perform rolecall.end_sessions('{}');
         return;

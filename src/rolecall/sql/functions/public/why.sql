@@ -13,7 +13,7 @@ set jit = off
 set enable_seqscan = off
 as $$
     with open as materialized (
-        select task, setting.role, setting.handler, setting.lease, moment.now, (task).state as state,
+        select task, setting.role, setting.handler, setting.lease, setting.misfit_for, moment.now, (task).state as state,
             (task).state = 'pending' and (task).scheduled_for <= moment.now as due
         from (select rolecall.clock() as now) as moment
         join rolecall.tasks as task on task.id = p_task_id
@@ -40,6 +40,7 @@ as $$
                 select from rolecall.roles as role where role.name = open.role and role.one_root
             ),
             'parked', (open.task).parked,
+            'unfit_since', case when open.state = 'pending' and open.misfit_for <> '{}' then rolecall.unfit_since(p_task_id) end,
             'workers', (
                 select coalesce(jsonb_agg(to_jsonb(worker) order by worker.id), '[]')
                 from rolecall.live_workers(open.role, open.handler, open.now) as worker

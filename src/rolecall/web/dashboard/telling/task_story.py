@@ -23,6 +23,7 @@ SAID: Mapping[str, tuple[str, str]] = {
     "timeout": ("Ran into its deadline", "bad"),
     "crashed": ("Lost with its worker", "bad"),
     "shutdown": ("Given back by a worker that stopped", "warn"),
+    "misfit": ("Did not fit the worker's release, given back", "muted"),
     "returned": ("Given back before it began", "muted"),
     "snoozed": ("Put itself off", "warn"),
     "blocked": ("Waits for what it needs", "warn"),

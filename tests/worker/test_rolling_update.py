@@ -1,0 +1,158 @@
+"""Two releases of a program on one database: what does not fit one of them waits for the other, and costs nothing."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from typing import Any
+
+import pytest
+
+from rolecall import App, NewTask
+from rolecall.db.run import run
+from rolecall.model.causes import causes_of
+from rolecall.model.why import CauseKind
+from rolecall.sql import roles, tasks, why
+from tests.worker.bench import PATIENCE, Bench, until
+
+MISFITS = "select count(*) from rolecall.task_events where kind = 'misfit'"
+TAKEN_TWICE = """\
+select count(*) - count(distinct (task_id, worker_id)) from rolecall.task_events where kind = 'misfit'
+"""
+# As if it had been given back long ago.
+LONG_AGO = "update rolecall.task_events set at = at - interval '2 hours'"
+MANY = 20
+
+
+def before() -> App:
+    """The release before."""
+    app = App("before")
+
+    @app.task(role="work")
+    async def greet(name: str) -> str:
+        return f"before: {name}"
+
+    return app
+
+
+def after() -> App:
+    """The release after it, which has a parameter more."""
+    app = App("after")
+
+    @app.task(role="work")
+    async def greet(name: str, loud: bool = False) -> str:
+        return f"after: {name}{'!' * loud}"
+
+    return app
+
+
+def strict() -> App:
+    """A later release, which can no longer do without it."""
+    app = App("strict")
+
+    @app.task(role="work")
+    async def greet(name: str, loud: bool) -> str:
+        return f"strict: {name}{'!' * loud}"
+
+    return app
+
+
+def lenient() -> App:
+    """A release that drops what it does not know."""
+    app = App("lenient")
+
+    @app.task(role="work", extra="ignore")
+    async def greet(name: str) -> str:
+        return f"lenient: {name}"
+
+    return app
+
+
+@asynccontextmanager
+async def fleet(bench: Bench, app: App, number: int = 2) -> AsyncIterator[None]:
+    async with AsyncExitStack() as stack:
+        bench.app = app
+        for _ in range(number):
+            await stack.enter_async_context(bench.working(slots=2, poll_interval=0.2))
+        yield
+
+
+def enqueue(bench: Bench, app: App, number: int = MANY, **payload: object) -> list[int]:
+    run(bench.connection, roles.declare(*app.declaration()))
+    new = [NewTask(role="work", handler="greet", payload={"name": "tea", **payload})] * number
+    return [enqueued.id for enqueued in run(bench.connection, tasks.enqueue_many(new))]
+
+
+@pytest.mark.parametrize(("old", "new", "payload", "said"), [
+    (before, after, {"loud": True}, "after: tea!"),
+    (strict, before, {}, "before: tea"),
+])  # fmt: skip
+async def test_tasks_that_do_not_fit_the_fleet_that_works_wait_for_the_other_one(
+    bench: Bench, old: Callable[[], App], new: Callable[[], App], payload: dict[str, Any], said: str
+) -> None:
+    ids = enqueue(bench, new(), **payload)
+
+    async with fleet(bench, old()):
+        await until(lambda: bench.ask(MISFITS) == MANY)
+        assert {bench.task(task_id).attempt for task_id in ids} == {0}
+        async with fleet(bench, new()):
+            done = await bench.finished(*ids)
+
+    assert {(task.state, task.result, task.attempt) for task in done} == {("completed", said, 1)}
+    assert bench.ask(MISFITS) == MANY, "nothing was offered again to a worker that it had not fitted"
+
+
+async def test_tasks_of_both_releases_are_done_while_both_fleets_work(bench: Bench) -> None:
+    async with fleet(bench, before()), fleet(bench, strict()):
+        ids = [*enqueue(bench, strict(), loud=True), *enqueue(bench, before())]
+        done = await bench.finished(*ids)
+
+    assert {(task.state, task.result) for task in done} == {
+        ("completed", "strict: tea!"),
+        ("completed", "before: tea"),
+    }
+    assert bench.ask(TAKEN_TWICE) == 0
+
+
+async def test_a_handler_that_ignores_the_extra_fields_takes_the_other_releases_tasks(bench: Bench) -> None:
+    ids = enqueue(bench, after(), loud=True)
+
+    async with fleet(bench, lenient(), 1):
+        done = await bench.finished(*ids)
+
+    assert {task.result for task in done} == {"lenient: tea"}
+    assert bench.ask(MISFITS) == 0
+
+
+async def test_what_waits_for_another_release_says_so_and_fails_after_an_hour(bench: Bench) -> None:
+    [task_id] = enqueue(bench, after(), 1, loud=True)
+
+    async with fleet(bench, before(), 1):
+        await until(lambda: bench.ask(MISFITS))
+        seen = run(bench.connection, why.situation(task_id))
+        assert seen is not None
+        [cause, *_] = causes_of(seen)
+        assert cause.kind is CauseKind.UNFIT
+        assert "its payload fits no worker that has claimed it" in cause.sentence
+        assert bench.rescue() == {}
+        bench.connection.execute(LONG_AGO)
+        assert bench.rescue() == {task_id: "failed"}
+
+    task = bench.task(task_id)
+    assert "payload of 'greet'" in str(task.error)
+
+
+async def test_what_fits_nobody_of_the_same_program_is_given_back_once(bench: Bench) -> None:
+    """Where workers do not say what they take, as one that drains, it fails with its second claim."""
+    [task_id] = enqueue(bench, after(), 1, loud=True)
+    bench.connection.execute(
+        "create function forget() returns trigger language plpgsql as $$ begin new.intakes := '{}'; return new; end $$"
+    )
+    bench.connection.execute(
+        "create trigger forget before update on rolecall.workers for each row execute function forget()"
+    )
+
+    async with fleet(bench, before(), 1):
+        [task] = await bench.finished(task_id, within=PATIENCE)
+
+    assert (task.state, bench.ask(MISFITS)) == ("failed", 2)
