@@ -98,16 +98,31 @@ async def test_the_error_says_where_it_was_raised(bench: Bench) -> None:
     assert "rolecall/worker" not in (task.error or "")
 
 
-async def test_a_result_without_json_form_and_a_payload_that_does_not_fit_end_their_tasks(bench: Bench) -> None:
+async def test_a_result_without_json_form_ends_its_task_and_a_payload_that_does_not_fit_is_given_back(
+    bench: Bench,
+) -> None:
     handler = bench.app.task(process=True, max_attempts=9)(crunching.decide)
     odd, wrong = bench.enqueue(handler.task(kind="odd"), handler.task(kind="odd").options(payload={"kind": 7}))
 
     async with bench.working():
-        unstorable, unfit = await bench.finished(odd, wrong)
+        [unstorable] = await bench.finished(odd)
+        await bench.ended_once(wrong)
 
+    unfit = bench.task(wrong)
     assert unstorable.result["rolecall"] == "result not stored"
-    assert (unfit.state, unfit.attempt) == ("failed", 1)
+    assert (unfit.state, unfit.attempt) == ("pending", 0)
     assert "payload of 'decide'" in (unfit.error or "")
+
+
+async def test_a_function_in_a_process_may_ignore_what_it_does_not_know(bench: Bench) -> None:
+    handler = bench.app.task(process=True, extra="ignore")(crunching.decide)
+    payload = {"kind": "odd", "new": True}
+    [task_id] = bench.enqueue(handler.task(kind="odd").options(payload=payload))
+
+    async with bench.working():
+        [task] = await bench.finished(task_id)
+
+    assert task.state == "completed"
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from rolecall.model.errors import ContractBroken, InvalidDeclaration
 from rolecall.model.retry import RetryPolicy
 from rolecall.model.tasks import NewTask
 
-__all__ = ["HandlerDefinition", "HandlerOptions", "HandlerSettings", "define"]
+__all__ = ["Extra", "HandlerDefinition", "HandlerOptions", "HandlerSettings", "define"]
 
 P = ParamSpec("P")
 R_co = TypeVar("R_co", covariant=True)
@@ -118,6 +118,11 @@ class HandlerDefinition(Generic[P, R_co]):
     def result(self) -> Any | None:
         """The type that a task's result must fit, that of the last step; None if any may."""
         return (self.gather or self).signature.result
+
+    @property
+    def strict(self) -> bool:
+        """Whether a payload with fields that are no parameters does not fit."""
+        return self.signature.strict
 
     @property
     def intake(self) -> str:

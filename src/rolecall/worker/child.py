@@ -25,10 +25,10 @@ from logging.handlers import QueueHandler
 from multiprocessing.connection import Connection
 from typing import Any
 
-from rolecall.app.handlers import HandlerDefinition, HandlerSettings, define
+from rolecall.app.handlers import Extra, HandlerDefinition, HandlerSettings, define
 from rolecall.model.outcomes import NoResult
 from rolecall.sql.results import encode_result
-from rolecall.worker.addresses import Address, find, function_at
+from rolecall.worker.addresses import find, function_at
 from rolecall.worker.errands import Answer, Call, Declined, Errand, Gave, Raised, Returned
 from rolecall.worker.failure import judge
 from rolecall.worker.home import Home
@@ -65,7 +65,7 @@ def outcome_of(call: Call) -> Answer:
 def answer(errand: Errand) -> Answer:
     """Run a task's handler; whatever it raises is the answer."""
     try:
-        definition = _definition(errand.address, errand.task.handler)
+        definition = _definition(errand)
         arguments = definition.decode(errand.task.payload_json)
         result = definition.call(ProcessContext(errand.task), arguments)
     except BaseException as error:  # noqa: BLE001 - whatever a handler raises belongs to its task
@@ -100,12 +100,13 @@ class Wire:
 
 
 @cache
-def _definition(address: Address, handler: str) -> HandlerDefinition[..., Any]:
-    found = find(address)
+def _definition(errand: Errand) -> HandlerDefinition[..., Any]:
+    found = find(errand.address)
     if isinstance(found, HandlerDefinition):
         return found
     function: Callable[..., Any] = found  # type: ignore[assignment]  # the worker has seen that it is one
-    return define(function, handler, HandlerSettings(process=True))
+    extra: Extra = "forbid" if errand.strict else "ignore"
+    return define(function, errand.task.handler, HandlerSettings(process=True, extra=extra))
 
 
 def _leave_stopping_to_the_worker() -> None:

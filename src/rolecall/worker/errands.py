@@ -16,6 +16,7 @@ class Errand:
 
     address: Address
     task: ClaimedTask
+    strict: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -193,6 +193,7 @@ class InProcess:
 
     def __init__(self, handler: Handler, processes: Processes) -> None:
         self._address = address_of(handler.function, what=f"handler {handler.name!r}")
+        self._strict = handler.strict
         self._processes = processes
 
     def decode(self, payload_json: str | bytes) -> Any:
@@ -201,7 +202,7 @@ class InProcess:
 
     async def call(self, context: Any, _payload_json: object) -> Any:
         """Return or raise what the function did."""
-        match await self._processes.run(Errand(address=self._address, task=context.task)):
+        match await self._processes.run(Errand(address=self._address, task=context.task, strict=self._strict)):
             case Returned(result_json=text):
                 return json.loads(text)
             case Declined(outcome=outcome):

@@ -53,6 +53,10 @@ class Handler(Callee, Protocol):
     def function(self) -> Callable[..., object]: ...
 
     @property
+    def strict(self) -> bool:
+        """Whether a payload with fields that it does not know does not fit."""
+
+    @property
     def intake(self) -> str:
         """By what a worker says which payloads it takes for this handler."""
 
