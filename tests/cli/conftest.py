@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -106,13 +107,13 @@ def cli(bare: Run, dsn: str, monkeypatch: pytest.MonkeyPatch) -> Run:
 
 
 @pytest.fixture
-def spawn(folder: Path) -> Iterator[Callable[..., subprocess.Popen[str]]]:
-    """Start the real command as a process of its own; what still runs at the end is killed."""
+def launch(folder: Path) -> Iterator[Callable[..., subprocess.Popen[str]]]:
+    """Start any program as a process of its own; what still runs at the end is killed."""
     started: list[subprocess.Popen[str]] = []
 
-    def start(*arguments: object, **environment: str) -> subprocess.Popen[str]:
+    def start(*words: object, **environment: str) -> subprocess.Popen[str]:
         process = subprocess.Popen(
-            [sys.executable, "-m", "rolecall.cli", *map(str, arguments)],
+            list(map(str, words)),
             cwd=folder,
             env=dict(os.environ) | environment,
             stdin=subprocess.DEVNULL,
@@ -128,6 +129,12 @@ def spawn(folder: Path) -> Iterator[Callable[..., subprocess.Popen[str]]]:
         if process.poll() is None:
             process.kill()
         process.communicate()
+
+
+@pytest.fixture
+def spawn(launch: Callable[..., subprocess.Popen[str]]) -> Callable[..., subprocess.Popen[str]]:
+    """Start the real command as a process of its own."""
+    return partial(launch, sys.executable, "-m", "rolecall.cli")
 
 
 @pytest.fixture

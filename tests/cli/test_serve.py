@@ -9,6 +9,7 @@ import sys
 import time
 from contextlib import closing
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import httpx2
@@ -195,3 +196,45 @@ def test_a_stop_tells_open_streams_to_end_and_does_not_wait_for_the_grace(spawn:
     end = ended(server)
     assert end.code == 0
     assert "shutdown exceeded" not in end.err
+
+
+BLOCK = """
+import time
+from pathlib import Path
+
+from fastapi import APIRouter
+from rolecall.web import Reads
+
+router = APIRouter()
+
+
+@router.get("/api/block")
+async def block(_: Reads) -> None:
+    Path("blocked").touch()
+    while not Path("go").exists():
+        time.sleep(0.01)
+
+
+app.mount(router)
+"""
+
+
+def test_the_upkeep_goes_on_while_a_request_blocks_all_others(spawn: Spawn, cli: Run, dsn: str, folder: Path) -> None:
+    with (folder / "shop.py").open("a") as shop:
+        shop.write(BLOCK)
+    server = spawn("serve", "--app", "shop:app", "--port", "0", "--json", DATABASE_URL=dsn)
+    url = url_of(server)
+    blocking = Thread(target=lambda: httpx2.get(f"{url}/api/block", timeout=120))
+    blocking.start()
+    until((folder / "blocked").exists, "a request blocks the loop")
+
+    lost = claimed_an_hour_ago(dsn)
+    until(lambda: cli("tasks", "show", lost, "--json").json["task"]["state"] == "pending", "the lost task is rescued")
+    with socket.create_connection((httpx2.URL(url).host, httpx2.URL(url).port or 0)) as other:
+        other.sendall(b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+        other.setblocking(False)
+        with pytest.raises(BlockingIOError):
+            other.recv(1)
+
+    (folder / "go").touch()
+    blocking.join()

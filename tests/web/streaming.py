@@ -14,6 +14,7 @@ import httpx2
 from fastapi import FastAPI
 
 from rolecall.config import AccessSettings
+from rolecall.web.places import Bounds
 from rolecall.web.server import Server
 
 LONG = 30.0
@@ -93,10 +94,10 @@ class Site:
 
 
 @asynccontextmanager
-async def served(application: FastAPI) -> AsyncIterator[Site]:
+async def served(application: FastAPI, bounds: Bounds | None = None) -> AsyncIterator[Site]:
     """Serve an application while the block runs."""
     listener = socket.create_server(("127.0.0.1", 0))
-    server = Server(application, access=AccessSettings(forwarded_by=""))
+    server = Server(application, AccessSettings(forwarded_by=""), bounds)
     running = asyncio.create_task(server.serve(sockets=[listener]))
     address = f"http://127.0.0.1:{listener.getsockname()[1]}"
     async with httpx2.AsyncClient(base_url=address, timeout=LONG) as client:

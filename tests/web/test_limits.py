@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from typing import Any
 
 import httpx2
 import psycopg
 import pytest
+from starlette.types import Message, Receive, Scope, Send
+
+from rolecall.web.limits import LONGEST_BODY, ROOM, SMALL_BODY, Limits
 
 JSON = {"Content-Type": "application/json"}
 
@@ -98,6 +102,71 @@ async def test_a_page_has_its_bounds(http: httpx2.AsyncClient, path: str) -> Non
 async def test_an_id_has_its_bounds(http: httpx2.AsyncClient) -> None:
     for number in (0, 2**53, 2**63, 10**40):
         assert (await http.get(f"/api/tasks/{number}")).status_code == 422, number
+
+
+def half(body: bytes) -> list[Message]:
+    return [{"type": "http.request", "body": body, "more_body": True}, {"type": "http.disconnect"}]
+
+
+def post_scope() -> Scope:
+    return {
+        "type": "http",
+        "method": "POST",
+        "path": "/api/tasks",
+        "query_string": b"",
+        "headers": [(b"content-type", b"application/json")],
+    }
+
+
+async def test_a_request_whose_client_has_left_in_the_middle_is_not_carried_out() -> None:
+    carried_out = []
+
+    async def application(scope: Scope, receive: Receive, send: Send) -> None:
+        carried_out.append(scope)
+
+    parts = half(b'{"handler": "add"}')
+
+    async def receive() -> Message:
+        return parts.pop(0)
+
+    async def send(message: Message) -> None:
+        raise AssertionError(message)
+
+    await Limits(application)(post_scope(), receive, send)
+
+    assert carried_out == []
+
+
+async def test_large_bodies_have_so_much_room_together_and_small_ones_always() -> None:
+    """Anybody may send one, before it is known who he is."""
+    going_on = asyncio.Event()
+    statuses = []
+
+    async def application(scope: Scope, receive: Receive, send: Send) -> None:
+        await going_on.wait()
+
+    async def send(message: Message) -> None:
+        statuses.append(message.get("status"))
+
+    def asked(limits: Limits, size: int) -> asyncio.Task[None]:
+        body = b'"' + b"x" * (size - 2) + b'"'
+
+        async def receive() -> Message:
+            return {"type": "http.request", "body": body, "more_body": False}
+
+        return asyncio.create_task(limits(post_scope(), receive, send))
+
+    limits = Limits(application)
+    held = [asked(limits, LONGEST_BODY) for _ in range(ROOM // LONGEST_BODY)]
+    done, _ = await asyncio.wait([asked(limits, SMALL_BODY + 1)])
+    small = asked(limits, SMALL_BODY)
+    going_on.set()
+    await asyncio.gather(*held, small, *done)
+    after = asked(limits, LONGEST_BODY)
+    await after
+
+    assert statuses[0] == 503
+    assert statuses.count(503) == 1
 
 
 async def test_a_read_is_ended_that_takes_too_long(

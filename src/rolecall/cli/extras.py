@@ -18,7 +18,7 @@ from rolecall.model.errors import ConfigError
 
 __all__ = ["Hashes", "Serves", "can_serve", "load_passwords", "load_server"]
 
-NEEDED: Sequence[str] = ("argon2", "fastapi", "limits", "uvicorn")
+NEEDED: Sequence[str] = ("argon2", "fastapi", "httptools", "limits", "uvicorn")
 
 
 class Serves(Protocol):

@@ -8,6 +8,7 @@ import json
 from typing import NoReturn
 from urllib.parse import parse_qsl
 
+from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from rolecall.sql.strict_json import NotStorable, encode
@@ -19,6 +20,9 @@ __all__ = ["LONGEST_BODY", "Limits"]
 LONGEST_PATH = 2_000
 LONGEST_QUERY = 16_000
 LONGEST_BODY = 1024 * 1024
+# What is read before anybody knows from whom: all bodies that are larger than a small one take this much together.
+SMALL_BODY = 16 * 1024
+ROOM = 64 * 1024 * 1024
 DEEPEST = 64
 MOST_FIELDS = 1_000
 
@@ -28,37 +32,53 @@ class Limits:
 
     def __init__(self, application: ASGIApp) -> None:
         self._application = application
+        self._in_hand = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self._application(scope, receive, send)
             return
+        body = bytearray()
+        try:
+            if await self._is_fit(body, scope, receive, send):
+                await self._application(scope, _replaying(bytes(body), receive), send)
+        finally:
+            self._in_hand -= len(body)
+
+    async def _is_fit(self, body: bytearray, scope: Scope, receive: Receive, send: Send) -> bool:
+        """Read the body, and say whether the request may pass; one that may not has its answer by then."""
         try:
             _require_short_target(scope)
-            body = await _read(receive)
+            await self._read(body, receive)
             _require_storable(scope, body)
+        except ClientDisconnect:
+            return False  # half a request is none
         except RequestRefused as refused:
             await problem(refused.status, refused.kind, refused.detail)(scope, receive, send)
-            return
-        await self._application(scope, _replaying(body, receive), send)
+            return False
+        return True
+
+    async def _read(self, body: bytearray, receive: Receive) -> None:
+        """Read the whole body, but never more than may be."""
+        more = True
+        while more:
+            message = await receive()
+            if message["type"] == "http.disconnect":
+                raise ClientDisconnect
+            part = message.get("body", b"")
+            body += part
+            self._in_hand += len(part)
+            if len(body) > LONGEST_BODY:
+                raise RequestRefused(f"a body has at most {LONGEST_BODY} bytes", status=413, kind="body-too-large")
+            if len(body) > SMALL_BODY and self._in_hand > ROOM:
+                raise RequestRefused("too many large bodies are under way: try again", status=503, kind="busy")
+            more = message.get("more_body", False)
 
 
 def _require_short_target(scope: Scope) -> None:
     if len(scope["path"]) > LONGEST_PATH or len(scope["query_string"]) > LONGEST_QUERY:
         detail = f"a path has at most {LONGEST_PATH} characters, a query {LONGEST_QUERY}"
         raise RequestRefused(detail, status=414, kind="uri-too-long")
-
-
-async def _read(receive: Receive) -> bytes:
-    """Read the whole body, but never more than may be."""
-    body = bytearray()
-    while (message := await receive())["type"] == "http.request":
-        body += message.get("body", b"")
-        if len(body) > LONGEST_BODY:
-            raise RequestRefused(f"a body has at most {LONGEST_BODY} bytes", status=413, kind="body-too-large")
-        if not message.get("more_body", False):
-            break
-    return bytes(body)
 
 
 def _replaying(body: bytes, receive: Receive) -> Receive:
@@ -71,7 +91,7 @@ def _replaying(body: bytes, receive: Receive) -> Receive:
     return replay
 
 
-def _require_storable(scope: Scope, body: bytes) -> None:
+def _require_storable(scope: Scope, body: bytearray) -> None:
     if not body:
         return
     kind = dict(scope["headers"]).get(b"content-type", b"").split(b";")[0].strip().lower()
@@ -83,7 +103,7 @@ def _require_storable(scope: Scope, body: bytes) -> None:
         raise RequestRefused("a body is sent as application/json", status=415, kind="unsupported-media-type")
 
 
-def _require_form(body: bytes) -> None:
+def _require_form(body: bytearray) -> None:
     try:
         fields = parse_qsl(body.decode("ascii"), keep_blank_values=True, errors="strict", max_num_fields=MOST_FIELDS)
         encode(fields)
@@ -93,7 +113,7 @@ def _require_form(body: bytes) -> None:
         raise RequestRefused(f"the body is no form: {error}", status=400, kind="no-form") from None
 
 
-def _require_json(body: bytes) -> None:
+def _require_json(body: bytearray) -> None:
     try:
         value = json.loads(body, parse_constant=_refuse_constant)
     except RecursionError:

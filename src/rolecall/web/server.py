@@ -1,65 +1,64 @@
-"""Serves the API in this process, after the pool's own upkeep has been begun.
+"""Serves the API in this process, after the pool's own upkeep has been begun in a thread beside it.
 
-    schema fits? ──► declare the app ──► rescue ──► ensure schedules ──► fire what is due ──► upkeep ──► answer
+    thread:  schema fits? ──► declare the app ──► rescue ──► fire what is due ──► upkeep, until the end
+                                                                   │
+    here:                                                          └──► answer
 
-The upkeep is that of a worker: any number of processes may do it, so schedules fire without a worker as well.
 The database is migrated by `rolecall up` and `rolecall migrate`, never here.
 """
 
 from __future__ import annotations
 
 import asyncio
-import logging
 import signal
 import socket
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import uvicorn
 from fastapi import FastAPI
 
 from rolecall.app import App
 from rolecall.config import AccessSettings, AuthMode, Settings
-from rolecall.maintenance import fire, rescue
-from rolecall.maintenance.crew import Crew
 from rolecall.web.application import build, work_out_routes
 from rolecall.web.hosts import LOCAL_NAMES, host_of
-from rolecall.worker.entry import declare
+from rolecall.web.places import Bounds, raise_file_limit
+from rolecall.web.protocol import bounded
+from rolecall.web.upkeep import upkeep
 from rolecall.worker.loop import run
-from rolecall.worker.options import WorkerOptions
-from rolecall.worker.session import Session, Sessions
 
-__all__ = ["serve"]
+__all__ = ["Server", "serve"]
 
 GRACE = 10
 STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
-
-log = logging.getLogger("rolecall.web")
+# A server ticks ten times a second.
+TICKS = 10
 
 
 def serve(dsn: str, app: App, settings: Settings, listener: socket.socket) -> None:
     """Answer requests until SIGTERM or SIGINT, then let those under way end within ten seconds."""
-    run(_serve(dsn, app, settings, listener))
-
-
-async def _serve(dsn: str, app: App, settings: Settings, listener: socket.socket) -> None:
     hosts = None if settings.access.auth is AuthMode.keys else LOCAL_NAMES | {host_of(listener)}
     application = build(dsn, app, settings, hosts=hosts)
     work_out_routes(application)
-    async with _upkeep(dsn, app, pooled=settings.database.pooled):
-        await Server(application, settings.access).serve(sockets=[listener])
+    bounds = Bounds().within(raise_file_limit())
+    with upkeep(dsn, app, pooled=settings.database.pooled):
+        run(Server(application, settings.access, bounds).serve(sockets=[listener]))
 
 
 class Server(uvicorn.Server):
-    """A server that tells its open streams to end before it waits for them."""
+    """A server within bounds, that tells its open streams to end before it waits for them."""
 
-    def __init__(self, application: FastAPI, access: AccessSettings) -> None:
+    def __init__(self, application: FastAPI, access: AccessSettings, bounds: Bounds | None = None) -> None:
+        protocol, self._places = bounded(bounds or Bounds())
         super().__init__(
             uvicorn.Config(
                 application,
+                http=protocol,  # type: ignore[arg-type]  # it is only ever called
+                ws="none",
+                backlog=self._places.bounds.backlog,
                 lifespan="on",
                 log_config=None,
-                log_level="warning",
+                log_level="error",  # the rest is a line for each request that makes no sense; the places count them
                 access_log=False,
                 server_header=False,
                 forwarded_allow_ips=access.forwarded_by,
@@ -74,6 +73,12 @@ class Server(uvicorn.Server):
         self._closing.set()
         await super().shutdown(sockets)
 
+    async def on_tick(self, counter: int) -> bool:
+        """Every second, let the places end those who are too slow."""
+        if counter % TICKS == 0:
+            self._places.tick()
+        return await super().on_tick(counter)
+
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
         """Let the stop signals end this server, and not be raised again once it has ended."""
@@ -85,28 +90,3 @@ class Server(uvicorn.Server):
         finally:
             for number in STOP_SIGNALS:
                 loop.remove_signal_handler(number)
-
-
-@asynccontextmanager
-async def _upkeep(dsn: str, app: App, *, pooled: bool | None) -> AsyncIterator[None]:
-    session = Sessions(dsn, deadline=WorkerOptions().call_deadline, pooled=pooled).open("upkeep")
-    try:
-        await _begin(session, app)
-        log.info("Answering requests")
-        crew = Crew(session)
-        working = asyncio.create_task(crew.run(), name="rolecall-upkeep")
-        try:
-            yield
-        finally:
-            crew.stop()
-            session.give_up()
-            await working
-    finally:
-        await session.close()
-
-
-async def _begin(session: Session, app: App) -> None:
-    app.check()
-    await declare(session, app)
-    await rescue.run_once(session)
-    await fire.run_once(session)
