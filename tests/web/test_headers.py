@@ -8,7 +8,7 @@ import pytest
 
 from rolecall.model.access import Scope
 from rolecall.service.keys import Keys
-from tests.web.doors import Door
+from tests.web.doors import Door, opened
 
 WANTED = {
     "x-content-type-options": "nosniff",
@@ -40,3 +40,32 @@ async def test_an_unforeseen_error_has_them_too(door: Door, monkeypatch: pytest.
     assert answer.status_code == 500
     assert WANTED.items() <= answer.headers.items()
     assert "secret" not in answer.text
+
+
+@pytest.mark.parametrize(
+    ("site", "promised"),
+    [
+        ("https://work.example", True),
+        ("https://work.example:8443", True),
+        ("http://work.example", False),
+        ("https://localhost:8443", False),
+        ("https://127.0.0.1", False),
+    ],
+)
+async def test_a_host_that_is_reached_by_https_is_from_then_on_reached_by_nothing_else(
+    database: str, site: str, promised: bool
+) -> None:
+    async with opened(database, base_url=site) as door:
+        answers = [await door.client.get(path) for path in ("/healthz", "/api/me", "/login", "/nowhere")]
+
+    assert {answer.headers.get("strict-transport-security") for answer in answers} == (
+        {"max-age=31536000"} if promised else {None}
+    )
+
+
+@pytest.mark.parametrize("path", ["/api/keys/", "/healthz/", "/tasks/", "/api//keys"])
+async def test_no_redirect_is_made_of_the_name_that_a_client_gives_us(door: Door, path: str) -> None:
+    answer = await door.client.get(path, headers={"host": "evil.example", **await door.key(Scope.ADMIN)})
+
+    assert answer.status_code == 404
+    assert "location" not in answer.headers

@@ -5,9 +5,10 @@ A route that needs more, such as a page with scripts of its own, sets the header
 
 from __future__ import annotations
 
-from starlette.datastructures import MutableHeaders
+from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from rolecall.web.hosts import LOCAL_NAMES, name_of
 from rolecall.web.paths import API, path_below
 
 __all__ = ["SecurityHeaders"]
@@ -21,6 +22,10 @@ HEADERS = {
 }
 
 
+# For a year, from an answer over https on. Loopback has no name of its own to promise that for.
+SECURE = ("strict-transport-security", "max-age=31536000")
+
+
 class SecurityHeaders:
     """Adds what is missing to each answer; what the API tells is not kept by anybody on its way."""
 
@@ -32,17 +37,18 @@ class SecurityHeaders:
             await self._application(scope, receive, send)
             return
         private = path_below(scope).startswith(API)
+        secure = scope.get("scheme") == "https" and name_of(Headers(scope=scope).get("host", "")) not in LOCAL_NAMES
 
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
-                _complete(MutableHeaders(scope=message), private=private)
+                _complete(MutableHeaders(scope=message), private=private, secure=secure)
             await send(message)
 
         await self._application(scope, receive, send_with_headers)
 
 
-def _complete(headers: MutableHeaders, *, private: bool) -> None:
-    for name, value in HEADERS.items():
+def _complete(headers: MutableHeaders, *, private: bool, secure: bool) -> None:
+    for name, value in (*HEADERS.items(), *([SECURE] if secure else [])):
         headers.setdefault(name, value)
     if private:
         headers.setdefault("cache-control", "no-store")

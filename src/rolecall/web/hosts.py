@@ -12,7 +12,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from rolecall.web.problems import problem
 
-__all__ = ["LOCAL_NAMES", "KnownHosts", "host_of"]
+__all__ = ["LOCAL_NAMES", "KnownHosts", "host_of", "name_of"]
 
 LOCAL_NAMES = frozenset({"localhost", "127.0.0.1", "[::1]"})
 
@@ -31,13 +31,14 @@ class KnownHosts:
         self._hosts = hosts
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http" and _name_of(Headers(scope=scope).get("host", "")) not in self._hosts:
+        if scope["type"] == "http" and name_of(Headers(scope=scope).get("host", "")) not in self._hosts:
             answer = problem(421, "unknown-host", f"this server is called {' or '.join(sorted(self._hosts))}")
             await answer(scope, receive, send)
         else:
             await self._application(scope, receive, send)
 
 
-def _name_of(host: str) -> str:
+def name_of(host: str) -> str:
+    """The host that a request names, without the port."""
     name, colon, port = host.rpartition(":")
     return (name if colon and port.isdigit() else host).lower()
