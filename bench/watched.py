@@ -30,7 +30,7 @@ APP = "bench.pages_app:app"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Site:
-    """The web server: where it answers, and the session of its processes."""
+    """The web server: the address by which a browser comes in, and the session of its processes."""
 
     address: str
     session: int
@@ -39,10 +39,12 @@ class Site:
 @contextmanager
 def serving(server: Server) -> Iterator[Site]:
     """Serve the pages in a process of its own."""
-    with _process(server, "serve", "--app", APP, "--port", "0", "--auth", "off", "--json") as process:
+    with _process(server, "serve", "--app", APP, "--port", "0", "--json") as process:
         lines = iter(process.stdout or ())
         document = "".join([next(lines), *takewhile(lambda line: line != "}\n", lines), "}"])
-        yield Site(address=json.loads(document)["http"], session=process.pid)
+        told = json.loads(document)
+        token = Path(told["token_file"]).read_text(encoding="ascii").strip()
+        yield Site(address=f"{told['http']}/enter?token={token}", session=process.pid)
 
 
 @contextmanager

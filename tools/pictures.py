@@ -17,7 +17,7 @@ from tools.offences import ROOT
 
 FOLDER = ROOT / "docs" / "pictures"
 DEMO = (str(ROOT / ".venv/bin/storecrawl"), "demo", "--stores", "40", "--step-seconds", "12", "--failure-rate", "0.05")
-ADDRESS = re.compile(r"(http://127\.0\.0\.1:\d+)")
+ADDRESS = re.compile(r"(http://127\.0\.0\.1:\d+)(/enter\?token=\S+)")
 SIZE = {"width": 1360, "height": 850}
 LARGEST = 200_000
 ROUNDS = 240_000
@@ -34,9 +34,9 @@ def main() -> int:
         print("there is no Chromium; ./dev browser gets one", file=sys.stderr)
         return 1
     FOLDER.mkdir(exist_ok=True)
-    with demo() as address, sync_playwright() as playwright:
+    with demo() as (address, way_in), sync_playwright() as playwright:
         chromium = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
-        take_all(chromium, address)
+        take_all(chromium, address, way_in)
         chromium.close()
     too_large = [file.name for file in FOLDER.glob("*.png") if file.stat().st_size > LARGEST]
     print("\n".join(f"{file.name}: {file.stat().st_size // 1000} kB" for file in sorted(FOLDER.glob("*.png"))))
@@ -44,21 +44,23 @@ def main() -> int:
 
 
 @contextmanager
-def demo() -> Iterator[str]:
-    """Run a demo that goes on; yields where its dashboard is."""
+def demo() -> Iterator[tuple[str, str]]:
+    """Run a demo that goes on; yields where its dashboard is, and the path by which one comes in."""
     with TemporaryDirectory() as folder:
         command = [*DEMO, "--data-dir", folder]
         process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         try:
-            yield next(found[1] for line in process.stdout or () if (found := ADDRESS.search(line)))
+            yield next((found[1], found[2]) for line in process.stdout or () if (found := ADDRESS.search(line)))
         finally:
             process.terminate()
             process.communicate()
 
 
-def take_all(chromium: Browser, address: str) -> None:
+def take_all(chromium: Browser, address: str, way_in: str) -> None:
     """Let the crawl go round for a while, then go from page to page."""
     light, dark = opened(chromium, address, "light"), opened(chromium, address, "dark")
+    light.goto(way_in)
+    dark.goto(way_in)
     light.goto("/stores")
     light.wait_for_timeout(ROUNDS)
     light.goto("/?minutes=10")

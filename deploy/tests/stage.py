@@ -108,10 +108,13 @@ class Stage:
     async def api(self, credentials: Path) -> AsyncIterator[httpx2.AsyncClient]:
         """Serve the API as a process of its own, under these credentials."""
         url = f"127.0.0.1:{free_port()}"
-        environ = os.environ | self.settings | {"KUBECONFIG": str(credentials), "ROLECALL_HTTP": url}
+        token = self.kubelet.folder / "local-token"
+        own = {"KUBECONFIG": str(credentials), "ROLECALL_HTTP": url, "ROLECALL_TOKEN_FILE": str(token)}
+        environ = os.environ | self.settings | own
         with _process(["serve", "--app", "deploy.tests.program:app"], environ, self.kubelet.folder / "api.log"):
             async with httpx2.AsyncClient(base_url=f"http://{url}", timeout=30) as http:
                 await _until_ready(http)
+                http.headers["authorization"] = f"Bearer {token.read_text().strip()}"
                 yield http
 
 

@@ -77,13 +77,16 @@ def sql(dsn: str) -> Callable[..., list[tuple[Any, ...]]]:
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A working folder with shop.py in it; of ours, the environment says only that nothing is served."""
+    """A working folder with shop.py in it; of ours, the environment says only that nothing is served. Nothing is left
+    in the home of whoever runs the tests.
+    """
     (tmp_path / "shop.py").write_text(SHOP)
     monkeypatch.chdir(tmp_path)
     for name in [name for name in os.environ if name.startswith(("ROLECALL_", "WORKER_"))]:
         monkeypatch.delenv(name)
     monkeypatch.delenv("DATABASE_URL", raising=False)
     monkeypatch.setenv("ROLECALL_HTTP", "off")
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     return tmp_path
 
 

@@ -6,7 +6,10 @@ import json
 import subprocess
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
 
+import httpx2
 import psutil
 
 from tests.cli.conftest import Result
@@ -34,6 +37,28 @@ def document(process: subprocess.Popen[str]) -> dict[str, object]:
     found = json.loads(text)
     assert isinstance(found, dict)
     return found
+
+
+@dataclass(frozen=True, slots=True)
+class Served:
+    """Where the API of a process is, and how this machine comes in there."""
+
+    url: str
+    token: str
+
+    def get(self, path: str, **headers: str) -> httpx2.Response:
+        """Ask, with this machine's token."""
+        return httpx2.get(f"{self.url}{path}", headers=self.headers | headers, timeout=30)
+
+    @property
+    def headers(self) -> dict[str, str]:
+        return {"authorization": f"Bearer {self.token}"}
+
+
+def served(process: subprocess.Popen[str]) -> Served:
+    """Where a process that was started with `--json` serves the API."""
+    told = document(process)
+    return Served(str(told["http"]), Path(str(told["token_file"])).read_text(encoding="ascii").strip())
 
 
 def runs(pid: int) -> bool:

@@ -94,11 +94,21 @@ def test_an_address_that_others_reach_is_never_open_to_all(cli: Run, verb: list[
     assert "127.0.0.1 and ::1 only" in done.err
 
 
-@pytest.mark.parametrize("words", [["--host", ANYWHERE], ["--auth", "keys"]])
-def test_with_a_key_it_is_served_to_who_shows_it(cli: Run, spawn: Spawn, dsn: str, words: list[str]) -> None:
+@pytest.mark.parametrize(
+    ("words", "front", "origin"),
+    [
+        (["--host", ANYWHERE], "127.0.0.1", "192.0.2.7"),
+        (["--auth", "keys"], "127.0.0.1", "192.0.2.7"),
+        (["--auth", "keys"], "", "127.0.0.1"),
+    ],
+)
+def test_with_a_key_it_is_served_to_who_shows_it(
+    cli: Run, spawn: Spawn, dsn: str, words: list[str], front: str, origin: str
+) -> None:
     """Covers S1, SPEC 003-26"""
     secret = cli("keys", "create", "deploy", "--scope", "read", "--json").json["secret"]
-    server = spawn("serve", "--port", "0", "--json", *words, DATABASE_URL=dsn)
+    environment = {"DATABASE_URL": dsn, "ROLECALL_FORWARDED_BY": front}
+    server = spawn("serve", "--port", "0", "--json", *words, **environment)
     url = str(document(server)["http"]).replace(ANYWHERE, "127.0.0.1")
 
     unknown = httpx2.get(f"{url}/api/roles", timeout=30)
@@ -111,7 +121,8 @@ def test_with_a_key_it_is_served_to_who_shows_it(cli: Run, spawn: Spawn, dsn: st
 
     assert (unknown.status_code, known.status_code, forwarded.status_code) == (401, 200, 401)
     assert secret not in done.err
-    assert "origin=192.0.2.7" in done.err
+    assert f"origin={origin}" in done.err
+    assert ("whose word for where they come from is not taken" in done.err) is (front == "")
 
 
 def test_a_command_that_names_a_bad_mode_is_refused(bare: Run) -> None:

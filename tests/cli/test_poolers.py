@@ -11,7 +11,7 @@ import pytest
 from rolecall.cli.commands.worker import worker_options
 from rolecall.config import read_settings
 from tests.cli.conftest import Run
-from tests.cli.processes import Spawn, document, ended, until
+from tests.cli.processes import Spawn, ended, served, until
 from tests.servers import Bouncer
 
 ADDED = {"a": 1, "b": 2}
@@ -29,15 +29,16 @@ def test_worker_server_and_commands_bear_a_pooler(spawn: Spawn, bare: Run, throu
     """covers RELIABILITY F34"""
     worker = spawn("worker", "--app", "shop:app", "--slots", "3", DATABASE_URL=through)
     server = spawn("serve", "--app", "shop:app", "--port", "0", "--json", DATABASE_URL=through)
-    url = str(document(server)["http"])
+    api = served(server)
 
     ids = [bare("enqueue", "add", '{"a": 1, "b": 2}', "--json").json["id"] for _ in range(8)]
     for _ in range(20):
-        answer = httpx2.post(f"{url}/api/tasks", json={"handler": "add", "payload": ADDED}, timeout=30)
+        task = {"handler": "add", "payload": ADDED}
+        answer = httpx2.post(f"{api.url}/api/tasks", headers=api.headers, json=task, timeout=30)
         ids.append(answer.raise_for_status().json()["id"])
 
     def results() -> set[object]:
-        return {httpx2.get(f"{url}/api/tasks/{task_id}", timeout=30).json()["result"] for task_id in ids}
+        return {api.get(f"/api/tasks/{task_id}").json()["result"] for task_id in ids}
 
     until(lambda: results() == {3}, "all are done")
     for process in (worker, server):

@@ -19,8 +19,9 @@ import pytest
 
 from rolecall.cli import extras, sockets
 from rolecall.config import HttpSettings
+from tests.cli.attackers import open_to
 from tests.cli.conftest import Run
-from tests.cli.processes import Spawn, document, ended, until
+from tests.cli.processes import Spawn, document, ended, served, until
 
 GRACE = 8.0  # seconds: below those that are given to what does not end by itself
 
@@ -37,10 +38,10 @@ def served_by(up: Any) -> list[int]:
 def test_the_api_answers_and_ends_clean(spawn: Spawn, dsn: str) -> None:
     """Covers SPEC 001-1"""
     server = spawn("serve", "--app", "shop:app", "--port", "0", "--json", DATABASE_URL=dsn)
-    url = url_of(server)
+    api = served(server)
 
-    until(lambda: httpx2.get(f"{url}/readyz", timeout=30).json() == {"status": "ok"}, "it is ready")
-    roles = httpx2.get(f"{url}/api/roles", timeout=30)
+    until(lambda: httpx2.get(f"{api.url}/readyz", timeout=30).json() == {"status": "ok"}, "it is ready")
+    roles = api.get("/api/roles")
     server.send_signal(signal.SIGTERM)
 
     assert [role["name"] for role in roles.json()] == ["sums"]
@@ -51,7 +52,7 @@ def test_a_server_in_front_may_take_the_beginning_off_each_path(spawn: Spawn, ds
     """covers SPEC B12-4"""
     server = spawn("serve", "--port", "0", "--json", DATABASE_URL=dsn, ROLECALL_ROOT_PATH="/queue/")
 
-    page = httpx2.get(f"{url_of(server)}/admin/workers", timeout=30).text
+    page = served(server).get("/admin/workers").text
 
     assert 'href="/queue/tasks"' in page
     assert 'data-stream="/queue/api/live"' in page
@@ -93,11 +94,11 @@ def test_a_database_that_was_not_migrated_is_refused(execute: Run, database: str
 
 def test_an_address_of_this_machine_is_answered_under_its_own_name(spawn: Spawn, dsn: str) -> None:
     server = spawn("serve", "--host", "127.0.0.2", "--port", "0", "--json", DATABASE_URL=dsn)
-    url = url_of(server)
+    api = served(server)
 
-    assert url.startswith("http://127.0.0.2:")
-    assert httpx2.get(f"{url}/api/me", timeout=30).status_code == 200
-    assert httpx2.get(f"{url}/api/me", headers={"host": "127.0.0.3"}, timeout=30).status_code == 421
+    assert api.url.startswith("http://127.0.0.2:")
+    assert api.get("/api/me").status_code == 200
+    assert api.get("/api/me", host="127.0.0.3").status_code == 421
 
 
 def test_a_port_that_is_taken_is_refused_by_name(bare: Run, folder: Path) -> None:
@@ -185,7 +186,9 @@ def test_a_stop_tells_open_streams_to_end_and_does_not_wait_for_the_grace(spawn:
         shop.write(STREAM)
     server = spawn("serve", "--app", "shop:app", "--port", "0", "--json", DATABASE_URL=dsn)
 
-    with httpx2.stream("GET", f"{url_of(server)}/api/days", timeout=30) as answer:
+    api = served(server)
+
+    with httpx2.stream("GET", f"{api.url}/api/days", headers=api.headers, timeout=30) as answer:
         parts = answer.iter_raw()
         assert next(parts) == b"begun"
         told = time.monotonic()
@@ -223,14 +226,14 @@ def test_the_upkeep_goes_on_while_a_request_blocks_all_others(spawn: Spawn, cli:
     with (folder / "shop.py").open("a") as shop:
         shop.write(BLOCK)
     server = spawn("serve", "--app", "shop:app", "--port", "0", "--json", DATABASE_URL=dsn)
-    url = url_of(server)
-    blocking = Thread(target=lambda: httpx2.get(f"{url}/api/block", timeout=120))
+    api = served(server)
+    blocking = Thread(target=lambda: httpx2.get(f"{api.url}/api/block", headers=api.headers, timeout=120))
     blocking.start()
     until((folder / "blocked").exists, "a request blocks the loop")
 
     lost = claimed_an_hour_ago(dsn)
     until(lambda: cli("tasks", "show", lost, "--json").json["task"]["state"] == "pending", "the lost task is rescued")
-    with socket.create_connection((httpx2.URL(url).host, httpx2.URL(url).port or 0)) as other:
+    with open_to(api.url) as other:
         other.sendall(b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
         other.setblocking(False)
         with pytest.raises(BlockingIOError):

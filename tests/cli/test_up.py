@@ -26,6 +26,7 @@ def test_up_runs_what_another_process_enqueues_and_ends_clean(spawn: Spawn, exec
         "app": "shop:app",
         "processes": 1,
         "http": None,
+        "token_file": None,
         "embedded": True,
         "data_dir": str(folder / "rolecall-data"),
     }

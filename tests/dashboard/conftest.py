@@ -11,9 +11,8 @@ import pytest
 
 from rolecall import App
 from rolecall.testing import Clock
-from rolecall.web import build
 from tests.sql.engine import Engine
-from tests.web.doors import Door, opened
+from tests.web.doors import Door, opened, unguarded
 
 
 @pytest.fixture
@@ -40,7 +39,7 @@ async def door(pool: Engine, app: App) -> AsyncIterator[Door]:
 @pytest.fixture
 async def http(database: str, app: App) -> AsyncIterator[httpx2.AsyncClient]:
     """A browser without a browser: this machine is let in and may do everything."""
-    application = build(database, app)
+    application = unguarded(database, app)
     async with (
         application.router.lifespan_context(application),
         httpx2.AsyncClient(transport=httpx2.ASGITransport(app=application), base_url="http://test") as client,

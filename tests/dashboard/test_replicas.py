@@ -11,10 +11,10 @@ import pytest
 from rolecall import App
 from rolecall.config import Settings
 from rolecall.model.scaling import WorkloadKind
-from rolecall.web import build
 from tests.dashboard.crews import join
 from tests.scaling.cluster import Cluster, running_cluster
 from tests.sql.engine import Engine
+from tests.web.doors import unguarded
 
 
 @pytest.fixture
@@ -30,7 +30,7 @@ async def scaled(
 ) -> AsyncIterator[httpx2.AsyncClient]:
     """Pages of a server that knows the cluster, and waits for it longer than it would for people."""
     monkeypatch.setattr("rolecall.web.dashboard.telling.replicas.PATIENCE", 30.0)
-    application = build(database, app, Settings(scaling=cluster.settings))
+    application = unguarded(database, app, Settings(scaling=cluster.settings))
     async with (
         application.router.lifespan_context(application),
         httpx2.AsyncClient(transport=httpx2.ASGITransport(app=application), base_url="http://test") as client,

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 
 from rolecall import App
+from rolecall.config import AccessSettings, AuthMode, Settings
 from rolecall.db.connect import connect_async
 from rolecall.db.run import run_async
+from rolecall.service.local_token import keep_token
 from rolecall.sql import roles
 from rolecall.web import build
 from tests.guides.reading import module_of
@@ -14,12 +17,14 @@ from tests.service.live.watching import enqueue
 from tests.web.streaming import LONG, served
 
 
-async def test_the_client_of_the_guide_is_told_what_happens(database: str) -> None:
+async def test_the_client_of_the_guide_is_told_what_happens(database: str, tmp_path: Path) -> None:
     """covers SPEC B2-10"""
     follow = module_of("live").follow
-    async with served(build(database, App("test"))) as site, await connect_async(database, "other") as sql:
+    token = keep_token(tmp_path / "local-token")
+    application = build(database, App("test"), Settings(access=AccessSettings(auth=AuthMode.token, token=token)))
+    async with served(application) as site, await connect_async(database, "other") as sql:
         await run_async(sql, roles.declare([{"name": "sums"}], [{"name": "add", "role": "sums"}]))
-        told = follow(str(site.client.base_url).rstrip("/"))
+        told = follow(str(site.client.base_url).rstrip("/"), token)
         async with asyncio.timeout(LONG):
             first = await asyncio.to_thread(next, told)
             [task_id] = await enqueue(sql)

@@ -15,8 +15,8 @@ import pytest
 
 from rolecall import App
 from rolecall.config import ScalingSettings, Settings
-from rolecall.web.application import build
 from tests.scaling.cluster import NAMESPACE, Cluster
+from tests.web.doors import unguarded
 
 
 @pytest.fixture
@@ -32,7 +32,7 @@ async def http_without_cluster(database: str) -> AsyncIterator[httpx2.AsyncClien
 
 
 async def client_of(database: str, scaling: ScalingSettings) -> AsyncIterator[httpx2.AsyncClient]:
-    application = build(database, App("test"), Settings(scaling=scaling))
+    application = unguarded(database, App("test"), Settings(scaling=scaling))
     async with (
         application.router.lifespan_context(application),
         httpx2.AsyncClient(transport=httpx2.ASGITransport(app=application), base_url="http://test") as client,

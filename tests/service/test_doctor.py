@@ -16,12 +16,14 @@ from psycopg.sql import SQL, Identifier
 from psycopg.types.json import Jsonb
 
 from rolecall.db.connect import connect_async
+from rolecall.model.access import Scope
 from rolecall.model.deeds import Actor
 from rolecall.model.doctor import Bound, Finding, Limits, PreparedTransaction, ServerFacts, Severity, StaleSlot, Verdict
 from rolecall.service import rules
 from rolecall.service.database import OneConnection
 from rolecall.service.doctor import CHECKS, Doctor
 from rolecall.service.hearing import hears
+from rolecall.service.keys import Keys
 from tests.service.deaf import deaf
 
 Connection = psycopg.Connection[Any]
@@ -291,3 +293,24 @@ def _tomorrow(pool: Connection) -> str:
     query = "select 'task_events_' || to_char((rolecall.clock() at time zone 'utc') + interval '1 day', 'YYYYMMDD')"
     [[name]] = pool.execute(query).fetchall()
     return str(name)
+
+
+async def test_an_admin_key_without_an_end_is_named(pool: Connection, database: str) -> None:
+    async with await connect_async(database, "test") as connection:
+        keys = Keys(OneConnection(connection, Actor(name="ada", via="cli")))
+        made = [
+            (await keys.create(name, scope, days)).key.id
+            for name, scope, days in (
+                ("for ever", Scope.ADMIN, None),
+                ("a month", Scope.ADMIN, 30),
+                ("reads", Scope.READ, None),
+                ("gone", Scope.ADMIN, None),
+            )
+        ]
+        await keys.revoke(made[-1])
+
+    found = await findings(database)
+
+    assert list(found) == ["endless_keys"]
+    assert found["endless_keys"].problem.startswith(f"the API key {made[0]} ('for ever')")
+    assert found["endless_keys"].advice.endswith(f"rolecall keys revoke {made[0]}")

@@ -11,8 +11,7 @@ from rolecall import App
 from rolecall.db.connect import connect_async
 from rolecall.db.run import run_async
 from rolecall.sql import roles
-from rolecall.web import build
-from tests.web.doors import Door, opened
+from tests.web.doors import Door, opened, unguarded
 
 
 @pytest.fixture
@@ -26,7 +25,7 @@ async def http(database: str, app: App) -> AsyncIterator[httpx2.AsyncClient]:
     async with await connect_async(database, "test") as connection:
         handlers = [{"name": name, "role": "sums"} for name in ("add", "stumble")]
         await run_async(connection, roles.declare([{"name": "sums"}], handlers))
-    application = build(database, app)
+    application = unguarded(database, app)
     transport = httpx2.ASGITransport(app=application)
     async with (
         application.router.lifespan_context(application),

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import httpx2
+from fastapi import FastAPI
 
 from rolecall import App
 from rolecall.config import AccessSettings, AuthMode, Settings
@@ -51,10 +52,15 @@ class Door:
         return await self.client.post("/api/login", json={"name": name, "password": password})
 
 
+def unguarded(dsn: str, app: App, settings: Settings | None = None) -> FastAPI:
+    """The application as `--auth off` serves it: this machine is let in and may do everything."""
+    return build(dsn, app, replace(settings or Settings(), access=AccessSettings(auth=AuthMode.off)))
+
+
 @asynccontextmanager
 async def opened(dsn: str, base_url: str = SITE, app: App | None = None, **settings: Any) -> AsyncIterator[Door]:
     """A door with other settings than the usual."""
-    access = AccessSettings(auth=AuthMode.keys, **settings)
+    access = AccessSettings(**{"auth": AuthMode.keys, **settings})
     application = build(dsn, app or App("test"), Settings(access=access))
     transport = httpx2.ASGITransport(app=application)
     async with (

@@ -16,6 +16,7 @@ from rolecall.db.run import run_async
 from rolecall.sql import roles
 from rolecall.web import build
 from tests.service.live.watching import enqueue
+from tests.web.doors import unguarded
 from tests.web.streaming import Site, served
 
 Connection = psycopg.AsyncConnection[Any]
@@ -32,7 +33,7 @@ async def sql(database: str) -> AsyncIterator[Connection]:
 
 @pytest.fixture
 def application(database: str) -> FastAPI:
-    return build(database, App("test"))
+    return unguarded(database, App("test"))
 
 
 @pytest.fixture

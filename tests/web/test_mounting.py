@@ -11,6 +11,7 @@ from fastapi.routing import APIRoute
 
 from rolecall import App, InvalidDeclaration
 from rolecall.web import Connects, Operates, Reads, RequestRefused, build
+from tests.web.doors import unguarded
 
 shops = APIRouter(prefix="/api/shops")
 
@@ -43,7 +44,7 @@ def open_to_all() -> APIRouter:
 async def http(database: str) -> AsyncIterator[httpx2.AsyncClient]:
     app, part = App("test"), App("part", routers=[shops])
     app.include(part)
-    application = build(database, app)
+    application = unguarded(database, app)
     transport = httpx2.ASGITransport(app=application)
     async with (
         application.router.lifespan_context(application),

@@ -13,15 +13,15 @@ from rolecall import App
 from rolecall.db.connect import connect_async
 from rolecall.db.run import run, run_async
 from rolecall.sql import roles
-from rolecall.web import build
 from tests.servers import Bouncer
 from tests.service.live.watching import enqueue
+from tests.web.doors import unguarded
 from tests.web.streaming import served
 
 
 async def test_streams_tell_what_changes(database: str, pgbouncer: Bouncer, caplog: pytest.LogCaptureFixture) -> None:
     """covers RELIABILITY F34"""
-    application = build(pgbouncer.through(database), App("test"))
+    application = unguarded(pgbouncer.through(database), App("test"))
     async with served(application) as site, await connect_async(database, "other") as sql:
         await run_async(sql, roles.declare([{"name": "sums"}], [{"name": "add", "role": "sums"}]))
         for _ in range(3):
@@ -40,7 +40,7 @@ async def test_requests_are_answered_where_transactions_are_serializable_by_defa
     name = Identifier(connection.info.dbname)
     connection.execute(SQL("alter database {} set default_transaction_isolation = 'serializable'").format(name))
     run(connection, roles.declare([{"name": "sums"}], [{"name": "add", "role": "sums"}]))
-    application = build(pgbouncer.through(database) if pooled else database, App("test"))
+    application = unguarded(pgbouncer.through(database) if pooled else database, App("test"))
 
     async with served(application) as site:
         stored = (await site.client.post("/api/tasks", json={"handler": "add"})).json()

@@ -20,7 +20,7 @@ from schemathesis.python.asgi import shutdown_lifespans
 from schemathesis.specs.openapi.checks import content_type_conformance, status_code_conformance
 
 from rolecall import App
-from rolecall.web import build
+from tests.web.doors import unguarded
 
 EXAMPLES = int(os.environ.get("ROLECALL_EXAMPLES", "6"))
 CHECKS: list[CheckFunction] = [status_code_conformance, content_type_conformance]
@@ -41,7 +41,7 @@ def application(database: str) -> Iterator[FastAPI]:
             "select rolecall.enqueue_many(%s)", ['[{"handler": "add"}, {"handler": "add"}, {"handler": "add"}]']
         )
         connection.execute("select rolecall.complete_task(3), rolecall.fail_task(4, 'no'), rolecall.cancel('{5}')")
-    yield build(database, App("test"))
+    yield unguarded(database, App("test"))
     shutdown_lifespans()
 
 

@@ -8,6 +8,7 @@ import httpx2
 import pytest
 
 from rolecall import App
+from rolecall.config import AccessSettings, AuthMode, Settings
 from rolecall.web import build
 from rolecall.web.hosts import LOCAL_NAMES
 from tests.web.doors import SITE, Door, opened
@@ -26,8 +27,8 @@ OWN = [{"origin": SITE}, {"sec-fetch-site": "same-origin"}, {"sec-fetch-site": "
 
 @pytest.fixture
 async def local(database: str) -> AsyncIterator[httpx2.AsyncClient]:
-    """A server that asks nobody, as it stands at 127.0.0.1."""
-    application = build(database, App("test"), hosts=LOCAL_NAMES)
+    """A server that asks nobody, as `--auth off` has it at 127.0.0.1."""
+    application = build(database, App("test"), Settings(access=AccessSettings(auth=AuthMode.off)), hosts=LOCAL_NAMES)
     transport = httpx2.ASGITransport(app=application)
     async with (
         application.router.lifespan_context(application),

@@ -24,8 +24,8 @@ from apps.storecrawl.tests.buckets import BUCKET, serving_buckets
 from rolecall import App, Client
 from rolecall.db.migrations import ROLECALL
 from rolecall.testing import TestServer, template
-from rolecall.web import build
 from tests.logs import restored_logging
+from tests.web.doors import unguarded
 
 __all__ = ["database_template", "restored_logging"]
 
@@ -71,7 +71,7 @@ async def http(database: str, app: App) -> AsyncIterator[httpx2.AsyncClient]:
     """A client of the API; this machine is let in and may do everything."""
     with Client(database, app=app) as client:
         client.cancel(client.enqueue("analytics_refresh").id)  # the first enqueue declares the app
-    application = build(database, app)
+    application = unguarded(database, app)
     transport = httpx2.ASGITransport(app=application)
     async with (
         application.router.lifespan_context(application),

@@ -40,7 +40,7 @@ WORKING = (
 HTTP = (("ROLECALL_HTTP", "HOST:PORT", "Where the API listens, or off; default 127.0.0.1:8321, or any free port."),)
 
 ACCESS = (
-    ("ROLECALL_AUTH", "keys|off", "Whether the API asks who comes in; off is for this machine alone."),
+    ("ROLECALL_AUTH", "keys|token|off", "Who comes in over HTTP; token and off are for this machine alone."),
     ("ROLECALL_TRUSTED_ORIGINS", "A,B", "Whose pages may ask for changes too, as https://work.example."),
 )
 

@@ -36,6 +36,8 @@ from rolecall.model.scaling import WorkloadKind
 T = TypeVar("T")
 
 DEFAULT_DATA_DIR = Path("rolecall-data")
+USUAL_STATE = Path("~/.local/state")
+TOKEN_FILE = "local-token"  # noqa: S105 - a name, not a secret
 MOST_REPLICAS = 10_000
 DAY_S = 86_400
 MOST_SESSION_MINUTES = 43_200
@@ -80,9 +82,10 @@ class LogLevel(StrEnum):
 
 
 class AuthMode(StrEnum):
-    """Whether the API asks who comes in."""
+    """Who comes in: by API key or login; on this machine by its token too; or everybody on this machine."""
 
     keys = "keys"
+    token = "token"  # noqa: S105 - a word, not a secret
     off = "off"
 
 
@@ -166,17 +169,20 @@ class ScalingSettings:
 class AccessSettings:
     """Who may come in over HTTP, and how often.
 
-    Without `auth`, everybody where only this machine can reach the server, and nobody without a key elsewhere. Requests
-    are counted for each caller, logins for each address. `forwarded_by` names the servers in front of this one
-    whose word is taken for where a request came from; `root_path` is what they take off the beginning of each path.
+    Without `auth`, by the token where only this machine can reach the server, and by keys and logins elsewhere.
+    Requests are counted for each caller, logins for each address. `forwarded_by` names the servers in front of this
+    one whose word is taken for where a request came from; `root_path` is what they take off the beginning of each path.
+    `token_file` is where this machine's token is kept, `token` what is in it, once somebody has read it.
     """
 
     auth: AuthMode | None = None
+    token_file: Path | None = None
+    token: str | None = field(default=None, repr=False)
     trusted_origins: frozenset[str] = frozenset()
     requests_per_minute: int = 1_200
     logins_per_minute: int = 20
     session_minutes: int = 720
-    forwarded_by: str = "127.0.0.1,::1"
+    forwarded_by: str = ""
     root_path: str = ""
 
 
@@ -195,13 +201,14 @@ class Settings:
 def read_settings(environ: Mapping[str, str] = os.environ, flags: Mapping[str, str | None] | None = None) -> Settings:
     """Read all settings; `flags` holds the given flags under the names of their variables."""
     source = _Source(environ, flags or {})
+    database = _database(source)
     return Settings(
-        database=_database(source),
+        database=database,
         log=_log(source),
         worker=_worker(source),
         http=source.read("ROLECALL_HTTP", _http, HttpSettings()),
         scaling=_scaling(source),
-        access=_access(source),
+        access=_access(source, database),
     )
 
 
@@ -289,11 +296,12 @@ def _host_in_a_cluster(source: _Source) -> str | None:
     return source.read("HOSTNAME", name, None) if in_a_cluster else None
 
 
-def _access(source: _Source) -> AccessSettings:
+def _access(source: _Source, database: DatabaseSettings) -> AccessSettings:
     standard = AccessSettings()
     most = whole(1, 1_000_000)
     return AccessSettings(
         auth=source.read("ROLECALL_AUTH", one_of(AuthMode), None),
+        token_file=source.read("ROLECALL_TOKEN_FILE", Path, _usual_token_file(source, database)),
         trusted_origins=source.read("ROLECALL_TRUSTED_ORIGINS", origins, standard.trusted_origins),
         requests_per_minute=source.read("ROLECALL_REQUESTS_PER_MINUTE", most, standard.requests_per_minute),
         logins_per_minute=source.read("ROLECALL_LOGINS_PER_MINUTE", most, standard.logins_per_minute),
@@ -303,6 +311,11 @@ def _access(source: _Source) -> AccessSettings:
         forwarded_by=source.read("ROLECALL_FORWARDED_BY", addresses, standard.forwarded_by),
         root_path=source.read("ROLECALL_ROOT_PATH", path, standard.root_path),
     )
+
+
+def _usual_token_file(source: _Source, database: DatabaseSettings) -> Path:
+    state = source.read("XDG_STATE_HOME", Path, USUAL_STATE) / "rolecall"
+    return (database.data_dir if database.embedded else state) / TOKEN_FILE
 
 
 def _http(text: str) -> HttpSettings:

@@ -26,10 +26,16 @@ class Scope(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Caller:
-    """Who sent a request, and what they may do."""
+    """Who sent a request, and what they may do; `is_local` is whoever this machine's own door lets in."""
 
     actor: Actor
     scope: Scope
+    is_local: bool = False
+
+    @property
+    def counted_as(self) -> str | None:
+        """By which name it is counted what one caller has or does; None for whom it is not."""
+        return None if self.is_local else self.actor.name
 
 
 @dataclass(frozen=True, slots=True)

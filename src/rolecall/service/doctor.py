@@ -13,11 +13,12 @@ from rolecall.model.errors import DatabaseUnavailable
 from rolecall.service import rules
 from rolecall.service.database import Database
 from rolecall.service.hearing import hears
-from rolecall.sql import doctor
+from rolecall.sql import access, doctor
 
 CHECKS = (
     "autovacuum",
     "clocks",
+    "endless_keys",
     "expired_leases",
     "frozen_age",
     "fsync",
@@ -91,6 +92,7 @@ class Doctor:
         yield rules.retention(await ask(doctor.unpruned()), limits)
         yield rules.leases(await ask(doctor.overdue_leases()), limits)
         yield rules.uncounted(await ask(doctor.uncounted()), limits)
+        yield rules.endless_keys(await ask(access.endless_admin_keys()))
 
     async def _listen(self) -> Iterable[Finding]:
         try:

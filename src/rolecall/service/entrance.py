@@ -1,4 +1,4 @@
-"""Decides whether everybody may come in: only where nobody but this machine can reach the server."""
+"""Decides who may come in: by keys and logins only, unless nobody but this machine can reach the server."""
 
 from __future__ import annotations
 
@@ -10,18 +10,19 @@ from rolecall.sql import access
 __all__ = ["Entrance", "mode_for"]
 
 
-def mode_for(asked: AuthMode | None, *, private: bool) -> AuthMode:
-    """Say whether to ask who comes in, at an address that only this machine can reach or at another one.
+def mode_for(asked: AuthMode | None, *, private: bool, as_root: bool) -> AuthMode:
+    """Say by what one comes in, at an address that only this machine can reach or at another one.
 
-    Raises ConfigError rather than let everybody on a network in.
+    Raises ConfigError rather than let everybody on a network in, or let everybody on this machine be root: who may
+    enqueue any task has the handlers' rights.
     """
     if not private and asked is AuthMode.off:
-        raise ConfigError(
-            "off would let everybody in who can reach this address; it is for 127.0.0.1 and ::1 only",
-            variable="ROLECALL_AUTH",
-            value=asked,
-        )
-    return asked or (AuthMode.off if private else AuthMode.keys)
+        raise _refused(asked, "off would let everybody in who can reach this address; it is for 127.0.0.1 and ::1 only")
+    if not private and asked is AuthMode.token:
+        raise _refused(asked, "the token is for 127.0.0.1 and ::1 only: others come in by API key or login")
+    if as_root and asked is AuthMode.off:
+        raise _refused(asked, "off would let every account of this machine do what root may: serve as somebody else")
+    return asked or (AuthMode.token if private else AuthMode.keys)
 
 
 class Entrance:
@@ -38,3 +39,7 @@ class Entrance:
                 "`rolecall keys create NAME --scope admin`, or add a person with `rolecall people add NAME`",
                 variable="ROLECALL_HTTP",
             )
+
+
+def _refused(asked: AuthMode, problem: str) -> ConfigError:
+    return ConfigError(problem, variable="ROLECALL_AUTH", value=asked)

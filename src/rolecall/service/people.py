@@ -21,6 +21,7 @@ MOST_FAILURES = 10
 LOCKOUT = 900.0
 # No brackets, so that nobody can look like an API key in the audit log.
 PERSON = re.compile(r"[\w.@+-]+( [\w.@+-]+)*")
+TAKEN = frozenset({"local", "nobody"})
 WRONG_LOGIN = "the name or the password is wrong"
 
 
@@ -36,6 +37,8 @@ class People:
         if not PERSON.fullmatch(name):
             problem = "a person's name holds letters, digits, _ . @ + - and single spaces"
             raise ConfigError(problem, variable="name", value=name)
+        if name in TAKEN:
+            raise ConfigError(f"{name!r} stands for somebody else in the audit log", variable="name", value=name)
         deed = Deed("people.add", {"name": name, "scope": scope})
         if await self._database.act(deed, access.add_person(name, scope, password_hash)) is None:
             raise DuplicatePerson(f"{name!r} may log in already")

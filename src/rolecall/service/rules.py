@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from rolecall.model.access import ApiKey
 from rolecall.model.doctor import (
     ClockOfWorker,
     Finding,
@@ -233,6 +234,16 @@ def nowhere_to_listen(problem: str) -> Findings:
 
 def _warning(check: str, problem: str, advice: str) -> Finding:
     return Finding(severity=Severity.WARNING, check=check, problem=problem, advice=advice)
+
+
+def endless_keys(found: list[ApiKey]) -> Findings:
+    """Judge the API keys that may do everything and never expire: whoever finds one may do so for ever."""
+    for key in found:
+        yield _warning(
+            "endless_keys",
+            f"the API key {key.id} ({key.name!r}) may do everything, and never expires",
+            f"make one that expires or may do less, and then: rolecall keys revoke {key.id}",
+        )
 
 
 def _trouble(check: str, problem: str, advice: str) -> Finding:

@@ -17,6 +17,7 @@ __all__ = [
     "close_session",
     "create_api_key",
     "credentials",
+    "endless_admin_keys",
     "living_api_key",
     "open_session",
     "people",
@@ -51,6 +52,15 @@ def api_key(key_id: int) -> Statement[list[ApiKey]]:
     """Find one API key, whatever became of it."""
     query = f"select {KEY_COLUMNS} from rolecall.api_keys where id = %s::bigint"
     return Statement(query=query, params=(key_id,), read=_read_keys)
+
+
+def endless_admin_keys() -> Statement[list[ApiKey]]:
+    """List the API keys that may do everything, for ever."""
+    query = (
+        f"select {KEY_COLUMNS} from rolecall.api_keys"
+        " where scope = 'admin' and expires_at is null and revoked_at is null order by id"
+    )
+    return Statement(query=query, read=_read_keys)
 
 
 def living_api_key(prefix: str) -> Statement[tuple[bytes, ApiKey] | None]:

@@ -13,9 +13,10 @@ from fastapi.routing import iter_route_contexts
 from starlette.types import ASGIApp
 
 from rolecall.app import App
-from rolecall.config import AuthMode, Settings
+from rolecall.config import AccessSettings, AuthMode, Settings
 from rolecall.db.connect import Pooler, async_pool, connect_async
 from rolecall.model.deeds import Actor
+from rolecall.model.errors import ConfigError
 from rolecall.service.database import Pooled
 from rolecall.service.live import Live
 from rolecall.service.overview import Overview
@@ -49,16 +50,18 @@ from rolecall.web.dashboard.pages import PAGES
 from rolecall.web.dashboard.rendering import Renderer, renderer
 from rolecall.web.dashboard.routing import Pages
 from rolecall.web.documentation import document
+from rolecall.web.forwarding import Way
 from rolecall.web.headers import SecurityHeaders
 from rolecall.web.hosts import KnownHosts
 from rolecall.web.identity import KeysAndSessions, OpenToAll
 from rolecall.web.limits import Limits
+from rolecall.web.local import LocalToken
 from rolecall.web.logins import Logins
 from rolecall.web.mounting import routers_of
 from rolecall.web.once import keep_answers
 from rolecall.web.problems import PROBLEMS, answer_problems
 from rolecall.web.rates import Rates
-from rolecall.web.state import LONGEST_READ, WebState, keep_state
+from rolecall.web.state import LONGEST_READ, Access, WebState, keep_state
 
 __all__ = ["build", "work_out_routes"]
 
@@ -110,7 +113,8 @@ class Application(FastAPI):
 def build(dsn: str, app: App, settings: Settings | None = None, *, hosts: Collection[str] | None = None) -> FastAPI:
     """Put the application together over a migrated database, the app's own routers after ours.
 
-    Without `hosts` it answers under any name. Raises InvalidDeclaration for a router that cannot be let in.
+    Without `hosts` it answers under any name; without an `auth` it asks for keys and logins. Raises InvalidDeclaration
+    for a router that cannot be let in, and ConfigError for the mode `token` without a token.
     """
     settings = settings or Settings()
     mounted = tuple(routers_of(app))
@@ -130,6 +134,7 @@ def build(dsn: str, app: App, settings: Settings | None = None, *, hosts: Collec
         openapi_url=None,
         docs_url=None,
         redoc_url=None,
+        redirect_slashes=False,  # the address would be made of what the client says that we are called
     )
     application.hosts = hosts
     keep_state(application, state)
@@ -157,8 +162,7 @@ def _pages_of(routers: Iterable[APIRouter]) -> Renderer:
 def _state(dsn: str, app: App, settings: Settings, pages: Renderer) -> WebState:
     pooler = Pooler(told=settings.database.pooled)
     reads = async_pool(dsn, "web reads", pooler, max_size=CONNECTIONS)
-    rates = Rates(settings.access)
-    asks = settings.access.auth is AuthMode.keys
+    rates, way = Rates(settings.access), Way(only_direct=settings.access.auth in {AuthMode.token, AuthMode.off})
     closing = asyncio.Event()
     looking = Pooled(reads, LOOKER, longest_read=LONGEST_READ)
     listen_dsn = settings.database.listen_url
@@ -166,8 +170,8 @@ def _state(dsn: str, app: App, settings: Settings, pages: Renderer) -> WebState:
         pool=async_pool(dsn, "web", pooler, max_size=CONNECTIONS),
         reads=reads,
         app=app,
-        access=KeysAndSessions(settings.access, rates) if asks else OpenToAll(settings.access),
-        logins=Logins(settings.access, rates),
+        access=_access(settings.access, rates, way),
+        logins=Logins(settings.access, rates, way),
         live=Live(
             looking,
             lambda: connect_async(listen_dsn or dsn, "live"),
@@ -180,3 +184,15 @@ def _state(dsn: str, app: App, settings: Settings, pages: Renderer) -> WebState:
         scaling=settings.scaling,
         closing=closing,
     )
+
+
+def _access(settings: AccessSettings, rates: Rates, way: Way) -> Access:
+    match settings.auth:
+        case AuthMode.off:
+            return OpenToAll(settings, way)
+        case AuthMode.token if settings.token is not None:
+            return KeysAndSessions(settings, rates, way, LocalToken(settings.token, settings.session_minutes * 60))
+        case AuthMode.token:
+            raise ConfigError("the token itself is missing", variable="token")
+        case AuthMode.keys | None:
+            return KeysAndSessions(settings, rates, way)

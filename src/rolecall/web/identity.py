@@ -1,7 +1,10 @@
-"""Says who sent a request: by the API key that it shows, or by the session that a login has opened."""
+"""Says who sent a request: by the API key that it shows, by the session that a login has opened, or by this machine's
+token.
+"""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import NoReturn
 
 from fastapi import Request
@@ -9,69 +12,109 @@ from fastapi import Request
 from rolecall.config import AccessSettings
 from rolecall.model.access import ApiKey, Caller, Scope
 from rolecall.model.deeds import Actor
-from rolecall.model.errors import NotAllowed, NotAuthenticated
+from rolecall.model.errors import NotAuthenticated
 from rolecall.service.services import Services
-from rolecall.web.cookies import session_secret
-from rolecall.web.origins import refuse_other_sites, require_own_site
+from rolecall.web.cookies import local_stamp, session_secret
+from rolecall.web.forwarding import Way
+from rolecall.web.local import LocalToken
+from rolecall.web.origins import refuse_embedding, refuse_other_sites, require_own_site
 from rolecall.web.rates import Rates
 from rolecall.web.state import address_of, state_of
 
 __all__ = ["KeysAndSessions", "OpenToAll", "person"]
-
-FORWARDED = ("forwarded", "x-forwarded-for")
 
 
 class OpenToAll:
     """For a server that only this machine can reach: everybody may do everything, but no page of another site."""
 
     asks = False
+    takes_token = False
 
-    def __init__(self, settings: AccessSettings) -> None:
+    def __init__(self, settings: AccessSettings, way: Way) -> None:
         self._trusted = settings.trusted_origins
+        self._way = way
 
     async def identify(self, request: Request) -> Caller:
         """Return who asks. Raises NotAllowed."""
+        self._way.look(request)
         refuse_other_sites(request, self._trusted)
-        if any(name in request.headers for name in FORWARDED):
-            raise NotAllowed("this came through another server, which others may reach: serve with --auth keys")
-        return person("local", Scope.ADMIN, request)
+        refuse_embedding(request, self._trusted)
+        return _local(request)
+
+    async def exchange(self, _request: Request, _shown: str) -> str | None:
+        """Nobody needs a token here."""
+        return None
 
 
 class KeysAndSessions:
-    """For a server that others can reach: nobody comes in unknown, nor too often."""
+    """For a server that asks: nobody comes in unknown, nor too often.
+
+    With `local`, whoever shows this machine's token may do everything: only this machine can reach the server then,
+    and what came through another server is refused.
+    """
 
     asks = True
 
-    def __init__(self, settings: AccessSettings, rates: Rates) -> None:
+    def __init__(self, settings: AccessSettings, rates: Rates, way: Way, local: LocalToken | None = None) -> None:
         self._trusted = settings.trusted_origins
+        self._way = way
         self._rates = rates
+        self._local = local
+
+    @property
+    def takes_token(self) -> bool:
+        """Whether this machine's token lets in."""
+        return self._local is not None
 
     async def identify(self, request: Request) -> Caller:
         """Return who asks. Raises NotAuthenticated, NotAllowed, TooManyRequests."""
+        self._way.look(request)
         shown = request.headers.get("authorization")
-        caller = await (self._by_session(request) if shown is None else self._by_key(request, shown))
+        caller = await (self._by_cookie(request) if shown is None else self._by_key(request, shown))
         await self._rates.count_request(caller)
         return caller
+
+    async def exchange(self, request: Request, shown: str) -> str | None:
+        """Return what a browser keeps in place of this machine's token; None for what is not the token.
+
+        Raises NotAllowed, TooManyRequests.
+        """
+        self._way.look(request)
+        if self._local is not None and self._local.fits(shown):
+            return self._local.stamp()
+        await self._rates.count_attempt(address_of(request))
+        return None
 
     async def _by_key(self, request: Request, shown: str) -> Caller:
         scheme, _, secret = shown.partition(" ")
         if scheme.lower() != "bearer":
             await self._refuse(request, "show an API key as `Authorization: Bearer rk_...`")
-        key = await _look_up(request).keys.find(secret.strip())
+        secret = secret.strip()
+        if self._local is not None and self._local.fits(secret):
+            return _local(request)
+        key = await _look_up(request).keys.find(secret)
         if key is None:
             await self._refuse(request, "the API key is unknown, expired or revoked")
         return _program(key, request)
 
-    async def _by_session(self, request: Request) -> Caller:
+    async def _by_cookie(self, request: Request) -> Caller:
         refuse_other_sites(request, self._trusted)
-        secret = session_secret(request)
-        if secret is None:
-            raise NotAuthenticated("show an API key (`Authorization: Bearer rk_...`), or log in")
-        found = await _look_up(request).people.find(secret)
-        if found is None:
+        caller = await self._by_session(request) or self._by_stamp(request)
+        if caller is None and session_secret(request) is not None:
             await self._refuse(request, "the session has ended: log in again")
+        if caller is None:
+            raise NotAuthenticated("show an API key (`Authorization: Bearer rk_...`), or log in")
         require_own_site(request, self._trusted)
-        return person(found.name, found.scope, request)
+        return caller
+
+    async def _by_session(self, request: Request) -> Caller | None:
+        secret = session_secret(request)
+        found = None if secret is None else await _look_up(request).people.find(secret)
+        return None if found is None else person(found.name, found.scope, request)
+
+    def _by_stamp(self, request: Request) -> Caller | None:
+        kept = local_stamp(request)
+        return _local(request) if self._local and kept and self._local.lets_in(kept) else None
 
     async def _refuse(self, request: Request, problem: str) -> NoReturn:
         await self._rates.count_attempt(address_of(request))
@@ -81,6 +124,10 @@ class KeysAndSessions:
 def person(name: str, scope: Scope, request: Request) -> Caller:
     """The caller that a person is."""
     return Caller(actor=Actor(name=name, via="api", origin=address_of(request)), scope=scope)
+
+
+def _local(request: Request) -> Caller:
+    return replace(person("local", Scope.ADMIN, request), is_local=True)
 
 
 def _program(key: ApiKey, request: Request) -> Caller:

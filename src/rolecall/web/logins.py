@@ -11,6 +11,7 @@ from rolecall.model.access import Credentials, Scope, Session
 from rolecall.model.errors import NotAuthenticated
 from rolecall.service.people import WRONG_LOGIN
 from rolecall.service.services import Services
+from rolecall.web.forwarding import Way
 from rolecall.web.identity import person
 from rolecall.web.origins import refuse_other_sites
 from rolecall.web.passwords import Passwords
@@ -25,7 +26,8 @@ log = logging.getLogger("rolecall.web")
 class Logins:
     """Tells nobody whether the name or the password was wrong, neither in words nor by the time that it takes."""
 
-    def __init__(self, settings: AccessSettings, rates: Rates) -> None:
+    def __init__(self, settings: AccessSettings, rates: Rates, way: Way) -> None:
+        self._way = way
         self._seconds = settings.session_minutes * 60
         self._trusted = settings.trusted_origins
         self._rates = rates
@@ -38,6 +40,7 @@ class Logins:
 
     async def open(self, request: Request, name: str, password: str) -> Session:
         """Open a session. Raises NotAuthenticated, TooManyRequests, and NotAllowed for another site's page."""
+        self._way.look(request)
         refuse_other_sites(request, self._trusted)
         await self._rates.count_attempt(address_of(request))
         who = await _services(request, "nobody").people.begin_login(name)

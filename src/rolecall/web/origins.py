@@ -11,14 +11,25 @@ from fastapi import Request
 
 from rolecall.model.errors import NotAllowed
 
-__all__ = ["refuse_other_sites", "require_own_site"]
+__all__ = ["refuse_embedding", "refuse_other_sites", "require_own_site"]
 
+OTHER_SITES = frozenset({"cross-site", "same-site"})
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 
 
 def refuse_other_sites(request: Request, trusted: Collection[str]) -> None:
     """Raise NotAllowed for a change that another site's page asks for; what is no browser may pass."""
     if request.method not in SAFE_METHODS and _is_own(request, trusted) is False:
+        raise NotAllowed("a page of another site may not ask for this")
+
+
+def refuse_embedding(request: Request, trusted: Collection[str]) -> None:
+    """Raise NotAllowed for what another site's page asks for by itself: streams that it cannot read take room too.
+
+    A link that somebody follows may lead here.
+    """
+    is_other = request.headers.get("sec-fetch-site") in OTHER_SITES and not _is_own(request, trusted)
+    if is_other and request.headers.get("sec-fetch-mode") != "navigate":
         raise NotAllowed("a page of another site may not ask for this")
 
 

@@ -31,7 +31,8 @@ class Rates:
 
     async def count_request(self, caller: Caller) -> None:
         """Raise TooManyRequests for a caller who asks too often."""
-        await self._count(self._requests, "caller", caller.actor.name)
+        if caller.counted_as is not None:
+            await self._count(self._requests, "caller", caller.counted_as)
 
     async def count_attempt(self, address: str | None) -> None:
         """Raise TooManyRequests for an address from which too many have tried to come in."""

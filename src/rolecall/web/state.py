@@ -31,7 +31,14 @@ class Access(Protocol):
     def asks(self) -> bool:
         """Whether there are sessions: whether who comes in may go out again."""
 
+    @property
+    def takes_token(self) -> bool:
+        """Whether this machine's token lets in."""
+
     async def identify(self, request: Request) -> Caller: ...
+
+    async def exchange(self, request: Request, shown: str) -> str | None:
+        """Return what a browser keeps in place of this machine's token; None for what is not the token."""
 
 
 class OpensSessions(Protocol):

@@ -10,8 +10,8 @@ import pytest_asyncio
 from playwright.async_api import Browser, ConsoleMessage, Page, async_playwright, expect
 
 from rolecall import App
-from rolecall.web import build
 from tests.dashboard.browser.sites import Site, serving
+from tests.web.doors import unguarded
 from tools.browser import find
 from tools.offences import ROOT
 
@@ -39,7 +39,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture
 def site(database: str, app: App) -> Iterator[Site]:
     """A real server."""
-    with serving(build(database, app)) as site:
+    with serving(unguarded(database, app)) as site:
         yield site
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
 
 import psycopg
 import pytest
@@ -15,8 +16,10 @@ from rolecall.db.connect import connect_async
 from rolecall.model.access import Scope
 from rolecall.model.deeds import Actor
 from rolecall.service.database import OneConnection
+from rolecall.service.local_token import keep_token
 from rolecall.service.services import Services
 from rolecall.web import build
+from rolecall.web.hosts import LOCAL_NAMES
 from rolecall.web.passwords import hash_password
 from tests.dashboard.browser.sites import Site, serving
 from tests.dashboard.crews import join
@@ -31,6 +34,27 @@ def locked(database: str, app: App) -> Iterator[Site]:
     """A server that asks who comes in."""
     with serving(build(database, app, Settings(access=AccessSettings(auth=AuthMode.keys)))) as site:
         yield site
+
+
+async def test_the_address_with_the_token_opens_the_dashboard_and_leaves_it_behind(
+    browser: Browser, database: str, app: App, tmp_path: Path
+) -> None:
+    token = keep_token(tmp_path / "token")
+    access = AccessSettings(auth=AuthMode.token, token=token)
+    with serving(build(database, app, Settings(access=access), hosts=LOCAL_NAMES)) as site:
+        context = await browser.new_context(base_url=site.address)
+        page = await context.new_page()
+
+        await page.goto(f"/enter?token={token}")
+        await expect(page.get_by_role("heading", name="Overview", level=1)).to_be_visible()
+        await expect(page.locator("#stream-state[data-state=on]")).to_be_attached()
+        address = page.url
+        await page.get_by_role("button", name="Log out").click()
+        await expect(page.get_by_role("heading", name="Log in")).to_be_visible()
+        await expect(page.get_by_text("At this machine no login is needed")).to_be_visible()
+        await context.close()
+
+    assert address == f"{site.address}/"
 
 
 @pytest_asyncio.fixture(loop_scope="session")

@@ -16,6 +16,7 @@ PATHS = [entry.path for entry in TABLE if entry.method == "GET" and not entry.pa
 QUIET = {
     "/",
     "/capacity",
+    "/enter",
     "/login",
     "/schedules/explain",
     "/schedules/new",
@@ -53,6 +54,7 @@ async def test_nothing_in_an_address_becomes_markup(pool: Engine, visit: Visit) 
         page,
         [
             f"/login?next={attack}",
+            f"/enter?next={attack}",
             f"/admin/workers?roles={attack}&state={attack}",
             f"/audit?actor={attack}&action={attack}",
             f"/tasks?text={attack}&key={attack}",

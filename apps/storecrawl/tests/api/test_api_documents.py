@@ -17,7 +17,7 @@ import uvicorn
 from storecrawl.api.documents import accepts_gzip
 
 from rolecall import App
-from rolecall.web import build
+from tests.web.doors import unguarded
 
 CAPTURE = "graphql-filteredproducts-ethos-harmar-2025-11.json"
 MEBIBYTE = 1024**2
@@ -27,7 +27,7 @@ MEBIBYTE = 1024**2
 async def server(database: str, app: App) -> AsyncIterator[str]:
     """The API behind a real socket; its address."""
     listener = socket.create_server(("127.0.0.1", 0))
-    running = uvicorn.Server(uvicorn.Config(build(database, app), log_level="warning"))
+    running = uvicorn.Server(uvicorn.Config(unguarded(database, app), log_level="warning"))
     serving = asyncio.create_task(running.serve(sockets=[listener]))
     yield f"http://127.0.0.1:{listener.getsockname()[1]}"
     running.should_exit = True

@@ -9,7 +9,7 @@ import httpx2
 
 from .conftest import DemoFolder, eventually
 
-ADDRESS = re.compile(r"the dashboard: (http://127\.0\.0\.1:\d+)/")
+ADDRESS = re.compile(r"the dashboard: (http://127\.0\.0\.1:\d+)(/enter\?token=(rl_\S+))")
 SMALL = ("--stores", "2", "--step-seconds", "60", "--processes", "1")
 
 
@@ -17,12 +17,14 @@ def test_the_api_answers_where_the_demo_says_and_comes_back_when_it_is_killed(de
     """covers SPEC 001-22"""
     process = demo.start(*SMALL)
     assert process.stdout is not None
-    address = next(found[1] for line in process.stdout if (found := ADDRESS.search(line)))
+    found = next(found for line in process.stdout if (found := ADDRESS.search(line)))
+    assert (demo.data / "local-token").read_text().strip() == found[3]
 
-    eventually(lambda: len(_items(f"{address}/api/payloads")) >= 2)
-    demo.kill("api")
-    store = eventually(lambda: _items(f"{address}/api/stores"))[0]["id"]
-    query = httpx2.get(f"{address}/api/payloads/store/{store}/query?limit=1", timeout=60).json()
+    with httpx2.Client(base_url=found[1], headers={"authorization": f"Bearer {found[3]}"}, timeout=60) as api:
+        eventually(lambda: len(_items(api, "/api/payloads")) >= 2)
+        demo.kill("api")
+        store = eventually(lambda: _items(api, "/api/stores"))[0]["id"]
+        query = api.get(f"/api/payloads/store/{store}/query?limit=1").json()
     assert query["total"] >= len(query["items"]) == 1
 
     process.terminate()
@@ -37,10 +39,10 @@ def test_without_it_nothing_is_served(demo: DemoFolder) -> None:
     assert not (demo.data / "api.log").exists()
 
 
-def _items(address: str) -> list[dict[str, Any]]:
+def _items(api: httpx2.Client, path: str) -> list[dict[str, Any]]:
     """The items of a list; none while nobody answers."""
     try:
-        answer = httpx2.get(address)
+        answer = api.get(path)
     except httpx2.TransportError:
         return []
     return list(answer.json()["items"]) if answer.status_code == httpx2.codes.OK else []

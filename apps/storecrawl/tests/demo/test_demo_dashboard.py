@@ -23,15 +23,15 @@ def site(demo: DemoFolder) -> Iterator[Site]:
     """A demo that goes on, where it says that its dashboard is."""
     process = demo.start("--stores", "2", "--step-seconds", "5", "--processes", "1")
     assert process.stdout is not None
-    yield Site(next(found[1] for line in process.stdout if (found := ADDRESS.search(line))))
+    yield Site("".join(next(found.group(1, 2) for line in process.stdout if (found := ADDRESS.search(line)))))
     process.terminate()
     assert demo.end().code == 0
 
 
 @pytest.mark.asyncio(loop_scope="session")
-async def test_a_cycle_is_followed_in_the_browser_without_loading_a_page_again(visit: Visit) -> None:
+async def test_a_cycle_is_followed_in_the_browser_without_loading_a_page_again(visit: Visit, site: Site) -> None:
     """covers SPEC 001-31"""
-    page = await visit("/")
+    page = await visit(site.address)
     await expect(page.get_by_role("heading", level=1)).to_have_text("Overview")
 
     await page.get_by_role("link", name="Stores", exact=True).click()

@@ -32,7 +32,7 @@ def test_without_a_terminal_it_says_in_lines_how_it_goes_and_sigterm_ends_it(dem
     demo.expect_nothing_left()
     notes = [line.split(" s  ", 1)[-1] for line in outcome.out.splitlines()]
     assert notes[:3] == ["starting the upstream", "starting Postgres", "starting the dashboard"]
-    assert re.fullmatch(r"the dashboard: http://127\.0\.0\.1:\d+/", notes[3])
+    assert re.fullmatch(r"the dashboard: http://127\.0\.0\.1:\d+/enter\?token=rl_\S+", notes[3])
     assert notes[4] == "starting the workers"
     assert re.fullmatch(r"stores \d/\d  payloads \d+  products \d+  tasks \d+ done .* \d+\.\d/s", notes[5])
     assert notes[-2:] == ["stopping; what has begun may end", GOODBYE]

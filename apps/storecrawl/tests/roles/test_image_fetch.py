@@ -12,7 +12,7 @@ from PIL import Image
 from storecrawl.places import open_storage
 
 from rolecall import NewTask
-from rolecall.web import build
+from tests.web.doors import unguarded
 
 KEPT = "select count(*) from storecrawl.images where path is not null"
 NAMED = "select count(distinct image_url) from storecrawl.products where image_url is not null"
@@ -83,7 +83,7 @@ async def test_images_are_served_smaller_with_a_tag_and_shown_on_pages(pictured:
     product, image, sha256 = pictured.rows(
         "select p.id, i.id, i.sha256 from storecrawl.products p join storecrawl.images i on i.url = p.image_url limit 1"
     )[0]
-    application = build(pictured.database, pictured.app)
+    application = unguarded(pictured.database, pictured.app)
     transport = httpx2.ASGITransport(app=application)
     async with (
         application.router.lifespan_context(application),

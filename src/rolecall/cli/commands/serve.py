@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+import os
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -19,8 +21,10 @@ from rolecall.cli.options import ACCESS, DATABASE, LOGGING
 from rolecall.cli.shell import Shell
 from rolecall.cli.sockets import adopt, is_private, listen, url_of
 from rolecall.cli.termination import Terminated
-from rolecall.config import HIGHEST_PORT, AccessSettings
+from rolecall.config import HIGHEST_PORT, AccessSettings, AuthMode, LogFormat
+from rolecall.model.errors import ConfigError
 from rolecall.service.entrance import mode_for
+from rolecall.service.local_token import TOKEN_VARIABLE, keep_token
 from rolecall.worker.supervisor import Command
 
 AppReference = Annotated[str | None, Option("--app", metavar="MODULE:APP", help="The App whose tasks are served.")]
@@ -41,8 +45,8 @@ def serve(
         with shell.database() as dsn, _listener(shell, host, port, fd) as listener:
             access = judged(shell, dsn, listener)
             if fd is None:
-                log.info("The API is served at %s", url_of(listener))
-                announce(shell, {"app": app, "http": url_of(listener)})
+                _tell(shell, listener, access)
+                announce(shell, {"app": app, "http": url_of(listener), "token_file": _token_file(access)})
             server.serve(dsn, loaded, replace(shell.settings, access=access), listener)
     except Terminated:
         return
@@ -53,6 +57,7 @@ class BesideWorkers:
     """Where the API is served, and what serves it; nowhere and nothing where it is off."""
 
     url: str | None = None
+    token_file: str | None = None
     commands: Sequence[Command] = ()
 
 
@@ -66,20 +71,55 @@ def beside_workers(shell: Shell, dsn: str, reference: str | None) -> Iterator[Be
         yield BesideWorkers()
         return
     with listen(http) as listener:
-        judged(shell, dsn, listener)
-        log.info("The API is served at %s", url_of(listener))
+        try:
+            access = judged(shell, dsn, listener)
+        except ConfigError as error:
+            if http.asked_for or error.variable != TOKEN_VARIABLE:
+                raise
+            log.warning("The API is not served: %s", error)
+            yield BesideWorkers()
+            return
+        _tell(shell, listener, access)
         descriptor = listener.fileno()
         words = [*command_line(shell, "serve", reference, [*ACCESS, *DATABASE, *LOGGING]), "--fd", str(descriptor)]
-        yield BesideWorkers(url_of(listener), [Command(name="The API", arguments=words, descriptors=(descriptor,))])
+        server = Command(name="The API", arguments=words, descriptors=(descriptor,))
+        yield BesideWorkers(url_of(listener), _token_file(access), [server])
 
 
 def judged(shell: Shell, dsn: str, listener: socket) -> AccessSettings:
-    """The settings, with it decided who may come in. Raises ConfigError for a door that is open to a network."""
+    """The settings, with it decided who may come in, and with this machine's token where that lets in.
+
+    Raises ConfigError for a door that is open to a network, and for a token that cannot be kept.
+    """
     asked, private = shell.settings.access, is_private(listener)
-    mode = mode_for(asked.auth, private=private)
+    mode = mode_for(asked.auth, private=private, as_root=os.geteuid() == 0)
     if not private:
         shell.ask(dsn, lambda services: services.entrance.require_somebody())
-    return replace(asked, auth=mode)
+    token = keep_token(asked.token_file) if mode is AuthMode.token and asked.token_file else None
+    return replace(asked, auth=mode, token=token)
+
+
+def _tell(shell: Shell, listener: socket, access: AccessSettings) -> None:
+    """Say where the API is; the token itself to a person at a terminal only, as logs are read by many."""
+    url = url_of(listener)
+    if access.token is None:
+        log.info("The API is served at %s", url)
+    elif sys.stderr.isatty() and shell.settings.log.format is LogFormat.text:
+        log.info("The API is served at %s/enter?token=%s", url, access.token)
+    else:
+        log.info("The API is served at %s, to who shows the token in %s", url, _token_file(access))
+    if access.auth is AuthMode.off:
+        log.warning("Nobody is asked who he is (--auth off): every account of this machine may do everything")
+    if not is_private(listener) and not access.forwarded_by:
+        log.warning(
+            "Keys and passwords reach %s in plain HTTP: put a server that speaks TLS in front of it, and name that one "
+            "by ROLECALL_FORWARDED_BY",
+            url,
+        )
+
+
+def _token_file(access: AccessSettings) -> str | None:
+    return str(access.token_file.expanduser().absolute()) if access.token and access.token_file else None
 
 
 def _listener(shell: Shell, host: str | None, port: int | None, fd: int | None) -> socket:

@@ -29,7 +29,7 @@ def up(shell: Shell, *, app: AppReference = None, processes: Processes = 1) -> N
             with connect(dsn, "up") as connection:
                 migrate(connection)
             with beside_workers(shell, dsn, app) as api:
-                announce(shell, {"app": app, "processes": processes, "http": api.url})
+                announce(shell, {"app": app, "processes": processes, "http": api.url, "token_file": api.token_file})
                 work(shell, dsn, loaded, [worker_command(shell, app)] * processes, api.commands)
     except Terminated:
         return

@@ -10,7 +10,7 @@ from pydantic import Field
 from rolecall.model.access import Scope
 from rolecall.service.names import LONGEST_NAME
 from rolecall.web.access import KnownCaller
-from rolecall.web.cookies import forget_session, keep_session, session_secret
+from rolecall.web.cookies import forget_all, keep_session, session_secret
 from rolecall.web.fields import Body
 from rolecall.web.passwords import LONGEST
 from rolecall.web.state import state_of
@@ -49,7 +49,7 @@ async def log_out(request: Request, response: Response, caller: KnownCaller) -> 
     secret = session_secret(request)
     if secret is not None:
         await state_of(request).logins.close(request, caller.actor.name, secret)
-        forget_session(request, response)
+    forget_all(request, response)
 
 
 @router.get("/me")

@@ -15,7 +15,7 @@ from starlette.exceptions import HTTPException
 
 from rolecall.model.error_table import http_status_for
 from rolecall.model.errors import NotAuthenticated, RolecallError, TooManyRequests
-from rolecall.web.cookies import session_secret
+from rolecall.web.cookies import has_any
 from rolecall.web.dashboard import said
 from rolecall.web.dashboard.hop import hop, may_hop
 from rolecall.web.dashboard.navigation import NavigationEntry
@@ -90,7 +90,7 @@ def _ask_to_log_in(request: Request) -> Response:
         back = where_from(request) or first_page(request)
         return _go(request, _login(request, back), UNDONE)
     back = _here(request)
-    if session_secret(request) is None:
+    if not has_any(request):
         return hop(request, back) if may_hop(request) else redirect(_login(request, back))
     if REFRESHES in request.headers:
         return Response(status_code=UNKNOWN, headers={"hx-redirect": _login(request, back)})

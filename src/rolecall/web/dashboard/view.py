@@ -12,7 +12,7 @@ from fastapi.responses import RedirectResponse
 from rolecall.model.access import Caller, Scope
 from rolecall.service.services import Services
 from rolecall.web.access import KnownCaller, Requires
-from rolecall.web.cookies import session_secret
+from rolecall.web.cookies import has_any
 from rolecall.web.dashboard import said
 from rolecall.web.dashboard.rendering import Shown
 from rolecall.web.dashboard.said import Said, Tone
@@ -75,7 +75,7 @@ def redirect(where: str) -> RedirectResponse:
 
 def shown_to(request: Request, caller: Caller | None, told: Said | None = None) -> Shown:
     """What every page needs to know, for who asks."""
-    can_leave = state_of(request).access.asks and session_secret(request) is not None
+    can_leave = state_of(request).access.asks and has_any(request)
     return Shown(request=request, caller=caller, said=told, has_session=can_leave)
 
 

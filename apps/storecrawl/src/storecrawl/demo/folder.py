@@ -16,6 +16,7 @@ PAYLOADS = "payloads"
 UPSTREAM_LOG = "upstream.log"
 WORKERS_LOG = "workers.log"
 API_LOG = "api.log"
+API_TOKEN = "local-token"  # noqa: S105 - a file's name
 
 
 @contextmanager
@@ -32,6 +33,14 @@ def held(folder: Path) -> Iterator[None]:
         raise ConfigError(f"another demo is at work in {folder}", variable=FLAG, value=folder) from None
     finally:
         os.close(descriptor)
+
+
+def read_token(folder: Path) -> str | None:
+    """The token with which programs and browsers of this machine come in; None where there is none."""
+    try:
+        return (folder / API_TOKEN).read_text("ascii").strip()
+    except OSError:
+        return None
 
 
 def _open_lock(folder: Path) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from types import TracebackType
 from typing import Protocol, Self
+from urllib.parse import urlsplit
 
 from rich.console import Console
 from rich.live import Live
@@ -28,8 +29,8 @@ class Screen(Protocol):
     def note(self, text: str) -> None:
         """Say in a few words what is being done."""
 
-    def tell(self, api: str) -> None:
-        """Say where the dashboard and the API are."""
+    def tell(self, address: str) -> None:
+        """Say where the dashboard is: who opens this address comes in."""
 
     def show(self, figures: Figures | None) -> None:
         """Show the figures of this moment; None while the database is away."""
@@ -57,7 +58,7 @@ class Quiet:
     def note(self, text: str) -> None:
         """Nobody reads it."""
 
-    def tell(self, api: str) -> None:
+    def tell(self, address: str) -> None:
         """Nobody asks."""
 
     def show(self, figures: Figures | None) -> None:
@@ -85,9 +86,9 @@ class Lines:
         self._board.note = text
         self._print(self._board.line())
 
-    def tell(self, api: str) -> None:
+    def tell(self, address: str) -> None:
         """Print it."""
-        self.note(f"the dashboard: {api}/")
+        self.note(f"the dashboard: {address}")
 
     def show(self, figures: Figures | None) -> None:
         """Print the figures when it is time."""
@@ -121,9 +122,10 @@ class Lively:
         self._board.note = text
         self._live.refresh()
 
-    def tell(self, api: str) -> None:
-        """Put it on the board."""
-        self._board.api = api
+    def tell(self, address: str) -> None:
+        """Print it above the board, where a line may be longer, and on it in short."""
+        self._live.console.print(f"the dashboard: {address}", soft_wrap=True, markup=False)
+        self._board.api = "{0.scheme}://{0.netloc}".format(urlsplit(address))
         self._live.refresh()
 
     def show(self, figures: Figures | None) -> None:

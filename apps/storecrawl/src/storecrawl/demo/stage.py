@@ -13,7 +13,7 @@ from typing import Self, TypeVar, Unpack
 from rolecall import App
 from storecrawl.app import build_app
 from storecrawl.demo.database import Connection, Database
-from storecrawl.demo.folder import API_LOG, UPSTREAM_LOG, WORKERS_LOG, held
+from storecrawl.demo.folder import API_LOG, API_TOKEN, UPSTREAM_LOG, WORKERS_LOG, held, read_token
 from storecrawl.demo.memory import KEEP_SECONDS, Memory, keep, recall
 from storecrawl.demo.options import DemoOptions
 from storecrawl.demo.ports import LOOPBACK, answers, listen_at
@@ -40,7 +40,8 @@ PAUSE_SECONDS = 0.1
 class Stage:
     """The demo's world; entering it starts everything, leaving it stops everything.
 
-    `note` is told in a few words what is just being done, `tell` where the dashboard is, as soon as it answers.
+    `note` is told in a few words what is just being done, `tell` where the dashboard is, as soon as it answers: an
+    address that lets in who opens it.
     Entering raises ConfigError for a folder that cannot be used, EmbeddedServerError and OperationalError for a
     database that cannot be reached.
     """
@@ -144,7 +145,8 @@ class Stage:
         while time.monotonic() < until and not answers(address):
             time.sleep(PAUSE_SECONDS)
             server.keep_running()
-        self._tell(address)
+        token = read_token(self._folder)
+        self._tell(f"{address}/enter?token={token}" if token else f"{address}/")
 
     def _server(self, descriptor: int) -> ChildProcess:
         """What serves the dashboard and the API at a socket of the demo's own, which outlives it when it dies."""
@@ -159,6 +161,7 @@ class Stage:
             **OWN_WORKERS,
             **self._settings().to_environment(),
             "DATABASE_URL": self._options.database or "",
+            "ROLECALL_TOKEN_FILE": str(self._folder / API_TOKEN),
         }
         return self._child(["-m", "rolecall", *command, *where], environment, log, **how)
 

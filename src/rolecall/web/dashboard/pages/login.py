@@ -11,7 +11,7 @@ from fastapi import Form, Request, Response
 from rolecall.model.errors import NotAuthenticated, TooManyRequests
 from rolecall.service.names import LONGEST_NAME
 from rolecall.web.access import KnownCaller
-from rolecall.web.cookies import forget_session, keep_session, session_secret
+from rolecall.web.cookies import forget_all, keep_local, keep_session, session_secret
 from rolecall.web.dashboard import said
 from rolecall.web.dashboard.formats import duration
 from rolecall.web.dashboard.routing import Pages
@@ -21,6 +21,8 @@ from rolecall.web.paths import own_address, root_of
 from rolecall.web.state import state_of
 
 router = Pages()
+
+NOT_THE_TOKEN = "That is not the token of this server."  # noqa: S105 - a sentence
 
 Name = Annotated[str, Form(max_length=LONGEST_NAME)]
 Password = Annotated[str, Form(max_length=LONGEST)]
@@ -54,7 +56,20 @@ async def log_out(request: Request, caller: KnownCaller) -> Response:
     secret = session_secret(request)
     if secret is not None:
         await state_of(request).logins.close(request, caller.actor.name, secret)
-        forget_session(request, response)
+    forget_all(request, response)
+    return response
+
+
+@router.get("/enter")
+async def enter(request: Request, token: str = "", next: str = "/") -> Response:  # noqa: A002
+    """Let in who shows this machine's token: a cookie keeps that, and the token leaves the address at once."""
+    if not token:
+        return _form(request, next)
+    stamp = await state_of(request).access.exchange(request, token)
+    if stamp is None:
+        return _form(request, next, wrong=NOT_THE_TOKEN, status=401)
+    response = redirect(own_address(root_of(request.scope), next))
+    keep_local(request, response, stamp, state_of(request).logins.seconds)
     return response
 
 
@@ -70,8 +85,14 @@ def _form(
     request: Request, wanted: str, *, wrong: str | None = None, until: datetime | None = None, status: int = 200
 ) -> Response:
     told = said.was_said(request)
-    matter = {"next": own_address(root_of(request.scope), wanted), "wrong": wrong, "until": until}
-    response = state_of(request).pages.page("login.html", shown_to(request, None, told), matter, status)
+    state = state_of(request)
+    matter = {
+        "next": own_address(root_of(request.scope), wanted),
+        "wrong": wrong,
+        "until": until,
+        "takes_token": state.access.takes_token,
+    }
+    response = state.pages.page("login.html", shown_to(request, None, told), matter, status)
     if told is not None:
         said.forget(request, response)
     return response

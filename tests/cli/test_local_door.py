@@ -1,0 +1,150 @@
+"""How this machine comes in, by default: the address that is shown opens the dashboard, a file lets programs in."""
+
+from __future__ import annotations
+
+import os
+import pty
+import re
+import signal
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import httpx2
+import pytest
+
+from tests.cli.conftest import Run
+from tests.cli.processes import Spawn, document, ended, served, until
+from tests.cli.test_access import ANYWHERE
+
+ADDRESS = re.compile(rb"The API is served at (http://127\.0\.0\.1:\d+)(/enter\?token=rl_[\w-]{43})\s")
+# As an ordinary user, whoever runs the tests.
+AS_NOBODY = "import os; os.geteuid = lambda: 65534; from rolecall.cli.main import main; main()"
+
+
+def read_until(terminal: int, pattern: re.Pattern[bytes]) -> re.Match[bytes]:
+    shown = b""
+    while (found := pattern.search(shown)) is None:
+        shown += os.read(terminal, 4_096)
+    return found
+
+
+@pytest.mark.parametrize("verb", ["serve", "up"])
+def test_the_address_that_is_shown_at_a_terminal_opens_the_dashboard(folder: Path, dsn: str, verb: str) -> None:
+    leader, follower = pty.openpty()
+    words = [sys.executable, "-m", "rolecall.cli", verb]
+    environment = os.environ | {"DATABASE_URL": dsn, "ROLECALL_HTTP": "127.0.0.1:0"}
+    with subprocess.Popen(words, cwd=folder, env=environment, stdout=subprocess.DEVNULL, stderr=follower) as process:
+        os.close(follower)
+        url, way_in = (part.decode() for part in read_until(leader, ADDRESS).groups())
+        with httpx2.Client(base_url=url, follow_redirects=True, timeout=60) as browser:
+            page = browser.get(way_in)
+        process.send_signal(signal.SIGTERM)
+        read_until(leader, re.compile(rb"$"))
+    os.close(leader)
+
+    assert (page.status_code, str(page.url)) == (200, f"{url}/")
+    assert "Overview" in page.text
+    assert process.returncode == 0
+
+
+def test_a_log_is_told_where_the_token_is_and_not_the_token(spawn: Spawn, dsn: str) -> None:
+    server = spawn("serve", "--port", "0", "--json", DATABASE_URL=dsn)
+    api = served(server)
+    until(lambda: api.get("/api/me").json() == {"name": "local", "scope": "admin"}, "the token lets in")
+    unknown = httpx2.get(f"{api.url}/api/me", timeout=30)
+    server.send_signal(signal.SIGTERM)
+    done = ended(server)
+
+    assert unknown.status_code == 401
+    assert "local-token" in done.err
+    assert api.token not in done.err
+
+
+def test_with_a_database_of_its_own_the_token_lies_beside_it(spawn: Spawn, folder: Path) -> None:
+    up = spawn("up", "--http", "127.0.0.1:0", "--json")
+    told = document(up)
+    file = Path(str(told["token_file"]))
+
+    assert file == folder / "rolecall-data" / "local-token"
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    up.send_signal(signal.SIGTERM)
+    assert ended(up).code == 0
+
+
+def test_a_server_that_is_started_again_takes_the_same_token(spawn: Spawn, dsn: str) -> None:
+    tokens = []
+    for _ in range(2):
+        server = spawn("serve", "--port", "0", "--json", DATABASE_URL=dsn)
+        tokens.append(served(server).token)
+        server.send_signal(signal.SIGTERM)
+        assert ended(server).code == 0
+
+    assert tokens[0] == tokens[1]
+
+
+def test_curl_comes_in_as_the_guide_says(spawn: Spawn, dsn: str, folder: Path) -> None:
+    server = spawn("serve", "--port", "0", "--json", DATABASE_URL=dsn)
+    told = document(server)
+    command = f'curl -sS -H "Authorization: Bearer $(cat {told["token_file"]})" {told["http"]}/api/roles'
+
+    done = subprocess.run(["/bin/sh", "-c", command], capture_output=True, text=True, check=True, timeout=60)
+
+    assert '"name":"sums"' in done.stdout
+
+
+def test_where_no_token_can_be_kept_up_works_without_the_api_and_says_so(spawn: Spawn, cli: Run, dsn: str) -> None:
+    up = spawn("up", "--app", "shop:app", "--json", DATABASE_URL=dsn, ROLECALL_HTTP="", ROLECALL_TOKEN_FILE="/proc/x")
+
+    assert document(up)["http"] is None
+    until(lambda: len(cli("workers", "list", "--json").json) == 1, "its worker is on the roll")
+    up.send_signal(signal.SIGTERM)
+    assert "The API is not served: ROLECALL_TOKEN_FILE: this machine's token cannot be kept in" in ended(up).err
+
+
+@pytest.mark.parametrize("verb", [["serve", "--port", "0"], ["up", "--http", "127.0.0.1:0"]])
+def test_where_no_token_can_be_kept_what_is_asked_for_is_refused(
+    cli: Run, verb: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ROLECALL_TOKEN_FILE", "/proc/x")
+
+    done = cli(*verb)
+
+    assert done.code == 2
+    assert "ROLECALL_TOKEN_FILE" in done.err
+
+
+def test_root_does_not_let_everybody_in(cli: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Covers S1: through the handlers every account of the machine would be root"""
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+
+    done = cli("serve", "--port", "0", "--auth", "off")
+
+    assert done.code == 2
+    assert "what root may" in done.err
+
+
+def test_who_lets_everybody_in_is_warned(launch: Spawn, dsn: str) -> None:
+    words = [sys.executable, "-c", AS_NOBODY, "serve", "--port", "0", "--auth", "off", "--json"]
+    server = launch(*words, DATABASE_URL=dsn)
+    told = document(server)
+
+    assert httpx2.get(f"{told['http']}/api/me", timeout=30).json() == {"name": "local", "scope": "admin"}
+    assert told["token_file"] is None
+    server.send_signal(signal.SIGTERM)
+    assert "every account of this machine may do everything" in ended(server).err
+
+
+def test_who_serves_keys_in_plain_http_to_a_network_is_warned(cli: Run, spawn: Spawn, dsn: str) -> None:
+    cli("keys", "create", "deploy", "--scope", "read")
+    warnings = []
+    for front in ("", "10.0.0.1"):
+        server = spawn(
+            "serve", "--host", ANYWHERE, "--port", "0", "--json", DATABASE_URL=dsn, ROLECALL_FORWARDED_BY=front
+        )
+        document(server)
+        server.send_signal(signal.SIGTERM)
+        warnings.append("in plain HTTP" in ended(server).err)
+
+    assert warnings == [True, False]

@@ -1,0 +1,44 @@
+"""By what one comes in, at which address, as whom."""
+
+from __future__ import annotations
+
+import pytest
+
+from rolecall.config import AuthMode
+from rolecall.model.errors import ConfigError
+from rolecall.service.entrance import mode_for
+
+KEYS, TOKEN, OFF = AuthMode.keys, AuthMode.token, AuthMode.off
+
+
+@pytest.mark.parametrize(
+    ("asked", "private", "as_root", "mode"),
+    [
+        (None, True, False, TOKEN),
+        (None, True, True, TOKEN),
+        (None, False, False, KEYS),
+        (None, False, True, KEYS),
+        (KEYS, True, True, KEYS),
+        (KEYS, False, True, KEYS),
+        (TOKEN, True, True, TOKEN),
+        (OFF, True, False, OFF),
+    ],
+)
+def test_unless_it_is_said_otherwise_this_machine_comes_in_by_token_and_others_by_key(
+    asked: AuthMode | None, private: bool, as_root: bool, mode: AuthMode
+) -> None:
+    assert mode_for(asked, private=private, as_root=as_root) is mode
+
+
+@pytest.mark.parametrize(
+    ("asked", "private", "as_root", "why"),
+    [
+        (OFF, False, False, "everybody in who can reach this address"),
+        (TOKEN, False, False, "127.0.0.1 and ::1 only"),
+        (OFF, True, True, "every account of this machine do what root may"),
+    ],
+)
+def test_a_door_that_is_open_too_wide_is_refused(asked: AuthMode, private: bool, as_root: bool, why: str) -> None:
+    """Covers S1"""
+    with pytest.raises(ConfigError, match=why):
+        mode_for(asked, private=private, as_root=as_root)

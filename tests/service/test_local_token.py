@@ -1,0 +1,78 @@
+"""The token of this machine: kept where only its owner reads it, and the same for all servers that keep it there."""
+
+from __future__ import annotations
+
+import os
+import stat
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from rolecall.model.errors import ConfigError
+from rolecall.service.local_token import keep_token
+
+
+def test_a_token_is_made_once_for_its_owner_alone(tmp_path: Path) -> None:
+    file = tmp_path / "state" / "rolecall" / "local-token"
+    before = os.umask(0)
+    try:
+        made = keep_token(file)
+    finally:
+        os.umask(before)
+
+    assert keep_token(file) == made
+    assert file.read_text() == f"{made}\n"
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert [each.name for each in file.parent.iterdir()] == ["local-token"]
+
+
+def test_a_token_is_256_random_bits(tmp_path: Path) -> None:
+    tokens = {keep_token(tmp_path / str(number)) for number in range(20)}
+
+    assert len(tokens) == 20
+    assert {len(token) for token in tokens} == {len("rl_") + 43}
+
+
+def test_servers_that_start_at_once_keep_one_token(tmp_path: Path) -> None:
+    with ThreadPoolExecutor(16) as starting:
+        kept = list(starting.map(keep_token, [tmp_path / "token"] * 200))
+
+    assert len(set(kept)) == 1
+
+
+@pytest.mark.parametrize("mode", [0o640, 0o604, 0o620, 0o666])
+def test_a_token_that_others_may_know_is_refused(tmp_path: Path, mode: int) -> None:
+    keep_token(tmp_path / "token")
+    (tmp_path / "token").chmod(mode)
+
+    with pytest.raises(ConfigError, match="delete it"):
+        keep_token(tmp_path / "token")
+
+
+def test_a_link_to_somewhere_else_is_refused(tmp_path: Path) -> None:
+    keep_token(tmp_path / "token")
+    (tmp_path / "link").symlink_to(tmp_path / "token")
+
+    with pytest.raises(ConfigError, match="cannot be kept"):
+        keep_token(tmp_path / "link")
+
+
+@pytest.mark.parametrize("text", ["", "\n", "password\n", "rl_short\n"])
+def test_what_is_no_token_is_refused(tmp_path: Path, text: str) -> None:
+    (tmp_path / "token").write_text(text)
+    (tmp_path / "token").chmod(0o600)
+
+    with pytest.raises(ConfigError, match="there is no token in") as refused:
+        keep_token(tmp_path / "token")
+
+    assert "ROLECALL_TOKEN_FILE" in str(refused.value)
+
+
+def test_a_place_where_nothing_can_be_kept_is_refused_by_name(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+
+    with pytest.raises(ConfigError, match="cannot be kept") as refused:
+        keep_token(tmp_path / "file" / "token")
+
+    assert "--auth keys" in str(refused.value)
