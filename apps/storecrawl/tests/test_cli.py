@@ -164,6 +164,8 @@ def test_migrate_brings_an_empty_database_up_to_date_and_then_has_nothing_to_do(
     assert (first.returncode, second.returncode) == (0, 0)
     assert any("payloads" in line for line in first.stdout.splitlines())
     assert second.stdout == "nothing to do\n"
+    assert "can read the password in --database-url" in first.stderr
+    assert second.stderr == ""
 
 
 def _silent_port() -> int:

@@ -11,7 +11,8 @@ from typer import Option
 from rolecall.config import FLAGS
 
 DATABASE = (
-    ("DATABASE_URL", "URL", "Work on this Postgres."),
+    ("DATABASE_URL", "URL", "Work on this Postgres. With a password better by the variable, or in a file."),
+    ("DATABASE_URL_FILE", "FILE", "The same, in a file."),
     ("ROLECALL_DATA_DIR", "DIR", "Without one: on the embedded one under DIR, default ./rolecall-data."),
 )
 LOGGING = (

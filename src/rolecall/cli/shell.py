@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import logging
 import os
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -16,6 +17,7 @@ from rolecall.app.checks import AppCheck
 from rolecall.cli.options import DATABASE, LOGGING, json_option, settings_options
 from rolecall.cli.output import print_json
 from rolecall.config import DatabaseSettings, Settings, read_settings
+from rolecall.config.parsing import has_password
 from rolecall.db.connect import connect_async
 from rolecall.db.embedded import EmbeddedServer
 from rolecall.db.migrator import check_async
@@ -24,6 +26,13 @@ from rolecall.model.errors import ConfigError
 from rolecall.service.database import OneConnection
 from rolecall.service.services import Services
 from rolecall.telemetry import set_up_logging
+
+ON_THE_COMMAND_LINE = (
+    "Every account of this machine can read the password in --database-url: give it by the environment (DATABASE_URL), "
+    "or in a file (--database-url-file)"
+)
+
+log = logging.getLogger("rolecall.cli")
 
 T = TypeVar("T")
 P = ParamSpec("P")
@@ -104,6 +113,8 @@ def _open_shell(options: dict[str, Any]) -> Shell:
     flags = {name: text for name, text in options.items() if text is not None}
     settings = read_settings(os.environ, flags)
     set_up_logging(settings.log)
+    if has_password(flags.get("DATABASE_URL", "")):
+        log.warning(ON_THE_COMMAND_LINE)
     return Shell(settings=settings, flags=flags, as_json=as_json)
 
 

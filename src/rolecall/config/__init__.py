@@ -19,6 +19,7 @@ from rolecall.config.parsing import (
     addresses,
     decimal,
     dsn,
+    dsn_in_file,
     folder,
     kubernetes_name,
     milliseconds,
@@ -47,6 +48,7 @@ HIGHEST_PORT = 65_535
 
 FLAGS = {
     "DATABASE_URL": "--database-url",
+    "DATABASE_URL_FILE": "--database-url-file",
     "ROLECALL_DATA_DIR": "--data-dir",
     "ROLECALL_LOG": "--log",
     "ROLECALL_LOG_LEVEL": "--log-level",
@@ -240,8 +242,11 @@ class _Source:
 
 
 def _database(source: _Source) -> DatabaseSettings:
+    from_file = source.read("DATABASE_URL_FILE", dsn_in_file, None)
+    # A flag wins over a variable, of these two as well.
+    names_file = source.flags.get("DATABASE_URL_FILE") is not None and source.flags.get("DATABASE_URL") is None
     return DatabaseSettings(
-        url=source.read("DATABASE_URL", dsn, None),
+        url=from_file if names_file else source.read("DATABASE_URL", dsn, from_file),
         data_dir=source.read("ROLECALL_DATA_DIR", folder, DEFAULT_DATA_DIR),
         pooled=source.read("ROLECALL_POOLED", yes_no_or_auto, None),
         listen_url=source.read("ROLECALL_LISTEN_URL", dsn, None),

@@ -44,6 +44,23 @@ def dsn(text: str) -> str:
     return text
 
 
+def dsn_in_file(text: str) -> str:
+    try:
+        return dsn(Path(text).expanduser().read_text("utf-8").strip())
+    except (OSError, UnicodeDecodeError) as error:
+        raise Unfit(f"cannot be read: {getattr(error, 'strerror', None) or 'it is no text'}") from None
+    except Unfit as unfit:
+        raise Unfit(f"holds what {unfit.problem}") from None
+
+
+def has_password(dsn: str) -> bool:
+    """Whether it holds a password, and so is not for everybody's eyes."""
+    try:
+        return bool(conninfo_to_dict(dsn).get("password"))
+    except ProgrammingError:
+        return False
+
+
 def folder(text: str) -> Path:
     path = Path(text).expanduser()
     if path.exists() and not path.is_dir():

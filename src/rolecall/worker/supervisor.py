@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import signal
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from time import monotonic
 
@@ -29,10 +30,11 @@ log = logging.getLogger("rolecall.supervisor")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Command:
-    """What a process is started with; it inherits the open files named by `descriptors`."""
+    """What a process is started with: `environment` beside our own, and the open files named by `descriptors`."""
 
     name: str
     arguments: Sequence[str]
+    environment: Mapping[str, str] = field(default_factory=dict)
     descriptors: tuple[int, ...] = ()
 
 
@@ -91,7 +93,10 @@ class Supervisor:
     async def _run_once(self, child: Child) -> int:
         command = child.command
         child.process = await asyncio.create_subprocess_exec(
-            *command.arguments, preexec_fn=following_parent(), pass_fds=command.descriptors
+            *command.arguments,
+            env=os.environ | command.environment,
+            preexec_fn=following_parent(),
+            pass_fds=command.descriptors,
         )
         log.info("%s runs as process %d", command.name, child.process.pid)
         if self._stopping.is_set():

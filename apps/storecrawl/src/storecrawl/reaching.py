@@ -11,7 +11,7 @@ from typing import Annotated, Any, TypeVar
 
 import psycopg
 from psycopg.conninfo import conninfo_to_dict
-from typer import Option
+from typer import CallbackParam, Context, Option, echo
 
 from rolecall import ConfigError, EmbeddedServer, migrate
 from storecrawl.payloads import PayloadStore
@@ -21,16 +21,26 @@ from storecrawl.settings import CrawlSettings
 
 __all__ = ["DataDir", "DatabaseUrl", "Place", "checked_address"]
 
+READABLE = (
+    "storecrawl: every account of this machine can read the password in --database-url: give it by the environment, "
+    "as DATABASE_URL"
+)
+
 T = TypeVar("T")
 Connection = psycopg.AsyncConnection[Any]
 
 
-def checked_address(text: str | None) -> str | None:
-    """Refuse what is no address of a Postgres, without a word of it: it may hold a password."""
+def checked_address(context: Context, parameter: CallbackParam, text: str | None) -> str | None:
+    """Refuse what is no address of a Postgres, without a word of it: it may hold a password. Warn of one that stands on
+    the command line.
+    """
     try:
-        conninfo_to_dict(text or "")
+        parts = conninfo_to_dict(text or "")
     except psycopg.ProgrammingError:
         raise ConfigError("it is no Postgres URL", variable="DATABASE_URL") from None
+    source = context.get_parameter_source(str(parameter.name))
+    if parts.get("password") and source is not None and source.name == "COMMANDLINE":
+        echo(READABLE, err=True)
     return text or None
 
 

@@ -14,7 +14,7 @@ from typing import Annotated
 from typer import Option
 
 from rolecall.app import App
-from rolecall.cli.commands.worker import announce, command_line
+from rolecall.cli.commands.worker import announce, command_line, secrets_of
 from rolecall.cli.extras import can_serve, load_server
 from rolecall.cli.locate import load_app
 from rolecall.cli.options import ACCESS, DATABASE, LOGGING
@@ -39,9 +39,9 @@ def serve(
     shell: Shell, *, app: AppReference = None, host: Host = None, port: Port = None, fd: Descriptor = None
 ) -> None:
     """Serve the API until SIGTERM, and fire schedules meanwhile."""
-    server = load_server()
-    loaded = load_app(app) if app else App("rolecall")
     try:
+        server = load_server()
+        loaded = load_app(app) if app else App("rolecall")
         with shell.database() as dsn, _listener(shell, host, port, fd) as listener:
             access = judged(shell, dsn, listener)
             if fd is None:
@@ -82,7 +82,7 @@ def beside_workers(shell: Shell, dsn: str, reference: str | None) -> Iterator[Be
         _tell(shell, listener, access)
         descriptor = listener.fileno()
         words = [*command_line(shell, "serve", reference, [*ACCESS, *DATABASE, *LOGGING]), "--fd", str(descriptor)]
-        server = Command(name="The API", arguments=words, descriptors=(descriptor,))
+        server = Command(name="The API", arguments=words, environment=secrets_of(shell), descriptors=(descriptor,))
         yield BesideWorkers(url_of(listener), _token_file(access), [server])
 
 

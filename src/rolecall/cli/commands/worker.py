@@ -25,6 +25,8 @@ from rolecall.worker.worker import Worker
 AppReference = Annotated[str, Option("--app", metavar="MODULE:APP", help="The App to run.")]
 Processes = Annotated[int, Option(min=1, max=1_000, help="How many processes; what dies is restarted.")]
 
+SECRETS = ("DATABASE_URL", "DATABASE_URL_FILE")
+
 log = logging.getLogger("rolecall.cli")
 
 
@@ -62,15 +64,23 @@ def work(shell: Shell, dsn: str, app: App, workers: Sequence[Command], beside: S
 
 def worker_command(shell: Shell, reference: str | None) -> Command:
     """What starts one worker with this command's settings."""
-    return Command(name="A worker", arguments=command_line(shell, "worker", reference, [*WORKING, *DATABASE, *LOGGING]))
+    words = command_line(shell, "worker", reference, [*WORKING, *DATABASE, *LOGGING])
+    return Command(name="A worker", arguments=words, environment=secrets_of(shell))
 
 
 def command_line(shell: Shell, verb: str, reference: str | None, settings: Iterable[tuple[str, str, str]]) -> list[str]:
-    """The words that start another command of ours, with those of the given flags that it knows."""
+    """The words that start another command of ours, with those of the given flags that it knows and that are no
+    secret.
+    """
     app = ["--app", reference] if reference else []
-    known = [variable for variable, *_ in settings if variable in shell.flags]
+    known = [variable for variable, *_ in settings if variable in shell.flags and variable not in SECRETS]
     flags = [part for variable in known for part in (FLAGS[variable], shell.flags[variable])]
     return [sys.executable, "-m", "rolecall", verb, *app, *flags]
+
+
+def secrets_of(shell: Shell) -> Mapping[str, str]:
+    """What goes to another command of ours by its environment, as everybody can read the words that start it."""
+    return dict.fromkeys(SECRETS, "") | {"DATABASE_URL": shell.settings.database.url or ""}
 
 
 def worker_options(all_settings: Settings) -> WorkerOptions:
