@@ -5144,6 +5144,23 @@ CREATE FUNCTION rolecall.progress(p_id bigint) RETURNS TABLE(id bigint, parent_i
     left join told on told.parent_id = parent.id
     order by parent.depth, parent.id
 $$;
+CREATE FUNCTION rolecall.protect_deeds() RETURNS trigger
+    LANGUAGE plpgsql
+    SET search_path TO ''
+    AS $$
+begin
+    if tg_op = 'DELETE' then
+        if not exists (
+            select from gone
+            where gone.at > rolecall.clock() - (select kept.keep from rolecall.retention as kept where kept.kind = 'deeds')
+        ) then
+            return null;
+        end if;
+    end if;
+    raise exception using errcode = '42501', message = format('the audit log cannot be changed (%s)', lower(tg_op)),
+        hint = 'rolecall prune --keep-audit says for how long it is kept.';
+end
+$$;
 CREATE FUNCTION rolecall.prune() RETURNS TABLE(what text, number bigint)
     LANGUAGE plpgsql
     SET search_path TO ''
@@ -8777,6 +8794,8 @@ ALTER INDEX rolecall.finished_tasks_by_parent ATTACH PARTITION rolecall.finished
 ALTER INDEX rolecall.finished_tasks_not_completed ATTACH PARTITION rolecall.finished_tasks_default_state_id_idx;
 ALTER INDEX rolecall.task_events_by_time ATTACH PARTITION rolecall.task_events_default_at_idx;
 ALTER INDEX rolecall.task_events_by_task ATTACH PARTITION rolecall.task_events_default_task_id_idx;
+CREATE TRIGGER nothing_is_deleted_early AFTER DELETE ON rolecall.deeds REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION rolecall.protect_deeds();
+CREATE TRIGGER nothing_is_rewritten BEFORE UPDATE OR TRUNCATE ON rolecall.deeds FOR EACH STATEMENT EXECUTE FUNCTION rolecall.protect_deeds();
 CREATE TRIGGER what_leaves_is_counted_no_more AFTER DELETE ON rolecall.finished_tasks REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION rolecall.uncount_finished();
 ALTER TABLE ONLY rolecall.sessions
     ADD CONSTRAINT sessions_person_id_fkey FOREIGN KEY (person_id) REFERENCES rolecall.people(id) ON DELETE CASCADE;

@@ -2,6 +2,13 @@
 
 from __future__ import annotations
 
+import os
+from pwd import getpwuid
+from typing import NoReturn
+
+import pytest
+
+from rolecall.cli import shell
 from tests.cli.conftest import Run
 
 
@@ -21,6 +28,38 @@ def test_changes_are_listed_the_latest_first(cli: Run) -> None:
     assert "tasks.cancel" in cli("audit").out
     assert cli("audit", "--json", "--via", "api").json == []
     assert len(cli("audit", "--json", "--via", "cli", "--since", deeds[0]["at"]).json) == 1
+
+
+@pytest.mark.parametrize(
+    ("login", "actor"), [(None, "{user}"), ("{user}", "{user}"), ("ada", "{user} (logged in as ada)")]
+)
+def test_the_system_says_who_asks_and_not_the_environment(
+    cli: Run, monkeypatch: pytest.MonkeyPatch, login: str | None, actor: str
+) -> None:
+    """Covers S16"""
+    user = getpwuid(os.getuid()).pw_name
+
+    def getlogin() -> str:
+        if login is None:
+            raise OSError
+        return login.format(user=user)
+
+    monkeypatch.setattr(os, "getlogin", getlogin)
+    for name in ("LOGNAME", "USER", "LNAME", "USERNAME"):
+        monkeypatch.setenv(name, "mallory")
+    enqueue(cli)
+
+    assert [deed["actor"] for deed in cli("audit", "--json").json] == [actor.format(user=user)]
+
+
+def test_a_user_without_a_name_is_told_by_his_number(cli: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def nobody(_: int) -> NoReturn:
+        raise KeyError
+
+    monkeypatch.setattr(shell, "getpwuid", nobody)
+    enqueue(cli)
+
+    assert cli("audit", "--json").json[0]["actor"].startswith(f"user {os.getuid()}")
 
 
 def test_a_token_is_made_and_stands_in_no_log(cli: Run) -> None:

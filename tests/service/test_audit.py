@@ -46,6 +46,50 @@ async def test_a_long_answer_is_told_by_its_length(services: Services) -> None:
     assert (await last(services)).outcome == {"number": 500}
 
 
+async def test_of_a_long_change_the_short_parts_are_told(services: Services) -> None:
+    tasks = await services.tasks.enqueue_many([NewTask(handler="add")] * 800)
+    await services.tasks.delete([task.id for task in tasks])
+
+    deed = await last(services)
+
+    assert deed.detail == {
+        "ids": {"number": 800},
+        "was": [{"role": "sums", "handler": "add", "state": "pending", "tasks": 800}],
+    }
+
+
+async def test_what_was_deleted_stands_there_by_role_handler_and_state(services: Services) -> None:
+    """Covers S16: nothing else tells of it any more"""
+    first, second, third = [task.id for task in await services.tasks.enqueue_many([NewTask(handler="add")] * 3)]
+    await services.tasks.cancel([first])
+    await services.tasks.delete([first, second, 10**9])
+    several = await last(services)
+    await services.tasks.delete_one(third)
+    one = await last(services)
+
+    assert several.detail["was"] == [
+        {"role": "sums", "handler": "add", "state": "cancelled", "tasks": 1},
+        {"role": "sums", "handler": "add", "state": "pending", "tasks": 1},
+    ]
+    assert one.detail == {
+        "id": third,
+        "was": [{"role": "sums", "handler": "add", "state": "pending", "tasks": 1}],
+    }
+
+
+async def test_of_a_chain_that_was_deleted_all_its_tasks_are_told(services: Services) -> None:
+    task = await services.tasks.enqueue(NewTask(handler="add"))
+    await services.tasks.complete(task.id)
+    await services.chains.delete([task.id])
+
+    deed = await last(services)
+
+    assert (deed.action, deed.detail["was"]) == (
+        "chains.delete",
+        [{"role": "sums", "handler": "add", "state": "completed", "tasks": 1}],
+    )
+
+
 async def test_reading_leaves_no_row(services: Services) -> None:
     await services.insight.counts()
 

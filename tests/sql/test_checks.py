@@ -102,6 +102,8 @@ def full(engine: Engine) -> Engine:
             rolecall.create_api_key('deploy', 'read', 'rk_1', sha256('1'), null),
             rolecall.open_session((table ada), 'hash', sha256('2'), sha256('ada'), '1 h', null)"""
     )
+    # The audit log refuses each change of a row before it is looked at.
+    engine.rows("alter table rolecall.deeds disable trigger user")
     return engine
 
 

@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Se
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import wraps
-from getpass import getuser
+from pwd import getpwuid
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from rolecall.app.checks import AppCheck
@@ -129,8 +129,15 @@ def _require_data(settings: DatabaseSettings) -> None:
 
 
 def _person() -> Actor:
+    """Whom the system runs this for, and beside it who has logged in there; what the environment says proves
+    nothing.
+    """
     try:
-        name = getuser()
-    except (KeyError, OSError):
-        name = f"user {os.getuid()}"  # a container may run as one that has no name
-    return Actor(name=name, via="cli")
+        user = getpwuid(os.getuid()).pw_name
+    except KeyError:
+        user = f"user {os.getuid()}"  # a container may run as one that has no name
+    try:
+        login = os.getlogin()
+    except OSError:
+        login = user  # nobody has logged in: a service, a container
+    return Actor(name=user if login == user else f"{user} (logged in as {login})", via="cli")

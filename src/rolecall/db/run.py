@@ -72,14 +72,18 @@ async def run_all_async(conn: psycopg.AsyncConnection[Any], statements: Sequence
 
 
 async def run_and_async(
-    conn: psycopg.AsyncConnection[Any], statement: Statement[T], then: Callable[[T], Statement[None]]
+    conn: psycopg.AsyncConnection[Any],
+    statement: Statement[T],
+    then: Callable[[Any, T], Statement[None]],
+    before: Statement[Any] | None = None,
 ) -> T:
-    """Execute a statement and, together with it, the one that is made of its answer."""
+    """Execute a statement and, together with it, the one that is made of what was found before it and of its answer."""
 
     async def ask() -> T:
         async with conn.transaction() if free else nullcontext():
+            found = None if before is None else await _run_async(conn, before)
             answer = await _run_async(conn, statement)
-            await _run_async(conn, then(answer))
+            await _run_async(conn, then(found, answer))
         return answer
 
     free = _is_free(conn)

@@ -15,7 +15,7 @@ from rolecall.model.tasks import Task
 from rolecall.service.database import Database
 from rolecall.service.pages import require_page
 from rolecall.service.tasks import STATUSES
-from rolecall.sql import chains, outlines
+from rolecall.sql import chains, outlines, tasks
 
 PAGE = 50
 
@@ -101,4 +101,5 @@ class Chains:
         """
         several = list(ids)
         deed = Deed("chains.delete", {"ids": several, "cascade": cascade})
-        return await self._database.act(deed, chains.delete(several, cascade=cascade))
+        was = tasks.kinds_of_chains(several)
+        return await self._database.act(deed, chains.delete(several, cascade=cascade), was)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from typing import Any, Protocol, TypeVar
 
 import psycopg
@@ -37,8 +38,11 @@ class Database(Protocol):
     async def look(self, look: Look[T]) -> T:
         """Have somebody else ask by a connection, in a transaction of its own; raises what it raises."""
 
-    async def act(self, deed: Deed, statement: Statement[T]) -> T:
-        """Run a statement that changes something, and in its transaction write the deed into the audit log."""
+    async def act(self, deed: Deed, statement: Statement[T], was: Statement[Any] | None = None) -> T:
+        """Run a statement that changes something, and in its transaction write the deed into the audit log.
+
+        What `was` finds before the change stands there too: for changes that leave nothing behind.
+        """
 
     async def note(self, deed: Deed, outcome: object) -> None:
         """Write into the audit log a deed that is done elsewhere than in the database."""
@@ -63,8 +67,12 @@ class OneConnection:
         async with self._connection.transaction():
             return await look(self._connection)
 
-    async def act(self, deed: Deed, statement: Statement[T]) -> T:
-        return await run_and_async(self._connection, statement, lambda answer: deeds.record(self.actor, deed, answer))
+    async def act(self, deed: Deed, statement: Statement[T], was: Statement[Any] | None = None) -> T:
+        def recording(found: Any, answer: T) -> Statement[None]:
+            told = deed if was is None else replace(deed, detail={**deed.detail, "was": found})
+            return deeds.record(self.actor, told, answer)
+
+        return await run_and_async(self._connection, statement, recording, was)
 
     async def note(self, deed: Deed, outcome: object) -> None:
         await run_async(self._connection, deeds.record(self.actor, deed, outcome))
@@ -89,9 +97,9 @@ class InTransaction:
     async def look(self, look: Look[T]) -> T:
         return await self._within.look(look)
 
-    async def act(self, deed: Deed, statement: Statement[T]) -> T:
+    async def act(self, deed: Deed, statement: Statement[T], was: Statement[Any] | None = None) -> T:
         async with self._connection.transaction():
-            return await self._within.act(deed, statement)
+            return await self._within.act(deed, statement, was)
 
     async def note(self, deed: Deed, outcome: object) -> None:
         async with self._connection.transaction():
@@ -129,10 +137,10 @@ class Pooled:
         async with self._reads.connection() as connection:
             return await OneConnection(connection, self.actor).look(look)
 
-    async def act(self, deed: Deed, statement: Statement[T]) -> T:
+    async def act(self, deed: Deed, statement: Statement[T], was: Statement[Any] | None = None) -> T:
         with translated():
             async with self._pool.connection() as connection:
-                return await OneConnection(connection, self.actor).act(deed, statement)
+                return await OneConnection(connection, self.actor).act(deed, statement, was)
 
     async def note(self, deed: Deed, outcome: object) -> None:
         with translated():

@@ -151,7 +151,8 @@ class Tasks:
 
         Raises TaskNotFound, ChainLonger, ChainNeeded.
         """
-        return await self._database.act(Deed("tasks.delete", {"id": task_id}), tasks.delete_one(task_id))
+        deed = Deed("tasks.delete", {"id": task_id})
+        return await self._database.act(deed, tasks.delete_one(task_id), tasks.kinds([task_id]))
 
     async def complete(self, task_id: int, result: object = None) -> str:
         """Complete a task without a worker: completed, finished (it had ended) or missing. Raises InvalidTask."""
@@ -198,7 +199,8 @@ class Tasks:
         outcomes: dict[int, str] = {}
         for first in range(0, len(distinct), BATCH):
             batch = distinct[first : first + BATCH]
-            answer = await self._database.act(Deed(action, said or {"ids": batch}), verb(batch))
+            was = tasks.kinds(batch) if verb is tasks.delete else None
+            answer = await self._database.act(Deed(action, said or {"ids": batch}), verb(batch), was)
             outcomes |= answer
         return {task_id: outcomes[task_id] for task_id in distinct}
 

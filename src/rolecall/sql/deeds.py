@@ -17,6 +17,8 @@ __all__ = ["list_", "record"]
 
 COLUMNS = ", ".join(StoredDeed.__slots__)
 LONGEST_TEXT = 2_000
+LONGEST_PART = 1_500
+MOST_PARTS = 8
 
 
 def record(actor: Actor, deed: Deed, answer: object) -> Statement[None]:
@@ -45,12 +47,27 @@ def list_(which: DeedFilter) -> Statement[list[StoredDeed]]:
 
 
 def _shortened(value: object) -> str | None:
+    """As JSON; of what is too long, its short parts as they are, and of the others how much it is."""
     if value is None:
         return None
     try:
-        text = encode(msgspec.to_builtins(value, str_keys=True, enc_hook=str))
+        plain = msgspec.to_builtins(value, str_keys=True, enc_hook=str)
+        text = encode(plain)
     except NotStorable as error:
-        text = encode(str(error))
+        plain = str(error)
+        text = encode(plain)
     if len(text) <= LONGEST_TEXT:
         return text
-    return encode({"number": len(value)} if isinstance(value, Sized) else {"characters": len(text)})
+    if isinstance(plain, dict) and len(plain) <= MOST_PARTS:
+        return encode({name: _part(each) for name, each in plain.items()})
+    return encode(_measured(plain))
+
+
+def _part(value: object) -> object:
+    return value if len(encode(value)) <= LONGEST_PART else _measured(value)
+
+
+def _measured(value: object) -> dict[str, int]:
+    if isinstance(value, Sized) and not isinstance(value, str):
+        return {"number": len(value)}
+    return {"characters": len(encode(value))}

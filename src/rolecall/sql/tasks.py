@@ -30,6 +30,8 @@ __all__ = [
     "finish_free",
     "finish_here",
     "get",
+    "kinds",
+    "kinds_of_chains",
     "lost",
     "next_due",
     "read_summary",
@@ -43,6 +45,7 @@ __all__ = [
 ]
 
 CHUNK = 20_000
+MOST_KINDS = 12
 
 # `payload::text` and its like keep the driver from decoding JSON, whatever loaders the connection has.
 SUMMARY_COLUMNS = (
@@ -192,6 +195,16 @@ def retry(ids: Iterable[int]) -> Statement[dict[int, str]]:
     return _about_ids("retry", ids)
 
 
+def kinds(ids: Sequence[int]) -> Statement[list[dict[str, Any]]]:
+    """Ask how many of these tasks there are of each role, handler and state; of what is rarest, nothing."""
+    return _kinds("unnest(%s::bigint[])", ids)
+
+
+def kinds_of_chains(chain_ids: Sequence[int]) -> Statement[list[dict[str, Any]]]:
+    """Ask the same about the tasks of these chains."""
+    return _kinds("unnest(%s::bigint[]) as chain (id) cross join lateral rolecall.tasks_of_chain(chain.id)", chain_ids)
+
+
 def delete(ids: Iterable[int]) -> Statement[dict[int, str]]:
     """Delete tasks with their chains and all below; each is deleted, continued, needed or missing."""
     return _about_ids("delete_tasks", ids)
@@ -203,6 +216,17 @@ def delete_one(task_id: int) -> Statement[int]:
     Raises TaskNotFound, ChainLonger, ChainNeeded.
     """
     return Statement(query="select rolecall.delete_task(%s::bigint)", params=(task_id,), read=single)
+
+
+def _kinds(given: str, ids: Sequence[int]) -> Statement[list[dict[str, Any]]]:
+    return Statement(
+        query=f"select task.role, task.handler, task.state::text, count(*) from {given} as given (id)"
+        # Each by its id: a join might read all tasks.
+        " cross join lateral (select * from rolecall.all_tasks as one where one.id = given.id offset 0) as task"
+        " group by 1, 2, 3 order by 4 desc, 1, 2, 3 limit %s::int",
+        params=(list(ids), MOST_KINDS),
+        read=lambda rows: [dict(zip(("role", "handler", "state", "tasks"), row, strict=True)) for row in rows],
+    )
 
 
 def next_due(roles: Sequence[str], handlers: Sequence[str], worker_id: int | None = None) -> Statement[float | None]:

@@ -6,7 +6,7 @@ import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from getpass import getuser
+from pwd import getpwuid
 from typing import Any
 
 import msgspec
@@ -28,10 +28,10 @@ class Doer:
 
     @classmethod
     def at_the_terminal(cls) -> Doer:
-        """Whoever this process belongs to."""
+        """Whoever this process belongs to, whatever the environment says."""
         try:
-            name = getuser()
-        except (KeyError, OSError):
+            name = getpwuid(os.getuid()).pw_name
+        except KeyError:
             name = f"user {os.getuid()}"  # a container may run as one that has no name
         return cls(name=name, via="cli")
 

@@ -1,0 +1,73 @@
+"""What stands in the audit log stays as it is, whoever asks, until its time is up."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import psycopg
+import pytest
+from psycopg import errors
+
+from rolecall.testing import Clock
+
+Connection = psycopg.Connection[Any]
+RECORD = "select rolecall.record_deed('ada', 'cli', null, 'tasks.cancel', '{}', null)"
+
+
+@pytest.fixture
+def log(connection: Connection) -> Connection:
+    """An audit log with a row."""
+    connection.execute(RECORD)
+    return connection
+
+
+def rows(log: Connection) -> list[tuple[str, str]]:
+    return log.execute("select actor, action from rolecall.deeds order by id").fetchall()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "update rolecall.deeds set actor = 'eve'",
+        "update rolecall.deeds set actor = 'eve' where false",
+        "delete from rolecall.deeds",
+        "truncate rolecall.deeds",
+        "insert into rolecall.deeds overriding system value select * from rolecall.deeds on conflict (id) do update set actor = 'eve'",
+    ],
+)
+@pytest.mark.parametrize("age", [0, 399])
+def test_a_young_row_is_neither_changed_nor_deleted(log: Connection, clock: Clock, change: str, age: int) -> None:
+    """Covers S16"""
+    clock.advance(days=age)
+
+    with pytest.raises(errors.InsufficientPrivilege, match="the audit log cannot be changed"):
+        log.execute(change)
+
+    assert rows(log) == [("ada", "tasks.cancel")]
+
+
+def test_a_row_whose_time_is_up_may_be_deleted_and_not_changed(log: Connection, clock: Clock) -> None:
+    clock.advance(days=401)
+    log.execute(RECORD.replace("ada", "bob"))
+
+    for change in ("update rolecall.deeds set actor = 'eve'", "truncate rolecall.deeds"):
+        with pytest.raises(errors.InsufficientPrivilege):
+            log.execute(change)
+    log.execute("delete from rolecall.deeds where at < rolecall.clock() - interval '400 days'")
+
+    assert rows(log) == [("bob", "tasks.cancel")]
+
+
+def test_it_goes_as_early_as_one_has_said(log: Connection, clock: Clock) -> None:
+    log.execute("select rolecall.keep_deeds(86400)")
+    clock.advance(days=2)
+
+    log.execute("delete from rolecall.deeds")
+
+    assert rows(log) == []
+
+
+def test_more_may_be_added(log: Connection) -> None:
+    log.execute(RECORD)
+
+    assert len(rows(log)) == 2
