@@ -5204,6 +5204,12 @@ begin
             where digest = any(array(
                 select old.digest from rolecall.sessions as old where old.expires_at < p_now limit p_limit for update skip locked
             ));
+        when 'known_browsers' then
+            delete from rolecall.known_browsers
+            where (digest, person_id) in (
+                select old.digest, old.person_id from rolecall.known_browsers as old
+                where old.last_seen_at < p_now - interval '180 days' limit p_limit for update skip locked
+            );
         when 'login_attempts' then
             delete from rolecall.login_attempts
             where digest = any(array(
@@ -5249,7 +5255,7 @@ begin
             number := rolecall.prune_schedule_runs(p_now, p_limit);
         when 'history' then
             number := rolecall.prune_history(p_now);
-        when 'api_keys', 'sessions', 'login_attempts' then
+        when 'api_keys', 'sessions', 'known_browsers', 'login_attempts' then
             number := rolecall.prune_access(p_row.kind, p_now, p_limit);
         else
             number := rolecall.prune_rows(p_row.kind, p_row.keep, v_oldest, p_now, p_limit);
@@ -6624,6 +6630,8 @@ begin
     perform rolecall.require_durability();
     update rolecall.people set password_hash = p_password_hash where name = p_name returning id into v_id;
     delete from rolecall.sessions where person_id = v_id;
+    delete from rolecall.known_browsers where person_id = v_id;
+    perform rolecall.unlock_person(p_name);
     return v_id is not null;
 end
 $$;
@@ -7295,6 +7303,13 @@ CREATE FUNCTION rolecall.touch_api_key(p_id bigint) RETURNS void
         for update skip locked
     )
 $$;
+CREATE FUNCTION rolecall.touch_session(p_digest bytea) RETURNS void
+    LANGUAGE sql
+    SET search_path TO ''
+    AS $$
+    update rolecall.sessions set last_used_at = rolecall.clock()
+    where digest = (select used.digest from rolecall.sessions as used where used.digest = p_digest for update skip locked)
+$$;
 CREATE FUNCTION rolecall.transactions_elsewhere() RETURNS xid[]
     LANGUAGE sql STABLE
     SET search_path TO ''
@@ -7572,6 +7587,49 @@ begin
     end if;
 end
 $_$;
+CREATE FUNCTION rolecall.try_to_log_in(p_name bytea, p_network bytea, p_browser bytea, p_most integer, p_most_of_name integer, p_lockout interval, OUT wait double precision, OUT is_last boolean) RETURNS record
+    LANGUAGE plpgsql
+    SET search_path TO ''
+    AS $$
+declare
+    v_now timestamptz;
+    v_counters bytea[] := array[p_name, p_network];
+    v_counter bytea;
+begin
+    if exists (
+        select from rolecall.known_browsers as browser
+        join rolecall.people as person on person.id = browser.person_id
+        where browser.digest = p_browser and sha256(convert_to(person.name, 'UTF8')) = p_name
+    ) then
+        v_counters := array[p_browser];
+    end if;
+    for v_counter in select each.digest from unnest(v_counters) as each (digest) order by each.digest loop
+        insert into rolecall.login_attempts (digest, name_digest, attempts, last_at)
+        values (v_counter, p_name, 0, rolecall.clock()) on conflict do nothing;
+        perform from rolecall.login_attempts as counter where counter.digest = v_counter for update;
+    end loop;
+    -- Only now: whoever was waited for here has read the clock later than this call began.
+    v_now := rolecall.clock();
+    select extract(epoch from max(counter.locked_until) - v_now) into wait
+    from rolecall.login_attempts as counter where counter.digest = any(v_counters) and counter.locked_until > v_now;
+    is_last := false;
+    if wait is null then
+        with counted as (
+            update rolecall.login_attempts as counter
+            set attempts = next.attempts, last_at = v_now, locked_until = case when next.attempts >= next.most then v_now + p_lockout end
+            from (
+                select
+                    old.digest, case when old.digest = p_name then p_most_of_name else p_most end as most,
+                    1 + case when old.locked_until is null and old.last_at > v_now - p_lockout then old.attempts else 0 end as attempts
+                from rolecall.login_attempts as old where old.digest = any(v_counters)
+            ) as next
+            where counter.digest = next.digest
+            returning counter.locked_until
+        )
+        select bool_or(counted.locked_until is not null) into is_last from counted;
+    end if;
+end
+$$;
 CREATE FUNCTION rolecall.try_to_make_partitions(p_days_ahead integer) RETURNS integer
     LANGUAGE plpgsql
     SET search_path TO ''
@@ -7780,6 +7838,18 @@ begin
     ) as old
     where line.misfit_for <> '{}'
     limit p_limit;
+end
+$$;
+CREATE FUNCTION rolecall.unlock_person(p_name text) RETURNS boolean
+    LANGUAGE plpgsql
+    SET search_path TO ''
+    AS $$
+declare
+    v_name constant bytea := sha256(convert_to(p_name, 'UTF8'));
+begin
+    perform rolecall.require_durability();
+    delete from rolecall.login_attempts where digest = v_name or name_digest = v_name;
+    return exists (select from rolecall.people where name = p_name);
 end
 $$;
 CREATE FUNCTION rolecall.unpark(p_after text DEFAULT ''::text, p_limit integer DEFAULT 1000) RETURNS TABLE(ids bigint[], reached text)
@@ -8110,6 +8180,20 @@ begin
     return v_ids;
 end
 $_$;
+CREATE FUNCTION rolecall.welcome_browser(p_person_id bigint, p_name bytea, p_network bytea, p_browser bytea, p_new bytea) RETURNS boolean
+    LANGUAGE plpgsql
+    SET search_path TO ''
+    AS $$
+begin
+    delete from rolecall.login_attempts where digest in (p_name, p_network, p_browser);
+    update rolecall.known_browsers set last_seen_at = rolecall.clock() where digest = p_browser and person_id = p_person_id;
+    if found then
+        return false;
+    end if;
+    insert into rolecall.known_browsers (digest, person_id, last_seen_at) values (p_new, p_person_id, rolecall.clock());
+    return true;
+end
+$$;
 CREATE FUNCTION rolecall.why(p_task_id bigint) RETURNS jsonb
     LANGUAGE sql STABLE
     SET search_path TO ''
@@ -8482,6 +8566,12 @@ CREATE TABLE rolecall.keys (
     declared smallint,
     CONSTRAINT capacities_are_positive CHECK ((LEAST(declared, capacity) > 0))
 );
+CREATE TABLE rolecall.known_browsers (
+    digest bytea NOT NULL,
+    person_id bigint NOT NULL,
+    last_seen_at timestamp with time zone NOT NULL,
+    CONSTRAINT digest_is_sha256 CHECK ((length(digest) = 32))
+);
 CREATE TABLE rolecall.roles (
     name text NOT NULL COLLATE pg_catalog."C",
     description text DEFAULT ''::text NOT NULL,
@@ -8532,7 +8622,8 @@ CREATE TABLE rolecall.login_attempts (
     digest bytea NOT NULL,
     attempts integer NOT NULL,
     last_at timestamp with time zone NOT NULL,
-    locked_until timestamp with time zone
+    locked_until timestamp with time zone,
+    name_digest bytea
 );
 CREATE TABLE rolecall.needs (
     task_id bigint NOT NULL,
@@ -8634,6 +8725,7 @@ CREATE TABLE rolecall.sessions (
     origin text,
     created_at timestamp with time zone NOT NULL,
     expires_at timestamp with time zone NOT NULL,
+    last_used_at timestamp with time zone,
     CONSTRAINT digest_is_sha256 CHECK ((length(digest) = 32))
 );
 CREATE TABLE rolecall.task_events (
@@ -8703,6 +8795,8 @@ ALTER TABLE ONLY rolecall.key_patterns
     ADD CONSTRAINT key_patterns_pkey PRIMARY KEY (prefix);
 ALTER TABLE ONLY rolecall.keys
     ADD CONSTRAINT keys_pkey PRIMARY KEY (key);
+ALTER TABLE ONLY rolecall.known_browsers
+    ADD CONSTRAINT known_browsers_pkey PRIMARY KEY (digest, person_id);
 ALTER TABLE ONLY rolecall.lines
     ADD CONSTRAINT lines_pkey PRIMARY KEY (id);
 ALTER TABLE ONLY rolecall.login_attempts
@@ -8762,6 +8856,7 @@ CREATE INDEX finished_tasks_default_state_id_idx ON rolecall.finished_tasks_defa
 CREATE INDEX idle_marks_by_role ON rolecall.idle_marks USING btree (role, until);
 CREATE INDEX idle_marks_by_worker ON rolecall.idle_marks USING btree (worker_id, until);
 CREATE INDEX keys_with_a_capacity ON rolecall.keys USING btree (key) WHERE ((declared IS NOT NULL) OR (capacity IS NOT NULL));
+CREATE INDEX known_browsers_by_person ON rolecall.known_browsers USING btree (person_id);
 CREATE INDEX lines_by_name ON rolecall.lines USING btree (role, handler, priority);
 CREATE INDEX needs_by_needed ON rolecall.needs USING btree (needed_id);
 CREATE UNIQUE INDEX one_active_task_per_key_slot ON rolecall.tasks USING btree (key, key_slot) WHERE (key_slot IS NOT NULL);
@@ -8797,5 +8892,7 @@ ALTER INDEX rolecall.task_events_by_task ATTACH PARTITION rolecall.task_events_d
 CREATE TRIGGER nothing_is_deleted_early AFTER DELETE ON rolecall.deeds REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION rolecall.protect_deeds();
 CREATE TRIGGER nothing_is_rewritten BEFORE UPDATE OR TRUNCATE ON rolecall.deeds FOR EACH STATEMENT EXECUTE FUNCTION rolecall.protect_deeds();
 CREATE TRIGGER what_leaves_is_counted_no_more AFTER DELETE ON rolecall.finished_tasks REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION rolecall.uncount_finished();
+ALTER TABLE ONLY rolecall.known_browsers
+    ADD CONSTRAINT known_browsers_person_id_fkey FOREIGN KEY (person_id) REFERENCES rolecall.people(id) ON DELETE CASCADE;
 ALTER TABLE ONLY rolecall.sessions
     ADD CONSTRAINT sessions_person_id_fkey FOREIGN KEY (person_id) REFERENCES rolecall.people(id) ON DELETE CASCADE;

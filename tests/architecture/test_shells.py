@@ -22,6 +22,7 @@ PEOPLE = "who may come in is decided on the machine, not from within"
 SECRET = "made and revoked at the command line or over the API: a secret is not left behind in a browser"
 OVERVIEW = "the first page has an answer of its own, of which this is a part"
 OUTLINE = "the pages draw the outline of a tree or a chain, in which this stands"
+TOGETHER = "requests wait together, with one question for all of them"
 PATIENCE = "a page does not wait: it follows"
 LEAVING = "what `scale` answers names them; a page shows them before the button is pressed"
 GLANCE = "a few of the tasks that every worker runs, for a page; `show` tells all of one worker's"
@@ -55,6 +56,7 @@ MISSING: dict[str, dict[str, str]] = {
     },
     "web": {
         "chains.outline": "what a page has room for; a chain's own routes tell all of it",
+        "chains.wait": TOGETHER,
         "entrance.require_somebody": "asked when a server starts that would otherwise let nobody in",
         "maintenance.keep_audit": KEPT,
         "maintenance.prune": "the workers do it; by hand only beside the database",
@@ -64,11 +66,13 @@ MISSING: dict[str, dict[str, str]] = {
         "people.list": PEOPLE,
         "people.remove": PEOPLE,
         "people.set_password": PEOPLE,
+        "people.unlock": PEOPLE,
         "scaling.leaving": LEAVING,
         "schedules.put": "PUT changes one by its id, POST creates one",
         "tasks.delete": "DELETE takes one task, and the bulk action those that a filter finds, ids included",
         "tasks.detail": "all that a page tells at once: a task's own routes tell it each for itself",
         "tasks.parents_among": "where a list has links to children; /children lists them",
+        "tasks.wait": TOGETHER,
         "trees.outline": "what a page has room for; /tree lists the whole tree",
         "workers.coverage": COVERAGE,
         "workers.get": PART,
@@ -97,6 +101,7 @@ MISSING: dict[str, dict[str, str]] = {
         "people.open_session": PART,
         "people.remove": PEOPLE,
         "people.set_password": PEOPLE,
+        "people.unlock": PEOPLE,
         "scaling.target": "a number for an autoscaler; the page of capacity tells people how many workers a role needs",
         "schedules.put": "the form changes a schedule by its id, or creates one",
         "tasks.complete_by_token": TOKEN,

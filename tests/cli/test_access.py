@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import signal
+from collections.abc import Callable
 from datetime import datetime, timedelta
 
 import httpx2
@@ -53,6 +54,19 @@ def test_people_are_added_changed_and_removed(cli: Run) -> None:
     assert [(person["name"], person["scope"]) for person in listed] == [("ada", "admin")]
     assert "password_hash" not in listed[0]
     assert cli("people", "list").out.strip() == "nobody"
+
+
+def test_a_person_is_unlocked(cli: Run, sql: Callable[..., list[tuple[int]]]) -> None:
+    cli("people", "add", "ada", "--scope", "read", stdin=f"{PASSWORD}\n")
+    for _ in range(10):
+        sql("select rolecall.try_to_log_in(sha256('ada'), sha256('here'), null, 3, 10, '900 s')")
+
+    unlocked, unknown = cli("people", "unlock", "ada"), cli("people", "unlock", "eve")
+
+    assert (unlocked.code, unknown.code) == (0, 4)
+    assert "ada may try to log in again" in unlocked.out
+    assert sql("select count(*) from rolecall.login_attempts") == [(0,)]
+    assert cli("audit", "--json", "--action", "people.unlock").json[-1]["detail"] == {"name": "ada"}
 
 
 def test_a_short_password_is_refused_and_not_repeated(cli: Run) -> None:

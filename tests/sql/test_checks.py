@@ -81,6 +81,7 @@ ILLEGAL = [
     ("api_keys", "digest_is_sha256", "digest = 'short'"),
     ("people", "name_is_short", "name = repeat('a', 101)"),
     ("sessions", "digest_is_sha256", "digest = 'short'"),
+    ("known_browsers", "digest_is_sha256", "digest = 'short'"),
 ]
 
 
@@ -100,7 +101,8 @@ def full(engine: Engine) -> Engine:
         """with ada as materialized (select rolecall.add_person('ada', 'read', 'hash'))
         select rolecall.record_deed('ada', 'cli', null, 'test', '{}', null),
             rolecall.create_api_key('deploy', 'read', 'rk_1', sha256('1'), null),
-            rolecall.open_session((table ada), 'hash', sha256('2'), sha256('ada'), '1 h', null)"""
+            rolecall.open_session((table ada), 'hash', sha256('2'), sha256('ada'), '1 h', null),
+            rolecall.welcome_browser((table ada), sha256('ada'), sha256('here'), null, sha256('3'))"""
     )
     # The audit log refuses each change of a row before it is looked at.
     engine.rows("alter table rolecall.deeds disable trigger user")
@@ -147,7 +149,10 @@ def test_no_foreign_key_leaves_or_reaches_the_pool(engine: Engine) -> None:
         where contype = 'f' and connamespace = 'rolecall'::regnamespace"""
     )
 
-    assert keys == [("rolecall.sessions", "rolecall.people")]
+    assert sorted(keys) == [
+        ("rolecall.known_browsers", "rolecall.people"),
+        ("rolecall.sessions", "rolecall.people"),
+    ]
 
 
 def test_ids_are_wide(engine: Engine) -> None:

@@ -18,11 +18,15 @@ def change(task_id: int) -> TaskChange:
     return TaskChange(task_id, None, "sums", TaskState.RUNNING, str(task_id))
 
 
+async def stays() -> bool:
+    return True
+
+
 async def test_a_quiet_stream_beats_and_keeps_its_clients_position() -> None:
     """covers SPEC B2-10: a comment as heartbeat"""
     stream = Stream(Wanted())
     stream.mark("7-1")
-    events = events_of(stream, heartbeat=0.01)
+    events = events_of(stream, stays, heartbeat=0.01)
 
     assert await anext(events) == b"event: connected\ndata: {}\nid: 7-1\n\n"
     stream.mark("8-1")
@@ -35,7 +39,7 @@ async def test_only_the_last_event_of_a_batch_has_an_id() -> None:
     stream = Stream(Wanted())
     stream.tell_tasks([change(1), change(2)])
     stream.mark("7-2")
-    events = events_of(stream)
+    events = events_of(stream, stays)
 
     await anext(events)
     first, second = (await anext(events)).decode().strip().split("\n\n")
@@ -57,6 +61,25 @@ async def test_a_client_that_reads_slowly_is_told_the_latest_state_once_and_at_l
     assert (batch.reload, batch.tasks) == (ReloadReason.CROWD, {})
 
 
+async def test_a_client_that_may_stay_no_longer_is_told_nothing_more_however_much_happens() -> None:
+    stream = Stream(Wanted())
+    asked: list[bool] = []
+
+    async def stays_twice() -> bool:
+        asked.append(len(asked) < 2)
+        return asked[-1]
+
+    events = events_of(stream, stays_twice, heartbeat=0.01)
+    told = 0
+    async with asyncio.timeout(30):
+        async for _ in events:
+            stream.tell_tasks([change(1)])
+            told += 1
+
+    assert asked == [True, True, False]
+    assert told > 2
+
+
 async def test_a_client_that_does_not_read_is_dropped() -> None:
     stuck = asyncio.Event()
 
@@ -69,4 +92,4 @@ async def test_a_client_that_does_not_read_is_dropped() -> None:
             await stuck.wait()
 
     async with asyncio.timeout(30):
-        await EventStream(events_of(Stream(Wanted())), patience=0.05)(SCOPE, receive, send)
+        await EventStream(events_of(Stream(Wanted()), stays), patience=0.05)(SCOPE, receive, send)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, replace
 from typing import Any
 
 import psycopg
@@ -13,11 +15,17 @@ from rolecall import App
 from rolecall.config import AccessSettings, AuthMode, Settings
 from rolecall.db.connect import connect_async
 from rolecall.db.run import run_async
+from rolecall.model.access import Scope
+from rolecall.model.deeds import Actor
+from rolecall.service.database import Pooled
+from rolecall.service.services import Services
 from rolecall.sql import roles
 from rolecall.web import build
+from rolecall.web.passwords import hash_password
+from rolecall.web.state import keep_state
 from tests.service.live.watching import enqueue
-from tests.web.doors import unguarded
-from tests.web.streaming import Site, served
+from tests.web.doors import PASSWORD, unguarded
+from tests.web.streaming import Events, Site, served
 
 Connection = psycopg.AsyncConnection[Any]
 
@@ -159,6 +167,95 @@ async def test_a_stream_is_for_who_may_read(database: str, sql: Connection) -> N
     async with served(application) as site:
         assert (await site.client.get("/api/live")).status_code == 401
         assert (await site.client.get("/api/live/snapshot")).status_code == 401
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Locked:
+    """A server that asks who comes in, and asks again as often as it can; and what an admin does beside it."""
+
+    site: Site
+    services: Services
+
+    async def key(self, scope: Scope = Scope.READ) -> tuple[int, dict[str, str]]:
+        made = await self.services.keys.create(scope.value, scope)
+        return made.key.id, {"authorization": f"Bearer {made.secret}"}
+
+
+@pytest.fixture
+async def locked(database: str, sql: Connection) -> AsyncIterator[Locked]:
+    application = build(database, App("test"), Settings(access=AccessSettings(auth=AuthMode.keys)))
+    keep_state(application, replace(application.state.rolecall, heartbeat=0.2))
+    async with served(application) as site:
+        pool = application.state.rolecall.pool
+        yield Locked(site=site, services=Services.over(Pooled(pool, Actor(name="root", via="cli"))))
+
+
+async def open_streams(stack: AsyncExitStack, site: Site, number: int, headers: dict[str, str]) -> None:
+    """Open so many, and keep them open."""
+    opened = [await stack.enter_async_context(site.events(**headers)) for _ in range(number)]
+    stack.callback(opened.clear)  # a stream that nobody holds is closed
+    assert [(await events.next()).name for events in opened] == ["connected"] * number
+
+
+async def ends(events: Events) -> None:
+    """Read on to the end of a stream."""
+    with pytest.raises(StopAsyncIteration):
+        await events.until(lambda _event: False)
+
+
+async def test_a_stream_ends_with_its_key(locked: Locked, sql: Connection) -> None:
+    """Covers S2: who may read is asked again while a stream is open"""
+    key_id, headers = await locked.key()
+    async with locked.site.events(**headers) as events:
+        await events.next()
+        [before] = await enqueue(sql)
+        await events.change_of(before, "pending")
+
+        await locked.services.keys.revoke(key_id)
+
+        await ends(events)
+
+
+@pytest.mark.parametrize("how", ["removed", "password", "expired", "idle"])
+async def test_a_stream_ends_with_its_session(locked: Locked, sql: Connection, how: str) -> None:
+    await locked.services.people.add("ada", Scope.READ, hash_password(PASSWORD))
+    await locked.site.client.post("/api/login", json={"name": "ada", "password": PASSWORD})
+    async with locked.site.events() as events:
+        await events.next()
+
+        match how:
+            case "removed":
+                await locked.services.people.remove("ada")
+            case "password":
+                await locked.services.people.set_password("ada", "another")
+            case "expired":
+                await sql.execute("update rolecall.sessions set expires_at = now()")
+            case _:
+                long_ago = "now() - interval '3 hours'"
+                await sql.execute(f"update rolecall.sessions set created_at = {long_ago}, last_used_at = {long_ago}")
+
+        await ends(events)
+
+
+async def test_one_reader_leaves_room_for_the_streams_of_others(locked: Locked, sql: Connection) -> None:
+    _, reader = await locked.key()
+    _, admin = await locked.key(Scope.ADMIN)
+    async with AsyncExitStack() as opened:
+        await open_streams(opened, locked.site, 10, reader)
+        refused = await locked.site.client.get("/api/live", headers=reader)
+        await open_streams(opened, locked.site, 1, admin)
+
+        assert refused.status_code == 429
+        assert "10 streams of yours" in refused.json()["detail"]
+
+
+async def test_this_machine_may_open_as_many_streams_as_there_are(
+    site: Site, application: FastAPI, sql: Connection
+) -> None:
+    async with AsyncExitStack() as opened:
+        await open_streams(opened, site, 12, {})
+
+        assert application.state.rolecall.live.watchers == 12
 
 
 def test_the_document_tells_of_the_stream(application: FastAPI) -> None:

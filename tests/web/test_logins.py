@@ -32,7 +32,7 @@ async def test_a_login_opens_a_session_and_a_logout_ends_it(door: Door) -> None:
 
     assert (entered.status_code, left.status_code) == (204, 204)
     assert shown.json() == {"name": "ada", "scope": "read"}
-    assert not door.client.cookies
+    assert list(door.client.cookies) == ["rolecall-browser"]
     assert (await door.client.get("/api/me", headers={"cookie": f"rolecall={kept}"})).status_code == 401
 
 

@@ -5,14 +5,19 @@ One more than the limit may pass where a minute ends meanwhile: a window that sl
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
 from rolecall.config import AccessSettings
-from rolecall.model.access import Caller, Scope
+from rolecall.model.access import ApiKey, Caller, Scope
 from rolecall.model.deeds import Actor
 from rolecall.model.errors import TooManyRequests
+from rolecall.service.keys import Keys
 from rolecall.web.rates import Rates
 from tests.web.doors import opened
+
+WRONG = {"authorization": "Bearer rk_" + "x" * 43}
 
 
 def caller(name: str) -> Caller:
@@ -41,12 +46,53 @@ async def test_wrong_keys_from_one_address_wear_it_out_but_no_right_one(database
     """Covers S12"""
     async with opened(database, logins_per_minute=2) as door:
         right = await door.key(Scope.READ)
-        wrong = {"authorization": "Bearer rk_" + "x" * 43}
-        answers = [(await door.client.get("/api/me", headers=wrong)).status_code for _ in range(4)]
+        answers = [(await door.client.get("/api/me", headers=WRONG)).status_code for _ in range(4)]
         known = await door.client.get("/api/me", headers=right)
 
     assert [*answers[:2], answers[-1]] == [401, 401, 429]
     assert known.status_code == 200
+
+
+async def test_an_address_is_worn_out_by_as_many_attempts_as_it_has() -> None:
+    rates = Rates(AccessSettings(logins_per_minute=2))
+    before = await rates.is_worn_out("192.0.2.1")
+    await rates.count_attempt("192.0.2.1")
+    await rates.count_attempt("192.0.2.1")
+
+    assert not before
+    assert await rates.is_worn_out("192.0.2.1")
+    assert not await rates.is_worn_out("192.0.2.2")
+
+
+async def test_guesses_from_an_address_that_is_worn_out_are_looked_up_one_by_one(
+    database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Covers S12: whoever guesses costs the database one connection, and delays nobody at another address"""
+    under_way: list[int] = []
+    most = 0
+    find = Keys.find
+
+    async def counting(self: Keys, secret: str) -> ApiKey | None:
+        nonlocal most
+        under_way.append(1)
+        most = max(most, len(under_way))
+        try:
+            return await find(self, secret)
+        finally:
+            under_way.pop()
+
+    async def is_worn_out(_rates: Rates, _address: str | None) -> bool:
+        return True
+
+    monkeypatch.setattr(Rates, "is_worn_out", is_worn_out)
+    monkeypatch.setattr(Keys, "find", counting)
+    async with opened(database) as door:
+        right = await door.key(Scope.READ)
+        guesses = [door.client.get("/api/me", headers=WRONG) for _ in range(30)]
+        answers = await asyncio.gather(*guesses, door.client.get("/api/me", headers=right))
+
+    assert {answer.status_code for answer in answers[:-1]} <= {401, 429}
+    assert (answers[-1].status_code, most) == (200, 1)
 
 
 @pytest.mark.parametrize(

@@ -194,11 +194,12 @@ def _keys() -> typer.Typer:
 
 
 def _people() -> typer.Typer:
-    group = _group("Add, list and remove the people who log in over HTTP.")
+    group = _group("Add, list, unlock and remove the people who log in over HTTP.")
     group.command("add")(with_shell(people.add))
     group.command("list")(with_shell(people.list_))
     group.command("remove")(with_shell(people.remove))
     group.command("password")(with_shell(people.password))
+    group.command("unlock")(with_shell(people.unlock))
     return group
 
 

@@ -184,6 +184,7 @@ class AccessSettings:
     requests_per_minute: int = 1_200
     logins_per_minute: int = 20
     session_minutes: int = 720
+    session_idle_minutes: int = 120
     forwarded_by: str = ""
     root_path: str = ""
 
@@ -312,6 +313,9 @@ def _access(source: _Source, database: DatabaseSettings) -> AccessSettings:
         logins_per_minute=source.read("ROLECALL_LOGINS_PER_MINUTE", most, standard.logins_per_minute),
         session_minutes=source.read(
             "ROLECALL_SESSION_MINUTES", whole(1, MOST_SESSION_MINUTES), standard.session_minutes
+        ),
+        session_idle_minutes=source.read(
+            "ROLECALL_SESSION_IDLE_MINUTES", whole(1, MOST_SESSION_MINUTES), standard.session_idle_minutes
         ),
         forwarded_by=source.read("ROLECALL_FORWARDED_BY", addresses, standard.forwarded_by),
         root_path=source.read("ROLECALL_ROOT_PATH", path, standard.root_path),

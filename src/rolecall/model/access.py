@@ -8,7 +8,7 @@ from enum import StrEnum
 
 from rolecall.model.deeds import Actor
 
-__all__ = ["ApiKey", "Caller", "Credentials", "NewApiKey", "Person", "Scope", "Session"]
+__all__ = ["ApiKey", "Caller", "Credentials", "LoginAttempt", "LoginLimits", "NewApiKey", "Person", "Scope", "Session"]
 
 
 class Scope(StrEnum):
@@ -74,6 +74,28 @@ class Person:
     last_login_at: datetime | None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoginLimits:
+    """After how many failures in a row, from one network or browser, and from all strangers together, nobody of them
+    may try again for `lockout` seconds.
+    """
+
+    failures: int = 10
+    failures_of_strangers: int = 100
+    lockout: float = 900.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoginAttempt:
+    """Somebody who tries to log in: with which name, from which network, and with what his browser shows that it is
+    known by, if it does.
+    """
+
+    name: str
+    network: str
+    browser: str | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class Credentials:
     """What a person's password is compared with."""
@@ -84,7 +106,11 @@ class Credentials:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Session:
-    """A login that stands, with its secret, which nobody can read again."""
+    """A login that stands, with its secret, which nobody can read again.
+
+    `browser` is what the browser is known by from now on; None where it keeps what it has.
+    """
 
     secret: str
     expires_at: datetime
+    browser: str | None = None

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from rolecall.model.access import Credentials, Person, Scope, Session
+from rolecall.model.access import Credentials, LoginAttempt, LoginLimits, Person, Scope, Session
 from rolecall.model.deeds import Deed
 from rolecall.model.errors import ConfigError, DuplicatePerson, NotAuthenticated, PersonNotFound, TooManyRequests
 from rolecall.service.database import Database
@@ -17,8 +17,7 @@ from rolecall.sql import access
 
 __all__ = ["WRONG_LOGIN", "People"]
 
-MOST_FAILURES = 10
-LOCKOUT = 900.0
+LIMITS = LoginLimits()
 # No brackets, so that nobody can look like an API key in the audit log.
 PERSON = re.compile(r"[\w.@+-]+( [\w.@+-]+)*")
 TAKEN = frozenset({"local", "nobody"})
@@ -66,29 +65,54 @@ class People:
         if not await self._database.act(deed, access.set_password(name, password_hash)):
             raise PersonNotFound(f"there is no {name!r} who may log in")
 
-    async def begin_login(self, name: str) -> Credentials | None:
-        """Count an attempt, and return what the password is compared with; None for an unknown name.
+    async def unlock(self, name: str) -> None:
+        """Let a person try to log in again after too many failures, from wherever. Raises PersonNotFound."""
+        if not await self._database.act(Deed("people.unlock", {"name": name}), access.unlock_person(name)):
+            raise PersonNotFound(f"there is no {name!r} who may log in")
 
-        Raises TooManyRequests after ten failures in a row, for 900 s, whether anybody bears the name or not.
+    async def begin_login(self, attempt: LoginAttempt) -> tuple[Credentials | None, bool]:
+        """Count an attempt, and return what the password is compared with, None for an unknown name; and whether it is
+        the last one that may fail.
+
+        Raises TooManyRequests after ten failures in a row from one network, or from one browser that is known, or a
+        hundred of all others together: for 900 s, whether anybody bears the name or not.
         """
-        wait = await self._database.run(access.begin_login(digest_of(name), MOST_FAILURES, LOCKOUT))
+        counting = access.try_to_log_in(*_digests(attempt), LIMITS)
+        wait, is_last = await self._database.run(counting)
         if wait is not None:
             raise TooManyRequests("too many failed logins with this name", retry_after=wait)
-        return await self._database.run(access.credentials(name))
+        return await self._database.run(access.credentials(attempt.name)), is_last
 
-    async def open_session(self, name: str, who: Credentials, *, seconds: float, origin: str | None) -> Session:
+    async def open_session(
+        self, attempt: LoginAttempt, who: Credentials, *, seconds: float, origin: str | None
+    ) -> Session:
         """Let a person in whose password was right. Raises NotAuthenticated if it was changed meanwhile."""
-        secret = new_secret("rs")
-        opening = access.open_session(who, digest_of(secret), digest_of(name), seconds=seconds, origin=origin)
+        secret, browser = new_secret("rs"), new_secret("rb")
+        digests = _digests(attempt)
+        opening = access.open_session(who, digest_of(secret), digests[0], seconds=seconds, origin=origin)
         expires_at = await self._database.act(Deed("sessions.open"), opening)
         if expires_at is None:
             raise NotAuthenticated(WRONG_LOGIN)
-        return Session(secret=secret, expires_at=expires_at)
+        is_new = await self._database.run(access.welcome_browser(who.person_id, *digests, digest_of(browser)))
+        return Session(secret=secret, expires_at=expires_at, browser=browser if is_new else None)
 
-    async def find(self, secret: str) -> Person | None:
-        """Return whose session this is; None for one that has ended."""
-        return await self._database.run(access.session(digest_of(secret)))
+    async def find(self, secret: str, *, idle: float) -> Person | None:
+        """Return whose session this is; None for one that has ended, or was idle for so many seconds."""
+        found = await self._database.run(access.session(digest_of(secret), idle))
+        if found is None:
+            return None
+        person, is_stale = found
+        if is_stale:
+            await self._database.run(access.touch_session(digest_of(secret)))
+        return person
 
     async def close_session(self, secret: str) -> None:
         """End a session; one that has ended already is fine."""
         await self._database.act(Deed("sessions.close"), access.close_session(digest_of(secret)))
+
+
+def _digests(attempt: LoginAttempt) -> tuple[bytes, bytes, bytes | None]:
+    """Of the name, of the name together with the network, and of what the browser is known by."""
+    browser = None if attempt.browser is None else digest_of(attempt.browser)
+    # No name holds a line's end: no two pairs are one text.
+    return digest_of(attempt.name), digest_of(f"{attempt.name}\n{attempt.network}"), browser

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from rolecall.model.access import ApiKey, Credentials, Person, Scope
+from rolecall.model.access import ApiKey, Credentials, LoginLimits, Person, Scope
 from rolecall.sql.statement import Row, Statement, nothing, single
 
 __all__ = [
@@ -13,7 +13,6 @@ __all__ = [
     "anybody",
     "api_key",
     "api_keys",
-    "begin_login",
     "close_session",
     "create_api_key",
     "credentials",
@@ -26,6 +25,10 @@ __all__ = [
     "session",
     "set_password",
     "touch_api_key",
+    "touch_session",
+    "try_to_log_in",
+    "unlock_person",
+    "welcome_browser",
 ]
 
 KEY_COLUMNS = ", ".join(ApiKey.__slots__)
@@ -113,13 +116,33 @@ def set_password(name: str, password_hash: str) -> Statement[bool]:
     return Statement(query=query, params=(name, password_hash), read=single)
 
 
-def begin_login(name_digest: bytes, most: int, lockout: float) -> Statement[float | None]:
-    """Count an attempt to log in; the answer is how many seconds it must wait, or None."""
+def try_to_log_in(
+    name: bytes, network: bytes, browser: bytes | None, limits: LoginLimits
+) -> Statement[tuple[float | None, bool]]:
+    """Count an attempt to log in; the answer is how many seconds it must wait, or None, and whether it is the last.
+
+    `network` is the digest of the name together with where the attempt comes from.
+    """
     return Statement(
-        query="select rolecall.begin_login(%s::bytea, %s::int, make_interval(secs => %s::float8))",
-        params=(name_digest, most, lockout),
+        query="select wait, is_last from rolecall.try_to_log_in("
+        "%s::bytea, %s::bytea, %s::bytea, %s::int, %s::int, make_interval(secs => %s::float8))",
+        params=(name, network, browser, limits.failures, limits.failures_of_strangers, limits.lockout),
+        read=lambda rows: (rows[0][0], rows[0][1]),
+    )
+
+
+def welcome_browser(person_id: int, name: bytes, network: bytes, browser: bytes | None, new: bytes) -> Statement[bool]:
+    """Forget the failures before a login that has succeeded; true if its browser is known anew, by `new`."""
+    return Statement(
+        query="select rolecall.welcome_browser(%s::bigint, %s::bytea, %s::bytea, %s::bytea, %s::bytea)",
+        params=(person_id, name, network, browser, new),
         read=single,
     )
+
+
+def unlock_person(name: str) -> Statement[bool]:
+    """Forget the failed attempts to log in with this name; false if there is nobody of that name."""
+    return Statement(query="select rolecall.unlock_person(%s::text)", params=(name,), read=single)
 
 
 def credentials(name: str) -> Statement[Credentials | None]:
@@ -143,16 +166,23 @@ def open_session(
     )
 
 
-def session(digest: bytes) -> Statement[Person | None]:
-    """Find whose session this is."""
+def session(digest: bytes, idle: float) -> Statement[tuple[Person, bool] | None]:
+    """Find whose session this is, unless it was idle for so many seconds; true if its use is to be noted again."""
     columns = ", ".join(f"person.{column}" for column in Person.__slots__)
+    used = "coalesce(session.last_used_at, session.created_at)"
     return Statement(
-        query=f"select {columns} from rolecall.sessions as session "
+        query=f"select {columns}, {used} < rolecall.clock() - interval '1 minute' from rolecall.sessions as session "
         "join rolecall.people as person on person.id = session.person_id "
-        "where session.digest = %s::bytea and session.expires_at > rolecall.clock()",
-        params=(digest,),
-        read=lambda rows: _read_person(rows[0]) if rows else None,
+        "where session.digest = %s::bytea and session.expires_at > rolecall.clock() "
+        f"and {used} > rolecall.clock() - make_interval(secs => %s::float8)",
+        params=(digest, idle),
+        read=lambda rows: (_read_person(rows[0][:-1]), bool(rows[0][-1])) if rows else None,
     )
+
+
+def touch_session(digest: bytes) -> Statement[None]:
+    """Note that a session is in use."""
+    return Statement(query="select rolecall.touch_session(%s::bytea)", params=(digest,), read=nothing)
 
 
 def close_session(digest: bytes) -> Statement[bool]:

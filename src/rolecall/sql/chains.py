@@ -14,7 +14,7 @@ from rolecall.model.pages import Page, write_cursor
 from rolecall.model.states import TaskState
 from rolecall.model.tasks import Task
 from rolecall.sql.outside import following_document, result_document
-from rolecall.sql.statement import Row, Statement, by_first_column, from_json, single
+from rolecall.sql.statement import Row, Statement, by_first_column, firsts, from_json, single
 from rolecall.sql.tasks import SUMMARY_COLUMNS as TASK_SUMMARY
 from rolecall.sql.tasks import TASK_COLUMNS, read_summary, read_task
 
@@ -22,6 +22,7 @@ __all__ = [
     "blocking",
     "complete",
     "delete",
+    "ended_among",
     "get",
     "hold",
     "list_",
@@ -134,6 +135,19 @@ def blocking(chain_id: int, after: int | None, limit: int) -> Statement[list[Dep
         "from rolecall.dependents_of(%s::bigint, %s::bigint, %s::int)",
         params=(chain_id, after, limit),
         read=lambda rows: list(map(_read_dependent, rows)),
+    )
+
+
+def ended_among(ids: Sequence[int]) -> Statement[list[int]]:
+    """Find those of these chains that are not open: they have ended, or were never there."""
+    # A chain is open as its first task, or by its one open continuation; each by its index.
+    return Statement(
+        query="select given.id from unnest(%s::bigint[]) as given (id)"
+        " where (select true from rolecall.tasks as task where task.id = given.id) is null"
+        " and (select true from rolecall.tasks as task"
+        " where task.chain_id = given.id and task.chain_index > 0) is null",
+        params=(list(ids),),
+        read=firsts,
     )
 
 

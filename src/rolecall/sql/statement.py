@@ -29,6 +29,11 @@ def single(rows: list[Row]) -> Any:
     return rows[0][0] if rows else None
 
 
+def firsts(rows: list[Row]) -> list[Any]:
+    """Read the first column of all rows."""
+    return [row[0] for row in rows]
+
+
 def from_json(text: str | None) -> Any:
     """Read a column that came as JSON text."""
     return None if text is None else json.loads(text)

@@ -13,7 +13,7 @@ from rolecall.model.outcomes import Report
 from rolecall.model.states import TaskState
 from rolecall.model.tasks import ClaimedTask, Enqueued, NewTask, Task, TaskSummary
 from rolecall.sql.documents import reports_document, tasks_document
-from rolecall.sql.statement import Row, Statement, by_first_column, from_json, single
+from rolecall.sql.statement import Row, Statement, by_first_column, firsts, from_json, single
 from rolecall.sql.strict_json import NotStorable, encode
 
 __all__ = [
@@ -24,6 +24,7 @@ __all__ = [
     "claim_what_fits",
     "delete",
     "delete_one",
+    "ended_among",
     "enqueue_chunks",
     "enqueue_many",
     "finish",
@@ -238,6 +239,17 @@ def next_due(roles: Sequence[str], handlers: Sequence[str], worker_id: int | Non
         query="select rolecall.next_due_for(%s::bigint, %s::text[], %s::text[])",
         params=(worker_id, list(roles), list(handlers)),
         read=single,
+    )
+
+
+def ended_among(ids: Sequence[int]) -> Statement[list[int]]:
+    """Find those of these tasks that are not open: they have ended, or were never there."""
+    # Each by its id: a join might read all tasks.
+    return Statement(
+        query="select given.id from unnest(%s::bigint[]) as given (id)"
+        " where (select true from rolecall.tasks as task where task.id = given.id) is null",
+        params=(list(ids),),
+        read=firsts,
     )
 
 

@@ -16,7 +16,7 @@ from rolecall.model.access import Caller, Scope
 from rolecall.model.deeds import Via
 from rolecall.model.errors import NotAllowed
 from rolecall.service.services import Services
-from rolecall.web.state import state_of
+from rolecall.web.state import note_refusal, state_of
 
 __all__ = ["Administers", "KnownCaller", "Operates", "Reads", "Requires"]
 
@@ -42,11 +42,14 @@ class Requires:
     via: Via = "api"
 
     async def __call__(self, request: Request, caller: KnownCaller) -> Services:
+        actor = replace(caller.actor, via=self.via)
         if not caller.scope.includes(self.scope):
+            asked = f"{request.method} {request.scope['route'].path}"
+            about = {"asked": asked, "needs": self.scope.value, "has": caller.scope.value}
+            note_refusal(request, "scopes.refused", about, actor)
             raise NotAllowed(
                 f"this needs the scope {self.scope.value!r}, and {caller.actor.name!r} has {caller.scope.value!r}"
             )
-        actor = replace(caller.actor, via=self.via)
         return state_of(request).services(replace(caller, actor=actor))
 
 

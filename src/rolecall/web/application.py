@@ -20,6 +20,7 @@ from rolecall.model.errors import ConfigError
 from rolecall.service.database import Pooled
 from rolecall.service.live import Live
 from rolecall.service.overview import Overview
+from rolecall.service.waits import Waits
 from rolecall.web import health
 from rolecall.web.api import (
     audit,
@@ -61,6 +62,7 @@ from rolecall.web.mounting import routers_of
 from rolecall.web.once import keep_answers
 from rolecall.web.problems import PROBLEMS, answer_problems
 from rolecall.web.rates import Rates
+from rolecall.web.refusals import Refusals
 from rolecall.web.state import LONGEST_READ, Access, WebState, keep_state
 
 __all__ = ["build", "work_out_routes"]
@@ -123,8 +125,12 @@ def build(dsn: str, app: App, settings: Settings | None = None, *, hosts: Collec
     @asynccontextmanager
     async def lifespan(_application: FastAPI) -> AsyncIterator[None]:
         async with state.pool, state.reads:
+            writing = asyncio.create_task(state.refusals.run(), name="rolecall-refusals")
             yield
             await state.live.close()
+            await state.waits.close()
+            state.refusals.stop()
+            await writing
 
     application = Application(
         title="Rolecall",
@@ -161,13 +167,14 @@ def _pages_of(routers: Iterable[APIRouter]) -> Renderer:
 
 def _state(dsn: str, app: App, settings: Settings, pages: Renderer) -> WebState:
     pooler = Pooler(told=settings.database.pooled)
+    pool = async_pool(dsn, "web", pooler, max_size=CONNECTIONS)
     reads = async_pool(dsn, "web reads", pooler, max_size=CONNECTIONS)
     rates, way = Rates(settings.access), Way(only_direct=settings.access.auth in {AuthMode.token, AuthMode.off})
     closing = asyncio.Event()
     looking = Pooled(reads, LOOKER, longest_read=LONGEST_READ)
     listen_dsn = settings.database.listen_url
     return WebState(
-        pool=async_pool(dsn, "web", pooler, max_size=CONNECTIONS),
+        pool=pool,
         reads=reads,
         app=app,
         access=_access(settings.access, rates, way),
@@ -178,8 +185,10 @@ def _state(dsn: str, app: App, settings: Settings, pages: Renderer) -> WebState:
             closing,
             hears=lambda: listen_dsn is not None or not pooler.stands,
         ),
+        waits=Waits(looking),
         overview=Overview(looking, patience=PATIENCE, checks=app.checks),
         pages=pages,
+        refusals=Refusals(lambda actor, deed, outcome: Pooled(pool, actor).note(deed, outcome)),
         listen_dsn=listen_dsn,
         scaling=settings.scaling,
         closing=closing,

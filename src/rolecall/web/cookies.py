@@ -9,18 +9,28 @@ from fastapi import Request, Response
 from rolecall.model.access import Session
 from rolecall.web.paths import root_of
 
-__all__ = ["forget_all", "has_any", "keep_local", "keep_session", "local_stamp", "session_secret"]
+__all__ = ["forget_all", "has_any", "keep_local", "keep_session", "known_by", "local_stamp", "session_secret"]
 
 SESSION = "rolecall"
 LOCAL = "rolecall-local"
+# It opens nothing: it only tells this browser from strangers who try to log in.
+BROWSER = "rolecall-browser"
+BROWSER_SECONDS = 180 * 86_400
 # A browser takes a cookie of such a name only over https, without a domain, and for the whole host.
 SECURE = "__Host-"
 UNNAMEABLE = re.compile(r"[^A-Za-z0-9]+")
 
 
 def keep_session(request: Request, response: Response, session: Session, seconds: int) -> None:
-    """Let the browser keep the session."""
+    """Let the browser keep the session, and what it is known by from now on."""
     _set(request, response, _session(request), session.secret, seconds)
+    if session.browser is not None:
+        _set(request, response, _named(request, BROWSER), session.browser, BROWSER_SECONDS)
+
+
+def known_by(request: Request) -> str | None:
+    """What the browser is known by, if somebody has logged in with it before."""
+    return request.cookies.get(_named(request, BROWSER)) or None
 
 
 def session_secret(request: Request) -> str | None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from time import monotonic
 
 import msgspec
 from fastapi.sse import format_sse_event
@@ -13,7 +14,7 @@ from starlette.types import Message, Send
 
 from rolecall.service.live import Batch, Stream
 
-__all__ = ["EventStream", "events_of"]
+__all__ = ["HEARTBEAT", "EventStream", "events_of"]
 
 HEARTBEAT = 30.0
 PATIENCE = 30.0
@@ -42,14 +43,22 @@ class EventStream(StreamingResponse):
             log.warning("A client was dropped that did not read its events for %.0f s", self._patience)
 
 
-async def events_of(stream: Stream, *, heartbeat: float = HEARTBEAT) -> AsyncIterator[bytes]:
+async def events_of(
+    stream: Stream, may_stay: Callable[[], Awaitable[bool]], *, heartbeat: float = HEARTBEAT
+) -> AsyncIterator[bytes]:
     """Write what a stream tells, from `connected` on, with a heartbeat where nothing happens.
 
-    A heartbeat is a comment; the id beside it moves a client's position on without an event.
+    A heartbeat is a comment; the id beside it moves a client's position on without an event. As often, whatever
+    happens, it is asked whether the client may stay: the stream ends where not.
     """
     yield format_sse_event(event="connected", data_str="{}", id=stream.id)
+    ask_at = monotonic() + heartbeat
     while not stream.ended:
-        batch = await stream.next(heartbeat)
+        batch = await stream.next(max(0.0, ask_at - monotonic()))
+        if monotonic() >= ask_at:
+            if not await may_stay():
+                return
+            ask_at = monotonic() + heartbeat
         if not batch.is_empty:
             yield b"".join(_written(batch))
         elif not stream.ended:

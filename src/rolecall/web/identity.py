@@ -4,6 +4,8 @@ token.
 
 from __future__ import annotations
 
+import asyncio
+from contextlib import nullcontext
 from dataclasses import replace
 from typing import NoReturn
 
@@ -12,14 +14,14 @@ from fastapi import Request
 from rolecall.config import AccessSettings
 from rolecall.model.access import ApiKey, Caller, Scope
 from rolecall.model.deeds import Actor
-from rolecall.model.errors import NotAuthenticated
+from rolecall.model.errors import DatabaseError, NotAuthenticated
 from rolecall.service.services import Services
 from rolecall.web.cookies import local_stamp, session_secret
 from rolecall.web.forwarding import Way
 from rolecall.web.local import LocalToken
 from rolecall.web.origins import refuse_embedding, refuse_other_sites, require_own_site
 from rolecall.web.rates import Rates
-from rolecall.web.state import address_of, state_of
+from rolecall.web.state import address_of, note_refusal, state_of
 
 __all__ = ["KeysAndSessions", "OpenToAll", "person"]
 
@@ -41,6 +43,10 @@ class OpenToAll:
         refuse_embedding(request, self._trusted)
         return _local(request)
 
+    async def still_knows(self, _request: Request) -> bool:
+        """Everybody may stay."""
+        return True
+
     async def exchange(self, _request: Request, _shown: str) -> str | None:
         """Nobody needs a token here."""
         return None
@@ -57,9 +63,11 @@ class KeysAndSessions:
 
     def __init__(self, settings: AccessSettings, rates: Rates, way: Way, local: LocalToken | None = None) -> None:
         self._trusted = settings.trusted_origins
+        self._idle = settings.session_idle_minutes * 60
         self._way = way
         self._rates = rates
         self._local = local
+        self._one_by_one = asyncio.Lock()
 
     @property
     def takes_token(self) -> bool:
@@ -69,10 +77,23 @@ class KeysAndSessions:
     async def identify(self, request: Request) -> Caller:
         """Return who asks. Raises NotAuthenticated, NotAllowed, TooManyRequests."""
         self._way.look(request)
-        shown = request.headers.get("authorization")
-        caller = await (self._by_cookie(request) if shown is None else self._by_key(request, shown))
+        by_cookie = "authorization" not in request.headers
+        if by_cookie:
+            refuse_other_sites(request, self._trusted)
+        caller = await self._find(request)
+        if caller is None:
+            await self._refuse(request)
+        if by_cookie:
+            require_own_site(request, self._trusted)
         await self._rates.count_request(caller)
         return caller
+
+    async def still_knows(self, request: Request) -> bool:
+        """Whether who sent a request that is still being answered would be let in now."""
+        try:
+            return await self._find(request) is not None
+        except DatabaseError:
+            return True  # nobody can say that he would not
 
     async def exchange(self, request: Request, shown: str) -> str | None:
         """Return what a browser keeps in place of this machine's token; None for what is not the token.
@@ -82,48 +103,56 @@ class KeysAndSessions:
         self._way.look(request)
         if self._local is not None and self._local.fits(shown):
             return self._local.stamp()
+        note_refusal(request, "keys.refused", {"what": "the local token"})
         await self._rates.count_attempt(address_of(request))
         return None
 
-    async def _by_key(self, request: Request, shown: str) -> Caller:
-        scheme, _, secret = shown.partition(" ")
-        if scheme.lower() != "bearer":
-            await self._refuse(request, "show an API key as `Authorization: Bearer rk_...`")
-        secret = secret.strip()
+    async def _find(self, request: Request) -> Caller | None:
+        """Find out who shows something that lets in at this moment."""
+        # Whoever guesses there costs the database one connection at most, and keeps out nobody who has a right key.
+        worn_out = await self._rates.is_worn_out(address_of(request))
+        async with self._one_by_one if worn_out else nullcontext():
+            if "authorization" in request.headers:
+                return await self._by_key(request, _bearer(request))
+            return await self._by_session(request) or self._by_stamp(request)
+
+    async def _by_key(self, request: Request, secret: str) -> Caller | None:
         if self._local is not None and self._local.fits(secret):
             return _local(request)
         key = await _look_up(request).keys.find(secret)
-        if key is None:
-            await self._refuse(request, "the API key is unknown, expired or revoked")
-        return _program(key, request)
-
-    async def _by_cookie(self, request: Request) -> Caller:
-        refuse_other_sites(request, self._trusted)
-        caller = await self._by_session(request) or self._by_stamp(request)
-        if caller is None and session_secret(request) is not None:
-            await self._refuse(request, "the session has ended: log in again")
-        if caller is None:
-            raise NotAuthenticated("show an API key (`Authorization: Bearer rk_...`), or log in")
-        require_own_site(request, self._trusted)
-        return caller
+        return None if key is None else _program(key, request)
 
     async def _by_session(self, request: Request) -> Caller | None:
         secret = session_secret(request)
-        found = None if secret is None else await _look_up(request).people.find(secret)
+        found = None if secret is None else await _look_up(request).people.find(secret, idle=self._idle)
         return None if found is None else person(found.name, found.scope, request)
 
     def _by_stamp(self, request: Request) -> Caller | None:
         kept = local_stamp(request)
         return _local(request) if self._local and kept and self._local.lets_in(kept) else None
 
-    async def _refuse(self, request: Request, problem: str) -> NoReturn:
+    async def _refuse(self, request: Request) -> NoReturn:
+        shown = request.headers.get("authorization")
+        if shown is None and session_secret(request) is None:
+            raise NotAuthenticated("show an API key (`Authorization: Bearer rk_...`), or log in")
+        note_refusal(request, "sessions.refused" if shown is None else "keys.refused")
         await self._rates.count_attempt(address_of(request))
-        raise NotAuthenticated(problem)
+        if shown is None:
+            raise NotAuthenticated("the session has ended: log in again")
+        if not _bearer(request):
+            raise NotAuthenticated("show an API key as `Authorization: Bearer rk_...`")
+        raise NotAuthenticated("the API key is unknown, expired or revoked")
 
 
 def person(name: str, scope: Scope, request: Request) -> Caller:
     """The caller that a person is."""
     return Caller(actor=Actor(name=name, via="api", origin=address_of(request)), scope=scope)
+
+
+def _bearer(request: Request) -> str:
+    """The secret that a program shows; empty where it shows something else."""
+    scheme, _, secret = request.headers["authorization"].partition(" ")
+    return secret.strip() if scheme.lower() == "bearer" else ""
 
 
 def _local(request: Request) -> Caller:

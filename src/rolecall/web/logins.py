@@ -7,16 +7,17 @@ import logging
 from fastapi import Request
 
 from rolecall.config import AccessSettings
-from rolecall.model.access import Credentials, Scope, Session
-from rolecall.model.errors import NotAuthenticated
+from rolecall.model.access import Credentials, LoginAttempt, Scope, Session
+from rolecall.model.errors import NotAuthenticated, TooManyRequests
 from rolecall.service.people import WRONG_LOGIN
 from rolecall.service.services import Services
+from rolecall.web.cookies import known_by
 from rolecall.web.forwarding import Way
 from rolecall.web.identity import person
 from rolecall.web.origins import refuse_other_sites
 from rolecall.web.passwords import Passwords
-from rolecall.web.rates import Rates
-from rolecall.web.state import address_of, state_of
+from rolecall.web.rates import Rates, network_of
+from rolecall.web.state import address_of, note_refusal, state_of
 
 __all__ = ["Logins"]
 
@@ -42,22 +43,34 @@ class Logins:
         """Open a session. Raises NotAuthenticated, TooManyRequests, and NotAllowed for another site's page."""
         self._way.look(request)
         refuse_other_sites(request, self._trusted)
-        await self._rates.count_attempt(address_of(request))
-        who = await _services(request, "nobody").people.begin_login(name)
+        attempt = LoginAttempt(name=name, network=network_of(address_of(request)), browser=known_by(request))
+        try:
+            await self._rates.count_attempt(address_of(request))
+            who, is_last = await _services(request, "nobody").people.begin_login(attempt)
+        except TooManyRequests:
+            note_refusal(request, "sessions.refused", {"why": "too often"})
+            raise
         fits = await self._passwords.fits(password, None if who is None else who.password_hash)
         if who is None or not fits:
-            # Without the name: people type passwords there.
-            log.warning("A login failed", extra={"origin": address_of(request)})
+            self._note_failure(request, attempt, is_known=who is not None, is_last=is_last)
             raise NotAuthenticated(WRONG_LOGIN)
-        return await self._open(request, name, who)
+        return await self._open(request, attempt, who)
 
     async def close(self, request: Request, name: str, secret: str) -> None:
         """End a session."""
         await _services(request, name).people.close_session(secret)
 
-    async def _open(self, request: Request, name: str, who: Credentials) -> Session:
-        services = _services(request, name)
-        return await services.people.open_session(name, who, seconds=self._seconds, origin=address_of(request))
+    def _note_failure(self, request: Request, attempt: LoginAttempt, *, is_known: bool, is_last: bool) -> None:
+        # No name that nobody bears: people type passwords there.
+        about = {"name": attempt.name} if is_known else {}
+        log.warning("A login failed", extra={"origin": address_of(request)})
+        note_refusal(request, "sessions.refused", about)
+        if is_last:
+            note_refusal(request, "sessions.locked", about)
+
+    async def _open(self, request: Request, attempt: LoginAttempt, who: Credentials) -> Session:
+        services = _services(request, attempt.name)
+        return await services.people.open_session(attempt, who, seconds=self._seconds, origin=address_of(request))
 
 
 def _services(request: Request, name: str) -> Services:

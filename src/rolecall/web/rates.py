@@ -16,7 +16,7 @@ from rolecall.config import AccessSettings
 from rolecall.model.access import Caller
 from rolecall.model.errors import TooManyRequests
 
-__all__ = ["Rates"]
+__all__ = ["Rates", "network_of"]
 
 NEIGHBOURS = 64
 
@@ -36,7 +36,11 @@ class Rates:
 
     async def count_attempt(self, address: str | None) -> None:
         """Raise TooManyRequests for an address from which too many have tried to come in."""
-        await self._count(self._attempts, "address", _network_of(address))
+        await self._count(self._attempts, "address", network_of(address))
+
+    async def is_worn_out(self, address: str | None) -> bool:
+        """Whether one more attempt from there would be too many; none is counted."""
+        return not await self._limiter.test(self._attempts, "address", network_of(address))
 
     async def _count(self, item: RateLimitItem, *who: str) -> None:
         if not await self._limiter.hit(item, *who):
@@ -45,8 +49,8 @@ class Rates:
             raise TooManyRequests(f"more than {item.amount} in a minute", retry_after=wait)
 
 
-def _network_of(address: str | None) -> str:
-    # One subscriber has a whole /64 of version 6 at hand.
+def network_of(address: str | None) -> str:
+    """The network whose addresses count as one: a subscriber has a whole /64 of version 6 at hand."""
     try:
         known = ip_address((address or "").partition("%")[0])
     except ValueError:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -12,13 +13,26 @@ from psycopg_pool import AsyncConnectionPool
 from rolecall.app import App
 from rolecall.config import ScalingSettings
 from rolecall.model.access import Caller, Session
+from rolecall.model.deeds import Actor
 from rolecall.service.database import Database, Pooled
 from rolecall.service.live import Live
 from rolecall.service.overview import Overview
 from rolecall.service.services import Services
+from rolecall.service.waits import Waits
 from rolecall.web.dashboard.rendering import Renderer
+from rolecall.web.events import HEARTBEAT
+from rolecall.web.refusals import Refusals
 
-__all__ = ["LONGEST_READ", "Access", "OpensSessions", "WebState", "address_of", "keep_state", "state_of"]
+__all__ = [
+    "LONGEST_READ",
+    "Access",
+    "OpensSessions",
+    "WebState",
+    "address_of",
+    "keep_state",
+    "note_refusal",
+    "state_of",
+]
 
 
 LONGEST_READ = 5.0
@@ -37,6 +51,9 @@ class Access(Protocol):
 
     async def identify(self, request: Request) -> Caller: ...
 
+    async def still_knows(self, request: Request) -> bool:
+        """Whether who sent a request that is still being answered would be let in now."""
+
     async def exchange(self, request: Request, shown: str) -> str | None:
         """Return what a browser keeps in place of this machine's token; None for what is not the token."""
 
@@ -54,11 +71,12 @@ class OpensSessions(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WebState:
-    """The pool of connections, the program whose tasks are served, who may come in, who watches, what all see at a
-    glance, what its pages look like, and which pods are its workers'.
+    """The pool of connections, the program whose tasks are served, who may come in, who watches and who waits, what all
+    see at a glance, what its pages look like, and which pods are its workers'.
 
-    `reads` is a pool for what only asks. `closing` is set when this server begins to stop: what streams must end then.
-    `listen_dsn` is the way for notifications where they have their own.
+    `reads` is a pool for what only asks. `refusals` writes down who was not let in. `heartbeat` says how often, in
+    seconds, a stream that is quiet says so. `closing` is set when this server begins to stop: what streams must end
+    then. `listen_dsn` is the way for notifications where they have their own.
     """
 
     pool: AsyncConnectionPool[Any]
@@ -67,10 +85,13 @@ class WebState:
     access: Access
     logins: OpensSessions
     live: Live
+    waits: Waits
     overview: Overview
     pages: Renderer
+    refusals: Refusals
     listen_dsn: str | None = None
     scaling: ScalingSettings = field(default_factory=ScalingSettings)
+    heartbeat: float = HEARTBEAT
     closing: asyncio.Event = field(default_factory=asyncio.Event)
 
     def services(self, caller: Caller, database: Database | None = None) -> Services:
@@ -86,6 +107,14 @@ def keep_state(application: FastAPI, state: WebState) -> None:
 def state_of(request: Request) -> WebState:
     state: WebState = request.app.state.rolecall
     return state
+
+
+def note_refusal(
+    request: Request, action: str, about: Mapping[str, str] | None = None, actor: Actor | None = None
+) -> None:
+    """Note that somebody was not let in, nobody knows who unless it is said; nothing is waited for."""
+    who = actor or Actor(name="nobody", via="api", origin=address_of(request))
+    state_of(request).refusals.note(who, action, about or {})
 
 
 def address_of(request: Request) -> str | None:

@@ -46,6 +46,12 @@ def password(shell: Shell, name: Name) -> None:
     shell.show({"changed": name}, lambda: print_line(f"{name} has another password"))
 
 
+def unlock(shell: Shell, name: Name) -> None:
+    """Let a person try to log in again at once, after too many failures."""
+    shell.call(lambda services: services.people.unlock(name))
+    shell.show({"unlocked": name}, lambda: print_line(f"{name} may try to log in again"))
+
+
 def _ask_password() -> str:
     if not sys.stdin.isatty():
         return sys.stdin.readline().rstrip("\r\n")

@@ -10,12 +10,15 @@ from rolecall.model.errors import TooManyWatchers, UnknownRole
 from rolecall.service.database import Database
 from rolecall.service.live.looker import Connect, Looker
 from rolecall.service.live.stream import Stream, Wanted
+from rolecall.service.share import Share
 from rolecall.service.suggestions import with_suggestion
 from rolecall.sql import insight
 
 __all__ = ["Live"]
 
 MOST_STREAMS = 100
+MOST_OF_ONE = 10
+WAIT = 30.0
 
 
 class Live:
@@ -40,6 +43,7 @@ class Live:
         self._hears = hears
         self._most_streams = most_streams
         self._streams: list[Stream] = []
+        self._share = Share(MOST_OF_ONE, f"{MOST_OF_ONE} streams of yours are open already", retry_after=WAIT)
         self._turn = asyncio.Lock()
         self._looker: Looker | None = None
 
@@ -49,22 +53,26 @@ class Live:
         return len(self._streams)
 
     @asynccontextmanager
-    async def watch(self, wanted: Wanted, after: str | None = None) -> AsyncIterator[Stream]:
+    async def watch(
+        self, wanted: Wanted, after: str | None = None, *, caller: str | None = None
+    ) -> AsyncIterator[Stream]:
         """Open a stream that tells what commits from now on, or after the event with this id.
 
-        Raises TooManyWatchers, UnknownRole, TaskNotFound for a root, DatabaseUnavailable.
+        A caller who is named has ten of them at most. Raises TooManyRequests, TooManyWatchers, UnknownRole,
+        TaskNotFound for a root, DatabaseUnavailable.
         """
         if len(self._streams) >= self._most_streams:
             raise TooManyWatchers(f"{self._most_streams} streams are open, and more are not served: try again later")
-        stream = Stream(wanted)
-        self._streams.append(stream)
-        try:
-            await self._begin(stream, after)
-            yield stream
-        finally:
-            self._streams.remove(stream)
-            if not self._streams:
-                await self.close()
+        with self._share.taken_by(caller):
+            stream = Stream(wanted)
+            self._streams.append(stream)
+            try:
+                await self._begin(stream, after)
+                yield stream
+            finally:
+                self._streams.remove(stream)
+                if not self._streams:
+                    await self.close()
 
     async def close(self) -> None:
         """Look no more, until the next stream opens."""

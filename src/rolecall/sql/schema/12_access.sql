@@ -27,14 +27,26 @@ create table rolecall.sessions (
     origin text,
     created_at timestamptz not null,
     expires_at timestamptz not null,
+    last_used_at timestamptz,
     constraint digest_is_sha256 check (length(digest) = 32)
 );
 create index sessions_by_person on rolecall.sessions (person_id);
 create index sessions_by_expiry on rolecall.sessions (expires_at);
--- Attempts to log in since the last success, by the digest of the name that was tried, whether anybody bears it or not.
+-- Browsers in which somebody has logged in: strangers who guess lock nobody out of them.
+create table rolecall.known_browsers (
+    digest bytea not null,
+    person_id bigint not null references rolecall.people on delete cascade,
+    last_seen_at timestamptz not null,
+    primary key (digest, person_id),
+    constraint digest_is_sha256 check (length(digest) = 32)
+);
+create index known_browsers_by_person on rolecall.known_browsers (person_id);
+-- Attempts to log in since the last success, whether anybody bears the name or not: by the digest of the name, of the name and the
+-- network that they came from, or of what a known browser shows. All say which name it was, by its digest.
 create table rolecall.login_attempts (
     digest bytea primary key,
     attempts int not null,
     last_at timestamptz not null,
-    locked_until timestamptz
+    locked_until timestamptz,
+    name_digest bytea
 );

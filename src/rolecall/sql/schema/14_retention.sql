@@ -24,4 +24,5 @@ insert into rolecall.retention (kind, keep) values
     ('deeds', '400 days'),
     ('api_keys', null),
     ('sessions', null),
-    ('login_attempts', null);
+    ('login_attempts', null),
+    ('known_browsers', null);

@@ -5,14 +5,15 @@ from __future__ import annotations
 from fastapi import APIRouter, Request, Response
 
 from rolecall.model.chains import ChainFilter
-from rolecall.model.errors import ChainFinished, ChainNotFound, WaitTimeout
+from rolecall.model.errors import ChainFinished, ChainNotFound
 from rolecall.model.needs import Dependent
 from rolecall.model.pages import Page
-from rolecall.web.access import Operates, Reads
+from rolecall.web.access import KnownCaller, Operates, Reads
 from rolecall.web.etags import UNCHANGED, tagged
 from rolecall.web.fields import Body, Limit, PathId, Patience, Result, ShortText
 from rolecall.web.paging import Cursor, page_by_id, position, with_items
 from rolecall.web.problems import refuses
+from rolecall.web.state import state_of
 from rolecall.web.views import ListedChain, Outcome, ShownChain, listed_chain, shown_chain
 
 router = APIRouter(prefix="/api/chains", tags=["chains"])
@@ -53,12 +54,15 @@ async def get_chain(chain_id: PathId, services: Reads, request: Request) -> Resp
 
 
 @router.get("/{chain_id:int}/wait")
-async def wait_for_chain(chain_id: PathId, services: Reads, seconds: Patience = 20.0) -> ListedChain:
+async def wait_for_chain(
+    chain_id: PathId, services: Reads, caller: KnownCaller, request: Request, seconds: Patience = 20.0
+) -> ListedChain:
     """The chain once it has ended, or as it stands when the seconds have passed: `open` tells."""
-    try:
-        return listed_chain(await services.chains.wait(chain_id, seconds))
-    except WaitTimeout:
-        return listed_chain(await services.chains.get(chain_id))
+    chain = await services.chains.get(chain_id)
+    if chain.open:
+        await state_of(request).waits.for_chain(chain_id, seconds, caller.counted_as)
+        chain = await services.chains.get(chain_id)
+    return listed_chain(chain)
 
 
 @router.get("/{chain_id:int}/blocking")

@@ -9,7 +9,7 @@ from fastapi import APIRouter, Depends, Header, Query, Request
 
 from rolecall.model.live import LiveSnapshot
 from rolecall.service.live import Stream, Wanted
-from rolecall.web.access import Reads
+from rolecall.web.access import KnownCaller, Reads
 from rolecall.web.events import EventStream, events_of
 from rolecall.web.fields import Id, ShortText
 from rolecall.web.problems import Responses, refuses
@@ -35,8 +35,9 @@ async def show_snapshot(services: Reads) -> LiveSnapshot:
     return await services.progress.roles()
 
 
-async def _watch(
+async def _watch(  # sizes: each is a word of the request
     _services: Reads,
+    caller: KnownCaller,
     request: Request,
     role: Roles = [],  # noqa: B006 - never changed
     root: Roots = [],  # noqa: B006 - never changed
@@ -45,11 +46,15 @@ async def _watch(
     last_event_id: Position = None,
 ) -> AsyncIterator[Stream]:
     wanted = Wanted(roles=frozenset(role), roots=frozenset(root), counts=counts)
-    async with state_of(request).live.watch(wanted, last_event_id) as stream:
+    async with state_of(request).live.watch(wanted, last_event_id, caller=caller.counted_as) as stream:
         yield stream
 
 
 @router.get("", status_code=200, response_class=EventStream, responses=EVENTS | refuses(404))
-async def watch_pool(stream: Annotated[Stream, Depends(_watch)]) -> EventStream:
-    """Tell what changes from now on, or since the event named by `Last-Event-ID`, at most two minutes ago."""
-    return EventStream(events_of(stream))
+async def watch_pool(stream: Annotated[Stream, Depends(_watch)], request: Request) -> EventStream:
+    """Tell what changes from now on, or since the event named by `Last-Event-ID`, at most two minutes ago.
+
+    It ends within half a minute once whoever opened it would not be let in any more.
+    """
+    state = state_of(request)
+    return EventStream(events_of(stream, lambda: state.access.still_knows(request), heartbeat=state.heartbeat))

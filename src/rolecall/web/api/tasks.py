@@ -7,14 +7,13 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request, Response
 
-from rolecall.model.errors import WaitTimeout
 from rolecall.model.history import History
 from rolecall.model.insight import RoleCount, TaskFilter, TimelineEntry
 from rolecall.model.needs import Needed
 from rolecall.model.pages import Page
 from rolecall.model.tasks import Enqueued, TreeNode
 from rolecall.model.why import Why
-from rolecall.web.access import Reads
+from rolecall.web.access import KnownCaller, Reads
 from rolecall.web.etags import UNCHANGED, tagged
 from rolecall.web.fields import Limit, PathId, Patience, ShortText
 from rolecall.web.filters import Listing, meant
@@ -117,9 +116,12 @@ async def explain_task(task_id: PathId, services: Reads) -> Why:
 
 
 @router.get("/{task_id:int}/wait")
-async def wait_for_task(task_id: PathId, services: Reads, seconds: Patience = 20.0) -> ListedTask:
+async def wait_for_task(
+    task_id: PathId, services: Reads, caller: KnownCaller, request: Request, seconds: Patience = 20.0
+) -> ListedTask:
     """The task once it has finished, or as it stands when the seconds have passed: `finished_at` tells."""
-    try:
-        return listed(await services.tasks.wait(task_id, seconds))
-    except WaitTimeout:
-        return listed(await services.tasks.get(task_id))
+    task = await services.tasks.get(task_id)
+    if not task.is_finished:
+        await state_of(request).waits.for_task(task_id, seconds, caller.counted_as)
+        task = await services.tasks.get(task_id)
+    return listed(task)

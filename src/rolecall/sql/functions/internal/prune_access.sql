@@ -1,5 +1,5 @@
 -- Revokes API keys that nobody used for 30 days, those apart that were made for ever; forgets those that opened nothing for 30 days,
--- sessions that have ended, and attempts to log in that no longer count.
+-- sessions that have ended, browsers that were not seen for 180 days, and attempts to log in that no longer count.
 -- returns: how many of the kind were forgotten, at most p_limit
 -- raises: nothing
 -- locks: the rows, skipping locked ones
@@ -24,6 +24,12 @@ begin
             where digest = any(array(
                 select old.digest from rolecall.sessions as old where old.expires_at < p_now limit p_limit for update skip locked
             ));
+        when 'known_browsers' then
+            delete from rolecall.known_browsers
+            where (digest, person_id) in (
+                select old.digest, old.person_id from rolecall.known_browsers as old
+                where old.last_seen_at < p_now - interval '180 days' limit p_limit for update skip locked
+            );
         when 'login_attempts' then
             delete from rolecall.login_attempts
             where digest = any(array(

@@ -32,7 +32,7 @@ begin
             number := rolecall.prune_schedule_runs(p_now, p_limit);
         when 'history' then
             number := rolecall.prune_history(p_now);
-        when 'api_keys', 'sessions', 'login_attempts' then
+        when 'api_keys', 'sessions', 'known_browsers', 'login_attempts' then
             number := rolecall.prune_access(p_row.kind, p_now, p_limit);
         else
             number := rolecall.prune_rows(p_row.kind, p_row.keep, v_oldest, p_now, p_limit);

@@ -1,0 +1,112 @@
+"""Any number of requests wait for tasks and chains with one question at a time: what of all that has ended by now?"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from rolecall.model.errors import TooManyRequests
+from rolecall.service.database import Database
+from rolecall.service.share import Share
+from rolecall.sql import chains, tasks
+from rolecall.sql.statement import Statement
+
+__all__ = ["Waits"]
+
+MOST = 500
+MOST_OF_ONE = 20
+# Soon after somebody has come, then ever more patiently.
+SOONEST = 0.02
+LATEST = 0.25
+GROWTH = 1.5
+RETRY_AFTER = 5.0
+
+EndedAmong = Callable[[Sequence[int]], Statement[list[int]]]
+KINDS: tuple[EndedAmong, ...] = (tasks.ended_among, chains.ended_among)
+
+
+class Waited(NamedTuple):
+    """What somebody waits for."""
+
+    ended_among: EndedAmong
+    id: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Waiter:
+    """Somebody who waits."""
+
+    waited: Waited
+    ended: asyncio.Future[None]
+
+
+class Waits:
+    """Looks as long as somebody waits, on one connection; what hinders a look is told to all who wait for it."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._waiters: set[Waiter] = set()
+        self._share = Share(MOST_OF_ONE, f"{MOST_OF_ONE} requests of yours wait already", retry_after=RETRY_AFTER)
+        self._looking: asyncio.Task[None] | None = None
+        self._pause = SOONEST
+
+    async def for_task(self, task_id: int, seconds: float, caller: str | None) -> None:
+        """Return once the task is open no longer, or when the seconds have passed.
+
+        A caller who is named waits twenty times at once. Raises TooManyRequests, DatabaseUnavailable.
+        """
+        await self._wait(Waited(tasks.ended_among, task_id), seconds, caller)
+
+    async def for_chain(self, chain_id: int, seconds: float, caller: str | None) -> None:
+        """Return once the chain is open no longer, or when the seconds have passed; else as for a task."""
+        await self._wait(Waited(chains.ended_among, chain_id), seconds, caller)
+
+    async def close(self) -> None:
+        """Look no more."""
+        if self._looking is not None:
+            self._looking.cancel()
+            await asyncio.wait({self._looking})
+
+    async def _wait(self, waited: Waited, seconds: float, caller: str | None) -> None:
+        if len(self._waiters) >= MOST:
+            raise TooManyRequests(f"{MOST} requests wait already", retry_after=RETRY_AFTER)
+        with self._share.taken_by(caller):
+            waiter = Waiter(waited, asyncio.get_running_loop().create_future())
+            self._waiters.add(waiter)
+            self._begin()
+            try:
+                async with asyncio.timeout(seconds):
+                    await waiter.ended
+            except TimeoutError:
+                pass
+            finally:
+                self._waiters.discard(waiter)
+
+    def _begin(self) -> None:
+        self._pause = SOONEST
+        if self._looking is None or self._looking.done():
+            self._looking = asyncio.create_task(self._look_on(), name="rolecall-waits")
+
+    async def _look_on(self) -> None:
+        while self._waiters:
+            for kind in KINDS:
+                await self._look([waiter for waiter in self._waiters if waiter.waited.ended_among is kind], kind)
+            await asyncio.sleep(self._pause)
+            self._pause = min(LATEST, self._pause * GROWTH)
+
+    async def _look(self, waiters: Sequence[Waiter], ended_among: EndedAmong) -> None:
+        if not waiters:
+            return
+        try:
+            looking = ended_among(sorted({waiter.waited.id for waiter in waiters}))
+            ended: list[int] = await self._database.run(looking)
+        except Exception as error:  # noqa: BLE001 - whatever it is, each of them answers for himself
+            for waiter in waiters:
+                if not waiter.ended.done():
+                    waiter.ended.set_exception(error)
+        else:
+            for waiter in waiters:
+                if waiter.waited.id in ended and not waiter.ended.done():
+                    waiter.ended.set_result(None)

@@ -1,0 +1,86 @@
+"""Writes down who was not let in: soon what comes first, and then what comes within a minute as one row a kind.
+
+So an attacker leaves a trace, and cannot fill the audit log with it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+from rolecall.model.deeds import Actor, Deed
+from rolecall.model.errors import RolecallError
+
+__all__ = ["Refusals", "Write"]
+
+Write = Callable[[Actor, Deed, Mapping[str, object]], Awaitable[None]]
+
+MOST_KINDS = 20
+QUIET = 60.0
+OTHERS = Actor(name="nobody", via="system")
+
+log = logging.getLogger("rolecall.web")
+
+
+@dataclass(slots=True)
+class Tally:
+    """How often the same was refused, and since when."""
+
+    deed: Deed
+    number: int = 0
+    since: datetime = field(default_factory=lambda: datetime.now(UTC))
+
+    def outcome(self) -> Mapping[str, object]:
+        """What the row tells beside whom and what it is about."""
+        return {"number": self.number, "since": self.since.isoformat(timespec="seconds")}
+
+
+class Refusals:
+    """Counts what is refused by who asked, from where, and what it was about; `run` writes it down.
+
+    More than twenty kinds within a minute are counted as others, by what was refused alone.
+    """
+
+    def __init__(self, write: Write, *, quiet: float = QUIET) -> None:
+        self._write = write
+        self._quiet = quiet
+        self._tallies: dict[tuple[Actor, str, tuple[tuple[str, str], ...]], Tally] = {}
+        self._stirred = asyncio.Event()
+        self._stopping = asyncio.Event()
+
+    def note(self, actor: Actor, action: str, about: Mapping[str, str]) -> None:
+        """Note that something was refused; nothing is waited for."""
+        if (actor, action, tuple(about.items())) not in self._tallies and len(self._tallies) >= MOST_KINDS:
+            actor, about = OTHERS, {"who": "others"}
+        key = (actor, action, tuple(about.items()))
+        self._tallies.setdefault(key, Tally(Deed(action, dict(about)))).number += 1
+        self._stirred.set()
+
+    async def run(self) -> None:
+        """Write until `stop`, and then what is left."""
+        while not self._stopping.is_set():
+            await self._stirred.wait()
+            await self._write_down()
+            try:
+                async with asyncio.timeout(self._quiet):
+                    await self._stopping.wait()
+            except TimeoutError:
+                pass
+        await self._write_down()
+
+    def stop(self) -> None:
+        """Let `run` end."""
+        self._stopping.set()
+        self._stirred.set()
+
+    async def _write_down(self) -> None:
+        self._stirred.clear()
+        tallies, self._tallies = self._tallies, {}
+        for (actor, _, _), tally in tallies.items():
+            try:
+                await self._write(actor, tally.deed, tally.outcome())
+            except RolecallError as error:
+                log.warning("%d times %s is not written down: %s", tally.number, tally.deed.action, error)

@@ -1,0 +1,142 @@
+"""Who was not let in stands in the audit log, and nobody can fill it with that."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping
+from typing import Any
+
+import pytest
+
+from rolecall.model.access import Scope
+from rolecall.model.deeds import Actor, Deed, DeedFilter, StoredDeed
+from rolecall.model.errors import DatabaseUnavailable
+from rolecall.web.refusals import Refusals
+from tests.web.doors import PASSWORD, Door, opened
+
+LONG = 30.0
+WRONG = {"authorization": "Bearer rk_" + "x" * 43}
+NOBODY = Actor(name="nobody", via="api", origin="192.0.2.1")
+
+
+@pytest.fixture
+async def door(database: str) -> AsyncIterator[Door]:
+    async with opened(database, logins_per_minute=1_000) as door:
+        yield door
+
+
+async def written(door: Door, action: str) -> StoredDeed:
+    """The first row about it, once it is there."""
+    async with asyncio.timeout(LONG):
+        while not (found := await door.services.audit.list(DeedFilter(action=action))):
+            await asyncio.sleep(0.01)
+    return found[-1]
+
+
+async def test_a_failed_login_is_written_down_with_the_name_that_somebody_bears(door: Door) -> None:
+    """Covers S16"""
+    await door.person()
+    await door.log_in(password="wrong")
+
+    deed = await written(door, "sessions.refused")
+
+    assert (deed.actor, deed.origin, deed.detail) == ("nobody", "127.0.0.1", {"name": "ada"})
+    assert deed.outcome["number"] == 1
+
+
+async def test_a_name_that_nobody_bears_is_not_written_down(door: Door) -> None:
+    """Covers S10: people type passwords there"""
+    await door.log_in(PASSWORD, "wrong")
+
+    assert (await written(door, "sessions.refused")).detail == {}
+
+
+async def test_a_lock_is_written_down(door: Door) -> None:
+    """Covers S16"""
+    await door.person()
+    for _ in range(10):
+        await door.log_in(password="wrong")
+    door.application.state.rolecall.refusals.stop()
+
+    assert (await written(door, "sessions.locked")).detail == {"name": "ada"}
+
+
+async def test_a_refused_key_is_written_down(door: Door) -> None:
+    """Covers S16"""
+    await door.client.get("/api/me", headers=WRONG)
+
+    deed = await written(door, "keys.refused")
+
+    assert (deed.actor, deed.origin) == ("nobody", "127.0.0.1")
+    assert "xxx" not in str(deed)
+
+
+async def test_a_refused_scope_is_written_down_with_who_asked_for_what(door: Door) -> None:
+    """Covers S16"""
+    reader = await door.key(Scope.READ)
+    await door.client.get("/api/keys/7", headers=reader)
+
+    deed = await written(door, "scopes.refused")
+
+    assert deed.actor.startswith("read (API key ")
+    assert deed.detail == {"asked": "GET /api/keys/{key_id:int}", "needs": "admin", "has": "read"}
+
+
+async def test_many_guesses_are_a_few_rows_that_tell_how_many(door: Door) -> None:
+    first = await door.client.get("/api/me", headers=WRONG)
+    await written(door, "keys.refused")
+    for _ in range(200):
+        await door.client.get("/api/me", headers=WRONG)
+    door.application.state.rolecall.refusals.stop()
+    async with asyncio.timeout(LONG):
+        while len(rows := await door.services.audit.list(DeedFilter(action="keys.refused"))) < 2:
+            await asyncio.sleep(0.01)
+
+    assert first.status_code == 401
+    assert [row.outcome["number"] for row in rows] == [200, 1]
+
+
+class Log:
+    """An audit log that may be away."""
+
+    def __init__(self) -> None:
+        self.rows: list[tuple[str | None, dict[str, Any]]] = []
+        self.is_away = False
+
+    async def write(self, actor: Actor, deed: Deed, outcome: Mapping[str, object]) -> None:
+        if self.is_away:
+            raise DatabaseUnavailable("it is away")
+        self.rows.append((actor.origin, {**deed.detail, "number": outcome["number"]}))
+
+
+async def test_guesses_from_many_addresses_are_a_few_rows_too() -> None:
+    log = Log()
+    refusals = Refusals(log.write)
+    for number in range(500):
+        refusals.note(Actor(name="nobody", via="api", origin=str(number % 100)), "keys.refused", {})
+    refusals.stop()
+    await refusals.run()
+
+    assert len(log.rows) == 21
+    assert sum(row["number"] for _, row in log.rows) == 500
+    assert log.rows[-1] == (None, {"who": "others", "number": 400})
+
+
+async def test_what_cannot_be_written_down_ends_nothing(caplog: pytest.LogCaptureFixture) -> None:
+    log = Log()
+    refusals = Refusals(log.write, quiet=0.01)
+    running = asyncio.create_task(refusals.run())
+    log.is_away = True
+    refusals.note(NOBODY, "keys.refused", {})
+    async with asyncio.timeout(LONG):
+        while not caplog.records:
+            await asyncio.sleep(0.01)
+        log.is_away = False
+        refusals.note(NOBODY, "sessions.refused", {})
+        while not log.rows:
+            await asyncio.sleep(0.01)
+    refusals.stop()
+    await running
+
+    assert "1 times keys.refused is not written down" in caplog.text
+    assert log.rows == [("192.0.2.1", {"number": 1})]
