@@ -84,6 +84,17 @@ def read(text: str) -> Element:
     return reader.open[0]
 
 
+async def send(http: httpx2.AsyncClient, address: str, *, at: str = "/tasks", **data: object) -> httpx2.Response:
+    """Send a form that stands on the page `at`, say yes to what is asked, and return the answer."""
+    answer = await http.post(address, data=data, headers={"referer": f"http://test{at}"})
+    asked = read(answer.text).all("form", id="question")
+    if not asked:
+        return answer
+    fields = [(field["name"], field["value"]) for field in asked[0].all("input")]
+    again = {name: [value for each, value in fields if each == name] for name, _ in fields}
+    return await http.post(asked[0]["action"], data=again, headers={"referer": f"http://test{address}"})
+
+
 async def shown(http: httpx2.AsyncClient, address: str, status: int = 200) -> Element:
     """Ask for a page, and read it."""
     answer = await http.get(address)

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import httpx2
 
-from tests.dashboard.reading import read
+from tests.dashboard.reading import read, send
 from tests.sql.engine import Engine
 
 FORM = {"referer": "http://test/chains"}
 ADD = {"role": "sums", "handler": "add"}
+
+
+async def done(http: httpx2.AsyncClient, address: str, **data: object) -> httpx2.Response:
+    """Send a form that is confirmed, and return the page that it leads to."""
+    return await http.get((await send(http, address, at="/chains", **data)).headers["location"])
 
 
 def chain_of_two(pool: Engine) -> tuple[int, int]:
@@ -132,7 +137,7 @@ async def test_a_chain_is_completed_from_outside(pool: Engine, http: httpx2.Asyn
     """covers SPEC B12-2"""
     first, second = chain_of_two(pool)
 
-    answer = await http.post(f"/chains/{first}/complete", data={"result": '{"sent": true}'}, headers=FORM)
+    answer = await send(http, f"/chains/{first}/complete", at="/chains", result='{"sent": true}')
 
     assert answer.status_code == 303
     assert pool.task(second).result == {"sent": True}
@@ -151,7 +156,7 @@ async def test_a_chain_that_has_ended_cannot_be_completed(pool: Engine, http: ht
     ended = pool.enqueue("sums", handler="add")
     pool.fail_task(ended, "no")
 
-    answer = await http.post(f"/chains/{ended}/complete", data={}, headers=FORM, follow_redirects=True)
+    answer = await done(http, f"/chains/{ended}/complete")
 
     assert 'role="alert"' in answer.text
     assert pool.state(ended) == "failed"
@@ -162,7 +167,7 @@ async def test_a_chain_is_deleted_with_what_it_needs_if_that_is_wished(pool: Eng
     needed = pool.enqueue("sums", handler="add", after=60)
     chain = pool.enqueue("sums", handler="add", needs=[needed])
 
-    answer = await http.post(f"/chains/{chain}/delete", data={"cascade": "true"}, headers=FORM, follow_redirects=True)
+    answer = await done(http, f"/chains/{chain}/delete", cascade="true")
 
     assert pool.tasks() == []
     assert f"Deleted chain {chain} and 1 with it: 2 tasks." in answer.text
@@ -173,7 +178,7 @@ async def test_a_chain_that_is_needed_is_not_deleted(pool: Engine, http: httpx2.
     needed = pool.enqueue("sums", handler="add", after=60)
     pool.enqueue("sums", handler="add", needs=[needed])
 
-    answer = await http.post(f"/chains/{needed}/delete", data={}, headers=FORM, follow_redirects=True)
+    answer = await done(http, f"/chains/{needed}/delete")
 
     assert 'role="alert"' in answer.text
     assert pool.state(needed) == "pending"

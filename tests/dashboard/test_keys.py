@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import httpx2
 
-from tests.dashboard.reading import shown
+from tests.dashboard.reading import send, shown
 from tests.sql.engine import Engine
 
 FROM = {"referer": "http://test/keys"}
@@ -46,12 +46,12 @@ async def test_a_capacity_is_set_and_taken_back(pool: Engine, http: httpx2.Async
     await http.post("/keys/set", data={"pattern": "tenant:*", "capacity": "3"}, headers=FROM)
     assert "3 tasks of each key that begins with &#39;tenant:&#39; may run at once" in (await http.get("/keys")).text
 
-    await http.post("/keys/reset", data={"pattern": "tenant:*"}, headers=FROM)
+    await send(http, "/keys/reset", at="/keys", pattern="tenant:*")
     assert (
         "What was set for each key that begins with &#39;tenant:&#39; is taken back" in (await http.get("/keys")).text
     )
 
-    await http.post("/keys/reset", data={"pattern": "tenant:*"}, headers=FROM)
+    await send(http, "/keys/reset", at="/keys", pattern="tenant:*")
     assert "Nothing was set for each key" in (await http.get("/keys")).text
     assert pool.rows("select * from rolecall.key_capacities()") == []
 

@@ -12,6 +12,7 @@ from rolecall import App
 from rolecall.config import Settings
 from rolecall.model.scaling import WorkloadKind
 from tests.dashboard.crews import join
+from tests.dashboard.reading import send
 from tests.scaling.cluster import Cluster, running_cluster
 from tests.sql.engine import Engine
 from tests.web.doors import unguarded
@@ -68,7 +69,7 @@ async def test_a_button_changes_the_number_by_one(
     form = page.partition(button)[0].rpartition("<form")[2]
     assert f'name="replicas" value="{replicas}"' in form
 
-    answer = await scaled.post("/admin/workers/replicas", data={"replicas": str(replicas)})
+    answer = await send(scaled, "/admin/workers/replicas", at="/admin/workers", replicas=str(replicas))
 
     assert answer.status_code == 303
     assert cluster.desired == replicas

@@ -7,6 +7,7 @@ import re
 import httpx2
 import pytest
 
+from tests.dashboard.reading import send
 from tests.sql.engine import Engine
 
 NIGHT = {"rhythm": "cron", "cron": "30 2 * * *", "zone": "Europe/Berlin", "handler": "add", "enabled": "yes"}
@@ -136,15 +137,15 @@ async def test_of_an_immutable_one_only_rhythm_and_priority_can_be_changed_and_i
     assert "immutable: only its rhythm and priority can be changed" in shown
     assert f"/schedules/{tick}/delete" not in shown
     assert f"/schedules/{tick}/disable" not in shown
-    await http.post(f"/schedules/{tick}/delete")
+    await send(http, f"/schedules/{tick}/delete")
     assert len(pool.rows("select from rolecall.schedules")) == 1
 
 
 async def test_a_schedule_is_deleted_after_a_question(pool: Engine, tick: int, http: httpx2.AsyncClient) -> None:
-    assert 'data-ask="Delete schedule tick' in (await http.get(f"/schedules/{tick}")).text
+    asked = await http.post(f"/schedules/{tick}/delete")
+    done = await send(http, f"/schedules/{tick}/delete")
 
-    done = await http.post(f"/schedules/{tick}/delete")
-
+    assert "Delete schedule tick with its history?" in asked.text
     assert done.headers["location"] == "/schedules"
     assert pool.rows("select from rolecall.schedules") == []
 

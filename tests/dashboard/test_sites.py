@@ -34,7 +34,7 @@ STATE = """
         select row(deed.*)::text from rolecall.deeds as deed
     ) as everything (row)
 """
-FIELDS = {"name": "ada", "password": PASSWORD, "replicas": "2"}
+FIELDS = {"name": "ada", "password": PASSWORD, "replicas": "2", "confirmed": "true"}
 INLINE = re.compile(r"<script(?![^>]*\bsrc=)|<style|\son\w+\s*=|\sstyle\s*=|javascript:", re.IGNORECASE)
 
 

@@ -8,6 +8,7 @@ import httpx2
 import pytest
 
 from rolecall.testing import Clock
+from tests.dashboard import reading
 from tests.dashboard.reading import shown
 from tests.sql.engine import LEASE, START, Engine
 from tests.web.doors import END_SESSIONS
@@ -15,7 +16,7 @@ from tests.web.doors import END_SESSIONS
 
 async def send(http: httpx2.AsyncClient, address: str, **data: object) -> str:
     """Send a form from a page, and return what the next page says of it."""
-    answer = await http.post(address, data=data, headers={"referer": "http://test/tasks"})
+    answer = await reading.send(http, address, **data)
     assert answer.status_code == 303, answer.text
     page = await shown(http, answer.headers["location"])
     return page.one("p", class_="said").text

@@ -8,6 +8,7 @@ import httpx2
 import pytest
 
 from tests.dashboard.crews import join
+from tests.dashboard.reading import send
 from tests.sql.engine import Engine
 
 
@@ -73,7 +74,7 @@ async def test_a_worker_is_told_by_a_button(
     worker = join(pool, "north")
     pool.rows("select rolecall.command_worker(%s, 'drain')", worker)
 
-    answer = await http.post(f"/admin/workers/{worker}/{order}", headers={"referer": "http://test/admin/workers"})
+    answer = await send(http, f"/admin/workers/{worker}/{order}", at="/admin/workers")
 
     assert (answer.status_code, answer.headers["location"]) == (303, "/admin/workers")
     assert pool.value("select command from rolecall.workers where id = %s", worker) == command

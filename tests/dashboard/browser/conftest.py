@@ -65,17 +65,22 @@ async def visit(browser: Browser, site: Site) -> AsyncIterator[Visit]:
         if message.type in {"error", "warning"}:
             complaints.append(message.text)
 
-    async def open_page(path: str, *, width: int = 1440, theme: str = "light") -> Page:
+    async def open_page(
+        path: str, *, width: int = 1440, theme: str = "light", scripts: bool = True, quiet: bool = True
+    ) -> Page:
         context = await browser.new_context(
             base_url=site.address,
             viewport={"width": width, "height": 900},
             color_scheme="dark" if theme == "dark" else "light",
             locale="en-US",
             timezone_id="America/New_York",
+            java_script_enabled=scripts,
         )
         contexts.append(context)
         page = await context.new_page()
-        page.on("console", note)
+        # Without `quiet` something fails on purpose, of which the browser may complain.
+        if quiet:
+            page.on("console", note)
         page.on("pageerror", lambda error: complaints.append(str(error)))
         await page.goto(path)
         return page

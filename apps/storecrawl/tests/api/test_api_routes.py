@@ -9,6 +9,7 @@ import psycopg
 import pytest
 
 CANARY = "CANARY-19c4"
+YES = {"confirmed": "true"}
 PROXY = {"protocol": "socks5", "host": "10.0.0.1", "port": 1080, "username": "me", "password": CANARY, "state": "AZ"}
 
 
@@ -46,7 +47,7 @@ async def test_who_changed_a_route_stands_in_the_audit_log(
     http: httpx2.AsyncClient, connection: psycopg.Connection[Any]
 ) -> None:
     route = (await http.post("/api/routes", json={"protocol": "direct"})).json()["id"]
-    await http.post(f"/routes/{route}/disable")
+    await http.post(f"/routes/{route}/disable", data=YES)
 
     deeds = connection.execute("select action, via, outcome ->> 'route' from rolecall.deeds order by id desc limit 2")
     assert deeds.fetchall() == [("routes.disable", "dashboard", "direct"), ("routes.add", "api", "direct")]
@@ -68,7 +69,7 @@ async def test_the_page_shows_state_figures_and_reason_and_has_the_switch(
     connection.execute("update storecrawl.routes set successes = 123, last_error = 'HTTP 403', last_error_at = now()")
 
     page = (await http.get("/routes")).text
-    await http.post(f"/routes/{route}/disable", headers={"referer": "http://test/routes"})
+    await http.post(f"/routes/{route}/disable", data=YES, headers={"referer": "http://test/routes"})
     disabled = (await http.get("/routes")).text
 
     for text in ("socks5://10.0.0.1:1080", "&lt;b&gt;Mesa", ">123<", "HTTP 403", f"/routes/{route}/disable"):

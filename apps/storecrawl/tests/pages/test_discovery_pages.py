@@ -7,6 +7,7 @@ from typing import Any
 import httpx2
 
 LOCATIONS = "/discovery/locations"
+YES = {"confirmed": "true"}
 
 
 async def test_the_overview_counts_by_state_and_tells_what_fails(http: httpx2.AsyncClient, shop: Any) -> None:
@@ -61,9 +62,9 @@ async def test_people_decide_by_forms(http: httpx2.AsyncClient, shop: Any) -> No
     created, linked, rejected = (shop.location() for _ in range(3))
     store = shop.store()
 
-    await http.post(f"{LOCATIONS}/{created}/verify-create", data={})
-    await http.post(f"{LOCATIONS}/{linked}/verify-link", data={"store_id": str(store), "because": "same door"})
-    await http.post(f"{LOCATIONS}/{rejected}/reject", data={"because": "a warehouse"})
+    await http.post(f"{LOCATIONS}/{created}/verify-create", data=YES)
+    await http.post(f"{LOCATIONS}/{linked}/verify-link", data={**YES, "store_id": str(store), "because": "same door"})
+    await http.post(f"{LOCATIONS}/{rejected}/reject", data={**YES, "because": "a warehouse"})
 
     statuses = [
         (await http.get(f"/api/discovery/platforms/dt/locations/{id_}")).json() for id_ in (created, linked, rejected)
@@ -75,10 +76,10 @@ async def test_people_decide_by_forms(http: httpx2.AsyncClient, shop: Any) -> No
 
 async def test_a_refused_decision_is_told_on_the_page(http: httpx2.AsyncClient, shop: Any) -> None:
     location = shop.location()
-    await http.post(f"{LOCATIONS}/{location}/reject", data={"because": "a warehouse"})
+    await http.post(f"{LOCATIONS}/{location}/reject", data={**YES, "because": "a warehouse"})
 
     answer = await http.post(
-        f"{LOCATIONS}/{location}/verify-create", headers={"referer": f"http://test{LOCATIONS}/{location}"}
+        f"{LOCATIONS}/{location}/verify-create", data=YES, headers={"referer": f"http://test{LOCATIONS}/{location}"}
     )
     page = (await http.get(answer.headers["location"])).text
 

@@ -8,6 +8,8 @@ from typing import Any
 import httpx2
 from storecrawl.pages.payloads import SHOWN_BYTES
 
+YES = {"confirmed": "true"}
+
 
 async def test_payloads_are_listed_the_newest_first_with_their_stores(http: httpx2.AsyncClient, shop: Any) -> None:
     """covers SPEC 001-22, 001-31"""
@@ -72,7 +74,7 @@ async def test_a_payload_whose_file_is_gone_still_has_its_page(http: httpx2.Asyn
 async def test_applying_again_stores_the_task_once(http: httpx2.AsyncClient, shop: Any) -> None:
     payload = shop.payload(shop.store(), {"a": 1})
 
-    answers = [await http.post(f"/payloads/{payload}/replay") for _ in range(2)]
+    answers = [await http.post(f"/payloads/{payload}/replay", data=YES) for _ in range(2)]
 
     assert [answer.status_code for answer in answers] == [303, 303]
     assert [task["payload"] for task in shop.tasks("product_refresh")] == [{"payload_id": payload}]

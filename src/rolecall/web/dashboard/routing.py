@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Coroutine
 from http import HTTPStatus
 from math import ceil
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
 from fastapi import APIRouter, Request, Response
 from fastapi.exceptions import RequestValidationError
@@ -20,7 +20,7 @@ from rolecall.web.dashboard import said
 from rolecall.web.dashboard.hop import hop, may_hop
 from rolecall.web.dashboard.navigation import NavigationEntry
 from rolecall.web.dashboard.said import Said
-from rolecall.web.dashboard.view import first_page, redirect, shown_to, where_from
+from rolecall.web.dashboard.view import BACK, Unconfirmed, first_page, redirect, shown_to, where_from
 from rolecall.web.paths import root_of
 from rolecall.web.problems import RequestRefused
 from rolecall.web.state import state_of
@@ -51,6 +51,8 @@ class PageRoute(APIRoute):
                 return await inside(request)
             except NotAuthenticated:
                 return _ask_to_log_in(request)
+            except Unconfirmed as asked:
+                return _ask(request, asked)
             except (RolecallError, RequestRefused, RequestValidationError, HTTPException) as error:
                 return _tell(request, error)
 
@@ -71,6 +73,13 @@ def error_page(request: Request, status: int, sentence: str) -> Response:
     matter = {"status": status, "phrase": HTTPStatus(status).phrase, "sentence": sentence}
     shown = shown_to(request, getattr(request.state, "caller", None))
     return state_of(request).pages.page("error.html", shown, matter, status)
+
+
+def _ask(request: Request, asked: Unconfirmed) -> Response:
+    back = where_from(request) or first_page(request)
+    matter = {"asked": asked, "back": back, "address": f"{request.url.path}?{urlencode({BACK: back})}"}
+    shown = shown_to(request, getattr(request.state, "caller", None))
+    return state_of(request).pages.page("question.html", shown, matter)
 
 
 def _tell(request: Request, error: Foreseen) -> Response:

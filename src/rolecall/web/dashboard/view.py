@@ -1,7 +1,8 @@
-"""What the route of a page works with: the services, and the two ways to answer, a page or another address."""
+"""What the route of a page works with: the services, a question, and two ways to answer, a page or another address."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 from urllib.parse import urlsplit
@@ -17,7 +18,7 @@ from rolecall.web.dashboard import said
 from rolecall.web.dashboard.rendering import Shown
 from rolecall.web.dashboard.said import Said, Tone
 from rolecall.web.once import OperatesOnceByForm
-from rolecall.web.paths import root_of
+from rolecall.web.paths import own_address, root_of
 from rolecall.web.state import state_of
 
 __all__ = [
@@ -25,6 +26,7 @@ __all__ = [
     "Operating",
     "OperatingOnce",
     "Reading",
+    "Unconfirmed",
     "View",
     "first_page",
     "redirect",
@@ -33,6 +35,21 @@ __all__ = [
 ]
 
 SEE_OTHER = 303
+# What the form of a question sends beside the fields of the form that it asks about.
+CONFIRMED = "confirmed"
+# Where in its address stands the page that the first form stood on.
+BACK = "back"
+
+
+class Unconfirmed(Exception):
+    """A form has to be confirmed first: the answer is a page with this question, whose form sends the same again."""
+
+    def __init__(self, question: str, verb: str, meaning: str, fields: Sequence[tuple[str, str]]) -> None:
+        super().__init__(question)
+        self.question = question
+        self.verb = verb
+        self.meaning = meaning
+        self.fields = fields
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,6 +75,15 @@ class View:
             said.forget(self.request, response)
         return response
 
+    async def confirm(self, question: str, verb: str, meaning: str = "") -> None:
+        """Go on where the form was confirmed; else end the request with a page that asks this.
+
+        `verb` stands on the button that says yes, `meaning` tells below the question what follows from it.
+        """
+        fields = [(name, value) for name, value in (await self.request.form()).multi_items() if isinstance(value, str)]
+        if (CONFIRMED, "true") not in fields:
+            raise Unconfirmed(question, verb, meaning, [each for each in fields if each[0] != CONFIRMED])
+
     def done(self, sentence: str, *, to: str | None = None, tone: Tone = "good") -> Response:
         """Answer a form: tell this on the next page, by default the one that the form stood on."""
         where = (
@@ -80,7 +106,12 @@ def shown_to(request: Request, caller: Caller | None, told: Said | None = None) 
 
 
 def where_from(request: Request) -> str | None:
-    """The page of ours that a form stood on, as the browser tells; None where it does not, or on another site."""
+    """The page of ours that a form stood on, as the browser tells; None where it does not, or on another site.
+
+    The form of a question stands on no page that could be asked for again: its address says where the first one stood.
+    """
+    if BACK in request.query_params:
+        return own_address(root_of(request.scope), request.query_params[BACK])
     referer = urlsplit(request.headers.get("referer", ""))
     if referer.netloc != request.headers.get("host") or not referer.path.startswith(root_of(request.scope) + "/"):
         return None

@@ -88,6 +88,7 @@ async def show(location_id: PathId, view: Reading, connects: Connects) -> Respon
 @router.post(ONE + "/verify-create")
 async def verify_create(view: Operating, location_id: PathId, connects: Connects, because: Because = None) -> Response:
     """Make a store of it."""
+    await view.confirm(f"Make a store of location {location_id}?", "Make a store", "It is crawled at once.")
     async with _told(view) as told, deciding(connects, view.services) as decides:
         verified, task_id = await decides.verify(location_id, because or UNSAID)
         now = f"It is store {verified.store_id} now; task {task_id} crawls it as soon as a worker is free."
@@ -102,6 +103,7 @@ async def verify_link(
     view: Operating, location_id: PathId, connects: Connects, store_id: StoreId, because: Because = None
 ) -> Response:
     """Link it to a store that there is."""
+    await view.confirm(f"Link location {location_id} to store {store_id}?", "Link")
     async with _told(view) as told, deciding(connects, view.services) as decides:
         task_id = await decides.link(location_id, store_id, because or UNSAID)
         crawled = "" if task_id is None else f"; it is crawled by this id from now on, by task {task_id} first"
@@ -112,6 +114,7 @@ async def verify_link(
 @router.post(ONE + "/reject")
 async def reject(view: Operating, location_id: PathId, connects: Connects, because: Because = None) -> Response:
     """Say that it is no store."""
+    await view.confirm(f"Reject location {location_id}?", "Reject", "It is no store; no discovery takes it up again.")
     async with _told(view) as told, deciding(connects, view.services) as decides:
         await decides.reject(location_id, because or UNSAID)
         told.sentence = "It is rejected; no discovery takes it up again."
@@ -121,6 +124,8 @@ async def reject(view: Operating, location_id: PathId, connects: Connects, becau
 @router.post(ONE + "/unreject")
 async def unreject(view: Operating, location_id: PathId, connects: Connects, because: Because = None) -> Response:
     """Take the rejection back."""
+    question = f"Take the rejection of location {location_id} back?"
+    await view.confirm(question, "Take back", "The next discovery validates it anew.")
     async with _told(view) as told, deciding(connects, view.services) as decides:
         await decides.unreject(location_id, because or UNSAID)
         told.sentence = "The rejection is taken back; the next discovery validates it anew."

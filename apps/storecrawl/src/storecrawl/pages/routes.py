@@ -32,6 +32,10 @@ async def enable(route_id: PathId, view: Administering, connects: Connects) -> R
 @router.post("/routes/{route_id:int}/disable")
 async def disable(route_id: PathId, view: Administering, connects: Connects) -> Response:
     """Have a route used no more."""
+    async with connects() as connection:
+        labels = {route.id: route.label for route in await list_routes(connection)}
+    if route_id in labels:
+        await view.confirm(f"Use {labels[route_id]} no more?", "Disable", "Workers leave it within a minute.")
     async with changing_routes(connects, view.services) as changes:
         route = await changes.disable(route_id, f"disabled by {doer_of(view.services).name}")
     return view.done(f"Route {route.label} is disabled; workers leave it within a minute.")

@@ -25,7 +25,4 @@ function tell() {
   all.checked = number > 0 && number === boxes().length;
   all.indeterminate = number > 0 && !all.checked;
   for (const shown of document.querySelectorAll("[data-selected]")) shown.textContent = number;
-  for (const button of document.querySelectorAll("[data-ask-many]")) {
-    button.dataset.ask = button.dataset.askMany.replace("#", number === 1 ? "1 task" : `${number} tasks`);
-  }
 }

@@ -14,6 +14,7 @@ from rolecall.model.errors import ChainFinished, ChainNotFound, InvalidTask
 from rolecall.service.tasks import STATUSES
 from rolecall.web.dashboard.drawing.tree_picture import counted
 from rolecall.web.dashboard.routing import Pages
+from rolecall.web.dashboard.telling.questions import before_deleting_chain
 from rolecall.web.dashboard.view import Operating, Reading, View
 from rolecall.web.fields import PathId
 from rolecall.web.paging import Cursor, position
@@ -59,7 +60,10 @@ async def complete_chain(
     chain_id: PathId, view: Operating, result: Annotated[str, Form(max_length=1_000_000)] = ""
 ) -> Response:
     """Complete the task with which the chain stands open, as if a worker had."""
-    outcome = await view.services.chains.complete(chain_id, _value(result))
+    value = _value(result)
+    question = f"Complete chain {chain_id} without a worker?"
+    await view.confirm(question, "Complete", "A worker that runs it now loses it.")
+    outcome = await view.services.chains.complete(chain_id, value)
     if outcome == "missing":
         raise ChainNotFound(chain_id=chain_id)
     if outcome == "finished":
@@ -70,6 +74,8 @@ async def complete_chain(
 @router.post("/chains/{chain_id:int}/delete")
 async def delete_chain(chain_id: PathId, view: Operating, *, cascade: Annotated[bool, Form()] = False) -> Response:
     """Delete the chain with what is below it; `cascade` adds what it needs."""
+    outline = await view.services.chains.outline(chain_id)
+    await view.confirm(*before_deleting_chain(outline.chain, cascade=cascade))
     gone = await view.services.chains.delete([chain_id], cascade=cascade)
     if chain_id not in gone:
         raise ChainNotFound(chain_id=chain_id)

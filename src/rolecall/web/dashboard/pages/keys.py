@@ -38,6 +38,8 @@ async def set_capacity(view: Operating, pattern: Pattern, capacity: Annotated[in
 @router.post("/keys/reset")
 async def reset_capacity(view: Operating, pattern: Pattern) -> Response:
     """Take back what was set."""
+    meaning = "Then what the app declares for it counts again, else the longest pattern that fits, else one."
+    await view.confirm(f"Take back what was set for {_meant(pattern)}?", "Reset", meaning)
     if await view.services.key_capacities.reset(pattern) is None:
         return view.done(f"Nothing was set for {_meant(pattern)}", tone="info")
     return view.done(f"What was set for {_meant(pattern)} is taken back")

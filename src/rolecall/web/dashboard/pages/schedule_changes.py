@@ -93,6 +93,9 @@ async def change_schedule(view: Administering, schedule_id: PathId) -> Response:
 async def delete_schedule(view: Administering, schedule_id: PathId) -> Response:
     """Forget it, with its history; the tasks that it has enqueued stay."""
     schedule = await view.services.schedules.get(schedule_id)
+    again = " The app declares it: it comes back when a worker starts." if schedule.made_by == "app" else ""
+    meaning = f"The tasks that it has enqueued stay.{again}"
+    await view.confirm(f"Delete schedule {schedule.name} with its history?", "Delete", meaning)
     await view.services.schedules.delete(schedule_id)
     return view.done(f"Schedule {schedule.name} is deleted; the tasks that it has enqueued stay", to="/schedules")
 

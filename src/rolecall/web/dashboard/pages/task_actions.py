@@ -10,6 +10,7 @@ from fastapi import Form, Response
 from rolecall.model.errors import InvalidTask, TaskFinished, TaskNotFound, TaskNotRetryable
 from rolecall.web.api.task_actions import DECADE, LONGEST_ERROR, WEEK
 from rolecall.web.dashboard.routing import Pages
+from rolecall.web.dashboard.telling.questions import before_cancelling, before_deleting
 from rolecall.web.dashboard.view import Operating, View
 from rolecall.web.fields import PathId
 
@@ -33,6 +34,7 @@ async def retry(view: Operating, task_id: PathId) -> Response:
 @router.post("/tasks/{task_id:int}/cancel")
 async def cancel(view: Operating, task_id: PathId) -> Response:
     """Cancel a task, with what is open below it; one that runs is told to stop."""
+    await view.confirm(*before_cancelling(await view.services.tasks.detail(task_id, most=0)))
     outcome = _ended(task_id, (await view.services.tasks.cancel([task_id]))[task_id])
     running = outcome == "requested"
     return view.done(f"Task {task_id} is told to stop." if running else f"Task {task_id} is cancelled.")
@@ -48,6 +50,7 @@ async def trigger(view: Operating, task_id: PathId) -> Response:
 @router.post("/tasks/{task_id:int}/delete")
 async def delete(view: Operating, task_id: PathId) -> Response:
     """Delete a task that is the whole of its chain, with what is below it."""
+    await view.confirm(*before_deleting(await view.services.tasks.detail(task_id, most=0)))
     gone = await view.services.tasks.delete_one(task_id)
     below = f", and {gone - 1} below it" if gone > 1 else ""
     return view.done(f"Task {task_id} is deleted{below}.", to="/tasks")

@@ -15,6 +15,7 @@ from rolecall.web.api.bulk import MOST_AT_ONCE
 from rolecall.web.dashboard.forms.asked_tasks import AskedTasks, asked_by
 from rolecall.web.dashboard.routing import Pages
 from rolecall.web.dashboard.telling.bulk import MEANINGS, told
+from rolecall.web.dashboard.telling.questions import before_selected
 from rolecall.web.dashboard.view import Operating
 from rolecall.web.fields import Id
 
@@ -35,6 +36,8 @@ async def do_to_selected(view: Operating, action: Annotated[BulkAction, Form()],
     """Retry, cancel or delete the tasks that are selected."""
     if not id:
         return view.done("Nothing is selected.", tone="info")
+    parents = await view.services.tasks.parents_among(id)
+    await view.confirm(*before_selected(action, id, parents))
     outcomes = await VERBS[action](view.services.tasks, id)
     said = told(action, Counter(outcomes.values()))
     return view.done(said.text, tone=said.tone)

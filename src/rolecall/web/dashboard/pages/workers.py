@@ -12,7 +12,7 @@ from rolecall.model.insight import RegisteredWorker, TaskFilter
 from rolecall.service.workers import Workers
 from rolecall.web.dashboard.routing import Pages
 from rolecall.web.dashboard.telling.paging import PageNumber
-from rolecall.web.dashboard.telling.replicas import ReplicaCard, replica_card
+from rolecall.web.dashboard.telling.replicas import ReplicaCard, replica_card, step_to
 from rolecall.web.dashboard.telling.roll import call_roll, clock_off, roles_of
 from rolecall.web.dashboard.view import Administering, Operating, Reading, View
 from rolecall.web.fields import PathId, ShortText
@@ -76,12 +76,14 @@ async def show_worker(worker_id: PathId, view: Reading) -> Response:
 @router.post("/admin/workers/{worker_id:int}/drain")
 async def drain_worker(worker_id: PathId, view: Operating) -> Response:
     """Let it take no more tasks, finish what it runs, and stay."""
+    await _ask(view, "Drain", worker_id, "stays")
     return await _tell(view, Workers.drain, worker_id, "takes no more tasks")
 
 
 @router.post("/admin/workers/{worker_id:int}/decommission")
 async def decommission_worker(worker_id: PathId, view: Operating) -> Response:
     """Let it take no more tasks, finish what it runs, and leave for good."""
+    await _ask(view, "Decommission", worker_id, "leaves for good")
     return await _tell(view, Workers.decommission, worker_id, "leaves when what it runs has ended")
 
 
@@ -94,13 +96,25 @@ async def resume_worker(worker_id: PathId, view: Operating) -> Response:
 @router.post("/admin/workers/replicas")
 async def scale(view: Administering, replicas: Annotated[int, Form(ge=0, le=MOST)]) -> Response:
     """Let the cluster keep so many pods of workers."""
-    scaled = await view.services.scaling.scale(replicas)
+    services = view.services.scaling
+    step = await step_to(services, await services.replicas(), replicas)
+    # No step leads to the number that stands, nor to one that is refused.
+    if step is not None:
+        await view.confirm(f"Scale from {step.previous} to {replicas} replicas?", f"Scale to {replicas}", step.words)
+    scaled = await services.scale(replicas)
     told = f"From {scaled.previous} to {scaled.desired} replicas."
     if scaled.leaving:
         told += f" {', '.join(scaled.leaving)} {'leaves' if len(scaled.leaving) == 1 else 'leave'}."
     if scaled.unmarked:
         told += f" The cluster may take other pods: {scaled.unmarked}."
     return view.done(told, to="/admin/workers")
+
+
+async def _ask(view: View, verb: str, worker_id: int, then: str) -> None:
+    worker = (await view.services.workers.show(worker_id)).worker
+    running = len(worker.running_tasks)
+    runs = f"finishes what it runs ({running} {'task' if running == 1 else 'tasks'})" if running else "runs nothing now"
+    await view.confirm(f"{verb} {worker.name}?", verb, f"It takes no more tasks, {runs}, and {then}.")
 
 
 async def _tell(view: View, tell: Tell, worker_id: int, what: str) -> Response:

@@ -10,7 +10,7 @@ from rolecall.model.errors import ScalingError
 from rolecall.model.scaling import PodWork, Replicas
 from rolecall.service.scaling import Scaling
 
-__all__ = ["ReplicaCard", "Step", "replica_card"]
+__all__ = ["ReplicaCard", "Step", "replica_card", "step_to"]
 
 # A page is not held up by a cluster that does not answer.
 PATIENCE = 3.0
@@ -59,13 +59,14 @@ async def replica_card(scaling: Scaling, wanted: int | None) -> ReplicaCard:
         return ReplicaCard(reason=str(error))
     return ReplicaCard(
         replicas=seen,
-        fewer=await _step(scaling, seen, seen.desired - 1),
-        more=await _step(scaling, seen, seen.desired + 1),
-        wanted=None if wanted is None else await _step(scaling, seen, wanted),
+        fewer=await step_to(scaling, seen, seen.desired - 1),
+        more=await step_to(scaling, seen, seen.desired + 1),
+        wanted=None if wanted is None else await step_to(scaling, seen, wanted),
     )
 
 
-async def _step(scaling: Scaling, seen: Replicas, replicas: int) -> Step | None:
+async def step_to(scaling: Scaling, seen: Replicas, replicas: int) -> Step | None:
+    """The way from the replicas seen to another number of them; None where it is theirs, or out of bounds."""
     if not seen.least <= replicas <= seen.most or replicas == seen.desired:
         return None
     return Step(previous=seen.desired, replicas=replicas, leaving=await scaling.leaving(seen, replicas))

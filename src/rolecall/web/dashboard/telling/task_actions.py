@@ -14,20 +14,23 @@ __all__ = ["TaskAction", "actions_on"]
 class TaskAction:
     """A button below a task's address; one that needs words leads to a page that asks for them.
 
-    `ask` is the question before it is done, if there is one.
+    `asks` says that its route asks first.
     """
 
     label: str
     path: str
     icon: str
     tone: str = ""
-    ask: str = ""
+    asks: bool = False
     needs_words: bool = False
+
+
+DELETE = TaskAction(label="Delete", path="delete", icon="delete", tone="danger", asks=True)
 
 
 def actions_on(task: TaskSummary) -> list[TaskAction]:
     """List what the task's state allows, the most likely wish first."""
-    return [*_while_finished(task), *_while_open(task), _delete(task)]
+    return [*_while_finished(task), *_while_open(task), DELETE]
 
 
 def _while_finished(task: TaskSummary) -> list[TaskAction]:
@@ -39,18 +42,11 @@ def _while_finished(task: TaskSummary) -> list[TaskAction]:
 def _while_open(task: TaskSummary) -> list[TaskAction]:
     if task.is_finished:
         return []
-    stops = "It runs: its handler is told to stop." if task.state is TaskState.RUNNING else "It will not run."
-    cancel = f"Cancel task {task.id}, with what is open below it? {stops}"
     soon = [TaskAction(label="Run now", path="trigger", icon="play", tone="primary")]
     return [
         *(soon if task.status in {"scheduled", "retrying"} else []),
         TaskAction(label="Complete…", path="complete", icon="check", needs_words=True),
         TaskAction(label="Fail…", path="fail", icon="warn", needs_words=True),
         TaskAction(label="Token…", path="token", icon="edit", needs_words=True),
-        *([] if task.cancel_requested_at else [TaskAction(label="Cancel", path="cancel", icon="cancel", ask=cancel)]),
+        *([] if task.cancel_requested_at else [TaskAction(label="Cancel", path="cancel", icon="cancel", asks=True)]),
     ]
-
-
-def _delete(task: TaskSummary) -> TaskAction:
-    question = f"Delete task {task.id} for good, with everything below it?"
-    return TaskAction(label="Delete", path="delete", icon="delete", tone="danger", ask=question)

@@ -1,0 +1,48 @@
+"""A question comes before anything ends or goes, with scripts and without."""
+
+from __future__ import annotations
+
+from playwright.async_api import expect
+
+from tests.dashboard.browser.conftest import Visit
+from tests.sql.engine import Engine
+
+
+async def test_without_scripts_the_question_is_a_page(pool: Engine, visit: Visit) -> None:
+    task = pool.enqueue("sums", handler="add")
+    page = await visit(f"/tasks/{task}", scripts=False)
+
+    await page.get_by_role("button", name="Delete").click()
+    await expect(page.get_by_role("heading", name=f"Delete task {task} for good?")).to_be_visible()
+    assert pool.state(task) == "pending"
+    await page.get_by_role("link", name="Back").click()
+    await page.get_by_role("button", name="Delete").click()
+    await page.get_by_role("button", name="Delete").click()
+
+    await expect(page.get_by_role("status").filter(has_text=f"Task {task} is deleted.")).to_be_visible()
+    assert pool.tasks() == []
+
+
+async def test_while_scripts_are_late_the_question_is_a_page(pool: Engine, visit: Visit) -> None:
+    task = pool.enqueue("sums", handler="add")
+    page = await visit("/tasks", quiet=False)
+    await page.route("**/rolecall.js", lambda route: route.abort())
+    await page.goto(f"/tasks/{task}")
+
+    await page.get_by_role("button", name="Delete").click()
+
+    await expect(page.get_by_role("heading", name=f"Delete task {task} for good?")).to_be_visible()
+    assert pool.state(task) == "pending"
+
+
+async def test_the_dialog_and_the_server_ask_the_same(pool: Engine, visit: Visit) -> None:
+    pool.enqueue("sums", handler="add")
+    parent = pool.claim_one()
+    pool.spawn(parent.id, *[{"role": "sums", "handler": "add"}] * 7)
+    page = await visit(f"/tasks/{parent.id}")
+
+    await page.get_by_role("button", name="Cancel").click()
+
+    dialog = page.get_by_role("dialog", name=f"Cancel task {parent.id}, with 7 open children and what is open below?")
+    await dialog.get_by_role("button", name="Cancel").click()
+    await expect(page.locator(".said")).to_contain_text("is told to stop")
