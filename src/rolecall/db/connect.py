@@ -80,9 +80,9 @@ def pool(dsn: str, what: str, pooler: Pooler | None = None, *, max_size: int = 4
 
 
 def async_pool(
-    dsn: str, what: str, pooler: Pooler | None = None, *, max_size: int = 4
+    dsn: str, what: str, pooler: Pooler | None = None, *, max_size: int = 4, timeout: float = 10.0
 ) -> AsyncConnectionPool[AsyncConnection]:
-    """Make a pool of autocommit connections, not opened yet."""
+    """Make a pool of autocommit connections, not opened yet; one is waited for `timeout` seconds."""
     known = pooler or Pooler()
     return AsyncConnectionPool(
         with_defaults(dsn, what),
@@ -90,7 +90,7 @@ def async_pool(
         min_size=0,
         max_size=max_size,
         open=False,
-        timeout=10.0,
+        timeout=timeout,
         kwargs=dict(OURS),
         configure=lambda connection: connection.introduce(known),
         check=AsyncConnectionPool.check_connection,

@@ -94,6 +94,8 @@ ROUTERS: tuple[APIRouter, ...] = (
     *PAGES,
 )
 CONNECTIONS = 8
+# Seconds until who asks hears that the database does not answer.
+WAIT = 4.0
 PATIENCE = 0.1
 LOOKER = Actor(name="live", via="system")
 
@@ -167,8 +169,8 @@ def _pages_of(routers: Iterable[APIRouter]) -> Renderer:
 
 def _state(dsn: str, app: App, settings: Settings, pages: Renderer) -> WebState:
     pooler = Pooler(told=settings.database.pooled)
-    pool = async_pool(dsn, "web", pooler, max_size=CONNECTIONS)
-    reads = async_pool(dsn, "web reads", pooler, max_size=CONNECTIONS)
+    pool = async_pool(dsn, "web", pooler, max_size=CONNECTIONS, timeout=WAIT)
+    reads = async_pool(dsn, "web reads", pooler, max_size=CONNECTIONS, timeout=WAIT)
     rates, way = Rates(settings.access), Way(only_direct=settings.access.auth in {AuthMode.token, AuthMode.off})
     closing = asyncio.Event()
     looking = Pooled(reads, LOOKER, longest_read=LONGEST_READ)

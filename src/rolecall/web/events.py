@@ -75,6 +75,8 @@ def _written(batch: Batch) -> Iterator[bytes]:
 
 
 def _events(batch: Batch) -> Iterator[tuple[str, object]]:
+    if batch.fresh:
+        yield "fresh", {}
     if batch.reload:
         yield "reload", {"reason": batch.reload}
     for task in batch.tasks.values():
@@ -84,3 +86,5 @@ def _events(batch: Batch) -> Iterator[tuple[str, object]]:
         yield "role_changed", role
     for tree in batch.trees.values():
         yield "progress", tree
+    if batch.stale is not None:
+        yield "stale", {"seconds": round(batch.stale, 1)}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
+from time import monotonic
 from typing import Any
 
 from psycopg import AsyncConnection
@@ -43,6 +44,7 @@ class Looker:
         self._waker = Waker()
         self._backoff = Backoff(FIRST_RETRY, LONGEST_RETRY)
         self._away = False
+        self._seen = monotonic()
         self._working: set[asyncio.Task[None]] = set()
 
     @classmethod
@@ -79,6 +81,8 @@ class Looker:
         if after is not None:
             await self._catch_up(stream, Start.read(after))
         stream.mark(self._tasks.event_id)
+        if self._away:
+            stream.tell_stale(monotonic() - self._seen)
 
     async def _catch_up(self, stream: Stream, start: Start | None) -> None:
         missed = await self._tasks.since(start) if start else None
@@ -114,6 +118,7 @@ class Looker:
 
     async def _look(self) -> Found:
         self._waker.forget()
+        began = monotonic()
         found = await self._tasks.look()
         for stream in self._streams:
             if found.reload:
@@ -121,6 +126,7 @@ class Looker:
             stream.tell_tasks(found.tasks)
             stream.mark(self._tasks.event_id)
         await self._summaries(stirred=found.stirred)
+        self._seen = began
         return found
 
     async def _summaries(self, *, stirred: bool) -> None:
@@ -142,11 +148,16 @@ class Looker:
         unexpected = None if isinstance(error, RolecallError) else error
         level = logging.DEBUG if self._away else logging.WARNING
         log.log(level, "Nothing is told for now: %s", error, exc_info=unexpected)
+        if not self._away:
+            for stream in self._streams:
+                stream.tell_stale(monotonic() - self._seen)
         self._away = True
         await asyncio.sleep(self._backoff.next())
 
     def _is_back(self) -> None:
         if self._away:
             log.info("What changes is told again")
+            for stream in self._streams:
+                stream.tell_fresh()
         self._away = False
         self._backoff.reset()

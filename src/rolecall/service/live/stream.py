@@ -32,8 +32,13 @@ class Wanted:
 
 @dataclass(slots=True, kw_only=True)
 class Batch:
-    """What is told at once; `id` says where it ends, where that is known."""
+    """What is told at once; `id` says where it ends, where that is known.
 
+    `stale` says that the database has not answered for so many seconds, `fresh` that it answers again.
+    """
+
+    stale: float | None = None
+    fresh: bool = False
     reload: ReloadReason | None = None
     tasks: dict[int, TaskChange] = field(default_factory=dict)
     roles: dict[str, RoleProgress] = field(default_factory=dict)
@@ -43,7 +48,7 @@ class Batch:
     @property
     def is_empty(self) -> bool:
         """True if there is nothing to tell."""
-        return not (self.reload or self.tasks or self.roles or self.trees)
+        return not (self.fresh or self.stale is not None or self.reload or self.tasks or self.roles or self.trees)
 
 
 class Stream:
@@ -95,6 +100,16 @@ class Stream:
         """Tell the client that what it shows may be out of date, instead of what changed."""
         self._next.reload = reason
         self._next.tasks.clear()
+        self._ring()
+
+    def tell_stale(self, seconds: float) -> None:
+        """Tell the client that nobody knows what happened within the last so many seconds."""
+        self._next.stale, self._next.fresh = seconds, False
+        self._ring()
+
+    def tell_fresh(self) -> None:
+        """Tell the client that changes are known again."""
+        self._next.stale, self._next.fresh = None, True
         self._ring()
 
     def mark(self, event_id: str | None) -> None:

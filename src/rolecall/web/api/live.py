@@ -19,7 +19,8 @@ router = APIRouter(prefix="/api/live", tags=["live"])
 
 EVENTS: Responses = {
     200: {
-        "description": "Events, until either side ends: connected, task_changed, role_changed, progress, reload",
+        "description": "Events, until either side ends: connected, task_changed, role_changed, progress, reload, "
+        "stale, fresh",
         "content": {"text/event-stream": {"schema": {"type": "string"}}},
     }
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Collection, Coroutine
 from http import HTTPStatus
 from math import ceil
@@ -14,7 +15,7 @@ from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
 
 from rolecall.model.error_table import http_status_for
-from rolecall.model.errors import NotAuthenticated, RolecallError, TooManyRequests
+from rolecall.model.errors import DatabaseUnavailable, NotAuthenticated, RolecallError, SchemaBusy, TooManyRequests
 from rolecall.web.cookies import has_any
 from rolecall.web.dashboard import said
 from rolecall.web.dashboard.hop import hop, may_hop
@@ -33,8 +34,12 @@ UNKNOWN = 401
 REFUSED = frozenset({403, 429})
 # What live.js sends when it asks for a part of a page anew.
 REFRESHES = "hx-request"
+AWAY = 503
+# Seconds after which a page that the database did not answer for asks for itself again.
+AGAIN = 5
 ENDED = Said("Your session has ended.", "info")
 UNDONE = Said("You are not logged in any more, so nothing was changed. Log in, and send it again.", "bad")
+log = logging.getLogger("rolecall.web")
 Handler = Callable[[Request], Coroutine[Any, Any, Response]]
 Foreseen = RolecallError | RequestRefused | RequestValidationError | HTTPException
 
@@ -53,6 +58,8 @@ class PageRoute(APIRoute):
                 return _ask_to_log_in(request)
             except Unconfirmed as asked:
                 return _ask(request, asked)
+            except DatabaseUnavailable as error:
+                return _tell(request, error) if isinstance(error, SchemaBusy) else _tell_away(request, error)
             except (RolecallError, RequestRefused, RequestValidationError, HTTPException) as error:
                 return _tell(request, error)
 
@@ -90,6 +97,17 @@ def _tell(request: Request, error: Foreseen) -> Response:
     page = error_page(request, status, sentence)
     if isinstance(error, TooManyRequests):
         page.headers["retry-after"] = str(ceil(error.retry_after))
+    return page
+
+
+def _tell_away(request: Request, error: DatabaseUnavailable) -> Response:
+    """Tell that the database does not answer; what the driver says of it names hosts and users, and is for the log."""
+    log.warning("The database did not answer for %s %s: %s", request.method, request.url.path, error)
+    sent = request.method in CHANGES
+    matter = {"again": None if sent else AGAIN, "back": where_from(request) or first_page(request)}
+    shown = shown_to(request, getattr(request.state, "caller", None))
+    page = state_of(request).pages.page("away.html", shown, matter, AWAY)
+    page.headers["retry-after"] = str(AGAIN)
     return page
 
 

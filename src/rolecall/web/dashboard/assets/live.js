@@ -5,56 +5,89 @@
 //
 // data-live holds words: tasks (any task changed), task:7 (that one, or a child of it), roles, progress, and clock
 // (as often as its pace says, whatever happens). While the page is hidden nothing is asked, and no stream is open.
+//
+// What cannot be had leaves what is shown as it is, and is tried again, ever more rarely, until it comes (freshness.js).
+
+import { had, isMissing, lacks, say, triedAt } from "./freshness.js";
 
 const SLOWEST = 5;
+const PAUSES = [1, 2, 5, 10, 30];
+const STREAM = "the stream";
+const AWAY = "The database does not answer";
+const UNREACHED = "The server cannot be reached";
 const waiting = new Map();
+const loaded = Date.now();
+let address = "";
+let events = null;
+let failures = 0;
+let retry = null;
 
 /** Open the stream while the page can be seen. */
-export function follow(address) {
-  if (!address) return;
-  let events = null;
+export function follow(from) {
+  document.addEventListener("htmx:before:swap", judge);
+  document.addEventListener("htmx:error", (event) => missed(event.detail.ctx?.select, UNREACHED));
+  if (!from) return;
   // To tell how far the roles are costs the server more than all the rest.
   const counted = document.querySelector("[data-live~=roles]") !== null;
-  const begin = () => {
-    events = open(`${address}${address.includes("?") ? "&" : "?"}counts=${counted}`);
-  };
-  const end = () => {
-    events?.close();
-    events = null;
-    say("off", "paused");
-  };
+  address = `${from}${from.includes("?") ? "&" : "?"}counts=${counted}`;
   document.addEventListener("visibilitychange", () => {
     if (document.hidden) end();
     else if (!events) {
-      begin();
+      open();
       stir(() => true);
     }
   });
-  if (!document.hidden) begin();
+  if (!document.hidden) open();
   window.addEventListener("pagehide", end);
   window.addEventListener("pageshow", (event) => {
-    if (event.persisted && !events) begin();
+    if (event.persisted && !events) open();
   });
   setInterval(() => stir((word) => word === "clock"), 1000);
 }
 
-function open(address) {
-  const events = new EventSource(address);
+function end() {
+  events?.close();
+  events = null;
+  clearTimeout(retry);
+  retry = null;
+  say("paused");
+}
+
+function open() {
+  events = new EventSource(address);
   const on = (name, meant) => events.addEventListener(name, (event) => stir(meant(JSON.parse(event.data))));
-  events.addEventListener("open", () => say("on", "live"));
-  events.addEventListener("error", () => say("off", events.readyState === EventSource.CLOSED ? "not live" : "connecting"));
+  events.addEventListener("connected", () => {
+    say("live");
+    if (isMissing(STREAM)) back();
+  });
+  events.addEventListener("error", () => lost(events?.readyState === EventSource.CLOSED ? "The server does not tell what changes" : UNREACHED));
+  events.addEventListener("stale", (event) => lost(AWAY, Date.now() - 1000 * JSON.parse(event.data).seconds));
+  events.addEventListener("fresh", back);
   on("task_changed", (task) => (word) => word === "tasks" || word === `task:${task.id}` || word === `task:${task.parent_id}`);
   on("role_changed", () => (word) => word === "roles");
   on("progress", () => (word) => word === "progress");
   on("reload", () => (word) => word !== "clock");
-  return events;
+}
+
+function back() {
+  had(STREAM);
+  say("live");
+  failures = 0;
+  stir(() => true);
+  again();
+}
+
+function lost(reason, seen) {
+  say("not live");
+  lacks(STREAM, reason, seen);
+  later();
 }
 
 /** Ask anew for the parts that one of their words concerns, each no more often than its pace. */
 function stir(concerns) {
   if (document.hidden) return;
   for (const part of document.querySelectorAll("[data-live]")) {
-    if (part.dataset.live.split(" ").some(concerns)) soon(part);
+    if (!isMissing(part.id) && part.dataset.live.split(" ").some(concerns)) soon(part);
   }
 }
 
@@ -64,11 +97,11 @@ function soon(part) {
   const pace = 1000 * Number(part.dataset.pace || SLOWEST);
   const delay = Math.max(50, (known?.last ?? 0) + pace - Date.now());
   const timer = setTimeout(() => renew(part.id), delay);
-  waiting.set(part.id, { last: known?.last ?? 0, timer });
+  waiting.set(part.id, { ...known, timer });
 }
 
 async function renew(id) {
-  waiting.set(id, { last: Date.now(), timer: null });
+  waiting.set(id, { ...waiting.get(id), last: Date.now(), timer: null });
   const part = document.getElementById(id);
   if (!part) return;
   // Nobody's typing or choosing is taken away under their hands: what happens meanwhile is shown after.
@@ -78,12 +111,52 @@ async function renew(id) {
   }
   await htmx.ajax("GET", location.pathname + location.search, {
     source: part, target: part, select: `#${CSS.escape(id)}`, swap: "outerMorph",
-  }).catch(() => say("off", "not live"));
+  });
 }
 
-function say(state, words) {
-  const shown = document.getElementById("stream-state");
-  if (!shown) return;
-  shown.dataset.state = state;
-  shown.querySelector(".words").textContent = words;
+/** Let only an answer in that holds what was asked for: anything else would take away what stands there. */
+function judge(event) {
+  const { response, select, text } = event.detail.ctx;
+  if (!select) return;
+  // A page of ours may say that what it is about has gone: it holds the part, and no error page does.
+  const fits = (response.raw.ok || response.status === 404) && new DOMParser().parseFromString(text, "text/html").querySelector(select);
+  if (!fits) {
+    event.preventDefault();
+    missed(select, response.status === 503 ? AWAY : response.raw.ok ? "The server answers something else" : `The server answers ${response.status}`);
+    return;
+  }
+  const part = document.querySelector(select);
+  if (!part) return;
+  waiting.set(part.id, { ...waiting.get(part.id), seen: Date.now() });
+  had(part.id);
+}
+
+function missed(select, reason) {
+  const part = select && document.querySelector(select);
+  if (!part?.matches("[data-live]")) return;
+  lacks(part.id, reason, waiting.get(part.id)?.seen ?? loaded);
+  later();
+}
+
+/** Try again after a while, a longer one each time. */
+function later() {
+  if (retry || document.hidden) return;
+  const pause = 1000 * PAUSES[Math.min(failures, PAUSES.length - 1)];
+  failures += 1;
+  retry = setTimeout(again, pause);
+  triedAt(Date.now() + pause);
+}
+
+async function again() {
+  clearTimeout(retry);
+  retry = null;
+  if (events?.readyState === EventSource.CLOSED) open();
+  const parts = [...document.querySelectorAll("[data-live]")];
+  // One by one: where the first does not come, nor will the others.
+  for (const part of parts.filter((each) => isMissing(each.id))) {
+    await renew(part.id);
+    if (isMissing(part.id)) break;
+  }
+  if (isMissing()) later();
+  else failures = 0;
 }

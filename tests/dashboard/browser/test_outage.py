@@ -1,0 +1,75 @@
+"""The database away, or a proxy in the way: pages keep what they show, tell its age, and go on by themselves."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.async_api import Page, expect
+
+from tests.dashboard.browser.conftest import Visit
+from tests.dashboard.outage import outage
+from tests.dashboard.scenery import furnish
+from tests.sql.engine import Engine
+
+AWAY = "The database does not answer; figures from "
+
+
+async def length(page: Page) -> int:
+    """How much there is to read in the parts that are kept up to date."""
+    return len("".join(await page.locator("[data-live]").all_inner_texts()))
+
+
+@pytest.mark.parametrize(
+    ("path", "news"),
+    [
+        ("/", "newcomer"),
+        ("/tasks", "newcomer"),
+        ("/admin/workers", "newcomer"),
+        ("/tasks/{task}", "the shop has closed"),
+    ],
+)
+async def test_a_page_outlives_the_database_and_goes_on_when_it_is_back(
+    pool: Engine, visit: Visit, path: str, news: str
+) -> None:
+    furnish(pool)
+    task = pool.enqueue("sums", handler="add", after=3_600)
+    page = await visit(path.format(task=task), quiet=False)
+    state, banner = page.locator("#stream-state"), page.locator("#stale")
+    await expect(state).to_contain_text("live")
+    before = await length(page)
+
+    with outage(pool.database):
+        await expect(banner).to_contain_text(AWAY)
+        await expect(banner).to_contain_text("trying again in")
+        await expect(state).to_contain_text(" old")
+        # Whatever is asked for in the meantime is answered by an error, and more than once.
+        await expect(banner).to_contain_text("trying again in 5 s")
+        assert await length(page) > before / 2
+
+    await expect(banner).to_have_count(0)
+    await expect(state).to_contain_text("live")
+    pool.declare({"name": "newcomer"})
+    pool.enqueue("sums", handler="add", key="newcomer")
+    pool.worker(name="newcomer")
+    pool.fail_task(task, "the shop has closed")
+    await expect(page.locator("[data-live]").filter(has_text=news).first).to_be_visible()
+
+
+async def test_an_answer_of_a_proxy_takes_nothing_away(pool: Engine, visit: Visit) -> None:
+    furnish(pool)
+    page = await visit("/admin/workers", quiet=False)
+    before = await length(page)
+
+    await page.route("**/admin/workers", lambda route: route.fulfill(status=502, body="<h1>Bad Gateway</h1>"))
+    await expect(page.locator("#stale")).to_contain_text("The server answers 502; figures from ")
+    assert await length(page) > before / 2
+
+    await page.unroute("**/admin/workers")
+    await expect(page.locator("#stale")).to_have_count(0)
+
+
+async def test_a_page_that_was_asked_for_meanwhile_comes_by_itself(pool: Engine, visit: Visit) -> None:
+    with outage(pool.database):
+        page = await visit("/tasks", quiet=False)
+        await expect(page.get_by_role("heading", name="The database does not answer")).to_be_visible()
+
+    await expect(page.get_by_role("heading", name="Task queue")).to_be_visible()

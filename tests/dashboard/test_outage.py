@@ -1,0 +1,41 @@
+"""What pages say while the database is away."""
+
+from __future__ import annotations
+
+import httpx2
+
+from tests.dashboard.outage import outage
+from tests.dashboard.reading import read
+from tests.sql.engine import Engine
+
+
+async def test_a_page_that_the_database_did_not_answer_for_says_so_in_our_words_and_asks_again(
+    pool: Engine, http: httpx2.AsyncClient
+) -> None:
+    await http.get("/tasks")
+
+    with outage(pool.database):
+        answer = await http.get("/tasks")
+    page = read(answer.text)
+
+    assert (answer.status_code, answer.headers["retry-after"]) == (503, "5")
+    assert page.one("h1").text == "The database does not answer"
+    assert "get a connection" not in page.text
+    assert page.one("meta", **{"http-equiv": "refresh"})["content"] == "5"
+    assert page.all("a", href="/api/doctor")
+    assert (await http.get("/tasks")).status_code == 200
+
+
+async def test_a_form_that_the_database_did_not_answer_is_not_sent_again_by_itself(
+    pool: Engine, http: httpx2.AsyncClient
+) -> None:
+    task = pool.enqueue("sums", handler="add", after=3_600)
+
+    with outage(pool.database):
+        answer = await http.post(f"/tasks/{task}/trigger", headers={"referer": "http://test/tasks?role=sums"})
+    page = read(answer.text)
+
+    assert answer.status_code == 503
+    assert "Whether what you sent was done is not known" in page.text
+    assert page.all("meta", **{"http-equiv": "refresh"}) == []
+    assert page.all("a", href="/tasks?role=sums")
