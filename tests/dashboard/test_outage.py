@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import httpx2
 
-from tests.dashboard.outage import outage
 from tests.dashboard.reading import read
+from tests.outage import outage
 from tests.sql.engine import Engine
 
 

@@ -48,6 +48,17 @@ async def test_only_the_last_event_of_a_batch_has_an_id() -> None:
     assert second.endswith("\nid: 7-2")
 
 
+async def test_a_database_that_is_away_and_back_is_told() -> None:
+    stream = Stream(Wanted())
+    events = events_of(stream, stays)
+    await anext(events)
+
+    stream.tell_stale(7.21)
+    assert await anext(events) == b'event: stale\ndata: {"seconds":7.2}\n\n'
+    stream.tell_fresh()
+    assert await anext(events) == b"event: fresh\ndata: {}\n\n"
+
+
 async def test_a_client_that_reads_slowly_is_told_the_latest_state_once_and_at_last_to_reload() -> None:
     stream = Stream(Wanted())
     for version in ("1", "2"):

@@ -6,8 +6,8 @@ import pytest
 from playwright.async_api import Page, expect
 
 from tests.dashboard.browser.conftest import Visit
-from tests.dashboard.outage import outage
 from tests.dashboard.scenery import furnish
+from tests.outage import outage
 from tests.sql.engine import Engine
 
 AWAY = "The database does not answer; figures from "

@@ -17,6 +17,7 @@ from rolecall.service.live import Live, Wanted
 from rolecall.service.live.watch import Live as Watch
 from rolecall.testing.databases import TestServer
 from rolecall.wake.listener import Connection as Listening
+from tests.outage import outage
 from tests.service.live.conftest import Recorded
 from tests.service.live.watching import LONG, enqueue, told_of, until
 
@@ -216,6 +217,19 @@ async def test_a_stream_goes_on_after_the_database_cut_all_connections(live: Liv
         [task_id] = await enqueue(other)
 
         await told_of(stream, task_id)
+
+
+async def test_who_watches_hears_that_the_database_is_away_and_that_it_is_back(live: Live, database: str) -> None:
+    async with live.watch(ALL) as stream:
+        with outage(database):
+            stale = (await until(stream, lambda batch: batch.stale is not None)).stale
+            async with live.watch(ALL) as later:
+                stale_later = (await later.next(LONG)).stale
+        assert (await until(stream, lambda batch: batch.fresh)).stale is None
+
+    assert stale is not None
+    assert stale_later is not None
+    assert 0 < stale < stale_later
 
 
 async def test_streams_need_no_notifications(recorded: Recorded, closing: asyncio.Event, other: Other) -> None:
