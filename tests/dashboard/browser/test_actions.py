@@ -188,7 +188,7 @@ async def test_a_key_is_given_more_room_and_that_is_taken_back(pool: Engine, sce
     row = walker.page.get_by_role("row", name="ledger")
     await walker.press("Reset", within=row)
     dialog = walker.page.get_by_role("dialog")
-    await expect(dialog).to_contain_text("Take back what was set for ledger?")
+    await expect(dialog).to_contain_text("Take back what was set for the key 'ledger'?")
     await walker.press("Reset", within=dialog)
     await walker.is_told("What was set for the key 'ledger' is taken back")
     assert (pool.value(capacity), walker.did()) == (1, ("key_capacities.reset", "dashboard"))
