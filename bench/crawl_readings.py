@@ -45,7 +45,7 @@ HANDLERS = """
 select handler as name, count(*) as tasks, count(*) filter (where state <> 'completed') as not_completed,
     percentile_disc(0.5) within group (order by extract(epoch from finished_at - started_at))::float8 as p50,
     percentile_disc(0.95) within group (order by extract(epoch from finished_at - started_at))::float8 as p95,
-    sum(extract(epoch from finished_at - started_at))::float8 as seconds
+    coalesce(sum(extract(epoch from finished_at - started_at)), 0)::float8 as seconds
 from rolecall.all_tasks
 where finished_at > %s
 group by handler
@@ -82,13 +82,13 @@ class Statement:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Handler:
-    """What the tasks of one handler took, on the clock, from their start to their end."""
+    """What the tasks of one handler took, on the clock, from their start to their end; no median where none ran."""
 
     name: str
     tasks: int
     not_completed: int
-    p50: float
-    p95: float
+    p50: float | None
+    p95: float | None
     seconds: float
 
 

@@ -109,9 +109,13 @@ def _growth(part: Part) -> Table:
 def _handlers(part: Part) -> Table:
     table = _table(f"{part.name}: handlers", "tasks", "not completed", "median ms", "p95 ms", "all s")
     for each in part.handlers:
-        figures = (f"{1000 * each.p50:,.0f}", f"{1000 * each.p95:,.0f}", f"{each.seconds:,.1f}")
+        figures = (_milliseconds(each.p50), _milliseconds(each.p95), f"{each.seconds:,.1f}")
         table.add_row(each.name, f"{each.tasks:,}", f"{each.not_completed:,}", *figures)
     return table
+
+
+def _milliseconds(seconds: float | None) -> str:
+    return "" if seconds is None else f"{1000 * seconds:,.0f}"
 
 
 def _statements(part: Part) -> Table:
