@@ -33,3 +33,15 @@ async def test_a_transition_between_pages_that_the_browser_leaves_out_is_no_erro
 
     await page.wait_for_url("**/tasks")
     await expect(page.locator("#stream-state")).to_contain_text("live")
+
+
+async def test_a_click_that_another_one_overtakes_is_no_error(pool: Engine, visit: Visit) -> None:
+    page = await visit("/")
+    await page.evaluate(
+        "addEventListener('pageswap', () => setTimeout(() => location.assign('/jobs')), { once: true })"
+    )
+
+    await page.get_by_role("link", name="Task queue").click()
+
+    await page.wait_for_url("**/jobs")
+    await expect(page.locator("#stream-state")).to_contain_text("live")
