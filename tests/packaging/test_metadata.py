@@ -1,0 +1,64 @@
+"""What a stranger finds in a distribution: under which licence it stands, what it is, and whom it is by."""
+
+from __future__ import annotations
+
+import tarfile
+from email.message import Message
+from email.parser import HeaderParser
+from pathlib import Path
+from zipfile import ZipFile
+
+import pytest
+
+from tests.packaging.building import PROJECTS, build
+from tools.offences import ROOT
+
+
+@pytest.fixture(scope="module", params=PROJECTS)
+def project(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture(scope="module")
+def wheel(project: str, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """The texts of a wheel's `dist-info`, by their names there."""
+    with ZipFile(build(project, "wheel", tmp_path_factory.mktemp("wheel"))) as packed:
+        return {
+            name.partition(".dist-info/")[2]: packed.read(name).decode()
+            for name in packed.namelist()
+            if ".dist-info/" in name
+        }
+
+
+@pytest.fixture(scope="module")
+def metadata(wheel: dict[str, str]) -> Message:
+    return HeaderParser().parsestr(wheel["METADATA"])
+
+
+def test_a_wheel_holds_the_licence(wheel: dict[str, str], metadata: Message) -> None:
+    assert metadata["License-Expression"] == "Apache-2.0"
+    assert wheel["licenses/LICENSE"] == (ROOT / "LICENSE").read_text()
+    assert "Version 2.0, January 2004" in wheel["licenses/LICENSE"]
+
+
+def test_a_wheel_tells_what_it_is_and_whom_it_is_by(project: str, metadata: Message) -> None:
+    assert metadata["Author"] == "Rolecall contributors"
+    assert metadata.get_payload() == (PROJECTS[project] / "README.md").read_text()
+    assert "Programming Language :: Python :: 3.11" in metadata.get_all("Classifier", [])
+    assert metadata["Keywords"]
+
+
+def test_no_address_is_named_before_there_is_one(metadata: Message) -> None:
+    assert metadata.get_all("Project-URL", []) == []
+
+
+def test_a_source_distribution_holds_the_licence(project: str, tmp_path: Path) -> None:
+    with tarfile.open(build(project, "sdist", tmp_path)) as packed:
+        names = {name.partition("/")[2] for name in packed.getnames()}
+
+    assert {"LICENSE", "README.md", "pyproject.toml"} <= names
+
+
+def test_what_is_bundled_brings_its_licence_along(tmp_path: Path) -> None:
+    with ZipFile(build("rolecall", "wheel", tmp_path)) as packed:
+        assert any(name.endswith("LICENSE.uPlot.txt") for name in packed.namelist())
