@@ -241,7 +241,7 @@ class AsyncClient:
                 here = require_transaction(join_async(connection))
             else:
                 with translated():
-                    here = await stack.enter_async_context((await self._pools.get()).connection())
+                    here = await stack.enter_async_context(self._pools.connection())
                     await stack.enter_async_context(here.transaction())
             yield await AsyncHeldChain(here, chain_id, self._app).hold()
 
@@ -296,5 +296,5 @@ class AsyncClient:
                 yield join_async(joined)
             return
         with translated():
-            async with (await self._pools.get()).connection() as connection:
+            async with self._pools.connection() as connection:
                 yield connection

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import atexit
+import weakref
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from threading import Lock
 from typing import Any
 
+import psycopg
 from psycopg_pool import AsyncConnectionPool, ConnectionPool
 
+from rolecall.client.contact import explained, explained_async, require_answer, require_answer_async
 from rolecall.client.source import Source
 from rolecall.db.connect import Pooler, async_pool, pool
 
@@ -24,15 +30,26 @@ class Pools:
         self._source = Source(database if isinstance(database, str) else None, pooled=pooled)
         self._given = database if isinstance(database, ConnectionPool) else None
         self._own: Pool | None = None
+        self._dsn: str | None = None
         self._turn = Lock()
+        _close_at_exit(self)
+
+    @contextmanager
+    def connection(self) -> Iterator[psycopg.Connection[Any]]:
+        """Lend a connection for the block. Raises DatabaseUnavailable with the reason why there is none."""
+        lender = self.get()
+        with explained(self._dsn), lender.connection() as connection:
+            yield connection
 
     def get(self) -> Pool:
-        """Return the pool, opened."""
+        """Return the pool, opened. Raises DatabaseUnavailable at once where the server does not let us in."""
         if self._given is not None:
             return self._given
         with self._turn:
             if self._own is None:
-                own = pool(self._source.attach(), "client", Pooler(told=self._source.pooled()))
+                self._dsn = self._source.attach()
+                require_answer(self._dsn)
+                own = pool(self._dsn, "client", Pooler(told=self._source.pooled()))
                 own.open()
                 self._own = own
             return self._own
@@ -53,16 +70,25 @@ class AsyncPools:
         self._source = Source(database if isinstance(database, str) else None, pooled=pooled)
         self._given = database if isinstance(database, AsyncConnectionPool) else None
         self._own: AsyncPool | None = None
+        self._dsn: str | None = None
         self._turn = asyncio.Lock()
 
+    @asynccontextmanager
+    async def connection(self) -> AsyncIterator[psycopg.AsyncConnection[Any]]:
+        """Lend a connection for the block. Raises DatabaseUnavailable with the reason why there is none."""
+        lender = await self.get()
+        async with explained_async(self._dsn), lender.connection() as connection:
+            yield connection
+
     async def get(self) -> AsyncPool:
-        """Return the pool, opened."""
+        """Return the pool, opened. Raises DatabaseUnavailable at once where the server does not let us in."""
         if self._given is not None:
             return self._given
         async with self._turn:
             if self._own is None:
-                dsn = await asyncio.to_thread(self._source.attach)
-                own = async_pool(dsn, "client", Pooler(told=self._source.pooled()))
+                self._dsn = await asyncio.to_thread(self._source.attach)
+                await require_answer_async(self._dsn)
+                own = async_pool(self._dsn, "client", Pooler(told=self._source.pooled()))
                 await own.open()
                 self._own = own
             return self._own
@@ -74,3 +100,15 @@ class AsyncPools:
             if own is not None:
                 await own.close()
             await asyncio.to_thread(self._source.detach)
+
+
+def _close_at_exit(pools: Pools) -> None:
+    """Close what its owner left open: the interpreter would wait for the pool's threads, which cannot end by then."""
+
+    def close() -> None:
+        left_open = reference()
+        if left_open is not None:
+            left_open.close()
+
+    reference = weakref.ref(pools, lambda _: atexit.unregister(close))
+    atexit.register(close)

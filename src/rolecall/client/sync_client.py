@@ -228,7 +228,7 @@ class Client:
                 here = require_transaction(join(connection))
             else:
                 with translated():
-                    here = stack.enter_context(self._pools.get().connection())
+                    here = stack.enter_context(self._pools.connection())
                     stack.enter_context(here.transaction())
             yield HeldChain(here, chain_id, self._app).hold()
 
@@ -280,5 +280,5 @@ class Client:
             with translated():
                 yield join(joined)
             return
-        with translated(), self._pools.get().connection() as connection:
+        with translated(), self._pools.connection() as connection:
             yield connection

@@ -1,0 +1,54 @@
+"""A program that forgets its client ends as quickly as one that closes it, on each Python of this machine."""
+
+from __future__ import annotations
+
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.pythons import SUPPORTED, SetupError, environment, interpreters
+
+# What it takes to end is measured from within: the machine may be slow to start a program.
+PROGRAM = """
+import atexit, sys, time
+from rolecall import App, Client
+
+app = App("shop")
+
+@app.task
+def greet(name: str) -> None: ...
+
+client = Client(sys.argv[1], app=app)
+client.enqueue(greet, {"name": "Ada"})
+if sys.argv[2] == "close":
+    client.close()
+print(time.time(), flush=True)
+"""
+
+
+@pytest.fixture(params=SUPPORTED)
+def python(request: pytest.FixtureRequest) -> Path:
+    """A Python with everything that Rolecall needs."""
+    version = str(request.param)
+    if version not in interpreters():
+        pytest.skip(f"there is no Python {version} on this machine")
+    try:
+        return environment(version)
+    except SetupError as error:
+        pytest.skip(f"Python {version} lacks something that cannot be had here: {error}")
+
+
+def seconds_to_end(python: Path, database: str, manner: str) -> float:
+    done = subprocess.run([python, "-c", PROGRAM, database, manner], check=False, capture_output=True, text=True)
+    ended = time.time()
+    assert (done.returncode, done.stderr) == (0, "")
+    return ended - float(done.stdout)
+
+
+def test_a_client_that_was_not_closed_does_not_hold_the_exit(python: Path, database: str) -> None:
+    closed = seconds_to_end(python, database, "close")
+
+    # A pool that is left to itself waits five seconds for each of its threads, and says that they did not end.
+    assert seconds_to_end(python, database, "forget") < closed + 4
