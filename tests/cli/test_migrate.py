@@ -9,8 +9,12 @@ from uuid import uuid4
 import psycopg
 import pytest
 
+from rolecall import EmbeddedServer, migrate
 from rolecall.testing import TestServer
 from tests.cli.conftest import Run
+from tests.durability import durable
+
+__all__ = ["durable"]
 
 
 @pytest.fixture
@@ -96,7 +100,43 @@ def test_a_database_without_a_schema_ends_with_code_7(empty: str, bare: Run) -> 
     done = bare("counts")
 
     assert (done.code, len(done.err.splitlines())) == (7, 1)
-    assert "0001_first_schema" in done.err
+    assert done.err.endswith("; run: rolecall migrate\n")
+
+
+@pytest.mark.usefixtures("durable")
+def test_all_is_well_right_after_a_migration(empty: str, bare: Run) -> None:
+    bare("migrate")
+
+    assert (bare("doctor").code, bare("doctor").out) == (0, "all is well: 17 checks\n")
+
+
+def test_the_embedded_database_needs_no_migration_of_its_own(bare: Run, folder: Path) -> None:
+    with EmbeddedServer(folder / "rolecall-data") as server:
+        server.dsn()
+
+    assert (bare("counts").code, bare("migrate", "--check").code) == (0, 0)
+
+
+def test_a_check_leaves_the_embedded_database_as_it_is(bare: Run, folder: Path) -> None:
+    with EmbeddedServer(folder / "rolecall-data") as server:
+        server.dsn()
+
+    assert [bare("migrate", "--check").code for _ in range(2)] == [7, 7]
+
+
+def test_an_embedded_database_of_a_newer_release_is_used_as_it_is_where_that_can_be(bare: Run, folder: Path) -> None:
+    newer = (
+        "insert into rolecall.schema_migrations (package, version, name, checksum, breaking)"
+        " values ('rolecall', 9999, 'from_tomorrow', '', %s)"
+    )
+    with EmbeddedServer(folder / "rolecall-data") as server, psycopg.connect(server.dsn(), autocommit=True) as newest:
+        migrate(newest)
+        newest.execute(newer, [False])
+        compatible = bare("counts")
+        newest.execute("update rolecall.schema_migrations set breaking = true where version = 9999")
+        breaking = bare("counts")
+
+    assert (compatible.code, breaking.code) == (0, 7)
 
 
 def test_a_newer_database_ends_with_code_7(cli: Run, dsn: str) -> None:

@@ -7,9 +7,11 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from uuid import uuid4
 
 import pytest
 
+from rolecall.testing import TestServer
 from tests.cli.conftest import Run
 from tests.cli.processes import Spawn, document, ended, runs, until
 
@@ -60,6 +62,36 @@ def test_what_was_enqueued_is_still_there_after_the_next_start(execute: Run, spa
     until(lambda: "completed" in execute("tasks", "show", task_id).out, "the task completes")
     second.send_signal(signal.SIGTERM)
     assert ended(second).code == 0
+
+
+ENQUEUES_AT_IMPORT = """
+from rolecall import Client
+
+with Client(app=app) as client:
+    client.enqueue(add, {"a": 1, "b": 2})
+"""
+
+
+@pytest.mark.parametrize("given", [True, False], ids=["given", "embedded"])
+def test_an_app_that_uses_the_database_as_it_is_imported_comes_up_on_one_without_a_schema(
+    spawn: Spawn, execute: Run, folder: Path, postgres_server: TestServer, *, given: bool
+) -> None:
+    with (folder / "shop.py").open("a") as shop:
+        shop.write(ENQUEUES_AT_IMPORT)
+    name = f"rolecall_empty_{uuid4().hex[:12]}"
+    postgres_server.create(name)
+    environment = {"DATABASE_URL": postgres_server.dsn(name)} if given else {}
+
+    up = spawn("up", "--app", "shop:app", "--json", **environment)
+    document(up)
+
+    until(
+        lambda: "completed" in execute("tasks", "list", **environment).out,
+        "the task that the import enqueued completes",
+    )
+    up.send_signal(signal.SIGTERM)
+    assert ended(up).code == 0
+    postgres_server.drop(name)
 
 
 def test_up_without_an_app_migrates_and_fires_schedules(

@@ -6,9 +6,12 @@ import pytest
 
 from rolecall.client.source import Source
 from rolecall.db.connect import connect
+from rolecall.db.migrator import check
 
 
-def test_without_any_name_it_is_the_embedded_server(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_without_any_name_it_is_the_embedded_server_and_has_the_schema(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.delenv("DATABASE_URL", raising=False)
     monkeypatch.setenv("ROLECALL_DATA_DIR", str(tmp_path / "data"))
     source = Source(None)
@@ -16,7 +19,7 @@ def test_without_any_name_it_is_the_embedded_server(monkeypatch: pytest.MonkeyPa
     dsn = source.attach()
     try:
         with connect(dsn, "test") as connection:
-            assert connection.execute("select 1").fetchall() == [(1,)]
+            check(connection)
     finally:
         source.detach()
         source.detach()

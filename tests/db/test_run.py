@@ -72,6 +72,17 @@ async def test_an_error_is_known_by_its_sqlstate(ask: Ask, sqlstate: str, error:
     assert isinstance(raised.value.__cause__, psycopg.Error)
 
 
+@pytest.mark.parametrize(
+    ("problem", "told"),
+    [
+        ('schema "rolecall" does not exist', 'schema "rolecall" does not exist; run: rolecall migrate'),
+        ("function shop.merge(jsonb) does not exist", "function shop.merge(jsonb) does not exist"),
+    ],
+)
+def test_a_missing_schema_tells_what_to_run_where_that_would_help(problem: str, told: str) -> None:
+    assert str(SchemaMissing(problem)) == told
+
+
 TRIES = """
 create sequence tries;
 create function deadlock(times int) returns void language plpgsql as $$ begin

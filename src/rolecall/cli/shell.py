@@ -21,6 +21,7 @@ from rolecall.config.parsing import has_password
 from rolecall.db.connect import connect_async
 from rolecall.db.embedded import EmbeddedServer
 from rolecall.db.migrator import check_async
+from rolecall.db.ours import bring_up_to_date
 from rolecall.model.deeds import Actor
 from rolecall.model.errors import ConfigError
 from rolecall.service.database import OneConnection
@@ -51,7 +52,7 @@ class Shell:
 
         Raises SchemaMissing, SchemaTooNew.
         """
-        with self.database() as dsn:
+        with self.ready_database() as dsn:
             return self.ask(dsn, action, checks)
 
     def ask(self, dsn: str, action: Callable[[Services], Awaitable[T]], checks: Sequence[AppCheck] = ()) -> T:
@@ -79,6 +80,14 @@ class Shell:
             _require_data(settings)
         with EmbeddedServer(settings.data_dir) as server:
             yield server.dsn()
+
+    @contextmanager
+    def ready_database(self, *, create: bool = False) -> Iterator[str]:
+        """The same; the embedded one has this release's schema. Raises SchemaTooNew."""
+        with self.database(create=create) as dsn:
+            if self.settings.database.embedded:
+                bring_up_to_date(dsn)
+            yield dsn
 
     def show(self, value: object, for_people: Callable[[], None]) -> None:
         """Write the value as JSON where asked for, else call what shows it to people."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from rolecall.config import read_database
 from rolecall.db.embedded import EmbeddedServer
+from rolecall.db.ours import bring_up_to_date
 
 __all__ = ["Source"]
 
@@ -17,15 +18,17 @@ class Source:
         self._server: EmbeddedServer | None = None
 
     def attach(self) -> str:
-        """Return the connection string; starts or joins the embedded server where nothing else is named."""
+        """Return the connection string; where nothing is named, start or join the embedded server and migrate it."""
         if self._dsn is not None:
             return self._dsn
         settings = read_database()
         if settings.url is not None:
             return settings.url
-        self._server = EmbeddedServer(settings.data_dir)
+        self._server = self._server or EmbeddedServer(settings.data_dir)
         self._server.attach()
-        return self._server.dsn()
+        dsn = self._server.dsn()
+        bring_up_to_date(dsn)
+        return dsn
 
     def pooled(self) -> bool | None:
         """Say whether a pooler stands before it, by what was given, else by ROLECALL_POOLED; None must find out."""

@@ -10,6 +10,7 @@ from rolecall.cli.output import print_line, print_table
 from rolecall.cli.shell import Shell
 from rolecall.db import migrator
 from rolecall.db.connect import connect
+from rolecall.db.ours import make_room
 from rolecall.model.errors import ConfigError, SchemaMissing
 
 COLUMNS = ("step", "how", "files")
@@ -43,6 +44,7 @@ def migrate(
 def _migrate(shell: Shell, patience: float) -> None:
     with shell.database(create=True) as dsn, connect(dsn, "migrate") as connection:
         applied = migrator.migrate(connection, patience=patience)
+        make_room(connection)
     done = f"applied: {', '.join(applied)}" if applied else "nothing to do: the schema is current"
     shell.show({"applied": applied}, lambda: print_line(done))
 

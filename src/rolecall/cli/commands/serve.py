@@ -42,7 +42,7 @@ def serve(
     try:
         server = load_server()
         loaded = load_app(app) if app else App("rolecall")
-        with shell.database() as dsn, _listener(shell, host, port, fd) as listener:
+        with shell.ready_database() as dsn, _listener(shell, host, port, fd) as listener:
             access = judged(shell, dsn, listener)
             if fd is None:
                 _tell(shell, listener, access)
@@ -67,6 +67,8 @@ def beside_workers(shell: Shell, dsn: str, reference: str | None) -> Iterator[Be
     http = shell.settings.http
     if http.asked_for:
         load_server()
+    if http.enabled and not can_serve():
+        log.warning("There is no API and no dashboard, as their packages are missing: pip install 'rolecall[web]'")
     if not (http.enabled and can_serve()):
         yield BesideWorkers()
         return

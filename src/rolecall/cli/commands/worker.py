@@ -34,7 +34,7 @@ def worker(shell: Shell, *, app: AppReference, processes: Processes = 1) -> None
     """Claim and run tasks until SIGTERM: then finish what runs, give back the rest, exit 0."""
     loaded = load_app(app)
     try:
-        with shell.database() as dsn:
+        with shell.ready_database() as dsn:
             announce(shell, {"app": app, "processes": processes})
             work(shell, dsn, loaded, [worker_command(shell, app)] * processes)
     except Terminated:

@@ -6,6 +6,9 @@ from collections.abc import Sequence
 
 from rolecall.model.errors.root import RolecallError
 
+OURS = "rolecall"
+MOST_NAMED = 3
+
 
 class DatabaseError(RolecallError):
     """The database refused or could not answer; the driver's error is the cause."""
@@ -26,17 +29,26 @@ class SchemaMissing(DatabaseError):
         self,
         problem: str = "",
         *,
-        package: str = "rolecall",
+        package: str = OURS,
         pending: Sequence[str] = (),
         sqlstate: str | None = None,
     ) -> None:
-        missing = f" ({', '.join(pending)})" if pending else ""
-        super().__init__(
-            problem or f"the database lacks the schema of {package}{missing}: run its migrations",
-            sqlstate=sqlstate,
-        )
+        missing = f" ({_some_of(pending)})" if pending else ""
+        lacks = problem or f"the database lacks the schema of {package}{missing}"
+        super().__init__(lacks + _advice(lacks, package), sqlstate=sqlstate)
         self.package = package
         self.pending = tuple(pending)
+
+
+def _some_of(pending: Sequence[str]) -> str:
+    return ", ".join(pending) if len(pending) <= MOST_NAMED else f"{len(pending)} steps, from {pending[0]} on"
+
+
+def _advice(lacks: str, package: str) -> str:
+    if package != OURS:
+        return "; run its migrations"
+    # What a merge rule or a SQL handler of the user's own names is not ours to make.
+    return "; run: rolecall migrate" if OURS in lacks else ""
 
 
 class SchemaTooNew(DatabaseError):
