@@ -32,6 +32,7 @@ from rolecall.model.errors import (
     NeedsCircle,
     ParentNotOpen,
     PermanentFailure,
+    ResultNotStored,
     Retry,
     RolecallError,
     RoleError,
@@ -60,6 +61,7 @@ from rolecall.model.schedules import Schedule
 from rolecall.model.staggering import stagger
 from rolecall.model.states import LostReason, TaskState
 from rolecall.model.tasks import Child, Enqueued, NewTask, Task, TreeNode
+from rolecall.model.unstored import UnstoredResult
 from rolecall.model.workplace import Workplace
 from rolecall.worker.context import BatchContext, Context
 from rolecall.worker.options import WorkerOptions
@@ -115,6 +117,7 @@ __all__ = [
     "ParentNotOpen",
     "PermanentFailure",
     "ProcessContext",
+    "ResultNotStored",
     "Retry",
     "RetryPolicy",
     "RoleDefinition",
@@ -139,6 +142,7 @@ __all__ = [
     "TaskState",
     "TreeNode",
     "UnknownRole",
+    "UnstoredResult",
     "WaitFor",
     "WaitTimeout",
     "Worker",

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from rolecall.sql.results import encode_result
 from tests.cli.conftest import Run
 
 Sql = Callable[..., list[tuple[Any, ...]]]
@@ -188,3 +189,12 @@ def test_why_a_task_does_not_run_is_shown_with_what_would_change_it(cli: Run) ->
     assert "resume the role: rolecall roles resume sums" in shown
     assert "start one: rolecall worker --roles sums" in shown
     assert cli("tasks", "why", 4711).code == 4
+
+
+def test_a_result_that_was_not_stored_is_told(cli: Run) -> None:
+    task_id = enqueued(cli)
+    marker = encode_result(object())
+    cli("tasks", "complete", task_id, "--result", marker.text)
+
+    assert f"not stored: {marker.unstored}" in cli("tasks", "show", task_id).out
+    assert cli("tasks", "show", task_id, "--json").json["task"]["result"]["why"] == marker.unstored

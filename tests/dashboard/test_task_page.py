@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
+
 import httpx2
 
+from rolecall.sql.results import encode_result
 from rolecall.testing import Clock
 from tests.dashboard.reading import shown
 from tests.dashboard.scenery import TRACEBACK
@@ -145,3 +148,16 @@ async def test_the_schedule_that_made_a_task_is_named(pool: Engine, http: httpx2
 async def test_a_task_that_is_not_there_says_so(pool: Engine, http: httpx2.AsyncClient) -> None:
     assert "There is no task 4711" in (await shown(http, "/tasks/4711", 404)).text
     assert "There is no task" in (await shown(http, f"/tasks/{10**30}", 404)).text
+
+
+async def test_a_result_that_was_not_stored_says_so_in_its_place(pool: Engine, http: httpx2.AsyncClient) -> None:
+    task = pool.enqueue("sums", handler="add")
+    marker = encode_result(object())
+    pool.complete(pool.claim_one(), result=json.loads(marker.text))
+
+    page = await shown(http, f"/tasks/{task}")
+
+    assert (
+        f"Result could not be stored : {marker.unstored}"
+        in page.one("section", **{"aria-labelledby": "documents"}).text
+    )

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rolecall.sql.results import LONGEST_ERROR, MAX_RESULT_BYTES, clean_error, encode_result
+from rolecall import UnstoredResult
+from rolecall.sql.results import LONGEST_ERROR, MAX_RESULT_BYTES, clean_error, encode_result, read_result
 
 ANY_TEXT = st.text(st.characters(codec=None, exclude_categories=()))
 
@@ -21,28 +22,40 @@ class Explosive:
 
 
 def test_a_result_is_stored_as_it_is() -> None:
-    assert json.loads(encode_result({"stores": [1, 2]})) == {"stores": [1, 2]}
-    assert encode_result(None) == "null"
+    stored = encode_result({"stores": [1, 2]})
+
+    assert read_result(stored.text) == {"stores": [1, 2]}
+    assert encode_result(None) == ("null", None)
 
 
 @pytest.mark.parametrize("value", [math.nan, "\0", "\ud800", {1: 2}, object(), [math.inf], Explosive()])
 def test_a_result_that_cannot_be_stored_leaves_a_marker(value: object) -> None:
     """covers RELIABILITY invariant 20"""
-    stored = json.loads(encode_result(value))
+    stored = encode_result(value)
 
-    assert stored["rolecall"] == "result not stored"
-    assert stored["why"]
+    assert json.loads(stored.text) == {"rolecall": "result not stored", "why": stored.unstored}
+
+
+def test_a_marker_is_read_as_what_it_stands_for() -> None:
+    text, why = encode_result(object())
+
+    read = read_result(text)
+
+    assert isinstance(read, UnstoredResult)
+    assert read.why == why
+    assert encode_result(read).text == text
 
 
 def test_a_result_over_the_limit_leaves_a_marker_that_says_so() -> None:
-    stored = json.loads(encode_result("x" * MAX_RESULT_BYTES))
-
-    assert stored["why"] == f"{MAX_RESULT_BYTES + 2} bytes, allowed are {MAX_RESULT_BYTES}"
+    assert (
+        encode_result("x" * MAX_RESULT_BYTES).unstored
+        == f"{MAX_RESULT_BYTES + 2} bytes, allowed are {MAX_RESULT_BYTES}"
+    )
 
 
 def test_the_limit_counts_bytes_not_characters() -> None:
-    assert "not stored" in encode_result("ü" * 60, max_bytes=100)
-    assert "not stored" not in encode_result("u" * 60, max_bytes=100)
+    assert encode_result("ü" * 60, max_bytes=100).unstored
+    assert not encode_result("u" * 60, max_bytes=100).unstored
 
 
 def test_an_error_text_loses_only_what_cannot_be_stored() -> None:

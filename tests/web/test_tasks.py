@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import httpx2
 import pytest
+
+from rolecall.sql.results import encode_result
 
 ADD = {"handler": "add", "payload": {"a": 1, "b": 2}}
 
@@ -142,3 +145,15 @@ async def test_why_a_task_does_not_run_is_told_cause_by_cause(http: httpx2.Async
     assert why["causes"][0]["until"] == "2091-01-31T12:00:00Z"
     assert why["causes"][0]["change"] == f"that moment, or now: rolecall tasks trigger {task_id}"
     assert why["causes"][1]["sentence"] == "no live worker serves the role sums"
+
+
+async def test_a_task_tells_that_its_result_was_not_stored(http: httpx2.AsyncClient) -> None:
+    stored, unstored = await enqueue(http), await enqueue(http)
+    marker = encode_result(object())
+    await http.post(f"/api/tasks/{stored}/complete", json={"result": 3})
+    await http.post(f"/api/tasks/{unstored}/complete", json={"result": json.loads(marker.text)})
+
+    assert (await get(http, f"/api/tasks/{stored}"))["unstored"] is None
+    task = await get(http, f"/api/tasks/{unstored}")
+    assert (task["unstored"], task["result"]) == (marker.unstored, json.loads(marker.text))
+    assert await get(http, f"/api/tasks/{unstored}/result") == json.loads(marker.text)

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from rolecall import Cancel, Context, NewTask, Snooze, immediate
+from rolecall import Cancel, Context, NewTask, Snooze, UnstoredResult, immediate
 from tests.worker.bench import Bench
 
 
@@ -151,7 +151,7 @@ async def test_text_that_the_database_cannot_hold_still_finishes_the_task(bench:
 
     assert error.state == "failed"
     assert "half a pair" in (error.error or "")
-    assert all(task.result["rolecall"] == "result not stored" for task in results)
+    assert all(isinstance(task.result, UnstoredResult) for task in results)
 
 
 async def test_a_follow_up_knows_the_task_that_it_came_from(bench: Bench) -> None:

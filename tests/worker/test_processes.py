@@ -109,7 +109,7 @@ async def test_a_result_without_json_form_ends_its_task_and_a_payload_that_does_
         await bench.ended_once(wrong)
 
     unfit = bench.task(wrong)
-    assert unstorable.result["rolecall"] == "result not stored"
+    assert "has no JSON form" in unstorable.result.why
     assert (unfit.state, unfit.attempt) == ("pending", 0)
     assert "payload of 'decide'" in (unfit.error or "")
 

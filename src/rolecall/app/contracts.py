@@ -47,6 +47,11 @@ class Contract:
         """True if there is nothing to check."""
         return (self.result, self.continuations, self.needs, self.then) == (None,) * 4 and not self.must_continue
 
+    @property
+    def promises_result(self) -> bool:
+        """True if the type of the result is promised."""
+        return self.result is not None
+
     def check_result(self, result: object) -> None:
         """Raise ContractBroken (invalid_output) where the result of an attempt is not what was promised."""
         if self.result is not None:

@@ -15,6 +15,8 @@ from rich.table import Table
 from rich.text import Text
 from rich.tree import Tree
 
+from rolecall.model.unstored import UnstoredResult
+
 WIDE = 10_000
 
 
@@ -66,6 +68,8 @@ def shown(value: object) -> str:
             return "yes" if value else "no"
         case float():
             return f"{value:.1f}"
+        case UnstoredResult(why=why):
+            return shown(f"not stored: {why}")
         case dict() | list() | tuple():
             return shown(json.dumps(msgspec.to_builtins(value, enc_hook=str), ensure_ascii=False))
         case _:

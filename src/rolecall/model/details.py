@@ -12,6 +12,7 @@ from rolecall.model.outline import Ancestor
 from rolecall.model.pages import Page
 from rolecall.model.states import TaskState
 from rolecall.model.tasks import TaskSummary
+from rolecall.model.unstored import why_unstored
 
 __all__ = ["Document", "Family", "Maker", "NeedOutcome", "TaskDetail"]
 
@@ -23,6 +24,11 @@ class Document:
     size: int
     value: Any
     left_out: bool
+
+    @property
+    def unstored(self) -> str | None:
+        """Why a result could not be stored, if so."""
+        return why_unstored(self.value)
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,7 +36,8 @@ class Need:
 class Needed:
     """What became of one need, in the order in which they were declared.
 
-    `outcome` is None while it is open. For a chain, result and error are those of its last task.
+    `outcome` is None while it is open. For a chain, result and error are those of its last task. A result that could
+    not be stored raises ResultNotStored where it is used.
     """
 
     name: str | None

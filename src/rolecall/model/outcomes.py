@@ -68,11 +68,15 @@ NoResult = Snooze | WaitFor | Cancel
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Completed:
-    """The handler returned. `result_json` is JSON text that is already known to be storable."""
+    """The handler returned. `result_json` is JSON text that is already known to be storable.
+
+    `unstored` says why that is not the result but a marker in its place.
+    """
 
     id: int
     fence: int
     result_json: str | None = None
+    unstored: str | None = None
     ran: float | None = None
     next_tasks: NextTasks | None = None
 

@@ -152,7 +152,7 @@ class TaskSummary:
 
 @dataclass(frozen=True, slots=True)
 class Task(TaskSummary):
-    """One whole row of the pool: the summary, its payload and its result."""
+    """One whole row of the pool: the summary, its payload and its result, or an UnstoredResult in its place."""
 
     payload: dict[str, Any]
     result: Any
@@ -160,7 +160,10 @@ class Task(TaskSummary):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Child:
-    """What became of a child; where it continued its chain, the last task of that speaks for it."""
+    """What became of a child; where it continued its chain, the last task of that speaks for it.
+
+    A result that could not be stored raises ResultNotStored where it is used.
+    """
 
     id: int
     handler: str

@@ -14,6 +14,7 @@ from rolecall.model.pages import Page, write_cursor
 from rolecall.model.states import TaskState
 from rolecall.model.tasks import Task
 from rolecall.sql.outside import following_document, result_document
+from rolecall.sql.results import read_result
 from rolecall.sql.statement import Row, Statement, by_first_column, firsts, from_json, single
 from rolecall.sql.tasks import SUMMARY_COLUMNS as TASK_SUMMARY
 from rolecall.sql.tasks import TASK_COLUMNS, read_summary, read_task
@@ -193,7 +194,9 @@ def _read_summary(row: Row) -> ChainSummary:
 
 
 def _read_chain(row: Row) -> Chain:
-    return Chain(*_summary_values(row[:-2]), *map(from_json, row[-2:]))
+    payload, result = row[-2:]
+    values = [*_summary_values(row[:-2]), from_json(payload), read_result(result)]
+    return Chain(*values)
 
 
 def _summary_values(row: Row) -> list[Any]:

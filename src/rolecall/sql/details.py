@@ -12,6 +12,7 @@ from rolecall.model.errors import TaskNotFound
 from rolecall.model.insight import TimelineEntry
 from rolecall.model.states import TaskState
 from rolecall.model.tasks import TaskSummary
+from rolecall.sql.results import read_result
 from rolecall.sql.statement import Row, Statement, from_json
 from rolecall.sql.tasks import SUMMARY_COLUMNS, read_summary
 
@@ -29,7 +30,7 @@ def task(task_id: int, most: int) -> Statement[Read]:
         if not rows:
             raise TaskNotFound(task_id=task_id)
         at, *summary, payload_size, payload, result_size, result = rows[0]
-        outcome = None if result_size is None else _document(result_size, result)
+        outcome = None if result_size is None else Document(result_size, read_result(result), left_out=result is None)
         return at, read_summary(tuple(summary)), _document(payload_size, payload), outcome
 
     return Statement(

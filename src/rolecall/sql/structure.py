@@ -8,6 +8,7 @@ from rolecall.model.needs import Needed
 from rolecall.model.states import TaskState
 from rolecall.model.tasks import Child, Enqueued, NewTask, TreeNode
 from rolecall.sql.documents import tasks_document
+from rolecall.sql.results import read_result
 from rolecall.sql.statement import Row, Statement, from_json, single
 
 __all__ = ["children", "failed_siblings", "needs", "spawn", "tree"]
@@ -64,7 +65,7 @@ def _read_child(row: Row) -> Child:
         handler=handler,
         state=TaskState(state),
         payload=from_json(payload),
-        result=from_json(result),
+        result=read_result(result),
         info=from_json(info),
         error=error,
     )
@@ -78,7 +79,7 @@ def _read_needed(row: Row) -> Needed:
         chain=chain,
         outcome=outcome and TaskState(outcome),
         handler=handler,
-        result=from_json(result),
+        result=read_result(result),
         error=error,
     )
 

@@ -13,6 +13,7 @@ from rolecall.model.outcomes import Report
 from rolecall.model.states import TaskState
 from rolecall.model.tasks import ClaimedTask, Enqueued, NewTask, Task, TaskSummary
 from rolecall.sql.documents import reports_document, tasks_document
+from rolecall.sql.results import read_result
 from rolecall.sql.statement import Row, Statement, by_first_column, firsts, from_json, single
 from rolecall.sql.strict_json import NotStorable, encode
 
@@ -270,7 +271,9 @@ def get(task_id: int) -> Statement[Task]:
 
 def read_task(row: Row) -> Task:
     """Read a row of TASK_COLUMNS."""
-    return Task(*_summary_values(row[:-2]), *map(from_json, row[-2:]))
+    payload, result = row[-2:]
+    values = [*_summary_values(row[:-2]), from_json(payload), read_result(result)]
+    return Task(*values)
 
 
 def read_summary(row: Row) -> TaskSummary:

@@ -10,6 +10,7 @@ from typing import Any
 from rolecall.model.chains import Chain, ChainSummary
 from rolecall.model.states import TaskState
 from rolecall.model.tasks import Task, TaskSummary
+from rolecall.model.unstored import why_unstored
 
 __all__ = [
     "ListedChain",
@@ -38,10 +39,14 @@ class ListedTask(TaskSummary):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShownTask(Task):
-    """A task with its payload and result; `retry_count` and `max_retries` as in a list."""
+    """A task with its payload and result; `retry_count` and `max_retries` as in a list.
+
+    `unstored` says why the result could not be stored; null where it was, or there is none.
+    """
 
     retry_count: int
     max_retries: int | None
+    unstored: str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,7 +101,7 @@ def listed(task: TaskSummary) -> ListedTask:
 
 def shown(task: Task) -> ShownTask:
     """Show a task with all that it has."""
-    return ShownTask(**_values(task, SHOWN), **_counted(task))
+    return ShownTask(**_values(task, SHOWN), **_counted(task), unstored=why_unstored(task.result))
 
 
 def listed_chain(chain: ChainSummary) -> ListedChain:

@@ -34,6 +34,7 @@ from rolecall.worker.failure import judge
 from rolecall.worker.home import Home
 from rolecall.worker.orphans import die_with
 from rolecall.worker.process_context import ProcessContext
+from rolecall.worker.unstored import failure_of
 
 MARK = "ROLECALL_PROCESS"
 STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
@@ -74,7 +75,10 @@ def answer(errand: Errand) -> Answer:
         return Declined(outcome=result)
     if isinstance(result, BaseException):
         return Raised(verdict=judge(result))
-    return Returned(result_json=encode_result(result))
+    text, why = encode_result(result)
+    if why is not None and (failure := failure_of(result, why, handler=errand.task.handler, contract=None)):
+        return Raised(verdict=judge(failure))
+    return Returned(result_json=text)
 
 
 class Wire:

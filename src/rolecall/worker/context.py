@@ -32,6 +32,7 @@ from rolecall.worker.processes import Processes
 from rolecall.worker.program import Contract
 from rolecall.worker.promises import keep
 from rolecall.worker.session import Session
+from rolecall.worker.unstored import failure_of
 
 Connection = AsyncConnection[tuple[Any, ...]]
 P = ParamSpec("P")
@@ -241,7 +242,8 @@ class Context:
         Write nothing but outside the database after it, and end the transaction soon: it holds the task's
         row. Raises HandlerAborted if the claim is lost and AlreadyCompleted if an earlier transaction has completed
         it; that undoes the transaction, even where it is caught. Raises ContractBroken for a result that is not of
-        the promised type. Again within the same transaction it changes nothing.
+        the promised type, and TypeError for one that was never awaited. Again within the same transaction it
+        changes nothing.
         """
         self.check()
         held, task = self._held, self._held.task
@@ -249,7 +251,7 @@ class Context:
         report = Completed(
             id=task.id,
             fence=task.fence,
-            result_json=None if result is None else encode_result(result),
+            result_json=None if result is None else self._encoded(result),
             next_tasks=next_tasks,
         )
         held.finishing = True
@@ -276,6 +278,15 @@ class Context:
         """
         self.check()
         return await self._services.processes.call(function, *args, **kwargs)
+
+    def _encoded(self, result: object) -> str:
+        text, why = encode_result(result)
+        if why is not None:
+            contract = self._services.contracts.get(self.handler)
+            if error := failure_of(result, why, handler=self.handler, contract=contract):
+                raise error
+            self.log.warning("The result of task %d (%s) was not stored: %s", self.task_id, self.handler, why)
+        return text
 
     def _asked(self) -> NextTasks:
         if self._next is None:

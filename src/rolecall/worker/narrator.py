@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from time import monotonic
 
-from rolecall.model.outcomes import Failed, Report
+from rolecall.model.outcomes import Completed, Failed, Report
 from rolecall.worker.held import Hands, Held
 
 SUMMARY_EVERY = 5.0
@@ -43,6 +43,8 @@ class Narrator:
         for held in some:
             if type(held.report) is Failed:
                 self._tell_failure(held, held.report)
+            elif type(held.report) is Completed and held.report.unstored is not None:
+                self._tell_unstored(held, held.report.unstored)
         if log.isEnabledFor(logging.DEBUG):
             for held in some:
                 log.debug("Task %d %s", held.task.id, _word(held.report))
@@ -62,13 +64,20 @@ class Narrator:
             log.info("%s in %.1f s (%.0f/s), %d held", told, seconds, done / seconds, len(self._hands))
 
     def _tell_failure(self, held: Held, report: Failed) -> None:
-        self._told += 1
-        if self._told <= FAILURES_TOLD:
+        if self._may_tell():
             task = held.task
             headline = report.error.partition("\n")[0]
             log.warning("Task %d (%s) failed at attempt %d: %s", task.id, task.handler, task.attempt, headline)
-        elif self._told == FAILURES_TOLD + 1:
+
+    def _tell_unstored(self, held: Held, why: str) -> None:
+        if self._may_tell():
+            log.warning("The result of task %d (%s) was not stored: %s", held.task.id, held.task.handler, why)
+
+    def _may_tell(self) -> bool:
+        self._told += 1
+        if self._told == FAILURES_TOLD + 1:
             log.warning("More tasks fail; the next summary counts them")
+        return self._told <= FAILURES_TOLD
 
 
 def _word(report: Report | None) -> str:

@@ -26,6 +26,7 @@ from rolecall.worker.held import Hands, Held
 from rolecall.worker.program import Contract
 from rolecall.worker.promises import keep
 from rolecall.worker.settler import Settler
+from rolecall.worker.unstored import failure_of
 
 # A timeout is a failure of what has begun; the others lose their deadline with their claim.
 GIVEN_BACK = frozenset({LostReason.SHUTDOWN, LostReason.DATABASE, LostReason.TIMEOUT})
@@ -55,7 +56,7 @@ class Outcomes:
         held.ended = True
         if next_tasks is not None or held.task.handler in self._contracts:
             result, next_tasks = self._as_promised(held.task.handler, result, next_tasks)
-        held.report = _report(held, result, next_tasks)
+        held.report = _report(held, result, next_tasks, self._contracts.get(held.task.handler))
         self._settler.settle(held)
 
     def raised(self, held: Held, error: BaseException) -> None:
@@ -102,7 +103,7 @@ class Outcomes:
             return error, None
 
 
-def _report(held: Held, result: object, next_tasks: NextTasks | None) -> Report:
+def _report(held: Held, result: object, next_tasks: NextTasks | None, contract: Contract | None) -> Report:
     task = held.task
     ran = monotonic() - held.began_at
     match result:
@@ -117,8 +118,12 @@ def _report(held: Held, result: object, next_tasks: NextTasks | None) -> Report:
         case BaseException():
             return _failure(held, result)
         case _:
-            text = encode_result(result)
-            return Completed(id=task.id, fence=task.fence, result_json=text, ran=ran, next_tasks=next_tasks)
+            text, why = encode_result(result)
+            if why is not None and (error := failure_of(result, why, handler=task.handler, contract=contract)):
+                return _failure(held, error)
+            return Completed(
+                id=task.id, fence=task.fence, result_json=text, unstored=why, ran=ran, next_tasks=next_tasks
+            )
 
 
 def _failure(held: Held, error: BaseException) -> Failed:

@@ -7,7 +7,6 @@ task must stop, and the task is reported when it is dead: whoever is claimed nex
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 import os
 import pickle
@@ -20,6 +19,7 @@ from multiprocessing.connection import Connection
 from typing import Any, ParamSpec, TypeVar
 
 from rolecall.model.errors import HandlerError, InvalidDeclaration
+from rolecall.sql.results import read_result
 from rolecall.worker.addresses import address_of
 from rolecall.worker.child import MARK
 from rolecall.worker.errands import Answer, Call, Declined, Errand, Gave, Raised, Returned
@@ -204,7 +204,7 @@ class InProcess:
         """Return or raise what the function did."""
         match await self._processes.run(Errand(address=self._address, task=context.task, strict=self._strict)):
             case Returned(result_json=text):
-                return json.loads(text)
+                return read_result(text)
             case Declined(outcome=outcome):
                 return outcome
             case Raised(verdict=verdict):

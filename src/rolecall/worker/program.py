@@ -67,6 +67,10 @@ class Handler(Callee, Protocol):
 class Contract(Protocol):
     """What a handler promised of its outcomes."""
 
+    @property
+    def promises_result(self) -> bool:
+        """True if the type of the result is promised."""
+
     def check_result(self, result: object) -> None:
         """Raise ContractBroken if the result is not of the promised type."""
 

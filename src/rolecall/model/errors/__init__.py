@@ -35,6 +35,7 @@ RolecallError                      every error raised on purpose; .problem says 
 │   │   ├── InvalidPayload                invalid_input: the payload does not fit the handler's signature
 │   │   └── HandlerMissing                unknown_handler
 │   ├── HandlerNotFound                   it was asked for by its name
+│   ├── ResultNotStored                   .why: a result is read that had no JSON form, or was too large
 │   ├── HandlerTimeout                    .after (seconds)
 │   ├── HandlerAborted                    .reason (LostReason)
 │   │   └── AlreadyCompleted              .task_id
@@ -107,6 +108,7 @@ from rolecall.model.errors.handlers import (
     InvalidDeclaration,
     InvalidPayload,
     PermanentFailure,
+    ResultNotStored,
     Retry,
 )
 from rolecall.model.errors.live import (
@@ -208,6 +210,7 @@ __all__ = [
     "RequestError",
     "RequestKeyReused",
     "RequestUnderWay",
+    "ResultNotStored",
     "Retry",
     "RoleError",
     "RoleNotFound",

@@ -67,6 +67,14 @@ class HandlerNotFound(HandlerError):
     """A handler was asked for by its name, and nobody declared it."""
 
 
+class ResultNotStored(HandlerError):
+    """A result is read that could not be stored: it had no JSON form, or was too large."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__(f"the result was not stored: {why}")
+        self.why = why
+
+
 class HandlerTimeout(HandlerError):
     """The handler ran longer than its timeout."""
 

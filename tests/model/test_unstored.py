@@ -1,0 +1,47 @@
+"""Nobody mistakes what stands in a result's place for the result."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from rolecall import ResultNotStored, UnstoredResult
+
+USES: list[Callable[[Any], object]] = [
+    lambda result: result["cents"],
+    lambda result: result.cents,
+    lambda result: result.get("cents"),
+    lambda result: "cents" in result,
+    lambda result: result == 7,
+    lambda result: result != 7,
+    lambda result: result + 1,
+    lambda result: 1 + result,
+    lambda result: f"{result}",
+    sum,
+    lambda result: result < 1,
+    bool,
+    len,
+    list,
+    dict,
+    int,
+    float,
+    str,
+]
+
+
+@pytest.mark.parametrize("use", USES)
+def test_whoever_uses_it_is_told(use: Callable[[Any], object]) -> None:
+    with pytest.raises(ResultNotStored, match="the result was not stored: 3 bytes too many"):
+        use(UnstoredResult("3 bytes too many"))
+
+
+def test_it_can_be_shown_copied_and_sent() -> None:
+    unstored = UnstoredResult("too large")
+
+    assert "too large" in repr(unstored)
+    assert {copy.deepcopy(unstored).why, pickle.loads(pickle.dumps(unstored)).why} == {"too large"}  # noqa: S301
+    assert len({unstored, unstored}) == 1
