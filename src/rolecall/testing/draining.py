@@ -17,9 +17,9 @@ from rolecall.worker.worker import Worker
 OpenTask = tuple[int, str, str, str | None]
 
 LOOK_SECONDS = 0.02
-MOST_NAMED = 20
+MOST_NAMED = 20  # one less than the query reads
 # What is due, runs, or will be due soon enough to wait for; by a clock that stands still, nothing becomes due.
-OPEN = f"""\
+OPEN = """\
 select task.id, line.handler, task.state::text, task.error
 from rolecall.tasks as task
 join rolecall.lines as line on line.id = task.line_id
@@ -29,7 +29,7 @@ where state = 'running'
         else interval '0 s'
     end
 order by task.id
-limit {MOST_NAMED + 1}
+limit 21
 """
 
 
