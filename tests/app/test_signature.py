@@ -224,7 +224,7 @@ def generator(number: int) -> Any:
         (keywords, r"\*\*numbers has no schema"),
         (bare, "number has no type annotation"),
         (unknown, "'Nowhere' is not defined"),
-        (strange, "not supported"),
+        (strange, "parameter lock: asyncio.locks.Event has no schema"),
         (generator, "is a generator"),
         (len, "not a function"),
     ],
@@ -273,3 +273,29 @@ def test_a_batch_of_nothing_is_refused() -> None:
 
     with pytest.raises(InvalidDeclaration, match="at least 1"):
         define(handler, batch=0)
+
+
+class Unknown:
+    """Neither a dataclass nor anything else with a schema."""
+
+
+def test_a_type_without_a_schema_is_told_with_what_to_use_instead() -> None:
+    app = App("test")
+
+    with pytest.raises(InvalidDeclaration) as refused:
+
+        @app.task
+        def ship(order: list[Unknown]) -> None: ...
+
+    told = str(refused.value)
+    assert "parameter order:" in told
+    assert "Unknown has no schema here: use a dataclass" in told
+    assert "schema_hook" not in told
+
+
+def test_a_result_without_a_schema_is_told_alike() -> None:
+    with pytest.raises(InvalidDeclaration, match=r"Unknown'` is no schema of a result .*: use a dataclass"):
+
+        @App("test").task
+        def ship() -> Unknown:
+            return Unknown()

@@ -10,7 +10,6 @@ from typing import ParamSpec, TypeVar, Unpack, overload
 from rolecall.app.checks import AppCheck, Check, named
 from rolecall.app.contracts import Contract, contract_of, contracts_of
 from rolecall.app.declarations import Declarations
-from rolecall.app.durations import Duration, in_seconds
 from rolecall.app.handlers import HandlerDefinition, HandlerOptions, HandlerSettings, define
 from rolecall.app.lifespans import Lifespan, begun
 from rolecall.app.middlewares import Middleware, checked, require
@@ -19,6 +18,7 @@ from rolecall.app.procedures import ProcedureDefinition, ProcedureOptions
 from rolecall.app.roles import RoleDefinition
 from rolecall.app.schedules import ScheduleOptions, in_plain_words
 from rolecall.maintenance.slots import check_schedule
+from rolecall.model.durations import Duration, in_seconds
 from rolecall.model.keys import require_key_capacity
 from rolecall.model.retry import RetryPolicy
 from rolecall.model.schedules import Schedule

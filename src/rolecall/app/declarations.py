@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from types import SimpleNamespace
 from typing import TypeVar
 
 from rolecall.app.checks import AppCheck
@@ -13,6 +14,7 @@ from rolecall.app.middlewares import Middleware
 from rolecall.app.mounts import Mount
 from rolecall.app.procedures import ProcedureDefinition
 from rolecall.app.roles import RoleDefinition
+from rolecall.app.words import require_words
 from rolecall.model.errors import InvalidDeclaration
 from rolecall.model.schedules import Schedule
 
@@ -45,17 +47,22 @@ class Declarations:
         return frozenset(self.handlers) | frozenset(self.procedures)
 
     def add_handler(self, definition: HandlerDefinition[..., object]) -> None:
-        """Enter a handler; raise InvalidDeclaration if its name is taken."""
+        """Enter a handler; raise InvalidDeclaration if its name is taken, and for words that say nothing."""
+        require_words(f"handler {definition.name!r}", definition)
+        require_words(f"handler {definition.name!r}", definition.settings)
         _refuse_taken("procedure", self.procedures, {definition.name: definition})
         self._enter("handler", self.handlers, {definition.name: definition})
 
     def add_procedure(self, definition: ProcedureDefinition) -> None:
-        """Enter a handler that the database runs; raise InvalidDeclaration if its name is taken."""
+        """Enter a handler that the database runs; raise InvalidDeclaration as for a handler."""
+        require_words(f"procedure {definition.name!r}", definition)
+        require_words(f"procedure {definition.name!r}", SimpleNamespace(**definition.options))
         _refuse_taken("handler", self.handlers, {definition.name: definition})
         self._enter("procedure", self.procedures, {definition.name: definition})
 
     def add_role(self, definition: RoleDefinition) -> None:
-        """Enter a role; raise InvalidDeclaration if its name is taken."""
+        """Enter a role; raise InvalidDeclaration if its name is taken, and for words that say nothing."""
+        require_words(f"role {definition.name!r}", definition)
         self._enter("role", self.roles, {definition.name: definition})
 
     def add_key_capacity(self, pattern: str, capacity: int) -> None:

@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 from types import EllipsisType
 from typing import Any, Generic, Literal, ParamSpec, TypedDict, TypeVar
 
-from rolecall.app.durations import Duration, in_seconds
 from rolecall.app.links import Links, Reference, read_links
 from rolecall.app.middlewares import Middleware, checked
 from rolecall.app.process import require_process
 from rolecall.app.signature import Signature, read_signature
+from rolecall.model.durations import Duration, in_seconds
 from rolecall.model.errors import ContractBroken, InvalidDeclaration
 from rolecall.model.retry import RetryPolicy
 from rolecall.model.tasks import NewTask

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TypedDict
 
-from rolecall.app.durations import Duration, in_seconds
+from rolecall.model.durations import Duration, in_seconds
 from rolecall.model.retry import RetryPolicy
 from rolecall.model.tasks import NewTask
 

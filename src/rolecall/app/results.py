@@ -17,6 +17,7 @@ from typing import Any
 
 import msgspec
 
+from rolecall.app.schemas import schema_of
 from rolecall.model.errors import ContractBroken, InvalidDeclaration
 from rolecall.model.outcomes import NoResult
 
@@ -36,7 +37,7 @@ def read_result(function: Callable[..., object], *, handler: str, batch: bool) -
         hint = _evaluated(function, annotation)
         promised = _promised(_item(hint) if batch else hint)
         if promised is not None:
-            msgspec.json.schema(promised)
+            schema_of(promised)
     except (TypeError, NameError, AttributeError) as error:
         written = f"`-> {inspect.formatannotation(annotation)}` is no schema of a result (`-> object` promises nothing)"
         raise InvalidDeclaration(f"handler {handler!r}: {written}: {error}") from error

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from rolecall.app.durations import Duration, in_seconds
+from rolecall.model.durations import Duration, in_seconds
 from rolecall.model.retry import RetryPolicy
 
 __all__ = ["RoleDefinition"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any, TypedDict
 
-from rolecall.app.durations import Duration, in_seconds
+from rolecall.model.durations import Duration, in_seconds
 from rolecall.model.schedules import Misfire, Overlap
 
 __all__ = ["ScheduleOptions", "in_plain_words"]

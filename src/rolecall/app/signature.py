@@ -21,6 +21,7 @@ from typing import Any
 import msgspec
 
 from rolecall.app.results import read_result
+from rolecall.app.schemas import schema_of
 from rolecall.model.errors import InvalidDeclaration, InvalidPayload
 from rolecall.sql.strict_json import as_text
 
@@ -99,13 +100,15 @@ def read_signature(function: Callable[..., object], *, handler: str, batch: bool
         del parameters[0]
     try:
         hints = _hints(inner, parameters)
+        for name, hint in hints.items():
+            _require_schema(name, hint)
         shape = _item_shape(parameters, hints) if batch else _argument_shape(handler, parameters, hints, strict=strict)
         return Signature(
             handler=handler,
             takes_context=takes_context,
             arguments=None if batch else tuple(parameter.name for parameter in parameters),
             shape=shape,
-            schema=_with_defaults(msgspec.json.schema(shape), parameters),
+            schema=_with_defaults(schema_of(shape), parameters),
             decoder=msgspec.json.Decoder(shape),
             result=read_result(inner, handler=handler, batch=batch),
             strict=strict,
@@ -139,6 +142,13 @@ def _hints(function: Callable[..., object], parameters: list[inspect.Parameter])
         globalns=getattr(function, "__globals__", {}),
         include_extras=True,
     )
+
+
+def _require_schema(name: str, hint: Any) -> None:
+    try:
+        schema_of(hint)
+    except TypeError as error:
+        raise TypeError(f"parameter {name}: {error}") from error
 
 
 def _argument_shape(handler: str, parameters: list[inspect.Parameter], hints: dict[str, Any], *, strict: bool) -> Any:

@@ -14,6 +14,7 @@ import psycopg
 from rolecall.app import App
 from rolecall.client.held_chain import AsyncHeldChain, require_transaction
 from rolecall.client.join import join_async
+from rolecall.client.mistakes import suggesting
 from rolecall.client.pools import AsyncPool, AsyncPools
 from rolecall.client.requests import AnyTask, TaskOptions, entries, following, new_task, several
 from rolecall.client.waiting import until_async
@@ -78,7 +79,7 @@ class AsyncClient:
         connection: psycopg.AsyncConnection[Any] | None = None,
         **options: Unpack[TaskOptions],
     ) -> Enqueued:
-        """Store one task; raises InvalidTask, InvalidPayload, ContractBroken, UnknownRole."""
+        """Store one task; raises InvalidTask, InvalidPayload, ContractBroken, UnknownRole, TypeError."""
         batch = [new_task(task, payload, options, self._app)]
         return (await self.enqueue_many(batch, connection=connection))[0]
 
@@ -86,12 +87,14 @@ class AsyncClient:
         self, batch: Iterable[NewTask], *, connection: psycopg.AsyncConnection[Any] | None = None
     ) -> list[Enqueued]:
         """Store a batch of any size, all or nothing; the answers come in the order of the batch."""
-        statements = tasks.enqueue_chunks(entries(batch, self._app))
+        wanted = list(entries(batch, self._app))
+        statements = tasks.enqueue_chunks(wanted)
         if not statements:
             return []
         await self._declare(connection)
         async with self._connection(connection) as here:
-            chunks = await run_all_async(here, statements)
+            with suggesting(wanted, self._app):
+                chunks = await run_all_async(here, statements)
         return [stored for chunk in chunks for stored in chunk]
 
     async def get(self, task_id: int) -> Task:

@@ -8,7 +8,9 @@ from datetime import datetime
 from typing import TypedDict
 
 from rolecall.app import App, HandlerDefinition
+from rolecall.client.mistakes import no_handler, require_known, require_options
 from rolecall.model.dedupe import Dedupe
+from rolecall.model.durations import Duration
 from rolecall.model.errors import InvalidTask
 from rolecall.model.needs import Need
 from rolecall.model.next_tasks import NextTasks
@@ -26,13 +28,13 @@ class TaskOptions(TypedDict, total=False):
     role: str | None
     priority: int
     scheduled_for: datetime | None
-    after: float | None
+    after: Duration | None
     key: str | None
     dedupe_key: str | None
     dedupe: Dedupe | None
     max_attempts: int | None
     retry: RetryPolicy | None
-    timeout: float | None
+    timeout: Duration | None
     needs: Sequence[Need | int | Enqueued | NewTask]
     on_failure: ChildRule | None
 
@@ -41,16 +43,22 @@ def new_task(what: AnyTask, payload: Mapping[str, object] | None, options: TaskO
     """Make the task that a caller asks for: a ready one, a handler's, or that of a handler named by text.
 
     Where the handler is known here, the payload is checked against its signature: raises InvalidPayload, and
-    ContractBroken for a handler that may not start a chain.
+    ContractBroken for a handler that may not start a chain. Raises TypeError for what is no task and for a word that
+    is no option, HandlerMissing for a role of the app with a handler that it does not have.
     """
+    require_options(options, TaskOptions.__annotations__)
     if isinstance(what, NewTask):
         if payload is not None:
             raise InvalidTask("a ready task has its payload already")
         return replace(what, **options) if options else what
+    if not isinstance(what, str | HandlerDefinition):
+        raise no_handler(what)
     definition = app.handlers.get(what) if app and isinstance(what, str) else what
     if isinstance(definition, HandlerDefinition):
         definition.require_entry("enqueue")
         return replace(definition.task(**_named(payload)), **options)
+    if app is not None and options.get("role") in app.roles:
+        require_known(str(what), app)
     return NewTask(handler=str(what), payload={} if payload is None else payload, **options)
 
 

@@ -14,6 +14,7 @@ import psycopg
 from rolecall.app import App
 from rolecall.client.held_chain import HeldChain, require_transaction
 from rolecall.client.join import join
+from rolecall.client.mistakes import suggesting
 from rolecall.client.pools import Pool, Pools
 from rolecall.client.requests import AnyTask, TaskOptions, entries, following, new_task, several
 from rolecall.client.waiting import until
@@ -78,18 +79,19 @@ class Client:
         connection: psycopg.Connection[Any] | None = None,
         **options: Unpack[TaskOptions],
     ) -> Enqueued:
-        """Store one task; raises InvalidTask, InvalidPayload, ContractBroken, UnknownRole."""
+        """Store one task; raises InvalidTask, InvalidPayload, ContractBroken, UnknownRole, TypeError."""
         return self.enqueue_many([new_task(task, payload, options, self._app)], connection=connection)[0]
 
     def enqueue_many(
         self, batch: Iterable[NewTask], *, connection: psycopg.Connection[Any] | None = None
     ) -> list[Enqueued]:
         """Store a batch of any size, all or nothing; the answers come in the order of the batch."""
-        statements = tasks.enqueue_chunks(entries(batch, self._app))
+        wanted = list(entries(batch, self._app))
+        statements = tasks.enqueue_chunks(wanted)
         if not statements:
             return []
         self._declare(connection)
-        with self._connection(connection) as here:
+        with self._connection(connection) as here, suggesting(wanted, self._app):
             chunks = run_all(here, statements)
         return [stored for chunk in chunks for stored in chunk]
 

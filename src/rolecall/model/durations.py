@@ -1,15 +1,23 @@
-"""Durations as people type them: 90, 15m, 4h, 1d12h."""
+"""Durations as programs say them (seconds, or a timedelta) and as people type them: 90, 15m, 4h, 1d12h."""
 
 from __future__ import annotations
 
 import math
 import re
+from datetime import timedelta
 
-__all__ = ["read_duration", "write_duration"]
+__all__ = ["Duration", "in_seconds", "read_duration", "write_duration"]
+
+Duration = float | timedelta
 
 UNITS = {"w": 604_800, "d": 86_400, "h": 3_600, "m": 60, "s": 1}
 DURATION = re.compile(r"(?:\d+(?:\.\d+)?[smhdw])+")
 PART = re.compile(r"(\d+(?:\.\d+)?)([smhdw])")
+
+
+def in_seconds(duration: Duration | None) -> float | None:
+    """Return the duration in seconds; None stays None."""
+    return duration.total_seconds() if isinstance(duration, timedelta) else duration
 
 
 def read_duration(text: str) -> float:

@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any, Literal, NamedTuple
 
 from rolecall.model.dedupe import Dedupe
+from rolecall.model.durations import Duration
 from rolecall.model.idempotency import IdempotencyKey
 from rolecall.model.needs import Need
 from rolecall.model.retry import RetryPolicy
@@ -22,11 +23,11 @@ ChildRule = Literal["fail_parent", "ignore", "cancel_siblings"]
 class NewTask:
     """A task that is to be enqueued: what to run, with what, and when.
 
-    At least one of `handler` and `role` is needed; the database fills in the other. `after` is a delay in
-    seconds, `scheduled_for` a moment (with a time zone; the past means now). `max_attempts` of 0 is no limit,
-    `timeout` the seconds that an attempt may take. What it `needs` must have finished before it may run;
-    `on_failure` says what its failure does to its parent and siblings, if it is a child. Where a task stands with
-    the same `dedupe_key`, `dedupe` says what is done; without it, an open one is kept.
+    At least one of `handler` and `role` is needed; the database fills in the other. `after` is a delay,
+    `scheduled_for` a moment (with a time zone; the past means now). `max_attempts` of 0 is no limit, `timeout` how
+    long an attempt may take; both durations are seconds or timedeltas. What it `needs` must have finished before it
+    may run; `on_failure` says what its failure does to its parent and siblings, if it is a child. Where a task stands
+    with the same `dedupe_key`, `dedupe` says what is done; without it, an open one is kept.
     """
 
     handler: str | None = None
@@ -34,13 +35,13 @@ class NewTask:
     payload: Mapping[str, object] = field(default_factory=dict)
     priority: int = 0
     scheduled_for: datetime | None = None
-    after: float | None = None
+    after: Duration | None = None
     key: str | None = None
     dedupe_key: str | None = None
     dedupe: Dedupe | None = None
     max_attempts: int | None = None
     retry: RetryPolicy | None = None
-    timeout: float | None = None
+    timeout: Duration | None = None
     needs: Sequence[Need | int | Enqueued | NewTask] = ()
     on_failure: ChildRule | None = None
 

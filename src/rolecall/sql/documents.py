@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import assert_never
 
 from rolecall.model.errors import InvalidTask
@@ -16,6 +16,8 @@ from rolecall.sql.strict_json import NotStorable, encode, encode_text
 
 __all__ = ["next_document", "reports_document", "tasks_document"]
 
+TEXTS = ("handler", "role", "key", "dedupe_key")
+DELAYS = ("after", "timeout")
 OPTIONAL = ("handler", "role", "after", "key", "dedupe_key", "max_attempts", "timeout", "on_failure")
 LONGEST_DELAY = 3e9
 
@@ -46,6 +48,11 @@ def _task_item(task: NewTask, index: int) -> dict[str, object]:
         value = getattr(task, name)
         if value is not None:
             item[name] = value
+    _require_texts(item, index)
+    for name in DELAYS:
+        delay = item.get(name)
+        if isinstance(delay, timedelta):
+            item[name] = delay.total_seconds()
     if task.priority != 0:
         item["priority"] = task.priority
     if task.scheduled_for is not None:
@@ -55,6 +62,13 @@ def _task_item(task: NewTask, index: int) -> dict[str, object]:
     if task.dedupe is not None:
         item["dedupe"] = task.dedupe.to_json()
     return item
+
+
+def _require_texts(item: Mapping[str, object], index: int) -> None:
+    for name in TEXTS:
+        value = item.get(name)
+        if value is not None and not isinstance(value, str):
+            raise InvalidTask(f"{name} is not text but {type(value).__name__}: {value!r}", index=index)
 
 
 def _add_needs(items: Sequence[dict[str, object]], batch: Sequence[NewTask]) -> None:

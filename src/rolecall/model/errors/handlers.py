@@ -51,12 +51,12 @@ class InvalidPayload(ContractBroken):
 
 
 class HandlerMissing(ContractBroken):
-    """No handler of this name is known here; `named_by` says who speaks of it."""
+    """No handler of this name is known here; `named_by` says who speaks of it, `hint` what may have been meant."""
 
-    def __init__(self, *, handler: str, named_by: str | None = None) -> None:
+    def __init__(self, *, handler: str, named_by: str | None = None, hint: str = "") -> None:
         speaker = f", but {named_by} names it" if named_by else ""
         super().__init__(
-            f"no handler is called {handler!r} here{speaker}",
+            f"no handler is called {handler!r} here{speaker}{hint}",
             code="unknown_handler",
             handler=handler,
             details={"named_by": named_by} if named_by else None,

@@ -1,0 +1,66 @@
+"""What cannot be said of a handler or role is refused where it is written, with the word."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from rolecall import App, InvalidDeclaration, immediate
+
+WRONG: list[tuple[dict[str, Any], str]] = [
+    ({"timeout": "30s"}, "timeout='30s' is no such duration"),
+    ({"timeout": 0}, "timeout=0 is no such duration"),
+    ({"timeout": timedelta(seconds=-1)}, "timeout=.* is no such duration"),
+    ({"lease": 0.01}, "lease=0.01 is no such duration (0.1 to 86400 seconds"),
+    ({"lease": True}, "lease=True is no such duration"),
+    ({"retry": 3}, "retry=3 is no policy: say rolecall.exponential(), .*; how often is max_attempts=3"),
+    ({"retry": "never"}, "retry='never' is no policy"),
+    ({"max_attempts": -1}, "max_attempts=-1 is no number of attempts"),
+    ({"max_attempts": "3"}, "max_attempts='3' is no number of attempts"),
+]
+
+
+@pytest.mark.parametrize(("words", "told"), WRONG)
+@pytest.mark.parametrize("kind", ["handler", "role", "procedure"])
+def test_a_word_that_says_nothing_is_refused(kind: str, words: dict[str, Any], told: str) -> None:
+    app = App("shop")
+
+    with pytest.raises(InvalidDeclaration, match=f"{kind} 'greet': {told.replace('(', '.').replace(')', '.')}"):
+        declare(app, kind, "greet", **words)
+
+    assert not app.roles
+
+
+@pytest.mark.parametrize("kind", ["handler", "role", "procedure"])
+@pytest.mark.parametrize("name", ["bad name!", "7th", "_own", "", "x" * 64])
+def test_a_name_that_is_none_is_refused(kind: str, name: str) -> None:
+    with pytest.raises(InvalidDeclaration, match="is no name"):
+        declare(App("shop"), kind, name)
+
+
+@pytest.mark.parametrize("kind", ["handler", "procedure"])
+def test_a_role_that_has_no_name_is_refused(kind: str) -> None:
+    with pytest.raises(InvalidDeclaration, match="'greet': role='bad role!' is no name"):
+        declare(App("shop"), kind, "greet", role="bad role!")
+
+
+def test_what_can_be_said_is_taken() -> None:
+    app = App("shop")
+
+    declare(
+        app, "handler", "greet", role="mail", timeout=timedelta(minutes=5), lease=0.1, retry=immediate(), max_attempts=0
+    )
+
+    assert list(app.roles) == ["mail"]
+
+
+def declare(app: App, kind: str, name: str, **words: Any) -> None:
+    if kind == "role":
+        app.role(name, **words)
+    elif kind == "procedure":
+        app.procedure(name, "shop.greet", **words)
+    else:
+        # An empty name would be the function's own.
+        app.task(name or " ", **words)(lambda: None)

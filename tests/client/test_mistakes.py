@@ -1,0 +1,113 @@
+"""What a newcomer writes by mistake is answered with what to write instead."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from rolecall import App, HandlerMissing, InvalidTask, UnknownRole
+from rolecall.client.requests import new_task
+from tests.client.conftest import Face, Kind
+
+
+@pytest.fixture
+def app() -> App:
+    app = App("shop")
+
+    @app.task(role="mail")
+    async def greet(name: str) -> str:
+        return f"Hello, {name}!"
+
+    return app
+
+
+@pytest.fixture
+def greet(app: App) -> Any:
+    return app.handlers["greet"]
+
+
+@pytest.fixture
+async def face(kind: Kind, database: str, app: App) -> Any:
+    face = Face(kind, database, app)
+    yield face
+    await face("close")
+
+
+async def test_a_handler_that_was_called_is_told_from_one_that_is_given(face: Face, greet: Any) -> None:
+    with pytest.raises(TypeError, match=r"greet\(\.\.\.\) was called.*enqueue\(greet, \.\.\.\)"):
+        await face("enqueue", greet("Ada"))
+
+
+async def test_a_function_that_is_no_handler_is_told_how_to_become_one(face: Face) -> None:
+    def send() -> None: ...
+
+    with pytest.raises(TypeError, match=r"send is no handler: declare it with @app.task"):
+        await face("enqueue", send)
+
+
+async def test_what_is_no_task_at_all_is_refused_by_its_type(face: Face) -> None:
+    with pytest.raises(TypeError, match="not a int"):
+        await face("enqueue", 7)
+
+
+async def test_a_field_of_the_payload_that_is_given_as_an_option_is_told_its_place(face: Face, greet: Any) -> None:
+    with pytest.raises(TypeError, match=r"name= is no option of a task; .*enqueue\(handler, \{'name': \.\.\.\}\)"):
+        await face("enqueue", greet, name="Ada")
+
+
+async def test_an_option_that_is_misspelt_is_told_its_name(face: Face, greet: Any) -> None:
+    with pytest.raises(TypeError, match="prioritiy= is no option of a task; did you mean 'priority'"):
+        await face("enqueue", greet, {"name": "Ada"}, prioritiy=3)
+
+
+async def test_a_handler_that_is_misspelt_is_told_its_name(face: Face) -> None:
+    with pytest.raises(UnknownRole, match="no handler 'greeet' is known; did you mean 'greet'"):
+        await face("enqueue", "greeet", {"name": "Ada"})
+
+
+async def test_a_misspelt_handler_is_not_hidden_by_a_role_of_the_app(face: Face) -> None:
+    with pytest.raises(HandlerMissing, match="no handler is called 'greeet' here; did you mean 'greet'"):
+        await face("enqueue", "greeet", {"name": "Ada"}, role="mail")
+
+
+async def test_another_programs_handler_can_still_be_named_with_its_role(face: Face, database: str, kind: Kind) -> None:
+    other = App("other")
+
+    @other.task(role="letters")
+    async def print_letter() -> None: ...
+
+    declaring = Face(kind, database, other)
+    await declaring("enqueue", print_letter)
+    await declaring("close")
+
+    assert (await face("enqueue", "print_letter", role="letters")).id > 0
+    assert (await face("enqueue", "print_letter")).id > 0
+
+
+def test_a_procedure_of_the_app_is_known(app: App) -> None:
+    app.procedure("count", "shop.count", role="sums")
+
+    assert new_task("count", None, {"role": "sums"}, app).handler == "count"
+
+
+async def test_a_delay_and_a_timeout_may_be_timedeltas(kind: Kind, database: str) -> None:
+    app = App("shop")
+
+    @app.task
+    async def remind() -> None: ...
+
+    face = Face(kind, database, app)
+    stored = await face("enqueue", remind, after=timedelta(minutes=2), timeout=timedelta(seconds=90))
+    task = await face("get", stored.id)
+    await face("close")
+
+    assert timedelta(minutes=1, seconds=59) < task.scheduled_for - task.created_at < timedelta(minutes=2, seconds=1)
+    assert task.timeout == 90
+
+
+@pytest.mark.parametrize("word", ["key", "dedupe_key"])
+async def test_a_key_that_is_no_text_is_refused(face: Face, greet: Any, word: str) -> None:
+    with pytest.raises(InvalidTask, match=f"{word} is not text but int: 7"):
+        await face("enqueue", "print", **{word: 7})
