@@ -287,10 +287,8 @@ def test_a_type_without_a_schema_is_told_with_what_to_use_instead() -> None:
         @app.task
         def ship(order: list[Unknown]) -> None: ...
 
-    told = str(refused.value)
-    assert "parameter order:" in told
-    assert "Unknown has no schema here: use a dataclass" in told
-    assert "schema_hook" not in told
+    assert "Unknown has no schema here: use a dataclass" in str(refused.value)
+    assert "schema_hook" not in str(refused.value)
 
 
 def test_a_result_without_a_schema_is_told_alike() -> None:

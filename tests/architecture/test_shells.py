@@ -26,6 +26,7 @@ TOGETHER = "requests wait together, with one question for all of them"
 PATIENCE = "a page does not wait: it follows"
 LEAVING = "what `scale` answers names them; a page shows them before the button is pressed"
 GLANCE = "a few of the tasks that every worker runs, for a page; `show` tells all of one worker's"
+APP = "a request is held against the app that is served, which may be newer than what workers have declared"
 COVERAGE = "how many workers take what, counted for a page; `list` tells of each worker what it takes"
 OWNERS = {name: noun for noun, kind in get_type_hints(Services).items() for name in (noun, kind.__name__)}
 MISSING: dict[str, dict[str, str]] = {
@@ -58,6 +59,7 @@ MISSING: dict[str, dict[str, str]] = {
         "chains.outline": "what a page has room for; a chain's own routes tell all of it",
         "chains.wait": TOGETHER,
         "entrance.require_somebody": "asked when a server starts that would otherwise let nobody in",
+        "handlers.require_fit": APP,
         "maintenance.keep_audit": KEPT,
         "maintenance.prune": "the workers do it; by hand only beside the database",
         "overview.show": "/api/doctor, /api/tasks/capacity and /api/tasks/history tell it, each to who may know it",
@@ -84,6 +86,7 @@ MISSING: dict[str, dict[str, str]] = {
         "chains.wait": PATIENCE,
         "doctor.examine": "the first page tells what is wrong with the pool; the machine's health is for its terminal",
         "entrance.require_somebody": "asked when a server starts that would otherwise let nobody in",
+        "handlers.require_fit": APP,
         "insight.history": OVERVIEW,
         "keys.create": SECRET,
         "keys.find": PART,

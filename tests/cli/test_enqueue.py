@@ -126,3 +126,16 @@ def test_waiting_too_short_says_so_and_keeps_the_task(cli: Run, sql: Sql) -> Non
     assert done.code == 8
     assert "did not finish" in done.err
     assert sql("select count(*) from rolecall.all_tasks") == [(1,)]
+
+
+def test_a_payload_that_does_not_fit_the_declared_signature_is_refused(cli: Run, sql: Sql) -> None:
+    signature = '{"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}'
+    sql(f'select rolecall.declare(\'[]\', \'[{{"name": "greet", "role": "sums", "signature": {signature}}}]\')')
+
+    refused = cli("enqueue", "greet", '{"name": 7}')
+
+    assert (refused.code, refused.err) == (
+        2,
+        "rolecall: payload of 'greet': expected string, got integer - at $.name\n",
+    )
+    assert cli("enqueue", "greet", '{"name": "Ada"}').code == 0

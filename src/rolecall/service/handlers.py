@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from difflib import get_close_matches
 
-from rolecall.model.errors import HandlerNotFound
+from rolecall.model.errors import HandlerNotFound, InvalidPayload
 from rolecall.model.handlers import DeclaredHandler
+from rolecall.model.misfits import misfit
+from rolecall.model.tasks import NewTask
 from rolecall.service.database import Database
 from rolecall.sql import handlers, insight
 
@@ -28,3 +30,11 @@ class Handlers:
         close = get_close_matches(name, names, n=1)
         hint = f"; did you mean {close[0]!r}?" if close else ""
         raise HandlerNotFound(f"no handler is called {name!r}{hint}")
+
+    async def require_fit(self, task: NewTask) -> None:
+        """Hold a task's payload against what its handler's program has declared, if any has. Raises InvalidPayload."""
+        known = await self._database.run(handlers.list_(task.handler)) if task.handler else []
+        for handler in known:
+            problem = misfit(task.payload, handler.signature or {})
+            if problem is not None:
+                raise InvalidPayload(problem, handler=handler.name)

@@ -68,6 +68,7 @@ def _dedupe(mode: DedupeMode, scope: DedupeScope | None, window: str | None) -> 
 
 
 async def _enqueue(services: Services, task: NewTask, seconds: float | None) -> tuple[Enqueued, Task | None]:
+    await services.handlers.require_fit(task)
     enqueued = await services.tasks.enqueue(task)
     if seconds is None:
         return enqueued, None

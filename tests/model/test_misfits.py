@@ -1,0 +1,87 @@
+"""What does not fit a declared signature is found by its stored schema, as the handler itself would find it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any, Literal
+
+import pytest
+
+from rolecall import App, InvalidPayload
+from rolecall.model.misfits import misfit
+
+
+class Colour(Enum):
+    BLUE = "blue"
+    RED = "red"
+
+
+@dataclass
+class Box:
+    width: int
+    tags: list[str]
+    colour: Colour = Colour.RED
+
+
+app = App("test")
+
+
+@app.task
+def pack(  # sizes: each is a kind of field
+    name: str,
+    box: Box,
+    weight: float | None = None,
+    counts: dict[str, int] | None = None,
+    corner: tuple[int, str] = (0, ""),
+    mode: Literal["fast", "slow"] = "fast",
+    anything: Any = None,
+) -> None: ...
+
+
+FITS: dict[str, Any] = {"name": "a", "box": {"width": 3, "tags": ["x"]}}
+WRONG = [
+    ({"name": 7}, "expected string, got integer - at $.name"),
+    ({"box": {"width": 3}}, "missing required field 'tags' - at $.box"),
+    ({"box": {"width": 3.5, "tags": []}}, "expected integer, got number - at $.box.width"),
+    ({"box": {"width": True, "tags": []}}, "expected integer, got boolean - at $.box.width"),
+    ({"box": {"width": 3, "tags": ["x", 1]}}, "expected string, got integer - at $.box.tags[1]"),
+    ({"box": {"width": 3, "tags": [], "colour": "green"}}, "expected 'blue' or 'red', got 'green' - at $.box.colour"),
+    ({"weight": "heavy"}, "expected number, got string - at $.weight"),
+    ({"counts": {"a": "b"}}, "expected integer, got string - at $.counts.a"),
+    ({"corner": [1, 2]}, "expected string, got integer - at $.corner[1]"),
+    ({"mode": "slower"}, "expected 'fast' or 'slow', got 'slower' - at $.mode"),
+    ({"colour": "red"}, "unknown field 'colour' - at $"),
+]
+
+
+@pytest.mark.parametrize(("changes", "problem"), WRONG)
+def test_what_does_not_fit_is_named_with_its_place(changes: dict[str, Any], problem: str) -> None:
+    payload = FITS | changes
+
+    assert misfit(payload, pack.signature.schema) == problem
+    with pytest.raises(InvalidPayload):
+        pack.task(**payload)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"weight": None},
+        {"weight": 2},
+        {"weight": 2.5},
+        {"counts": {"a": 1}},
+        {"corner": [1, "b"]},
+        {"anything": [{}]},
+    ],
+)
+def test_what_fits_is_let_through(changes: dict[str, Any]) -> None:
+    payload = FITS | changes
+
+    assert misfit(payload, pack.signature.schema) is None
+    assert pack.task(**payload).payload == payload
+
+
+def test_nothing_is_known_to_be_wrong_without_a_schema() -> None:
+    assert misfit({"a": float("inf")}, {}) is None
