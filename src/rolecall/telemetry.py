@@ -1,7 +1,8 @@
 """Logging: lines that a person can follow, or one JSON object a line on request.
 
 Everything logs through the standard library's loggers; this module only decides how a record looks.
-Fields given as `extra={...}` follow the message as key=value in text and are keys of their own in JSON.
+Fields given as `extra={...}` follow the message as key=value in text and are keys of their own in JSON. One called
+`traceback`, of an error that was caught elsewhere, stands below the line in text, where it is asked for.
 No record can look like two, whatever it quotes: control characters are escaped.
 """
 
@@ -21,24 +22,33 @@ PACKAGE = "rolecall"
 STANDARD_FIELDS = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
 # Controls, line separators, and what turns the direction of writing around.
 UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
+TRACEBACK = "traceback"
 RESERVED_KEYS = frozenset({"at", "level", "logger", "message", "error"})
 
 
 def set_up_logging(settings: LogSettings, stream: TextIO | None = None) -> None:
     """Send every record of this process to `stream` (default: stderr), replacing earlier handlers."""
     handler = logging.StreamHandler(stream or sys.stderr)
-    handler.setFormatter(JsonLines() if settings.format is LogFormat.json else TextLines())
+    text = TextLines(tracebacks=settings.tracebacks)
+    handler.setFormatter(JsonLines() if settings.format is LogFormat.json else text)
     logging.basicConfig(handlers=[handler], level=settings.level.upper(), force=True)
 
 
 class TextLines(logging.Formatter):
     """`2026-01-31T12:00:00.123Z [worker] Claimed task 7 (payload_fetch) attempt=1`"""
 
+    def __init__(self, *, tracebacks: bool = False) -> None:
+        super().__init__()
+        self._tracebacks = tracebacks
+
     def format(self, record: logging.LogRecord) -> str:
         level = "" if record.levelno == logging.INFO else f"{record.levelname} "
-        fields = "".join(f" {name}={_shown(value)}" for name, value in _fields(record).items())
+        shown = _fields(record)
+        told = shown.pop(TRACEBACK, None)
+        fields = "".join(f" {name}={_shown(value)}" for name, value in shown.items())
         line = f"{_at(record)} {level}[{_place(record)}] {record.getMessage()}{fields}"
-        return "\n".join((_escaped(line), *map(_indented, _trace(self, record))))
+        traces = [*_trace(self, record), *([str(told)] if told is not None and self._tracebacks else [])]
+        return "\n".join((_escaped(line), *map(_indented, traces)))
 
 
 class JsonLines(logging.Formatter):

@@ -181,7 +181,8 @@ def test_a_worker_on_a_database_without_a_schema_ends_with_code_7(
     done = execute("worker", "--app", "shop:app", DATABASE_URL=f"{database} dbname=postgres")
 
     assert done.code == 7
-    assert len(done.err.splitlines()) <= 2
+    assert len(done.err.splitlines()) <= 3
+    assert done.err.endswith("; run: rolecall migrate\n")
 
 
 def test_a_stop_in_the_middle_of_the_start_ends_with_code_0(spawn: Spawn, folder: Path) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from rolecall.config import HttpSettings, LogFormat, LogLevel, read_settings
+from rolecall.config import HttpSettings, LogFormat, LogLevel, LogSettings, read_settings
 from rolecall.model.errors import ConfigError
 
 BAD_TEXTS = [
@@ -35,6 +35,7 @@ BAD_TEXTS = [
     ("ROLECALL_HTTP", "::1:80"),
     ("ROLECALL_LOG", "xml"),
     ("ROLECALL_LOG_LEVEL", "loud"),
+    ("ROLECALL_LOG_TRACEBACKS", "maybe"),
     ("ROLECALL_DATA_DIR", __file__),
     ("ROLECALL_POOLED", "perhaps"),
 ]
@@ -53,7 +54,7 @@ def test_an_empty_environment_gives_the_documented_defaults() -> None:
     assert (settings.worker.memory_backoff, settings.worker.cpu_backoff) == (None, None)
     assert settings.worker.backoff_duration == 10.0
     assert settings.worker.roles == ()
-    assert (settings.log.format, settings.log.level) == (LogFormat.text, LogLevel.info)
+    assert settings.log == LogSettings(format=LogFormat.text, level=LogLevel.info, tracebacks=False)
 
 
 def test_every_variable_is_read() -> None:
@@ -66,6 +67,7 @@ def test_every_variable_is_read() -> None:
             "ROLECALL_LISTEN_URL": "postgresql://someone@direct/work",
             "ROLECALL_LOG": "JSON",
             "ROLECALL_LOG_LEVEL": "debug",
+            "ROLECALL_LOG_TRACEBACKS": "Yes",
             "WORKER_ROLE": "fetch, parse,fetch",
             "WORKER_ID": "worker-7",
             "WORKER_SLOTS": "8",
@@ -85,7 +87,7 @@ def test_every_variable_is_read() -> None:
     assert settings.database.data_dir == Path("elsewhere")
     assert settings.database.pooled is False
     assert settings.database.listen_url == "postgresql://someone@direct/work"
-    assert (settings.log.format, settings.log.level) == (LogFormat.json, LogLevel.debug)
+    assert settings.log == LogSettings(format=LogFormat.json, level=LogLevel.debug, tracebacks=True)
     assert settings.worker.roles == ("fetch", "parse")
     assert settings.worker.name == "worker-7"
     assert (settings.worker.slots, settings.worker.grace) == (8, 2.5)

@@ -78,6 +78,31 @@ def test_an_exception_stands_in_the_same_json_line() -> None:
     assert "ValueError: no good" in json.loads(line)["error"]
 
 
+FAILURE = {"traceback": "ValueError: over a stone\n  File shop.py, line 7"}
+
+
+def test_the_traceback_of_what_was_caught_elsewhere_stands_in_the_json_line() -> None:
+    stream = written(LogFormat.json)
+
+    logging.getLogger("rolecall.worker").warning("Task 7 failed", extra=FAILURE)
+
+    assert json.loads(stream.getvalue())["traceback"] == FAILURE["traceback"]
+
+
+@pytest.mark.parametrize(
+    ("tracebacks", "lines"), [(False, []), (True, ["  ValueError: over a stone", "    File shop.py, line 7"])]
+)
+def test_text_has_such_a_traceback_where_it_is_asked_for(*, tracebacks: bool, lines: list[str]) -> None:
+    stream = io.StringIO()
+    set_up_logging(LogSettings(tracebacks=tracebacks), stream)
+
+    logging.getLogger("rolecall.worker").warning("Task 7 failed", extra=FAILURE)
+
+    first, *rest = stream.getvalue().splitlines()
+    assert first.endswith("WARNING [worker] Task 7 failed")
+    assert rest == lines
+
+
 def test_records_below_the_level_are_left_out() -> None:
     stream = written(LogFormat.text, LogLevel.warning)
 

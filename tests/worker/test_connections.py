@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from itertools import pairwise
 
 import pytest
 from psycopg.conninfo import make_conninfo
@@ -11,6 +12,7 @@ from rolecall.db.connect import connect
 from rolecall.model.errors import DatabaseUnavailable, InvalidTask, SchemaMissing
 from rolecall.sql import tasks
 from rolecall.sql.statement import Statement, single
+from rolecall.worker import complaints
 from rolecall.worker.session import Session, Sessions
 from tests.worker.bench import BEATEN, PATIENCE, Bench, until
 
@@ -114,11 +116,43 @@ async def test_a_worker_that_is_cut_off_while_it_looks_at_the_schema_looks_again
     await asyncio.wait_for(running, PATIENCE)
 
 
-async def test_a_worker_refuses_a_database_without_the_schema(bench: Bench) -> None:
+async def test_a_worker_refuses_a_database_without_the_schema_and_says_so_in_the_log(
+    bench: Bench, caplog: pytest.LogCaptureFixture
+) -> None:
+    """In the lifespan of a web application nobody looks at how it ended before the application stops."""
     bench.connection.execute("drop schema rolecall cascade")
+    running = asyncio.create_task(Worker(bench.app, bench.dsn).run())
 
+    await asyncio.wait([running], timeout=PATIENCE)
+
+    [told] = [record for record in caplog.records if record.levelno == logging.CRITICAL]
+    assert "The worker ends: the database lacks the schema of rolecall" in told.getMessage()
+    assert told.getMessage().endswith("; run: rolecall migrate")
     with pytest.raises(SchemaMissing):
-        await Worker(bench.app, bench.dsn).run()
+        await running
+
+
+async def test_a_database_that_stays_away_is_complained_of_again_and_again(
+    bench: Bench, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(complaints, "FIRST_PAUSE", 0.01)
+    session = Sessions("postgresql://nobody@127.0.0.1:1/nothing", deadline=1.0).open("lost")
+    asking = asyncio.create_task(session.run(Statement(query="select 1", read=single)))
+
+    await until(lambda: sum(record.levelno == logging.WARNING for record in caplog.records) >= 3)
+
+    session.give_up()
+    with pytest.raises(DatabaseUnavailable):
+        await asking
+
+
+def test_complaints_become_rarer_up_to_a_limit() -> None:
+    trouble = complaints.Complaints()
+
+    told = [second for second in range(4_000) if trouble.due(second)]
+
+    assert told[:6] == [0, 30, 90, 210, 450, 930]
+    assert {later - earlier for earlier, later in pairwise(told[5:])} == {600}
 
 
 async def test_a_call_that_is_not_answered_in_time_is_asked_again(bench: Bench) -> None:

@@ -64,3 +64,17 @@ async def test_a_worker_without_a_name_is_called_after_its_role(bench: Bench) ->
         await until(lambda: bench.ask("select name from rolecall.workers"))
 
     assert re.fullmatch(r"worker-mail-[0-9a-f]{8}", bench.ask("select name from rolecall.workers"))
+
+
+async def test_the_line_of_a_failure_carries_its_traceback(bench: Bench, caplog: pytest.LogCaptureFixture) -> None:
+    @bench.app.task(max_attempts=1)
+    async def stumble() -> None:
+        raise ValueError("over a stone")
+
+    (task_id,) = bench.enqueue(stumble.task())
+    async with bench.working():
+        await bench.finished(task_id)
+
+    [failed] = [record for record in caplog.records if "failed at attempt" in record.getMessage()]
+    assert failed.getMessage() == f"Task {task_id} (stumble) failed at attempt 1: ValueError: over a stone"
+    assert 'raise ValueError("over a stone")' in vars(failed)["traceback"]

@@ -18,6 +18,7 @@ DATABASE = (
 LOGGING = (
     ("ROLECALL_LOG", "FORMAT", "Log lines as text or json, to stderr."),
     ("ROLECALL_LOG_LEVEL", "LEVEL", "debug, info, warning or error."),
+    ("ROLECALL_LOG_TRACEBACKS", "yes|no", "Whether lines about failed tasks bring their tracebacks; as json they do."),
 )
 WORKING = (
     ("WORKER_ROLE", "A,B", "The roles to serve; by default every role."),

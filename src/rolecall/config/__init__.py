@@ -30,6 +30,7 @@ from rolecall.config.parsing import (
     roles,
     whole,
     yes_no_or_auto,
+    yes_or_no,
 )
 from rolecall.model.errors import ConfigError
 from rolecall.model.scaling import WorkloadKind
@@ -52,6 +53,7 @@ FLAGS = {
     "ROLECALL_DATA_DIR": "--data-dir",
     "ROLECALL_LOG": "--log",
     "ROLECALL_LOG_LEVEL": "--log-level",
+    "ROLECALL_LOG_TRACEBACKS": "--log-tracebacks",
     "WORKER_ROLE": "--roles",
     "WORKER_ID": "--worker-id",
     "WORKER_SLOTS": "--slots",
@@ -111,10 +113,11 @@ class DatabaseSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogSettings:
-    """What is logged, and how it looks."""
+    """What is logged, and how it looks; `tracebacks` has those of failed tasks in text, too: JSON always has them."""
 
     format: LogFormat = LogFormat.text
     level: LogLevel = LogLevel.info
+    tracebacks: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -258,6 +261,7 @@ def _log(source: _Source) -> LogSettings:
     return LogSettings(
         format=source.read("ROLECALL_LOG", one_of(LogFormat), LogFormat.text),
         level=source.read("ROLECALL_LOG_LEVEL", one_of(LogLevel), LogLevel.info),
+        tracebacks=source.read("ROLECALL_LOG_TRACEBACKS", yes_or_no, default=False),
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from enum import StrEnum
 from ipaddress import ip_network
 from pathlib import Path
@@ -144,12 +144,17 @@ def one_of(options: type[Choice]) -> Callable[[str], Choice]:
     return parse
 
 
-def yes_no_or_auto(text: str) -> bool | None:
-    answers: dict[str, bool | None] = {"yes": True, "no": False, "auto": None}
-    try:
+def answer(answers: Mapping[str, T]) -> Callable[[str], T]:
+    def parse(text: str) -> T:
+        if text.lower() not in answers:
+            raise Unfit(f"is not one of {', '.join(answers)}")
         return answers[text.lower()]
-    except KeyError:
-        raise Unfit(f"is not one of {', '.join(answers)}") from None
+
+    return parse
+
+
+yes_or_no = answer({"yes": True, "no": False})
+yes_no_or_auto = answer({"yes": True, "no": False, "auto": None})
 
 
 def convert(text: str, wanted: type[T], problem: str) -> T:

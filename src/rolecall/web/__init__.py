@@ -25,6 +25,7 @@ async def list_shops(view: Reading) -> Response:
 
 from __future__ import annotations
 
+from rolecall.config import AccessSettings, AuthMode, Settings
 from rolecall.model.insight import TaskFilter
 from rolecall.model.pages import Page, read_cursor, write_cursor
 from rolecall.web.access import Administers, Operates, Reads
@@ -38,8 +39,10 @@ from rolecall.web.once import OperatesOnce
 from rolecall.web.problems import Problem, RequestRefused, refuses
 
 __all__ = [
+    "AccessSettings",
     "Administering",
     "Administers",
+    "AuthMode",
     "Body",
     "Connections",
     "Connects",
@@ -57,6 +60,7 @@ __all__ = [
     "Reading",
     "Reads",
     "RequestRefused",
+    "Settings",
     "TaskFilter",
     "View",
     "build",

@@ -67,7 +67,14 @@ class Narrator:
         if self._may_tell():
             task = held.task
             headline = report.error.partition("\n")[0]
-            log.warning("Task %d (%s) failed at attempt %d: %s", task.id, task.handler, task.attempt, headline)
+            log.warning(
+                "Task %d (%s) failed at attempt %d: %s",
+                task.id,
+                task.handler,
+                task.attempt,
+                headline,
+                extra={"traceback": report.error},
+            )
 
     def _tell_unstored(self, held: Held, why: str) -> None:
         if self._may_tell():

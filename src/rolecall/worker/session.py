@@ -7,6 +7,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
+from time import monotonic
 from typing import TypeVar
 
 from psycopg_pool import AsyncConnectionPool
@@ -17,6 +18,7 @@ from rolecall.db.run import run_async
 from rolecall.model.errors import DatabaseUnavailable
 from rolecall.sql.statement import Statement, single
 from rolecall.wake.backoff import Backoff
+from rolecall.worker.complaints import Complaints
 from rolecall.worker.home import Home
 
 Connect = Callable[[], Awaitable[Connection]]
@@ -43,7 +45,7 @@ class Session:
         self._turn = asyncio.Lock()
         self._backoff = Backoff(FIRST_RETRY, LONGEST_RETRY)
         self._given_up = asyncio.Event()
-        self._away = False
+        self._complaints = Complaints()
 
     async def run(self, statement: Statement[T]) -> T:
         """Return the answer, however long the database is away; after `give_up` raise DatabaseUnavailable."""
@@ -98,14 +100,14 @@ class Session:
             pass
 
     def _complain(self, error: DatabaseUnavailable) -> None:
-        level = logging.DEBUG if self._away else logging.WARNING
+        # A log that falls silent looks like one of a worker that works.
+        level = logging.WARNING if self._complaints.due(monotonic()) else logging.DEBUG
         log.log(level, "The database does not answer on connection %r, trying again: %s", self._name, error)
-        self._away = True
 
     def _answered(self) -> None:
-        if self._away:
+        if self._complaints.any:
             log.info("The database answers again on connection %r", self._name)
-            self._away = False
+            self._complaints = Complaints()
         self._backoff.reset()
 
 

@@ -7,6 +7,7 @@ import logging
 from collections.abc import Coroutine
 from typing import Any
 
+from rolecall.model.errors import RolecallError
 from rolecall.model.workplace import Workplace
 from rolecall.worker.farewell import Farewell
 from rolecall.worker.options import WorkerOptions
@@ -51,6 +52,15 @@ class Worker:
         is given back otherwise: neither spends an attempt. Raises what made it stop, if that was an error, and
         HandlerError at once for an app that cannot work.
         """
+        try:
+            await self._run(stop)
+        except Exception as error:
+            # Whoever started this as a task of a loop may not look at how it ended before the loop does.
+            if error is not self._failure:
+                log.critical("The worker ends: %s", error, exc_info=not isinstance(error, RolecallError))
+            raise
+
+    async def _run(self, stop: asyncio.Event | None) -> None:
         self._app.check()
         following = asyncio.create_task(self._follow(stop)) if stop is not None else None
         try:
