@@ -1,18 +1,49 @@
-"""Takes the code out of a guide, so that what is printed there is what is run here."""
+"""Takes the code out of a document, so that what is printed there is what is run here."""
 
 from __future__ import annotations
 
 import re
-from pathlib import Path
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
-GUIDES = Path(__file__).resolve().parents[2] / "docs" / "guides"
-BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+from markdown_it import MarkdownIt
+
+from tools.offences import ROOT
+
+GUIDES = ROOT / "docs" / "guides"
+README = ROOT / "README.md"
+# What is indented is typed; what is fenced without a language is a picture.
+INDENTED, PICTURE = "sh", "picture"
+FILE_NAME = re.compile(r"# (?P<name>\w+\.py)\n")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Block:
+    """A block of code: its language, the line that it begins at, and the file that it says it belongs into."""
+
+    line: int
+    language: str
+    code: str
+
+    @property
+    def file(self) -> str | None:
+        """The name in the first line of Python: `# shop.py`."""
+        named = FILE_NAME.match(self.code) if self.language == "python" else None
+        return named["name"] if named else None
+
+
+def blocks_in(text: str) -> Iterator[Block]:
+    """The blocks of a document, in their order."""
+    for token in MarkdownIt().parse(text):
+        if token.type in {"fence", "code_block"} and token.map is not None:
+            language = INDENTED if token.type == "code_block" else token.info.strip() or PICTURE
+            yield Block(line=token.map[0] + 1, language=language, code=token.content)
 
 
 def blocks(guide: str, language: str) -> list[str]:
-    """The blocks of one language, in their order."""
-    return [code for kind, code in BLOCK.findall((GUIDES / guide).read_text("utf-8")) if kind == language]
+    """The code of a guide in one language, block by block."""
+    return [block.code for block in blocks_in((GUIDES / guide).read_text("utf-8")) if block.language == language]
 
 
 def python_of(guide: str) -> dict[str, Any]:

@@ -125,7 +125,7 @@ def test_the_command_is_throttled_too(
 ) -> None:
     assert call("something_happened", 7)
     monkeypatch.setenv("DATABASE_URL", database)
-    [line] = blocks("dedupe.md", "sh")
+    [_, line] = blocks("dedupe.md", "sh")
 
     assert run(shlex.split(line)[1:]) == 0
     assert "stood already" in capsys.readouterr().out

@@ -69,7 +69,8 @@ async def test_a_day_of_visits_is_spread_over_it(shops: dict[str, Any], database
 
 
 def test_the_commands_work_as_printed(shops: dict[str, Any], cli: Cli) -> None:
-    [look, manage] = blocks("schedules.md", "sh")
+    [looking, manage] = blocks("schedules.md", "sh")
+    _, look = looking.splitlines()
     change, put, preview, trigger, disable = manage.splitlines()
     cli(f"{trigger.replace('nightly', shlex.quote('clean up'))}")
 

@@ -1,0 +1,46 @@
+"""What is printed in a document and cannot be run where the tests run: how it begins, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+CLUSTER = "it needs a cluster, an image and a registry; tests/deploy and deploy/tests try the manifests"
+REQUEST = "it is a request and its answer, not a command"
+CHECKOUT = "it is for a work tree of the project, and this folder has the wheel alone"
+ELSEWHERE = "it names a machine that is not this one"
+FRAGMENT = "it is a fragment, for looking at; a guide has the whole"
+
+NOT_RUN: Mapping[str, Mapping[str, str]] = {
+    "README.md": {
+        "./dev": CHECKOUT,
+        "src/rolecall/": "it is a picture of the tree",
+        "@app.task(gather=put_together)": FRAGMENT,
+    },
+    "egress.md": {
+        "storecrawl routes test": ELSEWHERE,
+    },
+    "kubernetes.md": {
+        "docker build": CLUSTER,
+        "kubectl": CLUSTER,
+        "export DATABASE_URL": CLUSTER,
+        "storecrawl migrate": CLUSTER,
+        "rolecall replicas": CLUSTER,
+        "rolecall scale": CLUSTER,
+        "GET /api": REQUEST,
+        "select rolecall.scale_target": "it stands for a request; tests/sql/scale_target calls the function",
+        "KUBE_BINARIES": CHECKOUT,
+    },
+    "live.md": {
+        "const events": "it is for a browser; tests/guides/test_live.py follows the stream",
+        "await ctx.info": FRAGMENT,
+    },
+    "serve.md": {
+        "rolecall people add": "it asks for a password at a terminal; tests/cli/test_access.py answers",
+        "rolecall serve --app shop:app --host 10.0.0.5": ELSEWHERE,
+    },
+}
+
+
+def reason(document: str, text: str) -> str | None:
+    """Why a line, or a block that begins so, is not run; None if it is to be."""
+    return next((why for beginning, why in NOT_RUN.get(document, {}).items() if text.startswith(beginning)), None)

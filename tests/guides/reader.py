@@ -1,0 +1,184 @@
+"""Somebody who follows a document: writes its files, types its commands, and looks whether it says the truth."""
+
+from __future__ import annotations
+
+import doctest
+import os
+import re
+import shlex
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import psycopg
+
+from tests.guides.blocks import Block
+from tests.guides.not_run import reason
+from tests.packaging.installing import Environment
+
+PATIENCE = 90.0
+# These stay until they are stopped; the last one speaks for as long as somebody listens.
+STAYS = re.compile(r"([A-Z_]+=\S+ )*rolecall (?P<verb>up|serve|worker)\b")
+STREAMS = re.compile(r"curl .*-N\b|curl -N\b")
+# What `up` says last: the API comes before the worker, which has declared its handlers by then.
+READY = {"serve": "The API is served at", "up": "Starting worker", "worker": "Starting worker"}
+KEPT = re.compile(r"(export )?\w+=")
+INSTALLS = "pip install "
+ALIKE = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+
+
+@dataclass(slots=True, kw_only=True)
+class Reader:
+    """One reader in an empty folder; what cannot be run here is left out, see `not_run`."""
+
+    document: str
+    folder: Path
+    environment: Environment
+    variables: Mapping[str, str]
+    database: str | None = None
+    _file: str | None = None
+    _written: list[str] = field(default_factory=list)
+    _used: set[str] = field(default_factory=set)
+    _kept: list[str] = field(default_factory=list)
+    _running: list[subprocess.Popen[bytes]] = field(default_factory=list)
+
+    def follow(self, blocks: Iterable[Block]) -> None:
+        """Do what the document says, from its beginning to its end."""
+        for block in blocks:
+            if reason(self.document, block.code):
+                continue
+            if block.language == "python":
+                self.write(block)
+            elif block.language == "sql":
+                self.ask(block.code)
+            elif block.language == "console":
+                self.hold_a_dialogue(block.code)
+            elif block.language == "sh":
+                for line in commands_in(block.code):
+                    self.type(line)
+            else:
+                assert block.language in {"text", "picture"}, (
+                    f"{self.document}:{block.line}: nothing runs {block.language!r}"
+                )
+        for name in self._written:
+            if name not in self._used:
+                self.run(f"python {name}")
+
+    def write(self, block: Block) -> None:
+        """Put Python into the file that it names, or below what stands in the last one."""
+        self._file = block.file or self._file or f"{Path(self.document).stem.replace('-', '_')}.py"
+        if self._file not in self._written:
+            self._written.append(self._file)
+        with (self.folder / self._file).open("a") as file:
+            file.write(f"{block.code}\n\n")
+
+    def ask(self, statements: str) -> None:
+        """Send SQL as psql would."""
+        assert self.database is not None
+        with psycopg.connect(self.database, autocommit=True) as connection:
+            connection.execute(statements.encode())
+
+    def hold_a_dialogue(self, text: str) -> None:
+        """Type what stands after each `$`, and read below it what is answered: `...` stands for anything."""
+        for part in re.split(r"^\$ ", text, flags=re.MULTILINE)[1:]:
+            line, _, wanted = part.partition("\n")
+            self.type(line, wanted)
+
+    def type(self, line: str, wanted: str = "") -> None:
+        """Type one command, unless it cannot be run here."""
+        if reason(self.document, line):
+            return
+        if line.startswith(INSTALLS):
+            self.environment.install(shlex.split(line.removeprefix(INSTALLS), comments=True))
+        elif KEPT.match(line) and not STAYS.match(line):
+            self._kept.append(line)
+        elif stays := STAYS.match(line):
+            self.start(line, wanted or f"...{READY[stays['verb']]}")
+        elif STREAMS.search(line):
+            self.listen(line)
+        else:
+            said = self.run(line)
+            assert doctest.OutputChecker().check_output(wanted, said, ALIKE) or not wanted, f"$ {line}\n{said}"
+
+    def run(self, line: str) -> str:
+        """Run a command to its end, which must be a good one; return what it wrote to the terminal."""
+        done = subprocess.run(
+            self._command(line), cwd=self.folder, env=self.variables, check=False, capture_output=True, timeout=PATIENCE
+        )
+        said = (done.stdout + done.stderr).decode()
+        assert done.returncode == 0, f"$ {line}\n{said}"
+        return said
+
+    def start(self, line: str, wanted: str) -> None:
+        """Start a command that stays, as in another terminal, and wait until it says what it is to say."""
+        log = self.folder / f"terminal-{len(self._running)}.log"
+        process = self._spawn(line, log)
+        self._running.append(process)
+        checker = doctest.OutputChecker()
+
+        def is_ready() -> bool:
+            said = log.read_text()
+            assert process.poll() is None, f"$ {line}\n{said}"
+            return checker.check_output(f"{wanted}...\n", said, ALIKE)
+
+        until(is_ready, lambda: f"$ {line}\n{log.read_text()}")
+
+    def listen(self, line: str) -> None:
+        """Run a command that speaks for as long as it is let, until its first word."""
+        log = self.folder / "stream.log"
+        process = self._spawn(line, log)
+        try:
+            until(lambda: bool(log.read_text()), lambda: f"$ {line} says nothing")
+        finally:
+            stop(process)
+
+    def leave(self) -> None:
+        """Press Ctrl-C in each terminal."""
+        for process in reversed(self._running):
+            stop(process)
+
+    def _command(self, line: str) -> list[str]:
+        self._used |= {name for name in self._written if name in line or f"{Path(name).stem}:" in line}
+        return ["bash", "-euo", "pipefail", "-c", "\n".join([*self._kept, line])]
+
+    def _spawn(self, line: str, log: Path) -> subprocess.Popen[bytes]:
+        with log.open("wb") as terminal:
+            return subprocess.Popen(
+                self._command(f"exec {line}" if line[0].islower() else line),
+                cwd=self.folder,
+                env=self.variables,
+                stdin=subprocess.DEVNULL,
+                stdout=terminal,
+                stderr=terminal,
+                start_new_session=True,
+            )
+
+
+def commands_in(code: str) -> list[str]:
+    """The commands of a block; one that goes on below a backslash is one."""
+    return [line for line in code.replace("\\\n", " ").splitlines() if line.strip() and not line.startswith("#")]
+
+
+def until(fact: Callable[[], bool], otherwise: Callable[[], str]) -> None:
+    """Wait until something is so."""
+    deadline = time.monotonic() + PATIENCE
+    while not fact():
+        assert time.monotonic() < deadline, otherwise()
+        time.sleep(0.05)
+
+
+def stop(process: subprocess.Popen[bytes]) -> None:
+    """Interrupt a command and what it started; whoever does not leave is killed."""
+    for number in (signal.SIGINT, signal.SIGKILL):
+        try:
+            os.killpg(process.pid, number)
+            process.wait(PATIENCE / 3)
+        except ProcessLookupError:
+            break
+        except subprocess.TimeoutExpired:
+            continue
+        break
+    process.wait()

@@ -1,0 +1,139 @@
+"""Whoever follows the README or a guide to the letter, with nothing but what we publish, gets what it says."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import socket
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from rolecall.db.connect import connect
+from tests.durability import durable
+from tests.guides.blocks import GUIDES, README, blocks_in
+from tests.guides.not_run import NOT_RUN
+from tests.guides.reader import Reader
+from tests.packaging.installing import Environment, build_wheels
+
+__all__ = ["durable"]
+
+DOCUMENTS = {path.name: path for path in (README, *sorted(GUIDES.glob("*.md")))}
+# The README says by itself what to install; guides are for whoever has done that.
+BY_ITSELF = README.name
+EVERYTHING = ("rolecall[web]", "storecrawl")
+ASKS_THE_DOCTOR = ("capacity.md",)
+USUAL_PORTS = ("8321", "9000")
+PATH = "/usr/local/bin:/usr/bin:/bin"
+
+
+def a_worker_of_resize(reader: Reader) -> None:
+    """Tasks of `resize` are known, and worker 1 does them."""
+    assert reader.database is not None
+    with connect(reader.database, "scene") as connection:
+        connection.execute("select rolecall.make_partitions()")
+        connection.execute('select rolecall.declare(\'[{"name": "resize"}]\')')
+        connection.execute("select rolecall.register_worker('w', '{}', '{resize}', 1, 'h', 1, '0')")
+
+
+def the_readers_shop(reader: Reader) -> None:
+    """The README was read before."""
+    for block in blocks_in(README.read_text("utf-8")):
+        if block.file is not None:
+            (reader.folder / block.file).write_text(block.code)
+
+
+def the_crawlers_tables(reader: Reader) -> None:
+    """The crawler was set up before."""
+    reader.run("storecrawl migrate")
+
+
+SCENES: dict[str, Callable[[Reader], None]] = {
+    "capacity.md": a_worker_of_resize,
+    "serve.md": the_readers_shop,
+    "egress.md": the_crawlers_tables,
+}
+
+
+@pytest.fixture(scope="session")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Environment:
+    """An environment with everything, made once for all processes of this run."""
+    own = tmp_path_factory.getbasetemp()
+    shared = (own.parent if "PYTEST_XDIST_WORKER" in os.environ else own) / "installed"
+    shared.mkdir(exist_ok=True)
+    environment = Environment(shared / "venv", shared / "wheels")
+    with (shared / "lock").open("a") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (shared / "done").exists():
+            build_wheels(environment.wheels)
+            environment.make()
+            environment.install(EVERYTHING)
+            (shared / "done").touch()
+    return environment
+
+
+@pytest.fixture
+def reader(request: pytest.FixtureRequest, tmp_path: Path, database: str, installed: Environment) -> Iterator[Reader]:
+    """Somebody in an empty folder, with an environment and a database as the document takes them for granted."""
+    document: str = request.param
+    if document in ASKS_THE_DOCTOR:
+        request.getfixturevalue("durable")
+    folder, home = tmp_path / "folder", tmp_path / "home"
+    folder.mkdir()
+    home.mkdir()
+    environment = installed
+    if document == BY_ITSELF:
+        environment = Environment(tmp_path / "venv", installed.wheels)
+        environment.make()
+    variables = {"PATH": f"{environment.programs}:{PATH}", "HOME": str(home), "LANG": "C.UTF-8"}
+    if document != BY_ITSELF:
+        variables |= {"DATABASE_URL": database}
+    reader = Reader(
+        document=document,
+        folder=folder,
+        environment=environment,
+        variables=variables,
+        database=None if document == BY_ITSELF else database,
+    )
+    yield reader
+    reader.leave()
+
+
+@pytest.mark.parametrize(
+    ("reader", "document"), [(name, name) for name in DOCUMENTS], indirect=["reader"], ids=DOCUMENTS
+)
+def test_what_is_printed_does_what_it_says(reader: Reader, document: str) -> None:
+    text = DOCUMENTS[document].read_text("utf-8")
+    ports = free_ports(len(USUAL_PORTS))
+    for usual, port in zip(USUAL_PORTS, ports, strict=True):
+        text = text.replace(usual, str(port))
+    reader.variables = {**reader.variables, "ROLECALL_HTTP": f"127.0.0.1:{ports[0]}"}
+    if scene := SCENES.get(document):
+        scene(reader)
+
+    reader.follow(blocks_in(text))
+
+
+def test_nothing_is_excused_that_is_not_printed() -> None:
+    printed = {
+        name: [line for block in blocks_in(path.read_text("utf-8")) for line in (block.code, *block.code.splitlines())]
+        for name, path in DOCUMENTS.items()
+    }
+
+    stale = [
+        (document, beginning)
+        for document, excused in NOT_RUN.items()
+        for beginning in excused
+        if not any(line.startswith(beginning) for line in printed[document])
+    ]
+
+    assert stale == []
+
+
+def free_ports(number: int) -> list[int]:
+    """Ports that nobody listens at."""
+    with ExitStack() as stack:
+        taken = [stack.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in range(number)]
+        return [each.getsockname()[1] for each in taken]

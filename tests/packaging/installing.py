@@ -1,0 +1,52 @@
+"""An environment as somebody has it who installs what we publish: no source tree, and nothing that was not asked for."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.packaging.building import PROJECTS, build
+from tools.offences import ROOT
+from tools.uv import Uv
+
+LOCKED = ROOT / "requirements.lock"
+
+
+@dataclass(frozen=True, slots=True)
+class Environment:
+    """A virtual environment of its own, with a folder of our wheels beside it."""
+
+    folder: Path
+    wheels: Path
+
+    @property
+    def programs(self) -> Path:
+        """Where its commands are."""
+        return self.folder / "bin"
+
+    def make(self) -> None:
+        """Make the environment, with nothing in it, for the Python that runs the tests."""
+        uv = Uv.find(ROOT, lambda _: None)
+        uv.run("venv", "--quiet", "--python", sys.executable, str(self.folder))
+
+    def install(self, words: Sequence[str]) -> None:
+        """Do what `pip install` with these words would: our wheels, and the versions that are locked of all others.
+
+        uv's cache has them where this work tree was set up; the index is asked only where it lacks one.
+        """
+        uv = Uv.find(ROOT, lambda _: None)
+        command = [str(uv.program), "pip", "install", "--quiet", "--python", str(self.programs / "python")]
+        command += ["--find-links", str(self.wheels), "--constraint", str(LOCKED), *words]
+        cached = subprocess.run([*command, "--offline"], env=uv.environment, check=False, capture_output=True)
+        if cached.returncode:
+            subprocess.run(command, env=uv.environment, check=True)
+
+
+def build_wheels(folder: Path) -> None:
+    """Put the wheels of both projects into one folder."""
+    for project in PROJECTS:
+        wheel = build(project, "wheel", folder / project)
+        wheel.rename(folder / wheel.name)
