@@ -1,0 +1,116 @@
+"""`./dev test` says how long it will take, how far it is and what fails as it fails; `--fast` keeps to its time."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tools.durations import OWN, SHARED, Cost, Durations, by_folder
+from tools.offences import ROOT
+from tools.pacing import FAST_SECONDS
+
+GOOD = "def test_good(): pass\n"
+BAD = "def test_bad(): assert not 'bad'\n"
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """Two folders of tests, one file in the first fails; what each file costs is known."""
+    (tmp_path / "pytest.ini").write_text("[pytest]\naddopts = --import-mode=importlib\n")
+    for name, text in {"a/test_bad": BAD, "a/test_slow": GOOD, "b/test_slow": GOOD, "b/test_slower": GOOD}.items():
+        path = tmp_path / "tests" / f"{name}.py"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    costs = {"a/test_bad": 1.0, "a/test_slow": 900.0, "b/test_slow": 300.0, "b/test_slower": 600.0}
+    files = {f"tests/{name}.py": Cost(1, seconds) for name, seconds in costs.items()}
+    Durations(cores=os.cpu_count() or 1, processes=3, files=files).write(tmp_path / SHARED)
+    return tmp_path
+
+
+def said(project: Path, *words: str, processes: int = 0) -> str:
+    command = [sys.executable, "-m", "pytest", "-p", "xdist", "-p", "tools.pacing", "--color=no", "-n", str(processes)]
+    environment = os.environ | {"PYTHONPATH": str(ROOT), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    environment.pop("PYTEST_XDIST_WORKER", None)
+    done = subprocess.run([*command, *words], cwd=project, env=environment, check=False, capture_output=True, text=True)
+    return done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("processes", [0, 2])
+def test_it_says_at_its_start_how_long_it_will_take_and_names_a_failure_when_it_happens(
+    project: Path, processes: int
+) -> None:
+    at_once, _, _ = said(project, processes=processes).partition("= FAILURES =")
+
+    start, failed, _ = at_once.partition("FAILED tests/a/test_bad.py::test_bad (call, ")
+    assert "4 tests: about 11 minutes on " in start
+    assert failed
+
+
+def test_a_file_is_told_to_take_what_it_takes(project: Path) -> None:
+    assert "1 tests: about 4 minutes on " in said(project, "tests/b/test_slower.py")
+
+
+@pytest.mark.parametrize("processes", [0, 2])
+def test_a_fast_run_leaves_out_what_it_has_no_time_for_and_says_so(project: Path, processes: int) -> None:
+    told = said(project, "--fast", processes=processes)
+
+    assert "--fast leaves out 2 of 4 tests, in files of tests/a (1 of 2), tests/b (1 of 2)\n" in told
+    assert "1 failed, 1 passed" in told
+
+
+def test_a_fast_run_keeps_what_nobody_has_measured_yet(project: Path) -> None:
+    (project / "tests" / "b" / "test_new.py").write_text(GOOD)
+
+    assert "1 failed, 2 passed" in said(project, "--fast")
+
+
+def test_a_whole_run_writes_down_what_it_took(project: Path) -> None:
+    said(project)
+
+    own = Durations.read(project / OWN)
+    assert own.tests() == 4
+    assert own.seconds(cores=own.cores) < Durations.read(project / SHARED).seconds(cores=own.cores)
+    assert "4 tests: about 30 seconds on " in said(project)
+
+
+@pytest.mark.parametrize("word", ["tests/a", "--fast", "-x"])
+def test_a_run_of_a_part_writes_down_nothing(project: Path, word: str) -> None:
+    said(project, word)
+
+    assert not (project / OWN).exists()
+
+
+def test_what_everybody_reads_is_written_when_asked_for(project: Path) -> None:
+    said(project, "--record-durations")
+
+    assert Durations.read(project / SHARED) == Durations.read(project / OWN)
+
+
+def test_a_damaged_record_is_none(tmp_path: Path) -> None:
+    (tmp_path / "record.json").write_text("{")
+
+    assert Durations.read(tmp_path / "record.json") == Durations()
+
+
+def test_the_fast_run_of_this_project_keeps_to_three_minutes_and_has_something_of_each_folder() -> None:
+    known = Durations.read(ROOT / SHARED)
+    fast = known.cheapest(FAST_SECONDS)
+
+    assert known.cores == 2
+    assert fast.seconds(cores=2) <= FAST_SECONDS
+    assert by_folder(fast.files).keys() == by_folder(known.files).keys()
+
+
+def test_most_files_of_this_project_have_been_measured() -> None:
+    known = Durations.read(ROOT / SHARED).files
+    files = {
+        path.relative_to(ROOT).as_posix()
+        for tests in (ROOT / "tests", ROOT / "apps" / "storecrawl" / "tests")
+        for path in tests.rglob("test_*.py")
+    }
+
+    assert len(files - known.keys()) <= len(files) / 5, "./dev test --record-durations measures them"

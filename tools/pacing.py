@@ -1,0 +1,154 @@
+"""A plugin for pytest that `./dev test` brings: says how long it will take, how far it is, and at once what fails.
+
+    ./dev test --fast               the files that three minutes on two cores have time for; says what is left out
+    ./dev test --record-durations   all of them; then writes tests/durations.json anew, for everybody
+
+Each process of pytest-xdist chooses the same files, as all read the same record; only the first one tells.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from _pytest.terminal import TerminalReporter
+
+from tools.durations import OWN, SHARED, Cost, Durations, by_folder, in_words
+
+FAST_SECONDS = 165.0
+TELL_EVERY = 20.0
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("pacing")
+    group.addoption("--fast", action="store_true", help="only what three minutes on two cores have time for")
+    group.addoption("--record-durations", action="store_true", help=f"write {SHARED} anew")
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_configure(config: pytest.Config) -> None:
+    root = config.rootpath
+    shared = Durations.read(root / SHARED)
+    if config.option.fast:
+        config.pluginmanager.register(Fast(root, shared, shared.cheapest(FAST_SECONDS)), "rolecall-fast")
+    reporter = config.pluginmanager.get_plugin("terminalreporter")
+    if isinstance(reporter, TerminalReporter) and "PYTEST_XDIST_WORKER" not in os.environ:
+        config.pluginmanager.register(Pacing(config, reporter, shared), "rolecall-pacing")
+
+
+class Fast:
+    """Leaves out the files that there is no time for; what the record does not know is new, and stays."""
+
+    def __init__(self, root: Path, known: Durations, chosen: Durations) -> None:
+        self.known = known
+        self.chosen = chosen
+        self._left_out = {root / name for name in known.files.keys() - chosen.files.keys()}
+
+    def pytest_ignore_collect(self, collection_path: Path) -> bool | None:
+        return True if collection_path in self._left_out else None
+
+    def told(self) -> str:
+        """What is left out, folder by folder."""
+        kept = {folder: len(names) for folder, names in by_folder(self.chosen.files).items()}
+        parts = [
+            f"{folder} ({len(names) - kept[folder]} of {len(names)})"
+            for folder, names in sorted(by_folder(self.known.files).items())
+            if len(names) > kept[folder]
+        ]
+        tests = self.known.tests() - self.chosen.tests()
+        return f"--fast leaves out {tests:,} of {self.known.tests():,} tests, in files of " + ", ".join(parts)
+
+
+class Pacing:
+    """Tells, in lines that a log can keep, and writes down how long each file took."""
+
+    def __init__(self, config: pytest.Config, reporter: TerminalReporter, shared: Durations) -> None:
+        self._config = config
+        self._reporter = reporter
+        own = Durations.read(config.rootpath / OWN)
+        self._known = own if own.files else shared
+        self._seconds: defaultdict[str, float] = defaultdict(float)
+        self._tests: Counter[str] = Counter()
+        self._failed = 0
+        self._number = 0
+        self._began = self._told = time.monotonic()
+        reporter.showfspath = config.get_verbosity() > 0
+
+    def pytest_sessionstart(self) -> None:
+        option = self._config.option
+        fast = self._config.pluginmanager.get_plugin("rolecall-fast")
+        if isinstance(fast, Fast):
+            self._say(fast.told())
+        expected = fast.chosen if isinstance(fast, Fast) else self._known.below(self._places())
+        if expected.files and not (option.keyword or option.markexpr or option.collectonly):
+            cores = os.cpu_count() or 1
+            seconds = expected.seconds(cores=cores)
+            self._say(f"{expected.tests():,} tests: about {in_words(seconds)} on {cores} cores, if nothing else runs")
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_xdist_node_collection_finished(self, ids: Sequence[str]) -> None:
+        self._number = len(ids)
+
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        self._number = self._number or len(session.items)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_report_teststatus(self, report: pytest.TestReport, config: pytest.Config) -> object:
+        """Print no dot: what passes is counted, what fails is named."""
+        if config.get_verbosity() > 0 or not isinstance(report, pytest.TestReport):
+            return None
+        if report.failed:
+            return ("failed", "", "FAILED") if report.when == "call" else ("error", "", "ERROR")
+        if hasattr(report, "wasxfail"):
+            return None
+        if report.skipped:
+            return "skipped", "", "SKIPPED"
+        return ("passed", "", "PASSED") if report.when == "call" else None
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        file = report.nodeid.partition("::")[0]
+        self._seconds[file] += report.duration
+        if report.failed:
+            self._failed += 1
+            self._say(f"FAILED {report.nodeid} ({report.when}, {report.duration:.1f} s)")
+        if report.when == "teardown":
+            self._tests[file] += 1
+            self._tell_progress()
+
+    def pytest_sessionfinish(self) -> None:
+        if self._tests.total() < self._number or self._is_partial():
+            return
+        record = Durations(
+            cores=os.cpu_count() or 1,
+            processes=self._config.getoption("numprocesses", None) or 1,
+            files={name: Cost(number, self._seconds[name]) for name, number in self._tests.items()},
+        )
+        for path in (OWN, *([SHARED] if self._config.option.record_durations else [])):
+            record.write(self._config.rootpath / path)
+
+    def _places(self) -> list[str]:
+        return [] if self._config.args_source is not pytest.Config.ArgsSource.ARGS else list(self._config.args)
+
+    def _is_partial(self) -> bool:
+        """Whether this was not the whole: what that takes is not known then."""
+        option = self._config.option
+        return bool(option.fast or option.keyword or option.markexpr or option.lf or self._places())
+
+    def _tell_progress(self) -> None:
+        now = time.monotonic()
+        done = self._tests.total()
+        if now - self._told < TELL_EVERY or not self._number:
+            return
+        self._told = now
+        share = done / self._number
+        left = in_words((now - self._began) * (1 - share) / share)
+        failed = f"{self._failed} failed, " if self._failed else ""
+        self._say(f"{share:4.0%}  {done:,} of {self._number:,} tests, {failed}{left} left")
+
+    def _say(self, line: str) -> None:
+        self._reporter.ensure_newline()
+        self._reporter.write_line(line)
