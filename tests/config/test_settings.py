@@ -128,6 +128,24 @@ def test_the_number_of_slots_has_a_second_name(environ: dict[str, str], slots: i
     assert read_settings({"MAX_CONCURRENT_TASKS": "3"} | environ).worker.slots == slots
 
 
+@pytest.mark.parametrize(
+    "environ", [{"ROLECALL_WORKER_SLOTS": "3", "WORKER_SLOTS": "8"}, {"ROLECALL_WORKER_SLOTS": "3"}]
+)
+def test_a_variable_may_say_that_it_is_ours(environ: dict[str, str]) -> None:
+    assert read_settings(environ).worker.slots == 3
+
+
+def test_what_does_not_fit_is_told_by_the_name_that_was_written() -> None:
+    with pytest.raises(ConfigError) as caught:
+        read_settings({"ROLECALL_WORKER_SLOTS": "many", "WORKER_SLOTS": "8"})
+
+    assert caught.value.variable == "ROLECALL_WORKER_SLOTS"
+
+
+def test_what_others_set_for_everybody_has_no_name_of_ours() -> None:
+    assert read_settings({"ROLECALL_KUBERNETES_SERVICE_HOST": "10.0.0.1"}).scaling.in_cluster is False
+
+
 @pytest.mark.parametrize(("environ", "pod"), [({}, None), ({"KUBERNETES_SERVICE_HOST": "10.0.0.1"}, "pod-7")])
 def test_in_a_cluster_the_host_is_the_pod(environ: dict[str, str], pod: str | None) -> None:
     assert read_settings({"HOSTNAME": "pod-7"} | environ).worker.pod == pod

@@ -1,6 +1,7 @@
 """Settings as frozen values, read once from flags and the environment; nothing else reads either.
 
-A flag wins over its environment variable, an empty text counts as not given, and a text that does not
+A variable whose name may be somebody else's, too, has another one that is only ours: ROLECALL_WORKER_SLOTS goes before
+WORKER_SLOTS. A flag wins over its environment variable, an empty text counts as not given, and a text that does not
 fit raises ConfigError, which names what the person wrote: the flag or the variable.
 """
 
@@ -47,6 +48,9 @@ LOOPBACK = "127.0.0.1"
 ADDRESS = re.compile(r"(?P<host>\[[0-9A-Fa-f:.%]+\]|[^\[\]:\s]+):(?P<port>\d{1,5})")
 HIGHEST_PORT = 65_535
 
+OURS = "ROLECALL_"
+# Set by others, for everybody.
+COMMON = frozenset({"HOSTNAME", "KUBECONFIG", "KUBERNETES_SERVICE_HOST"})
 FLAGS = {
     "DATABASE_URL": "--database-url",
     "DATABASE_URL_FILE": "--database-url-file",
@@ -242,7 +246,8 @@ class _Source:
         flag = self.flags.get(variable)
         if flag is not None:
             return FLAGS[variable], flag.strip()
-        return variable, self.environ.get(variable, "").strip()
+        names = (variable,) if variable.startswith(OURS) or variable in COMMON else (OURS + variable, variable)
+        return next(((name, text) for name in names if (text := self.environ.get(name, "").strip())), (variable, ""))
 
 
 def _database(source: _Source) -> DatabaseSettings:
