@@ -120,7 +120,7 @@ class Pacing:
             self._tell_progress()
 
     def pytest_sessionfinish(self) -> None:
-        if self._tests.total() < self._number or self._is_partial():
+        if self._is_partial() or self._tests.total() < self._number:
             return
         record = Durations(
             cores=os.cpu_count() or 1,
@@ -136,7 +136,7 @@ class Pacing:
     def _is_partial(self) -> bool:
         """Whether this was not the whole: what that takes is not known then."""
         option = self._config.option
-        return bool(option.fast or option.keyword or option.markexpr or option.lf or self._places())
+        return bool(option.fast or option.keyword or option.markexpr or self._places())
 
     def _tell_progress(self) -> None:
         now = time.monotonic()
