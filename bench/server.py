@@ -116,9 +116,11 @@ def server_in(folder: Path, options: ServerOptions = OPTIONS) -> Iterator[Server
         tempfile.TemporaryDirectory(prefix="rolecall-bench-", dir=_memory()) as scratch,
         EmbeddedServer(folder, options=options) as embedded,
     ):
+        embedded.dsn(DATABASE)
         yield Server(
-            dsn=embedded.dsn(DATABASE),
-            admin=embedded.dsn("postgres"),
+            # as the superuser: statistics of all sessions are measured, and checkpoints are asked for
+            dsn=embedded.superuser_dsn(DATABASE, tcp=True),
+            admin=embedded.superuser_dsn(tcp=True),
             postmaster=embedded.pid or 0,
             cluster=next(Path(folder, "postgres").glob("data-*")),
             scratch=Path(scratch),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -16,9 +17,9 @@ from tests.cli.conftest import Run
 from tests.cli.processes import Spawn, document, ended, runs, until
 
 
-def server_pid(data_dir: Path) -> int:
-    [file] = data_dir.glob("postgres/data-*/postmaster.pid")
-    return int(file.read_text().split()[0])
+def server_pid(data_dir: Path) -> int | None:
+    files = data_dir.glob("postgres/data-*/postmaster.pid")
+    return next((int(file.read_text().split()[0]) for file in files), None)
 
 
 def test_up_runs_what_another_process_enqueues_and_ends_clean(spawn: Spawn, execute: Run, folder: Path) -> None:
@@ -45,7 +46,23 @@ def test_up_runs_what_another_process_enqueues_and_ends_clean(spawn: Spawn, exec
     assert "over a stone" in failed.err
     assert stopped.code == 0, stopped.err
     assert "Starting worker" in stopped.err
+    assert postmaster
     assert not runs(postmaster)
+
+
+def test_up_revives_an_embedded_server_that_was_stopped(spawn: Spawn, execute: Run, folder: Path) -> None:
+    up = spawn("up", "--app", "shop:app", "--processes", "2", "--json")
+    document(up)
+    until(lambda: len(execute("workers", "list", "--json").json) == 2, "the workers are on the roll")
+    first = server_pid(folder / "rolecall-data")
+    assert first
+
+    os.kill(first, signal.SIGINT)
+    until(lambda: server_pid(folder / "rolecall-data") not in {None, first}, "another server runs")
+
+    assert execute("enqueue", "add", '{"a": 1, "b": 2}', "--wait", "60", "--json").json["task"]["result"] == 3
+    up.send_signal(signal.SIGTERM)
+    assert ended(up).code == 0
 
 
 def test_what_was_enqueued_is_still_there_after_the_next_start(execute: Run, spawn: Spawn, folder: Path) -> None:

@@ -19,7 +19,7 @@ from rolecall.cli.output import print_json
 from rolecall.config import DatabaseSettings, Settings, read_settings
 from rolecall.config.parsing import has_password
 from rolecall.db.connect import connect_async
-from rolecall.db.embedded import EmbeddedServer
+from rolecall.db.embedded import EmbeddedServer, kept_running
 from rolecall.db.migrator import check_async
 from rolecall.db.ours import bring_up_to_date
 from rolecall.model.deeds import Actor
@@ -68,7 +68,7 @@ class Shell:
 
     @contextmanager
     def database(self, *, create: bool = False) -> Iterator[str]:
-        """The DSN of the given Postgres or of the embedded one, which is attached to meanwhile.
+        """The DSN of the given Postgres or of the embedded one, which is attached to and kept running meanwhile.
 
         Without `create`, an embedded database that nobody made yet is refused: it would only be an empty one.
         """
@@ -79,7 +79,9 @@ class Shell:
         if not create:
             _require_data(settings)
         with EmbeddedServer(settings.data_dir) as server:
-            yield server.dsn()
+            dsn = server.dsn()
+            with kept_running(server):
+                yield dsn
 
     @contextmanager
     def ready_database(self, *, create: bool = False) -> Iterator[str]:

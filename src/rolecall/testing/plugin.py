@@ -49,7 +49,7 @@ def postgres_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestSe
     folder = tmp_path_factory.getbasetemp()
     shared = folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder
     with EmbeddedServer(in_memory or shared / "postgres", options=THROW_AWAY) as server:
-        yield TestServer(server.dsn("postgres"), in_memory=in_memory is not None)
+        yield TestServer(server.superuser_dsn(tcp=True), in_memory=in_memory is not None)
 
 
 @pytest.fixture(scope="session")

@@ -45,6 +45,16 @@ def data_dir(prepared: Path, tmp_path: Path) -> Iterator[Path]:
 
 
 @pytest.fixture
+def short_dir(prepared: Path) -> Iterator[Path]:
+    """The same under a name that leaves room for that of a socket; pytest's own are too long."""
+    with tempfile.TemporaryDirectory(prefix="rc-") as parent:
+        folder = Path(parent, "data")
+        subprocess.run(["cp", "-a", str(prepared), str(folder)], check=True)
+        yield folder
+        stop_leftovers(folder)
+
+
+@pytest.fixture
 def open_dir() -> Iterator[Path]:
     """A folder that every user can reach."""
     folder = Path(tempfile.mkdtemp(prefix="rolecall-"))

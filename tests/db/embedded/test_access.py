@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 from pathlib import Path
 
 import psutil
@@ -11,8 +12,10 @@ import pytest
 from psycopg.conninfo import make_conninfo
 
 from rolecall.db.embedded import EmbeddedServer
+from rolecall.db.embedded.connection import Address, Login
 from rolecall.db.embedded.home import Home
-from tests.db.embedded.helpers import Attach, ask, do
+from tests.db.embedded.helpers import Attach, ask, cluster, do, kill_server, stop_leftovers
+from tests.db.embedded.strangers import Stranger
 
 
 def test_no_connection_is_made_without_the_password(data_dir: Path) -> None:
@@ -35,7 +38,7 @@ def test_all_ways_in_ask_for_scram(data_dir: Path) -> None:
     with EmbeddedServer(data_dir) as server:
         methods = "select string_agg(distinct auth_method, ',') from pg_hba_file_rules"
 
-        assert ask(server.dsn(), methods) == "scram-sha-256"
+        assert ask(server.superuser_dsn(), methods) == "scram-sha-256"
 
 
 def test_the_server_listens_on_loopback_only(data_dir: Path) -> None:
@@ -44,7 +47,51 @@ def test_the_server_listens_on_loopback_only(data_dir: Path) -> None:
         listening = {each.laddr[0] for each in connections if each.status == psutil.CONN_LISTEN}
 
         assert listening == {"127.0.0.1"}
-        assert ask(server.dsn(), "show unix_socket_directories") == ""
+
+
+def test_the_way_in_is_a_socket_among_the_servers_own_files(short_dir: Path) -> None:
+    with EmbeddedServer(short_dir) as server, psycopg.connect(server.dsn()) as connection:
+        folder = Path(connection.info.host)
+
+        assert folder == cluster(short_dir)
+        assert folder.stat().st_mode & 0o777 == 0o700
+
+
+def test_a_folder_too_long_for_a_socket_is_reached_by_its_port(short_dir: Path) -> None:
+    long = short_dir / ("x" * 100)
+    with EmbeddedServer(long) as server, psycopg.connect(server.dsn()) as connection:
+        assert connection.info.host == "127.0.0.1"
+    stop_leftovers(long)
+
+
+def test_connection_strings_outlive_a_change_of_the_port(short_dir: Path) -> None:
+    with EmbeddedServer(short_dir) as server:
+        dsn = server.dsn()
+        kill_server(short_dir)
+        port = Home.under(short_dir).last_port()
+        with socket.create_server(("127.0.0.1", port or 0)):
+            server.attach()
+
+            assert ask(dsn, "select 1") == 1
+            assert Home.under(short_dir).last_port() != port
+
+
+def test_who_takes_the_port_of_a_server_that_is_away_is_not_asked(short_dir: Path) -> None:
+    with EmbeddedServer(short_dir) as server:
+        dsn = server.dsn()
+        kill_server(short_dir)
+        with Stranger(Home.under(short_dir).last_port() or 0) as stranger, pytest.raises(psycopg.OperationalError):
+            psycopg.connect(dsn)
+
+    assert stranger.told == []
+
+
+def test_who_takes_the_port_and_asks_for_the_password_is_refused_it(tmp_path: Path) -> None:
+    with Stranger(0) as stranger, pytest.raises(psycopg.OperationalError, match="requested a cleartext password"):
+        psycopg.connect(Address(tmp_path, stranger.port).dsn(Login("rolecall", "the secret"), "rolecall"))
+
+    assert b"rolecall" in stranger.told[0]
+    assert b"the secret" not in b"".join(stranger.told)
 
 
 def test_files_that_open_the_server_are_its_users_alone(data_dir: Path) -> None:
@@ -52,6 +99,7 @@ def test_files_that_open_the_server_are_its_users_alone(data_dir: Path) -> None:
         home = Home.under(data_dir)
 
         assert home.password_file.stat().st_mode & 0o777 == 0o600
+        assert home.superuser_password_file.stat().st_mode & 0o777 == 0o600
         assert home.folder.stat().st_mode & 0o777 == 0o700
 
 
@@ -60,8 +108,10 @@ def test_the_password_differs_between_data_directories(tmp_path: Path) -> None:
     for home in (first, second):
         home.open()
         home.make_password()
+        home.make_superuser_password()
 
-    assert first.password() != second.password()
+    secrets = [secret for home in (first, second) for secret in (home.password(), home.superuser_password())]
+    assert len(set(secrets)) == 4
 
 
 def test_the_server_inherits_no_lock(data_dir: Path) -> None:

@@ -82,13 +82,13 @@ def test_a_half_made_cluster_is_replaced(cold_dir: Path) -> None:
 
 def test_a_port_that_another_program_took_is_left_to_it(data_dir: Path) -> None:
     with EmbeddedServer(data_dir) as server:
-        before = server.dsn()
+        before = server.dsn(tcp=True)
     port = Home.under(data_dir).last_port()
     assert port is not None
 
     with socket.create_server(("127.0.0.1", port)), EmbeddedServer(data_dir) as server:
-        assert server.dsn() != before
-        assert ask(server.dsn(), "select 1") == 1
+        assert server.dsn(tcp=True) != before
+        assert ask(server.dsn(tcp=True), "select 1") == 1
 
 
 def test_a_port_taken_between_choosing_and_starting_is_given_up(
@@ -120,9 +120,18 @@ def test_a_file_in_the_place_of_the_data_directory_is_told(cold_dir: Path) -> No
 
 def test_a_server_that_refuses_us_is_told_soon(data_dir: Path) -> None:
     Home.under(data_dir).password_file.write_text("another")
+    Home.under(data_dir).superuser_password_file.write_text("another")
 
     with pytest.raises(StartFailed, match="password authentication failed"):
         EmbeddedServer(data_dir).attach()
+
+
+def test_a_password_that_was_replaced_in_its_file_is_the_owners_from_then_on(data_dir: Path) -> None:
+    Home.under(data_dir).password_file.write_text("another")
+
+    with EmbeddedServer(data_dir) as server:
+        assert ":another@" in server.dsn()
+        assert ask(server.dsn(), "select 1") == 1
 
 
 def test_a_lost_password_is_told_at_once(data_dir: Path) -> None:

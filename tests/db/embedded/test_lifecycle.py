@@ -16,6 +16,7 @@ from rolecall.db.embedded import (
     StartFailed,
 )
 from rolecall.db.embedded.connection import create_database
+from rolecall.db.embedded.owner import superuser_of
 from rolecall.db.embedded.waiting import wait_until
 from tests.db.embedded.helpers import (
     PATIENCE,
@@ -123,17 +124,17 @@ def test_a_database_that_many_ask_for_at_once_is_made_once(data_dir: Path) -> No
         address = server._address
         assert address is not None
         with ThreadPoolExecutor(8) as pool:
-            list(pool.map(lambda _: create_database(address, "many ask"), range(8)))
+            list(pool.map(lambda _: create_database(address, superuser_of(server._home), "many ask"), range(8)))
 
         assert ask(server.dsn("many ask"), "select current_database()") == "many ask"
 
 
 def test_the_port_stays_the_same_from_start_to_start(data_dir: Path) -> None:
     with EmbeddedServer(data_dir) as server:
-        first = server.dsn()
+        first = server.dsn(tcp=True)
 
     with EmbeddedServer(data_dir) as server:
-        assert server.dsn() == first
+        assert server.dsn(tcp=True) == first
 
 
 def test_the_durable_settings_are_on(data_dir: Path) -> None:

@@ -25,7 +25,8 @@ next one attaches and, as the last, leaves. Who is killed with start.lock in his
 states, and all are looked at afresh by the next: a cluster half made stands under `data-18.*.init` and is
 thrown away (it gets its name by rename, when done); a server on its way up is waited for; a server on its way
 down is waited for and started again. Where the server itself was killed, Postgres recovers from its log:
-`fsync` and `synchronous_commit` are on.
+`fsync` and `synchronous_commit` are on. Who stays attached for long looks whether the server still runs, and attaches
+again where it does not (`keeping`).
 
 *Stale `postmaster.pid`.* `process` says how a server is recognised among recycled ids and why the file is
 never removed.
@@ -37,15 +38,22 @@ reaches it; it inherits no lock, as Python opens files close-on-exec.
 Files of the home belong to us, the cluster to the server's user. He is handed his folder as an open
 descriptor, and so needs no right on any folder above it.
 
-*Clients* come over TCP on 127.0.0.1 with a generated password: the same on all systems, in all containers,
-for drivers in all languages. The port is kept from start to start while nobody else takes it.
+*Clients* come by a socket in the cluster's folder, or over TCP on 127.0.0.1, with a generated password. TCP
+works on all systems and for drivers in all languages, but a port is anybody's while the server is away, and who
+listens there is sent whatever he asks for; so connection strings name the socket (`connection`), which also
+outlives a change of the port. The port is kept from start to start while nobody else takes it.
+
+*The owner* of the databases is no superuser (`owner`): whoever may send SQL may not thereby read files and run
+programs.
 
     <data dir>/postgres/    ours, mode 0700
       attach.lock start.lock
-      password              mode 0600
+      password              of the owner, mode 0600
+      superuser-password    mode 0600
       port                  of the last start
       startup.log           what the server said before its own log was open
       data-18/              the cluster, named by its major version; its log stands in data-18/log
+        .s.PGSQL.5432       the way to its socket, whatever the port is
 
 *Limits.* One machine, one pid namespace: two containers that share a data directory must share a server by
 DATABASE_URL. Linux and macOS; as root Linux only.
@@ -66,8 +74,10 @@ from rolecall.db.embedded.errors import (
     OtherMajor,
     RootNotSupported,
     StartFailed,
+    StillInUse,
     StopFailed,
 )
+from rolecall.db.embedded.keeping import kept_running
 from rolecall.db.embedded.options import ServerOptions
 from rolecall.db.embedded.server import EmbeddedServer
 
@@ -86,5 +96,7 @@ __all__ = [
     "RootNotSupported",
     "ServerOptions",
     "StartFailed",
+    "StillInUse",
     "StopFailed",
+    "kept_running",
 ]

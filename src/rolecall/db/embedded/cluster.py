@@ -10,11 +10,11 @@ from pathlib import Path
 
 from rolecall.db.embedded.account import Account
 from rolecall.db.embedded.binaries import Binaries
+from rolecall.db.embedded.connection import SUPERUSER
 from rolecall.db.embedded.errors import StartFailed
 from rolecall.db.embedded.home import UNFINISHED, Home, sync_folder, write_durably
 from rolecall.db.embedded.process import clean_environment
 
-SUPERUSER = "rolecall"
 BUILTIN_LOCALES_SINCE = 17
 INITDB_SECONDS = 300
 
@@ -29,9 +29,10 @@ def make_cluster(home: Home, binaries: Binaries, account: Account) -> Path:
     # a name for this attempt alone: the initdb of a killed starter may still be writing to the last one
     unfinished = data.with_name(f"{data.name}.{secrets.token_hex(4)}{UNFINISHED}")
     home.make_password()
+    home.make_superuser_password()
     unfinished.mkdir(mode=0o700)
     account.give(unfinished)
-    _initdb(unfinished, binaries, account, home.password())
+    _initdb(unfinished, binaries, account, home.superuser_password())
     unfinished.rename(data)
     sync_folder(home.folder)
     return data

@@ -1,51 +1,97 @@
-"""Talking to the server: its address, whether it really answers, and databases made on first use."""
+"""Where the server is reached and by whom: its connection strings, and databases made on first use.
+
+The way in is a socket in the cluster's folder, into which nobody else can put another: whoever takes the server's port
+while it is away is asked by nobody, and shown no password. Its name stays the same whatever the port is, so connection
+strings outlive a server that is revived on another one. TCP is there for what knows no such sockets, and where the
+folder's path is too long for one.
+"""
 
 from __future__ import annotations
 
+import os
+import socket
 from dataclasses import dataclass, field
+from pathlib import Path
 from urllib.parse import quote
 
 import psycopg
 from psycopg import sql
 
-from rolecall.db.embedded.cluster import SUPERUSER
 from rolecall.db.embedded.errors import NotAnswering
 
+__all__ = ["HOST", "OWNER", "SUPERUSER", "Address", "Login", "connect", "create_database", "make_way_for_socket"]
+
 HOST = "127.0.0.1"
+OWNER = "rolecall"
+SUPERUSER = "rolecall_superuser"
 MAINTENANCE_DATABASE = "postgres"
 CONNECT_SECONDS = 5
+SOCKET_PORT = 5432
+SOCKETS = ".s.PGSQL."
+# What every system takes, in bytes; Linux takes four more.
+LONGEST_SOCKET = 103
+# The first libpq that can be told which way to prove a password is good enough.
+KNOWS_REQUIRE_AUTH = 160_000
+
+
+@dataclass(frozen=True, slots=True)
+class Login:
+    """Who comes in, and with what."""
+
+    user: str
+    password: str = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """Where the server listens and what opens it."""
+    """Where the server of a cluster listens."""
 
+    data: Path
     port: int
-    password: str = field(repr=False)
 
-    def dsn(self, database: str) -> str:
-        """The connection string of a database, password included."""
-        user, password = quote(SUPERUSER, safe=""), quote(self.password, safe="")
+    def dsn(self, login: Login, database: str) -> str:
+        """The safest connection string of a database that this process can use, password included."""
+        if not self._has_socket():
+            return self.tcp_dsn(login, database) + _only_by_scram()
+        where = f"host={quote(os.fsencode(self.data), safe='/')}&port={SOCKET_PORT}"
+        return f"{_begin(login)}/{quote(database, safe='')}?{where}&sslmode=disable"
+
+    def tcp_dsn(self, login: Login, database: str) -> str:
+        """The connection string that any driver of any language takes.
+
+        What it leads to is a port: whoever has it while the server is away may ask for the password in clear text.
+        """
         # said aloud, as PGSSLMODE and some drivers demand what a server on loopback need not have
-        return f"postgresql://{user}:{password}@{HOST}:{self.port}/{quote(database, safe='')}?sslmode=disable"
+        return f"{_begin(login)}{HOST}:{self.port}/{quote(database, safe='')}?sslmode=disable"
+
+    def _has_socket(self) -> bool:
+        try:
+            return _may_be_named(self.data) and (self.data / f"{SOCKETS}{SOCKET_PORT}").is_socket()
+        except PermissionError:
+            return False
 
 
-def refusal(address: Address) -> str | None:
-    """Why the server does not let us in, None when it does; only a real connection counts."""
-    try:
-        _connect(address).close()
-    except psycopg.OperationalError as error:
-        return str(error).strip()
-    return None
+def make_way_for_socket(data: Path, port: int) -> bool:
+    """Name the socket that a server at this port is to make; False where there can be none.
+
+    Only while no server runs: what the last one left is removed.
+    """
+    for leftover in data.glob(f"{SOCKETS}*"):
+        leftover.unlink()
+    if not (_may_be_named(data) and _takes_sockets(data)):
+        return False
+    if port != SOCKET_PORT:
+        (data / f"{SOCKETS}{SOCKET_PORT}").symlink_to(f"{SOCKETS}{port}")
+    return True
 
 
-def create_database(address: Address, name: str) -> None:
-    """Make the database unless it is there; of several who try at once all succeed.
+def create_database(address: Address, superuser: Login, name: str) -> None:
+    """Make the database for its owner unless it is there; of several who try at once all succeed.
 
     Raises `NotAnswering`.
     """
     try:
-        with _connect(address) as connection:
+        with connect(address, superuser) as connection:
             known = connection.execute("select 1 from pg_database where datname = %s", [name]).fetchone()
             if known is None:
                 _create(connection, name)
@@ -53,17 +99,49 @@ def create_database(address: Address, name: str) -> None:
         raise NotAnswering(str(error).strip()) from error
 
 
-def _create(connection: psycopg.Connection[tuple[object, ...]], name: str) -> None:
-    try:
-        connection.execute(sql.SQL("create database {}").format(sql.Identifier(name)))
-    except (psycopg.errors.DuplicateDatabase, psycopg.errors.UniqueViolation):
-        return
-
-
-def _connect(address: Address) -> psycopg.Connection[tuple[object, ...]]:
+def connect(
+    address: Address, login: Login, database: str = MAINTENANCE_DATABASE
+) -> psycopg.Connection[tuple[object, ...]]:
+    """Open a connection in autocommit."""
     return psycopg.connect(
-        address.dsn(MAINTENANCE_DATABASE),
+        address.dsn(login, database),
         autocommit=True,
         connect_timeout=CONNECT_SECONDS,
         application_name="rolecall:embedded",
+        # nothing that the owner has made may be taken for the server's own
+        options="-c search_path=",
     )
+
+
+def _begin(login: Login) -> str:
+    return f"postgresql://{quote(login.user, safe='')}:{quote(login.password, safe='')}@"
+
+
+def _only_by_scram() -> str:
+    return "&require_auth=scram-sha-256" if psycopg.pq.version() >= KNOWS_REQUIRE_AUTH else ""
+
+
+def _may_be_named(data: Path) -> bool:
+    # A comma would stand between two hosts.
+    return "," not in str(data) and len(os.fsencode(data / f"{SOCKETS}{SOCKET_PORT}")) <= LONGEST_SOCKET
+
+
+def _takes_sockets(data: Path) -> bool:
+    """Some file systems do not: those that a virtual machine shares with its host, for one."""
+    place = data / f"{SOCKETS}probe"
+    try:
+        with socket.socket(socket.AF_UNIX) as probe:
+            probe.bind(str(place))
+    except OSError:
+        return False
+    finally:
+        place.unlink(missing_ok=True)
+    return True
+
+
+def _create(connection: psycopg.Connection[tuple[object, ...]], name: str) -> None:
+    names = sql.Identifier(name), sql.Identifier(OWNER)
+    try:
+        connection.execute(sql.SQL("create database {} owner {}").format(*names))
+    except (psycopg.errors.DuplicateDatabase, psycopg.errors.UniqueViolation):
+        return

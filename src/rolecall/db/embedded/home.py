@@ -63,8 +63,13 @@ class Home:
 
     @property
     def password_file(self) -> Path:
-        """The password of the superuser `rolecall`."""
+        """The password of the databases' owner."""
         return self.folder / "password"
+
+    @property
+    def superuser_password_file(self) -> Path:
+        """The password of the server's superuser."""
+        return self.folder / "superuser-password"
 
     def cluster_of(self, major: int) -> Path:
         """Where the cluster of a major version stands."""
@@ -83,16 +88,20 @@ class Home:
             shutil.rmtree(leftover, ignore_errors=True)
 
     def make_password(self) -> None:
-        """Generate the password, once; only under the start lock."""
-        if not self.password_file.exists():
-            write_durably(self.password_file, secrets.token_urlsafe(24), mode=0o600)
+        """Generate the owner's password, once; only under the start lock."""
+        _make_secret(self.password_file)
+
+    def make_superuser_password(self) -> None:
+        """Generate the superuser's password, once; only under the start lock."""
+        _make_secret(self.superuser_password_file)
 
     def password(self) -> str:
-        """The password of this home's clusters.  Raises `DataDirectoryUnusable`."""
-        try:
-            return self.password_file.read_text(encoding="ascii").strip()
-        except FileNotFoundError:
-            raise DataDirectoryUnusable(self.folder, "its password file is missing") from None
+        """The owner's password in this home's clusters.  Raises `DataDirectoryUnusable`."""
+        return self._secret(self.password_file)
+
+    def superuser_password(self) -> str:
+        """The superuser's password in this home's clusters.  Raises `DataDirectoryUnusable`."""
+        return self._secret(self.superuser_password_file)
 
     def last_port(self) -> int | None:
         """The port that was used last, None where there is none or it is unreadable."""
@@ -104,6 +113,12 @@ class Home:
     def remember_port(self, port: int) -> None:
         """Keep the port for the next start."""
         write_durably(self.port_file, f"{port}\n", mode=0o600)
+
+    def _secret(self, file: Path) -> str:
+        try:
+            return file.read_text(encoding="ascii").strip()
+        except FileNotFoundError:
+            raise DataDirectoryUnusable(self.folder, f"its file {file.name} is missing") from None
 
 
 def write_durably(path: Path, text: str, *, mode: int) -> None:
@@ -119,6 +134,11 @@ def write_durably(path: Path, text: str, *, mode: int) -> None:
         os.fsync(descriptor)
     temporary.replace(path)
     sync_folder(path.parent)
+
+
+def _make_secret(file: Path) -> None:
+    if not file.exists():
+        write_durably(file, secrets.token_urlsafe(24), mode=0o600)
 
 
 def sync_folder(folder: Path) -> None:

@@ -13,7 +13,8 @@ DECIDED_BY_US = frozenset({"port", "listen_addresses", "unix_socket_directories"
 
 ALWAYS: Mapping[str, str] = {
     "listen_addresses": "127.0.0.1",
-    "unix_socket_directories": "",
+    # the cluster's own folder, where nobody else can listen
+    "unix_socket_directories": ".",
     "password_encryption": "scram-sha-256",
     "fsync": "on",
     "full_page_writes": "on",
@@ -23,7 +24,7 @@ ALWAYS: Mapping[str, str] = {
     "autovacuum": "on",
     # mmap lives in the data directory: containers give /dev/shm (posix) no more than 64 MB
     "dynamic_shared_memory_type": "mmap",
-    # the user is called like the engine's schema: without this, a table of one's own would land in it
+    # the owner is called like the engine's schema: without this, a table of one's own would land in it
     "search_path": "public",
     "timezone": "UTC",
     "log_timezone": "UTC",

@@ -13,6 +13,7 @@ from rolecall.db.embedded.errors import DataDirectoryUnusable, NotAttached
 from rolecall.db.embedded.home import Home
 from rolecall.db.embedded.locks import Presence, exclusive
 from rolecall.db.embedded.options import DEFAULT_OPTIONS, ServerOptions
+from rolecall.db.embedded.owner import owner_of, superuser_of
 from rolecall.db.embedded.process import Postmaster, running_postmaster, stop
 from rolecall.db.embedded.start import ensure_running
 
@@ -78,17 +79,31 @@ class EmbeddedServer:
             self._presence.leave()
             self._address = None
 
-    def dsn(self, database: str = "rolecall") -> str:
-        """The connection string of a database, which is made on first use.
+    def dsn(self, database: str = "rolecall", *, tcp: bool = False) -> str:
+        """The connection string of a database, as its owner; the database is made on first use.
 
-        Raises `NotAttached`, `NotAnswering`.
+        It leads to a socket in the data directory; with `tcp` to a port, for drivers that know no such sockets, and for
+        programs of another user. Raises `NotAttached`, `NotAnswering`.
         """
+        address = self._attached()
+        if database not in self._databases:
+            create_database(address, superuser_of(self._home), database)
+            self._databases.add(database)
+        owner = owner_of(self._home)
+        return address.tcp_dsn(owner, database) if tcp else address.dsn(owner, database)
+
+    def superuser_dsn(self, database: str = "postgres", *, tcp: bool = False) -> str:
+        """The connection string of a database that is there, as the server's superuser: for what only he may do.
+
+        He may also read files and run programs, as the user that the server runs as. Raises `NotAttached`.
+        """
+        address, superuser = self._attached(), superuser_of(self._home)
+        return address.tcp_dsn(superuser, database) if tcp else address.dsn(superuser, database)
+
+    def _attached(self) -> Address:
         if self._address is None or not self._presence.held:
             raise NotAttached
-        if database not in self._databases:
-            create_database(self._address, database)
-            self._databases.add(database)
-        return self._address.dsn(database)
+        return self._address
 
     def _postmaster(self) -> Postmaster | None:
         cluster = self._home.newest_cluster()

@@ -10,10 +10,11 @@ from pathlib import Path
 from rolecall.db.embedded.account import server_account
 from rolecall.db.embedded.binaries import find_binaries
 from rolecall.db.embedded.cluster import configure, make_cluster
-from rolecall.db.embedded.connection import HOST, Address, refusal
+from rolecall.db.embedded.connection import HOST, Address, make_way_for_socket
 from rolecall.db.embedded.errors import StartFailed
 from rolecall.db.embedded.home import Home
 from rolecall.db.embedded.options import ServerOptions
+from rolecall.db.embedded.owner import admit_owner
 from rolecall.db.embedded.process import Postmaster, is_alive, launch, running_postmaster
 from rolecall.db.embedded.reach import within_reach
 from rolecall.db.embedded.waiting import wait_until
@@ -38,14 +39,14 @@ def ensure_running(home: Home, options: ServerOptions) -> Address:
     start = _Start(home, options)
     if not wait_until(start.advance, options.start_timeout):
         raise StartFailed(f"after {options.start_timeout:g} s: {start.refusal}", _log_tail(home))
-    return Address(start.port, home.password())
+    return start.address
 
 
 class _Start:
     """Looks at the facts afresh at each step: a server may come or go between any two of them."""
 
     def __init__(self, home: Home, options: ServerOptions) -> None:
-        self.port = 0
+        self.address = Address(home.folder, 0)
         self.refusal: str | None = "the server did not come up"
         self._home = home
         self._options = options
@@ -58,20 +59,20 @@ class _Start:
         """Go one step; True once the server has answered."""
         cluster = self._home.newest_cluster()
         postmaster = running_postmaster(cluster[1]) if cluster else None
-        if postmaster is not None:
-            return self._answers(postmaster)
+        if cluster is not None and postmaster is not None:
+            return self._answers(cluster[1], postmaster)
         if self._launched is not None and not is_alive(self._launched):
             self._take_failure()
         if self._launched is None and time.monotonic() >= self._not_before:
             self._launch()
         return False
 
-    def _answers(self, postmaster: Postmaster) -> bool:
+    def _answers(self, data: Path, postmaster: Postmaster) -> bool:
         if postmaster.status != READY:
             self.refusal = f"the server is {postmaster.status or 'starting'}"
             return False
-        self.port = postmaster.port
-        self.refusal = refusal(Address(postmaster.port, self._home.password()))
+        self.address = Address(data, postmaster.port)
+        self.refusal = admit_owner(self.address, self._home)
         if self.refusal is not None:
             self._count_refusal(self.refusal)
         return self.refusal is None
@@ -102,7 +103,8 @@ class _Start:
             data = make_cluster(self._home, binaries, account)
         port = _free_port(self._home.last_port())
         self._home.remember_port(port)
-        configure(data, self._options.settings(), port)
+        sockets = {} if make_way_for_socket(data, port) else {"unix_socket_directories": ""}
+        configure(data, {**self._options.settings(), **sockets}, port)
         self._launched = launch(binaries, account, data, self._home.startup_log)
 
 

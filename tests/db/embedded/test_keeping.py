@@ -1,0 +1,76 @@
+"""A server that ends while somebody is attached."""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from rolecall.db.embedded import EmbeddedServer, kept_running
+from rolecall.db.embedded.waiting import wait_until
+from tests.db.embedded.helpers import PATIENCE, Attach, ask, kill_server, server_pid
+
+
+def answers(dsn: str) -> bool:
+    try:
+        return bool(ask(dsn, "select true"))
+    except psycopg.OperationalError:
+        return False
+
+
+def test_a_killed_server_is_revived_while_it_is_kept_running(data_dir: Path) -> None:
+    with EmbeddedServer(data_dir) as server:
+        dsn = server.dsn()
+        with kept_running(server):
+            kill_server(data_dir)
+
+            assert wait_until(lambda: answers(dsn), PATIENCE)
+
+
+def test_a_server_that_was_told_to_stop_is_revived_while_it_is_kept_running(data_dir: Path) -> None:
+    with EmbeddedServer(data_dir) as server:
+        dsn, pid = server.dsn(), server.pid
+        assert pid is not None
+        with kept_running(server):
+            os.kill(pid, signal.SIGINT)
+
+            assert wait_until(lambda: server_pid(data_dir) not in {None, pid} and answers(dsn), PATIENCE)
+
+
+def test_a_revived_server_is_stopped_by_the_last_one_out(data_dir: Path, attach: Attach) -> None:
+    other = attach(data_dir)
+    assert other.server_pid
+    with EmbeddedServer(data_dir) as server, kept_running(server):
+        kill_server(data_dir)
+        assert wait_until(lambda: server_pid(data_dir) is not None, PATIENCE)
+    revived = server_pid(data_dir)
+
+    assert revived is not None
+    assert other.leave() == 0
+    assert server_pid(data_dir) is None
+
+
+def test_a_server_that_runs_is_left_alone(data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rolecall.db.embedded.keeping.LOOK_SECONDS", 0.001)
+    with EmbeddedServer(data_dir) as server:
+        pid = server.pid
+        with kept_running(server), psycopg.connect(server.dsn(), autocommit=True) as connection:
+            connection.execute("select pg_sleep(0.2)")
+
+            assert server.pid == pid
+
+
+def test_a_folder_that_was_taken_away_is_not_made_anew(data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rolecall.db.embedded.keeping.LOOK_SECONDS", 0.001)
+    elsewhere = data_dir.with_name("elsewhere")
+    with EmbeddedServer(data_dir) as server:
+        looks = iter(range(100))
+        with kept_running(server):
+            data_dir.rename(elsewhere)
+            wait_until(lambda: next(looks, None) is None, PATIENCE)
+
+        assert not data_dir.exists()
+        elsewhere.rename(data_dir)
