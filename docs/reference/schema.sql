@@ -446,7 +446,7 @@ CREATE FUNCTION rolecall.call_hook(p_procedure text, p_payload jsonb) RETURNS vo
     SET lock_timeout TO '0'
     AS $_$
 begin
-    set local search_path to default;
+    perform set_config('search_path', rolecall.path_of_procedures(), true);
     set local lock_timeout to default;
     execute 'call ' || p_procedure || '($1)' using p_payload;
 end
@@ -461,7 +461,7 @@ begin
     if p_procedure is null then
         perform rolecall.refuse('RC041', 'no procedure of the database is declared as this handler');
     end if;
-    set local search_path to default;
+    perform set_config('search_path', rolecall.path_of_procedures(), true);
     execute 'call ' || p_procedure || '($1, $2)' into v_info using p_payload, p_info;
     return v_info;
 end
@@ -2187,6 +2187,7 @@ begin
         join pg_catalog.pg_namespace as place on place.oid = found.pronamespace
         where found.oid = to_regprocedure(p_name || '(jsonb,jsonb)') and found.prokind = 'f' and not found.proretset
             and found.prorettype = 'jsonb'::regtype
+            and (rolecall.is_owners_session() or found.proowner = current_user::regrole)
     );
 exception when invalid_name or syntax_error then
     -- Before Postgres 16 what cannot be a name is an error, not just the name of nothing.
@@ -2249,6 +2250,7 @@ CREATE FUNCTION rolecall.find_procedure(p_name text, p_is_hook boolean) RETURNS 
     join pg_catalog.pg_namespace as place on place.oid = found.pronamespace
     where p_name in (format('%I.%I', place.nspname, found.proname), format('%s.%s', place.nspname, found.proname))
         and found.prokind = 'p' and oidvectortypes(found.proargtypes) = case when p_is_hook then 'jsonb' else 'jsonb, jsonb' end
+        and (rolecall.is_owners_session() or found.proowner = current_user::regrole)
         and found.proargmodes is not distinct from case when not p_is_hook then '{i,b}'::"char"[] end
 $$;
 CREATE FUNCTION rolecall.find_tasks(p_filter jsonb, p_before bigint DEFAULT NULL::bigint, p_limit integer DEFAULT 50) RETURNS TABLE(ids bigint[], reached bigint)
@@ -3190,6 +3192,12 @@ CREATE FUNCTION rolecall.is_open(p_id bigint, p_whole_chain boolean) RETURNS boo
     AS $$
     select exists (select from rolecall.tasks where id = p_id)
         or (p_whole_chain and exists (select from rolecall.tasks where chain_id = p_id and chain_index > 0))
+$$;
+CREATE FUNCTION rolecall.is_owners_session() RETURNS boolean
+    LANGUAGE sql STABLE
+    SET search_path TO ''
+    AS $$
+    select pg_has_role(session_user, current_user, 'member')
 $$;
 CREATE FUNCTION rolecall.is_retry_policy(p_policy jsonb) RETURNS boolean
     LANGUAGE sql IMMUTABLE
@@ -4797,6 +4805,21 @@ CREATE FUNCTION rolecall.parts_of_chain(p_chain_id bigint, p_before integer DEFA
         limit p_limit
     ) as last
     order by last.chain_index
+$$;
+CREATE FUNCTION rolecall.path_of_procedures() RETURNS text
+    LANGUAGE sql STABLE
+    SET search_path TO ''
+    AS $$
+    select case when rolecall.is_owners_session() then own.reset_val else coalesce((
+        select substr(setting, length('search_path=') + 1)
+        from pg_catalog.pg_db_role_setting as said, unnest(said.setconfig) as setting
+        where setting like 'search_path=%' and said.setrole in (0, current_user::regrole)
+            and said.setdatabase in (0, (select oid from pg_catalog.pg_database where datname = current_database()))
+        order by said.setrole <> 0 desc, said.setdatabase <> 0 desc
+        limit 1
+    ), 'public') || ', pg_temp' end
+    from pg_catalog.pg_settings as own
+    where own.name = 'search_path'
 $$;
 CREATE FUNCTION rolecall.pattern_of_key(p_key text) RETURNS TABLE(prefix text, capacity smallint)
     LANGUAGE sql STABLE

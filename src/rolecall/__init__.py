@@ -5,7 +5,7 @@ from __future__ import annotations
 from rolecall.app import App, Check, HandlerDefinition, Middleware, Next, RoleDefinition
 from rolecall.client import AsyncClient, Client
 from rolecall.db.embedded import EmbeddedServer, EmbeddedServerError
-from rolecall.db.migrator import Migrations, check, migrate
+from rolecall.db.migrator import Migrations, check, grant_roles, migrate
 from rolecall.model.chains import Chain, ChainFilter
 from rolecall.model.dedupe import Dedupe, merge_fields, merge_function
 from rolecall.model.doctor import Finding, Severity
@@ -151,6 +151,7 @@ __all__ = [
     "WrongIsolation",
     "check",
     "exponential",
+    "grant_roles",
     "immediate",
     "linear",
     "merge_fields",

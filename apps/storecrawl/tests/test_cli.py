@@ -168,6 +168,23 @@ def test_migrate_brings_an_empty_database_up_to_date_and_then_has_nothing_to_do(
     assert second.stderr == ""
 
 
+def test_migrate_lets_workers_write_the_catalog_and_readers_see_no_route(
+    tmp_path: Path, postgres_server: TestServer
+) -> None:
+    may = (
+        "select has_table_privilege('rolecall_work', 'storecrawl.products', 'insert'),"
+        " has_table_privilege('rolecall_read', 'storecrawl.products', 'select'),"
+        " has_table_privilege('rolecall_read', 'storecrawl.routes', 'select'),"
+        " has_schema_privilege('rolecall_enqueue', 'storecrawl', 'usage')"
+    )
+    with clone(postgres_server, "template1") as dsn:
+        done = run("migrate", "--roles", cwd=tmp_path, DATABASE_URL=dsn)
+
+        assert done.returncode == 0, done.stderr
+        with psycopg.connect(dsn) as connection:
+            assert connection.execute(may).fetchone() == (True, True, False, False)
+
+
 def _silent_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))

@@ -38,6 +38,7 @@ from rolecall.db.migrations import (
     refuse_newer,
     require_current,
 )
+from rolecall.db.privileges import are_granted, grant, roles_text
 from rolecall.db.run import run, run_async, translated
 from rolecall.db.trying import BRIEFLY, insist
 from rolecall.sql.statement import Statement, single
@@ -49,6 +50,7 @@ __all__ = [
     "Planned",
     "check",
     "check_async",
+    "grant_roles",
     "migrate",
     "pending",
     "pending_sql",
@@ -131,6 +133,16 @@ def migrate(conn: Connection, migrations: Migrations = ROLECALL, *, patience: fl
             else:
                 done += applied
     return done
+
+
+def grant_roles(conn: Connection) -> None:
+    """Make the four database roles, and say anew what they may do; each later migrate does the latter by itself.
+
+    Commits: the connection must not be in a transaction. Raises ConfigError for a user who may not make them.
+    """
+    with translated(), _unprepared(conn):
+        while not _try_to_grant(conn):
+            sleep(BETWEEN_LOOKS)
 
 
 def pending(conn: Connection, migrations: Migrations = ROLECALL) -> list[str]:
@@ -218,7 +230,19 @@ def _apply_next(conn: Connection, migrations: Migrations, patience: float) -> li
         else:
             _execute(conn, step.sql)
         _execute(conn, REGISTER + _record(migrations, step))
+        if migrations is ROLECALL and are_granted(conn):
+            # In the same transaction, as what was applied anew has lost its owner's rights.
+            grant(conn)
     return [step.label]
+
+
+def _try_to_grant(conn: Connection) -> bool:
+    with conn.transaction():
+        _execute(conn, BEGIN)
+        if free := run(conn, TAKE_LOCK):
+            _execute(conn, SETTINGS)
+            grant(conn)
+    return free
 
 
 def _apply_file(conn: Connection, file: SqlFile) -> None:
@@ -273,7 +297,8 @@ def _pending_steps(conn: Connection, migrations: Migrations) -> list[Migration]:
 def _text_of(conn: Connection, migrations: Migrations, step: Migration) -> str:
     if step.version != FUNCTIONS_VERSION:
         return step.sql
-    return "\n".join(file.sql for file in changed_files(migrations, _state(conn, migrations)))
+    roles = [roles_text()] if migrations is ROLECALL and are_granted(conn) else []
+    return "\n".join([*(file.sql for file in changed_files(migrations, _state(conn, migrations))), *roles])
 
 
 def _state(conn: Connection, migrations: Migrations) -> State:

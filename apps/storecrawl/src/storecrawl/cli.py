@@ -15,7 +15,7 @@ from typer import Argument, Exit, Option
 from typer.exceptions import TyperException
 from typer.main import get_command
 
-from rolecall import ConfigError, DatabaseError, EmbeddedServerError, RolecallError, migrate
+from rolecall import ConfigError, DatabaseError, EmbeddedServerError, RolecallError, grant_roles, migrate
 from rolecall.cli import shown
 from storecrawl.catalog import CatalogError
 from storecrawl.catalog.normalize import NotAMenu
@@ -29,6 +29,7 @@ from storecrawl.generate_command import generate
 from storecrawl.normalize_command import normalize_file, render, render_json
 from storecrawl.payloads import PayloadError
 from storecrawl.payloads_command import payloads
+from storecrawl.privileges import let_roles_in
 from storecrawl.reaching import checked_address
 from storecrawl.routes_command import routes
 from storecrawl.schema import MIGRATIONS
@@ -147,10 +148,15 @@ def migrate_database(
             help="The database to bring up to date.",
         ),
     ],
+    *,
+    roles: Annotated[bool, Option("--roles", help="Also make the database roles of least privilege.")] = False,
 ) -> None:
     """Bring Rolecall's and the crawler's tables of a given database up to date."""
     with psycopg.connect(database_url, autocommit=True, prepare_threshold=None) as connection:
         done = [*migrate(connection), *migrate(connection, MIGRATIONS)]
+        if roles:
+            grant_roles(connection)
+            let_roles_in(connection)
     print("\n".join(done) or "nothing to do")
 
 

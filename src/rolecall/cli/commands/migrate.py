@@ -11,6 +11,7 @@ from rolecall.cli.shell import Shell
 from rolecall.db import migrator
 from rolecall.db.connect import connect
 from rolecall.db.ours import make_room
+from rolecall.db.privileges import roles_text
 from rolecall.model.errors import ConfigError, SchemaMissing
 
 COLUMNS = ("step", "how", "files")
@@ -24,27 +25,36 @@ def migrate(
     ] = False,
     plan: Annotated[bool, Option("--plan", help="Only say what would be done, step by step.")] = False,
     check: Annotated[bool, Option("--check", help="Only say what is pending, exit 7 if any.")] = False,
+    roles: Annotated[
+        bool, Option("--roles", help="Also make the database roles of least privilege; with --sql, print only how.")
+    ] = False,
     patience: Annotated[
         float, Option(metavar="SECONDS", min=0.0, help="Give up on a step that has not got its locks for so long.")
     ] = migrator.PATIENCE,
 ) -> None:
     """Bring the database to the schema of this release, while workers work; again changes nothing."""
-    if check and (sql or plan):
-        raise ConfigError("cannot be had together with --sql or --plan", variable="--check")
+    if check and (sql or plan or roles):
+        raise ConfigError("cannot be had together with --sql, --plan or --roles", variable="--check")
+    if plan and roles:
+        raise ConfigError("cannot be had together with --roles", variable="--plan")
     if check:
         _check(shell)
+    elif sql and roles:
+        shell.show({"sql": roles_text()}, lambda: echo(roles_text(), nl=False))
     elif sql:
         _print_script(shell, for_this_one=plan)
     elif plan:
         _plan(shell)
     else:
-        _migrate(shell, patience)
+        _migrate(shell, patience, with_roles=roles)
 
 
-def _migrate(shell: Shell, patience: float) -> None:
+def _migrate(shell: Shell, patience: float, *, with_roles: bool) -> None:
     with shell.database(create=True) as dsn, connect(dsn, "migrate") as connection:
         applied = migrator.migrate(connection, patience=patience)
         make_room(connection)
+        if with_roles:
+            migrator.grant_roles(connection)
     done = f"applied: {', '.join(applied)}" if applied else "nothing to do: the schema is current"
     shell.show({"applied": applied}, lambda: print_line(done))
 

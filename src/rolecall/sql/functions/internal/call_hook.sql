@@ -1,4 +1,4 @@
--- Calls a hook of a SQL handler, under the search path that new sessions of this user have in this database.
+-- Calls a hook of a SQL handler, under the search path that is its owner's.
 -- returns: nothing
 -- raises: whatever the hook raises
 -- locks: what the hook locks
@@ -11,7 +11,7 @@ set search_path = ''
 set lock_timeout = 0
 as $$
 begin
-    set local search_path to default;
+    perform set_config('search_path', rolecall.path_of_procedures(), true);
     set local lock_timeout to default;
     execute 'call ' || p_procedure || '($1)' using p_payload;
 end

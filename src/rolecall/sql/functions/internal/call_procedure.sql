@@ -1,4 +1,4 @@
--- Calls the procedure of a SQL handler, under the search path that new sessions of this user have in this database.
+-- Calls the procedure of a SQL handler, under the search path that is its owner's.
 -- returns: the info that it gives back
 -- raises: RC041 where the handler has no procedure; whatever the procedure raises
 -- locks: what the procedure locks
@@ -15,7 +15,7 @@ begin
     if p_procedure is null then
         perform rolecall.refuse('RC041', 'no procedure of the database is declared as this handler');
     end if;
-    set local search_path to default;
+    perform set_config('search_path', rolecall.path_of_procedures(), true);
     execute 'call ' || p_procedure || '($1, $2)' into v_info using p_payload, p_info;
     return v_info;
 end

@@ -16,6 +16,7 @@ begin
         join pg_catalog.pg_namespace as place on place.oid = found.pronamespace
         where found.oid = to_regprocedure(p_name || '(jsonb,jsonb)') and found.prokind = 'f' and not found.proretset
             and found.prorettype = 'jsonb'::regtype
+            and (rolecall.is_owners_session() or found.proowner = current_user::regrole)
     );
 exception when invalid_name or syntax_error then
     -- Before Postgres 16 what cannot be a name is an error, not just the name of nothing.

@@ -1,0 +1,27 @@
+"""What Rolecall's database roles may do with the crawler's own tables."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import psycopg
+
+__all__ = ["let_roles_in"]
+
+# Routes may hold the passwords of proxies. To refresh the statistics takes their owner: a task of one role alone.
+GRANTS = b"""\
+grant usage on schema storecrawl to rolecall_work, rolecall_operate, rolecall_read;
+grant select, insert, update, delete on all tables in schema storecrawl to rolecall_work, rolecall_operate;
+grant usage on all sequences in schema storecrawl to rolecall_work, rolecall_operate;
+grant select on all tables in schema storecrawl to rolecall_read;
+revoke all on storecrawl.routes from rolecall_read;
+alter default privileges in schema storecrawl
+    grant select, insert, update, delete on tables to rolecall_work, rolecall_operate;
+alter default privileges in schema storecrawl grant usage on sequences to rolecall_work, rolecall_operate;
+"""
+
+
+def let_roles_in(connection: psycopg.Connection[Any]) -> None:
+    """Grant what workers, the API and readers need of the crawler's schema, in one transaction."""
+    with connection.transaction():
+        connection.execute(GRANTS)

@@ -1,0 +1,97 @@
+-- Makes the four database roles of least privilege, where they are missing, and says anew what each may do in this database.
+-- Run by the owner of schema rolecall; again changes nothing. Logins are made members:  grant rolecall_work to someone;
+--
+--   rolecall_enqueue   store tasks
+--   rolecall_read      look at tasks, workers, roles, schedules; at no secret and not at the audit log
+--   rolecall_work      the same two, and be a worker: claim, run and end tasks, declare, keep the pool in order
+--   rolecall_operate   the same two, and all that the API and the command do: end, repeat, pause, keys, people, audit log
+--
+-- None of them may write to a table. They call functions, which run with the owner's rights: so an applied function belongs to none
+-- of them before this has been run again, which migrate does in the same transaction. What is named below in no list is the
+-- owner's alone: to declare procedures (they run with his rights), and process_tasks, which commits.
+do $roles$
+declare
+    v_all constant text[] := array['rolecall_enqueue', 'rolecall_read', 'rolecall_work', 'rolecall_operate'];
+    v_enqueue constant text[] := array['enqueue', 'enqueue_many'];
+    v_read constant text[] := array[
+        'ancestors_of', 'capacity', 'changes', 'children_in_order', 'children_of', 'count_children', 'counts', 'current_task',
+        'dependents_of', 'due_by_hour', 'failed_siblings', 'find_chains', 'find_tasks', 'history', 'key_capacities', 'keys_now',
+        'list_chains', 'needs_among', 'needs_of', 'needs_of_tasks', 'outline', 'parents_among', 'parts_of_chain', 'pods_at_work', 'progress',
+        'role_progress', 'roles_now', 'scale_target', 'timeline', 'transactions_elsewhere', 'tree', 'why', 'work_in_hand'
+    ];
+    -- Whatever keeps the pool in order does so in workers and beside the API.
+    v_upkeep constant text[] := array[
+        'declare', 'declare_key_capacities', 'due_cron', 'end_pauses', 'ensure_schedules', 'fire_cron', 'fire_schedules',
+        'make_partitions', 'prune', 'prune_due', 'rescue', 'roll_up_counts', 'roll_up_history', 'unpark',
+        'unpark_due'
+    ];
+    v_work constant text[] := array[
+        'beat', 'claim', 'deregister_worker', 'finish', 'finish_free', 'finish_here', 'issue_token', 'mark_idle', 'next_due', 'next_due_for',
+        'register_worker', 'release', 'renew', 'report_info', 'run_before_hook', 'run_procedure', 'serve', 'spawn', 'start',
+        'tell_intakes', 'wake_others'
+    ];
+    v_operate constant text[] := array[
+        'add_person', 'begin_login', 'cancel', 'close_session', 'command_worker', 'complete_by_token', 'complete_chain',
+        'complete_task', 'create_api_key', 'delete_chains', 'delete_schedule', 'delete_task', 'delete_tasks', 'end_from_outside',
+        'fail_by_token', 'fail_task', 'hold_chain', 'issue_token', 'keep_answer', 'keep_deeds', 'open_session', 'pause_role',
+        'put_schedule', 'record_deed', 'remove_person', 'resume_role', 'retry', 'revoke_api_key', 'set_key_capacity',
+        'set_password', 'spawn', 'take_request', 'touch_api_key', 'trigger', 'trigger_schedule'
+    ];
+    -- What changes nothing, though it is marked as if it did, as the clock moves on.
+    v_telling constant text[] := array['clock', 'status_of', 'late_committers'];
+    v_known constant text[] := array['schema_migrations', 'schema_files', 'roles', 'handlers'];
+    v_readable constant text[] := array[
+        'schema_migrations', 'schema_files', 'roles', 'handlers', 'lines', 'keys', 'key_patterns', 'tasks', 'finished_tasks',
+        'task_events', 'finished_counts', 'counted_until', 'workers', 'idle_marks', 'server_epoch', 'schedules', 'schedule_runs',
+        'needs', 'history', 'history_until', 'retention', 'all_tasks', 'all_workers', 'chains', 'procedures'
+    ];
+    v_lent constant text[] := v_enqueue || v_read || v_upkeep || v_work || v_operate;
+    v_name text;
+    v_may record;
+    v_routine record;
+begin
+    foreach v_name in array v_all loop
+        if not exists (select from pg_catalog.pg_roles where rolname = v_name) then
+            begin
+                execute format('create role %I nologin', v_name);
+            exception when duplicate_object or unique_violation then
+                null; -- another database of this server was quicker
+            end;
+        end if;
+        execute format('revoke all on all tables in schema rolecall from %I', v_name);
+        execute format('revoke all on all routines in schema rolecall from %I', v_name);
+        execute format('grant usage on schema rolecall to %I', v_name);
+    end loop;
+    revoke all on all routines in schema rolecall from public;
+    for v_may in
+        select * from (values
+            ('rolecall_enqueue', v_enqueue, v_known),
+            ('rolecall_read', v_read, v_readable),
+            ('rolecall_work', v_read || v_enqueue || v_upkeep || v_work, v_readable),
+            ('rolecall_operate', v_read || v_enqueue || v_upkeep || v_operate, (
+                select array_agg(relname::text) from pg_catalog.pg_class
+                where relnamespace = 'rolecall'::regnamespace and relkind in ('r', 'p', 'v') and not relispartition
+            ))
+        ) as may (name, routines, relations)
+    loop
+        for v_name in
+            select oid::regclass from pg_catalog.pg_class
+            where relnamespace = 'rolecall'::regnamespace and relname = any (v_may.relations)
+        loop
+            execute format('grant select on %s to %I', v_name, v_may.name);
+        end loop;
+        for v_routine in
+            select oid::regprocedure as name, proname = any (v_may.routines) and not prosecdef as is_to_be_lent
+            from pg_catalog.pg_proc
+            -- What changes nothing is harmless in everybody's hands, and views are made of it.
+            where pronamespace = 'rolecall'::regnamespace and prorettype <> 'trigger'::regtype
+                and (proname = any (v_may.routines) or proname <> all (v_lent) and (provolatile <> 'v' or proname = any (v_telling)))
+        loop
+            if v_routine.is_to_be_lent then
+                execute format('alter routine %s security definer', v_routine.name);
+            end if;
+            execute format('grant execute on routine %s to %I', v_routine.name, v_may.name);
+        end loop;
+    end loop;
+end
+$roles$;

@@ -1,0 +1,151 @@
+"""Each database role does its job through the doors that people use, and is refused what is not its job."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from rolecall.app import App
+from rolecall.cli.locate import load_app
+from rolecall.client import Client
+from rolecall.db.connect import connect
+from rolecall.db.migrator import grant_roles
+from rolecall.model.errors import DatabaseError
+from rolecall.testing import drain, working
+from rolecall.worker.options import WorkerOptions
+from tests.cli.conftest import Run
+from tests.logins import login
+
+UNDONE = (
+    "select count(*) from rolecall.retention where next_at = '-infinity'",
+    "select 1 - count(*) from rolecall.schedules",
+    "select count(*) from rolecall.workers where heartbeat_at = started_at",
+)
+STANDARD = WorkerOptions(slots=2, poll_interval=0.2)
+
+
+@pytest.fixture(autouse=True)
+def granted(dsn: str) -> None:
+    with connect(dsn, "test") as connection:
+        grant_roles(connection)
+
+
+@pytest.fixture
+def enqueuer(dsn: str) -> Iterator[str]:
+    with login(dsn, "rolecall_enqueue") as reached:
+        yield reached
+
+
+@pytest.fixture
+def worker(dsn: str) -> Iterator[str]:
+    with login(dsn, "rolecall_work") as reached:
+        yield reached
+
+
+@pytest.fixture
+def operator(dsn: str, bare: Run, monkeypatch: pytest.MonkeyPatch) -> Iterator[Run]:
+    with login(dsn, "rolecall_operate") as reached:
+        monkeypatch.setenv("DATABASE_URL", reached)
+        yield bare
+
+
+@pytest.fixture
+def reader(dsn: str, bare: Run, monkeypatch: pytest.MonkeyPatch) -> Iterator[Run]:
+    with login(dsn, "rolecall_read") as reached:
+        monkeypatch.setenv("DATABASE_URL", reached)
+        yield bare
+
+
+@pytest.fixture
+def shop(folder: Path) -> App:
+    return load_app("shop:app")
+
+
+async def test_what_one_enqueues_another_works_off(enqueuer: str, worker: str, dsn: str, shop: App) -> None:
+    with Client(enqueuer) as client:
+        task = client.enqueue("add", {"a": 1, "b": 2}, role="sums")
+
+    await drain(shop, worker, STANDARD)
+
+    with Client(dsn) as client:
+        assert client.get(task.id).result == 3
+
+
+def test_who_enqueues_cancels_nothing(enqueuer: str) -> None:
+    with Client(enqueuer) as client:
+        task = client.enqueue("add", {"a": 1, "b": 2}, role="sums")
+        with pytest.raises(DatabaseError, match="permission denied for function cancel"):
+            client.cancel(task.id)
+
+
+async def test_a_worker_keeps_the_pool_in_order(
+    worker: str, dsn: str, shop: App, caplog: pytest.LogCaptureFixture
+) -> None:
+    shop.schedule("hourly", "add", every=3600, payload={"a": 1, "b": 1})
+    with connect(dsn, "test") as connection:
+        connection.execute("update rolecall.retention set next_at = '-infinity' where next_at < 'infinity'")
+        async with working(shop, worker, STANDARD):
+            while any(connection.execute(query).fetchone() != (0,) for query in UNDONE):
+                await asyncio.sleep(0.05)
+
+    assert "permission denied" not in caplog.text
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "tasks list", "tasks show 1", "roles list", "roles pause sums", "roles resume sums", "tasks cancel 1", "tasks retry 1",
+        "workers list", "schedules put often --every 1h --handler add", "schedules list", "schedules trigger often",
+        "keys create k --scope read", "keys list", "people list", "audit",
+    ],
+)  # fmt: skip
+def test_who_operates_gives_every_order(operator: Run, words: str) -> None:
+    operator("enqueue", "add", '{"a": 1, "b": 2}')
+    operator("tasks", "cancel", 1) if "retry" in words else None
+    operator("schedules", "put", "often", "--every", "1h", "--handler", "add")
+
+    done = operator(*words.split())
+
+    assert done.code == 0, done.err
+
+
+def test_who_operates_asks_the_doctor(operator: Run) -> None:
+    assert operator("doctor").err == ""
+
+
+@pytest.mark.parametrize(
+    "words", ["tasks list", "tasks show 1", "roles list", "workers list", "schedules list", "tasks why 1"]
+)
+def test_who_reads_sees_the_pool(reader: Run, dsn: str, words: str) -> None:
+    with Client(dsn) as client:
+        client.enqueue("add", {"a": 1, "b": 2}, role="sums")
+
+    done = reader(*words.split())
+
+    assert done.code == 0, done.err
+
+
+@pytest.mark.parametrize(
+    "words", ["tasks cancel 1", "roles pause sums", "keys list", "people list", "audit", "keys create k --scope read"]
+)
+def test_who_reads_orders_nothing_and_sees_no_secret(reader: Run, dsn: str, words: str) -> None:
+    with Client(dsn) as client:
+        client.enqueue("add", {"a": 1, "b": 2}, role="sums")
+
+    done = reader(*words.split())
+
+    assert done.code != 0
+    assert "permission denied" in done.err
+
+
+def test_migrate_makes_the_roles(cli: Run) -> None:
+    done = cli("migrate", "--roles")
+
+    assert done.code == 0, done.err
+
+
+def test_migrate_prints_how_the_roles_are_made(bare: Run) -> None:
+    assert "create role" in bare("migrate", "--roles", "--sql").out

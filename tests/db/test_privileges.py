@@ -1,0 +1,227 @@
+"""What the four database roles may do, asked of the server, and what they may not, tried."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import psycopg
+import pytest
+
+import rolecall
+from rolecall.db.connect import connect
+from rolecall.db.migrator import grant_roles, migrate
+from rolecall.db.privileges import roles_text
+from rolecall.model.errors import ConfigError
+from rolecall.testing import TestServer, clone
+from tests.db.shop import Connection
+from tests.logins import login
+
+ROLES = ("rolecall_enqueue", "rolecall_read", "rolecall_work", "rolecall_operate")
+PUBLIC = Path(str(rolecall.__file__)).parent / "sql" / "functions" / "public"
+OWNERS_ALONE = {"declare_procedure", "process_tasks"}
+LENT = """\
+select proname from pg_proc
+where pronamespace = 'rolecall'::regnamespace and prosecdef and has_function_privilege(%s, oid, 'execute')
+order by proname
+"""
+WRITES = """\
+select relname, what from pg_class, unnest(array['insert', 'update', 'delete', 'truncate', 'references', 'trigger']) as what
+where relnamespace = 'rolecall'::regnamespace and relkind in ('r', 'p', 'v') and has_table_privilege(%s, oid, what)
+"""
+CHANGES_SOMETHING = """\
+select proname from pg_proc
+where pronamespace = 'rolecall'::regnamespace and provolatile = 'v' and proname not in ('clock', 'status_of', 'late_committers') and not prosecdef
+    and has_function_privilege(%s, oid, 'execute')
+"""
+OWN_MERGER = """\
+create schema own; grant usage on schema own to public;
+create function own.merged(jsonb, jsonb) returns jsonb language sql as $$select to_jsonb(current_user::text)$$;
+"""
+MERGED_BY_OWN = """\
+[{"role": "default", "handler": "add", "payload": {}, "dedupe_key": "k",
+  "dedupe": {"mode": "merge", "merge": {"function": "own.merged"}}}]
+"""
+OWN_PROCEDURE = """\
+create schema own;
+create procedure own.run(payload jsonb, inout info jsonb) language sql as 'select to_jsonb(current_user::text)';
+"""
+FIND_OTHERS = """\
+create schema helpers;
+create table helpers.told (who text);
+create procedure helpers.run(payload jsonb, inout info jsonb) language plpgsql as
+    $$begin insert into told values (current_user); end$$;
+"""
+SQL_TASK = '[{"role": "default", "handler": "told", "payload": {}}]'
+
+
+@pytest.fixture(autouse=True)
+def granted(connection: Connection) -> None:
+    grant_roles(connection)
+    connection.execute("""select rolecall.declare('[{"name": "default"}]', '[{"name": "add", "role": "default"}]')""")
+
+
+@pytest.fixture
+def enqueuer(database: str) -> Iterator[Connection]:
+    with login(database, "rolecall_enqueue") as dsn, connect(dsn, "test") as conn:
+        yield conn
+
+
+@pytest.fixture
+def worker(database: str) -> Iterator[Connection]:
+    with login(database, "rolecall_work") as dsn, connect(dsn, "test") as conn:
+        yield conn
+
+
+@pytest.fixture
+def reader(database: str) -> Iterator[Connection]:
+    with login(database, "rolecall_read") as dsn, connect(dsn, "test") as conn:
+        yield conn
+
+
+def lent(connection: Connection, role: str) -> set[str]:
+    return {name for (name,) in connection.execute(LENT, (role,))}
+
+
+def test_every_public_function_is_somebodys(connection: Connection) -> None:
+    named = {name for role in ROLES for name in lent(connection, role)} | OWNERS_ALONE
+    views = {name for (name,) in connection.execute("select relname from pg_class where relkind = 'v'")}
+    triggers = "select proname from pg_proc where prorettype = 'trigger'::regtype"
+    unsaid = (
+        {file.stem for file in PUBLIC.iterdir()} - named - views - {name for (name,) in connection.execute(triggers)}
+    )
+
+    assert unsaid == set(), "say in src/rolecall/db/roles.sql who may call these"
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_no_role_writes_to_a_table_by_itself(connection: Connection, role: str) -> None:
+    assert connection.execute(WRITES, (role,)).fetchall() == []
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_no_role_calls_what_changes_something_but_by_the_doors(connection: Connection, role: str) -> None:
+    assert connection.execute(CHANGES_SOMETHING, (role,)).fetchall() == []
+
+
+def test_who_enqueues_is_lent_that_alone(connection: Connection) -> None:
+    assert lent(connection, "rolecall_enqueue") == {"enqueue", "enqueue_many"}
+
+
+def test_who_works_ends_only_what_he_has_claimed(connection: Connection) -> None:
+    assert (
+        lent(connection, "rolecall_work") & {"complete_task", "fail_task", "cancel", "delete_task", "pause_role"}
+        == set()
+    )
+
+
+def test_who_works_makes_no_keys_and_lets_in_nobody(connection: Connection) -> None:
+    assert lent(connection, "rolecall_work") & {"create_api_key", "add_person", "set_password", "open_session"} == set()
+
+
+def test_who_operates_claims_nothing(connection: Connection) -> None:
+    assert lent(connection, "rolecall_operate") & {"claim", "start", "renew", "finish", "run_procedure"} == set()
+
+
+def test_who_reads_is_lent_nothing_that_changes_anything(connection: Connection) -> None:
+    changing = "select proname from pg_proc where proname = any (%s) and provolatile = 'v'"
+
+    assert connection.execute(changing, (list(lent(connection, "rolecall_read")),)).fetchall() == [("find_tasks",)]
+
+
+def test_a_stranger_calls_nothing(database: str) -> None:
+    with login(database) as dsn, connect(dsn, "test") as stranger, pytest.raises(psycopg.errors.InsufficientPrivilege):
+        stranger.execute("select rolecall.clock()")
+
+
+@pytest.mark.parametrize("table", ["tasks", "api_keys", "deeds"])
+def test_who_enqueues_sees_no_rows(enqueuer: Connection, table: str) -> None:
+    with pytest.raises(psycopg.errors.InsufficientPrivilege):
+        enqueuer.execute(f"select from rolecall.{table}".encode())
+
+
+@pytest.mark.parametrize(
+    "table", ["api_keys", "people", "sessions", "login_attempts", "task_tokens", "requests", "deeds"]
+)
+@pytest.mark.parametrize("role", ["rolecall_enqueue", "rolecall_read", "rolecall_work"])
+def test_secrets_are_seen_by_who_operates_alone(connection: Connection, role: str, table: str) -> None:
+    may = "select has_table_privilege(%s, %s, 'select')"
+
+    assert connection.execute(may, (role, f"rolecall.{table}")).fetchone() == (False,)
+
+
+def test_who_enqueues_merges_by_no_function_of_his_own(
+    enqueuer: Connection, database: str, connection: Connection
+) -> None:
+    connection.execute(f"grant create on database {connection.info.dbname} to {enqueuer.info.user}".encode())
+    enqueuer.execute(OWN_MERGER)
+    with pytest.raises(psycopg.DatabaseError, match="there is no function own.merged"):
+        enqueuer.execute("select * from rolecall.enqueue_many(%s)", (MERGED_BY_OWN,))
+
+
+def test_who_works_declares_no_procedure_of_his_own(worker: Connection, connection: Connection) -> None:
+    connection.execute(f"grant create on database {connection.info.dbname} to {worker.info.user}".encode())
+    worker.execute(OWN_PROCEDURE)
+
+    with pytest.raises(psycopg.DatabaseError, match="there is no procedure own.run"):
+        worker.execute(
+            "select rolecall.declare('[]', %s)",
+            ('[{"name": "mine", "role": "default", "procedure": "own.run"}]',),
+        )
+
+
+def test_a_procedure_finds_by_its_owners_path_what_it_names(worker: Connection, connection: Connection) -> None:
+    connection.execute(FIND_OTHERS)
+    connection.execute(f"alter database {connection.info.dbname} set search_path = helpers".encode())
+    connection.execute("select rolecall.declare_procedure('told', 'helpers.run', 'default')")
+    worker.execute("set search_path = pg_temp; create temp table told (who text)")
+    worker.execute("select * from rolecall.enqueue_many(%s)", (SQL_TASK,))
+    [(worker_id,)] = worker.execute("select rolecall.register_worker('w', '{}', array['told'], 1, 'h', 1, '1')")
+    [(task_id, fence)] = worker.execute(
+        "select id, fence from rolecall.claim(%s::bigint, '{}', array['told'], 1)", (worker_id,)
+    )
+
+    [(lost, error)] = worker.execute(
+        "select * from rolecall.run_procedure(%s::bigint, %s::bigint, %s::int)", (worker_id, task_id, fence)
+    )
+
+    assert (lost, error) == (None, None)
+    assert connection.execute("select count(*) from helpers.told").fetchone() == (1,)
+
+
+def test_what_is_applied_anew_belongs_to_the_roles_again(connection: Connection, worker: Connection) -> None:
+    connection.execute("update rolecall.schema_files set checksum = 'of another text'")
+
+    assert migrate(connection)
+    worker.execute("select rolecall.prune()")
+
+
+def test_a_database_without_the_roles_is_migrated_without_them(postgres_server: TestServer) -> None:
+    with clone(postgres_server, "template1") as dsn, connect(dsn, "test") as conn:
+        migrate(conn)
+
+        assert conn.execute("select from pg_proc where prosecdef").fetchall() == []
+
+
+def test_an_owner_who_may_make_no_roles_lets_in_those_that_are_there(postgres_server: TestServer) -> None:
+    with (
+        clone(postgres_server, "template1") as admin,
+        login(admin) as dsn,
+        connect(admin, "test") as conn,
+        connect(dsn, "test") as owner,
+    ):
+        conn.execute(f"alter database {conn.info.dbname} owner to {owner.info.user}".encode())
+        migrate(owner)
+        grant_roles(owner)
+        with login(admin, "rolecall_read") as reading, connect(reading, "test") as reader:
+            assert reader.execute("select from rolecall.all_tasks").fetchall() == []
+        conn.execute(f"reassign owned by {owner.info.user} to current_user".encode())
+
+
+def test_who_does_not_own_the_engine_is_told_so(reader: Connection) -> None:
+    with pytest.raises(ConfigError, match="needs the owner of schema rolecall"):
+        grant_roles(reader)
+
+
+def test_the_script_is_for_psql_too(connection: Connection) -> None:
+    connection.execute(roles_text().encode())
