@@ -144,7 +144,11 @@ async def open_stage(
 async def _apply(client: AsyncClient, dsn: str, namespace: str, documents: Sequence[Document]) -> dict[str, str]:
     """Create it all; return the settings."""
     await client.create(Namespace(metadata=ObjectMeta(name=namespace)))
-    await client.create(Secret(metadata=ObjectMeta(name="rolecall-database"), stringData={"url": dsn}))
+    await client.create(
+        Secret(
+            metadata=ObjectMeta(name="rolecall-database"), stringData=dict.fromkeys(("owner", "operate", "work"), dsn)
+        )
+    )
     settings: dict[str, str] = {}
     for document in documents:
         thing: Any

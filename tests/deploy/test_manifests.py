@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import UserDict
 from collections.abc import Iterator
+from ipaddress import ip_address, ip_network
 from pathlib import Path
 from typing import Any
 
@@ -64,6 +65,41 @@ def test_only_the_api_gets_a_token_of_the_cluster() -> None:
 
     assert tokens == {"rolecall-api": True, "task-worker": False}
     assert all(each["automountServiceAccountToken"] is False for each in of_kind(documents(), "ServiceAccount"))
+
+
+def test_the_owner_of_the_database_is_he_who_migrates() -> None:
+    api, worker = pod_of(named(sets(), "rolecall-api")), pod_of(named(sets(), "task-worker"))
+    containers = [*api["initContainers"], *api["containers"], *worker["containers"]]
+    keys = {each["name"]: environment_of(each)["DATABASE_URL"]["secretKeyRef"]["key"] for each in containers}
+
+    assert keys == {"migrate": "owner", "api": "operate", "worker": "work"}
+    assert api["initContainers"][0]["command"] == ["storecrawl", "migrate", "--roles"]
+
+
+def test_the_api_is_asked_by_those_alone_who_may_ask() -> None:
+    policy = named(of_kind(documents(), "NetworkPolicy"), "rolecall-api")["spec"]
+
+    [rule] = policy["ingress"]
+    assert policy["podSelector"] == named(sets(), "rolecall-api")["spec"]["selector"]
+    assert rule["from"] == [{"namespaceSelector": {"matchLabels": {"rolecall/may-ask": "true"}}}]
+    assert rule["ports"] == [{"port": 8321}]
+
+
+def test_workers_are_asked_by_nobody_and_reach_no_metadata() -> None:
+    policy = named(of_kind(documents(), "NetworkPolicy"), "task-worker")["spec"]
+    refused = [
+        ip_network(part) for rule in policy["egress"] for to in rule.get("to", []) for part in to["ipBlock"]["except"]
+    ]
+
+    assert policy["podSelector"] == named(sets(), "task-worker")["spec"]["selector"]
+    assert policy["ingress"] == []
+    assert any(ip_address("169.254.169.254") in network for network in refused if network.version == 4)
+
+
+def test_what_a_request_says_of_its_origin_is_believed_of_the_clusters_pods_alone() -> None:
+    [settings] = of_kind(documents(), "ConfigMap")
+
+    assert read_settings(settings["data"]).access.forwarded_by == "10.0.0.0/8"
 
 
 def test_a_worker_has_longer_to_stop_than_its_tasks_to_end() -> None:

@@ -54,6 +54,36 @@ def test_every_image_is_named_by_its_digest(overlay: str) -> None:
         assert all(DIGEST.fullmatch(each["image"]) for each in [*pod["containers"], *pod.get("initContainers", [])])
 
 
+@pytest.mark.parametrize("overlay", OVERLAYS)
+def test_nobody_may_change_an_image(overlay: str) -> None:
+    rules = [rule for role in of_kind(rendered(overlay), "Role") for rule in role["rules"]]
+
+    for rule in rules:
+        assert "patch" not in rule["verbs"] or all(resource.endswith("/scale") for resource in rule["resources"])
+
+
+@pytest.mark.parametrize("overlay", ["roles", "keda"])
+def test_the_owner_of_the_database_works_for_the_statistics_alone(overlay: str) -> None:
+    keys = {
+        role_of(each): environment_of(pod_of(each)["containers"][0])["DATABASE_URL"]["secretKeyRef"]["key"]
+        for each in workers(overlay)
+    }
+
+    assert [role for role, key in keys.items() if key == "owner"] == ["analytics_refresh"]
+    assert set(keys.values()) == {"owner", "work"}
+
+
+@pytest.mark.parametrize("overlay", OVERLAYS)
+def test_each_set_is_under_a_policy_of_the_network(overlay: str) -> None:
+    policies = [
+        each["spec"]["podSelector"]["matchLabels"].items() for each in of_kind(rendered(overlay), "NetworkPolicy")
+    ]
+
+    for document in of_kind(rendered(overlay), "Deployment", "StatefulSet"):
+        labels = document["spec"]["template"]["metadata"]["labels"].items()
+        assert any(selected <= labels for selected in policies)
+
+
 @pytest.mark.parametrize("overlay", ["roles", "keda"])
 def test_each_role_of_the_crawler_has_a_deployment(overlay: str) -> None:
     """Covers SPEC 000-32"""

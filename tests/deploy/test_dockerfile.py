@@ -1,0 +1,37 @@
+"""The image is built of what the lock files name, and of nothing else."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+RECIPE = (ROOT / "deploy" / "Dockerfile").read_text().replace("\\\n", " ")
+INSTALLS = re.findall(r"pip install[^&|;\n]*", RECIPE)
+
+
+def test_whatever_is_installed_is_hashed_or_was_built_here() -> None:
+    assert len(INSTALLS) == 4
+    for words in INSTALLS:
+        assert "--require-hashes" in words or {"--offline", "--no-deps", "/wheels/*.whl"} <= set(words.split())
+
+
+def test_what_builds_the_wheels_is_in_the_lock_file() -> None:
+    [pattern] = re.findall(r"grep -o '([^']*)' /src/requirements-dev.lock", RECIPE)
+
+    assert len(re.findall(pattern, (ROOT / "requirements-dev.lock").read_text(), re.MULTILINE)) == 1
+
+
+@pytest.mark.parametrize("project", [ROOT, ROOT / "apps" / "storecrawl"], ids=lambda path: path.name)
+def test_the_wheels_are_built_by_the_command_of_the_recipe(project: Path, tmp_path: Path) -> None:
+    assert "/build/bin/python -m hatchling build -t wheel -d /wheels" in RECIPE
+
+    subprocess.run(
+        [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(tmp_path)], cwd=project, check=True
+    )
+
+    assert len(list(tmp_path.glob("*.whl"))) == 1
