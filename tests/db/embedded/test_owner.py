@@ -165,6 +165,15 @@ def test_a_hand_over_that_was_cut_short_is_finished_by_the_next_start(
         assert ask(server.dsn(), NOT_THE_OWNERS) == ""
 
 
+def test_what_the_superuser_makes_stays_his(tmp_path: Path) -> None:
+    with EmbeddedServer(tmp_path / "data") as server:
+        do(server.superuser_dsn(), "create database his")
+
+        with EmbeddedServer(tmp_path / "data"):
+            owner_of_it = "select pg_get_userbyid(datdba) from pg_database where datname = 'his'"
+            assert ask(server.dsn(), owner_of_it) == "rolecall_superuser"
+
+
 def test_processes_of_the_release_before_that_are_still_at_work_are_told_of(before: Before) -> None:
     with pytest.MonkeyPatch.context() as patch:
         as_before(patch)

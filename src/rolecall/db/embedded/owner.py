@@ -25,6 +25,9 @@ __all__ = ["admit_owner", "owner_of", "superuser_of"]
 STAND_IN = "rolecall_stand_in"
 HAND_OVER = files("rolecall.db.embedded") / "hand_over.sql"
 IS_SUPERUSER = "select rolsuper from pg_roles where rolname = current_user"
+# Stands at the superuser until all is handed over; what he makes himself, later, stays his.
+MARK = "the databases of the release before are handed over to their owner"
+MARKED = "select shobj_description(oid, 'pg_authid') = %s from pg_roles where rolname = %s"
 NOT_HANDED_OVER = (
     "select datname from pg_database where datallowconn and not datistemplate"
     " and pg_get_userbyid(datdba) = %s and datname <> 'postgres' order by datname"
@@ -50,11 +53,15 @@ def admit_owner(address: Address, home: Home) -> str | None:
     """
     try:
         with _come_in(address, home) as connection:
+            is_marked = connection.execute(MARKED, [MARK, SUPERUSER]).fetchone() == (True,)
             waiting = [str(name) for (name,) in connection.execute(NOT_HANDED_OVER, [SUPERUSER])]
     except psycopg.OperationalError as error:
         return str(error).strip()
-    for name in waiting:
-        _hand_over(address, superuser_of(home), name)
+    if is_marked:
+        for name in waiting:
+            _hand_over(address, superuser_of(home), name)
+        with connect(address, superuser_of(home)) as connection:
+            _mark(connection, sql.NULL)
     return None
 
 
@@ -93,9 +100,14 @@ def _take_the_rights_away(address: Address, home: Home) -> None:
         names = sql.Identifier(OWNER), sql.Identifier(SUPERUSER)
         connection.execute(sql.SQL("alter role {} rename to {}").format(*names))
         _execute(connection, "alter role {}", superuser_of(home))
+        _mark(connection, sql.Literal(MARK))
         _execute(connection, "create role {} login", owner_of(home))
     with connect(address, superuser_of(home)) as connection:
         connection.execute(sql.SQL("drop role {}").format(sql.Identifier(STAND_IN)))
+
+
+def _mark(connection: Connection, text: sql.Composable) -> None:
+    connection.execute(sql.SQL("comment on role {} is {}").format(sql.Identifier(SUPERUSER), text))
 
 
 def _execute(connection: Connection, statement: LiteralString, login: Login) -> None:
