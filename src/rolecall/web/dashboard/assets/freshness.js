@@ -57,7 +57,8 @@ function banner(seen) {
     shown.className = "said warn stale";
     shown.setAttribute("role", "status");
     // Who listens hears once that it is so, not every second how long it takes.
-    shown.innerHTML = '<span></span><span aria-hidden="true"></span>';
+    shown.append(document.createElement("span"), document.createElement("span"));
+    shown.lastChild.setAttribute("aria-hidden", "true");
     document.getElementById("main").prepend(shown);
   }
   // Why a part did not come is known better than why the stream did not.
