@@ -118,13 +118,14 @@ LAWS = {
         select substring(dedupe_key from 'schedule:\\d+:\\d+') as occasion, count(*)
         from rolecall.all_tasks where handler = 'tick' group by 1 having count(*) > 1""",
     "a schedule's occasion was left out": """
-        select slot, missed, at, slot_before, at_before
+        select slot, missed, at, slot_before, tick_before
         from (
-            select slot, missed, at, lag(slot) over runs as slot_before, lag(at) over runs as at_before
-            from rolecall.schedule_runs where slot is not null
+            select slot, missed, at, lag(slot) over runs as slot_before, lag(began_at) over runs as tick_before
+            from rolecall.schedule_runs left join chaos.ticks on run_id = id
+            where slot is not null
             window runs as (partition by schedule_id order by slot, id)
         ) as run
-        where slot <> slot_before + (missed + 1) * interval '1 s' or at_before >= slot - missed * interval '1 s'""",
+        where slot <> slot_before + (missed + 1) * interval '1 s' or tick_before >= slot - missed * interval '1 s'""",
     "a schedule was refused": """
         select name, last_error from rolecall.schedules where last_error is not null""",
     "a key is held or waited for after the end": """

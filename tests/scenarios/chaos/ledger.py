@@ -33,6 +33,15 @@ create table chaos.effects (task_id bigint not null, fence int not null);
 create index on chaos.effects (task_id);
 create table chaos.deeds (task_id bigint not null, idempotency_key text not null);
 create index on chaos.deeds (task_id);
+-- A tick reads the clock for what it notes after it has chosen its slots; when its statement began is no later than the choice.
+create table chaos.ticks (run_id bigint primary key, began_at timestamptz not null);
+create function chaos.note_tick() returns trigger language plpgsql set search_path = '' as $$
+begin
+    insert into chaos.ticks values (new.id, statement_timestamp());
+    return null;
+end
+$$;
+create trigger note_tick after insert on rolecall.schedule_runs for each row execute function chaos.note_tick();
 """
 # A claim is known by its moment: after a crash of the server, the same worker may get the same fence again.
 # The clock is read after the snapshot that shows the claim here ...
