@@ -1,12 +1,14 @@
-"""Judges a soak by what it left behind: the acknowledged ids, the task tables, the handlers' own tables.
+"""Judges a soak by what it left behind: the producers' notes, the handlers' runs, the task tables.
 
 It calls nothing of the engine.
 """
 
 from __future__ import annotations
 
-from pathlib import Path
+import json
 
+from tests.scenarios.chaos import steady
+from tests.scenarios.chaos.evidence import Notes
 from tests.scenarios.chaos.server import Server
 
 MOST_SHOWN = 5
@@ -25,44 +27,98 @@ LAWS = {
         select task.id, task.handler, count(effect)
         from rolecall.all_tasks as task
         left join chaos.effects as effect on effect.task_id = task.id
-        where task.state = 'completed' and task.handler in ('settle', 'linger', 'family')
+        where task.state = 'completed' and task.handler in ('settle', 'linger', 'family', 'insist')
         group by 1, 2 having count(effect) <> 1""",
     "there is an effect without a completion": """
         select effect.task_id, task.state
         from chaos.effects as effect
         left join rolecall.all_tasks as task on task.id = effect.task_id
         where (task.state = 'completed') is not true""",
-    "a completed task has no deed": """
-        select id, handler from rolecall.all_tasks as task
-        where state = 'completed' and handler not in ('settle', 'linger', 'family')
-            and not exists (select from chaos.deeds as deed where deed.task_id = task.id)""",
+    "a completed task was not run to its end": """
+        select id, handler, fence from rolecall.all_tasks as task
+        where state = 'completed' and not exists (
+            select from chaos.runs as run where run.task_id = task.id and run.fence = task.fence and run.ended_at is not null
+        )""",
     "an older claim than the newest has completed a task": """
         select task.id, task.handler, task.fence, task.result, effect.fence, newest.fence
         from rolecall.all_tasks as task
         left join chaos.effects as effect on effect.task_id = task.id
         left join lateral (
-            select max(run.fence) as fence from chaos.runs as run where run.task_id = task.id
+            select max(run.fence) as fence from chaos.runs as run where run.task_id = task.id and not run.shaken
         ) as newest on true
         where task.state = 'completed' and (
             (task.result ->> 'fence')::int is distinct from task.fence
             or coalesce(effect.fence, task.fence) <> task.fence or newest.fence > task.fence
         )""",
-    "two tasks of one key ran at once": """
-        select one.key, one.task_id, other.task_id, one.ended_at - other.began_at
-        from chaos.runs as one
-        join chaos.runs as other on other.key = one.key and other.task_id <> one.task_id
-            and other.began_at >= one.began_at and other.began_at < one.ended_at
-        where one.ended_at is not null and other.ended_at is not null""",
+    "more tasks of one key ran at once than may": """
+        with sure as (
+            -- Who completed a task owned it throughout; of the steady role's others it is known for how long at least.
+            select run.run, run.key, run.began_at, coalesce(
+                (select run.ended_at from rolecall.all_tasks as task
+                where task.id = run.task_id and task.fence = run.fence and task.state = 'completed'),
+                run.sure_until
+            ) as until
+            from chaos.runs as run where run.key is not null
+        )
+        select one.key, one.began_at, array_agg(other.run)
+        from sure as one
+        join sure as other on other.key = one.key and other.began_at <= one.began_at
+            and (other.until > one.began_at or other.run = one.run)
+        where one.until is not null
+        group by one.run, one.key, one.began_at
+        having count(*) > coalesce((%(capacities)s::jsonb -> split_part(one.key, '-', 1))::int, 1)""",
+    "a task that may run once began twice": """
+        select task_id, array_agg(run || ' at attempt ' || attempt || ', fence ' || fence) from chaos.runs
+        where handler = any(%(once)s) group by task_id having count(*) > 1""",
     "a task was tried more often than it may be": """
         select task.id, task.handler, task.attempt, task.max_attempts, tried.times
         from rolecall.all_tasks as task
         left join lateral (
             select
-                (select count(distinct run.fence) from chaos.runs as run where run.task_id = task.id and run.started)
+                (select count(distinct run.fence) from chaos.runs as run
+                    where run.task_id = task.id and run.started and not run.shaken)
                 - (select count(*) from rolecall.task_events as event
                     where event.task_id = task.id and event.kind in ('snoozed', 'shutdown')) as times
         ) as tried on true
         where task.attempt > task.max_attempts or tried.times > task.max_attempts""",
+    "a task failed for good before its attempts were spent": """
+        select task.id, task.handler, task.attempt, task.max_attempts, task.error
+        from rolecall.all_tasks as task
+        where task.state = 'failed' and task.error !~ %(by_others)s and (
+            task.attempt < task.max_attempts
+            -- Who dies between its claim and its first line has begun, too, for all that the engine can know.
+            or exists (
+                select from generate_series(1, task.attempt) as attempt
+                where not exists (select from chaos.runs as run where run.task_id = task.id and run.attempt = attempt)
+                    and not exists (
+                        select from rolecall.task_events as event
+                        where event.task_id = task.id and event.attempt = attempt and event.kind in ('crashed', 'shutdown')
+                    )
+            )
+        )""",
+    "a task failed that never began": """
+        select id, handler, attempt, max_attempts, error from rolecall.all_tasks as task
+        where state = 'failed' and error !~ %(by_others)s and coalesce(max_attempts, 9) >= 3
+            and not exists (select from chaos.runs as run where run.task_id = task.id)""",
+    "an order has not exactly one task, or a task no order": """
+        select entry.name, entry.task_id, task.id, task.dedupe_key
+        from chaos.orders as entry
+        full join (select id, dedupe_key from rolecall.all_tasks where dedupe_key like 'order:%%') as task
+            on task.id = entry.task_id and task.dedupe_key = entry.name
+        where task.id is null or entry.name is null""",
+    "what was merged is lost": """
+        select merged.number from unnest(%(merged)s::int[]) as merged (number)
+        where not exists (
+            select from rolecall.all_tasks as task
+            where task.handler = 'gather' and task.payload -> 'numbers' @> to_jsonb(merged.number)
+        )""",
+    "the newest of those that replaced each other is lost": """
+        select newest.key, newest.value
+        from jsonb_each(%(replaced)s) as newest
+        where newest.value::int > (
+            select coalesce(max((task.payload ->> 'number')::int), 0) from rolecall.all_tasks as task
+            where task.handler = 'latest' and task.dedupe_key = newest.key
+        )""",
     "a completed task has not left what it had to": """
         select branch.id, branch.state, count(leaf)
         from rolecall.all_tasks as branch
@@ -76,11 +132,11 @@ LAWS = {
         join rolecall.all_tasks as parent on parent.id = child.parent_id
         where parent.state = 'completed' and (child.finished_at > parent.finished_at or child.finished_at is null)""",
     "a parent gathered before its last child ended": """
-        select parent.id, run.fence, run.began_at, child.id, child.finished_at
+        select parent.id, run.fence, to_timestamp(run.began_clock), child.id, child.finished_at
         from rolecall.all_tasks as child
         join rolecall.all_tasks as parent on parent.id = child.parent_id
-        join chaos.runs as run on run.task_id = parent.id and run.step > 0 and run.claimed_at is not null
-        where child.finished_at > run.began_at or child.finished_at is null""",
+        join chaos.runs as run on run.task_id = parent.id and run.step > 0
+        where child.finished_at > to_timestamp(run.began_clock) or child.finished_at is null""",
     "a parent has not gathered exactly its children": """
         select parent.id, parent.result, array_agg(child.id order by child.chain_id)
         from rolecall.all_tasks as parent
@@ -95,13 +151,13 @@ LAWS = {
         having max(chain_index) <> count(*) - 1
             or (count(*) < 3 and bool_and(state = 'completed')) or count(*) filter (where state <> 'completed') > 1""",
     "a task ran before what it needs had ended": """
-        select heir.id, run.began_at, needed.id, needed.state, needed.finished_at
+        select heir.id, to_timestamp(run.began_clock), needed.id, needed.state, needed.finished_at
         from rolecall.needs as need
         join rolecall.all_tasks as heir on heir.id = need.task_id
         join rolecall.all_tasks as needed
             on needed.id = need.needed_id or (need.whole_chain and needed.chain_id = need.needed_id)
-        join chaos.runs as run on run.task_id = heir.id and run.claimed_at is not null
-        where needed.finished_at > run.began_at or needed.finished_at is null""",
+        join chaos.runs as run on run.task_id = heir.id
+        where needed.finished_at > to_timestamp(run.began_clock) or needed.finished_at is null""",
     "a task has not failed with what it needs": """
         select heir.id, heir.state, need.outcome
         from rolecall.needs as need
@@ -133,22 +189,37 @@ LAWS = {
     "a task was parked though its key had room": """
         select task_id from rolecall.task_events where kind = 'unparked'""",
     "a task failed for a reason that nobody planned": """
-        select distinct split_part(told.error, E'\\n', 1)
+        select distinct told.handler, split_part(told.error, E'\\n', 1)
         from (
-            select error from rolecall.all_tasks where state = 'failed'
+            select handler, error, max_attempts from rolecall.all_tasks where state = 'failed'
             union all
-            select detail from rolecall.task_events where kind = 'error'
+            select task.handler, event.detail, null
+            from rolecall.task_events as event join rolecall.all_tasks as task on task.id = event.task_id
+            where event.kind = 'error'
         ) as told
-        where told.error !~ %(planned)s""",
+        where told.error !~ %(planned)s
+            and not (coalesce(told.max_attempts, 9) <= 3 and told.error ~ %(lost)s)
+            and not (told.handler = any(%(transacting)s) and told.error ~ %(database)s)""",
     "Postgres saw a deadlock": """
         select deadlocks from pg_stat_database where datname = current_database() and deadlocks > 0""",
 }
-# Why tasks may fail here: as planned, with their worker, at their deadline, or for want of a database.
-PLANNED = (
-    r"chaos\.workload\.Planned|^the lease ran out|^the deadline passed|did not finish within|DatabaseUnavailable"
-    r"|^One or more child tasks failed$|^Parent task failed$|^dependency failed: "
-    r"|psycopg.*(OperationalError|AdminShutdown|CrashShutdown|CannotConnectNow|PoolTimeout|PoolClosed)"
+LAWS_OF_EVERY_MOMENT = (
+    "an acknowledged task is lost",
+    "an older claim than the newest has completed a task",
+    "more tasks of one key ran at once than may",
+    "a task that may run once began twice",
+    "a task was tried more often than it may be",
+    "a parent ended before its last child",
+    "a parent gathered before its last child ended",
+    "a schedule's occasion was fired twice",
+    "a task was parked though its key had room",
 )
+# Why tasks may fail here: as planned, for want of a database where they use one, or, where it is their last attempt, with their worker.
+BY_OTHERS = r"^One or more child tasks failed$|^Parent task failed$|^dependency failed: "
+PLANNED = rf"chaos\.workload\.Planned|did not finish within|{BY_OTHERS}"
+LOST = "^the lease ran out|^the deadline passed|^its worker was stopped"
+DATABASE = "DatabaseUnavailable|psycopg.*(OperationalError|AdminShutdown|CrashShutdown|CannotConnectNow|PoolTimeout|PoolClosed)"
+TRANSACTING = ["settle", "linger", "family", "insist", "poison"]
 
 # What must have happened, or the soak has proved nothing.
 BITES = {
@@ -160,7 +231,6 @@ BITES = {
             join chaos.runs as other on other.task_id = one.task_id and other.fence > one.fence and other.pid <> one.pid
             where one.task_id = task.id
         )""",
-    "parked": "select coalesce(sum(parked_rivals), 0) from chaos.runs",
     "retried": "select count(*) from rolecall.task_events where kind = 'error'",
     "timeouts": "select count(*) from rolecall.task_events where kind = 'timeout'",
     "snoozed": "select count(*) from rolecall.task_events where kind = 'snoozed'",
@@ -175,17 +245,44 @@ BITES = {
         )""",
     "inherited": "select count(*) from rolecall.all_tasks where handler = 'heir' and state = 'completed'",
     "disinherited": "select count(*) from rolecall.all_tasks where handler = 'heir' and state = 'failed'",
+    "insisted": """
+        select count(*) from rolecall.all_tasks
+        where handler = 'insist' and state = 'completed' and (payload ->> 'times')::int > 1""",
+    "shared": """
+        select count(*) from chaos.runs as one join chaos.runs as other on other.key = one.key and other.task_id <> one.task_id
+            and other.began_at > one.began_at and other.began_at < one.ended_at
+        where one.key like 'pair-%'""",
+    "ran once": "select count(*) from rolecall.all_tasks where handler = 'once' and state = 'completed'",
+    "ordered": "select count(*) from chaos.orders",
+    "merged": """
+        select count(*) from rolecall.all_tasks where handler = 'gather' and jsonb_array_length(payload -> 'numbers') > 1""",
     "chained": "select count(*) from rolecall.all_tasks where chain_index > 1",
     "tasks": "select count(*) from rolecall.all_tasks",
     "ticks": "select count(*) from rolecall.all_tasks where handler = 'tick'",
 }
 
 
-def violations(server: Server, acked: list[int]) -> list[str]:
-    """Return what broke which law."""
+def violations(server: Server, notes: Notes, *, at_end: bool = True) -> list[str]:
+    """Return what broke which law; the runs lie beside the engine's tables already.
+
+    Before the end only those laws are asked that cannot blame what is just happening.
+    """
+    facts = {
+        "acked": notes.acked,
+        "merged": notes.merged,
+        "replaced": json.dumps(notes.replaced),
+        "capacities": json.dumps(steady.CAPACITIES),
+        "once": list(steady.NEVER_AGAIN),
+        "by_others": BY_OTHERS,
+        "planned": PLANNED,
+        "lost": LOST,
+        "database": DATABASE,
+        "transacting": TRANSACTING,
+    }
     found = []
-    for law, broken_by in LAWS.items():
-        guilty = server.insist(broken_by, {"acked": acked, "planned": PLANNED})
+    for law in LAWS if at_end else LAWS_OF_EVERY_MOMENT:
+        broken_by = LAWS[law]
+        guilty = server.insist(broken_by, facts)
         if guilty:
             shown = "; ".join(", ".join(map(str, row)) for row in guilty[:MOST_SHOWN])
             found.append(f"{law}: {len(guilty)} ({shown})")
@@ -195,10 +292,3 @@ def violations(server: Server, acked: list[int]) -> list[str]:
 def bites(server: Server) -> dict[str, int]:
     """Return how often that happened which the faults are for."""
     return {name: server.number(query) for name, query in BITES.items()}
-
-
-def read_notes(folder: Path) -> tuple[list[int], int]:
-    """Return the ids that the producers saw acknowledged, and how many of their calls were not answered."""
-    notes = [line.split() for log in folder.glob("*.acked") for line in log.read_text().splitlines()]
-    acked = [int(task_id) for what, *ids in notes if what == "acked" for task_id in ids]
-    return acked, sum(what == "unanswered" for what, *_ in notes)

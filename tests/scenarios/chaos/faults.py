@@ -6,20 +6,24 @@ import random
 import signal
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
 from rolecall import DatabaseUnavailable
 from tests.scenarios.chaos.crew import Crew
+from tests.scenarios.chaos.evidence import Blows
 from tests.scenarios.chaos.proxy import Proxy
 from tests.scenarios.chaos.server import Server
 
 # Seconds between two of a kind, on average.
-EVERY = {"kill": 2.2, "freeze": 3.0, "cut": 1.3, "mute": 3.0, "retire": 9.0, "crash": 8.0}
+EVERY = {
+    "kill": 2.2, "freeze": 3.0, "cut": 1.3, "mute": 3.0, "retire": 9.0, "crash": 8.0, "bereave": 11.0, "migrate": 15.0,
+    "behead": 9.0,
+}  # fmt: skip
 TRY_AGAIN_AFTER = 0.3
 LONGEST_FREEZE = 9.0
 MOST_FROZEN = 2
-MUTE_SECONDS = 0.8
+MUTE_SECONDS = 1.0
 # Those that run something slow, best first: a claim of theirs can be taken over while they are frozen.
 SLOW_CLAIMS = """\
 select worker.pid, array_agg(task.id), array_agg(task.fence)
@@ -42,7 +46,6 @@ AT_WORK = """\
 select pid from rolecall.workers
 where pid = any(%s) and stopped_at is null and started_at < clock_timestamp() - interval '1 s'
 order by pid"""
-FEWEST_AT_WORK = 2
 BACKENDS = """\
 select pid from pg_stat_activity
 where datname = current_database() and application_name like 'rolecall:%' and pid <> pg_backend_pid()
@@ -54,6 +57,7 @@ class Frozen:
     """A stopped worker process, and the claims that somebody should take from it meanwhile."""
 
     pid: int
+    since: float
     until: float
     ids: list[int]
     fences: list[int]
@@ -62,9 +66,9 @@ class Frozen:
 class Plan:
     """Says what is to be done when: each kind again and again, at its own pace."""
 
-    def __init__(self, chance: random.Random) -> None:
+    def __init__(self, chance: random.Random, *, without: Collection[str] = ()) -> None:
         self._chance = chance
-        self._next = {kind: every * chance.uniform(0.4, 1.0) for kind, every in EVERY.items()}
+        self._next = {kind: every * chance.uniform(0.4, 1.0) for kind, every in EVERY.items() if kind not in without}
 
     def due(self, now: float) -> list[str]:
         """Return the kinds whose time has come."""
@@ -87,6 +91,7 @@ class Faults:
         self._crew = crew
         self._chance = chance
         self._tell = tell
+        self.blows = Blows()
         self._frozen: list[Frozen] = []
         self._does = {
             "kill": self._kill,
@@ -95,6 +100,9 @@ class Faults:
             "mute": self._mute,
             "retire": self._retire,
             "crash": self._crash,
+            "bereave": self._bereave,
+            "migrate": self._migrate,
+            "behead": self._behead,
         }
 
     def do(self, kind: str) -> bool:
@@ -115,6 +123,7 @@ class Faults:
             if everybody or time.monotonic() > frozen.until or self._is_taken_over(frozen):
                 self._frozen.remove(frozen)
                 self._crew.send(frozen.pid, signal.SIGCONT)
+                self.blows.freezes.setdefault(frozen.pid, []).append((frozen.since, time.monotonic()))
 
     def _kill(self) -> str | None:
         return self._signal_one(signal.SIGKILL)
@@ -130,8 +139,9 @@ class Faults:
         if not slow:
             return None
         pid, ids, fences = slow[0]
+        now = time.monotonic()
         self._crew.send(pid, signal.SIGSTOP)
-        self._frozen.append(Frozen(pid, time.monotonic() + LONGEST_FREEZE, ids, fences))
+        self._frozen.append(Frozen(pid, now, now + LONGEST_FREEZE, ids, fences))
         return f"worker {pid}, which runs {len(ids)} slow tasks"
 
     def _cut(self) -> str | None:
@@ -142,18 +152,39 @@ class Faults:
 
     def _mute(self) -> str | None:
         detoured = [pid for pid in self._awake() if pid in self._crew.detoured]
-        running = self._server.ask(RUNNING, (detoured,))
+        running = self._server.ask(RUNNING, (detoured + self._crew.supervised,))
         if not running:
             return None
         links = self._proxy.lose_answers(MUTE_SECONDS)
         return f"{links} connections that finish {len(running)} tasks, no answer for {MUTE_SECONDS:g} s"
 
     def _crash(self) -> str | None:
-        if len(self._at_work()) < FEWEST_AT_WORK:
+        if not self._server.ask(AT_WORK, (self._awake() + self._crew.supervised,)):
             return None
         began = time.monotonic()
         self._server.crash()
-        return f"the server, back after {time.monotonic() - began:.1f} s"
+        back = time.monotonic()
+        self.blows.crashes.append((began, back))
+        return f"the server, back after {back - began:.1f} s"
+
+    def _bereave(self) -> str | None:
+        """Kill a producer amidst whatever it does."""
+        producers = self._crew.producers
+        if not producers:
+            return None
+        victim = self._chance.choice(producers)
+        self._crew.send(victim, signal.SIGKILL)
+        return f"producer {victim}"
+
+    def _behead(self) -> str | None:
+        pid = self._crew.behead()
+        return None if pid is None else f"supervisor {pid}"
+
+    def _migrate(self) -> str:
+        """Deploy: all functions are stored anew while the pool is at work."""
+        began = time.monotonic()
+        steps = self._server.migrate_anew()
+        return f"{', '.join(steps)} in {time.monotonic() - began:.1f} s"
 
     def _signal_one(self, number: signal.Signals) -> str | None:
         at_work = self._at_work()

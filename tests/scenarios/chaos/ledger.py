@@ -1,111 +1,75 @@
-"""What the handlers write down beside the engine, by the database's clock: their runs, their effects, their deeds."""
+"""What the handlers write down in a file of their own, which no crash of the server undoes, and what they write in the database."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import itertools
+import json
+import os
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from psycopg import AsyncConnection
-from psycopg_pool import AsyncConnectionPool
 
 from rolecall import Context
 
 Connection = AsyncConnection[tuple[Any, ...]]
 
-TABLES = """\
-create schema chaos;
-create table chaos.runs (
-    run bigint generated always as identity primary key,
-    task_id bigint not null,
-    fence int not null,
-    step int not null,
-    key text,
-    pid int not null,
-    claimed_at timestamptz,
-    started boolean not null,
-    parked_rivals int not null,
-    began_at timestamptz not null,
-    ended_at timestamptz
-);
-create index on chaos.runs (key, began_at) where ended_at is not null;
-create index on chaos.runs (task_id, fence);
-create table chaos.effects (task_id bigint not null, fence int not null);
-create index on chaos.effects (task_id);
-create table chaos.deeds (task_id bigint not null, idempotency_key text not null);
-create index on chaos.deeds (task_id);
--- A tick reads the clock for what it notes after it has chosen its slots; when its statement began is no later than the choice.
-create table chaos.ticks (run_id bigint primary key, began_at timestamptz not null);
-create function chaos.note_tick() returns trigger language plpgsql set search_path = '' as $$
-begin
-    insert into chaos.ticks values (new.id, statement_timestamp());
-    return null;
-end
-$$;
-create trigger note_tick after insert on rolecall.schedule_runs for each row execute function chaos.note_tick();
-"""
-# A claim is known by its moment: after a crash of the server, the same worker may get the same fence again.
-# The clock is read after the snapshot that shows the claim here ...
-BEGIN = """\
-insert into chaos.runs (task_id, fence, step, key, pid, claimed_at, started, parked_rivals, began_at)
-select
-    given.id, given.fence, %(step)s, given.key, %(pid)s, task.claimed_at, task.started_at is not null,
-    (select count(*) from rolecall.tasks as rival where rival.key = given.key and rival.parked), clock_timestamp()
-from (select %(id)s::bigint as id, %(fence)s::int as fence, %(key)s::text as key) as given
-left join rolecall.tasks as task on task.id = given.id and task.fence = given.fence and task.state = 'running'
-returning run"""
-# ... and before it here: what stands between the two was owned throughout.
-END = """\
-update chaos.runs as run set ended_at = statement_timestamp()
-from rolecall.tasks as task
-where run.run = %s and task.id = run.task_id and task.fence = run.fence and task.claimed_at = run.claimed_at"""
-STARTED = """\
-update chaos.runs as run set started = true
-from rolecall.tasks as task
-where run.run = %s and task.id = run.task_id and task.fence = run.fence and task.claimed_at = run.claimed_at
-    and task.started_at is not null
-returning true"""
-OWNS = """\
-select true
-from chaos.runs as run
-join rolecall.tasks as task using (fence, claimed_at)
-where run.run = %s and task.id = run.task_id"""
+VARIABLE = "CHAOS_LEDGER"
+NAME = "runs"
+PAY = "insert into chaos.effects values (%s, %s)"
+BEGUN = b"select started_at is not null from rolecall.tasks where id = %s and fence = %s and worker_id = %s"
 
 
 @dataclass(frozen=True, slots=True)
 class Ledger:
-    """The book that all handlers of one worker process write in."""
+    """The file that all handlers of all workers append to, a line by one call each: when runs began, started and ended."""
 
-    pool: AsyncConnectionPool[Any]
-    pid: int
+    path: Path
+    numbers: Iterator[int] = field(default_factory=lambda: itertools.count(1))
 
-    async def begin(self, ctx: Context) -> int:
-        """Note that a handler began, and under which claim; return the run's number."""
-        facts = {"id": ctx.task_id, "fence": ctx.fence, "step": ctx.step, "key": ctx.key, "pid": self.pid}
-        (run,) = (await self._write(BEGIN, facts))[0]
-        return int(run)
+    def begin(self, ctx: Context) -> str:
+        """Note that a handler began, and under which claim; return the run's name."""
+        run = f"{os.getpid()}:{next(self.numbers)}"
+        task = ctx.task
+        facts = {"task_id": task.id, "handler": task.handler, "key": task.key, "fence": task.fence, "step": task.step}
+        self._tell("began", run, facts | {"attempt": task.attempt, "pid": os.getpid()})
+        return run
 
-    async def end(self, run: int) -> None:
-        """Note that a handler ends, if its claim still owns the task."""
-        await self._write(END, (run,))
-
-    async def has_started(self, run: int) -> bool:
+    def start(self, run: str) -> None:
         """Note that the engine knows this run as started, which makes it count as an attempt."""
-        return bool(await self._write(STARTED, (run,)))
+        self._tell("started", run, {})
 
-    async def owns(self, run: int) -> bool:
-        return bool(await self._write(OWNS, (run,)))
+    def end(self, run: str) -> None:
+        """Note that a handler ends; it does nothing more but complete its task."""
+        self._tell("ended", run, {})
 
-    async def do(self, ctx: Context) -> None:
-        """Do what may happen more than once."""
-        await self._write("insert into chaos.deeds values (%s, %s)", (ctx.task_id, ctx.idempotency_key))
+    def _tell(self, what: str, run: str, facts: dict[str, object]) -> None:
+        # By the clock that all processes of this machine share, and by the one that the database reads.
+        times = {"at": time.monotonic(), "clock": time.time()}
+        line = json.dumps({"what": what, "run": run, **times, **facts}) + "\n"
+        file = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+        try:
+            os.write(file, line.encode())
+        finally:
+            os.close(file)
 
-    async def _write(self, query: str, params: Any) -> list[tuple[Any, ...]]:
-        async with self.pool.connection() as connection:
-            cursor = await connection.execute(query.encode(), params)
-            return await cursor.fetchall() if cursor.description else []
+
+def own_ledger() -> Ledger:
+    """The ledger of the soak that this process belongs to."""
+    return Ledger(Path(os.environ.get(VARIABLE, os.devnull)))
 
 
-async def pay(tx: Connection, ctx: Context, run: int) -> None:
-    """Do, in the handler's own transaction, what must happen once; note there that the handler ends."""
-    await tx.execute("insert into chaos.effects values (%s, %s)", (ctx.task_id, ctx.fence))
-    await tx.execute(END.encode(), (run,))
+async def pay(tx: Connection, ctx: Context) -> None:
+    """Do, in the handler's own transaction, what must happen once."""
+    await tx.execute(PAY, (ctx.task_id, ctx.fence))
+
+
+async def has_started(ctx: Context) -> bool | None:
+    """Whether the engine knows of this claim that its handler began; None if it is no longer this worker's."""
+    async with ctx.transaction() as tx:
+        cursor = await tx.execute(BEGUN, (ctx.task_id, ctx.fence, ctx.worker_id))
+        row = await cursor.fetchone()
+        return None if row is None else bool(row[0])

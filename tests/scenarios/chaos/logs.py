@@ -21,6 +21,9 @@ EXPECTED = re.compile(
     r"|The loop has not turned for"
     r"|The handler of task \d+ \(\w+\) did not stop within"
     r"|This worker could not leave the roll"
+    r"|\d+ tasks are not begun, as their leases have run out"
+    r"|Task \d+ had completed: what its handler did again"
+    r"|A worker ended with -?\d+, starting it again"
     r"|SIGTERM again)"
 )
 DRIVER = "psycopg"

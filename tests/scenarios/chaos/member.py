@@ -7,18 +7,26 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
+
+import psutil
 
 from rolecall.db.embedded.waiting import wait_until
+from rolecall.model.error_table import exit_code_for
+from rolecall.model.errors import DatabaseUnavailable
 from rolecall.worker import failpoints
-from tests.scenarios.chaos import stacks
+from tests.scenarios.chaos import ledger, stacks
 
 REPOSITORY = Path(__file__).parents[3]
 ANSWER_SECONDS = 2.0
-# Killed by a fault, by a poison task, at a failpoint; stopped well, or before it could know what a stop is.
-EXPECTED_ENDS = {-signal.SIGKILL, -signal.SIGSEGV, failpoints.EXIT_CODE, 0, -signal.SIGTERM}
+NO_DATABASE = exit_code_for(DatabaseUnavailable("it does not answer"))
+# Killed by a fault, by a poison task, at a failpoint; stopped well, or before it could know what a stop is; started without a database.
+# A supervisor that is told to stop ends with the worst number of its workers.
+SIGNALS = (signal.SIGKILL, signal.SIGSEGV, signal.SIGTERM)
+EXPECTED_ENDS = {0, failpoints.EXIT_CODE, NO_DATABASE, *SIGNALS, *(-number for number in SIGNALS)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,14 +38,22 @@ class Member:
     stacks: Path
 
     @classmethod
-    def start(cls, name: str, folder: Path, module: str, arguments: Sequence[str], failpoint: str = "") -> Member:
+    def start(
+        cls,
+        name: str,
+        folder: Path,
+        module: str,
+        arguments: Sequence[str],
+        environment: Mapping[str, str] = MappingProxyType({}),
+    ) -> Member:
         """Start a module of Python as a process that keeps its two files in the folder."""
+        ours = {ledger.VARIABLE: str(folder / ledger.NAME), "PYTHONPATH": "src:."}
         said = folder / f"{name}.stacks"
         with (folder / f"{name}.log").open("wb") as log, said.open("wb") as out:
             process = subprocess.Popen(
                 [sys.executable, "-m", module, *arguments],
                 cwd=REPOSITORY,
-                env=os.environ | {failpoints.VARIABLE: failpoint, "PYTHONPATH": "src:."},
+                env={**os.environ, **ours, **environment},
                 stdin=subprocess.PIPE,
                 stdout=out,
                 stderr=log,
@@ -47,6 +63,13 @@ class Member:
     @property
     def pid(self) -> int:
         return self.process.pid
+
+    def children(self) -> list[psutil.Process]:
+        """Return the processes that it has started and that live."""
+        try:
+            return psutil.Process(self.pid).children()
+        except psutil.NoSuchProcess:
+            return []
 
     def odd_end(self) -> str | None:
         """Return what is odd about the way in which it ended."""

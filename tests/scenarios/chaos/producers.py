@@ -1,6 +1,6 @@
 """One producer process: enqueues all kinds of tasks and writes down what was acknowledged.
 
-`python -m tests.scenarios.chaos.producers DSN ACKED SEED`, until SIGTERM.
+`python -m tests.scenarios.chaos.producers DSN ACKED SEED VERSION`, until SIGTERM.
 """
 
 from __future__ import annotations
@@ -16,15 +16,17 @@ from itertools import count
 from pathlib import Path
 from typing import Any, TextIO, TypeVar
 
+import psycopg
 from psycopg_pool import ConnectionPool
 
-from rolecall import Client, DatabaseUnavailable, Need, NewTask
+from rolecall import Client, DatabaseUnavailable, Dedupe, Need, NewTask, merge_fields
 from rolecall.config import LogFormat, LogSettings
 from rolecall.db.connect import pool
 from rolecall.db.run import translated
+from rolecall.model.errors import DatabaseError
 from rolecall.model.needs import NeedRule
 from rolecall.telemetry import set_up_logging
-from tests.scenarios.chaos import lifeline, stacks
+from tests.scenarios.chaos import lifeline, stacks, steady
 from tests.scenarios.chaos.stop import StopSignal
 from tests.scenarios.chaos.workload import make_app
 
@@ -35,7 +37,9 @@ PAUSE = 0.03
 TRY_AGAIN_AFTER = 0.1
 POISON_SECONDS = 5.0
 COLD_KEYS = 12
-RIVALRY, RIVALS = 0.5, 3
+# How often come many tasks of all kinds, some of one key one by one, and some of one key at once.
+BATCHES = (0.45, 0.45, 0.1)
+RIVALS, HOLDERS = 3, 6
 FAILURES = 0.04
 CANCELLING = 0.02
 # How often a task is needed by another; the doomed always are.
@@ -48,10 +52,24 @@ DEADLY = (signal.SIGKILL, signal.SIGSEGV)
 # How often each kind of task comes, and which of them may want a key.
 WEIGHTS = {
     "note": 40, "settle": 25, "herd": 20, "linger": 5, "grind": 4, "branch": 5, "doze": 4, "hang": 0.4,
-    "family": 4, "saga": 4,
+    "family": 4, "saga": 4, "insist": 4, "hold": 8, "once": 5, "gather": 6, "latest": 5, "changed": 5,
 }  # fmt: skip
 KEYED = {"note": 0.3, "settle": 0.4, "linger": 0.3, "grind": 0.2, "poison": 0.5}
 FAILING = ("note", "settle", "herd")
+# The keys of the steady role, of each capacity; many, as whoever is killed keeps his for a lease.
+STEADY_KEYS = 6
+# How often something is ordered in a transaction of the producer's own, and what becomes of some of these.
+ORDERS, UNDOING, UNORDERING = 0.15, 0.1, 0.2
+# How many names share what is merged or replaced.
+SHARED_NAMES, MERGED_AFTER = 2, 1.5
+MERGE = Dedupe(mode="merge", merge=merge_fields(numbers="union"))
+DEDUPES = {"gather": MERGE, "latest": Dedupe(mode="replace")}
+# Another's transaction was first.
+IN_THE_WAY = ("40001", "40P01", "55P03", "RC090")
+REPEATABLE = b"set transaction isolation level repeatable read"
+LEVELS = (REPEATABLE, b"set transaction isolation level read committed")
+ORDER = b"insert into chaos.orders (name) values (%s) on conflict do nothing returning true"
+ORDERED = b"update chaos.orders set task_id = %s where name = %s"
 
 
 @dataclass(slots=True)
@@ -59,18 +77,23 @@ class Producer:
     """Every task carries a dedupe key, so that an enqueue whose answer was lost may be repeated."""
 
     name: str
+    version: int
     client: Client
+    connections: ConnectionPool[Any]
     log: TextIO
     chance: random.Random
     stopped: Callable[[float], bool]
+    first_number: int
     numbers: count[int] = field(default_factory=lambda: count(1))
     poison_at: float = field(default_factory=time.monotonic)
 
     def run(self, open_tasks: Callable[[], int]) -> None:
         while not self.stopped(PAUSE):
             if open_tasks() < MOST_OPEN:
-                for batch in self._rivals() if self.chance.random() < RIVALRY else self._crowd():
+                for batch in self.chance.choices((self._crowd, self._rivals, self._holders), BATCHES)[0]():
                     self._enqueue(batch)
+                if self.chance.random() < ORDERS:
+                    self._order()
 
     def _enqueue(self, batch: list[NewTask]) -> None:
         needed = [each for each in batch if each.handler in DOOMED or self.chance.random() < HEIRS]
@@ -82,6 +105,49 @@ class Producer:
             self._store([self._heir(Need(self.chance.choice(chains), chain=True, on_failure="ignore"))])
         if self.chance.random() < CANCELLING:
             self._insist(partial(self.client.cancel, ids[-1]))
+        for each in batch:
+            self._note_shared(each)
+
+    def _order(self) -> None:
+        """Enqueue in a transaction of our own, beside a row of our own: both or neither."""
+        name = f"order:{self.name}:{next(self.numbers)}"
+        level = self.chance.choice(LEVELS)
+        while (task_id := self._insist(partial(self._try_to_order, name, level))) is None:
+            time.sleep(TRY_AGAIN_AFTER)
+        if task_id:
+            self._note("acked", task_id)
+
+    def _try_to_order(self, name: str, level: bytes) -> int | None:
+        """Return the task's id, 0 where none is due from us (any more), None where another's transaction was in the way."""
+        task_id = 0
+        try:
+            with translated(), self.connections.connection() as connection, connection.transaction():
+                connection.execute(level)
+                task_id = self._write_order(connection, name)
+                if level is not REPEATABLE and self.chance.random() < UNORDERING:
+                    self.client.cancel(task_id - self.chance.randint(1, MOST_OPEN), connection=connection)
+                if self.chance.random() < UNDOING:
+                    task_id = 0
+                    raise psycopg.Rollback
+        except DatabaseError as error:
+            if error.sqlstate in IN_THE_WAY:
+                return None
+            raise
+        return task_id
+
+    def _write_order(self, connection: psycopg.Connection[Any], name: str) -> int:
+        if connection.execute(ORDER, (name,)).fetchone() is None:
+            return 0  # a commit that was not answered has stored it
+        task = NewTask(handler="note", dedupe_key=name, key=self._key("note"))
+        (stored,) = self.client.enqueue_many([task], connection=connection)
+        connection.execute(ORDERED, (stored.id, name))
+        return stored.id
+
+    def _note_shared(self, task: NewTask) -> None:
+        if task.handler == "gather":
+            self._note("merged", *_numbers(task))
+        elif task.handler == "latest":
+            self._note("replaced", task.dedupe_key, task.payload["number"])
 
     def _store(self, batch: list[NewTask]) -> list[int]:
         ids = [each.id for each in self._insist(partial(self.client.enqueue_many, batch))]
@@ -97,8 +163,8 @@ class Producer:
                 self._note("unanswered")
                 time.sleep(TRY_AGAIN_AFTER)
 
-    def _note(self, what: str, *ids: int) -> None:
-        print(what, *ids, file=self.log, flush=True)
+    def _note(self, what: str, *facts: object) -> None:
+        print(what, *facts, file=self.log, flush=True)
 
     def _crowd(self) -> list[list[NewTask]]:
         return [[self._task() for _ in range(self.chance.randint(1, 10))]]
@@ -109,17 +175,25 @@ class Producer:
         names = [f"{self.name}:{next(self.numbers)}" for _ in range(RIVALS)]
         return [[NewTask(handler="note", key=key, priority=9, dedupe_key=name)] for name in names]
 
+    def _holders(self) -> list[list[NewTask]]:
+        """Make tasks that want one key at the same moment; some keys have room for two of them."""
+        key = self._key("hold")
+        names = [f"{self.name}:{next(self.numbers)}" for _ in range(HOLDERS)]
+        return [[NewTask(handler="hold", key=key, priority=9, dedupe_key=name) for name in names]]
+
     def _task(self) -> NewTask:
         number = next(self.numbers)
         kind = self._kind()
-        payload = self._payload(kind)
+        payload = self._payload(kind, number)
+        shared = DEDUPES.get(kind)
         return NewTask(
             handler=kind,
             payload=payload,
             priority=self.chance.randint(-1, 1),
             key=self._key(kind),
-            dedupe_key=f"{self.name}:{number}",
-            after=self.chance.choice([None, None, None, 0.2, 1.0]),
+            dedupe_key=f"{self.name}:shared-{number % SHARED_NAMES}" if shared else f"{self.name}:{number}",
+            dedupe=shared,
+            after=MERGED_AFTER if shared else self.chance.choice([None, None, None, 0.2, 1.0]),
             max_attempts=HOPELESS if payload.get("fails") == HOPELESS else None,
         )
 
@@ -132,9 +206,17 @@ class Producer:
             return "poison"
         return self.chance.choices(list(WEIGHTS), list(WEIGHTS.values()))[0]
 
-    def _payload(self, kind: str) -> dict[str, object]:
+    def _payload(self, kind: str, number: int) -> dict[str, Any]:
+        if kind == "gather":
+            return {"numbers": [number + self.first_number]}
+        if kind == "latest":
+            return {"number": number}
+        if kind == "changed":
+            return {"number": number}
         if kind == "poison":
             return {"number": self.chance.choice(DEADLY)}
+        if kind == "insist":
+            return {"times": self.chance.randint(1, 2)}
         if kind == "family":
             return {"serial": self.chance.random() < 0.5}
         if kind in FAILING and self.chance.random() < FAILURES:
@@ -142,10 +224,18 @@ class Producer:
         return {}
 
     def _key(self, kind: str) -> str | None:
+        if kind == "hold":
+            return f"{self.chance.choice(list(steady.CAPACITIES))}-{self.chance.randrange(STEADY_KEYS)}"
         if self.chance.random() >= KEYED.get(kind, 0):
             return None
         hot = kind in FAILING and self.chance.random() < 0.4
         return "hot" if hot else f"cold-{self.chance.randrange(COLD_KEYS)}"
+
+
+def _numbers(task: NewTask) -> list[int]:
+    numbers = task.payload["numbers"]
+    assert isinstance(numbers, list)
+    return numbers
 
 
 def counter(connections: ConnectionPool[Any]) -> Callable[[], int]:
@@ -162,15 +252,25 @@ def counter(connections: ConnectionPool[Any]) -> Callable[[], int]:
     return open_tasks
 
 
-def main(dsn: str, acked: Path, seed: int) -> None:
+def main(dsn: str, acked: Path, seed: int, version: int) -> None:
     stop = StopSignal()
     with pool(dsn, "producer") as connections, acked.open("a") as log:
-        client = Client(connections, app=make_app(dsn, 1))
-        Producer(acked.stem, client, log, random.Random(seed), stop.comes_within).run(counter(connections))
+        producer = Producer(
+            name=acked.stem,
+            version=version,
+            client=Client(connections, app=make_app(version)),
+            connections=connections,
+            log=log,
+            chance=random.Random(seed),
+            stopped=stop.comes_within,
+            # No other producer's: what is merged tells who asked for it.
+            first_number=int(acked.stem.removeprefix("producer-")) * 1_000_000,
+        )
+        producer.run(counter(connections))
 
 
 if __name__ == "__main__":
     lifeline.hold()
     stacks.tell_threads()
     set_up_logging(LogSettings(format=LogFormat.json))
-    main(sys.argv[1], Path(sys.argv[2]), int(sys.argv[3]))
+    main(sys.argv[1], Path(sys.argv[2]), int(sys.argv[3]), int(sys.argv[4]))

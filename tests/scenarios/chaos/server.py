@@ -15,11 +15,34 @@ import psycopg
 from rolecall import DatabaseUnavailable, EmbeddedServer, migrate
 from rolecall.db.connect import connect
 from rolecall.db.embedded import ServerOptions
+from rolecall.db.migrations import FUNCTIONS_VERSION
 from tests.db.embedded.helpers import kill_server, server_log
-from tests.scenarios.chaos.ledger import TABLES
 
 DATABASE = "chaos"
 PATIENCE = 60.0
+# What handlers and producers write in transactions of their own, and where their files are laid down in the end.
+TABLES = """\
+create schema chaos;
+create table chaos.effects (task_id bigint not null, fence int not null);
+create index on chaos.effects (task_id);
+create table chaos.orders (name text primary key, task_id bigint);
+create table chaos.runs (
+    run text primary key, task_id bigint not null, handler text not null, key text, fence int not null, step int not null,
+    attempt int not null, pid int not null, began_at float8 not null, began_clock float8 not null, started boolean not null,
+    ended_at float8, sure_until float8, shaken boolean not null
+);
+create index on chaos.runs (task_id, fence);
+create index on chaos.runs (key, began_at);
+-- A tick reads the clock for what it notes after it has chosen its slots; when its statement began is no later than the choice.
+create table chaos.ticks (run_id bigint primary key, began_at timestamptz not null);
+create function chaos.note_tick() returns trigger language plpgsql set search_path = '' as $$
+begin
+    insert into chaos.ticks values (new.id, statement_timestamp());
+    return null;
+end
+$$;
+create trigger note_tick after insert on rolecall.schedule_runs for each row execute function chaos.note_tick();
+"""
 OPTIONS = ServerOptions(extra={"log_line_prefix": "%e %a: ", "log_lock_waits": "off"})
 LINE = re.compile(r"^(?P<code>[0-9A-Z]{5}) (?P<who>.*?): (?P<level>ERROR|FATAL|PANIC):  (?P<said>.*)$", re.MULTILINE)
 # A connection that was cut, a server that goes, comes up or is not there yet, a call that was given up.
@@ -62,6 +85,13 @@ class Server:
         kill_server(self._folder)
         self._embedded.attach()
         assert self._embedded.dsn(DATABASE) == self.dsn, "the server came back on another port"
+
+    def migrate_anew(self) -> list[str]:
+        """Let the database forget which text its functions have, and migrate; raises DatabaseUnavailable."""
+        self.ask("update rolecall.schema_files set checksum = 'of another release'")
+        self.ask(f"delete from rolecall.schema_migrations where version = {FUNCTIONS_VERSION}")
+        with connect(self.dsn, "migrate") as connection:
+            return migrate(connection)
 
     def ask(self, query: str, params: Any = None) -> list[tuple[Any, ...]]:
         """Run a query; raises DatabaseUnavailable."""

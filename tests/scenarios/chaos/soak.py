@@ -15,9 +15,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rolecall.db.connect import connect
+from rolecall.db.embedded.waiting import wait_until
 from rolecall.db.run import run
 from rolecall.sql import roles
-from tests.scenarios.chaos import checker, logs
+from tests.scenarios.chaos import checker, evidence, logs, steady
 from tests.scenarios.chaos.crew import Crew
 from tests.scenarios.chaos.faults import Faults, Plan
 from tests.scenarios.chaos.proxy import Proxy
@@ -26,13 +27,14 @@ from tests.scenarios.chaos.workload import make_app
 
 TURN = 0.05
 MOST_SHOWN = 20
-MOST_ROUNDS_MORE = 4
+LOOK_EVERY = 2.5
 SECONDS_A_ROUND = 10.0
+WARM_UP_SECONDS = 60.0
 # What must have happened for a soak to prove anything.
 REQUIRED = (
     "lost", "already", "takeovers", "rescued", "parked", "retried", "poison failed", "ticks",
-    "gathered", "inherited", "disinherited", "chained",
-    "kill", "freeze", "cut", "mute", "crash",
+    "gathered", "inherited", "disinherited", "chained", "insisted", "shared", "ran once", "ordered", "merged",
+    "kill", "freeze", "cut", "mute", "crash", "bereave", "behead", "migrate",
 )  # fmt: skip
 SCHEDULE = """\
 select rolecall.put_schedule(jsonb_build_object(
@@ -40,17 +42,28 @@ select rolecall.put_schedule(jsonb_build_object(
 ))"""
 
 
+SET_CAPACITY = "select rolecall.set_key_capacity(%s, %s)"
+FINISHED = "select count(*) from rolecall.finished_tasks"
+PARKED = "select count(*) from rolecall.tasks where parked"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
-    """How long and how hard; a drain fails when nothing has ended for `stall` seconds."""
+    """How long and how hard; a drain fails when nothing has ended for `stall` seconds.
+
+    On a machine too slow for all faults to bite it goes on for some `rounds`. It ends as soon as what was found is `enough`.
+    """
 
     seconds: float = 26.0
     seed: int = 7
-    workers: int = 4
+    workers: int = 3
     producers: int = 2
     stall: float = 30.0
+    rounds: int = 4
     tell: Callable[[str], None] = print
     sabotage: Callable[[Server], None] | None = None
+    enough: Callable[[list[str]], bool] | None = None
+    without: tuple[str, ...] = ()
 
 
 DEFAULTS = Options()
@@ -82,6 +95,8 @@ class Soak:
         self._chance = random.Random(options.seed)
         self._began = time.monotonic()
         self._server = Server(folder / "data")
+        self._parked = 0
+        self._enough = False
 
     def run(self) -> Report:
         """Return what happened and what must not have happened; raises only where no soak was possible."""
@@ -95,33 +110,50 @@ class Soak:
                 faults = Faults(server, proxy, crew, chance=self._chance, tell=self._tell)
                 with crew.working(options.workers, options.producers):
                     self._rage(crew, faults)
-                    self._drain(crew)
-                    crew.stop_workers()
+                    if not self._enough:
+                        self._drain(crew)
+                        crew.stop_workers()
             return self._judge(crew, faults)
 
     def _declare(self) -> None:
         with connect(self._server.dsn, "soak") as connection:
-            run(connection, roles.declare(*make_app(self._server.dsn, 1).declaration()))
+            run(connection, roles.declare(*make_app().declaration()))
+        for key, capacity in steady.CAPACITIES.items():
+            self._server.insist(SET_CAPACITY, (f"{key}-*", capacity))
         self._server.insist(SCHEDULE, (True,))
 
     def _rage(self, crew: Crew, faults: Faults) -> None:
-        """Carry the plan out; on a machine too slow for all faults to bite, go on for some rounds more."""
+        """Let work begin, and carry the plan out; go on for some rounds for want of what must happen."""
+        wait_until(lambda: self._server.number(FINISHED) > 0, WARM_UP_SECONDS)
         self._carry_out(self._options.seconds, crew, faults)
-        for _ in range(MOST_ROUNDS_MORE):
+        for _ in range(self._options.rounds):
             missing = missing_in(self._figures(crew, faults))
-            if not missing:
+            if self._enough or not missing:
                 break
             self._tell(f"going on for want of {', '.join(missing)}")
             self._carry_out(SECONDS_A_ROUND, crew, faults)
 
     def _carry_out(self, seconds: float, crew: Crew, faults: Faults) -> None:
-        plan = Plan(self._chance)
+        plan = Plan(self._chance, without=self._options.without)
         began = time.monotonic()
-        while (now := time.monotonic() - began) < seconds:
+        looked = 0.0
+        while (now := time.monotonic() - began) < seconds and not self._enough:
             self._turn(crew, faults)
             for kind in plan.due(now):
                 plan.put_off(kind, now, done=faults.do(kind))
+            if now > looked + LOOK_EVERY:
+                looked = now
+                self._look(faults)
         faults.thaw(everybody=True)
+
+    def _look(self, faults: Faults) -> None:
+        """Note what is seen in passing only, and whether enough is found already."""
+        self._parked = max(self._parked, self._server.number(PARKED))
+        if self._options.enough is not None:
+            notes = evidence.read_notes(self._folder)
+            evidence.lay_down(self._server, self._folder, faults.blows)
+            found = checker.violations(self._server, notes, at_end=False) + list(self._server.unexpected_errors())
+            self._enough = self._options.enough(found)
 
     def _turn(self, crew: Crew, faults: Faults) -> None:
         crew.tend()
@@ -146,16 +178,22 @@ class Soak:
         return self._server.number("select count(*) from rolecall.tasks")
 
     def _judge(self, crew: Crew, faults: Faults) -> Report:
-        acked, _ = checker.read_notes(self._folder)
+        figures = self._figures(crew, faults)
         said = self._server.unexpected_errors() + logs.read(self._folder).odd
         odd = [f"{text} ({times} times)" for text, times in said.most_common()]
-        found = checker.violations(self._server, acked) + crew.odd_ends + odd
-        return Report(self._figures(crew, faults), found)
+        found = checker.violations(self._server, evidence.read_notes(self._folder)) + crew.odd_ends + odd
+        return Report(figures, found)
 
     def _figures(self, crew: Crew, faults: Faults) -> dict[str, int]:
         said = logs.read(self._folder)
-        _, unanswered = checker.read_notes(self._folder)
-        told = {"lost": said.lost, "already": said.already, "unanswered enqueues": unanswered}
+        notes = evidence.read_notes(self._folder)
+        evidence.lay_down(self._server, self._folder, faults.blows)
+        told = {
+            "lost": said.lost,
+            "already": said.already,
+            "unanswered enqueues": notes.unanswered,
+            "parked": self._parked,
+        }
         return told | checker.bites(self._server) | faults.done | {"worker deaths": crew.deaths}
 
     def _tell(self, text: str) -> None:

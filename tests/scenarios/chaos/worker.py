@@ -1,7 +1,4 @@
-"""One worker process of the crew: `python -m tests.scenarios.chaos.worker DSN LEDGER`.
-
-The handlers' ledger has a way to the database of its own: it must not fall silent with the worker's.
-"""
+"""One worker process of the crew, of a version of the app: `python -m tests.scenarios.chaos.worker DSN VERSION`."""
 
 from __future__ import annotations
 
@@ -19,9 +16,9 @@ SLOTS = 4
 OPTIONS = WorkerOptions(slots=SLOTS, poll_interval=0.5, heartbeat_interval=1, grace=10, call_deadline=5)
 
 
-async def main(dsn: str, ledger: str) -> None:
+async def main(dsn: str, version: int) -> None:
     stacks.tell_tasks()
-    worker = Worker(make_app(ledger, SLOTS), dsn, OPTIONS)
+    worker = Worker(make_app(version), dsn, OPTIONS)
     with stop_on_signals(worker):
         await worker.run()
 
@@ -30,4 +27,4 @@ if __name__ == "__main__":
     lifeline.hold()
     stacks.tell_threads()
     set_up_logging(LogSettings(format=LogFormat.json))
-    run(main(sys.argv[1], sys.argv[2]))
+    run(main(sys.argv[1], int(sys.argv[2])))

@@ -1,0 +1,108 @@
+"""What a soak is judged by: the files of handlers and producers, and what was done to them when.
+
+They are laid beside the engine's tables only after the last crash of the server.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tests.scenarios.chaos import ledger, steady
+from tests.scenarios.chaos.server import Server
+
+# A commit that nobody waited for is on the disk by then, even on a busy machine.
+UNDONE_WITHIN = 6.0
+# So long after it was stopped a worker may begin what it had claimed before.
+THAWED_WITHIN = 2.0
+FORGET_RUNS = "delete from chaos.runs"
+LAY_RUNS_DOWN = """\
+insert into chaos.runs
+select * from jsonb_to_recordset(%s) as run (
+    run text, task_id bigint, handler text, key text, fence int, step int, attempt int, pid int,
+    began_at float8, began_clock float8, started boolean, ended_at float8, sure_until float8, shaken boolean
+)"""
+
+
+@dataclass(slots=True)
+class Blows:
+    """When the server was away, and which process stood still; in seconds of the monotonic clock."""
+
+    crashes: list[tuple[float, float]] = field(default_factory=list)
+    freezes: dict[int, list[tuple[float, float]]] = field(default_factory=dict)
+
+    def shakes(self, at: float) -> bool:
+        """Whether a crash may have undone what was committed in a hurry at that moment."""
+        return any(down - UNDONE_WITHIN <= at <= up for down, up in self.crashes)
+
+    def sure_until(self, pid: int, began: float, ended: float | None) -> float | None:
+        """How long a run of the steady role surely had its lease; None if it may have had none to begin with."""
+        freezes = self.freezes.get(pid, [])
+        if any(stopped <= began <= thawed + THAWED_WITHIN for stopped, thawed in freezes):
+            return None
+        end = min(ended or began, began + steady.SURE_SECONDS)
+        return min([end, *(stopped for stopped, _ in freezes if stopped > began)])
+
+
+@dataclass(slots=True)
+class Notes:
+    """What the producers saw acknowledged, and how many of their calls were not answered."""
+
+    acked: list[int] = field(default_factory=list)
+    merged: list[int] = field(default_factory=list)
+    replaced: dict[str, int] = field(default_factory=dict)
+    unanswered: int = 0
+
+
+def read_notes(folder: Path) -> Notes:
+    """Read the files of all producers; who was killed while he wrote leaves no half a line, as each is one call."""
+    notes = Notes()
+    for file in folder.glob("*.acked"):
+        for what, *words in map(str.split, file.read_text().splitlines()):
+            if what == "acked":
+                notes.acked += map(int, words)
+            elif what == "merged":
+                notes.merged += map(int, words)
+            elif what == "replaced":
+                name, number = words
+                notes.replaced[name] = max(int(number), notes.replaced.get(name, 0))
+            notes.unanswered += what == "unanswered"
+    return notes
+
+
+def lay_down(server: Server, folder: Path, blows: Blows) -> None:
+    """Put the handlers' runs beside the engine's tables, in place of what was put there before."""
+    server.insist(FORGET_RUNS)
+    server.insist(LAY_RUNS_DOWN, (json.dumps(list(runs(folder, blows))),))
+
+
+def runs(folder: Path, blows: Blows) -> Iterator[dict[str, Any]]:
+    """Yield the runs of all handlers as their file tells of them."""
+    began, started, ended = {}, set(), {}
+    for line in _lines(folder / ledger.NAME):
+        name = line["run"]
+        if line["what"] == "began":
+            began[name] = line
+        elif line["what"] == "started":
+            started.add(name)
+        else:
+            ended[name] = line["at"]
+    for name, line in began.items():
+        at, end = line.pop("at"), ended.get(name)
+        is_steady = line["handler"] in steady.HANDLERS
+        yield line | {
+            "began_at": at,
+            "began_clock": line["clock"],
+            "started": name in started or line["handler"] in steady.NEVER_AGAIN,
+            "ended_at": end,
+            "sure_until": blows.sure_until(line["pid"], at, end) if is_steady else None,
+            "shaken": blows.shakes(at),
+        }
+
+
+def _lines(file: Path) -> Iterator[dict[str, Any]]:
+    if file.exists():
+        yield from map(json.loads, file.read_text().splitlines())
