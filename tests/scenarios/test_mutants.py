@@ -3,9 +3,11 @@ from __future__ import annotations
 import pytest
 
 from tests.scenarios.chaos.member import REPOSITORY
-from tests.scenarios.chaos.mutants import MUTANTS, Mutant
+from tests.scenarios.chaos.mutants import MUTANTS, Mutant, hunt, turn
 
 FUNCTIONS = REPOSITORY / "src" / "rolecall" / "sql" / "functions"
+TURN = turn()
+WHOSE_TURN = MUTANTS[TURN % len(MUTANTS)]
 
 
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
@@ -13,3 +15,10 @@ def test_what_a_mutant_breaks_still_stands_in_the_engine(mutant: Mutant) -> None
     for change in mutant.changes:
         [source] = FUNCTIONS.glob(f"*/{change.function}.sql")
         assert change.old in source.read_text()
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("mutant", [WHOSE_TURN], ids=lambda mutant: f"{mutant.name}, seed {TURN}")
+def test_the_checker_tells_of_the_mutant_whose_turn_it_is(mutant: Mutant) -> None:
+    """Again by hand: python -m tests.scenarios.chaos.mutants --seed SEED NAME"""
+    assert hunt(mutant, TURN)
