@@ -256,6 +256,7 @@ BITES = {
     "ordered": "select count(*) from chaos.orders",
     "merged": """
         select count(*) from rolecall.all_tasks where handler = 'gather' and jsonb_array_length(payload -> 'numbers') > 1""",
+    "changed": "select count(*) from rolecall.all_tasks where handler = 'changed' and payload ? 'remark'",
     "chained": "select count(*) from rolecall.all_tasks where chain_index > 1",
     "tasks": "select count(*) from rolecall.all_tasks",
     "ticks": "select count(*) from rolecall.all_tasks where handler = 'tick'",

@@ -163,7 +163,7 @@ class Crew:
 
     def _version(self) -> str:
         """One of two releases that work side by side, as in the middle of a deploy."""
-        return str(self._chance.choice(VERSIONS))
+        return str(VERSIONS[self._started % len(VERSIONS)])
 
     def _start(self, name: str, module: str, arguments: Sequence[str], failpoint: str = "") -> Member:
         environment = {failpoints.VARIABLE: failpoint}

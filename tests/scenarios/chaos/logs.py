@@ -23,6 +23,7 @@ EXPECTED = re.compile(
     r"|This worker could not leave the roll"
     r"|\d+ tasks are not begun, as their leases have run out"
     r"|Task \d+ had completed: what its handler did again"
+    r"|\d+ outcomes cannot be stored yet"
     r"|A worker ended with -?\d+, starting it again"
     r"|SIGTERM again)"
 )

@@ -33,7 +33,7 @@ WARM_UP_SECONDS = 60.0
 # What must have happened for a soak to prove anything.
 REQUIRED = (
     "lost", "already", "takeovers", "rescued", "parked", "retried", "poison failed", "ticks",
-    "gathered", "inherited", "disinherited", "chained", "insisted", "shared", "ran once", "ordered", "merged",
+    "gathered", "inherited", "disinherited", "chained", "insisted", "shared", "ran once", "ordered", "merged", "changed",
     "kill", "freeze", "cut", "mute", "crash", "bereave", "behead", "migrate",
 )  # fmt: skip
 SCHEDULE = """\
