@@ -37,8 +37,8 @@ PAUSE = 0.03
 TRY_AGAIN_AFTER = 0.1
 POISON_SECONDS = 5.0
 COLD_KEYS = 12
-# How often come many tasks of all kinds, some of one key one by one, and some of one key at once.
-BATCHES = (0.45, 0.45, 0.1)
+# How often come many tasks of all kinds, some of one key one by one, some of one key at once, and two that become one.
+BATCHES = (0.4, 0.4, 0.1, 0.1)
 RIVALS, HOLDERS = 3, 6
 FAILURES = 0.04
 CANCELLING = 0.02
@@ -60,8 +60,8 @@ FAILING = ("note", "settle", "herd")
 STEADY_KEYS = 6
 # How often something is ordered in a transaction of the producer's own, and what becomes of some of these.
 ORDERS, UNDOING, UNORDERING = 0.15, 0.1, 0.2
-# How many names share what is merged or replaced.
-SHARED_NAMES, MERGED_AFTER = 2, 1.5
+# How long what is merged or replaced waits for more of its kind.
+MERGED_AFTER = 1.5
 MERGE = Dedupe(mode="merge", merge=merge_fields(numbers="union"))
 DEDUPES = {"gather": MERGE, "latest": Dedupe(mode="replace")}
 # Another's transaction was first.
@@ -90,7 +90,7 @@ class Producer:
     def run(self, open_tasks: Callable[[], int]) -> None:
         while not self.stopped(PAUSE):
             if open_tasks() < MOST_OPEN:
-                for batch in self.chance.choices((self._crowd, self._rivals, self._holders), BATCHES)[0]():
+                for batch in self.chance.choices((self._crowd, self._rivals, self._holders, self._twins), BATCHES)[0]():
                     self._enqueue(batch)
                 if self.chance.random() < ORDERS:
                     self._order()
@@ -181,9 +181,13 @@ class Producer:
         names = [f"{self.name}:{next(self.numbers)}" for _ in range(HOLDERS)]
         return [[NewTask(handler="hold", key=key, priority=9, dedupe_key=name) for name in names]]
 
-    def _task(self) -> NewTask:
+    def _twins(self) -> list[list[NewTask]]:
+        kind = self.chance.choice(list(DEDUPES))
+        return [[self._task(kind)], [self._task(kind)]]
+
+    def _task(self, kind: str = "") -> NewTask:
         number = next(self.numbers)
-        kind = self._kind()
+        kind = kind or self._kind()
         payload = self._payload(kind, number)
         shared = DEDUPES.get(kind)
         return NewTask(
@@ -191,7 +195,7 @@ class Producer:
             payload=payload,
             priority=self.chance.randint(-1, 1),
             key=self._key(kind),
-            dedupe_key=f"{self.name}:shared-{number % SHARED_NAMES}" if shared else f"{self.name}:{number}",
+            dedupe_key=f"{self.name}:shared" if shared else f"{self.name}:{number}",
             dedupe=shared,
             after=MERGED_AFTER if shared else self.chance.choice([None, None, None, 0.2, 1.0]),
             max_attempts=HOPELESS if payload.get("fails") == HOPELESS else None,
