@@ -8,6 +8,7 @@ CLUSTER = "it needs a cluster, an image and a registry; tests/deploy and deploy/
 REQUEST = "it is a request and its answer, not a command"
 CHECKOUT = "it is for a work tree of the project, and this folder has the wheel alone"
 ELSEWHERE = "it names a machine that is not this one"
+POOLER = "it names a pooler; tests/cli/test_poolers.py and tests/guides/test_poolers.py have one"
 FRAGMENT = "it is a fragment, for looking at; a guide has the whole"
 
 NOT_RUN: Mapping[str, Mapping[str, str]] = {
@@ -33,6 +34,11 @@ NOT_RUN: Mapping[str, Mapping[str, str]] = {
     "live.md": {
         "const events": "it is for a browser; tests/guides/test_live.py follows the stream",
         "await ctx.info": FRAGMENT,
+    },
+    "poolers.md": {
+        "export DATABASE_URL": POOLER,
+        "export ROLECALL_LISTEN_URL": POOLER,
+        "rolecall doctor": POOLER,
     },
     "serve.md": {
         "rolecall people add": "it asks for a password at a terminal; tests/cli/test_access.py answers",
