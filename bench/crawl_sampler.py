@@ -2,7 +2,8 @@
 
 What a thread has burnt since the last look (by the kernel's count) is put down to the innermost function of ours that
 it is in, or to the innermost one where none is ours. So waiting costs nothing, and what libraries burn counts for
-whoever called them.
+whoever called them. The processes in which handlers have functions called (`ctx.in_process`) are not looked at: what
+they burn counts for the workers as a whole.
 """
 
 from __future__ import annotations
