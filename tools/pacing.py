@@ -21,6 +21,7 @@ from tools.durations import OWN, SHARED, Cost, Durations, by_folder, in_words
 
 FAST_SECONDS = 165.0
 TELL_EVERY = 20.0
+TELLING = 0.02
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -145,9 +146,10 @@ class Pacing:
             return
         self._told = now
         share = done / self._number
-        left = in_words((now - self._began) * (1 - share) / share)
+        # The first tests wait for servers and templates, and say nothing of the others.
+        left = in_words((now - self._began) * (1 - share) / share) + " left" if share >= TELLING else "just begun"
         failed = f"{self._failed} failed, " if self._failed else ""
-        self._say(f"{share:4.0%}  {done:,} of {self._number:,} tests, {failed}{left} left")
+        self._say(f"{share:4.0%}  {done:,} of {self._number:,} tests, {failed}{left}")
 
     def _say(self, line: str) -> None:
         self._reporter.ensure_newline()
