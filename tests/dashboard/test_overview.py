@@ -8,8 +8,8 @@ import httpx2
 import pytest
 
 from rolecall import App, Finding, Severity
-from rolecall.web import build
 from tests.sql.engine import Engine
+from tests.web.doors import unguarded
 
 
 async def test_the_first_page_shows_every_role(pool: Engine, http: httpx2.AsyncClient) -> None:
@@ -106,7 +106,7 @@ async def test_what_an_apps_check_finds_is_told_first(pool: Engine) -> None:
     async def till(_: object) -> list[Finding]:
         return [Finding(severity=Severity.TROUBLE, problem="the till is open", advice="close it", path="/till")]
 
-    application = build(pool.database, App("kiosk", checks=[till]))
+    application = unguarded(pool.database, App("kiosk", checks=[till]))
     async with (
         application.router.lifespan_context(application),
         httpx2.AsyncClient(transport=httpx2.ASGITransport(app=application), base_url="http://test") as http,

@@ -8,6 +8,9 @@ CLUSTER = "it needs a cluster, an image and a registry; tests/deploy and deploy/
 REQUEST = "it is a request and its answer, not a command"
 CHECKOUT = "it is for a work tree of the project, and this folder has the wheel alone"
 ELSEWHERE = "it names a machine that is not this one"
+CREATE_ROLES = (
+    "it is for who may create roles; tests/cli/test_database_roles.py and tests/db/test_privileges.py have such a user"
+)
 POOLER = "it names a pooler; tests/cli/test_poolers.py and tests/guides/test_poolers.py have one"
 FRAGMENT = "it is a fragment, for looking at; a guide has the whole"
 
@@ -30,6 +33,10 @@ NOT_RUN: Mapping[str, Mapping[str, str]] = {
         "GET /api": REQUEST,
         "select rolecall.scale_target": "it stands for a request; tests/sql/scale_target calls the function",
         "KUBE_BINARIES": CHECKOUT,
+    },
+    "least-privilege.md": {
+        "rolecall migrate --roles": CREATE_ROLES,
+        "create role": CREATE_ROLES,
     },
     "live.md": {
         "const events": "it is for a browser; tests/guides/test_live.py follows the stream",

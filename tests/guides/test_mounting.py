@@ -98,7 +98,7 @@ async def test_a_form_is_carried_out_and_leads_back_to_its_page(client: httpx2.A
     worker = pool.worker("sums", name="north")
     await log_in(client)
 
-    answer = await client.post(f"/queue/admin/workers/{worker}/drain", headers=OWN, data={"unused": "1"})
+    answer = await client.post(f"/queue/admin/workers/{worker}/drain", headers=OWN, data={"confirmed": "true"})
 
     assert answer.headers["location"] == "/queue/admin/workers?state=idle"
     assert "north takes no more tasks." in (await client.get("/queue/admin/workers")).text

@@ -70,7 +70,7 @@ class World:
 
     def __init__(self, server: Server) -> None:
         self.server = server
-        self.clock = Clock(server.dsn)
+        self.clock = Clock(server.superuser_dsn)
         self.ask(HOLD)
 
     def ask(self, query: str, *params: object) -> list[tuple[Any, ...]]:

@@ -47,7 +47,7 @@ async def test_what_a_worker_held_unbegun_when_it_was_stopped_past_its_lease_doe
             await bench.finished(*ids, within=60)
             thawed_at = monotonic()
             zombie.send_signal(signal.SIGCONT)
-            await until(lambda: bench.ask("select bool_and(idle) from rolecall.workers"))
+            await until(lambda: bench.ask("select bool_and(idle) from rolecall.all_workers"))
             zombie.send_signal(signal.SIGTERM)
             assert await ended(zombie) == 0
 

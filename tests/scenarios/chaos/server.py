@@ -80,6 +80,11 @@ class Server:
             finally:
                 self._hang_up()
 
+    @property
+    def superuser_dsn(self) -> str:
+        """The way to the database for what its owner may not do, such as setting the clock that it shows."""
+        return self._embedded.superuser_dsn(DATABASE)
+
     def crash(self) -> None:
         """Kill the server, postmaster and backends at once, and start it again: it recovers from its log."""
         kill_server(self._folder)
