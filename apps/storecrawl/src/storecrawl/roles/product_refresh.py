@@ -27,6 +27,9 @@ from storecrawl.crawler import Crawler
 from storecrawl.payloads import PayloadError, PayloadUnreachable
 from storecrawl.roles.image_fetch import image_task
 
+# A document of so many bytes is normalized within a second, whatever it says; to start a process takes as long.
+SMALL = 1_000_000
+
 
 def add_product_refresh(app: App, crawler: Crawler) -> None:
     """Define the handler."""
@@ -59,10 +62,13 @@ def _failing_for_good() -> Iterator[None]:
 async def _menu(ctx: Context, crawler: Crawler, payload: StoredPayload) -> Menu:
     """Read the menu; of a document that is none, what was refused of it is entered all the same.
 
-    Strangers wrote it: normalizing takes place where the task's timeout can kill it.
+    Strangers wrote it: what may take long is normalized where the task's timeout can kill it.
     """
     document = await crawler.in_thread(read_document, crawler.payloads, payload)
-    read = await ctx.in_process(packed_menu, document)
+    if len(document) <= SMALL:
+        read = await crawler.in_thread(packed_menu, document)
+    else:
+        read = await ctx.in_process(packed_menu, document)
     if isinstance(read, NotAMenu):
         async with ctx.transaction() as tx:
             await record_refusals(tx, payload.id, payload.store_id, read.refused, products=read.record_count)
