@@ -27,11 +27,13 @@ async def test_of_a_key_with_room_for_three_no_fourth_task_runs_however_many_wor
         workers = [stack.enter_context(victims.process(f"worker-{number}")) for number in range(PROCESSES)]
         for finished in KILLED_AFTER:
             await until(partial(have_finished, bench, finished), 60)
-            kill_one_that_has_a_place(places, workers)
+            await until(partial(living_holders, places, workers), 60)
+            living_holders(places, workers)[0].kill()
             workers.append(stack.enter_context(victims.process(f"after-{finished}")))
         tasks = await bench.finished(*ids, within=120)
 
-    assert len(places.holders()) == 3
+    # While the place of one that was killed waits for its lease to run out, there may be fewer.
+    assert 1 < len(places.holders()) <= 3
     assert {task.state for task in tasks} == {"completed"}
     assert max(task.attempt for task in tasks) > 1
 
@@ -40,6 +42,6 @@ def have_finished(bench: Bench, number: int) -> bool:
     return bool(bench.ask("select count(*) >= %s from rolecall.finished_tasks", number))
 
 
-def kill_one_that_has_a_place(places: Places, workers: list[subprocess.Popen[bytes]]) -> None:
+def living_holders(places: Places, workers: list[subprocess.Popen[bytes]]) -> list[subprocess.Popen[bytes]]:
     holders = places.holders()
-    next(worker for worker in workers if worker.pid in holders and worker.poll() is None).kill()
+    return [worker for worker in workers if worker.pid in holders and worker.poll() is None]

@@ -57,4 +57,4 @@ async def test_without_the_schema_the_reason_is_told(client: Client, database: s
         ready = await http.get("/readyz")
 
     assert ready.status_code == 503
-    assert "run its migrations" in ready.json()["detail"]
+    assert "rolecall migrate" in ready.json()["detail"]

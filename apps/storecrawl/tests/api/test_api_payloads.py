@@ -13,6 +13,7 @@ from rolecall.testing import drain
 FIELDS = {
     "id", "store_id", "task_id", "product_count", "size_raw", "size_gz", "sha256", "fetched_at", "created_at",
     "applied_at", "applied_count", "complete", "expired_at",
+    "raw_menu_id", "refused_products", "refused_options",
 }  # fmt: skip
 UNKNOWN = {
     "/api/payloads/404": "payload-not-found",

@@ -19,7 +19,7 @@ from storecrawl.upstream import RawPage, menu_of, read_raw_pages
 
 from apps.storecrawl.tests.menu_server import STORE, MenuServer, menu_server, page, product
 from rolecall import NewTask
-from rolecall.web import build
+from tests.web.doors import unguarded
 
 from .conftest import Crawl
 
@@ -239,7 +239,7 @@ async def test_who_asks_the_api_is_told_what_was_refused_and_sees_the_answer_as_
     server.body = page(product("a"), "null", product("b", Name=""))
     await single.run(FETCH)
 
-    application = build(single.database, single.app)
+    application = unguarded(single.database, single.app)
     transport = httpx2.ASGITransport(app=application)
     async with (
         application.router.lifespan_context(application),
