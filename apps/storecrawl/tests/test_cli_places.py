@@ -19,12 +19,13 @@ def shop(connection: psycopg.Connection[Any], tmp_path: Path) -> Shop:
 
 
 @pytest.fixture
-def say(database: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Any:
+def say(database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Any:
     """Run a command on the test's database and folder; its exit code, and what it printed."""
+    monkeypatch.setenv("DATABASE_URL", database)
 
     def words(*arguments: str) -> tuple[int, str, str]:
         capsys.readouterr()
-        code = run([*arguments, "--database-url", database, "--data-dir", str(tmp_path)])
+        code = run([*arguments, "--data-dir", str(tmp_path)])
         shown = capsys.readouterr()
         return code, shown.out, shown.err
 

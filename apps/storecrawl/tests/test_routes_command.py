@@ -18,11 +18,12 @@ Routes = Callable[..., tuple[int, str, str]]
 
 
 @pytest.fixture
-def routes(database: str, capsys: pytest.CaptureFixture[str]) -> Routes:
+def routes(database: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Routes:
     """Run a command; returns its exit code and what it said."""
+    monkeypatch.setenv("DATABASE_URL", database)
 
     def call(*arguments: str) -> tuple[int, str, str]:
-        code = run(["routes", *arguments, "--database-url", database])
+        code = run(["routes", *arguments])
         said = capsys.readouterr()
         return code, said.out, said.err
 
