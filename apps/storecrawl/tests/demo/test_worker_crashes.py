@@ -24,10 +24,14 @@ from rolecall.testing import drain, working
 KILLED = 137
 LEASE_SECONDS = 1.0
 ONE_STORE = UpstreamOptions(stores=1, menu_smallest=20, menu_median=30, menu_largest=40)
-# Between the payload file, which is written, and the commit of its row, its follow-up and the completion.
+# Between the payload's files, which are written, and the commit of its row, its follow-up and the completion.
 BEFORE_COMMIT = "mid_handler"
 
-PAYLOAD_FILES = "select array_agg(storage_path) from storecrawl.payloads"
+# A fetch keeps two files: the menu, and the answer as it came.
+MENU_FILES = """
+select array_agg(storage_path)
+from (select storage_path from storecrawl.payloads union all select storage_path from storecrawl.raw_menus) as kept
+"""
 SWEPT = "select (result ->> 'removed')::int from rolecall.all_tasks where handler = 'orphan_sweep'"
 DISCOVERY_FILES = "select array_agg(storage_path) from storecrawl.discovery_payloads"
 PAYLOADS = "select count(*) from storecrawl.payloads"
@@ -107,12 +111,12 @@ async def crawl(tmp_path: Path, store: str, database: str, connection: psycopg.C
 
 
 @pytest.mark.parametrize("store", ["folder", "bucket"], indirect=True)
-async def test_a_crash_between_payload_file_and_row_leaves_one_row_and_one_refresh(crawl: Crawl) -> None:
+async def test_a_crash_between_payload_files_and_row_leaves_one_row_and_one_refresh(crawl: Crawl) -> None:
     """Covers SPEC E5-13."""
     crawl.enqueue(_fetch(crawl))
 
     assert crawl.crash("payload_fetch", BEFORE_COMMIT) == KILLED
-    assert (len(_files(crawl)), crawl.value(PAYLOADS)) == (2, 1)
+    assert (len(_files(crawl)), crawl.value(PAYLOADS)) == (4, 1)
     await crawl.recover()
 
     assert crawl.value(PAYLOADS) == 2
@@ -121,19 +125,19 @@ async def test_a_crash_between_payload_file_and_row_leaves_one_row_and_one_refre
 
 
 @pytest.mark.parametrize("store", ["folder", "bucket"], indirect=True)
-async def test_the_file_that_a_crash_orphaned_is_swept_away_and_no_other(crawl: Crawl) -> None:
+async def test_the_files_that_a_crash_orphaned_are_swept_away_and_no_others(crawl: Crawl) -> None:
     """Covers SPEC E5-13: no orphan stays, in a folder as in a bucket."""
     crawl.enqueue(_fetch(crawl))
     crawl.crash("payload_fetch", BEFORE_COMMIT)
     await crawl.recover()
-    named = set(crawl.value(PAYLOAD_FILES))
-    assert len(_files(crawl) - named) == 1
+    named = set(crawl.value(MENU_FILES))
+    assert len(_files(crawl) - named) == 2
     answers = _answers(crawl)
 
     crawl.enqueue(NewTask(handler="orphan_sweep"))
     await crawl.recover()
 
-    assert crawl.value(SWEPT) == 1
+    assert crawl.value(SWEPT) == 2
     assert _files(crawl) == named
     assert _answers(crawl) == answers == set(crawl.value(DISCOVERY_FILES))
 
