@@ -46,6 +46,10 @@ def serving_buckets(folder: Path) -> Iterator[dict[str, str]]:
         f"-bucket={BUCKET}",
         "-admin.ui=false",
         "-webdav=false",
+        # They listen on fixed ports, where the server of another session would meet them and end.
+        "-s3.port.iceberg=0",
+        "-s3.port.lance=0",
+        "-master.telemetry=false",
     ]
     command = [str(program), "mini", *flags, *(f"-{name}={port}" for name, port in ports.items())]
     with (folder / "log").open("wb") as log:
