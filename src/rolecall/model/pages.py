@@ -5,12 +5,14 @@ from __future__ import annotations
 import binascii
 import struct
 from base64 import urlsafe_b64decode, urlsafe_b64encode
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Generic, TypeVar
 
 from rolecall.model.errors import InvalidCursor
 
-__all__ = ["Page", "read_cursor", "read_text_cursor", "write_cursor", "write_text_cursor"]
+__all__ = ["Page", "page_by_id", "position", "read_cursor", "read_text_cursor", "write_cursor", "write_text_cursor"]
 
 T = TypeVar("T")
 
@@ -29,6 +31,17 @@ class Page(Generic[T]):
 
     items: list[T]
     next_cursor: str | None = None
+
+
+def position(cursor: str | None) -> int | None:
+    """Read the id that a page goes on from; None for the first page. Raises InvalidCursor."""
+    return None if cursor is None else read_cursor(cursor)
+
+
+def page_by_id(rows: Sequence[T], limit: int, id_of: Callable[[T], int] = attrgetter("id")) -> Page[T]:
+    """Make a page of rows that were asked for with one more than the limit: that one tells whether there is more."""
+    items = list(rows[:limit])
+    return Page(items=items, next_cursor=write_cursor(id_of(items[-1])) if len(rows) > limit else None)
 
 
 def write_cursor(position: int) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rolecall.model.details import Family, TaskDetail
 from rolecall.model.outline import Ancestor
-from rolecall.model.pages import Page, read_cursor, write_cursor
+from rolecall.model.pages import page_by_id, position
 from rolecall.model.tasks import TaskSummary
 from rolecall.service.database import Database
 from rolecall.sql import details, outlines
@@ -18,7 +18,7 @@ LONGEST_TIMELINE = 200
 
 async def gather(database: Database, task_id: int, most: int, children_from: str | None) -> TaskDetail:
     """Read a task and what stands around it. Raises TaskNotFound, InvalidCursor."""
-    after = None if children_from is None else read_cursor(children_from)
+    after = position(children_from)
     at, task, payload, result = await database.run(details.task(task_id, most))
     timeline = await database.run(details.latest(task_id, LONGEST_TIMELINE + 1))
     return TaskDetail(
@@ -44,9 +44,4 @@ async def _path(database: Database, task: TaskSummary) -> list[Ancestor]:
 async def _children(database: Database, parent_id: int, after: int | None) -> Family:
     found = await database.run(details.children(parent_id, after, MOST_CHILDREN + 1))
     numbers = await database.run(details.child_numbers(parent_id)) if found or after else {}
-    return Family(numbers=numbers, page=_page(found))
-
-
-def _page(found: list[TaskSummary]) -> Page[TaskSummary]:
-    items = found[:MOST_CHILDREN]
-    return Page(items=items, next_cursor=write_cursor(items[-1].id) if len(found) > MOST_CHILDREN else None)
+    return Family(numbers=numbers, page=page_by_id(found, MOST_CHILDREN))

@@ -13,7 +13,7 @@ from rolecall.maintenance.slots import Cron, check_schedule, upcoming
 from rolecall.maintenance.stretches import stretches
 from rolecall.model.deeds import Deed
 from rolecall.model.errors import ConfigError, InvalidSchedule, ScheduleNotFound, UnknownRole
-from rolecall.model.pages import Page, read_cursor, write_cursor
+from rolecall.model.pages import Page, page_by_id, position
 from rolecall.model.schedules import PlannedRun, RunOutcome, Schedule, ScheduleAhead, ScheduleRun, StoredSchedule
 from rolecall.service.database import Database
 from rolecall.service.pages import require_page
@@ -128,10 +128,10 @@ class Schedules:
     async def runs(self, which: Which, *, cursor: str | None = None, limit: int = 50) -> Page[ScheduleRun]:
         """What became of its slots, the latest first. Raises ScheduleNotFound, ConfigError, InvalidCursor."""
         require_page(limit)
-        before = read_cursor(cursor) if cursor else None
+        before = position(cursor)
         schedule = await self.get(which)
-        found = await self._database.run(schedules.runs(schedule.id, before=before, limit=limit))
-        return Page(items=found, next_cursor=write_cursor(found[-1].id) if len(found) == limit else None)
+        found = await self._database.run(schedules.runs(schedule.id, before=before, limit=limit + 1))
+        return page_by_id(found, limit)
 
     async def _find(self, which: Which) -> StoredSchedule | None:
         asked = schedules.list_(name=which) if isinstance(which, str) else schedules.list_(schedule_id=which)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from rolecall.model.errors import FilterError
 from rolecall.model.insight import TaskFilter
-from rolecall.model.pages import Page, read_cursor, write_cursor
+from rolecall.model.pages import Page, position, write_cursor
 from rolecall.model.tasks import TaskSummary
 from rolecall.sql.statement import Row, Statement
 from rolecall.sql.strict_json import NotStorable, encode
@@ -47,7 +47,7 @@ def ids(which: TaskFilter) -> Statement[tuple[list[int], str | None]]:
 
 
 def _params(which: TaskFilter) -> tuple[object, ...]:
-    after = None if which.cursor is None else read_cursor(which.cursor)
+    after = position(which.cursor)
     try:
         return encode(which.conditions()), after, which.limit
     except NotStorable as error:

@@ -27,7 +27,7 @@ from __future__ import annotations
 
 from rolecall.config import AccessSettings, AuthMode, Settings
 from rolecall.model.insight import TaskFilter
-from rolecall.model.pages import Page, read_cursor, write_cursor
+from rolecall.model.pages import Page, page_by_id, position, write_cursor
 from rolecall.web.access import Administers, Operates, Reads
 from rolecall.web.application import build
 from rolecall.web.connections import Connections, Connects
@@ -36,6 +36,7 @@ from rolecall.web.dashboard.routing import Pages
 from rolecall.web.dashboard.view import Administering, Operating, Reading, View
 from rolecall.web.fields import Body, Id, Limit, Moment, PathId
 from rolecall.web.once import OperatesOnce
+from rolecall.web.paging import with_items
 from rolecall.web.problems import Problem, RequestRefused, refuses
 
 __all__ = [
@@ -64,7 +65,9 @@ __all__ = [
     "TaskFilter",
     "View",
     "build",
-    "read_cursor",
+    "page_by_id",
+    "position",
     "refuses",
+    "with_items",
     "write_cursor",
 ]

@@ -13,7 +13,7 @@ from rolecall.cli.values import read_duration, read_json
 from rolecall.model.chains import Chain, ChainFilter, ChainSummary
 from rolecall.model.errors import ChainNotFound, RolecallError
 from rolecall.model.needs import Dependent
-from rolecall.model.pages import Page, read_cursor
+from rolecall.model.pages import Page, position
 from rolecall.model.states import TaskState
 from rolecall.service.chains import ChainHistory
 
@@ -35,7 +35,7 @@ def list_(  # sizes: each is an option of the command
     limit: Annotated[int, Option(help="At most so many, 1 to 1000.")] = 50,
 ) -> None:
     """List chains, open and ended, newest first."""
-    before = None if after is None else read_cursor(after)
+    before = position(after)
     which = ChainFilter(state=state, role=role, handler=handler, before=before, limit=limit)
     page = shell.call(lambda services: services.chains.list(which))
     shell.show(page, lambda: _print_page(page))

@@ -5,10 +5,10 @@ from __future__ import annotations
 from fastapi import APIRouter
 
 from rolecall.model.deeds import DeedFilter, StoredDeed, Via
-from rolecall.model.pages import Page
+from rolecall.model.pages import Page, page_by_id, position
 from rolecall.web.access import Administers
 from rolecall.web.fields import Limit, Moment, ShortText
-from rolecall.web.paging import Cursor, page_by_id, position
+from rolecall.web.paging import Cursor
 
 router = APIRouter(prefix="/api/audit", tags=["audit"])
 
@@ -26,4 +26,4 @@ async def list_deeds(  # sizes: the filters
     """Who changed what, the latest first."""
     which = DeedFilter(actor=actor, action=action, via=via, since=since, before=position(cursor), limit=limit + 1)
     deeds = await services.audit.list(which)
-    return page_by_id(deeds, limit, lambda deed: deed.id)
+    return page_by_id(deeds, limit)

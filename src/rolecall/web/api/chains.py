@@ -7,11 +7,11 @@ from fastapi import APIRouter, Request, Response
 from rolecall.model.chains import ChainFilter
 from rolecall.model.errors import ChainFinished, ChainNotFound
 from rolecall.model.needs import Dependent
-from rolecall.model.pages import Page
+from rolecall.model.pages import Page, page_by_id, position
 from rolecall.web.access import KnownCaller, Operates, Reads
 from rolecall.web.etags import UNCHANGED, tagged
 from rolecall.web.fields import Body, Limit, PathId, Patience, Result, ShortText
-from rolecall.web.paging import Cursor, page_by_id, position, with_items
+from rolecall.web.paging import Cursor, with_items
 from rolecall.web.problems import refuses
 from rolecall.web.state import state_of
 from rolecall.web.views import ListedChain, Outcome, ShownChain, listed_chain, shown_chain

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fastapi import APIRouter
 
-from rolecall.web import Connects, Limit, Page, PathId, Reads, read_cursor, refuses, write_cursor
+from rolecall.web import Connects, Limit, Page, PathId, Reads, page_by_id, position, refuses
 from storecrawl.catalog import Brand, BrandOrder, find_brand, list_brands
 from storecrawl.serving.parameters import Cursor, SearchText
 from storecrawl.serving.refusals import known
@@ -22,10 +22,10 @@ async def list_all(  # sizes: the filters of the list
     limit: Limit = 50,
 ) -> Page[Brand]:
     """Brands by name, or those with the most products first; `text` is looked for in the name. Prices are cents."""
-    after = read_cursor(cursor) if cursor else None
+    after = position(cursor)
     async with connects() as connection:
-        brands = await list_brands(connection, order=sort, text=text, after=after, limit=limit)
-    return Page(items=brands, next_cursor=write_cursor(brands[-1].id) if len(brands) == limit else None)
+        brands = await list_brands(connection, order=sort, text=text, after=after, limit=limit + 1)
+    return page_by_id(brands, limit)
 
 
 @router.get("/{brand_id:int}", responses=refuses(404))

@@ -21,9 +21,9 @@ from rolecall.web import (
     Operates,
     Page,
     Reads,
-    read_cursor,
+    page_by_id,
+    position,
     refuses,
-    write_cursor,
 )
 from storecrawl.catalog.discovery import (
     CityRecord,
@@ -116,11 +116,11 @@ async def cities(
     limit: Limit = 50,
 ) -> Page[CityRecord]:
     """Cities by state and name, with what became of asking for their stores."""
-    after = read_cursor(cursor) if cursor else None
+    after = position(cursor)
     code = state and state.upper()
     async with connects() as connection:
-        found = await list_cities(connection, state=code, failing=failing, after=after, limit=limit)
-    return Page(items=found, next_cursor=write_cursor(found[-1].id) if len(found) == limit else None)
+        found = await list_cities(connection, state=code, failing=failing, after=after, limit=limit + 1)
+    return page_by_id(found, limit)
 
 
 @router.get(LOCATIONS, responses=refuses(404))
@@ -136,13 +136,14 @@ async def list_all(  # sizes: what locations are filtered by
     limit: Limit = 50,
 ) -> Page[Location]:
     """Locations by id; `text` is looked for in name, slug, chain, city, id and entry. Other platforms have none."""
-    after = read_cursor(cursor) if cursor else 0
-    which = LocationFilter(status=status, state=state and state.upper(), city=city, text=text, after=after, limit=limit)
+    after = position(cursor) or 0
+    code = state and state.upper()
+    which = LocationFilter(status=status, state=code, city=city, text=text, after=after, limit=limit + 1)
     if platform != CRAWLED:
         return Page(items=[], next_cursor=None)
     async with connects() as connection:
         found = await list_locations(connection, which)
-    return Page(items=found, next_cursor=write_cursor(found[-1].id) if len(found) == limit else None)
+    return page_by_id(found, limit)
 
 
 @router.get(LOCATION, responses=refuses(404))

@@ -17,9 +17,10 @@ from rolecall.web import (
     Page,
     PathId,
     Reads,
-    read_cursor,
+    page_by_id,
+    position,
     refuses,
-    write_cursor,
+    with_items,
 )
 from storecrawl.api.documents import DocumentResponse, accepts_gzip
 from storecrawl.catalog import StoredPayload, latest_payload, list_payloads
@@ -138,10 +139,7 @@ async def latest(store_id: PathId, connects: Connects, _: Reads) -> Payload:
 
 
 async def _page(connects: Connections, store_id: int | None, cursor: str | None, limit: int) -> Page[Payload]:
-    before = read_cursor(cursor) if cursor else None
+    before = position(cursor)
     async with connects() as connection:
-        stored = await list_payloads(connection, store_id=store_id, before=before, limit=limit)
-    return Page(
-        items=[Payload.of(each) for each in stored],
-        next_cursor=write_cursor(stored[-1].id) if len(stored) == limit else None,
-    )
+        stored = await list_payloads(connection, store_id=store_id, before=before, limit=limit + 1)
+    return with_items(page_by_id(stored, limit), Payload.of)

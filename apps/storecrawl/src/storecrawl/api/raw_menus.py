@@ -9,7 +9,7 @@ from typing import Annotated, Any, Self
 
 from fastapi import APIRouter, Path, Query, Response
 
-from rolecall.web import Connects, Limit, Page, PathId, Reads, read_cursor, refuses, write_cursor
+from rolecall.web import Connects, Limit, Page, PathId, Reads, page_by_id, position, refuses, with_items
 from storecrawl.catalog import RawMenu, list_raw_menus
 from storecrawl.serving.finding import raw_menu_of
 from storecrawl.serving.means import HasMeans
@@ -62,13 +62,10 @@ async def list_all(  # sizes: what the list is filtered by
     limit: Limit = 50,
 ) -> Page[KeptAnswers]:
     """Raw menus, the newest fetch first."""
-    before = read_cursor(cursor) if cursor else None
+    before = position(cursor)
     async with connects() as connection:
-        found = await list_raw_menus(connection, store_id=store_id, refused=refused, before=before, limit=limit)
-    return Page(
-        items=[KeptAnswers.of(each) for each in found],
-        next_cursor=write_cursor(found[-1].id) if len(found) == limit else None,
-    )
+        found = await list_raw_menus(connection, store_id=store_id, refused=refused, before=before, limit=limit + 1)
+    return with_items(page_by_id(found, limit), KeptAnswers.of)
 
 
 @router.get("/{raw_menu_id:int}", responses=refuses(404))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fastapi import APIRouter
 
-from rolecall.web import Connections, Connects, Limit, Page, PathId, Reads, read_cursor, refuses, write_cursor
+from rolecall.web import Connections, Connects, Limit, Page, PathId, Reads, page_by_id, position, refuses
 from storecrawl.catalog import StoredRefusal, list_refusals
 from storecrawl.serving.finding import payload_of, store_of
 from storecrawl.serving.parameters import Cursor
@@ -31,7 +31,7 @@ async def of_store(
 
 
 async def _page(connects: Connections, cursor: str | None, limit: int, **whose: int) -> Page[StoredRefusal]:
-    before = read_cursor(cursor) if cursor else None
+    before = position(cursor)
     async with connects() as connection:
-        found = await list_refusals(connection, **whose, before=before, limit=limit)
-    return Page(items=found, next_cursor=write_cursor(found[-1].id) if len(found) == limit else None)
+        found = await list_refusals(connection, **whose, before=before, limit=limit + 1)
+    return page_by_id(found, limit)

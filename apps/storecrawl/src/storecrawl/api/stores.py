@@ -6,7 +6,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query
 
-from rolecall.web import Connects, Limit, Page, PathId, Reads, read_cursor, refuses, write_cursor
+from rolecall.web import Connects, Limit, Page, PathId, Reads, page_by_id, position, refuses
 from storecrawl.catalog import CategoryFigures, Store, StoreFilter, list_stores, store_categories
 from storecrawl.serving.finding import store_of
 from storecrawl.serving.parameters import Cursor, SearchText, State
@@ -27,11 +27,11 @@ async def list_all(  # sizes: what the list is filtered by
     limit: Limit = 50,
 ) -> Page[Store]:
     """Stores by id; `text` is looked for in name, slug, chain and city."""
-    after = read_cursor(cursor) if cursor else 0
-    which = StoreFilter(state=state, text=text, blocked=blocked, after=after, limit=limit)
+    after = position(cursor) or 0
+    which = StoreFilter(state=state, text=text, blocked=blocked, after=after, limit=limit + 1)
     async with connects() as connection:
         stores = await list_stores(connection, which)
-    return Page(items=stores, next_cursor=write_cursor(stores[-1].id) if len(stores) == limit else None)
+    return page_by_id(stores, limit)
 
 
 @router.get("/{store_id:int}", responses=refuses(404))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fastapi import Response
 
-from rolecall.web import Connects, Pages, PathId, Reading, read_cursor, write_cursor
+from rolecall.web import Connects, Pages, PathId, Reading, page_by_id, position
 from storecrawl.catalog import BrandOrder, find_brand, list_brands, stores_of_brand
 from storecrawl.pages.asking import ChosenBrandOrder, Cursor, SearchedText, asked_again
 from storecrawl.serving.refusals import known
@@ -24,15 +24,16 @@ async def list_all(
 ) -> Response:
     """Show brands, those with the most products first unless asked otherwise; `text` is looked for in the name."""
     order = sort or BrandOrder.PRODUCTS
-    after = read_cursor(cursor) if cursor else None
+    after = position(cursor)
     async with connects() as connection:
-        found = await list_brands(connection, order=order, text=text, after=after, limit=BRANDS)
+        found = await list_brands(connection, order=order, text=text, after=after, limit=BRANDS + 1)
+    page = page_by_id(found, BRANDS)
     return view.page(
         "storecrawl/brands/list.html",
-        brands=found,
+        brands=page.items,
         orders=[each for each in BrandOrder if each != BrandOrder.PRODUCTS],
         chosen={"text": text or "", "sort": sort or ""},
-        next_cursor=write_cursor(found[-1].id) if len(found) == BRANDS else None,
+        next_cursor=page.next_cursor,
         cursor=cursor,
         again=asked_again(view),
     )

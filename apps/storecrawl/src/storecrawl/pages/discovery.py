@@ -8,7 +8,7 @@ from typing import Self
 
 from fastapi import Response
 
-from rolecall.web import Connects, Operating, Pages, Reading, TaskFilter, read_cursor, write_cursor
+from rolecall.web import Connects, Operating, Pages, Reading, TaskFilter, page_by_id, position
 from storecrawl.catalog.discovery import StateRecord, list_cities, list_states
 from storecrawl.generation import as_asked, discovery
 from storecrawl.pages.asking import ChosenState, Cursor, asked_again
@@ -53,8 +53,9 @@ async def show(view: Reading, connects: Connects, state: ChosenState = None, cur
     code = state and state.upper()
     async with connects() as connection:
         states = await list_states(connection)
-        after = read_cursor(cursor) if cursor else None
-        cities = await list_cities(connection, state=code, failing=code is None, after=after, limit=CITIES)
+        after = position(cursor)
+        cities = await list_cities(connection, state=code, failing=code is None, after=after, limit=CITIES + 1)
+    page = page_by_id(cities, CITIES)
     searches = await view.services.tasks.list(TaskFilter(handler="store_discovery", limit=SEARCHES))
     return view.page(
         "storecrawl/discovery/show.html",
@@ -62,9 +63,9 @@ async def show(view: Reading, connects: Connects, state: ChosenState = None, cur
         totals=Totals.of(states),
         state=next((each for each in states if each.code == code), None),
         chosen=code,
-        cities=cities,
+        cities=page.items,
         searches=searches.items,
-        next_cursor=write_cursor(cities[-1].id) if len(cities) == CITIES else None,
+        next_cursor=page.next_cursor,
         cursor=cursor,
         again=asked_again(view),
     )

@@ -19,8 +19,8 @@ from rolecall.web import (
     Reading,
     RequestRefused,
     View,
-    read_cursor,
-    write_cursor,
+    page_by_id,
+    position,
 )
 from storecrawl.catalog.discovery import (
     LocationFilter,
@@ -57,18 +57,19 @@ async def list_all(  # sizes: what locations are filtered by
 ) -> Response:
     """Show locations by id; `text` is looked for in name, slug, chain, city, id and entry."""
     code = state and state.upper()
-    after = read_cursor(cursor) if cursor else 0
-    which = LocationFilter(status=status, state=code, city=city, text=text, after=after, limit=LOCATIONS)
+    after = position(cursor) or 0
+    which = LocationFilter(status=status, state=code, city=city, text=text, after=after, limit=LOCATIONS + 1)
     async with connects() as connection:
         found = await list_locations(connection, which)
         states = await list_states(connection)
+    page = page_by_id(found, LOCATIONS)
     return view.page(
         "storecrawl/locations/list.html",
-        locations=found,
+        locations=page.items,
         states=[each.code for each in states],
         statuses=list(LocationStatus),
         chosen={"status": status or "", "state": code or "", "city": city or "", "text": text or ""},
-        next_cursor=write_cursor(found[-1].id) if len(found) == LOCATIONS else None,
+        next_cursor=page.next_cursor,
         cursor=cursor,
         again=asked_again(view),
     )

@@ -14,8 +14,8 @@ from rolecall.web import (
     PathId,
     Reading,
     RequestRefused,
-    read_cursor,
-    write_cursor,
+    page_by_id,
+    position,
 )
 from storecrawl.catalog import StoredPayload, list_payloads, store_names
 from storecrawl.catalog.menu_query import GroupBy, MenuGroup
@@ -48,19 +48,20 @@ class Preview:
 @router.get("/payloads")
 async def list_all(view: Reading, connects: Connects, store: ChosenId = None, cursor: Cursor = None) -> Response:
     """Show crawl payloads, the newest fetch first; those of one store with their sizes over time."""
-    before = read_cursor(cursor) if cursor else None
+    before = position(cursor)
     chosen = await store_of(connects, store) if store else None
     async with connects() as connection:
-        found = await list_payloads(connection, store_id=store, before=before, limit=PAYLOADS)
+        found = await list_payloads(connection, store_id=store, before=before, limit=PAYLOADS + 1)
+        page = page_by_id(found, PAYLOADS)
         plotted = await list_payloads(connection, store_id=store, limit=PLOTTED) if store else []
-        names = await store_names(connection, [payload.store_id for payload in found])
+        names = await store_names(connection, [payload.store_id for payload in page.items])
     return view.page(
         "storecrawl/payloads/list.html",
         store=chosen,
-        payloads=found,
+        payloads=page.items,
         names=names,
         sizes=size_plot(plotted),
-        next_cursor=write_cursor(found[-1].id) if len(found) == PAYLOADS else None,
+        next_cursor=page.next_cursor,
         cursor=cursor,
         again=asked_again(view),
     )

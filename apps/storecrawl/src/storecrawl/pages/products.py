@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fastapi import Response
 
-from rolecall.web import Connects, Pages, PathId, Reading, read_cursor, write_cursor
+from rolecall.web import Connects, Pages, PathId, Reading, position, write_cursor
 from storecrawl.catalog import (
     ProductFilter,
     find_product,
@@ -36,9 +36,7 @@ async def list_all(  # sizes: the filters of the list
     cursor: Cursor = None,
 ) -> Response:
     """Show products by name; `text` is looked for in name and brand, and in the names of the stores."""
-    which = ProductFilter(
-        store_id=store, text=text, availability=availability, after=read_cursor(cursor) if cursor else None
-    )
+    which = ProductFilter(store_id=store, text=text, availability=availability, after=position(cursor))
     chosen = await store_of(connects, store) if store else None
     async with connects() as connection:
         found = await list_products(connection, which)

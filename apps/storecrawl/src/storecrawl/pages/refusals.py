@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from fastapi import Response
 
-from rolecall.web import Connects, Pages, Reading, read_cursor, write_cursor
+from rolecall.web import (
+    Connects,
+    Pages,
+    Reading,
+    page_by_id,
+    position,
+)
 from storecrawl.catalog import list_refusals, store_names
 from storecrawl.pages.asking import ChosenId, Cursor, asked_again
 from storecrawl.serving.finding import payload_of, store_of
@@ -21,17 +27,18 @@ async def list_all(
     """Show what could not be used, with its reason."""
     chosen = await payload_of(connects, payload) if payload else None
     of_store = await store_of(connects, store) if store else None
-    before = read_cursor(cursor) if cursor else None
+    before = position(cursor)
     async with connects() as connection:
-        found = await list_refusals(connection, store_id=store, payload_id=payload, before=before, limit=REFUSALS)
-        names = await store_names(connection, [each.store_id for each in found])
+        found = await list_refusals(connection, store_id=store, payload_id=payload, before=before, limit=REFUSALS + 1)
+        page = page_by_id(found, REFUSALS)
+        names = await store_names(connection, [each.store_id for each in page.items])
     return view.page(
         "storecrawl/refusals/list.html",
         payload=chosen,
         store=of_store,
-        refusals=found,
+        refusals=page.items,
         names=names,
-        next_cursor=write_cursor(found[-1].id) if len(found) == REFUSALS else None,
+        next_cursor=page.next_cursor,
         cursor=cursor,
         again=asked_again(view),
     )

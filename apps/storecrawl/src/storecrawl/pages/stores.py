@@ -6,7 +6,17 @@ from dataclasses import dataclass
 
 from fastapi import Response
 
-from rolecall.web import Connects, Operating, Pages, PathId, Reading, TaskFilter, read_cursor, write_cursor
+from rolecall.web import (
+    Connects,
+    Operating,
+    Pages,
+    PathId,
+    Reading,
+    TaskFilter,
+    page_by_id,
+    position,
+    write_cursor,
+)
 from storecrawl.catalog import (
     ProductFilter,
     Store,
@@ -58,19 +68,19 @@ async def list_all(  # sizes: what the list is filtered by
     cursor: Cursor = None,
 ) -> Response:
     """Show stores by id; `text` is looked for in name, slug, chain and city."""
-    after = read_cursor(cursor) if cursor else 0
-    which = StoreFilter(state=state, text=text, blocked=blocked is not None, after=after, limit=STORES)
+    after = position(cursor) or 0
+    which = StoreFilter(state=state, text=text, blocked=blocked is not None, after=after, limit=STORES + 1)
     async with connects() as connection:
-        found = await list_stores(connection, which)
-        figures = await store_figures(connection, [store.id for store in found])
-        tasks = await read_store_tasks(connection, [store.id for store in found])
+        page = page_by_id(await list_stores(connection, which), STORES)
+        figures = await store_figures(connection, [store.id for store in page.items])
+        tasks = await read_store_tasks(connection, [store.id for store in page.items])
         known_states = await states(connection)
     return view.page(
         "storecrawl/stores/list.html",
-        lines=[StoreLine(store=each, figures=figures[each.id], tasks=tasks[each.id]) for each in found],
+        lines=[StoreLine(store=each, figures=figures[each.id], tasks=tasks[each.id]) for each in page.items],
         states=known_states,
         chosen={"state": (state or "").upper(), "text": text or "", "blocked": blocked or ""},
-        next_cursor=write_cursor(found[-1].id) if len(found) == STORES else None,
+        next_cursor=page.next_cursor,
         cursor=cursor,
         again=asked_again(view),
     )
@@ -88,7 +98,7 @@ async def show(  # sizes: what the products of the page are filtered by
     """Show one store: its facts, tasks, payloads and products."""
     store = await store_of(connects, store_id)
     which = ProductFilter(
-        store_id=store_id, text=text, availability=availability, after=read_cursor(cursor) if cursor else None,
+        store_id=store_id, text=text, availability=availability, after=position(cursor),
         limit=PRODUCTS,
     )  # fmt: skip
     async with connects() as connection:

@@ -9,10 +9,11 @@ from fastapi import Response
 from pydantic import Field
 
 from rolecall.model.deeds import DeedFilter, Via
+from rolecall.model.pages import page_by_id, position
 from rolecall.web.dashboard.routing import Pages
 from rolecall.web.dashboard.view import Administering
 from rolecall.web.fields import Blank, ShortText
-from rolecall.web.paging import Cursor, page_by_id, position
+from rolecall.web.paging import Cursor
 
 router = Pages()
 
@@ -43,6 +44,6 @@ async def list_deeds(
         before=position(cursor),
         limit=FULL + 1,
     )
-    page = page_by_id(await view.services.audit.list(which), FULL, lambda deed: deed.id)
+    page = page_by_id(await view.services.audit.list(which), FULL)
     words = {"actor": actor, "action": action, "via": via, "within": within}
     return view.page("audit/list.html", deeds=page, words=words, cursor=cursor, shells=SHELLS, spans=SPANS)

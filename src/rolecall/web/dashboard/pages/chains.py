@@ -11,13 +11,14 @@ from fastapi import Form, Query, Response
 
 from rolecall.model.chains import ChainFilter, ChainOutline
 from rolecall.model.errors import ChainFinished, ChainNotFound, InvalidTask
+from rolecall.model.pages import position
 from rolecall.service.tasks import STATUSES
 from rolecall.web.dashboard.drawing.tree_picture import counted
 from rolecall.web.dashboard.routing import Pages
 from rolecall.web.dashboard.telling.questions import before_deleting_chain
 from rolecall.web.dashboard.view import Operating, Reading, View
 from rolecall.web.fields import PathId
-from rolecall.web.paging import Cursor, position
+from rolecall.web.paging import Cursor
 
 router = Pages()
 
