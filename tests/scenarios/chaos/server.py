@@ -92,12 +92,10 @@ class Server:
         self._embedded.attach()
         assert self._embedded.dsn(DATABASE) == self.dsn, "the server came back on another port"
 
-    def migrate_anew(self) -> list[str]:
-        """Let the database forget which text its functions have, and migrate; raises DatabaseUnavailable."""
+    def forget_functions(self) -> None:
+        """Let the database forget which text its functions have; raises DatabaseUnavailable."""
         self.ask("update rolecall.schema_files set checksum = 'of another release'")
         self.ask(f"delete from rolecall.schema_migrations where version = {FUNCTIONS_VERSION}")
-        with connect(self.dsn, "migrate") as connection:
-            return migrate(connection)
 
     def ask(self, query: str, params: Any = None) -> list[tuple[Any, ...]]:
         """Run a query; raises DatabaseUnavailable."""

@@ -79,6 +79,11 @@ def _add_quick_handlers(app: App, ledger: Ledger) -> None:
         ]
 
     @app.task(role=ROLE)
+    async def asked(ctx: Context, name: str, of: int) -> Fence:
+        """One of so many that were asked for by one request over HTTP."""
+        return _ended(ctx, ledger, ledger.begin(ctx))
+
+    @app.task(role=ROLE)
     async def tick(ctx: Context) -> Fence:
         return _ended(ctx, ledger, ledger.begin(ctx))
 
