@@ -39,10 +39,12 @@ REQUIRED: Mapping[str, int] = MappingProxyType({
     "ran once": 1, "ordered": 2, "asked": 3, "broken requests": 1, "merged": 1, "changed": 2,
     "kill": 3, "freeze": 2, "cut": 5, "mute": 2, "crash": 2, "bereave": 1, "behead": 1, "unserve": 2, "migrated": 1,
 })  # fmt: skip
-SCHEDULE = """\
+# Several, so that it takes a moment to fire them: two who do so at once meet.
+SCHEDULES = """\
 select rolecall.put_schedule(jsonb_build_object(
-    'name', 'tick', 'handler', 'tick', 'every', 1, 'enabled', %s::boolean, 'first_run_at', date_trunc('second', now())
-))"""
+    'name', 'tick ' || number, 'handler', 'tick', 'every', 1, 'enabled', %s::boolean, 'first_run_at', date_trunc('second', now())
+))
+from generate_series(1, 4) as number"""
 
 
 SET_CAPACITY = "select rolecall.set_key_capacity(%s, %s)"
@@ -120,7 +122,7 @@ class Soak:
             run(connection, roles.declare(*make_app().declaration()))
         for key, capacity in steady.CAPACITIES.items():
             self._server.insist(SET_CAPACITY, (f"{key}-*", capacity))
-        self._server.insist(SCHEDULE, (True,))
+        self._server.insist(SCHEDULES, (True,))
 
     def _rage(self, crew: Crew, faults: Faults) -> None:
         """Let work begin, and carry the plan out until enough has happened."""
@@ -168,7 +170,7 @@ class Soak:
         """Let the workers end what is open; give up when nothing has ended for a while."""
         crew.disarm()
         crew.stop_producers()
-        self._server.insist(SCHEDULE, (False,))
+        self._server.insist(SCHEDULES, (False,))
         least, moved = self._open(), time.monotonic()
         self._tell(f"draining {least} tasks")
         while least and time.monotonic() - moved < self._options.stall:
