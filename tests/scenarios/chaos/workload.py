@@ -54,9 +54,9 @@ def make_app(version: int = 1) -> App:
 
 def _add_quick_handlers(app: App, ledger: Ledger) -> None:
     @app.task(role=ROLE)
-    async def note(ctx: Context, fails: int = 0) -> Fence:
+    async def note(ctx: Context, fails: int = 0, seconds: float = 0.005) -> Fence:
         run = ledger.begin(ctx)
-        await asyncio.sleep(0.005)
+        await asyncio.sleep(seconds)
         _fail(ctx, fails)
         return _ended(ctx, ledger, run)
 
