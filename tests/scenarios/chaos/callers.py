@@ -30,6 +30,7 @@ PATIENCE = 20.0
 # How often one goes away before the answer comes, and after how many seconds.
 HURRIED, HURRY = 0.2, 0.05
 LARGEST_BATCH = 6
+EVER = {"scope": "any", "window": 86_400}
 ENDED = ("completed", "failed", "cancelled")
 # The last that one has noted whose request is under way.
 ASKING = "asking"
@@ -67,9 +68,10 @@ class Caller:
         self._insist(self._wishes(name), {"Idempotency-Key": name})
 
     def _by_dedupe_key(self) -> None:
-        """Repeat the request until it is answered: its tasks stand already."""
+        """Repeat the request until it is answered: its tasks stand already, or have ended."""
         name = self._name()
-        self._insist([wish | {"dedupe_key": f"{name}:{n}"} for n, wish in enumerate(self._wishes(name))])
+        wishes = self._wishes(name)
+        self._insist([wish | {"dedupe_key": f"{name}:{n}", "dedupe": EVER} for n, wish in enumerate(wishes)])
 
     def _once(self) -> None:
         """Ask once and never again, answered or not."""
@@ -88,7 +90,6 @@ class Caller:
     def _post(self, wishes: list[dict[str, Any]], headers: Mapping[str, str] = NO_HEADERS) -> None:
         single = len(wishes) == 1
         path, body = ("", wishes[0]) if single else ("/batch", {"tasks": wishes})
-        self._note(ASKING)
         answer = self._ask("POST", path, json=body, headers=headers)
         stored = [answer] if single else answer
         self._note("acked", *(each["id"] for each in stored))
@@ -99,6 +100,8 @@ class Caller:
     def _ask(self, method: str, path: str, *, headers: Mapping[str, str] = NO_HEADERS, **words: Any) -> Any:
         """Return the answer; raises NoAnswer, and HTTPStatusError for what nobody has to expect."""
         url, token = self._door()
+        if method == "POST":
+            self._note(ASKING)
         shown = {"Authorization": f"Bearer {token}", **headers}
         try:
             answer = httpx2.request(method, f"{url}/api/tasks{path}", headers=shown, timeout=self._patience(), **words)
