@@ -34,7 +34,7 @@ LOOK_EVERY = 2.5
 WARM_UP_SECONDS = 60.0
 # How often what must have happened for a soak to prove anything.
 REQUIRED: Mapping[str, int] = MappingProxyType({
-    "tasks": 300, "takeovers": 3, "rescued": 5, "parked": 5, "retried": 5, "poison failed": 1, "ticks": 5,
+    "tasks": 300, "takeovers": 3, "rescued": 5, "parked": 5, "retried": 3, "poison failed": 1, "ticks": 5,
     "lost": 1, "already": 1, "gathered": 2, "inherited": 2, "disinherited": 1, "chained": 2, "insisted": 1, "shared": 2,
     "ran once": 1, "ordered": 2, "asked": 3, "broken requests": 1, "merged": 1, "changed": 2,
     "kill": 3, "freeze": 2, "cut": 5, "mute": 2, "crash": 2, "bereave": 1, "behead": 1, "unserve": 2, "migrated": 1,
