@@ -78,14 +78,15 @@ class Caller:
         self._post(self._wishes(self._name()))
 
     def _insist(self, wishes: list[dict[str, Any]], headers: Mapping[str, str] = NO_HEADERS) -> None:
-        while True:
+        """Ask until answered, and as often as one asks who has not heard of it: once or twice."""
+        times = self.chance.randint(1, 2)
+        while times:
             try:
                 self._post(wishes, headers)
+                times -= 1
             except NoAnswer:
                 if self.stopped(TRY_AGAIN_AFTER):
                     return
-            else:
-                return
 
     def _post(self, wishes: list[dict[str, Any]], headers: Mapping[str, str] = NO_HEADERS) -> None:
         single = len(wishes) == 1
