@@ -9,7 +9,7 @@ from tests.scenarios.chaos.soak import DEFAULTS, Options, soak
 from tools import servers
 
 
-@pytest.mark.timeout(420)
+@pytest.mark.timeout(600)
 def test_no_fault_loses_doubles_or_confuses_a_task(tmp_path: Path) -> None:
     """covers SPEC E5-1, E5-4, E5-7, RELIABILITY F1, F2, F3, F4, F5, F7, F10, F11, F12, F13, invariants 29, 30, 31"""
     report = soak(Options(seed=DEFAULTS.seed), tmp_path)
@@ -18,14 +18,14 @@ def test_no_fault_loses_doubles_or_confuses_a_task(tmp_path: Path) -> None:
     assert report.missing == [], "the faults did not bite, so nothing was proved"
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(600)
 def test_no_fault_does_so_on_debians_postgres(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """covers RELIABILITY invariant 35"""
     found = servers.find()
     if found is None:
         pytest.skip("there is no Postgres of Debian's here: ./dev servers")
     monkeypatch.setenv(VARIABLE, str(found.postgres))
-    report = soak(Options(seconds=10, rounds=0), tmp_path)
+    report = soak(Options(seconds=8, required={"tasks": 100, "worker deaths": 2, "crash": 1}), tmp_path)
 
     assert report.violations == []
-    assert report.figures["worker deaths"], "the faults did not bite, so nothing was proved"
+    assert report.missing == [], "the faults did not bite, so nothing was proved"

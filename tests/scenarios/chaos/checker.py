@@ -106,6 +106,10 @@ LAWS = {
         full join (select id, dedupe_key from rolecall.all_tasks where dedupe_key like 'order:%%') as task
             on task.id = entry.task_id and task.dedupe_key = entry.name
         where task.id is null or entry.name is null""",
+    "a request was carried out in part, or twice": """
+        select payload ->> 'name', payload ->> 'of', count(*), array_agg(id)
+        from rolecall.all_tasks where handler = 'asked'
+        group by 1, 2 having count(*) <> (payload ->> 'of')::int""",
     "what was merged is lost": """
         select merged.number from unnest(%(merged)s::int[]) as merged (number)
         where not exists (
@@ -208,6 +212,7 @@ LAWS_OF_EVERY_MOMENT = (
     "an older claim than the newest has completed a task",
     "more tasks of one key ran at once than may",
     "a task that may run once began twice",
+    "a request was carried out in part, or twice",
     "a task was tried more often than it may be",
     "a parent ended before its last child",
     "a parent gathered before its last child ended",
@@ -254,6 +259,7 @@ BITES = {
         where one.key like 'pair-%'""",
     "ran once": "select count(*) from rolecall.all_tasks where handler = 'once' and state = 'completed'",
     "ordered": "select count(*) from chaos.orders",
+    "asked": "select count(*) from rolecall.all_tasks where handler = 'asked' and state = 'completed'",
     "merged": """
         select count(*) from rolecall.all_tasks where handler = 'gather' and jsonb_array_length(payload -> 'numbers') > 1""",
     "changed": "select count(*) from rolecall.all_tasks where handler = 'changed' and payload ? 'remark'",

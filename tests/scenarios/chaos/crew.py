@@ -1,4 +1,4 @@
-"""The worker and producer processes of a soak: started, started again when they die, stopped at the end."""
+"""The worker, producer and API processes of a soak: started, started again when they die, stopped at the end."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from pathlib import Path
 import psutil
 
 from rolecall.worker import failpoints
+from tests.scenarios.chaos.callers import API, ASKING
 from tests.scenarios.chaos.member import Member
 from tests.scenarios.chaos.workload import VERSION, VERSIONS
 
@@ -21,11 +22,13 @@ DETOURED = 0.5
 STOP_SECONDS = 60.0
 # How many workers a supervisor has, and how.
 SUPERVISED = 2
+APP = ("--app", "tests.scenarios.chaos.program:app")
 SETTINGS = {
     "ROLECALL_LOG": "json",
     "WORKER_SLOTS": "4",
     "WORKER_GRACE_S": "10",
     "HEARTBEAT_INTERVAL_MS": "1000",
+    "ROLECALL_REQUESTS_PER_MINUTE": "1000000",
     # A stop that comes before the loop runs leaves its main coroutine alone.
     "PYTHONWARNINGS": "ignore:coroutine:RuntimeWarning",
 }
@@ -42,6 +45,7 @@ class Crew:
     ) -> None:
         self.odd_ends: list[str] = []
         self.deaths = 0
+        self.migrated = 0
         self.detoured: set[int] = set()
         self._dsn = dsn
         self._detour = detour
@@ -52,7 +56,11 @@ class Crew:
         self._started = 0
         self._workers: list[Member] = []
         self._producers: list[Member] = []
+        self._callers: list[Member] = []
         self._supervisors: list[Member] = []
+        self._apis: list[Member] = []
+        self._migrations: list[Member] = []
+        self._answered = 0
         self._orphans: list[psutil.Process] = []
 
     @property
@@ -68,15 +76,17 @@ class Crew:
     @property
     def producers(self) -> list[int]:
         """The processes of the producers that have enqueued something: where they start slowly, nobody would ever."""
-        return [producer.pid for producer in self._producers if self._acked(producer.name).stat().st_size]
+        return [each.pid for each in [*self._producers, *self._callers] if self._acked(each.name).stat().st_size]
 
     @contextmanager
-    def working(self, workers: int, producers: int) -> Iterator[Crew]:
-        """Have the processes for the block; what still lives then is killed."""
+    def working(self, workers: int, producers: int, supervisors: int, callers: int) -> Iterator[Crew]:
+        """Have the processes for the block, and an API if somebody calls it; what still lives then is killed."""
         try:
             self._producers = [self._produce() for _ in range(producers)]
             self._workers = [self._hire() for _ in range(workers)]
-            self._supervisors = [self._supervise()]
+            self._supervisors = [self._supervise() for _ in range(supervisors)]
+            self._apis = [self._serve()] if callers else []
+            self._callers = [self._call() for _ in range(callers)]
             yield self
         finally:
             for member in self._members:
@@ -86,7 +96,14 @@ class Crew:
         """Start again what has died."""
         self.deaths += self._replace(self._workers, self._hire)
         self._replace(self._producers, self._produce)
+        self._replace(self._callers, self._call)
         self._replace(self._supervisors, self._supervise)
+        self._replace(self._apis, self._serve)
+        for migration in [each for each in self._migrations if each.process.poll() is not None]:
+            self.migrated += migration.process.returncode == 0
+            self._judge(migration)
+            migration.end()
+            self._migrations.remove(migration)
 
     def send(self, pid: int, number: signal.Signals) -> None:
         """Signal one of them, unless it has died by itself."""
@@ -103,20 +120,38 @@ class Crew:
                 return supervisor.pid
         return None
 
+    def kill_api(self) -> int | None:
+        """Kill the API amidst a request, once it has enqueued something; None if there is neither."""
+        answered = sum(file.read_text().count("acked") for file in self._folder.glob(self._acked("caller-*").name))
+        under_way = any(self._acked(caller.name).read_text().endswith(f"{ASKING}\n") for caller in self._callers)
+        for api in self._apis:
+            if under_way and answered > self._answered:
+                self._answered = answered
+                api.process.kill()
+                return api.pid
+        return None
+
+    def migrate(self) -> int:
+        """Begin to bring the database to this release."""
+        migration = self._command("migration", self._dsn, "migrate")
+        self._migrations.append(migration)
+        return migration.pid
+
     def disarm(self) -> None:
         """Give the workers that start from now on no failpoints."""
         self._armed = 0.0
 
     def stop_producers(self) -> None:
         """Let the producers end, each after the call that it is in."""
-        self._stop(self._producers)
-        for producer in self._producers:
+        self._stop([*self._producers, *self._callers])
+        for producer in [*self._producers, *self._callers]:
             producer.end()
-        self._producers = []
+        self._producers, self._callers = [], []
 
     def stop_workers(self) -> None:
-        """Let the workers finish what they run and end, also those whose supervisor was killed."""
-        self._stop([*self._workers, *self._supervisors])
+        """Let workers and API finish what they do and end, also workers whose supervisor was killed."""
+        self._stop([*self._workers, *self._supervisors, *self._apis])
+        self._await(self._migrations)
         _, left = psutil.wait_procs(self._orphans, STOP_SECONDS)
         self.odd_ends += [f"process {orphan.pid} has outlived its supervisor" for orphan in left]
 
@@ -151,15 +186,33 @@ class Crew:
     def _acked(self, name: str) -> Path:
         return self._folder / f"{name}.acked"
 
-    def _supervise(self) -> Member:
+    def _call(self) -> Member:
         self._started += 1
-        arguments = ("worker", "--app", "tests.scenarios.chaos.program:app", "--processes", str(SUPERVISED))
-        settings = SETTINGS | {"DATABASE_URL": self._detour, VERSION: self._version()}
-        return Member.start(f"supervisor-{self._started}", self._folder, "rolecall", arguments, settings)
+        name = f"caller-{self._started}"
+        acked = self._acked(name)
+        acked.touch()
+        return self._start(name, "callers", (str(self._folder), str(acked), str(self._chance.getrandbits(32))))
+
+    def _supervise(self) -> Member:
+        return self._command("supervisor", self._detour, "worker", *APP, "--processes", str(SUPERVISED))
+
+    def _serve(self) -> Member:
+        dsn = self._detour if self._chance.random() < DETOURED else self._dsn
+        return self._command(API, dsn, "serve", *APP, "--port", "0", "--json")
+
+    def _command(self, name: str, dsn: str, *words: str) -> Member:
+        """Start a command of Rolecall's."""
+        self._started += 1
+        settings = SETTINGS | {
+            "DATABASE_URL": dsn,
+            VERSION: self._version(),
+            "ROLECALL_TOKEN_FILE": str(self._folder / "token"),
+        }
+        return Member.start(f"{name}-{self._started}", self._folder, "rolecall", words, settings)
 
     @property
     def _members(self) -> list[Member]:
-        return [*self._workers, *self._producers, *self._supervisors]
+        return [*self._workers, *self._producers, *self._callers, *self._supervisors, *self._apis, *self._migrations]
 
     def _version(self) -> str:
         """One of two releases that work side by side, as in the middle of a deploy."""
@@ -172,6 +225,9 @@ class Crew:
     def _stop(self, members: list[Member]) -> None:
         for member in members:
             member.process.terminate()
+        self._await(members)
+
+    def _await(self, members: list[Member]) -> None:
         deadline = time.monotonic() + STOP_SECONDS
         for member in members:
             if member.stops_within(max(0.1, deadline - time.monotonic())):

@@ -18,6 +18,7 @@ from tests.scenarios.chaos.server import Server
 UNDONE_WITHIN = 6.0
 # So long after it was stopped a worker may begin what it had claimed before.
 THAWED_WITHIN = 2.0
+BYTES_A_RUN = 270
 FORGET_RUNS = "delete from chaos.runs"
 LAY_RUNS_DOWN = """\
 insert into chaos.runs
@@ -49,12 +50,13 @@ class Blows:
 
 @dataclass(slots=True)
 class Notes:
-    """What the producers saw acknowledged, and how many of their calls were not answered."""
+    """What the producers saw acknowledged, and how many of their calls were not answered, or broke off before."""
 
     acked: list[int] = field(default_factory=list)
     merged: list[int] = field(default_factory=list)
     replaced: dict[str, int] = field(default_factory=dict)
     unanswered: int = 0
+    broken: int = 0
 
 
 def read_notes(folder: Path) -> Notes:
@@ -70,7 +72,14 @@ def read_notes(folder: Path) -> Notes:
                 name, number = words
                 notes.replaced[name] = max(int(number), notes.replaced.get(name, 0))
             notes.unanswered += what == "unanswered"
+            notes.broken += what == "broken"
     return notes
+
+
+def count_runs(folder: Path) -> int:
+    """About how many handlers have begun, without reading their file."""
+    file = folder / ledger.NAME
+    return file.stat().st_size // BYTES_A_RUN if file.exists() else 0
 
 
 def lay_down(server: Server, folder: Path, blows: Blows) -> None:

@@ -15,10 +15,10 @@ from tests.scenarios.chaos.evidence import Blows
 from tests.scenarios.chaos.proxy import Proxy
 from tests.scenarios.chaos.server import Server
 
-# Seconds between two of a kind, on average.
+# Seconds of the soak's own time between two of a kind, on average.
 EVERY = {
     "kill": 2.2, "freeze": 3.0, "cut": 1.3, "mute": 3.0, "retire": 9.0, "crash": 8.0, "bereave": 11.0, "migrate": 15.0,
-    "behead": 9.0,
+    "behead": 9.0, "unserve": 5.0,
 }  # fmt: skip
 TRY_AGAIN_AFTER = 0.3
 LONGEST_FREEZE = 9.0
@@ -103,6 +103,7 @@ class Faults:
             "bereave": self._bereave,
             "migrate": self._migrate,
             "behead": self._behead,
+            "unserve": self._unserve,
         }
 
     def do(self, kind: str) -> bool:
@@ -180,11 +181,15 @@ class Faults:
         pid = self._crew.behead()
         return None if pid is None else f"supervisor {pid}"
 
+    def _unserve(self) -> str | None:
+        """Kill the API amidst whatever it answers."""
+        pid = self._crew.kill_api()
+        return None if pid is None else f"API {pid}"
+
     def _migrate(self) -> str:
-        """Deploy: all functions are stored anew while the pool is at work."""
-        began = time.monotonic()
-        steps = self._server.migrate_anew()
-        return f"{', '.join(steps)} in {time.monotonic() - began:.1f} s"
+        """Deploy: all functions are stored anew while the pool is at work, and while its connections are cut."""
+        self._server.forget_functions()
+        return f"process {self._crew.migrate()}"
 
     def _signal_one(self, number: signal.Signals) -> str | None:
         at_work = self._at_work()

@@ -9,7 +9,7 @@ import random
 import signal
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import count
@@ -22,6 +22,7 @@ from psycopg_pool import ConnectionPool
 from rolecall import Client, DatabaseUnavailable, Dedupe, Need, NewTask, merge_fields
 from rolecall.config import LogFormat, LogSettings
 from rolecall.db.connect import pool
+from rolecall.db.embedded.waiting import wait_until
 from rolecall.db.run import translated
 from rolecall.model.errors import DatabaseError
 from rolecall.model.needs import NeedRule
@@ -40,6 +41,9 @@ COLD_KEYS = 12
 # How often come many tasks of all kinds, some of one key one by one, some of one key at once, and two that become one.
 BATCHES = (0.4, 0.4, 0.1, 0.1)
 RIVALS, HOLDERS = 3, 6
+# How long the first of some rivals runs at most, and how long the others wait for it at most.
+LONGEST_RIVAL, RIVALRY_SECONDS = 0.1, 0.5
+PENDING = b"select from rolecall.tasks where dedupe_key = %s and state = 'pending'"
 FAILURES = 0.04
 CANCELLING = 0.02
 # How often a task is needed by another; the doomed always are.
@@ -169,11 +173,23 @@ class Producer:
     def _crowd(self) -> list[list[NewTask]]:
         return [[self._task() for _ in range(self.chance.randint(1, 10))]]
 
-    def _rivals(self) -> list[list[NewTask]]:
-        """Make tasks of a key of their own that come one by one, first of all: who is parked in vain stays so."""
+    def _rivals(self) -> Iterator[list[NewTask]]:
+        """Make tasks of a key of their own that come while the first of them runs, or ends: who is parked in vain stays so."""
         key = f"rivals-{self.name}-{next(self.numbers)}"
-        names = [f"{self.name}:{next(self.numbers)}" for _ in range(RIVALS)]
-        return [[NewTask(handler="note", key=key, priority=9, dedupe_key=name)] for name in names]
+        payload = {"seconds": self.chance.uniform(0, LONGEST_RIVAL)}
+        for _ in range(RIVALS):
+            name = f"{self.name}:{next(self.numbers)}"
+            yield [NewTask(handler="note", payload=payload, key=key, priority=9, dedupe_key=name)]
+            if payload:
+                wait_until(lambda: self._has_begun(name), RIVALRY_SECONDS)
+                payload = {}
+
+    def _has_begun(self, name: str) -> bool:
+        try:
+            with translated(), self.connections.connection() as connection:
+                return connection.execute(PENDING, (name,)).fetchone() is None
+        except DatabaseUnavailable:
+            return True
 
     def _holders(self) -> list[list[NewTask]]:
         """Make tasks that want one key at the same moment; some keys have room for two of them."""

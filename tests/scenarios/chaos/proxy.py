@@ -35,7 +35,8 @@ class Proxy:
 
     def __init__(self, dsn: str) -> None:
         self._dsn = dsn
-        self._server_port = int(conninfo_to_dict(dsn)["port"] or 0)
+        where = conninfo_to_dict(dsn)
+        self._host, self._port = str(where["host"]), int(where["port"] or 0)
         self._loop = asyncio.new_event_loop()
         self._links: set[Link] = set()
         self._fatal: bytes | None = None
@@ -47,7 +48,7 @@ class Proxy:
     @property
     def dsn(self) -> str:
         assert self._server is not None, "a way is open while it is relaying"
-        return make_conninfo(self._dsn, port=self._server.sockets[0].getsockname()[1])
+        return make_conninfo(self._dsn, host=HOST, port=self._server.sockets[0].getsockname()[1])
 
     @contextmanager
     def relaying(self) -> Iterator[Proxy]:
@@ -87,12 +88,17 @@ class Proxy:
 
     async def _relay(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         with closing(writer), contextlib.suppress(OSError):
-            answers, server = await asyncio.open_connection(HOST, self._server_port)
+            answers, server = await self._reach()
             link = Link(writer, server)
             self._links.add(link)
             with closing(server):
                 await asyncio.gather(self._ask(reader, link), self._answer(answers, link))
             self._links.discard(link)
+
+    async def _reach(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        if self._host.startswith("/"):
+            return await asyncio.open_unix_connection(f"{self._host}/.s.PGSQL.{self._port}")
+        return await asyncio.open_connection(self._host, self._port)
 
     async def _ask(self, questions: asyncio.StreamReader, link: Link) -> None:
         with contextlib.suppress(OSError):

@@ -54,9 +54,9 @@ def make_app(version: int = 1) -> App:
 
 def _add_quick_handlers(app: App, ledger: Ledger) -> None:
     @app.task(role=ROLE)
-    async def note(ctx: Context, fails: int = 0) -> Fence:
+    async def note(ctx: Context, fails: int = 0, seconds: float = 0.005) -> Fence:
         run = ledger.begin(ctx)
-        await asyncio.sleep(0.005)
+        await asyncio.sleep(seconds)
         _fail(ctx, fails)
         return _ended(ctx, ledger, run)
 
@@ -77,6 +77,11 @@ def _add_quick_handlers(app: App, ledger: Ledger) -> None:
             Planned("a sheep strays") if each.attempt <= item.fails else _ended(each, ledger, run)
             for each, item, run in zip(ctx.tasks, items, runs, strict=True)
         ]
+
+    @app.task(role=ROLE)
+    async def asked(ctx: Context, name: str, of: int) -> Fence:
+        """One of so many that were asked for by one request over HTTP."""
+        return _ended(ctx, ledger, ledger.begin(ctx))
 
     @app.task(role=ROLE)
     async def tick(ctx: Context) -> Fence:
