@@ -23,13 +23,16 @@ from .conftest import QUICK
 
 # No time is set for an answer: what ends it is how much of it there is.
 PATIENT = replace(QUICK, retries=0, timeout=3_600.0)
+MOST = 64 * MEBIBYTE
 NO_STORES = b'{"data": {"filteredDispensaries": []}}'
 Serve = Callable[..., Awaitable[str]]
 
 
 @pytest.fixture
 async def serve() -> AsyncIterator[Serve]:
-    """Start servers that answer every request with these headers and these bytes, again and again if `endless`."""
+    """Start servers that answer every request with these headers and these bytes, again and again if `endless`: until
+    more has been sent than anybody reads.
+    """
     servers: list[asyncio.Server] = []
 
     async def start(headers: str, body: bytes, *, endless: bool = False) -> str:
@@ -39,7 +42,7 @@ async def serve() -> AsyncIterator[Serve]:
                 length = "" if endless else f"Content-Length: {len(body)}\r\n"
                 writer.write(f"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n{headers}{length}\r\n".encode())
                 writer.write(body)
-                while endless:
+                for _ in range(MOST // len(body) if endless else 0):
                     await writer.drain()
                     writer.write(body)
 
