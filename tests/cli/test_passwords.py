@@ -28,10 +28,9 @@ def password_of(dsn: str) -> str:
     return str(conninfo_to_dict(dsn)["password"])
 
 
-def words_of(up: Any) -> str:
-    """The command lines of a process and all below it."""
-    processes = [psutil.Process(up.pid), *psutil.Process(up.pid).children(recursive=True)]
-    return " ".join(word for process in processes for word in process.cmdline())
+def words_below(up: Any) -> str:
+    """The command lines of all processes below one."""
+    return " ".join(word for each in psutil.Process(up.pid).children(recursive=True) for word in each.cmdline())
 
 
 def test_the_database_may_be_named_in_a_file(bare: Run, file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -75,14 +74,15 @@ def test_an_address_without_a_password_is_not_warned_of(bare: Run) -> None:
     assert WARNING not in bare("counts", "--database-url", "postgresql://nobody@127.0.0.1:1/none").err
 
 
-def test_up_hands_the_password_on_by_the_environment(spawn: Spawn, cli: Run, dsn: str, file: Path) -> None:
-    words = ["--processes", "2", "--http", "127.0.0.1:0", "--database-url-file", file, "--json"]
-    up = spawn("up", "--app", "shop:app", *words)
+@pytest.mark.parametrize("flag", ["--database-url-file", "--database-url"])
+def test_up_hands_the_password_on_by_the_environment(spawn: Spawn, cli: Run, dsn: str, file: Path, flag: str) -> None:
+    where = str(file) if flag.endswith("-file") else dsn
+    up = spawn("up", "--app", "shop:app", "--processes", "2", "--http", "127.0.0.1:0", flag, where, "--json")
     api = served(up)
     until(lambda: len(cli("workers", "list", "--json").json) == 2, "two workers are on the roll")
     until(lambda: api.get("/readyz").is_success, "the API answers")
 
-    shown = words_of(up)
+    shown = words_below(up)
     up.send_signal(signal.SIGTERM)
 
     assert ended(up).code == 0

@@ -29,6 +29,16 @@ def documents() -> Iterator[Document]:
             yield from (each for each in yaml.safe_load_all(file.read_text()) if isinstance(each, dict))
 
 
+def put_together(folder: Path) -> Iterator[Document]:
+    """Every document that a kustomization is made of, as it stands in its file."""
+    kustomization = yaml.safe_load((folder / KUSTOMIZATION).read_text())
+    for name in [*kustomization.get("resources", []), *kustomization.get("components", [])]:
+        if (folder / name).is_dir():
+            yield from put_together(folder / name)
+        else:
+            yield from yaml.safe_load_all((folder / name).read_text())
+
+
 @cache
 def rendered(overlay: str) -> tuple[Document, ...]:
     """What would be applied."""

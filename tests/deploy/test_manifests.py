@@ -19,6 +19,7 @@ from rolecall.web.application import build
 from tests.deploy.manifests import (
     FOREIGN,
     KUSTOMIZATION,
+    OVERLAYS,
     ROOT,
     Document,
     documents,
@@ -26,6 +27,7 @@ from tests.deploy.manifests import (
     named,
     of_kind,
     pod_of,
+    put_together,
 )
 
 SETS = ("Deployment", "StatefulSet")
@@ -118,6 +120,17 @@ def test_the_right_to_scale_is_the_number_of_two_sets_and_nothing_else() -> None
         assert set(rule["resourceNames"]) == {"scraper-worker", "task-worker-resync"}
         changes = set(rule["verbs"]) - {"get"}
         assert not changes or all(resource.endswith("/scale") for resource in rule["resources"])
+
+
+@pytest.mark.parametrize("overlay", OVERLAYS)
+def test_nobody_may_change_an_image(overlay: str) -> None:
+    """Covers RELIABILITY S13: roles cannot tell an annotation from an image"""
+    found = tuple(put_together(ROOT / "overlays" / overlay))
+    rules = [rule for role in of_kind(found, "Role") for rule in role["rules"]]
+
+    assert of_kind(found, *SETS)
+    for rule in rules:
+        assert set(rule["verbs"]) == {"get"} or all(each.endswith("/scale") for each in rule["resources"])
 
 
 def test_the_other_role_is_that_of_older_clusters() -> None:

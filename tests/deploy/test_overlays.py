@@ -54,14 +54,6 @@ def test_every_image_is_named_by_its_digest(overlay: str) -> None:
         assert all(DIGEST.fullmatch(each["image"]) for each in [*pod["containers"], *pod.get("initContainers", [])])
 
 
-@pytest.mark.parametrize("overlay", OVERLAYS)
-def test_nobody_may_change_an_image(overlay: str) -> None:
-    rules = [rule for role in of_kind(rendered(overlay), "Role") for rule in role["rules"]]
-
-    for rule in rules:
-        assert "patch" not in rule["verbs"] or all(resource.endswith("/scale") for resource in rule["resources"])
-
-
 @pytest.mark.parametrize("overlay", ["roles", "keda"])
 def test_the_owner_of_the_database_works_for_the_statistics_alone(overlay: str) -> None:
     keys = {

@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from functools import partial
 from typing import Any
+from uuid import uuid4
 
 import psycopg
 import pytest
@@ -269,6 +270,30 @@ def test_a_transaction_that_waits_for_its_second_phase_and_a_slot_that_nobody_re
 
     assert (prepared.severity, slot.severity) == (Severity.TROUBLE, Severity.WARNING)
     assert "3 MB" in slot.problem
+
+
+async def test_where_the_log_position_is_refused_all_checks_are_made(database: str, pool: Connection) -> None:
+    """As on Aurora, which tells it only under logical replication."""
+    name = f"tenant_{uuid4().hex[:12]}"
+    pool.execute("revoke execute on function pg_current_wal_lsn() from public")
+    pool.execute(SQL("create role {0}; grant usage on schema rolecall to {0}").format(Identifier(name)))
+    pool.execute(SQL("grant select on all tables in schema rolecall to {}").format(Identifier(name)))
+    try:
+        async with await connect_async(database, "test") as connection:
+            await connection.execute(SQL("set role {}").format(Identifier(name)))
+            tenant = OneConnection(connection, Actor(name="ada", via="cli"))
+            diagnosis = await Doctor(tenant).examine(listening=False)
+    finally:
+        pool.execute(SQL("drop owned by {0}; drop role {0}").format(Identifier(name)))
+
+    assert {found.check for found in diagnosis.findings} <= {"fsync"}
+
+
+def test_a_slot_of_which_nobody_is_told_how_much_is_kept_is_found() -> None:
+    [found] = rules.slots([StaleSlot("standby", None)], Limits())
+
+    assert found.severity is Severity.WARNING
+    assert "nobody is told how much of the log" in found.problem
 
 
 @pytest.mark.parametrize(("here", "way"), [(9.0, "9 s ahead of"), (-9.0, "9 s behind")])

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from fastapi import FastAPI, Request
+from fastapi.responses import StreamingResponse
 
 from rolecall.web.places import Bounds, Places
 from tests.web.streaming import Site, served
@@ -20,7 +21,7 @@ CHUNKED = b"POST /body HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n
 PATIENCE = 60.0
 # What both ends of a connection hold before the server reads it.
 UNDER_WAY = 16 * 1024 * 1024
-PATIENT = {"head_seconds": 10_000, "body_seconds": 10_000, "unread_seconds": 10_000}
+PATIENT = {f"{what}_seconds": 10_000 for what in ("head", "body", "unread", "end")}
 
 
 def application() -> FastAPI:
@@ -39,6 +40,15 @@ def application() -> FastAPI:
     @application.get("/large")
     async def large() -> str:
         return "x" * UNDER_WAY
+
+    @application.get("/endless")
+    async def endless() -> StreamingResponse:
+        async def pieces() -> AsyncIterator[bytes]:
+            while True:
+                yield b"x" * 65_536
+                await asyncio.sleep(0)  # whoever is gone is noticed
+
+        return StreamingResponse(pieces())
 
     @application.get("/at-work")
     async def work() -> None:
@@ -179,9 +189,15 @@ async def test_a_client_that_is_too_slow_is_told_so_and_closed(beginning: bytes,
     assert bool(answer) == bool(status)
 
 
-async def test_an_answer_that_nobody_reads_is_given_up() -> None:
-    async with bounded(unread_seconds=1, end_seconds=1) as site, connected(site) as attacker:
-        await attacker.send(b"GET /large HTTP/1.1\r\nHost: a\r\n\r\n")
+@pytest.mark.parametrize(
+    ("path", "bounds"),
+    [("/endless", PATIENT | {"unread_seconds": 1}), ("/large", PATIENT | {"end_seconds": 1})],
+    ids=["more comes", "all is written"],
+)
+async def test_an_answer_that_nobody_reads_is_given_up(path: str, bounds: dict[str, int]) -> None:
+    """Where more is to come, it stands still; where all is written, the connection was to be closed long ago."""
+    async with bounded(**bounds) as site, connected(site) as attacker:
+        await attacker.send(f"GET {path} HTTP/1.1\r\nHost: a\r\n\r\n".encode())
         connections = site.server.server_state.connections
         async with asyncio.timeout(PATIENCE):
             while not connections:

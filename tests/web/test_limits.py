@@ -158,15 +158,14 @@ async def test_large_bodies_have_so_much_room_together_and_small_ones_always() -
 
     limits = Limits(application)
     held = [asked(limits, LONGEST_BODY) for _ in range(ROOM // LONGEST_BODY)]
-    done, _ = await asyncio.wait([asked(limits, SMALL_BODY + 1)])
+    done, _ = await asyncio.wait([asked(limits, SMALL_BODY + 1)], timeout=30)
     small = asked(limits, SMALL_BODY)
     going_on.set()
     await asyncio.gather(*held, small, *done)
     after = asked(limits, LONGEST_BODY)
     await after
 
-    assert statuses[0] == 503
-    assert statuses.count(503) == 1
+    assert statuses == [503, None]
 
 
 async def test_a_read_is_ended_that_takes_too_long(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 from rolecall import App
 from rolecall.config import AccessSettings, AuthMode, Settings
 from rolecall.model.access import Scope
+from rolecall.model.deeds import DeedFilter
 from rolecall.model.errors import ConfigError
 from rolecall.service.local_token import keep_token
 from rolecall.web import build
@@ -97,6 +99,17 @@ async def test_a_wrong_token_opens_nothing(door: Door, shown: str) -> None:
     assert answer.status_code == 401
     assert "not the token" in answer.text
     assert "set-cookie" not in answer.headers
+
+
+async def test_a_wrong_token_is_written_down_without_it(door: Door) -> None:
+    """Covers S16"""
+    await enter(door, "rl_guessed")
+    async with asyncio.timeout(30):
+        while not (found := await door.services.audit.list(DeedFilter(action="keys.refused"))):
+            await asyncio.sleep(0.01)
+
+    assert found[-1].detail == {"what": "the local token"}
+    assert "guessed" not in str(found)
 
 
 async def test_tokens_are_not_tried_without_end(database: str, token: str) -> None:

@@ -77,6 +77,33 @@ async def test_a_session_ends_by_itself(door: Door, connection: Sql) -> None:
     assert await me(door) == 401
 
 
+@pytest.mark.parametrize(("minutes", "status"), [(9, 200), (11, 401)])
+async def test_a_session_ends_that_was_idle_for_as_long_as_is_set(
+    database: str, connection: Sql, minutes: int, status: int
+) -> None:
+    async with opened(database, session_idle_minutes=10) as door:
+        await door.person()
+        await door.log_in()
+        long_ago = "now() - make_interval(mins => %s)"
+        connection.execute(
+            f"update rolecall.sessions set created_at = {long_ago}, last_used_at = {long_ago}", [minutes, minutes]
+        )
+
+        assert await me(door) == status
+
+
+async def test_a_session_that_is_used_is_not_idle(database: str, connection: Sql) -> None:
+    async with opened(database) as door:
+        await door.person()
+        await door.log_in()
+        connection.execute("update rolecall.sessions set created_at = now() - interval '1 h', last_used_at = null")
+
+        await me(door)
+
+    used = connection.execute("select last_used_at > now() - interval '30 min' from rolecall.sessions").fetchall()
+    assert used == [(True,)]
+
+
 @pytest.mark.parametrize("how", ["password", "remove"])
 async def test_a_changed_password_or_a_removed_person_ends_the_sessions(door: Door, how: str) -> None:
     await door.person()

@@ -61,6 +61,19 @@ async def test_a_lock_is_written_down(door: Door) -> None:
     assert (await written(door, "sessions.locked")).detail == {"name": "ada"}
 
 
+async def test_logins_that_come_too_often_are_written_down_as_such(database: str) -> None:
+    """Covers S12, S16"""
+    async with opened(database, logins_per_minute=1) as door:
+        statuses = [(await door.log_in()).status_code for _ in range(4)]
+        door.application.state.rolecall.refusals.stop()
+        async with asyncio.timeout(LONG):
+            while len(found := await door.services.audit.list(DeedFilter(action="sessions.refused"))) < 2:
+                await asyncio.sleep(0.01)
+
+    assert set(statuses) == {401, 429}
+    assert {"why": "too often"} in [deed.detail for deed in found]
+
+
 async def test_a_refused_key_is_written_down(door: Door) -> None:
     """Covers S16"""
     await door.client.get("/api/me", headers=WRONG)

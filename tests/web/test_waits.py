@@ -15,7 +15,7 @@ from rolecall.db.connect import connect_async
 from rolecall.db.run import run_async
 from rolecall.model.access import Scope
 from rolecall.model.errors import DatabaseUnavailable, TooManyRequests
-from rolecall.service.waits import MOST_OF_ONE, Waits
+from rolecall.service.waits import MOST, MOST_OF_ONE, Waits
 from rolecall.sql import roles
 from rolecall.sql.statement import Statement
 from tests.service.live.watching import enqueue
@@ -34,17 +34,21 @@ async def sql(database: str) -> AsyncIterator[Sql]:
 
 
 class Counted:
-    """A database that counts its answers, or gives none."""
+    """A database that counts its questions and answers, or gives none."""
 
     def __init__(self, sql: Sql) -> None:
         self._sql = sql
         self.asked: list[tuple[object, ...]] = []
+        self.asking = self.most_at_once = 0
         self.is_away = False
 
     async def run(self, statement: Statement[Any]) -> Any:
         if self.is_away:
             raise DatabaseUnavailable("it is away")
+        self.asking += 1
+        self.most_at_once = max(self.most_at_once, self.asking)
         answer = await run_async(self._sql, statement)
+        self.asking -= 1
         self.asked.append(statement.params)
         return answer
 
@@ -88,6 +92,7 @@ async def test_however_many_wait_there_is_one_question_at_a_time(waits: Waits, d
         async with asyncio.timeout(LONG):
             await tasks[7]
         assert sum(task.done() for task in tasks) == 1
+        assert database_of.most_at_once == 1
 
 
 async def test_nothing_is_asked_while_nobody_waits(waits: Waits, database_of: Counted, sql: Sql) -> None:
@@ -144,6 +149,16 @@ async def test_a_caller_has_so_much_room_to_wait_and_leaves_the_rest_to_others(
         await waits.for_task(task_id, 0.01, None)
 
     await waits.for_task(task_id, 0.01, "ada")
+
+
+async def test_all_together_have_so_much_room_to_wait(waits: Waits, database_of: Counted, sql: Sql) -> None:
+    [task_id] = await enqueue(sql)
+    async with waiting(waits, [task_id] * MOST):
+        await database_of.has_been_asked(1)
+        with pytest.raises(TooManyRequests, match="500 requests wait already"):
+            await waits.for_task(task_id, 0.01, None)
+
+    await waits.for_task(task_id, 0.01, None)
 
 
 async def test_over_http_a_reader_who_waits_too_often_is_told_so_and_an_admin_is_not(door: Door, sql: Sql) -> None:

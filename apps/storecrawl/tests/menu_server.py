@@ -37,6 +37,7 @@ class MenuServer:
         self.url = ""
         self.body = page()
         self.content_type = "application/json"
+        self.status = 200
         self.asked = 0
 
     async def answer(self, request: Request) -> Response:
@@ -45,7 +46,7 @@ class MenuServer:
             store = {"id": STORE, "name": "Sun", "cName": "sun", "recDispensary": True}
             return JSONResponse({"data": {"filteredDispensaries": [store]}})
         self.asked += 1
-        return Response(self.body, media_type=self.content_type)
+        return Response(self.body, self.status, media_type=self.content_type)
 
 
 @asynccontextmanager

@@ -133,10 +133,10 @@ class PreparedTransaction:
 
 @dataclass(frozen=True, slots=True)
 class StaleSlot:
-    """A replication slot that nobody reads; the server keeps `kept_bytes` of its log for it."""
+    """A replication slot that nobody reads; the server keeps `kept_bytes` of its log for it, or does not tell."""
 
     name: str
-    kept_bytes: int
+    kept_bytes: int | None
 
 
 @dataclass(frozen=True, slots=True)

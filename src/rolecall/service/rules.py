@@ -100,11 +100,13 @@ def prepared(found: list[PreparedTransaction], limits: Limits) -> Findings:
 def slots(found: list[StaleSlot], limits: Limits) -> Findings:
     """Judge slots that nobody reads."""
     for slot in found:
-        if severity := limits.slot_bytes.judge(slot.kept_bytes):
+        kept = slot.kept_bytes
+        if severity := Severity.WARNING if kept is None else limits.slot_bytes.judge(kept):
+            much = "nobody is told how much" if kept is None else f"{kept / 2**20:.0f} MB"
             yield Finding(
                 severity=severity,
                 check="replication_slots",
-                problem=f"nobody reads slot {slot.name!r}; {slot.kept_bytes / 2**20:.0f} MB of the log are kept for it",
+                problem=f"nobody reads slot {slot.name!r}; {much} of the log is kept for it",
                 advice="start its reader, or drop it: select pg_drop_replication_slot(...)",
             )
 

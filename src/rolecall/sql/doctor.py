@@ -1,5 +1,7 @@
 """Typed calls that look at the health of the server and of the pool; they change nothing."""
 
+# ruff: noqa: S608 - only this module's own constants are built into a query
+
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -79,11 +81,12 @@ def prepared_transactions() -> Statement[list[PreparedTransaction]]:
     )
 
 
-def stale_slots() -> Statement[list[StaleSlot]]:
-    """List the replication slots that nobody reads."""
+def stale_slots(*, measured: bool = True) -> Statement[list[StaleSlot]]:
+    """List the replication slots that nobody reads, `measured` by where the log ends: some servers tell nobody."""
+    kept = "pg_wal_lsn_diff(pg_current_wal_lsn(), restart_lsn)" if measured else "null"
     return Statement(
         query=(
-            "select slot_name, coalesce(pg_wal_lsn_diff(pg_current_wal_lsn(), restart_lsn), 0)::bigint"
+            f"select slot_name, case when restart_lsn is null then 0 else {kept} end::bigint"
             " from pg_replication_slots where not active order by slot_name"
         ),
         read=_each(StaleSlot),

@@ -8,6 +8,7 @@ import asyncio
 import gc
 import logging
 from collections.abc import Callable, Coroutine
+from inspect import CORO_CREATED, getcoroutinestate
 from typing import Any, TypeVar
 
 try:
@@ -30,16 +31,18 @@ def run(main: Coroutine[Any, Any, T]) -> T:
 
     What does not heed that, and threads of `asyncio.to_thread` that do not return, are not waited for.
     """
-    gc.collect()
-    gc.freeze()
-    gc.set_threshold(COLLECT_AFTER, 20, 50)
     make: Callable[[], asyncio.AbstractEventLoop] = new_event_loop
     runner = asyncio.Runner(loop_factory=make)
     try:
+        gc.collect()
+        gc.freeze()
+        gc.set_threshold(COLLECT_AFTER, 20, 50)
         return runner.run(main)
     finally:
         # Not by the runner's `close`: it waits as long as any task or thread pleases.
         _close(runner.get_loop())
+        if getcoroutinestate(main) == CORO_CREATED:
+            main.close()  # a signal was quicker: that it was never awaited is no mistake
 
 
 def _close(loop: asyncio.AbstractEventLoop) -> None:

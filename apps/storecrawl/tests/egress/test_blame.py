@@ -69,6 +69,16 @@ async def test_stores_that_are_forbidden_elsewhere_too_are_held_against_no_route
     assert [book.route(route)["paused_until"] for route in routes] == [None] * 3
 
 
+async def test_what_was_forbidden_over_an_hour_ago_is_no_evidence(book: Book, forbid: Forbid) -> None:
+    route = book.add()
+    await forbid(route, "a", "b")
+    book.connection.execute("update storecrawl.forbidden_visits set last_at = now() - interval '61 min'")
+
+    assert not (await forbid(route, "c")).is_blamed
+    assert not (await forbid(route, "d")).is_blamed
+    assert (await forbid(route, "e")).is_blamed
+
+
 async def test_a_store_forbidden_by_a_route_that_is_disabled_counts_against_the_other(
     book: Book, forbid: Forbid
 ) -> None:

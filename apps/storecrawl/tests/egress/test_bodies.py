@@ -11,8 +11,9 @@ from dataclasses import replace
 from random import Random
 from typing import Any
 
+import httpx2
 import pytest
-from storecrawl.egress import Egress
+from storecrawl.egress import Egress, read_body
 from storecrawl.images import Addresses, ImageClient, ImageRefused, ImageUnavailable
 from storecrawl.upstream import Malformed, TooLarge, UpstreamClient
 
@@ -22,13 +23,16 @@ from .conftest import QUICK
 
 # No time is set for an answer: what ends it is how much of it there is.
 PATIENT = replace(QUICK, retries=0, timeout=3_600.0)
+MOST = 64 * MEBIBYTE
 NO_STORES = b'{"data": {"filteredDispensaries": []}}'
 Serve = Callable[..., Awaitable[str]]
 
 
 @pytest.fixture
 async def serve() -> AsyncIterator[Serve]:
-    """Start servers that answer every request with these headers and these bytes, again and again if `endless`."""
+    """Start servers that answer every request with these headers and these bytes, again and again if `endless`: until
+    more has been sent than anybody reads.
+    """
     servers: list[asyncio.Server] = []
 
     async def start(headers: str, body: bytes, *, endless: bool = False) -> str:
@@ -38,7 +42,7 @@ async def serve() -> AsyncIterator[Serve]:
                 length = "" if endless else f"Content-Length: {len(body)}\r\n"
                 writer.write(f"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n{headers}{length}\r\n".encode())
                 writer.write(body)
-                while endless:
+                for _ in range(MOST // len(body) if endless else 0):
                     await writer.drain()
                     writer.write(body)
 
@@ -82,6 +86,44 @@ async def test_one_layer_that_holds_nothing_ends_with_its_bytes(serve: Serve) ->
 
     with pytest.raises(TooLarge, match="more than 16777216 bytes"):
         await UpstreamClient(url, options=PATIENT).stores()
+
+
+@pytest.mark.parametrize("size", [4_000, 300_000])
+async def test_an_answer_that_unpacks_to_more_than_is_read_is_refused(serve: Serve, size: int) -> None:
+    """Below and above what is unpacked on the loop."""
+    packed = gzip.compress(NO_STORES + _white(size))
+    url = await serve("Content-Encoding: gzip\r\n", packed)
+
+    with pytest.raises(TooLarge, match=f"more than {len(packed)} bytes"):
+        await UpstreamClient(url, options=replace(PATIENT, max_body_bytes=len(packed))).stores()
+
+
+async def test_an_answer_that_unpacks_to_a_multiple_of_itself_is_refused(serve: Serve) -> None:
+    url = await serve("Content-Encoding: gzip\r\n", gzip.compress(NO_STORES + b" " * MEBIBYTE))
+
+    with pytest.raises(TooLarge, match="more than 200 times"):
+        await UpstreamClient(url, options=PATIENT).stores()
+
+
+async def test_the_loop_turns_while_a_body_comes_in_many_pieces() -> None:
+    """A server that sends its bytes one by one, each in a piece, has many of them read at once."""
+    turns = 0
+
+    async def pieces() -> AsyncIterator[bytes]:
+        for _ in range(6_400):
+            yield b"x"
+
+    async def turn() -> None:
+        nonlocal turns
+        while True:
+            turns += 1
+            await asyncio.sleep(0)
+
+    turning = asyncio.create_task(turn())
+    body = await read_body(httpx2.Response(200, content=pieces()), cap=6_400)
+    turning.cancel()
+
+    assert (body, turns >= 100) == (b"x" * 6_400, True)
 
 
 async def test_an_image_that_holds_nothing_ends_with_its_bytes(serve: Serve) -> None:

@@ -1,15 +1,16 @@
-"""Normalizing takes place in a process, which dies with the attempt's timeout, whatever strangers wrote."""
+"""A large menu is normalized in a process, which dies with the attempt's timeout, whatever strangers wrote in it; a small
+one in the worker.
+"""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import psutil
-import psycopg
 import pytest
 from storecrawl.payloads import PayloadStore
+from storecrawl.roles.product_refresh import SMALL
 from storecrawl.storage import FolderStorage
 
 from apps.storecrawl.tests.menu_server import page, product
@@ -18,18 +19,21 @@ from rolecall.testing import working
 
 from .conftest import Crawl
 
+ENDED = """
+select state::text, error from rolecall.all_tasks where handler = 'product_refresh' and finished_at is not null
+"""
+
 
 def processes() -> list[psutil.Process]:
     """The processes that workers of this process have started for what can be killed."""
     return [each for each in psutil.Process().children() if "rolecall.worker.child" in " ".join(each.cmdline())]
 
 
-@pytest.fixture
-def payload(crawl: Crawl, connection: psycopg.Connection[Any], tmp_path: Path) -> int:
-    """A payload so large that nobody normalizes it within the timeout of its task."""
-    one = json.dumps(product("KEY", Options=["1g"] * 200, recPrices=[20] * 200))
-    members = [one.replace("KEY", f"k{number}") for number in range(8_000)]
-    written = PayloadStore(FolderStorage(tmp_path / "payloads")).write(1, page(*members), task_id=1, attempt=1)
+def payload(crawl: Crawl, folder: Path, products: int, options: int = 1) -> int:
+    """Enter a payload of so many products, with so many options each; returns its id."""
+    one = json.dumps(product("KEY", Options=["1g"] * options, recPrices=[20] * options))
+    members = [one.replace("KEY", f"k{number}") for number in range(products)]
+    written = PayloadStore(FolderStorage(folder)).write(1, page(*members), task_id=1, attempt=1)
     store = crawl.value("insert into storecrawl.stores (platform_store_id, name) values ('x', 'Sun') returning id")
     return int(crawl.value(
         "insert into storecrawl.payloads (store_id, storage_path, product_count, size_raw, size_gz, sha256, fetched_at)"
@@ -38,19 +42,33 @@ def payload(crawl: Crawl, connection: psycopg.Connection[Any], tmp_path: Path) -
     ))  # fmt: skip
 
 
-async def test_normalizing_is_killed_by_its_timeout(crawl: Crawl, payload: int) -> None:
+async def test_normalizing_is_killed_by_its_timeout(crawl: Crawl, tmp_path: Path) -> None:
     """A thread would go on for ever, and hold its worker's end up."""
-    refresh = NewTask(handler="product_refresh", payload={"payload_id": payload}, timeout=4.0, max_attempts=1)
+    too_large = payload(crawl, tmp_path / "payloads", products=8_000, options=200)
+    refresh = NewTask(handler="product_refresh", payload={"payload_id": too_large}, timeout=4.0, max_attempts=1)
     crawl.enqueue(refresh)
 
     async with working(crawl.app, crawl.database):
         await crawl.until(processes)
-        await crawl.until(
-            lambda: crawl.rows(
-                "select from rolecall.all_tasks where finished_at is not null and handler = 'product_refresh'"
-            )
-        )
+        await crawl.until(lambda: crawl.rows(ENDED))
         alive = processes()
 
-    state, error = crawl.rows("select state::text, error from rolecall.all_tasks where handler = 'product_refresh'")[0]
+    [(state, error)] = crawl.rows(ENDED)
     assert (state, "did not finish within 4 s" in error, alive) == ("failed", True, [])
+
+
+@pytest.mark.parametrize(("products", "has_process"), [(100, False), (10_000, True)], ids=["small", "large"])
+async def test_only_a_large_menu_is_worth_a_process(
+    crawl: Crawl, tmp_path: Path, products: int, has_process: bool
+) -> None:
+    """A process that was started stays for the next one."""
+    menu = payload(crawl, tmp_path / "payloads", products)
+    assert (crawl.value("select size_raw from storecrawl.payloads") > SMALL) is has_process
+    crawl.enqueue(NewTask(handler="product_refresh", payload={"payload_id": menu}))
+
+    async with working(crawl.app, crawl.database):
+        await crawl.until(lambda: crawl.rows(ENDED))
+        started = processes()
+
+    assert (crawl.rows(ENDED), bool(started)) == ([("completed", None)], has_process)
+    assert crawl.value("select count(*) from storecrawl.products") == products

@@ -110,8 +110,18 @@ async def test_an_answer_that_is_refused_is_kept_as_it_came_with_the_reason(
     assert single.value("select count(*) from storecrawl.payloads") == 0
 
 
-async def test_what_did_not_come_is_not_kept(single: Crawl, server: MenuServer, upstream: LocalUpstream) -> None:
-    """A refusal by its status alone is told by the error."""
+async def test_what_is_refused_by_its_status_alone_is_not_kept(single: Crawl, server: MenuServer) -> None:
+    """Its error tells all of it."""
+    server.status = 503
+
+    await single.run(FETCH)
+
+    [(_, error)] = single.rows(LAST, "payload_fetch")
+    assert ("HTTP 503" in error, server.asked > 0) == (True, True)
+    assert single.value("select count(*) from storecrawl.raw_menus") == 0
+
+
+async def test_what_a_wall_answers_is_not_kept(single: Crawl, server: MenuServer, upstream: LocalUpstream) -> None:
     upstream.wall_off(STORE)
     crawl = Crawl(replace(single.settings, upstream=upstream.url), single.database, single._connection)
 

@@ -76,7 +76,13 @@ def test_a_member_with_damaged_text_is_read_and_others_are_as_they_are(kind: str
 
 
 def test_a_byte_order_mark_is_no_matter() -> None:
-    assert read_json(b"\xef\xbb\xbf[1]") == [1]
+    mark = b"\xef\xbb\xbf"
+
+    document, unread = read_members(mark + answer(product("a"), "NaN"), *PATH)
+
+    assert read_json(mark + b"[1]") == [1]
+    assert len(document["data"]["filteredProducts"]["products"]) == 1
+    assert [each.index for each in unread] == [1]
 
 
 @pytest.mark.parametrize("members", [(), (product("a"),), (product("a"), "NaN", "[1, [2]]", "7")])

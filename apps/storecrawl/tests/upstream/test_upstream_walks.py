@@ -267,3 +267,11 @@ def test_a_menu_of_half_or_a_small_one_is_not_judged(served: int, counted: int) 
     ids = "".join(chr(0x100 + number) for number in range(served))
 
     a_menu(a_walk(ids, counted), a_walk(ids, counted)).refuse_if_truncated()
+
+
+def test_what_was_served_and_cannot_be_read_was_not_cut() -> None:
+    """Covers SPEC C5-9: a menu most of whose products are bad is refused product by product"""
+    unread = [Unread(index=number, key=f"k{number}", reason="NaN") for number in range(4, 20)]
+    walk = Walk.of([replace(page("abcd", 20, 1), unread=unread)])
+
+    a_menu(walk, walk).refuse_if_truncated()

@@ -1,0 +1,41 @@
+"""The loop of a process that ends before it has begun."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+# SIGTERM comes for real, in the middle of what is named: before the loop is there, or while it is made.
+PROGRAM = """
+import gc, signal
+from rolecall.cli.termination import Terminated, unwinding_on_sigterm
+from rolecall.worker import loop
+
+signals, meant = [signal.SIGTERM], {place}.{name}
+
+def interrupted():
+    while signals:
+        signal.raise_signal(signals.pop())
+    return meant()
+
+async def main():
+    print("it has begun")
+
+{place}.{name} = interrupted
+try:
+    with unwinding_on_sigterm():
+        loop.run(main())
+except Terminated:
+    print("terminated")
+"""
+
+
+@pytest.mark.parametrize(("place", "name"), [("gc", "collect"), ("loop", "new_event_loop")])
+def test_a_signal_that_is_quicker_than_the_loop_leaves_no_word_on_stderr(place: str, name: str) -> None:
+    program = PROGRAM.format(place=place, name=name)
+
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False, timeout=60)
+
+    assert (done.returncode, done.stdout, done.stderr) == (0, "terminated\n", "")
