@@ -7,6 +7,8 @@ from tests.scenarios.chaos.mutants import MUTANTS, Mutant, hunt, turn
 
 FUNCTIONS = REPOSITORY / "src" / "rolecall" / "sql" / "functions"
 TURN = turn()
+# Whether a run meets what a mutant breaks is a matter of chance.
+HUNTS = 3
 WHOSE_TURN = MUTANTS[TURN % len(MUTANTS)]
 
 
@@ -17,8 +19,8 @@ def test_what_a_mutant_breaks_still_stands_in_the_engine(mutant: Mutant) -> None
         assert change.old in source.read_text()
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(420)
 @pytest.mark.parametrize("mutant", [WHOSE_TURN], ids=lambda mutant: f"{mutant.name}, seed {TURN}")
 def test_the_checker_tells_of_the_mutant_whose_turn_it_is(mutant: Mutant) -> None:
     """Again by hand: python -m tests.scenarios.chaos.mutants --seed SEED NAME"""
-    assert hunt(mutant, TURN)
+    assert any(hunt(mutant, TURN + n) for n in range(HUNTS))
