@@ -50,9 +50,9 @@ class Attacker:
                     while not self._stopped.is_set():
                         connection.sendall(self._piece)
                         sent += len(self._piece)
+                        self.most_sent = max(self.most_sent, sent)
             except OSError:
                 self.cut_off += 1
-            self.most_sent = max(self.most_sent, sent)
 
 
 @contextmanager

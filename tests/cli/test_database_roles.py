@@ -139,13 +139,3 @@ def test_who_reads_orders_nothing_and_sees_no_secret(reader: Run, dsn: str, word
 
     assert done.code != 0
     assert "permission denied" in done.err
-
-
-def test_migrate_makes_the_roles(cli: Run) -> None:
-    done = cli("migrate", "--roles")
-
-    assert done.code == 0, done.err
-
-
-def test_migrate_prints_how_the_roles_are_made(bare: Run) -> None:
-    assert "create role" in bare("migrate", "--roles", "--sql").out

@@ -19,8 +19,10 @@ from tests.cli.processes import Spawn, document, ended, served, until
 from tests.cli.test_access import ANYWHERE
 
 ADDRESS = re.compile(rb"The API is served at (http://127\.0\.0\.1:\d+)(/enter\?token=rl_[\w-]{43})\s")
-# As an ordinary user, whoever runs the tests.
-AS_NOBODY = "import os; os.geteuid = lambda: 65534; from rolecall.cli.main import main; main()"
+# Whoever runs the tests.
+AS_ROOT, AS_NOBODY = (
+    f"import os; os.geteuid = lambda: {user}; from rolecall.cli.main import main; main()" for user in (0, 65534)
+)
 
 
 def read_until(terminal: int, pattern: re.Pattern[bytes]) -> re.Match[bytes]:
@@ -115,11 +117,11 @@ def test_where_no_token_can_be_kept_what_is_asked_for_is_refused(
     assert "ROLECALL_TOKEN_FILE" in done.err
 
 
-def test_root_does_not_let_everybody_in(cli: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_root_does_not_let_everybody_in(launch: Spawn, dsn: str) -> None:
     """Covers S1: through the handlers every account of the machine would be root"""
-    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    words = [sys.executable, "-c", AS_ROOT, "serve", "--port", "0", "--auth", "off"]
 
-    done = cli("serve", "--port", "0", "--auth", "off")
+    done = ended(launch(*words, DATABASE_URL=dsn))
 
     assert done.code == 2
     assert "what root may" in done.err

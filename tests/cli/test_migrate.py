@@ -10,9 +10,12 @@ import psycopg
 import pytest
 
 from rolecall import EmbeddedServer, migrate
+from rolecall.db.connect import connect
+from rolecall.db.privileges import are_granted
 from rolecall.testing import TestServer
 from tests.cli.conftest import Run
 from tests.durability import durable
+from tests.logins import login
 
 __all__ = ["durable"]
 
@@ -54,6 +57,33 @@ def test_the_printed_script_makes_the_same_schema(empty: str, bare: Run, folder:
         connection.execute(script.encode())
 
     assert bare("migrate", "--check").code == 0
+
+
+def test_a_migration_without_roles_lets_none_of_them_in(empty: str, bare: Run) -> None:
+    bare("migrate")
+
+    with connect(empty, "test") as connection:
+        assert not are_granted(connection)
+
+
+@pytest.mark.parametrize("before", ["nothing", "a schema"])
+def test_the_roles_are_let_in_where_they_are_asked_for(empty: str, bare: Run, before: str) -> None:
+    bare("migrate") if before == "a schema" else None
+
+    done = bare("migrate", "--roles")
+
+    assert done.code == 0, done.err
+    with login(empty, "rolecall_read") as reached, connect(reached, "test") as reader:
+        assert reader.execute("select from rolecall.all_tasks").fetchall() == []
+
+
+def test_the_printed_script_lets_the_roles_in(empty: str, bare: Run) -> None:
+    bare("migrate")
+    script = bare("migrate", "--roles", "--sql").out
+
+    with connect(empty, "test") as connection:
+        connection.execute(script.encode())
+        assert are_granted(connection)
 
 
 def test_a_plan_says_what_would_be_done_and_changes_nothing(empty: str, bare: Run) -> None:

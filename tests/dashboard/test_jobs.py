@@ -91,6 +91,16 @@ async def test_handlers_are_found_by_what_their_description_says(app: App, http:
     assert "/jobs/add" not in page
 
 
+async def test_handlers_are_shown_page_by_page(pool: Engine, http: httpx2.AsyncClient) -> None:
+    pool.declare(handlers=[{"name": f"chore-{number:03}", "role": "sums"} for number in range(120)])
+
+    first, second = [(await http.get(f"/jobs?q=chore&page={page}")).text for page in (1, 2)]
+
+    assert [page.count('href="/jobs/chore-') for page in (first, second)] == [100, 20]
+    assert 'href="/jobs?q=chore&amp;page=2"' in first
+    assert 'href="/jobs?q=chore&amp;page=1"' in second
+
+
 async def test_the_form_has_a_field_for_each_of_the_payload_in_their_order(app: App, http: httpx2.AsyncClient) -> None:
     """covers SPEC 001-31"""
     page = (await http.get("/jobs/greet")).text

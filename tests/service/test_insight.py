@@ -8,8 +8,10 @@ import psycopg
 import pytest
 
 from rolecall import NewTask, TaskState, UnknownRole
+from rolecall.db.run import run_async
 from rolecall.model.insight import RoleCount
 from rolecall.service.services import Services
+from rolecall.sql import insight
 
 ADD = NewTask(handler="add")
 Connection = psycopg.AsyncConnection[Any]
@@ -58,6 +60,18 @@ async def test_a_worker_is_active_for_five_minutes_after_its_heartbeat(
 
     assert [worker.name for worker in await services.workers.list()] == ["early"]
     assert {worker.name for worker in await services.workers.list(everyone=True)} == {"early", "late"}
+
+
+async def test_a_fleet_is_counted_by_what_its_workers_take(services: Services, aconnection: Connection) -> None:
+    """A page that shows a thousand workers as numbers is not brought a row of each."""
+    for name in ("a", "b", "c"):
+        await aconnection.execute(REGISTER, [name])
+    await aconnection.execute(REGISTER.replace("{add}", "{see}"), ["d"])
+
+    groups = await run_async(aconnection, insight.alike_workers())
+
+    assert sorted((group.handlers, group.number) for group in groups) == [(["add"], 3), (["see"], 1)]
+    assert (await services.workers.coverage()).workers("sums", ["add", "see"]) == 4
 
 
 async def test_what_a_dead_worker_held_is_rescued(services: Services, aconnection: Connection) -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
 from typing import Any
 
+import httpx2
 import psycopg
 import pytest
 from fastapi import FastAPI, Request
@@ -26,7 +28,7 @@ from rolecall.web.state import keep_state
 from tests.outage import outage
 from tests.service.live.watching import enqueue
 from tests.web.doors import PASSWORD, unguarded
-from tests.web.streaming import Events, Site, served
+from tests.web.streaming import LONG, Events, Site, served
 
 Connection = psycopg.AsyncConnection[Any]
 
@@ -198,6 +200,12 @@ async def open_streams(stack: AsyncExitStack, site: Site, number: int, headers: 
     assert [(await events.next()).name for events in opened] == ["connected"] * number
 
 
+async def is_let_in(site: Site, headers: dict[str, str]) -> bool:
+    """Whether a stream is opened for somebody now."""
+    async with site.client.stream("GET", "/api/live", headers=headers) as response:
+        return response.status_code == httpx2.codes.OK
+
+
 async def ends(events: Events) -> None:
     """Read on to the end of a stream."""
     with pytest.raises(StopAsyncIteration):
@@ -260,6 +268,16 @@ async def test_one_reader_leaves_room_for_the_streams_of_others(locked: Locked, 
         await open_streams(opened, locked.site, 1, admin)
 
         assert b"10 streams of yours" in await refused.aread()
+
+
+async def test_a_reader_who_closed_his_streams_may_open_others(locked: Locked, sql: Connection) -> None:
+    _, reader = await locked.key()
+    async with AsyncExitStack() as opened:
+        await open_streams(opened, locked.site, 10, reader)
+
+    async with asyncio.timeout(LONG):
+        while not await is_let_in(locked.site, reader):
+            await asyncio.sleep(0.05)
 
 
 async def test_this_machine_may_open_as_many_streams_as_there_are(

@@ -14,6 +14,11 @@ from storecrawl.cli import run
 
 CANARY = "CANARY-b8e2"
 PROXY = "http://me@127.0.0.1:3128"
+USED = """
+update storecrawl.routes set successes = 1234, failures = 5, last_used_at = '2026-05-01 10:00 UTC',
+    paused_until = '2026-05-01 11:00 UTC', paused_because = 'HTTP 403'
+where id = 1
+"""
 Routes = Callable[..., tuple[int, str, str]]
 
 
@@ -42,6 +47,22 @@ def test_a_route_is_added_listed_disabled_enabled_and_removed(routes: Routes) ->
     assert json.loads(routes("list", "--json")[1])[0]["disabled_because"] == "too slow"
     assert routes("enable", "1")[0] == routes("remove", "1")[0] == 0
     assert "There is no route" in routes("list")[1]
+
+
+def test_a_list_shows_each_route_with_its_state_its_figures_and_why(
+    routes: Routes, connection: psycopg.Connection[Any]
+) -> None:
+    routes("add", PROXY, "--city", "Mesa", "--state", "AZ"), routes("add", "direct"), routes("add", "http://10.0.0.1:1")
+    routes("disable", "2", "--reason", "too slow")
+    connection.execute(USED)
+
+    _, *lines = (line.split() for line in routes("list")[1].splitlines() if "─" not in line and line.strip())
+
+    assert [" ".join(line) for line in lines] == [
+        "1 http://127.0.0.1:3128 me Mesa, AZ paused 1,234 5 2026-05-01 10:00:00Z HTTP 403",
+        "2 direct disabled 0 0 too slow",
+        "3 http://10.0.0.1:1 active 0 0",
+    ]
 
 
 @pytest.mark.parametrize("way", ["file", "input", "environment"])

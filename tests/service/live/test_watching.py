@@ -14,6 +14,7 @@ from rolecall.db.connect import connect_async
 from rolecall.model.errors import TaskNotFound, TooManyWatchers, UnknownRole
 from rolecall.model.live import ReloadReason
 from rolecall.service.live import Live, Wanted
+from rolecall.service.live.watch import MOST_OF_ONE
 from rolecall.service.live.watch import Live as Watch
 from rolecall.testing.databases import TestServer
 from rolecall.wake.listener import Connection as Listening
@@ -129,6 +130,21 @@ async def test_streams_over_the_cap_are_refused(live: Live) -> None:
     async with live.watch(ALL), live.watch(ALL), live.watch(ALL):
         with pytest.raises(TooManyWatchers):
             await live.watch(ALL).__aenter__()
+
+
+async def test_a_stream_that_has_ended_is_not_counted_against_its_caller(live: Live) -> None:
+    for _ in range(MOST_OF_ONE + 1):
+        async with live.watch(ALL, caller="ada"):
+            pass
+
+
+async def test_a_stream_that_never_began_is_not_counted_against_its_caller(live: Live) -> None:
+    for _ in range(MOST_OF_ONE):
+        with pytest.raises(UnknownRole):
+            await live.watch(Wanted(roles=frozenset({"sumz"})), caller="ada").__aenter__()
+
+    async with live.watch(ALL, caller="ada"):
+        assert live.watchers == 1
 
 
 async def test_a_stream_for_what_does_not_exist_is_refused(live: Live) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from html import unescape
 from typing import Any
 
 import httpx2
@@ -18,6 +20,7 @@ async def test_what_was_refused_of_a_payload_is_counted_and_told(
     """covers SPEC C5-9"""
     store = shop.store(name="Sun")
     payload = await apply(store, 0, a={}, b={"Name": ""}, c={"Options": ["1g", "1g"], "recPrices": [1, 2]})
+    await apply(store, 1, a={}, x={"Options": 7})
 
     page, told = [(await http.get(path)).text for path in (f"/payloads/{payload}", f"/refusals?payload={payload}")]
 
@@ -25,6 +28,7 @@ async def test_what_was_refused_of_a_payload_is_counted_and_told(
     assert "and 1 options of others" in page
     for text in ("it has no name", "the whole product", "the option occurs twice", ">Sun</a>"):
         assert text in told
+    assert "Options is not a list" not in told
 
 
 async def test_what_was_refused_of_a_store_is_one_list(http: httpx2.AsyncClient, shop: Any, apply: Any) -> None:
@@ -38,6 +42,19 @@ async def test_what_was_refused_of_a_store_is_one_list(http: httpx2.AsyncClient,
     assert (told.count("it has no name"), told.count("Options is not a list")) == (2, 0)
     assert (everything.count("it has no name"), everything.count("Options is not a list")) == (2, 1)
     assert f'href="/refusals?store={store}"' in (await http.get(f"/stores/{store}")).text
+
+
+async def test_many_refusals_are_shown_page_by_page(http: httpx2.AsyncClient, shop: Any) -> None:
+    store = shop.store()
+    payload = shop.payload(store, {})
+    for _ in range(70):
+        shop.refusal(store, payload, reason="it has no name")
+
+    first = (await http.get(f"/refusals?store={store}")).text
+    [following] = re.findall(r'href="([^"]*cursor=[^"]*)"', first)
+    second = (await http.get("/refusals" + unescape(following))).text
+
+    assert [page.count("it has no name") for page in (first, second)] == [50, 20]
 
 
 async def test_a_raw_menu_shows_each_answer_and_why_there_is_no_payload(http: httpx2.AsyncClient, shop: Any) -> None:
