@@ -2581,11 +2581,13 @@ CREATE FUNCTION rolecall.give_key_row(p_key text) RETURNS void
     SET search_path TO ''
     AS $$
 begin
-    if not exists (select from rolecall.keys where key = p_key) then
+    loop
+        perform from rolecall.keys where key = p_key for update;
+        exit when found;
         -- The lock that lock_keys tries.
         perform pg_advisory_xact_lock(7246926, hashtext(p_key) & 1023);
         insert into rolecall.keys (key) values (p_key) on conflict do nothing;
-    end if;
+    end loop;
 end
 $$;
 CREATE TABLE rolecall.schedules (

@@ -8,6 +8,7 @@ import pytest
 
 from tests.sql.conftest import Session
 from tests.sql.engine import Engine
+from tests.sql.interleavings.stage import Stage, commit, opening
 from tests.sql.refusals import refused
 
 
@@ -194,3 +195,15 @@ def test_a_capacity_is_forgotten_with_its_key_only_where_nobody_said_it(engine: 
     engine.prune()
 
     assert engine.rows("select key from rolecall.keys order by key") == [("declared",), ("set",)]
+
+
+def test_a_capacity_is_kept_while_retention_forgets_the_key(stage: Stage) -> None:
+    for play in stage.orders(2, 2):
+        stage.engine.enqueue(key="tenant:1")
+        stage.engine.complete(stage.engine.claim_one())
+        forget = (opening(lambda engine: engine.prune()), commit)
+        keep = (opening(lambda engine: set_capacity(engine, "tenant:1", 3)), commit)
+
+        play.run(forget, keep)
+
+        assert stage.engine.value("select capacity from rolecall.keys where key = 'tenant:1'") == 3
