@@ -84,4 +84,4 @@ RULES = {
 def check(engine: Engine) -> None:
     """Assert every rule."""
     broken = {rule: rows for rule, query in RULES.items() if (rows := engine.rows(query))}
-    assert broken == {}
+    assert not broken, broken

@@ -118,7 +118,8 @@ async def test_a_busy_worker_does_not_ask_to_be_notified(bench: Bench) -> None:
         await enough.wait()
 
     bench.enqueue()
-    async with bench.working():
+    # A mark of less than a second stays, until the next heartbeat.
+    async with bench.working(heartbeat_interval=1):
         await until(lambda: bench.ask(IDLE))
         (task_id,) = bench.enqueue(work.task())
         await until(lambda: not bench.ask(IDLE))
