@@ -76,7 +76,7 @@ class Crew:
     @property
     def producers(self) -> list[int]:
         """The processes of the producers that have enqueued something: where they start slowly, nobody would ever."""
-        return [each.pid for each in [*self._producers, *self._callers] if self._acked(each.name).stat().st_size]
+        return [each.pid for each in self._enqueuers if self._acked(each.name).stat().st_size]
 
     @contextmanager
     def working(self, workers: int, producers: int, supervisors: int, callers: int) -> Iterator[Crew]:
@@ -143,9 +143,9 @@ class Crew:
 
     def stop_producers(self) -> None:
         """Let the producers end, each after the call that it is in."""
-        self._stop([*self._producers, *self._callers])
-        for producer in [*self._producers, *self._callers]:
-            producer.end()
+        self._stop(self._enqueuers)
+        for enqueuer in self._enqueuers:
+            enqueuer.end()
         self._producers, self._callers = [], []
 
     def stop_workers(self) -> None:
@@ -175,23 +175,21 @@ class Crew:
         return worker
 
     def _produce(self) -> Member:
+        return self._enqueue_from("producer", self._dsn, self._version())
+
+    def _call(self) -> Member:
+        return self._enqueue_from("caller", str(self._folder))
+
+    def _enqueue_from(self, kind: str, where: str, *more: str) -> Member:
+        """Start one who enqueues, and who notes in a file of its own what was acknowledged."""
         self._started += 1
-        name = f"producer-{self._started}"
+        name = f"{kind}-{self._started}"
         acked = self._acked(name)
         acked.touch()
-        return self._start(
-            name, "producers", (self._dsn, str(acked), str(self._chance.getrandbits(32)), self._version())
-        )
+        return self._start(name, f"{kind}s", (where, str(acked), str(self._chance.getrandbits(32)), *more))
 
     def _acked(self, name: str) -> Path:
         return self._folder / f"{name}.acked"
-
-    def _call(self) -> Member:
-        self._started += 1
-        name = f"caller-{self._started}"
-        acked = self._acked(name)
-        acked.touch()
-        return self._start(name, "callers", (str(self._folder), str(acked), str(self._chance.getrandbits(32))))
 
     def _supervise(self) -> Member:
         return self._command("supervisor", self._detour, "worker", *APP, "--processes", str(SUPERVISED))
@@ -212,7 +210,11 @@ class Crew:
 
     @property
     def _members(self) -> list[Member]:
-        return [*self._workers, *self._producers, *self._callers, *self._supervisors, *self._apis, *self._migrations]
+        return [*self._workers, *self._enqueuers, *self._supervisors, *self._apis, *self._migrations]
+
+    @property
+    def _enqueuers(self) -> list[Member]:
+        return [*self._producers, *self._callers]
 
     def _version(self) -> str:
         """One of two releases that work side by side, as in the middle of a deploy."""
