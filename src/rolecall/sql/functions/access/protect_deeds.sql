@@ -1,0 +1,22 @@
+-- A trigger: lets nobody change what stands in the audit log, nor take anything out of it before its time is up. Whoever owns the table
+-- can drop the trigger; a role of its own for those who only work with it cannot.
+-- raises: 42501 for a change, and for a row that is to be kept
+create or replace function rolecall.protect_deeds()
+returns trigger
+language plpgsql
+volatile
+set search_path = ''
+as $$
+begin
+    if tg_op = 'DELETE' then
+        if not exists (
+            select from gone
+            where gone.at > rolecall.clock() - (select kept.keep from rolecall.retention as kept where kept.kind = 'deeds')
+        ) then
+            return null;
+        end if;
+    end if;
+    raise exception using errcode = '42501', message = format('the audit log cannot be changed (%s)', lower(tg_op)),
+        hint = 'rolecall prune --keep-audit says for how long it is kept.';
+end
+$$;

@@ -1,0 +1,52 @@
+-- Counts an attempt to log in before the password is looked at, so that no number of attempts side by side gets past a limit. A browser
+-- that knows the person is counted for itself; strangers by name and network, and by name for all networks together. The last attempt
+-- that is allowed locks at once, and a success unlocks. After as long without an attempt, counting begins anew.
+-- returns: how many seconds it must wait, null if it may go on; whether it is the last one that may
+-- locks: the login_attempts rows that count it, in order of their digests
+-- public: yes
+create or replace function rolecall.try_to_log_in(
+    p_name bytea, p_network bytea, p_browser bytea, p_most int, p_most_of_name int, p_lockout interval, out wait float8, out is_last boolean
+)
+language plpgsql
+volatile
+set search_path = ''
+as $$
+declare
+    v_now timestamptz;
+    v_counters bytea[] := array[p_name, p_network];
+    v_counter bytea;
+begin
+    if exists (
+        select from rolecall.known_browsers as browser
+        join rolecall.people as person on person.id = browser.person_id
+        where browser.digest = p_browser and sha256(convert_to(person.name, 'UTF8')) = p_name
+    ) then
+        v_counters := array[p_browser];
+    end if;
+    for v_counter in select each.digest from unnest(v_counters) as each (digest) order by each.digest loop
+        insert into rolecall.login_attempts (digest, name_digest, attempts, last_at)
+        values (v_counter, p_name, 0, rolecall.clock()) on conflict do nothing;
+        perform from rolecall.login_attempts as counter where counter.digest = v_counter for update;
+    end loop;
+    -- Only now: whoever was waited for here has read the clock later than this call began.
+    v_now := rolecall.clock();
+    select extract(epoch from max(counter.locked_until) - v_now) into wait
+    from rolecall.login_attempts as counter where counter.digest = any(v_counters) and counter.locked_until > v_now;
+    is_last := false;
+    if wait is null then
+        with counted as (
+            update rolecall.login_attempts as counter
+            set attempts = next.attempts, last_at = v_now, locked_until = case when next.attempts >= next.most then v_now + p_lockout end
+            from (
+                select
+                    old.digest, case when old.digest = p_name then p_most_of_name else p_most end as most,
+                    1 + case when old.locked_until is null and old.last_at > v_now - p_lockout then old.attempts else 0 end as attempts
+                from rolecall.login_attempts as old where old.digest = any(v_counters)
+            ) as next
+            where counter.digest = next.digest
+            returning counter.locked_until
+        )
+        select bool_or(counted.locked_until is not null) into is_last from counted;
+    end if;
+end
+$$;

@@ -1,0 +1,27 @@
+-- Stores one task; for people in psql and for drivers that know no JSON.
+-- returns: the task's id, or that of the open task with the same handler and dedupe_key
+-- raises: RC031 unknown role, RC040 invalid task
+-- locks: the dedupe key; waits for an uncommitted task with the same one
+-- notifies: rolecall_wake, where an idle worker waits for the role
+-- public: yes
+create or replace function rolecall.enqueue(
+    p_role text,
+    p_payload jsonb default '{}',
+    p_handler text default null,
+    p_priority int default 0,
+    p_scheduled_for timestamptz default null,
+    p_key text default null,
+    p_dedupe_key text default null,
+    p_max_attempts int default null
+)
+returns bigint
+language sql
+volatile
+set search_path = ''
+as $$
+    select batch.ids[1]
+    from rolecall.enqueue_many(jsonb_build_array(jsonb_strip_nulls(jsonb_build_object(
+        'role', p_role, 'handler', p_handler, 'priority', p_priority, 'scheduled_for', p_scheduled_for,
+        'key', p_key, 'dedupe_key', p_dedupe_key, 'max_attempts', p_max_attempts
+    )) || jsonb_build_object('payload', p_payload))) as batch
+$$;

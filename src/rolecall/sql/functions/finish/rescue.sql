@@ -1,0 +1,136 @@
+-- Lets go of tasks whose lease ran out, or of those among them that nobody has renewed for p_silent_for. After a restart or a failover of
+-- the server it waits one lease, so that the workers that live can renew. What somebody's open transaction keeps from it is left to the
+-- next rescue. Pending tasks that have fitted no worker for an hour fail. Sessions that still hang in a task which they lost, or whose worker is gone, are ended.
+-- returns: one row a rescued task, with the state it went to
+-- raises: RC050 wrong isolation level
+-- locks: tasks rows, skipping locked ones; keys rows in key order
+-- notifies: rolecall_wake, where an idle worker waits for the role
+-- public: yes
+create or replace function rolecall.rescue(p_limit int default 1000, p_silent_for interval default '0 s')
+returns table (task_id bigint, state rolecall.task_state)
+language plpgsql
+volatile
+set search_path = ''
+set lock_timeout = '100ms'
+as $$
+declare
+    v_expired jsonb;
+begin
+    perform rolecall.require_read_committed();
+    select jsonb_agg(lost) into v_expired
+    from (
+        select * from rolecall.expired_claims(p_limit, p_silent_for)
+        union all
+        select * from rolecall.unfitting_tasks(p_limit)
+    ) as found (lost);
+    if v_expired is null then
+        perform rolecall.end_sessions('{}');
+        return;
+    end if;
+    perform rolecall.require_durability();
+    begin
+        return query select * from rolecall.try_to_rescue(v_expired);
+        return;
+    exception when lock_not_available or deadlock_detected or sqlstate 'RC090' then
+        -- Somebody has something that one of them needs: now each for itself.
+        null;
+    end;
+    return query
+    select apart.task_id, apart.state
+    from rolecall.rescue_apart(rolecall.children_together(v_expired), clock_timestamp() + interval '1 s') as apart;
+end
+$$;
+
+-- Takes claims for a rescue: their lease ran out, nobody has renewed them for p_silent_for, and the server has been up for a lease. What
+-- a drain runs is its session's, whose end rolls it back: no lease can tell more.
+-- returns: one document a claim, as let_go takes it
+-- locks: tasks rows, skipping locked ones
+create or replace function rolecall.expired_claims(p_limit int, p_silent_for interval)
+returns setof jsonb
+language plpgsql
+volatile
+set search_path = ''
+set jit = off
+set enable_seqscan = off
+as $$
+declare
+    v_now timestamptz := rolecall.clock();
+    v_up_since timestamptz := rolecall.server_up_since();
+    v_drained bigint[] := array(select session.task_id from rolecall.procedure_sessions() as session where session.is_drain);
+begin
+    return query
+    select jsonb_build_object('id', task.id) || case
+        when task.cancel_requested_at is not null then '{"reason": "cancelled"}'
+        when task.deadline_at <= v_now then '{"reason": "timeout", "error": "the deadline passed"}'
+        else '{"reason": "crashed", "error": "the lease ran out: its worker crashed, hung or lost the database"}'
+    end::jsonb
+    from rolecall.tasks as task
+    join rolecall.line_settings as setting on setting.line_id = task.line_id
+    where task.state = 'running' and task.lease_until < v_now and v_up_since + setting.lease < v_now
+        and task.lease_until - setting.lease <= v_now - p_silent_for
+        and (task.id <> all(v_drained) or task.deadline_at <= v_now)
+    -- By chance: what stays locked must not be all that is ever looked at.
+    order by random()
+    limit p_limit
+    for update of task skip locked;
+end
+$$;
+
+-- Takes tasks that have fitted no worker for an hour, which is longer than a release needs to be everywhere.
+-- returns: one document a task, as let_go takes it
+-- locks: tasks rows, skipping locked ones
+create or replace function rolecall.unfitting_tasks(p_limit int)
+returns setof jsonb
+language plpgsql
+volatile
+set search_path = ''
+set jit = off
+set enable_seqscan = off
+as $$
+declare
+    v_now timestamptz := rolecall.clock();
+begin
+    return query
+    select jsonb_build_object('id', old.id, 'reason', 'misfit', 'final', true, 'error', old.error)
+    from rolecall.lines as line
+    cross join lateral (
+        select task.id, task.error
+        from rolecall.tasks as task
+        where task.line_id = line.id and task.state = 'pending' and not task.parked and task.scheduled_for <= v_now
+            and rolecall.unfit_since(task.id) < v_now - interval '1 hour'
+        order by task.scheduled_for, task.id
+        limit p_limit
+        for update skip locked
+    ) as old
+    where line.misfit_for <> '{}'
+    limit p_limit;
+end
+$$;
+
+-- Lets go of those expired claims that can be let go of at once: all of them, else the halves each for itself; what is kept waiting is
+-- left to the next rescue.
+-- returns: one row a rescued task, with the state it went to
+-- locks: as try_to_rescue, waiting a moment only
+-- notifies: rolecall_wake, where an idle worker waits for the role
+create or replace function rolecall.rescue_apart(p_expired jsonb, p_until timestamptz)
+returns table (task_id bigint, state rolecall.task_state)
+language plpgsql
+volatile
+set search_path = ''
+set lock_timeout = '10ms'
+as $$
+begin
+    begin
+        return query select * from rolecall.try_to_rescue(p_expired);
+        return;
+    exception when lock_not_available or deadlock_detected or sqlstate 'RC090' then
+        null;
+    end;
+    if jsonb_array_length(p_expired) > 1 and clock_timestamp() < p_until and not rolecall.have_one_parent(p_expired) then
+        return query
+        select apart.task_id, apart.state
+        from rolecall.halves(p_expired) as half
+        cross join lateral rolecall.rescue_apart(half, p_until) as apart;
+    end if;
+end
+$$;

@@ -1,0 +1,34 @@
+-- Locks the task with which a chain stands open, and what is open below it, until the transaction ends: no worker can claim or end
+-- it meanwhile, and whoever holds it may end it, whatever it is.
+-- returns: its id; null where the chain has ended
+-- raises: RC006 no such chain
+-- locks: the trees of that task
+-- public: yes
+create or replace function rolecall.hold_chain(p_chain_id bigint)
+returns bigint
+language plpgsql
+volatile
+set search_path = ''
+set lock_timeout = '100ms'
+as $$
+declare
+    v_id bigint;
+begin
+    perform rolecall.require_read_committed();
+    loop
+        v_id := rolecall.open_end_of_chain(p_chain_id);
+        exit when v_id is null;
+        begin
+            if v_id = any(rolecall.hold_trees(array[v_id])) then
+                return v_id;
+            end if;
+        exception when lock_not_available or deadlock_detected or sqlstate 'RC090' then
+            perform rolecall.wait_longer();
+        end;
+    end loop;
+    if not exists (select from rolecall.chains as chain where chain.id = p_chain_id) then
+        raise exception using errcode = 'RC006', detail = p_chain_id::text, message = format('there is no chain %s', p_chain_id);
+    end if;
+    return null;
+end
+$$;

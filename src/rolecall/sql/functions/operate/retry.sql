@@ -1,0 +1,213 @@
+-- Brings failed and cancelled tasks back as pending, under their id and fence, with all their attempts before them; as blocked
+-- where something that they need is open.
+-- returns: one row a given id: pending, open (not finished), completed (not to be retried), duplicate (an open task has its
+--          dedupe key), missing
+-- raises: RC043 tasks that would wait for themselves; RC050 wrong isolation level
+-- locks: open children and needed tasks, children before parents; open parents, the deepest first, in id order; finished_tasks rows in id order
+-- notifies: rolecall_wake, where an idle worker waits for the role
+-- public: yes
+create or replace function rolecall.retry(p_ids bigint[])
+returns table (task_id bigint, outcome text)
+language plpgsql
+volatile
+set search_path = ''
+set lock_timeout = '100ms'
+as $$
+begin
+    perform rolecall.require_read_committed();
+    perform rolecall.require_durability();
+    loop
+        begin
+            return query select * from rolecall.try_to_retry(p_ids);
+            return;
+        exception when lock_not_available or deadlock_detected or sqlstate 'RC090' then
+            perform rolecall.wait_longer();
+        end;
+    end loop;
+end
+$$;
+
+-- Brings tasks back as retry does, unless something was waited for too long.
+-- returns: one row a given id: pending, open (not finished), completed (not to be retried), duplicate (an open task has its
+--          dedupe key), missing
+-- raises: RC043 tasks that would wait for themselves; 55P03, RC090 undo this and try again
+-- locks: open children and needed tasks, children before parents; open parents, the deepest first, in id order; finished_tasks rows in id order
+-- notifies: rolecall_wake, where an idle worker waits for the role
+create or replace function rolecall.try_to_retry(p_ids bigint[])
+returns table (task_id bigint, outcome text)
+language plpgsql
+volatile
+set search_path = ''
+as $$
+declare
+    v_back bigint[];
+begin
+    perform rolecall.hold_for_retry(p_ids);
+    v_back := rolecall.bring_back(p_ids);
+    perform rolecall.await_needs_again(v_back);
+    perform rolecall.wake_lines(array(
+        select task.line_id from rolecall.tasks as task
+        where task.id = any(v_back) and task.state = 'pending'
+    ));
+    return query
+    select given.id, coalesce(
+        case when given.id = any(v_back) then 'pending' end,
+        (select 'open' from rolecall.tasks as task where task.id = given.id),
+        (
+            select case finished.state when 'completed' then 'completed' else 'duplicate' end
+            from rolecall.finished_tasks as finished
+            where finished.id = given.id
+            limit 1
+        ),
+        'missing'
+    )
+    from unnest(p_ids) as given (id);
+end
+$$;
+
+-- Locks what has to do with ended tasks that may come back: what is open below them and what they need, which they are to wait for
+-- again, and the open parents that are to wait for them.
+-- locks: open children and needed tasks, children before parents; open parents, the deepest first, in id order; then the ended tasks in id order
+create or replace function rolecall.hold_for_retry(p_ids bigint[])
+returns void
+language plpgsql
+volatile
+set search_path = ''
+set jit = off
+set enable_seqscan = off
+as $$
+declare
+    v_held bigint[];
+begin
+    loop
+        v_held := array(
+            select task.id from rolecall.tasks as task
+            where task.parent_id = any(p_ids)
+                or task.id = any(array(select need.needed_id from rolecall.needs as need where need.task_id = any(p_ids)))
+            order by task.id
+            for update
+        );
+        -- A child's chain may have gone on while its last link was waited for.
+        exit when not exists (
+            select from rolecall.tasks as child where child.parent_id = any(p_ids) and child.id <> all(v_held)
+        );
+    end loop;
+    perform from rolecall.tasks as parent
+    where parent.id = any(array(
+        select ended.parent_id from rolecall.finished_tasks as ended where ended.id = any(p_ids) and ended.parent_id is not null
+    ))
+    order by coalesce(parent.depth, 0) desc, parent.id
+    for update;
+    perform from rolecall.finished_tasks as ended
+    where ended.id = any(p_ids) and ended.state in ('failed', 'cancelled')
+    order by ended.id
+    for update;
+end
+$$;
+
+-- Moves failed and cancelled tasks back among the open ones, under their id and fence, with all their attempts before them. Their
+-- parents count them again. The info of one that had children is forgotten: it has theirs in it, and there will be others.
+-- returns: those that are back; another open task with its dedupe key keeps one from it
+-- locks: the caller holds them, their open children and their open parents
+create or replace function rolecall.bring_back(p_ids bigint[])
+returns bigint[]
+language plpgsql
+volatile
+set search_path = ''
+set jit = off
+set enable_seqscan = off
+as $$
+declare
+    v_now timestamptz := rolecall.clock();
+    v_back bigint[];
+begin
+    with back as (
+        insert into rolecall.tasks (
+            id, chain_id, chain_index, created_at, scheduled_for, line_id, fence, max_attempts, key, dedupe_key, payload, retry,
+            info, error, origin_id, parent_id, parent_fence, depth, on_failure, dedupe_pending, timeout
+        )
+        select
+            id, chain_id, chain_index, created_at, v_now, line.here, fence, max_attempts, key, dedupe_key, payload, retry,
+            case when not exists (select from rolecall.finished_tasks as child where child.parent_id = ended.id) then info end,
+            error, origin_id, parent_id, parent_fence, depth, on_failure, dedupe_pending, timeout
+        from rolecall.finished_tasks as ended
+        cross join lateral (
+            -- What became of it before says nothing about who may take it now.
+            select rolecall.find_or_add_line(last.role, last.handler, last.priority, coalesce(ended.max_attempts = 1, false), '{}') as here
+            from rolecall.lines as last
+            where last.id = ended.line_id
+        ) as line
+        where id = any(p_ids) and state in ('failed', 'cancelled')
+        order by dedupe_key, id
+        on conflict do nothing
+        returning tasks.id
+    ),
+    gone as (
+        delete from rolecall.finished_tasks where id in (select back.id from back)
+    ),
+    logged as (
+        insert into rolecall.task_events (task_id, at, kind, attempt)
+        select back.id, v_now, 'retried', 0 from back
+    )
+    select coalesce(array_agg(back.id), '{}') into v_back from back;
+    update rolecall.tasks as parent
+    set open_children = coalesce(parent.open_children, 0) + child.number
+    from (
+        select task.parent_id, count(*)::int as number
+        from rolecall.tasks as task
+        where task.id = any(v_back) and task.parent_id <> all(v_back)
+        group by task.parent_id
+    ) as child
+    where parent.id = child.parent_id;
+    update rolecall.tasks as parent
+    set open_children = child.number
+    from (
+        select task.parent_id, count(*)::int as number
+        from rolecall.tasks as task
+        where task.parent_id = any(v_back)
+        group by task.parent_id
+    ) as child
+    where parent.id = child.parent_id;
+    return v_back;
+end
+$$;
+
+-- Lets tasks that have come back wait for what they need, where that is open: it never ended, or it has come back too.
+-- raises: RC043 needs in a circle
+-- locks: the needed tasks, children before parents
+create or replace function rolecall.await_needs_again(p_ids bigint[])
+returns void
+language plpgsql
+volatile
+set search_path = ''
+set jit = off
+set enable_seqscan = off
+as $$
+declare
+    v_id bigint;
+begin
+    update rolecall.needs as need
+    set outcome = null
+    where need.task_id = any(p_ids) and need.outcome <> 'completed' and need.on_failure = 'fail'
+        and rolecall.is_open(need.needed_id, need.whole_chain);
+    perform rolecall.mark_needed(p_ids);
+    update rolecall.needs as need
+    set outcome = coalesce(rolecall.outcome_of(need.needed_id, need.whole_chain), 'cancelled')
+    where need.task_id = any(p_ids) and need.outcome is null and not rolecall.is_open(need.needed_id, need.whole_chain);
+    update rolecall.tasks as task
+    set state = 'blocked', open_needs = open.number
+    from (
+        select need.task_id, count(*)::int as number
+        from rolecall.needs as need
+        where need.task_id = any(p_ids) and need.outcome is null
+        group by need.task_id
+    ) as open
+    where task.id = open.task_id;
+    for v_id in
+        select task.id from rolecall.tasks as task
+        where task.id = any(p_ids) and (task.state = 'blocked' or (task.parent_id is not null and task.key is not null))
+    loop
+        perform rolecall.refuse_circle(array[v_id], v_id);
+    end loop;
+end
+$$;

@@ -1,0 +1,77 @@
+-- Makes pending tasks that are due later due now, all or none; one that is due already keeps its place.
+-- returns: one row a given id, in input order, with the moment since when it is due
+-- raises: RC002 no such task; RC003 a task that is not pending; with its id as the detail; RC050 wrong isolation level
+-- locks: as hold_tasks does
+-- notifies: rolecall_wake, where an idle worker waits for the role
+-- public: yes
+create or replace function rolecall.trigger(p_ids bigint[])
+returns table (task_id bigint, scheduled_for timestamptz)
+language plpgsql
+volatile
+set search_path = ''
+set lock_timeout = '100ms'
+as $$
+begin
+    perform rolecall.require_read_committed();
+    perform rolecall.require_durability();
+    loop
+        begin
+            return query select * from rolecall.try_to_trigger(p_ids);
+            return;
+        exception when lock_not_available or deadlock_detected or sqlstate 'RC090' then
+            perform rolecall.wait_longer();
+        end;
+    end loop;
+end
+$$;
+
+-- Makes tasks due as trigger does, unless something was waited for too long.
+-- returns: one row a given id, in input order, with the moment since when it is due
+-- raises: RC002 no such task; RC003 a task that is not pending; with its id as the detail; 55P03, RC090 undo this and try again
+-- locks: as hold_tasks does
+-- notifies: rolecall_wake, where an idle worker waits for the role
+create or replace function rolecall.try_to_trigger(p_ids bigint[])
+returns table (task_id bigint, scheduled_for timestamptz)
+language plpgsql
+volatile
+set search_path = ''
+as $$
+#variable_conflict use_column
+declare
+    v_now timestamptz := rolecall.clock();
+    v_odd record;
+    v_lines int[];
+begin
+    perform rolecall.hold_tasks(p_ids);
+    select given.id, task.state into v_odd
+    from unnest(p_ids) with ordinality as given (id, n)
+    left join rolecall.all_tasks as task on task.id = given.id
+    where task.state is distinct from 'pending'
+    order by given.n
+    limit 1;
+    if found then
+        raise exception using detail = v_odd.id::text, errcode = case when v_odd.state is null then 'RC002' else 'RC003' end,
+            message = coalesce(
+                format('task %s cannot be triggered: it is not pending but ', v_odd.id) || v_odd.state,
+                format('there is no task %s', v_odd.id)
+            );
+    end if;
+    with due as (
+        update rolecall.tasks as task
+        set scheduled_for = v_now
+        where task.id = any(p_ids) and task.scheduled_for > v_now
+        returning task.id, task.line_id, task.attempt
+    ),
+    logged as (
+        insert into rolecall.task_events (task_id, at, kind, attempt)
+        select id, v_now, 'triggered', attempt from due order by id
+    )
+    select array_agg(due.line_id) into v_lines from due;
+    perform rolecall.wake_lines(v_lines);
+    return query
+    select task.id, task.scheduled_for
+    from unnest(p_ids) with ordinality as given (id, n)
+    join rolecall.tasks as task on task.id = given.id
+    order by given.n;
+end
+$$;

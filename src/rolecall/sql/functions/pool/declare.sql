@@ -1,0 +1,167 @@
+-- Makes roles and handlers known, or changes what is said of them; a setting that is not said keeps its value.
+-- raises: RC041 invalid declaration
+-- locks: the roles and handlers that change, in name order
+-- notifies: rolecall_handlers, where a SQL handler changed
+-- public: yes
+create or replace function rolecall.declare(p_roles jsonb, p_handlers jsonb default '[]')
+returns void
+language plpgsql
+volatile
+set search_path = ''
+as $$
+begin
+    perform rolecall.check_declaration(p_roles || p_handlers);
+    perform rolecall.check_procedures(p_handlers);
+    -- A role that only a handler names gets the defaults.
+    insert into rolecall.roles (name)
+    select distinct coalesce(said.role, said.name) as role from jsonb_to_recordset(p_handlers) as said (name text, role text)
+    where not exists (select from rolecall.roles where roles.name = coalesce(said.role, said.name))
+    order by role
+    on conflict do nothing;
+    perform rolecall.declare_role(said) from jsonb_array_elements(p_roles) as said order by said ->> 'name';
+    perform rolecall.declare_handler(said) from jsonb_array_elements(p_handlers) as said order by said ->> 'name';
+end
+$$;
+
+-- Insists that declared roles and handlers have names and retry policies that are such.
+-- raises: RC041 invalid declaration
+create or replace function rolecall.check_declaration(p_said jsonb)
+returns void
+language plpgsql
+stable
+set search_path = ''
+as $$
+declare
+    v_said jsonb;
+begin
+    for v_said in select * from jsonb_array_elements(p_said) loop
+        if coalesce(v_said ->> 'name', '') !~ '^[A-Za-z][A-Za-z0-9_.-]{0,62}$' then
+            perform rolecall.refuse('RC041', format('%s is not a name of a role or handler', coalesce(v_said ->> 'name', 'null')));
+        elsif v_said -> 'retry' <> 'null' and not rolecall.is_retry_policy(v_said -> 'retry') then
+            perform rolecall.refuse('RC041', format('%s: %s is not a retry policy', v_said ->> 'name', v_said -> 'retry'));
+        elsif (v_said ->> 'lease')::float8 not between 0.1 and 86400 or (v_said ->> 'timeout')::float8 not between 0.001 and 4e9 then
+            perform rolecall.refuse('RC041', format('%s: lease is 0.1 to 86400 s, timeout 0.001 to 4e9 s', v_said ->> 'name'));
+        elsif (v_said ->> 'max_attempts')::int < 0 then
+            perform rolecall.refuse('RC041', format('%s: max_attempts is positive, or 0 for unlimited', v_said ->> 'name'));
+        elsif (v_said ->> 'max_payload_bytes')::int not between 1024 and 67108864 then
+            perform rolecall.refuse('RC041', format('%s: max_payload_bytes is 1024 to 67108864', v_said ->> 'name'));
+        elsif (v_said ->> 'keep_completed')::float8 not between 0 and 4e9 or (v_said ->> 'keep_failed')::float8 not between 0 and 4e9 then
+            perform rolecall.refuse('RC041', format('%s: what is finished is kept 0 to 4e9 s', v_said ->> 'name'));
+        end if;
+    end loop;
+end
+$$;
+
+-- Insists that the procedures which handlers name exist and take what they are given.
+-- raises: RC041 invalid declaration
+create or replace function rolecall.check_procedures(p_handlers jsonb)
+returns void
+language plpgsql
+stable
+set search_path = ''
+as $$
+declare
+    v_said record;
+begin
+    for v_said in
+        select * from jsonb_to_recordset(p_handlers) as said (name text, procedure text, before text, after text)
+    loop
+        if v_said.procedure is null and num_nonnulls(v_said.before, v_said.after) > 0 then
+            perform rolecall.refuse('RC041', format('%s: only a procedure has hooks before and after it', v_said.name));
+        elsif v_said.procedure is not null and rolecall.find_procedure(v_said.procedure, false) is null then
+            perform rolecall.refuse('RC041', format(
+                '%s: there is no procedure %s(payload jsonb, inout info jsonb); say its schema too', v_said.name, v_said.procedure
+            ));
+        end if;
+        perform rolecall.refuse('RC041', format(
+            '%s: there is no procedure %s(payload jsonb); say its schema too', v_said.name, hook.name
+        ))
+        from unnest(array[v_said.before, v_said.after]) as hook (name)
+        where hook.name is not null and rolecall.find_procedure(hook.name, true) is null;
+    end loop;
+end
+$$;
+
+-- Stores what is said of one role, where that is new.
+-- locks: the roles row
+create or replace function rolecall.declare_role(p_said jsonb)
+returns void
+language sql
+volatile
+set search_path = ''
+as $$
+    insert into rolecall.roles (name)
+    select p_said ->> 'name'
+    where not exists (select from rolecall.roles where name = p_said ->> 'name')
+    on conflict do nothing;
+    with said as (
+        select
+            role.name,
+            coalesce(p_said ->> 'description', role.description) as description,
+            coalesce(make_interval(secs => (p_said ->> 'lease')::float8), role.lease) as lease,
+            coalesce(make_interval(secs => (p_said ->> 'timeout')::float8), role.timeout) as timeout,
+            case when p_said ->> 'max_attempts' is null then role.max_attempts
+                else nullif((p_said ->> 'max_attempts')::int, 0) end as max_attempts,
+            coalesce(nullif(p_said -> 'retry', 'null'), role.retry) as retry,
+            coalesce((p_said ->> 'max_payload_bytes')::int, role.max_payload_bytes) as max_payload_bytes,
+            coalesce(make_interval(secs => (p_said ->> 'keep_completed')::float8), role.keep_completed) as keep_completed,
+            coalesce(make_interval(secs => (p_said ->> 'keep_failed')::float8), role.keep_failed) as keep_failed,
+            coalesce((p_said ->> 'one_root')::boolean, role.one_root) as one_root
+        from rolecall.roles as role
+        where role.name = p_said ->> 'name'
+    )
+    update rolecall.roles as role
+    set description = said.description, lease = said.lease, timeout = said.timeout, max_attempts = said.max_attempts,
+        retry = said.retry, max_payload_bytes = said.max_payload_bytes,
+        keep_completed = said.keep_completed, keep_failed = said.keep_failed, one_root = said.one_root
+    from said
+    where role.name = said.name
+        and (role.description, role.lease, role.timeout, role.max_attempts, role.retry, role.max_payload_bytes,
+            role.keep_completed, role.keep_failed, role.one_root)
+        is distinct from (said.description, said.lease, said.timeout, said.max_attempts, said.retry, said.max_payload_bytes,
+            said.keep_completed, said.keep_failed, said.one_root);
+$$;
+
+-- Stores what is said of one handler, where that is new; unlike a role's settings, what is not said is left to the role.
+-- locks: the handlers row
+-- notifies: rolecall_handlers, where a SQL handler changed
+create or replace function rolecall.declare_handler(p_said jsonb)
+returns void
+language sql
+volatile
+set search_path = ''
+as $$
+    with said as (
+        select
+            given.name, coalesce(given.role, given.name) as role, coalesce(given.description, '') as description,
+            nullif(given.signature, 'null') as signature, make_interval(secs => given.lease) as lease,
+            make_interval(secs => given.timeout) as timeout, given.max_attempts, nullif(given.retry, 'null') as retry,
+            rolecall.find_procedure(given.procedure, false) as procedure,
+            rolecall.find_procedure(given.before, true) as before_procedure,
+            rolecall.find_procedure(given.after, true) as after_procedure
+        from jsonb_to_record(p_said) as given (
+            name text, role text, description text, signature jsonb, lease float8, timeout float8, max_attempts int, retry jsonb,
+            procedure text, before text, after text
+        )
+    ),
+    stored as (
+        insert into rolecall.handlers as handler (
+            name, role, description, signature, lease, timeout, max_attempts, retry, procedure, before_procedure, after_procedure
+        )
+        select * from said
+        where not exists (
+            select from rolecall.handlers as known
+            where (known.name, known.role, known.description, known.signature, known.lease, known.timeout,
+                known.max_attempts, known.retry, known.procedure, known.before_procedure, known.after_procedure)
+            is not distinct from (said.name, said.role, said.description, said.signature, said.lease, said.timeout,
+                said.max_attempts, said.retry, said.procedure, said.before_procedure, said.after_procedure)
+        )
+        on conflict (name) do update
+        set role = excluded.role, description = excluded.description, signature = excluded.signature, lease = excluded.lease,
+            timeout = excluded.timeout, max_attempts = excluded.max_attempts, retry = excluded.retry,
+            procedure = excluded.procedure, before_procedure = excluded.before_procedure,
+            after_procedure = excluded.after_procedure
+        returning procedure
+    )
+    select rolecall.notify('rolecall_handlers', '') from stored where procedure is not null
+$$;

@@ -1,0 +1,11 @@
+-- Says which task the calling procedure works for: what a SQL handler spawns children of.
+-- returns: the task's id; null outside of SQL handlers and their hooks
+-- public: yes
+create or replace function rolecall.current_task()
+returns bigint
+language sql
+stable
+set search_path = ''
+as $$
+    select nullif(current_setting('rolecall.task', true), '')::bigint
+$$;

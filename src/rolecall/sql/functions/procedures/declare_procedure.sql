@@ -1,0 +1,29 @@
+-- Makes a procedure of the database a handler; workers that run serve it within moments. Like any handler's, what is not said of its
+-- attempts is the role's.
+-- raises: RC041 invalid declaration, as for a procedure that does not exist
+-- locks: the roles and handlers rows, where they change
+-- notifies: rolecall_handlers, where something changed
+-- public: yes
+create or replace function rolecall.declare_procedure(
+    p_name text,
+    p_procedure text,
+    p_role text default null,
+    p_before text default null,
+    p_after text default null,
+    p_description text default null,
+    p_max_attempts int default null,
+    p_retry jsonb default null,
+    p_timeout interval default null,
+    p_lease interval default null
+)
+returns void
+language sql
+volatile
+set search_path = ''
+as $$
+    select rolecall.declare('[]', jsonb_build_array(jsonb_strip_nulls(jsonb_build_object(
+        'name', p_name, 'procedure', p_procedure, 'role', p_role, 'before', p_before, 'after', p_after,
+        'description', p_description, 'max_attempts', p_max_attempts, 'retry', p_retry,
+        'timeout', extract(epoch from p_timeout), 'lease', extract(epoch from p_lease)
+    ))))
+$$;

@@ -1,0 +1,98 @@
+-- Tells which tasks changed since a moment, told by what their rows and events say: created, claimed, started, let go, waiting,
+-- brought back or ended; and whose children or needs those are. Only what the indexes of the engine lead to is read. Without a
+-- moment it only tells the horizon.
+-- returns: one row a changed task, at most one more than the limit, each with the horizon: the time, the last id given out, the
+--          snapshot, and the transactions that write (a snapshot names only those that are older than the last to end); at least one row
+-- public: yes
+create or replace function rolecall.changes(p_since timestamptz, p_after_id bigint, p_limit int)
+returns table (
+    at timestamptz, last_id bigint, snapshot pg_snapshot, writing xid[],
+    id bigint, parent_id bigint, role text, state rolecall.task_state, version text
+)
+language sql
+stable
+set search_path = ''
+as $$
+    select rolecall.clock(), case when drawn.is_called then drawn.last_value else 0 end, pg_current_snapshot(),
+        array(select session.backend_xid from pg_stat_activity as session where session.backend_xid is not null),
+        task.id, task.parent_id, task.role, task.state, task.version
+    from rolecall.tasks_id_seq as drawn
+    left join rolecall.changed_tasks(p_since, p_after_id, p_limit) as task on true
+$$;
+
+-- Finds the tasks that changed since a moment, or were created after an id, with those whose children or needs they are.
+-- returns: one row a task, at most one more than the limit; its version tells two changes apart that end in the same state
+create or replace function rolecall.changed_tasks(p_since timestamptz, p_after_id bigint, p_limit int)
+returns table (id bigint, parent_id bigint, role text, state rolecall.task_state, version text)
+language plpgsql
+stable
+set search_path = ''
+set plan_cache_mode = force_generic_plan
+set jit = off
+set enable_seqscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+as $$
+declare
+    -- Days to come have partitions already: an end to the range keeps them out of it.
+    v_until timestamptz := rolecall.clock() + interval '1 hour';
+begin
+    return query
+    with ended as materialized (
+        select task.id, task.parent_id, task.chain_id, task.line_id, task.state, task.fence
+        from rolecall.finished_tasks as task
+        where task.finished_at >= p_since and task.finished_at < v_until
+        limit p_limit + 1
+    ),
+    born as materialized (
+        select task.id, task.parent_id from rolecall.tasks as task where task.id > p_after_id order by task.id limit p_limit + 1
+    ),
+    touched as (
+        select born.id from born
+        union
+        select begun.id from rolecall.begun_tasks(p_since) as begun (id)
+        union
+        select event.task_id from rolecall.task_events as event where event.at >= p_since and event.at < v_until
+        union
+        select born.parent_id from born
+        union
+        select ended.parent_id from ended
+        union
+        select need.task_id
+        from (select ended.id from ended union select ended.chain_id from ended) as met
+        join rolecall.needs as need on need.needed_id = met.id
+    )
+    select changed.id, changed.parent_id, line.role, changed.state, changed.version
+    from (
+        select ended.id, ended.parent_id, ended.line_id, ended.state, ended.fence::text as version from ended
+        union all
+        select task.id, task.parent_id, task.line_id, task.state,
+            concat_ws('/', task.fence, task.attempt, coalesce(task.step_number, task.step), task.open_children, task.started_at is not null)
+        from touched
+        join rolecall.tasks as task on task.id = touched.id
+        limit p_limit + 1
+    ) as changed
+    join rolecall.lines as line on line.id = changed.line_id;
+end
+$$;
+
+-- Finds the running tasks that were claimed or started since a moment.
+-- returns: their ids
+create or replace function rolecall.begun_tasks(p_since timestamptz)
+returns setof bigint
+language plpgsql
+stable
+set search_path = ''
+set plan_cache_mode = force_generic_plan
+set jit = off
+set enable_seqscan = off
+-- A plain index scan marks the entries of what has ended, so that the next one passes over them.
+set enable_bitmapscan = off
+as $$
+begin
+    return query
+    select task.id
+    from rolecall.tasks as task
+    where task.state = 'running' and (task.claimed_at >= p_since or task.started_at >= p_since);
+end
+$$;

@@ -1,0 +1,97 @@
+-- Finds chains, newest first, before a chain if that is given. The state is `open`, or a state or status of the last task; role and
+-- handler are the first task's. Open chains are looked for among open tasks, failed and cancelled ones among those that failed or
+-- were cancelled, the others among all first tasks. At most p_most of those are looked at (null: all): a page may come short, and yet
+-- say how far it reached.
+-- returns: one row: at most p_limit ids, and the id before which the next page begins; null where there is none
+-- public: yes
+create or replace function rolecall.find_chains(
+    p_state text default null, p_role text default null, p_handler text default null, p_before bigint default null, p_limit int default 50,
+    p_most int default 50000
+)
+returns table (ids bigint[], reached bigint)
+language plpgsql
+stable
+set search_path = ''
+set jit = off
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_sort = off
+as $$
+declare
+    v_lines int[] := coalesce(rolecall.lines_of(p_role, p_handler), array(select line.id from rolecall.lines as line));
+    v_state rolecall.task_state := case when p_state in ('failed', 'cancelled') then p_state end;
+    v_before bigint := coalesce(p_before, 9223372036854775807);
+    v_found refcursor;
+    v_one record;
+begin
+    ids := '{}';
+    -- Each source in its own order, so that they are merged by their indexes.
+    if p_state is null or p_state = 'completed' then
+        open v_found for
+            select seen.id, seen.line_id = any(v_lines) and (p_state is null or seen.continued or seen.state = 'completed') as fits,
+                p_state is null or seen.continued is not true as sure, row_number() over (order by seen.id desc) as n
+            from (select * from (
+                    select id, line_id, chain_index, null::rolecall.task_state as state, false as continued from rolecall.tasks
+                    union all
+                    select id, line_id, chain_index, state, continued from rolecall.finished_tasks
+                ) as first where first.id < v_before and first.chain_index = 0 and (p_state is null or first.state is not null)
+                order by first.id desc limit p_most
+            ) as seen;
+    elsif v_state is not null then
+        open v_found for
+            select seen.begun_as as id, seen.chain_index = 0 as sure, row_number() over (order by seen.begun_as desc) as n,
+                seen.state = v_state and seen.continued is not true and (seen.chain_index > 0 or seen.line_id = any(v_lines)) as fits
+            from (select * from (
+                    (select task.id as begun_as, task.* from rolecall.finished_tasks as task
+                    where task.chain_index = 0 and task.state = v_state and task.state <> 'completed' order by task.id desc)
+                    union all
+                    (select chain_id, task.* from rolecall.finished_tasks as task where task.chain_index > 0
+                    -- Its last task comes first, wherever the look ends.
+                    order by chain_id desc, chain_index desc)
+                ) as last where last.begun_as < v_before order by last.begun_as desc limit p_most
+            ) as seen;
+    else
+        open v_found for
+            select last.begun_as as id, (last.chain_index > 0 or last.line_id = any(v_lines)) and (
+                    p_state in ('open', last.state::text) or p_state = rolecall.status_of(
+                        last.state, last.parked, last.scheduled_for, last.attempt, last.lease_until, last.started_at)
+                ) as fits, last.chain_index = 0 as sure, row_number() over (order by last.begun_as desc) as n
+            from (
+                (select task.id as begun_as, task.* from rolecall.tasks as task where task.chain_index = 0 order by task.id desc)
+                union all
+                (select task.chain_id, task.* from rolecall.tasks as task where task.chain_index > 0 order by task.chain_id desc)
+            ) as last
+            where last.begun_as < v_before order by last.begun_as desc limit p_most;
+    end if;
+    -- One by one, as a page needs few of them, however many there are: a plan for all at once would read them all.
+    loop
+        fetch v_found into v_one;
+        exit when not found or cardinality(ids) > p_limit;
+        reached := case when v_one.n = p_most then v_one.id end;
+        if v_one.fits and (v_one.sure or rolecall.chain_is_like(v_one.id, p_state, p_role, p_handler)) then
+            ids := ids || v_one.id;
+        end if;
+    end loop;
+    reached := case when cardinality(ids) > p_limit then coalesce(ids[p_limit], v_before) else reached end;
+    ids := ids[:p_limit];
+    return next;
+end
+$$;
+
+-- Says whether a chain is in a state (see find_chains) and its first task has a role and a handler; null does not ask.
+-- returns: true if so, false also where there is no such chain
+create or replace function rolecall.chain_is_like(p_id bigint, p_state text, p_role text, p_handler text)
+returns boolean
+language sql
+stable
+set search_path = ''
+set jit = off
+set enable_seqscan = off
+as $$
+    select exists (
+        select from rolecall.chains as chain
+        where chain.id = p_id
+            and (p_state is null or p_state = chain.state::text or p_state = chain.status or (p_state = 'open' and chain.open))
+            and (p_role is null or chain.role = p_role) and (p_handler is null or chain.handler = p_handler)
+    )
+$$;

@@ -1,0 +1,168 @@
+-- Finds tasks, open and finished, newest first, before an id if that is given. The filter's fields are those of
+-- rolecall.task_filter; all that are given must hold. Ids, chain, parent, key, failed, cancelled, blocked and waiting are found by
+-- an index. For the others 50,000 tasks are looked at (5,000 for a text, which is not looked for in payloads that take over 8 kB):
+-- a page may come short, and yet say how far it reached.
+-- returns: one row: at most p_limit ids, and the id before which the next page begins; null where there is none
+-- public: yes
+create or replace function rolecall.find_tasks(p_filter jsonb, p_before bigint default null, p_limit int default 50)
+returns table (ids bigint[], reached bigint)
+language plpgsql
+volatile
+set search_path = ''
+-- What is not asked for shall not stand in the plan, nor days that hold nothing of it.
+set plan_cache_mode = force_custom_plan
+set jit = off
+set enable_seqscan = off
+as $$
+declare
+    v rolecall.task_filter := jsonb_populate_record(null::rolecall.task_filter, p_filter);
+    v_most int := case when v.text is null then 50000 else 5000 end;
+    v_text text := lower(v.text);
+    v_lines int[] := rolecall.lines_of(v.role, v.handler);
+    v_worded int[] := array(select line.id from rolecall.lines as line where strpos(lower(line.handler), v_text) > 0);
+    v_few rolecall.task_state := case when v.state in ('blocked', 'waiting', 'running', 'failed', 'cancelled') then v.state
+        when v.state in ('claimed', 'stale') then 'running' end;
+    v_finished boolean := v.state is null or v.state in ('completed', 'failed', 'cancelled');
+    v_open boolean := num_nonnulls(v.finished_from, v.finished_to) = 0 and (v.state is null or not v_finished);
+    -- Whole days, so that nothing is passed over in silence within one.
+    v_from timestamptz := coalesce(date_trunc('day', greatest(v.created_from, v.finished_from), 'UTC'), '-infinity');
+    v_to timestamptz := coalesce(date_trunc('day', v.finished_to, 'UTC') + interval '1 day', 'infinity');
+    v_ids bigint[] := coalesce(v.ids, case when v.chain_id > 0 then array(select id from rolecall.tasks_of_chain(v.chain_id)) end);
+    v_keyed bigint[] := case when v.key <> '' then rolecall.open_tasks_with_key(v.key) end;
+    v_span record := rolecall.id_span(v.created_from, v.created_to, p_before);
+begin
+    select coalesce(array_agg(page.id order by page.id desc) filter (where page.fits), '{}'), min(page.id) filter (where page.n = v_most)
+    into ids, reached
+    from (
+        select numbered.id, numbered.n, numbered.fits
+        from (
+            select seen.id, row_number() over (order by seen.id desc) as n, coalesce(
+                (v_lines is null or seen.line_id = any(v_lines)) and (v.worker_id is null or seen.worker_id = v.worker_id)
+                and (v.chain_id is null or seen.chain_id = v.chain_id) and (v.roots is not true or seen.parent_id is null)
+                and (v.created_from is null or seen.created_at >= v.created_from)
+                and (v.created_to is null or seen.created_at < v.created_to)
+                and (v.finished_from is null or seen.finished_at >= v.finished_from)
+                and (v.finished_to is null or seen.finished_at < v.finished_to)
+                and (v.state is null or v.state = seen.state::text or v.state = rolecall.status_of(
+                    seen.state, seen.parked, seen.scheduled_for, seen.attempt, seen.lease_until, seen.started_at))
+                and (v.text is null or seen.line_id = any(v_worded) or strpos(lower(concat_ws(' ', seen.key, seen.dedupe_key,
+                    seen.error, case when pg_column_size(seen.payload) <= 8192 then seen.payload::text end)), v_text) > 0),
+                false) as fits
+            from (
+                -- All conditions stand outside of the union, as inside they would keep it from being merged by the indexes.
+                select * from (
+                    select id, line_id, worker_id, chain_id, parent_id, state, created_at, null::timestamptz as finished_at,
+                        true as open, parked, scheduled_for, attempt, lease_until, started_at, key, dedupe_key, error, payload
+                    from rolecall.tasks
+                    union all
+                    select id, line_id, worker_id, chain_id, parent_id, state, created_at, finished_at,
+                        false, false, scheduled_for, attempt, null, started_at, key, dedupe_key, error, payload
+                    from rolecall.finished_tasks
+                ) as either
+                where id >= v_span.low and id < v_span.high and (v_ids is null or id = any(v_ids))
+                    and ((open and v_open) or (not open and v_finished and finished_at >= v_from and finished_at < v_to))
+                    and (v.key is null or (open and id = any(v_keyed)) or (not open and key = v.key))
+                    and (v.parent_id is null or parent_id = v.parent_id) and (v_few is null or state = v_few)
+                order by id desc
+                limit v_most
+            ) as seen
+        ) as numbered
+        where numbered.fits or numbered.n = v_most
+        order by numbered.id desc
+        limit p_limit + 1
+    ) as page;
+    reached := coalesce(case when cardinality(ids) > p_limit then ids[p_limit] end, reached);
+    ids := ids[:p_limit];
+    return next;
+end
+$$;
+
+-- Lists the open tasks with a key, whatever they wait for: each way of having one has its own index.
+-- returns: their ids
+create or replace function rolecall.open_tasks_with_key(p_key text)
+returns bigint[]
+language sql
+stable
+set search_path = ''
+set jit = off
+set enable_seqscan = off
+as $$
+    select array(
+        select task.id from rolecall.tasks as task where task.key = p_key and task.state = 'pending'
+        union
+        select task.id from rolecall.tasks as task where task.key = p_key and task.key_slot is not null
+        union
+        select task.id from rolecall.tasks as task where task.key = p_key and task.state = 'blocked'
+    )
+$$;
+
+-- Narrows a range of creation times down to a range of ids, by halving: ids are drawn in the order of creation, but for calls that
+-- wait for a lock in between, for which a minute is left at both ends.
+-- returns: one row: no task created in the range has an id below the one or from the other on
+create or replace function rolecall.id_span(p_from timestamptz, p_to timestamptz, p_before bigint)
+returns table (low bigint, high bigint)
+language plpgsql
+stable
+set search_path = ''
+as $$
+declare
+    v_last bigint;
+begin
+    low := 0;
+    high := coalesce(p_before, 9223372036854775807);
+    if p_from is null and p_to is null then
+        return next;
+        return;
+    end if;
+    v_last := 1 + greatest(
+        (select max(task.id) from rolecall.tasks as task), (select max(task.id) from rolecall.finished_tasks as task), 0
+    );
+    if p_from is not null then
+        low := rolecall.first_id_since(p_from - interval '1 minute', v_last);
+    end if;
+    if p_to is not null then
+        high := least(high, rolecall.first_id_since(p_to + interval '1 minute', v_last));
+    end if;
+    return next;
+end
+$$;
+
+-- Finds about where among the ids the tasks of a moment begin, by halving.
+-- returns: the first id whose task was created at the moment or later; p_last where there is none
+create or replace function rolecall.first_id_since(p_moment timestamptz, p_last bigint)
+returns bigint
+language plpgsql
+stable
+set search_path = ''
+set plan_cache_mode = force_generic_plan
+set jit = off
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_sort = off
+as $$
+declare
+    v_low bigint := 0;
+    v_high bigint := p_last;
+    v_middle bigint;
+    v_next record;
+begin
+    while v_low < v_high loop
+        v_middle := (v_low + v_high) / 2;
+        select task.id, task.created_at into v_next
+        from (
+            select open.id, open.created_at from rolecall.tasks as open
+            union all
+            select finished.id, finished.created_at from rolecall.finished_tasks as finished
+        ) as task
+        where task.id >= v_middle
+        order by task.id
+        limit 1;
+        if v_next.created_at < p_moment then
+            v_low := v_next.id + 1;
+        else
+            v_high := v_middle;
+        end if;
+    end loop;
+    return v_low;
+end
+$$;

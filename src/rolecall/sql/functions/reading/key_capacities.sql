@@ -1,0 +1,24 @@
+-- Lists the keys and patterns of keys of which a capacity was said, in their order.
+-- returns: one row each: the capacity that holds, what an app declares and what somebody has set since
+-- public: yes
+create or replace function rolecall.key_capacities(p_after text default '', p_limit int default 100)
+returns table (pattern text, capacity int, declared int, set_to int)
+language sql
+stable
+set search_path = ''
+set jit = off
+set enable_seqscan = off
+as $$
+    select said.pattern, coalesce(said.capacity, said.declared)::int, said.declared::int, said.capacity::int
+    from (
+        select lock.key as pattern, lock.capacity, lock.declared
+        from rolecall.keys as lock
+        where (lock.declared is not null or lock.capacity is not null) and lock.key > p_after
+        union all
+        select pattern.prefix || '*', pattern.capacity, pattern.declared
+        from rolecall.key_patterns as pattern
+        where pattern.prefix || '*' > p_after
+    ) as said
+    order by said.pattern collate "C"
+    limit p_limit
+$$;

@@ -1,0 +1,20 @@
+-- Lists chains, newest first, before a chain if that is given, as find_chains does, however many must be looked at.
+-- returns: at most p_limit chains
+-- public: yes
+create or replace function rolecall.list_chains(
+    p_state text default null, p_role text default null, p_handler text default null, p_before bigint default null, p_limit int default 50
+)
+returns setof rolecall.chains
+language sql
+stable
+set search_path = ''
+set jit = off
+set enable_seqscan = off
+as $$
+    select chain.*
+    from rolecall.find_chains(p_state, p_role, p_handler, p_before, p_limit, null) as found
+    cross join lateral unnest(found.ids) with ordinality as given (id, position)
+    -- Each by its id: a join would read all tasks.
+    cross join lateral (select * from rolecall.chains as one where one.id = given.id offset 0) as chain
+    order by given.position
+$$;

@@ -1,0 +1,55 @@
+-- Says how far each role is: what is open, by the names that people use, since when the longest waits, which root is under way or
+-- next, and what ended within the last minute.
+-- returns: one row a role, by name
+-- public: yes
+create or replace function rolecall.role_progress()
+returns table (
+    role text, paused boolean, blocked bigint, scheduled bigint, ready bigint, parked bigint, running bigint, waiting bigint,
+    waiting_since timestamptz, current_root bigint, completed_last_minute bigint, failed_last_minute bigint,
+    cancelled_last_minute bigint
+)
+language plpgsql
+stable
+set search_path = ''
+as $$
+#variable_conflict use_column
+declare
+    v_now timestamptz := rolecall.clock();
+begin
+    return query
+    with open as (
+        select line_id,
+            count(*) filter (where state = 'blocked') as blocked,
+            count(*) filter (where state = 'pending' and not parked and scheduled_for > v_now) as scheduled,
+            count(*) filter (where state = 'pending' and not parked and scheduled_for <= v_now) as ready,
+            count(*) filter (where parked) as parked,
+            count(*) filter (where state = 'running') as running,
+            count(*) filter (where state = 'waiting') as waiting,
+            min(greatest(created_at, scheduled_for)) filter (where state = 'pending' and scheduled_for <= v_now) as waiting_since,
+            min(id) filter (where parent_id is null and (state in ('running', 'waiting') or step is not null)) as begun_root,
+            min(id) filter (where parent_id is null and state = 'pending') as next_root
+        from rolecall.tasks
+        group by line_id
+    ),
+    ended as (
+        select line_id,
+            count(*) filter (where state = 'completed') as completed,
+            count(*) filter (where state = 'failed') as failed,
+            count(*) filter (where state = 'cancelled') as cancelled
+        from rolecall.finished_tasks
+        where finished_at >= v_now - interval '1 min' and finished_at < v_now + interval '1 hour'
+        group by line_id
+    )
+    select role.name, role.paused_at is not null,
+        coalesce(sum(open.blocked), 0)::bigint, coalesce(sum(open.scheduled), 0)::bigint, coalesce(sum(open.ready), 0)::bigint,
+        coalesce(sum(open.parked), 0)::bigint, coalesce(sum(open.running), 0)::bigint, coalesce(sum(open.waiting), 0)::bigint,
+        min(open.waiting_since), coalesce(min(open.begun_root), min(open.next_root)),
+        coalesce(sum(ended.completed), 0)::bigint, coalesce(sum(ended.failed), 0)::bigint, coalesce(sum(ended.cancelled), 0)::bigint
+    from rolecall.roles as role
+    left join rolecall.lines as line on line.role = role.name
+    left join open on open.line_id = line.id
+    left join ended on ended.line_id = line.id
+    group by role.name
+    order by role.name;
+end
+$$;

@@ -1,0 +1,223 @@
+-- Gathers all that decides whether a task runs, as it is at one moment, in one snapshot. It counts up to 10,001 of the tasks before
+-- it, and no further.
+-- returns: a document; null where there is no such task
+-- public: yes
+create or replace function rolecall.why(p_task_id bigint)
+returns jsonb
+language sql
+stable
+set search_path = ''
+set jit = off
+set enable_seqscan = off
+as $$
+    with open as materialized (
+        select task, setting.role, setting.handler, setting.lease, setting.misfit_for, moment.now, (task).state as state,
+            (task).state = 'pending' and (task).scheduled_for <= moment.now as due
+        from (select rolecall.clock() as now) as moment
+        join rolecall.tasks as task on task.id = p_task_id
+        join rolecall.line_settings as setting on setting.line_id = task.line_id
+    ),
+    known as (
+        select jsonb_build_object(
+            'at', open.now,
+            'waits', rolecall.held_up_by(open.task),
+            'rescue_from', case when open.state = 'running' then rolecall.rescue_from(open.task, open.lease, open.now) end,
+            'last_event', (
+                select event.kind from rolecall.task_events as event
+                where event.task_id = p_task_id and event.at >= (open.task).created_at
+                order by event.at desc
+                limit 1
+            ),
+            'key', case when open.state in ('pending', 'blocked') then rolecall.key_situation(open.task, 10001, open.now) end,
+            'pause', (
+                select jsonb_build_object('since', role.paused_at, 'until', role.paused_until, 'by', role.paused_by)
+                from rolecall.roles as role
+                where role.name = open.role and role.paused_at is not null and (role.paused_until <= open.now) is not true
+            ),
+            'one_root', (open.task).parent_id is null and (open.task).key = 'role:' || open.role and exists (
+                select from rolecall.roles as role where role.name = open.role and role.one_root
+            ),
+            'parked', (open.task).parked,
+            'unfit_since', case when open.state = 'pending' and open.misfit_for <> '{}' then rolecall.unfit_since(p_task_id) end,
+            'workers', (
+                select coalesce(jsonb_agg(to_jsonb(worker) order by worker.id), '[]')
+                from rolecall.live_workers(open.role, open.handler, open.now) as worker
+            ),
+            'ahead', case when open.due and not (open.task).parked then rolecall.ahead_in_line(open.task, 10001, open.now) end
+        ) as facts
+        from open
+    )
+    select coalesce((select known.facts from known), jsonb_build_object('at', rolecall.clock())) || (
+        select jsonb_build_object('id', task.id, 'state', task.state, 'role', task.role,
+            'handler', task.handler, 'key_name', task.key, 'attempt', task.attempt, 'error', task.error,
+            'worker_id', task.worker_id, 'scheduled_for', task.scheduled_for, 'claimed_at', task.claimed_at,
+            'started_at', task.started_at, 'lease_until', task.lease_until, 'deadline_at', task.deadline_at,
+            'cancel_requested_at', task.cancel_requested_at, 'finished_at', task.finished_at)
+        from rolecall.all_tasks as task
+        where task.id = p_task_id
+    )
+$$;
+
+-- Tells what a blocked or waiting task still waits for: needs that have not ended, or open children.
+-- returns: a document: how many, and the first ten: the open task of each, and the chain where the whole of one is needed; null
+--          for other tasks
+create or replace function rolecall.held_up_by(p_task rolecall.tasks)
+returns jsonb
+language sql
+stable
+set search_path = ''
+set jit = off
+set enable_seqscan = off
+as $$
+    select case p_task.state
+        when 'blocked' then jsonb_build_object('number', p_task.open_needs, 'first', (
+            select jsonb_agg(jsonb_build_object(
+                -- Of a chain, the link with which it stands open.
+                'id', coalesce((
+                    select link.id from rolecall.tasks as link
+                    where need.whole_chain and link.chain_id = need.needed_id and link.chain_index > 0
+                ), need.needed_id),
+                'chain_id', case when need.whole_chain then need.needed_id end
+            ) order by need.position)
+            from (
+                select * from rolecall.needs as open
+                where open.task_id = p_task.id and open.outcome is null
+                order by open.position
+                limit 10
+            ) as need
+        ))
+        when 'waiting' then jsonb_build_object('number', p_task.open_children, 'first', (
+            select jsonb_agg(jsonb_build_object('id', child.id) order by child.id)
+            from (
+                select task.id from rolecall.tasks as task where task.parent_id = p_task.id order by task.id limit 10
+            ) as child
+        ))
+    end
+$$;
+
+-- Says from when on a rescue may take a running task from its worker: after the lease, but not within one lease of the server's
+-- start; and what a drain still runs, after its deadline.
+-- returns: the moment, if nothing is renewed
+create or replace function rolecall.rescue_from(p_task rolecall.tasks, p_lease interval, p_now timestamptz)
+returns timestamptz
+language sql
+stable
+set search_path = ''
+as $$
+    select greatest(
+        p_task.lease_until,
+        p_lease + coalesce((
+            select epoch.seen_at from rolecall.server_epoch as epoch
+            where epoch.postmaster_started_at = pg_postmaster_start_time() and epoch.seen_at <= p_now
+        ), p_now),
+        (
+            select p_task.deadline_at from rolecall.procedure_sessions() as session
+            where session.task_id = p_task.id and session.is_drain
+            limit 1
+        )
+    )
+$$;
+
+-- Tells who stands between a task and its key: the tasks that hold it, and the due ones that want it and are better.
+-- returns: a document: capacity, used, the first holders, how many are better (at most p_most), and the best three of them;
+--          null where the task has no key, or holds its place already
+create or replace function rolecall.key_situation(p_task rolecall.tasks, p_most int, p_now timestamptz)
+returns jsonb
+language sql
+stable
+set search_path = ''
+set jit = off
+set enable_seqscan = off
+set enable_bitmapscan = off
+as $$
+    with line as materialized (
+        select * from rolecall.rival_lines(p_task.line_id, p_task.scheduled_for, p_task.id, false, p_now)
+        where p_task.state = 'pending' and p_task.key_slot is null and p_task.scheduled_for <= p_now
+    ),
+    holder as materialized (
+        select task.id, task.key_slot from rolecall.tasks as task where task.key = p_task.key and task.key_slot is not null
+    )
+    select jsonb_build_object(
+        'capacity', (select room.capacity from rolecall.room_of_keys(array[p_task.key]) as room),
+        'used', (select count(*) from holder),
+        'holders', array(select holder.id from holder order by holder.key_slot limit 10),
+        'better', (
+            select count(*)
+            from (
+                select
+                from line
+                cross join lateral (
+                    select
+                    from rolecall.tasks as task
+                    where task.key = p_task.key and task.line_id = line.line_id and task.state = 'pending'
+                        and task.key_slot is null and task.scheduled_for <= p_now
+                        and (task.scheduled_for, task.id) < (line.due_before, line.id_before)
+                    limit p_most
+                ) as before
+                limit p_most
+            ) as counted
+        ),
+        'best', array(
+            select before.id
+            from line
+            cross join lateral (
+                select task.scheduled_for, task.id
+                from rolecall.tasks as task
+                where task.key = p_task.key and task.line_id = line.line_id and task.state = 'pending'
+                    and task.key_slot is null and task.scheduled_for <= p_now
+                    and (task.scheduled_for, task.id) < (line.due_before, line.id_before)
+                order by task.scheduled_for, task.id
+                limit 3
+            ) as before
+            order by line.priority desc, before.scheduled_for, before.id
+            limit 3
+        )
+    )
+    where p_task.key is not null and p_task.key_slot is null
+$$;
+
+-- Lists the active workers of a role as a claim of theirs would find them; `able` has the handler too.
+-- returns: one row a worker, with the tasks that it holds, started or not, and why it takes no new ones
+create or replace function rolecall.live_workers(p_role text, p_handler text, p_now timestamptz)
+returns table (id bigint, able boolean, slots int, holds bigint, command text, backing_off text)
+language sql
+stable
+set search_path = ''
+set jit = off
+set enable_seqscan = off
+as $$
+    select worker.id, p_handler = any(worker.handlers), worker.slots, held.number, worker.command, worker.backing_off
+    from rolecall.workers as worker
+    cross join lateral (
+        select count(*) as number from rolecall.tasks as task where task.worker_id = worker.id and task.state = 'running'
+    ) as held
+    where worker.stopped_at is null and worker.heartbeat_at > p_now - interval '5 min'
+        and (worker.roles = '{}' or p_role = any(worker.roles))
+    order by worker.id
+$$;
+
+-- Counts the due tasks that the workers of a task would claim before it, and that do not wait for a key already.
+-- returns: their number, at most p_most
+create or replace function rolecall.ahead_in_line(p_task rolecall.tasks, p_most int, p_now timestamptz)
+returns bigint
+language sql
+stable
+set search_path = ''
+set jit = off
+set enable_seqscan = off
+set enable_bitmapscan = off
+as $$
+    select count(*)
+    from (
+        select
+        from rolecall.rival_lines(p_task.line_id, p_task.scheduled_for, p_task.id, true, p_now) as line
+        cross join lateral (
+            select
+            from rolecall.tasks as task
+            where task.line_id = line.line_id and task.state = 'pending' and not task.parked
+                and (task.scheduled_for, task.id) < (line.due_before, line.id_before) and task.scheduled_for <= p_now
+            limit p_most
+        ) as before
+        limit p_most
+    ) as counted
+$$;

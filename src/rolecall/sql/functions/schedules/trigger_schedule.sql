@@ -1,0 +1,58 @@
+-- Runs a schedule now, beside its plan. While the task of its last run is open, that one stands for it, and is due from now on.
+-- returns: the task's id
+-- raises: RC020 schedule not found, RC021 the schedule's task was refused
+-- locks: the schedules row; a pending task that stands for it
+-- notifies: rolecall_wake, where an idle worker waits for the role
+-- public: yes
+create or replace function rolecall.trigger_schedule(p_name text)
+returns bigint
+language plpgsql
+volatile
+set search_path = ''
+as $$
+declare
+    v_schedule rolecall.schedules;
+    v_task_id bigint;
+begin
+    perform rolecall.require_durability();
+    select * into v_schedule from rolecall.schedules where name = p_name for update;
+    if not found then
+        perform rolecall.refuse('RC020', format('there is no schedule %L', p_name));
+    end if;
+    if rolecall.is_open(v_schedule.last_task_id, true) then
+        perform rolecall.hasten(rolecall.open_end_of_chain(v_schedule.last_task_id));
+        insert into rolecall.schedule_runs (schedule_id, at, outcome, missed, task_id)
+        values (v_schedule.id, rolecall.clock(), 'stood', 0, v_schedule.last_task_id);
+        return v_schedule.last_task_id;
+    end if;
+    v_task_id := rolecall.run_schedule(v_schedule, null, 0);
+    if v_task_id is null then
+        perform rolecall.refuse('RC021', format('schedule %s: %s', p_name, (
+            select last_error from rolecall.schedules where name = p_name
+        )));
+    end if;
+    return v_task_id;
+end
+$$;
+
+-- Makes a pending task due now; leaves one alone that is due, runs, waits or has just ended.
+-- locks: as hold_tasks does, where the task is pending and due later
+-- notifies: rolecall_wake, where an idle worker waits for the role
+create or replace function rolecall.hasten(p_task_id bigint)
+returns void
+language plpgsql
+volatile
+set search_path = ''
+as $$
+begin
+    if exists (
+        select from rolecall.tasks as task
+        where task.id = p_task_id and task.state = 'pending' and task.scheduled_for > rolecall.clock()
+    ) then
+        perform rolecall.trigger(array[p_task_id]);
+    end if;
+exception when sqlstate 'RC002' or sqlstate 'RC003' then
+    -- It was claimed or ended while its lock was waited for.
+    null;
+end
+$$;

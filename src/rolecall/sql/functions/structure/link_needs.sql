@@ -1,0 +1,100 @@
+-- Ties blocked tasks to what they need. What has ended already is met at once, or fails them; who is still open is marked, so that
+-- its end tells them: under its lock, so that no end can come in between.
+-- raises: RC040 something needed does not exist, or stands later in the batch; RC043 needs in a circle
+-- locks: the needed tasks, children before parents
+-- notifies: rolecall_wake, where an idle worker waits for a role
+create or replace function rolecall.link_needs(p_needy jsonb, p_batch_ids bigint[])
+returns void
+language plpgsql
+volatile
+set search_path = ''
+set jit = off
+set enable_seqscan = off
+as $$
+declare
+    v_ids bigint[] := array(select (needy -> 'id')::bigint from jsonb_array_elements(p_needy) as needy);
+    v_circle record;
+    v_hits jsonb;
+    v_failed record;
+begin
+    perform rolecall.store_needs(p_needy, p_batch_ids);
+    perform rolecall.mark_needed(v_ids);
+    -- A new task is known only to its parent, to who needs its chain, and to who was stored after it.
+    for v_circle in
+        select array_agg(waiting.id) as ids, target.id as target
+        from rolecall.tasks as waiting
+        cross join lateral (
+            select case when p_batch_ids is null or waiting.chain_index > 0 then waiting.id else waiting.parent_id end as id
+        ) as target
+        where waiting.id = any(v_ids) and target.id is not null
+        group by target.id
+    loop
+        perform rolecall.refuse_circle(v_circle.ids, v_circle.target);
+    end loop;
+    with met as (
+        update rolecall.needs as need
+        set outcome = rolecall.outcome_of(need.needed_id, need.whole_chain)
+        where need.task_id = any(v_ids) and need.outcome is null and not rolecall.is_open(need.needed_id, need.whole_chain)
+        returning need.task_id, need.needed_id, need.outcome, need.on_failure
+    )
+    select jsonb_agg(jsonb_build_object('id', hit.task_id, 'number', hit.number, 'culprit', hit.culprit)) into v_hits
+    from (
+        select met.task_id, count(*) as number,
+            min(met.needed_id) filter (where met.on_failure = 'fail' and met.outcome <> 'completed') as culprit
+        from met
+        where case when met.outcome is null
+            then rolecall.refuse('RC040', format('task %s needs %s, which does not exist', met.task_id, met.needed_id))
+            else true
+        end
+        group by met.task_id
+    ) as hit;
+    if v_hits is not null then
+        select * into v_failed from rolecall.settle_blocked(v_hits);
+        perform rolecall.conclude(v_failed.endings, v_failed.keys);
+    end if;
+end
+$$;
+
+-- Stores what tasks need, in the order declared, after what they have needed before. Any task of a chain names the chain.
+-- raises: RC040 what does not stand earlier, in the batch or at all, or a name given twice; RC043 a task that needs itself
+create or replace function rolecall.store_needs(p_needy jsonb, p_batch_ids bigint[])
+returns void
+language plpgsql
+volatile
+set search_path = ''
+as $$
+begin
+    insert into rolecall.needs (task_id, position, name, needed_id, whole_chain, on_failure)
+    select want.id, coalesce(known.number, 0) + want.n, want.name, case when want.chain_id is null then want.needed_id else coalesce(
+            (select task.chain_id from rolecall.tasks as task where task.id = want.chain_id),
+            (select task.chain_id from rolecall.find_finished(array[want.chain_id]) as task limit 1),
+            want.chain_id
+        ) end, want.chain_id is not null, want.on_failure
+    from (
+        select needy.id, item.n, item.need ->> 'name' as name, (item.need ->> 'chain')::bigint as chain_id,
+            (item.need ->> 'item')::bigint + 1 as place,
+            coalesce(item.need ->> 'on_failure', 'fail')::rolecall.need_rule as on_failure,
+            case jsonb_typeof(item.need)
+                when 'number' then item.need::bigint
+                else coalesce(
+                    (item.need ->> 'task')::bigint, (item.need ->> 'chain')::bigint, p_batch_ids[(item.need ->> 'item')::bigint + 1]
+                )
+            end as needed_id
+        from jsonb_to_recordset(p_needy) as needy (id bigint, needs jsonb)
+        cross join lateral jsonb_array_elements(needy.needs) with ordinality as item (need, n)
+    ) as want
+    left join lateral (select max(position) as number from rolecall.needs where needs.task_id = want.id) as known on true
+    where case
+            when p_batch_ids is null then want.needed_id <> want.id
+            -- Another task may stand for one earlier in the batch: one that is younger.
+            when want.place is not null then want.place < array_position(p_batch_ids, want.id)
+            else want.needed_id < want.id
+        end is true
+        or case when want.needed_id = want.id
+            then rolecall.refuse('RC043', format('task %s would wait for itself', want.id))
+            else rolecall.refuse('RC040', format('task %s can need only what was enqueued before it', want.id))
+        end;
+exception when unique_violation then
+    perform rolecall.refuse('RC040', 'two needs of one task have the same name');
+end
+$$;

@@ -1,0 +1,30 @@
+-- Takes a worker off the roll and gives back what it still holds; but what somebody's open transaction has locked is left to its lease.
+-- returns: how many tasks it held
+-- raises: RC050 wrong isolation level
+-- locks: the workers row; tasks rows in id order; keys rows in key order
+-- notifies: rolecall_wake, where an idle worker waits for the role
+-- public: yes
+create or replace function rolecall.deregister_worker(p_worker_id bigint)
+returns int
+language plpgsql
+volatile
+set search_path = ''
+set jit = off
+set enable_seqscan = off
+as $$
+declare
+    v_held jsonb;
+begin
+    perform rolecall.require_read_committed();
+    perform rolecall.require_durability();
+    update rolecall.workers
+    set stopped_at = rolecall.clock(), idle = false, held = 0
+    where id = p_worker_id and stopped_at is null;
+    perform rolecall.set_idle_mark(p_worker_id, false);
+    select jsonb_agg(jsonb_build_object('id', task.id, 'fence', task.fence)) into v_held
+    from rolecall.tasks as task
+    where task.worker_id = p_worker_id and task.state = 'running';
+    perform rolecall.release_claims(p_worker_id, v_held);
+    return coalesce(jsonb_array_length(v_held), 0);
+end
+$$;

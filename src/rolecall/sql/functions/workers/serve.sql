@@ -1,0 +1,12 @@
+-- Says which handlers a worker can run by now.
+-- locks: the workers row
+-- public: yes
+create or replace function rolecall.serve(p_worker_id bigint, p_handlers text[])
+returns void
+language sql
+volatile
+set search_path = ''
+as $$
+    update rolecall.idle_marks set handlers = p_handlers where worker_id = p_worker_id and until > rolecall.clock();
+    update rolecall.workers set handlers = p_handlers where id = p_worker_id and handlers <> p_handlers
+$$;
