@@ -15,10 +15,10 @@ from pathlib import Path
 
 import psycopg
 
-import rolecall
 from rolecall.db.embedded import EmbeddedServer
 from rolecall.db.embedded.binaries import find_binaries
 from rolecall.db.migrator import migrate
+from tools.engine import PACKAGE, Engine
 
 ROOT = Path(__file__).resolve().parent.parent
 REFERENCE = ROOT / "docs" / "reference" / "schema.sql"
@@ -52,9 +52,8 @@ def dump(dsn: str, *options: str) -> str:
 
 def called() -> list[str]:
     """Return the functions that others may call, and those that Python calls besides."""
-    package = Path(rolecall.__file__).parent
-    public = {file.stem for file in (package / "sql" / "functions" / "public").iterdir()}
-    asked = {name for file in package.rglob("*.py") for name in CALL.findall(file.read_text("utf-8"))}
+    public = {made.name for made in Engine.read(ROOT).made if made.is_public}
+    asked = {name for file in (ROOT / PACKAGE).rglob("*.py") for name in CALL.findall(file.read_text("utf-8"))}
     return sorted(public | asked)
 
 

@@ -1,4 +1,12 @@
-"""Holds the engine's SQL to the house: a header that answers four questions, one object a file, one clock.
+"""Holds the engine's SQL to the house: a header that is true, a file a subject, one clock.
+
+A header begins with a sentence; `-- returns:`, `-- raises:`, `-- locks:` and `-- notifies:` stand where there is
+something to say. What a function calls may raise, lock and notify: its own header says so too, unless it catches the
+error. `as X` stands for what the header of X says, `nothing of X` for a call of X that cannot raise what others can.
+`-- public: yes` marks what is made for callers outside of the engine.
+
+A file is called by its first object. What stands below that is called from within the file alone; and what has one
+caller stands below it, unless it is public, a view, or named outside of the tree.
 
 A function that keeps the planner from a kind of plan must also keep it from compiling: before Postgres 18 such a plan,
 where there is no other, costs 1e10, and whatever is that costly is compiled at each call, for a tenth of a second.
@@ -14,38 +22,37 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from tools.engine import FUNCTIONS, SQL, Engine, Made, line_of, without_comments
 from tools.offences import ROOT, Offence, project_files, report
 
-ENGINE = Path("src/rolecall/sql")
-CLOCK = ENGINE / "functions" / "internal" / "clock.sql"
-ANSWERS = ("returns", "raises", "locks", "notifies")
-OBJECT = re.compile(r"create\s+(or\s+replace\s+)?(function|procedure|view)\s+(?:\w+\.)?(\w+)", re.IGNORECASE)
+CLOCK = FUNCTIONS / "base" / "clock.sql"
 OTHER_CLOCKS = re.compile(r"\bnow\s*\(|\b(current_timestamp|localtimestamp|current_date)\b", re.IGNORECASE)
 SEARCH_PATH = re.compile(r"set\s+search_path\s*(=|to)\s*''", re.IGNORECASE)
-EXCUSED = re.compile(r"^-- search_path: \S", re.MULTILINE)
 STEERS = re.compile(r"^set\s+enable_\w+\s*(=|to)\s*off", re.IGNORECASE | re.MULTILINE)
 NEVER_COMPILED = re.compile(r"^set\s+jit\s*(=|to)\s*off", re.IGNORECASE | re.MULTILINE)
 COMMITS = re.compile(r"^\s*(commit|rollback)\s*;", re.IGNORECASE | re.MULTILINE)
-COMMENT = re.compile(r"--[^\n]*|/\*.*?\*/", re.DOTALL)
+CATCHES_ALL = re.compile(r"\bwhen\s+others\b", re.IGNORECASE)
+CAUGHT = re.compile(r"sqlstate\s+'(\w{5})'", re.IGNORECASE)
+RAISED = re.compile(r"'(RC\d{3})'")
+CODE = re.compile(r"\bRC\d{3}\b")
+SAME_AS = re.compile(r"\bas `?(\w+)`?")
+NOTHING_OF = re.compile(r"\bnothing of `?(\w+)`?")
 
 
 def offences(root: Path) -> Iterator[Offence]:
     """Look at every SQL file of the engine."""
     for file in project_files(root, ".sql"):
-        place = file.relative_to(root)
-        if not place.is_relative_to(ENGINE):
-            continue
-        text = file.read_text()
-        if place != CLOCK:
-            yield from clock_offences(file, text)
-        if "functions" in place.parts:
-            yield from header_offences(file, text)
-            yield from object_offences(file, text)
-
-
-def without_comments(text: str) -> str:
-    """The same lines with the comments blanked, so that positions stay true."""
-    return COMMENT.sub(lambda comment: re.sub(r"[^\n]", " ", comment[0]), text)
+        if (place := file.relative_to(root)).is_relative_to(SQL) and place != CLOCK:
+            yield from clock_offences(file, file.read_text())
+    engine = Engine.read(root)
+    for made in engine.made:
+        for wrong in (
+            *header_faults(made),
+            *object_faults(made),
+            *place_faults(engine, made),
+            *call_faults(engine, made),
+        ):
+            yield Offence(made.file, made.line, f"{made.kind} {made.name} {wrong}")
 
 
 def clock_offences(file: Path, text: str) -> Iterator[Offence]:
@@ -55,40 +62,57 @@ def clock_offences(file: Path, text: str) -> Iterator[Offence]:
         yield Offence(file, line_of(code, found.start()), wrong)
 
 
-def header_offences(file: Path, text: str) -> Iterator[Offence]:
-    header = []
-    for line in text.splitlines():
-        if not line.startswith("--"):
-            break
-        header.append(line.removeprefix("--").strip())
-    if not header or header[0].startswith(tuple(f"{word}:" for word in ANSWERS)):
-        yield Offence(file, 1, "the header must begin with one sentence that says what it does")
-    for word in ANSWERS:
-        if not any(line.startswith(f"{word}:") and line != f"{word}:" for line in header):
-            yield Offence(file, 1, f"the header lacks its line `-- {word}: ...` (perhaps `nothing`)")
+def header_faults(made: Made) -> Iterator[str]:
+    if not made.header.purpose:
+        yield "lacks a header that begins with one sentence that says what it does"
+    for word, answer in made.header.answers.items():
+        if answer in {"", "nothing"}:
+            yield f"has a line `-- {word}:` that says nothing: leave it out"
 
 
-def object_offences(file: Path, text: str) -> Iterator[Offence]:
-    code = without_comments(text)
-    made = list(OBJECT.finditer(code))
-    if len(made) != 1:
-        yield Offence(file, 1, f"a file makes one function, procedure or view; this one makes {len(made)}")
-        return
-    replaces, kind, name = made[0].groups()
-    line = line_of(code, made[0].start())
-    if not replaces:
-        yield Offence(file, line, f"say `create or replace {kind.lower()}`: the file is applied again and again")
-    if name != file.stem:
-        yield Offence(file, line, f"the file makes {name}, so its name must be {name}.sql")
-    excused = kind.lower() == "view" or EXCUSED.search(text) or COMMITS.search(code)
-    if not (excused or SEARCH_PATH.search(code)):
-        yield Offence(file, line, f"{kind.lower()} {name} lacks `set search_path = ''`")
-    if STEERS.search(code) and not NEVER_COMPILED.search(code):
-        yield Offence(file, line, f"{kind.lower()} {name} sets enable_* = off, so it needs `set jit = off` beside it")
+def object_faults(made: Made) -> Iterator[str]:
+    if not made.replaces:
+        yield f"must say `create or replace {made.kind}`: the file is applied again and again"
+    excused = made.kind == "view" or "search_path" in made.header.answers or COMMITS.search(made.code)
+    if not (excused or SEARCH_PATH.search(made.code)):
+        yield "lacks `set search_path = ''`"
+    if STEERS.search(made.code) and not NEVER_COMPILED.search(made.code):
+        yield "sets enable_* = off, so it needs `set jit = off` beside it"
 
 
-def line_of(text: str, position: int) -> int:
-    return text.count("\n", 0, position) + 1
+def place_faults(engine: Engine, made: Made) -> Iterator[str]:
+    callers = engine.callers[made.name]
+    inside = {each.name for each in engine.made if each.file == made.file}
+    if made.leads:
+        is_helper = len(callers) == 1 and made.kind != "view" and not made.is_public and made.name not in engine.asked
+        if is_helper:
+            yield f"is called by {next(iter(callers))} alone: it stands below that"
+    elif not any(each.leads for each in engine.made if each.file == made.file):
+        yield f"stands in {made.file.name}, which must be called by its first object"
+    elif made.is_public or made.name in engine.asked or not callers or not callers <= inside:
+        yield f"is not called from within {made.file.name} alone: it needs a file of its own"
+
+
+def call_faults(engine: Engine, made: Made) -> Iterator[str]:
+    called = engine.called_by(made)
+    caught = set(CAUGHT.findall(made.code))
+    raised = set(RAISED.findall(made.code))
+    if not CATCHES_ALL.search(made.code):
+        excused = NOTHING_OF.findall(made.header.answers.get("raises", ""))
+        raised |= {code for other in called if other.name not in excused for code in codes(engine, other)}
+    if missing := sorted(raised - caught - codes(engine, made)):
+        yield f"may raise {', '.join(missing)}, which its header does not say"
+    for word in ("locks", "notifies"):
+        sources = [other.name for other in called if word in other.header.answers]
+        if sources and word not in made.header.answers:
+            yield f"says nothing of `{word}`, as {', '.join(sources)} does, which it calls"
+
+
+def codes(engine: Engine, made: Made, *asked: str) -> set[str]:
+    """The errors of our own that a header names, by themselves or as another one does."""
+    said = made.header.answers.get("raises", "")
+    others = [name for name in SAME_AS.findall(said) if name in engine.by_name and name not in asked]
+    return set(CODE.findall(said)).union(*(codes(engine, engine.by_name[name], made.name, *asked) for name in others))
 
 
 if __name__ == "__main__":

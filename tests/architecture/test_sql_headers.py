@@ -9,13 +9,12 @@ from tools import sql_headers
 
 Seed = Callable[[str, str], None]
 
-PLACE = "src/rolecall/sql/functions/public/claim_tasks.sql"
+PLACE = "src/rolecall/sql/functions/claim/claim_tasks.sql"
 GOOD = """\
 -- Claims pending tasks.
 -- returns: the tasks
--- raises: nothing
 -- locks: tasks rows, in id order
--- notifies: nothing
+-- public: yes
 create or replace function rolecall.claim_tasks() returns void
 language sql
 set search_path = ''
@@ -32,14 +31,13 @@ def test_a_file_in_the_house_style_is_no_offence(tmp_path: Path, seed: Seed) -> 
 @pytest.mark.parametrize(
     ("old", "new", "line", "wrong"),
     [
-        ("-- Claims pending tasks.\n", "", 1, "begin with one sentence"),
-        ("-- locks: tasks rows, in id order\n", "", 1, "lacks its line `-- locks: ...`"),
-        ("create or replace", "create", 6, "say `create or replace function`"),
-        ("rolecall.claim_tasks", "rolecall.take_tasks", 6, "its name must be take_tasks.sql"),
-        ("set search_path = ''\n", "", 6, "lacks `set search_path = ''`"),
-        ("rolecall.clock()", "pg_catalog.now()", 9, "now is not rolecall.clock()"),
-        ("set search_path = ''", "set search_path = ''\nset enable_seqscan = off", 6, "needs `set jit = off`"),
-        ("$$;", "$$; create view rolecall.b as select 1;", 1, "this one makes 2"),
+        ("-- Claims pending tasks.\n", "", 4, "begins with one sentence"),
+        ("-- locks: tasks rows, in id order\n", "-- locks: nothing\n", 5, "`-- locks:` that says nothing"),
+        ("create or replace", "create", 5, "say `create or replace function`"),
+        ("rolecall.claim_tasks", "rolecall.take_tasks", 5, "must be called by its first object"),
+        ("set search_path = ''\n", "", 5, "lacks `set search_path = ''`"),
+        ("rolecall.clock()", "pg_catalog.now()", 8, "now is not rolecall.clock()"),
+        ("set search_path = ''", "set search_path = ''\nset enable_seqscan = off", 5, "needs `set jit = off`"),
     ],
 )
 def test_a_departure_is_an_offence_at_its_line(  # sizes: a case's four parts and two fixtures
@@ -53,6 +51,73 @@ def test_a_departure_is_an_offence_at_its_line(  # sizes: a case's four parts an
     assert wrong in found.wrong
 
 
+@pytest.mark.parametrize(
+    ("called", "header", "wrong"),
+    [
+        ("-- raises: RC031 unknown role", "", ["may raise RC031"]),
+        ("-- raises: RC031 unknown role", "-- raises: RC031 unknown role", []),
+        ("-- raises: RC031 unknown role", "-- raises: as find_role", []),
+        ("-- raises: RC031 unknown role", "-- raises: nothing of find_role, as the role is known", []),
+        ("-- locks: the roles row", "", ["says nothing of `locks`"]),
+        ("-- notifies: rolecall_wake", "", ["says nothing of `notifies`"]),
+    ],
+)
+def test_a_header_says_what_the_functions_that_it_calls_may_do(
+    tmp_path: Path, seed: Seed, called: str, header: str, wrong: list[str]
+) -> None:
+    seed("src/rolecall/sql/functions/pool/find_role.sql", _function("find_role", called, "select 1"))
+    seed("src/rolecall/sql/functions/pool/pause.sql", _function("pause", header, "select rolecall.find_role()"))
+    seed("src/rolecall/sql/functions/pool/resume.sql", _function("resume", called, "select rolecall.find_role()"))
+
+    found = list(sql_headers.offences(tmp_path))
+
+    assert ["pause" in each.wrong and part in each.wrong for each, part in zip(found, wrong, strict=True)] == [
+        True
+    ] * len(wrong)
+
+
+@pytest.mark.parametrize(
+    ("body", "wrong"),
+    [
+        ("select rolecall.refuse('RC031', 'who?')", ["may raise RC031"]),
+        ("begin perform rolecall.x('RC031'); exception when others then end", ["may raise RC031"]),
+        ("begin perform 1; exception when sqlstate 'RC031' then end", []),
+    ],
+)
+def test_a_header_says_what_the_function_raises_itself(tmp_path: Path, seed: Seed, body: str, wrong: list[str]) -> None:
+    seed("src/rolecall/sql/functions/pool/pause.sql", _function("pause", "-- public: yes", body))
+
+    assert [
+        each.wrong.split(",")[0].removeprefix("function pause ") for each in sql_headers.offences(tmp_path)
+    ] == wrong
+
+
+def test_a_helper_stands_below_the_only_function_that_calls_it(tmp_path: Path, seed: Seed) -> None:
+    seed("src/rolecall/sql/functions/pool/find_role.sql", _function("find_role", "", "select 1"))
+    seed(
+        "src/rolecall/sql/functions/pool/pause.sql", _function("pause", "-- public: yes", "select rolecall.find_role()")
+    )
+
+    [found] = sql_headers.offences(tmp_path)
+
+    assert found.wrong == "function find_role is called by pause alone: it stands below that"
+
+
+def test_what_others_call_needs_a_file_of_its_own(tmp_path: Path, seed: Seed) -> None:
+    pause = _function("pause", "-- public: yes", "select rolecall.find_role()")
+    seed("src/rolecall/sql/functions/pool/pause.sql", f"{pause}\n{_function('find_role', '', 'select 1')}")
+    seed("src/rolecall/sql/functions/pool/resume.sql", pause.replace("pause", "resume"))
+
+    [found] = sql_headers.offences(tmp_path)
+
+    assert found.wrong == "function find_role is not called from within pause.sql alone: it needs a file of its own"
+
+
+def _function(name: str, header: str, body: str) -> str:
+    said = f"-- Does it.\n{header}\n" if header else "-- Does it.\n"
+    return f"{said}create or replace function rolecall.{name}() returns void\nset search_path = ''\nas $$ {body} $$;\n"
+
+
 def test_a_procedure_that_commits_needs_no_search_path(tmp_path: Path, seed: Seed) -> None:
     committing = GOOD.replace("function", "procedure").replace("set search_path = ''\n", "")
     seed(PLACE, committing.replace("$$ select", "$$\n  commit;\n select"))
@@ -62,7 +127,7 @@ def test_a_procedure_that_commits_needs_no_search_path(tmp_path: Path, seed: See
 
 def test_a_function_may_say_why_it_sets_no_search_path(tmp_path: Path, seed: Seed) -> None:
     unset = GOOD.replace("set search_path = ''\n", "")
-    seed(PLACE, unset.replace("-- notifies", "-- search_path: not set, so that it is inlined\n-- notifies"))
+    seed(PLACE, unset.replace("-- public", "-- search_path: not set, so that it is inlined\n-- public"))
 
     assert not list(sql_headers.offences(tmp_path))
 

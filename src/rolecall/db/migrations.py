@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from importlib.resources import files
 from importlib.resources.abc import Traversable
+from operator import attrgetter
 
 from rolecall.model.errors import SchemaDrift, SchemaMissing, SchemaTooNew
 
@@ -34,8 +35,7 @@ BREAKING = re.compile(r"^-- breaking: (yes|no)\s*$", re.MULTILINE)
 ALONE = re.compile(r"^-- transaction: no\s*$", re.MULTILINE)
 CREATES = re.compile(r"^create or replace (?:function|procedure|view) ([\w.]+)", re.IGNORECASE | re.MULTILINE)
 VIEW = re.compile(r"^create or replace view ([\w.]+)", re.IGNORECASE | re.MULTILINE)
-# What stands on other functions comes after them; within a folder the names decide.
-FOLDER_ORDER = ("internal", "public")
+RETURNS_ROWS_OF = re.compile(r"^returns setof ([\w.]+)", re.IGNORECASE | re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,7 +64,7 @@ class Migration:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SqlFile:
-    """A file of the tree: `public/claim.sql`."""
+    """A file of the tree: `claim/claim.sql`."""
 
     name: str
     sql: str
@@ -84,6 +84,10 @@ class SqlFile:
         """The view that it makes; a file makes no more than one."""
         found = VIEW.search(self.sql)
         return found[1] if found else None
+
+    def returns_rows_of(self, views: Collection[str]) -> bool:
+        """Whether a function that it makes returns the rows of one of these views, which must stand before it then."""
+        return any(name in views for name in RETURNS_ROWS_OF.findall(self.sql))
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,9 +127,11 @@ class Migrations:
         return sorted(found, key=lambda migration: migration.version)
 
     def files(self) -> list[SqlFile]:
-        """Read the tree, in the order in which it is applied."""
+        """Read the tree in the order in which it is applied: functions, views of what they say, what returns their rows."""
         found = _sql_files(self.functions) if self.functions else ()
-        return [SqlFile(name=name, sql=file.read_text("utf-8")) for name, file in found]
+        read = [SqlFile(name=name, sql=file.read_text("utf-8")) for name, file in found]
+        views = {file.view for file in read if file.view}
+        return sorted(read, key=lambda file: 1 if file.view else 2 if file.returns_rows_of(views) else 0)
 
     def all_functions(self) -> Migration | None:
         """Read the tree as one step; None if the package has none."""
@@ -212,16 +218,11 @@ def _read(file: Traversable) -> Migration:
 
 
 def _sql_files(folder: Traversable, within: str = "") -> Iterator[tuple[str, Traversable]]:
-    for entry in sorted(folder.iterdir(), key=_place):
+    for entry in sorted(folder.iterdir(), key=attrgetter("name")):
         if entry.is_dir():
             yield from _sql_files(entry, f"{within}{entry.name}/")
         elif entry.name.endswith(".sql"):
             yield within + entry.name, entry
-
-
-def _place(entry: Traversable) -> tuple[int, str]:
-    known = entry.name in FOLDER_ORDER
-    return (FOLDER_ORDER.index(entry.name) if known else len(FOLDER_ORDER), entry.name)
 
 
 def _checksum(text: str) -> str:

@@ -69,7 +69,7 @@ $$;
 -- Picks the next p_limit claimable tasks for somebody: priority first, then scheduled_for, then id. What may only be claimed into a
 -- free slot is among the first p_start; where it comes next, nothing after it is picked either.
 -- returns: one row: picked tasks in claim order, locked, with the slot of its key that each wins; held_back = the next one waits for a
---          free slot
+-- free slot
 -- locks: tasks rows, then keys rows in key order, all skipping locked ones
 create or replace function rolecall.choose_tasks(p_claimant rolecall.claimant, p_limit int, p_start int, p_now timestamptz)
 returns table (ids bigint[], slots smallint[], held_back boolean)

@@ -1,6 +1,6 @@
 -- Stores one task; for people in psql and for drivers that know no JSON.
 -- returns: the task's id, or that of the open task with the same handler and dedupe_key
--- raises: RC031 unknown role, RC040 invalid task
+-- raises: as store_tasks
 -- locks: the dedupe key; waits for an uncommitted task with the same one
 -- notifies: rolecall_wake, where an idle worker waits for the role
 -- public: yes

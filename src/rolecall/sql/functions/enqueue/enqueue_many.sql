@@ -1,7 +1,7 @@
 -- Stores a batch of tasks, all or none. An open task with the same handler and dedupe_key stands for the new one, unless that says
 -- otherwise (`dedupe`).
 -- returns: one row: the ids in input order, and which of them already stood
--- raises: RC031 unknown role, RC040 invalid task, RC045 a dedupe_key that is to be new
+-- raises: as store_tasks
 -- locks: as `store_tasks`: dedupe keys in their order; waits for an uncommitted task with the same one
 -- notifies: rolecall_wake, where an idle worker waits for the role
 -- public: yes

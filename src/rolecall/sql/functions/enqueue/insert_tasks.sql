@@ -1,6 +1,6 @@
 -- Stores a batch of tasks; of those for whose dedupe_key a task stands already, and of those to come later, it stores nothing.
 -- returns: one row: all ids in input order; the input positions (from 1) that were not stored, in the order of their dedupe keys;
---          and the stored ones that need others, as `link_needs` takes them
+-- and the stored ones that need others, as `link_needs` takes them
 -- raises: RC031 unknown role, RC040 invalid task
 -- locks: dedupe keys in their order; waits for an uncommitted task with the same one
 -- notifies: rolecall_wake, where an idle worker waits for the role

@@ -1,9 +1,10 @@
 -- Stores a batch of tasks, each in the place given for it, else as the first of its own chain. Where a task with the same handler
 -- and dedupe_key stands for a new one, the new one's dedupe mode decides.
 -- returns: one row: the ids in input order, and which of them already stood
--- raises: RC031 unknown role, RC040 invalid task or need, RC045 a dedupe_key that is to be new
+-- raises: RC031 unknown role, RC040 invalid task or need, RC043 needs in a circle, RC045 a dedupe_key that is to be new, RC050 wrong
+-- isolation level, where a keyed task is put off
 -- locks: windowed dedupe keys; dedupe keys in their order, waiting for an uncommitted task with the same one; what `hold_tasks`
---        locks, of tasks to change; then needed tasks, children before parents; last the history of the schedules that made the makers
+-- locks, of tasks to change; then needed tasks, children before parents; last the history of the schedules that made the makers
 -- notifies: rolecall_wake, where an idle worker waits for the role
 create or replace function rolecall.store_tasks(p_tasks jsonb, p_places rolecall.place[])
 returns table (ids bigint[], deduplicated bigint[])
@@ -76,7 +77,7 @@ $$;
 
 -- Brings drafts together with the tasks that stand for them, one after the other, in the order of the positions.
 -- returns: one row: the batch's ids with those filled in, which of them already stood, and what stored ones need
--- raises: RC031 unknown role, RC040 payloads that cannot be merged, RC045 a dedupe_key that is to be new
+-- raises: as find_or_insert
 -- locks: what `hold_tasks` locks, of tasks to change; dedupe keys, waiting for an uncommitted task with the same one
 -- notifies: rolecall_wake, where an idle worker waits for the role
 create or replace function rolecall.meet_twins(p_tasks jsonb, p_places rolecall.place[], p_positions bigint[], p_ids bigint[])
@@ -151,7 +152,8 @@ $$;
 
 -- Finds the task that stands for this one, and lets its dedupe mode decide; or stores this one when none does any more.
 -- returns: the id, whether it already stood, and what it needs, as `link_needs` takes it
--- raises: RC031 unknown role, RC040 invalid task or payloads that cannot be merged, RC045 the dedupe_key is to be new
+-- raises: RC031 unknown role, RC040 invalid task or payloads that cannot be merged, RC045 the dedupe_key is to be new, RC050 wrong
+-- isolation level, where a keyed task is put off
 -- locks: the dedupe key, waiting for an uncommitted task with the same one; what `hold_tasks` locks of a task to change
 -- notifies: rolecall_wake, where an idle worker waits for the role
 create or replace function rolecall.find_or_insert(p_task jsonb, p_n bigint, p_place rolecall.place)
@@ -230,7 +232,8 @@ $$;
 -- Gives an unclaimed task what a newer draft of its dedupe key asks for: its moment, and its payload and priority, or both payloads
 -- merged and the higher priority.
 -- returns: false when the task was claimed or ended meanwhile
--- raises: RC040 payloads that cannot be merged, or become too large; RC050 wrong isolation level, where a keyed one is put off
+-- raises: RC031 unknown role; RC040 payloads that cannot be merged, or become too large; RC050 wrong isolation level, where a keyed one
+-- is put off
 -- locks: the task, which `hold_twins` has locked, unless it came since; its key
 -- notifies: rolecall_wake, where an idle worker waits for the role
 create or replace function rolecall.refresh_twin(p_id bigint, p_task jsonb, p_place rolecall.place)

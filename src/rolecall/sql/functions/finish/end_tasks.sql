@@ -2,7 +2,8 @@
 -- leaves behind, that no worker did it (outside) and that its chain goes on (continued). What a completed one kept as its result
 -- stays its result, if the item says none.
 -- returns: one row: their keys, and those endings that others may wait for
--- locks: the caller holds the tasks
+-- locks: the caller holds the tasks; what the hooks lock
+-- notifies: what the hooks notify
 create or replace function rolecall.end_tasks(p_ends jsonb)
 returns table (keys text[], endings rolecall.ending[])
 language plpgsql

@@ -2,7 +2,7 @@
 -- accepted again. After any verdict the caller must undo what it wrote; after already because a transaction before this one has
 -- completed the task, and wrote it.
 -- returns: one row a report that was not accepted: already, or why the task was lost
--- raises: RC031, RC040 for a next task that is none; RC042 for a report of unknown outcome; RC043 for needs in a circle
+-- raises: as finish
 -- locks: as finish does
 -- notifies: as finish does
 -- public: yes

@@ -1,6 +1,7 @@
 -- Ends claims as finish does, unless something was waited for too long, or came meanwhile.
 -- returns: one row a report that was not simply accepted: already, or why the task was lost
--- raises: RC031, RC040 for a next task that is none; RC042 for a report of unknown outcome; RC043 for needs in a circle; 55P03, RC090 undo this and try again
+-- raises: RC031, RC040 for a next task that is none; RC042 for a report of unknown outcome; RC043 for needs in a circle;
+-- RC044, RC045, RC050 as finish; 55P03, RC090 undo this and try again
 -- locks: other calls that report needs; tasks rows in id order; dedupe keys of next tasks in their order; dependents and parents, level by level; keys rows in key order
 -- notifies: rolecall_wake, where an idle worker waits for the role; rolecall_cancel for what ends with a task
 create or replace function rolecall.try_to_finish(p_worker_id bigint, p_reports jsonb)
@@ -237,8 +238,7 @@ $$;
 -- Lets completed tasks wait for their children: those that their reports spawn, and those that stand already. The slot is given
 -- back, the key is kept. One whose children all stood for others' goes on at once; one that is to be cancelled spawns nothing.
 -- returns: one row: which were accepted, and the keys and endings of those that ended at once
--- raises: RC031, RC040 for what is no task; RC042 for children and a continuation in one report; RC043 for a
---         child that would wait for itself
+-- raises: RC042 for children and a continuation in one report; and as add_children
 -- locks: tasks rows, those that have children with the parents of what has ended; dedupe keys of children in their order
 -- notifies: rolecall_wake, where an idle worker waits for a role
 create or replace function rolecall.suspend_tasks(p_worker_id bigint, p_reports jsonb, p_endings rolecall.ending[])

@@ -2,8 +2,8 @@
 -- same. It goes through the keys that tasks wait for in their order, so many of them in a call, and leaves for the next time what
 -- another session has locked.
 -- returns: one row: which tasks are back that nobody else would have brought back, and the last key that was looked at, null when no
---          key is left. Where something holds the key, or one of the same role and handler may be claimed, the others come back without
---          a word: they were parked while a pattern got more room, and the next end would have brought them back too
+-- key is left. Where something holds the key, or one of the same role and handler may be claimed, the others come back without
+-- a word: they were parked while a pattern got more room, and the next end would have brought them back too
 -- raises: RC050 wrong isolation level
 -- locks: keys rows in key order, skipping locked and unborn ones; then the parked tasks in id order, skipping locked ones
 -- notifies: rolecall_wake, where an idle worker waits for the role

@@ -1,6 +1,6 @@
 -- Completes the task with which a chain stands open, without a worker; with a continuation the chain goes on.
 -- returns: completed, finished (the chain had ended before), missing
--- raises: RC031, RC040 for a next task that is none; RC042 for what cannot come next; RC050 wrong isolation level
+-- raises: as end_from_outside
 -- locks: as end_from_outside does
 -- notifies: as end_from_outside does
 -- public: yes

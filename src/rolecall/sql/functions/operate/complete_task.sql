@@ -1,6 +1,6 @@
 -- Completes a task without a worker, in whatever open state it is; what is open below it is cancelled.
 -- returns: completed, finished (it had ended before), missing
--- raises: RC031, RC040 for a next task that is none; RC042 for what cannot come next; RC050 wrong isolation level
+-- raises: as end_from_outside
 -- locks: as end_from_outside does
 -- notifies: as end_from_outside does
 -- public: yes

@@ -1,7 +1,7 @@
 -- Ends tasks without a worker, in whatever open state they are: items `{"id", "state": completed | failed, "result", "error", "next"}`, each
 -- id once. `next` is as in reports: follow_ups, continuation, siblings. What a completed one leaves open below it is cancelled.
 -- returns: one row a given id: completed or failed, finished (it had ended before), missing
--- raises: RC031, RC040 for a next task that is none; RC042 for another state or what cannot come next; RC050 wrong isolation level
+-- raises: RC042 for another state or what cannot come next; RC050 wrong isolation level; and as store_next for what comes next
 -- locks: the trees of the tasks, one call at a time where that is more than one row; then as finish does
 -- notifies: rolecall_cancel with the workers of running ones; rolecall_wake, where an idle worker waits for a role
 -- public: yes
@@ -59,7 +59,7 @@ $$;
 -- Ends tasks without a worker, unless one came, or was claimed, while this call waited for others. What a completed one leaves open
 -- below it is cancelled. The fence moves on, so that a running worker hears that its task has ended.
 -- returns: one row a given id: the state it ended in, finished (it had ended), missing
--- raises: RC031, RC040 for a next task that is none; RC090 one came or was claimed: undo this and try again
+-- raises: as store_next for what comes next; RC090 one came or was claimed: undo this and try again
 -- locks: the trees of the tasks; dedupe keys of next tasks in their order; dependents and parents, level by level; keys rows in key order
 -- notifies: rolecall_cancel with the workers of running ones; rolecall_wake, where an idle worker waits for a role
 create or replace function rolecall.try_to_end(p_ends jsonb)

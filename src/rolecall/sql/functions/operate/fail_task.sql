@@ -1,6 +1,6 @@
 -- Fails a task for good without a worker, in whatever open state it is; what is open below it fails with it.
 -- returns: failed, finished (it had ended before), missing
--- raises: RC050 wrong isolation level
+-- raises: RC050 wrong isolation level; nothing of end_from_outside that is about what comes next
 -- locks: as end_from_outside does
 -- notifies: as end_from_outside does
 -- public: yes

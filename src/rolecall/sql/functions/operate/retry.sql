@@ -1,7 +1,7 @@
 -- Brings failed and cancelled tasks back as pending, under their id and fence, with all their attempts before them; as blocked
 -- where something that they need is open.
 -- returns: one row a given id: pending, open (not finished), completed (not to be retried), duplicate (an open task has its
---          dedupe key), missing
+-- dedupe key), missing
 -- raises: RC043 tasks that would wait for themselves; RC050 wrong isolation level
 -- locks: open children and needed tasks, children before parents; open parents, the deepest first, in id order; finished_tasks rows in id order
 -- notifies: rolecall_wake, where an idle worker waits for the role
@@ -29,7 +29,7 @@ $$;
 
 -- Brings tasks back as retry does, unless something was waited for too long.
 -- returns: one row a given id: pending, open (not finished), completed (not to be retried), duplicate (an open task has its
---          dedupe key), missing
+-- dedupe key), missing
 -- raises: RC043 tasks that would wait for themselves; 55P03, RC090 undo this and try again
 -- locks: open children and needed tasks, children before parents; open parents, the deepest first, in id order; finished_tasks rows in id order
 -- notifies: rolecall_wake, where an idle worker waits for the role

@@ -82,6 +82,7 @@ $$;
 -- Puts this session on the roll as a worker that drains SQL handlers; it has no host, because it lives in the database.
 -- returns: the worker's id
 -- raises: RC031 unknown role
+-- locks: as register_worker
 create or replace function rolecall.open_drain(p_role text)
 returns bigint
 language plpgsql
@@ -132,7 +133,8 @@ $$;
 
 -- Runs one task of a drain, and does not let an interruption of the session keep the task.
 -- returns: one row: why the claim was lost or the attempt failed, as run_procedure says; interruption: the message, where the
---          session was told to stop
+-- session was told to stop
+-- raises: RC050 wrong isolation level
 -- locks: as run_procedure does
 -- notifies: as run_procedure does
 create or replace function rolecall.run_for_drain(p_worker_id bigint, p_id bigint, p_fence int, p_owns_transaction boolean)

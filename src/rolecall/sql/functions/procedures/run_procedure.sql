@@ -2,7 +2,7 @@
 -- commit together, an error undoes it and is reported as a failed attempt. Deadlocks and serialization failures are tried again
 -- up to three times first.
 -- returns: one row: why the claim was lost, if it was; else the error of a failed attempt, if it failed
--- raises: RC050 wrong isolation level
+-- raises: RC050 wrong isolation level; nothing of finish that is about what comes next
 -- locks: what the procedure locks; then as finish does
 -- notifies: what the procedure notifies; rolecall_wake, where an idle worker waits for a role
 -- public: yes

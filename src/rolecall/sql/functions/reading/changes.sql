@@ -2,7 +2,7 @@
 -- brought back or ended; and whose children or needs those are. Only what the indexes of the engine lead to is read. Without a
 -- moment it only tells the horizon.
 -- returns: one row a changed task, at most one more than the limit, each with the horizon: the time, the last id given out, the
---          snapshot, and the transactions that write (a snapshot names only those that are older than the last to end); at least one row
+-- snapshot, and the transactions that write (a snapshot names only those that are older than the last to end); at least one row
 -- public: yes
 create or replace function rolecall.changes(p_since timestamptz, p_after_id bigint, p_limit int)
 returns table (

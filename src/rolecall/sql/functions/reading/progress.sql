@@ -1,7 +1,7 @@
 -- Counts what stands below a task, from the tree itself: only open parents are followed, their children are counted and not listed.
 -- returns: one row for each open parent of the tree, the task itself first, whatever it is; with its children as counts by handler,
---          claim that spawned them and state, and, while it waits for them, with what those without children of their own told:
---          by name the sum if all are numbers, the last child's value and that child
+-- claim that spawned them and state, and, while it waits for them, with what those without children of their own told:
+-- by name the sum if all are numbers, the last child's value and that child
 -- public: yes
 create or replace function rolecall.progress(p_id bigint)
 returns table (

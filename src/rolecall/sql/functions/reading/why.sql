@@ -60,7 +60,7 @@ $$;
 
 -- Tells what a blocked or waiting task still waits for: needs that have not ended, or open children.
 -- returns: a document: how many, and the first ten: the open task of each, and the chain where the whole of one is needed; null
---          for other tasks
+-- for other tasks
 create or replace function rolecall.held_up_by(p_task rolecall.tasks)
 returns jsonb
 language sql
@@ -120,7 +120,7 @@ $$;
 
 -- Tells who stands between a task and its key: the tasks that hold it, and the due ones that want it and are better.
 -- returns: a document: capacity, used, the first holders, how many are better (at most p_most), and the best three of them;
---          null where the task has no key, or holds its place already
+-- null where the task has no key, or holds its place already
 create or replace function rolecall.key_situation(p_task rolecall.tasks, p_most int, p_now timestamptz)
 returns jsonb
 language sql

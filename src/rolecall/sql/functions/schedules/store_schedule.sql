@@ -1,7 +1,8 @@
 -- Stores a schedule or changes the one of that name. For a person, what is not said keeps its value; for the app that declares it,
 -- what is not said is the default.
 -- returns: the schedule's id
--- raises: RC021 invalid schedule, RC022 it may not be changed so, RC023 it was changed meanwhile, RC031 unknown role
+-- raises: RC021 invalid schedule, RC022 it may not be changed so, RC023 it was changed meanwhile, RC031 unknown role,
+-- RC040 what is no task
 -- locks: the schedules row
 create or replace function rolecall.store_schedule(p_said jsonb, p_declared jsonb)
 returns bigint

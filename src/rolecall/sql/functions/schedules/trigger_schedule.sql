@@ -1,6 +1,6 @@
 -- Runs a schedule now, beside its plan. While the task of its last run is open, that one stands for it, and is due from now on.
 -- returns: the task's id
--- raises: RC020 schedule not found, RC021 the schedule's task was refused
+-- raises: RC020 schedule not found, RC021 the schedule's task was refused, RC050 wrong isolation level
 -- locks: the schedules row; a pending task that stands for it
 -- notifies: rolecall_wake, where an idle worker waits for the role
 -- public: yes
@@ -36,6 +36,7 @@ end
 $$;
 
 -- Makes a pending task due now; leaves one alone that is due, runs, waits or has just ended.
+-- raises: RC050 wrong isolation level; nothing of trigger that is about other tasks
 -- locks: as hold_tasks does, where the task is pending and due later
 -- notifies: rolecall_wake, where an idle worker waits for the role
 create or replace function rolecall.hasten(p_task_id bigint)

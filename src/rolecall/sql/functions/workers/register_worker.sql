@@ -1,5 +1,6 @@
 -- Puts a worker process on the roll.
 -- returns: its id, never used again: the id that it shows with every write
+-- locks: the server_epoch row, when the server is another
 -- public: yes
 create or replace function rolecall.register_worker(
     p_name text, p_roles text[], p_handlers text[], p_slots int, p_host text, p_pid int, p_version text,

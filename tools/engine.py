@@ -1,0 +1,144 @@
+"""The engine's SQL as the tools read it: each function, procedure and view with its header, and who calls whom."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+PACKAGE = Path("src/rolecall")
+SQL = PACKAGE / "sql"
+FUNCTIONS = SQL / "functions"
+CREATE = re.compile(
+    r"^create\s+(or\s+replace\s+)?(function|procedure|view)\s+(?:\w+\.)?(\w+)", re.IGNORECASE | re.MULTILINE
+)
+COMMENT = re.compile(r"--[^\n]*|/\*.*?\*/", re.DOTALL)
+ANSWER = re.compile(r"(public|returns|raises|locks|notifies|search_path): ?(.*)")
+NAME = re.compile(r"\brolecall\.([a-z_][a-z_0-9]*)\b")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Header:
+    """The comment above an object: a sentence, then answers such as `raises: RC031 unknown role`."""
+
+    purpose: str
+    answers: Mapping[str, str]
+
+    @classmethod
+    def read(cls, lines: list[str]) -> Header:
+        """Read comment lines; what follows an answer's line without a word of its own goes on with it."""
+        purpose: list[str] = []
+        answers: dict[str, str] = {}
+        last = None
+        for line in lines:
+            if found := ANSWER.fullmatch(line):
+                last = found[1]
+                answers[last] = found[2].strip()
+            elif last is None:
+                purpose.append(line)
+            else:
+                answers[last] = f"{answers[last]} {line}".strip()
+        return cls(purpose=" ".join(purpose), answers=answers)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Made:
+    """A function, procedure or view: the header above it, and its code without comments."""
+
+    name: str
+    kind: str
+    file: Path
+    line: int
+    header: Header
+    code: str
+    replaces: bool
+
+    @property
+    def is_public(self) -> bool:
+        """Whether it is made for callers outside of the engine."""
+        return "public" in self.header.answers
+
+    @property
+    def leads(self) -> bool:
+        """Whether its file is called by it; what else a file makes are helpers of this one."""
+        return self.name == self.file.stem
+
+    @property
+    def names(self) -> frozenset[str]:
+        """All that its code names of the engine."""
+        return frozenset(NAME.findall(self.code)) - {self.name}
+
+
+@dataclass(frozen=True)
+class Engine:
+    """All that the tree of functions makes, and what the rest of the package names of it."""
+
+    made: tuple[Made, ...]
+    asked: frozenset[str]
+
+    @classmethod
+    def read(cls, root: Path) -> Engine:
+        """Read the tree below a project's root."""
+        made = tuple(each for file in sorted((root / FUNCTIONS).rglob("*.sql")) for each in objects_of(file))
+        others = [*(root / PACKAGE).rglob("*.py"), *(root / SQL / "schema").glob("*.sql")]
+        asked = frozenset(name for file in others for name in NAME.findall(file.read_text("utf-8")))
+        return cls(made, asked)
+
+    @cached_property
+    def by_name(self) -> Mapping[str, Made]:
+        """What the tree makes, by its names."""
+        return {each.name: each for each in self.made}
+
+    @cached_property
+    def callers(self) -> Mapping[str, frozenset[str]]:
+        """Who of the tree names each of it."""
+        return {name: frozenset(each.name for each in self.made if name in each.names) for name in self.by_name}
+
+    def called_by(self, made: Made) -> list[Made]:
+        """What an object names of the tree, in the order in which it first does."""
+        found = dict.fromkeys(NAME.findall(made.code))
+        return [self.by_name[name] for name in found if name in self.by_name and name != made.name]
+
+
+def objects_of(file: Path) -> list[Made]:
+    """Read what a file makes."""
+    text = file.read_text("utf-8")
+    code = without_comments(text)
+    starts = list(CREATE.finditer(code))
+    headers = [header_above(text, start.start()) for start in starts]
+    ends = [*(position for position, _ in headers[1:]), len(text)]
+    return [
+        Made(
+            name=start[3],
+            kind=start[2].lower(),
+            file=file,
+            line=line_of(text, start.start()),
+            header=header,
+            code=code[start.start() : end],
+            replaces=start[1] is not None,
+        )
+        for start, (_, header), end in zip(starts, headers, ends, strict=True)
+    ]
+
+
+def header_above(text: str, position: int) -> tuple[int, Header]:
+    """Where the comment right above a place begins, and what it says."""
+    lines: list[str] = []
+    for line in reversed(text[:position].splitlines(keepends=True)):
+        if not line.startswith("--"):
+            break
+        position -= len(line)
+        lines.insert(0, line.removeprefix("--").strip())
+    return position, Header.read(lines)
+
+
+def without_comments(text: str) -> str:
+    """The same lines with the comments blanked, so that positions stay true."""
+    return COMMENT.sub(lambda comment: re.sub(r"[^\n]", " ", comment[0]), text)
+
+
+def line_of(text: str, position: int) -> int:
+    """The number of the line in which a position is."""
+    return text.count("\n", 0, position) + 1
