@@ -9,7 +9,7 @@ import psycopg
 import pytest
 
 from rolecall.testing import TestServer, clone, template
-from tools.schema import REFERENCE, dump
+from tools.schema import REFERENCE, reference
 
 SCHEMA = files("rolecall.sql") / "schema"
 
@@ -34,9 +34,7 @@ def test_the_reference_dump_shows_the_schema_of_this_release(connection: psycopg
     if connection.info.server_version < 180000:
         pytest.skip("the committed dump is of the embedded server, Postgres 18")
 
-    assert dump(database, "--schema-only") == REFERENCE.read_text("utf-8"), (
-        "run ./dev schema and commit docs/reference/schema.sql"
-    )
+    assert reference(database) == REFERENCE.read_text("utf-8"), "run ./dev schema and commit docs/reference/schema.sql"
 
 
 def tables(connection: psycopg.Connection) -> list[tuple[str, ...]]:
