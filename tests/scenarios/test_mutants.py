@@ -4,8 +4,9 @@ import pytest
 
 from tests.scenarios.chaos.member import REPOSITORY
 from tests.scenarios.chaos.mutants import MUTANTS, Mutant, hunt, turn
+from tools.engine import Engine
 
-FUNCTIONS = REPOSITORY / "src" / "rolecall" / "sql" / "functions"
+ENGINE = Engine.read(REPOSITORY)
 TURN = turn()
 # Whether a run meets what a mutant breaks is a matter of chance.
 HUNTS = 3
@@ -15,8 +16,7 @@ WHOSE_TURN = MUTANTS[TURN % len(MUTANTS)]
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
 def test_what_a_mutant_breaks_still_stands_in_the_engine(mutant: Mutant) -> None:
     for change in mutant.changes:
-        [source] = FUNCTIONS.glob(f"*/{change.function}.sql")
-        assert change.old in source.read_text()
+        assert change.old in ENGINE.by_name[change.function].file.read_text()
 
 
 @pytest.mark.timeout(420)
