@@ -1,6 +1,6 @@
--- Counts an attempt to log in before the password is looked at, by name alone: servers of the release before call it, and this one
--- try_to_log_in. The last attempt that is allowed locks the name at once, and a success unlocks it. After as long without an attempt,
--- counting begins anew.
+-- Counts an attempt to log in before the password is looked at, by name alone: servers of the release before
+-- call it, and this one try_to_log_in. The last attempt that is allowed locks the name at once, and a success
+-- unlocks it. After as long without an attempt, counting begins anew.
 -- returns: null if the attempt may go on, else how many seconds it must wait
 -- locks: the login_attempts row of the name
 -- public: yes

@@ -1,4 +1,5 @@
--- Keeps for a day what a request was answered; in the transaction that carried it out, so that there is neither without the other.
+-- Keeps for a day what a request was answered; in the transaction that carried it out, so that there is
+-- neither without the other.
 -- locks: the row of caller and key
 -- public: yes
 create or replace function rolecall.keep_answer(p_caller text, p_key text, p_digest bytea, p_status int, p_location text, p_body text)

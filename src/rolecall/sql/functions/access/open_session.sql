@@ -1,4 +1,5 @@
--- Lets a person in who has just shown the password that stands as this hash; forgets the failed attempts before.
+-- Lets a person in who has just shown the password that stands as this hash; forgets the failed attempts
+-- before.
 -- returns: when the session ends; null where the person is gone or has another password by now
 -- locks: the people row, then the login_attempts row of the name
 -- public: yes

@@ -1,5 +1,5 @@
--- A trigger: lets nobody change what stands in the audit log, nor take anything out of it before its time is up. Whoever owns the table
--- can drop the trigger; a role of its own for those who only work with it cannot.
+-- A trigger: lets nobody change what stands in the audit log, nor take anything out of it before its time is
+-- up. Whoever owns the table can drop the trigger; a role of its own for those who only work with it cannot.
 -- raises: 42501 for a change, and for a row that is to be kept
 create or replace function rolecall.protect_deeds()
 returns trigger

@@ -1,4 +1,5 @@
--- Writes into the audit log who changed what; in the transaction of the change, so that there is neither without the other.
+-- Writes into the audit log who changed what; in the transaction of the change, so that there is neither
+-- without the other.
 -- public: yes
 create or replace function rolecall.record_deed(
     p_actor text, p_via text, p_origin text, p_action text, p_detail jsonb, p_outcome jsonb

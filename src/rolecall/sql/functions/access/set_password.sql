@@ -1,4 +1,5 @@
--- Gives a person another password; whoever came in with the old one is out, no browser is known any more, and none is locked out.
+-- Gives a person another password; whoever came in with the old one is out, no browser is known any more, and
+-- none is locked out.
 -- returns: whether there is such a person
 -- locks: the people row, its sessions and known_browsers, then the login_attempts rows
 -- public: yes

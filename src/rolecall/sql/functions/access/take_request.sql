@@ -1,5 +1,7 @@
--- Begins a request that shall be carried out once: nobody else can begin one of the same caller and key until the transaction ends.
--- returns: the answer that is kept of it, at most one row; none, where it is to be carried out, and its answer kept in the same transaction
+-- Begins a request that shall be carried out once: nobody else can begin one of the same caller and key until
+-- the transaction ends.
+-- returns: the answer that is kept of it, at most one row; none, where it is to be carried out, and its
+-- answer kept in the same transaction
 -- raises: RC060 it is under way; RC061 the key was another request's
 -- locks: an advisory lock on caller and key, until the transaction ends
 -- public: yes

@@ -1,6 +1,7 @@
--- Counts an attempt to log in before the password is looked at, so that no number of attempts side by side gets past a limit. A browser
--- that knows the person is counted for itself; strangers by name and network, and by name for all networks together. The last attempt
--- that is allowed locks at once, and a success unlocks. After as long without an attempt, counting begins anew.
+-- Counts an attempt to log in before the password is looked at, so that no number of attempts side by side
+-- gets past a limit. A browser that knows the person is counted for itself; strangers by name and network,
+-- and by name for all networks together. The last attempt that is allowed locks at once, and a success
+-- unlocks. After as long without an attempt, counting begins anew.
 -- returns: how many seconds it must wait, null if it may go on; whether it is the last one that may
 -- locks: the login_attempts rows that count it, in order of their digests
 -- public: yes

@@ -1,4 +1,5 @@
--- Forgets the failed attempts to log in with a person's name, from wherever: whoever was locked out may try again at once.
+-- Forgets the failed attempts to log in with a person's name, from wherever: whoever was locked out may try
+-- again at once.
 -- returns: whether there is such a person
 -- locks: the login_attempts rows
 -- public: yes

@@ -1,4 +1,5 @@
--- Forgets the failures before a login that has succeeded, and knows its browser from now on: as the one that it was known as, or anew.
+-- Forgets the failures before a login that has succeeded, and knows its browser from now on: as the one that
+-- it was known as, or anew.
 -- returns: whether it is known anew
 -- locks: the login_attempts rows, then the known_browsers row
 -- public: yes

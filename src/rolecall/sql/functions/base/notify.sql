@@ -1,5 +1,5 @@
--- Notifies, unless the caller has said `set local rolecall.notify = off`: a transaction that has notified can not be prepared for a
--- two-phase commit. What is not said so is found by the next poll.
+-- Notifies, unless the caller has said `set local rolecall.notify = off`: a transaction that has notified can
+-- not be prepared for a two-phase commit. What is not said so is found by the next poll.
 -- raises: 22P02 for a setting that is neither on nor off
 -- notifies: the channel
 create or replace function rolecall.notify(p_channel text, p_payload text)

@@ -1,4 +1,5 @@
--- Insists on READ COMMITTED, where each statement sees what others have committed: the engine's locks rely on it.
+-- Insists on READ COMMITTED, where each statement sees what others have committed: the engine's locks rely on
+-- it.
 -- raises: RC050 wrong isolation level
 create or replace function rolecall.require_read_committed()
 returns void

@@ -1,6 +1,6 @@
--- Gives way for a moment, and makes what is left of a call's last try into a longer one. Whoever holds rows waits for others a moment
--- only, then lets all go and tries anew: so no two can keep waiting for each other, whatever came in between. Chance parts those that
--- try at the same moment.
+-- Gives way for a moment, and makes what is left of a call's last try into a longer one. Whoever holds rows
+-- waits for others a moment only, then lets all go and tries anew: so no two can keep waiting for each other,
+-- whatever came in between. Chance parts those that try at the same moment.
 create or replace function rolecall.wait_longer()
 returns void
 language plpgsql
@@ -8,7 +8,8 @@ volatile
 set search_path = ''
 as $$
 declare
-    -- Below a second, after which Postgres itself would end one of two that wait for each other, with an error.
+    -- Below a second, after which Postgres itself would end one of two that wait for each other, with an
+    -- error.
     v_most constant interval := '800 ms';
     v_now constant interval := current_setting('lock_timeout');
 begin

@@ -1,7 +1,8 @@
--- Takes pending tasks for a worker: each gets a lease (not beyond its deadline), a deadline, the next fence and the next attempt.
--- The first p_start of them (null: all) go into free slots and count as started, the others are prefetched; a task of one attempt, and
--- one whose workers died three times before it began, is claimed into a free slot only. What has a key, or begins its last attempt, is
--- so for good when this commits, whatever the session's synchronous_commit says.
+-- Takes pending tasks for a worker: each gets a lease (not beyond its deadline), a deadline, the next fence
+-- and the next attempt. The first p_start of them (null: all) go into free slots and count as started, the
+-- others are prefetched; a task of one attempt, and one whose workers died three times before it began, is
+-- claimed into a free slot only. What has a key, or begins its last attempt, is so for good when this
+-- commits, whatever the session's synchronous_commit says.
 -- returns: the claimed tasks in claim order
 -- raises: RC050 wrong isolation level
 -- locks: tasks rows, then keys rows in key order, all skipping locked ones
@@ -49,7 +50,8 @@ begin
             coalesce(task.timeout, setting.timeout) as bound
     ),
     durable as materialized (
-        -- A crash of the server must not undo who holds a key, or that a last attempt began: somebody else would begin beside it.
+        -- A crash of the server must not undo who holds a key, or that a last attempt began: somebody else
+        -- would begin beside it.
         select rolecall.require_durability() from claimed
         where claimed.key is not null or claimed.attempt >= claimed.max_attempts
         limit 1
@@ -66,10 +68,11 @@ begin
 end
 $$;
 
--- Picks the next p_limit claimable tasks for somebody: priority first, then scheduled_for, then id. What may only be claimed into a
--- free slot is among the first p_start; where it comes next, nothing after it is picked either.
--- returns: one row: picked tasks in claim order, locked, with the slot of its key that each wins; held_back = the next one waits for a
--- free slot
+-- Picks the next p_limit claimable tasks for somebody: priority first, then scheduled_for, then id. What may
+-- only be claimed into a free slot is among the first p_start; where it comes next, nothing after it is
+-- picked either.
+-- returns: one row: picked tasks in claim order, locked, with the slot of its key that each wins; held_back =
+-- the next one waits for a free slot
 -- locks: tasks rows, then keys rows in key order, all skipping locked ones
 create or replace function rolecall.choose_tasks(p_claimant rolecall.claimant, p_limit int, p_start int, p_now timestamptz)
 returns table (ids bigint[], slots smallint[], held_back boolean)
@@ -127,9 +130,11 @@ begin
 end
 $$;
 
--- Picks up to p_limit tasks from the lines of one priority, some of which are for free slots only: first, of all of them, what p_free
--- slots take; then, ahead, of the others, unless one that must wait for a slot is the next of all.
--- returns: one row: picked tasks, locked, with the slot that each wins; which of them won one; held_back = the next waits for a free slot
+-- Picks up to p_limit tasks from the lines of one priority, some of which are for free slots only: first, of
+-- all of them, what p_free slots take; then, ahead, of the others, unless one that must wait for a slot is
+-- the next of all.
+-- returns: one row: picked tasks, locked, with the slot that each wins; which of them won one; held_back =
+-- the next waits for a free slot
 -- locks: tasks rows, then keys rows in key order, all skipping locked ones
 create or replace function rolecall.pick_in_two_turns(
     p_level int[], p_claimant rolecall.claimant, p_limit int, p_free int, p_taken bigint[], p_now timestamptz

@@ -1,6 +1,6 @@
--- Picks up to p_limit tasks of one line, beside those that this claim has taken. The walk starts where the last one stopped, so
--- that the dead rows of finished tasks cost nothing while an old snapshot keeps them; it looks below that floor when it finds
--- nothing else, or now and then.
+-- Picks up to p_limit tasks of one line, beside those that this claim has taken. The walk starts where the
+-- last one stopped, so that the dead rows of finished tasks cost nothing while an old snapshot keeps them; it
+-- looks below that floor when it finds nothing else, or now and then.
 -- returns: one row: picked tasks, locked, with the slot that each wins; which of them won one
 -- locks: tasks rows, then keys rows in key order, all skipping locked ones
 create or replace function rolecall.claim_from_line(
@@ -35,9 +35,10 @@ begin
 end
 $$;
 
--- Walks a line from a place on until enough tasks are picked or the line ends. A task with a key goes through the key's lock:
--- the best that wants it is picked, the others are parked.
--- returns: one row: picked tasks with the slot that each wins, which of them won one, and the place up to which nothing is left
+-- Walks a line from a place on until enough tasks are picked or the line ends. A task with a key goes through
+-- the key's lock: the best that wants it is picked, the others are parked.
+-- returns: one row: picked tasks with the slot that each wins, which of them won one, and the place up to
+-- which nothing is left
 -- locks: tasks rows, then keys rows in key order, all skipping locked ones
 create or replace function rolecall.walk_line(
     p_line_id int, p_claimant rolecall.claimant, p_after rolecall.floor, p_limit int, p_taken bigint[], p_now timestamptz
@@ -107,10 +108,11 @@ begin
 end
 $$;
 
--- Decides, of tasks met in a walk, which are picked when some want keys: at most p_limit, in claim order; the rest of a key
--- without room is parked. Sees what others have committed before it got the keys' locks, so that no two claims give one place away
--- twice.
--- returns: one row: picked tasks with the slot that each wins (null: it wants no key, or has its slot already); whole = nothing claimable was left behind
+-- Decides, of tasks met in a walk, which are picked when some want keys: at most p_limit, in claim order; the
+-- rest of a key without room is parked. Sees what others have committed before it got the keys' locks, so
+-- that no two claims give one place away twice.
+-- returns: one row: picked tasks with the slot that each wins (null: it wants no key, or has its slot
+-- already); whole = nothing claimable was left behind
 -- locks: keys rows in key order, then tasks rows, all skipping locked ones
 create or replace function rolecall.settle_keys(
     p_free bigint[], p_keys text[], p_claimant rolecall.claimant, p_limit int, p_now timestamptz
@@ -205,8 +207,9 @@ begin
 end
 $$;
 
--- Takes the due tasks of keys without room out of the claim's way; who frees a key brings them back, best first. A task that
--- is due later stays where it is: brought back as the best of all, it would keep the due ones waiting for its hour.
+-- Takes the due tasks of keys without room out of the claim's way; who frees a key brings them back, best
+-- first. A task that is due later stays where it is: brought back as the best of all, it would keep the due
+-- ones waiting for its hour.
 -- returns: false when more was to be parked than one call does
 -- locks: the caller holds the keys; tasks rows, skipping locked ones
 create or replace function rolecall.park_losers(p_keys text[], p_winners bigint[], p_now timestamptz)
@@ -225,7 +228,8 @@ declare
                 and task.scheduled_for <= p_now
             limit v_bound + cardinality(p_winners)
         )
-        -- Not a join: of arrays the planner expects ten, and would compare a thousand losers with a thousand winners each.
+        -- Not a join: of arrays the planner expects ten, and would compare a thousand losers with a thousand
+        -- winners each.
         except
         select winner from unnest(p_winners) as winner
     );

@@ -1,6 +1,6 @@
--- Looks for a line's first claimable task from the very start, and makes the place before it this session's floor. It looks again
--- so late that it costs a twentieth of the time at most: an old snapshot may keep any number of dead rows there. Of the last two
--- looks the cheaper one counts, as any may have had to wait.
+-- Looks for a line's first claimable task from the very start, and makes the place before it this session's
+-- floor. It looks again so late that it costs a twentieth of the time at most: an old snapshot may keep any
+-- number of dead rows there. Of the last two looks the cheaper one counts, as any may have had to wait.
 -- returns: the floor
 create or replace function rolecall.look_below(p_line_id int, p_now timestamptz)
 returns rolecall.floor

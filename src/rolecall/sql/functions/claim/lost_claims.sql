@@ -1,4 +1,5 @@
--- Of a worker's claims, those that no longer own their task; to one that asks while its own report is under way, it is completed.
+-- Of a worker's claims, those that no longer own their task; to one that asks while its own report is under
+-- way, it is completed.
 -- returns: one row a lost claim, with the reason
 create or replace function rolecall.lost_claims(p_worker_id bigint, p_ids bigint[], p_fences int[])
 returns table (task_id bigint, reason text)

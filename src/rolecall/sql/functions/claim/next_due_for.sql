@@ -1,5 +1,6 @@
--- Says how long a worker may sleep until the earliest pending task of some roles and handlers is due that is offered to it (null: to any). Like a claim it leaves
--- out what is below this session's floors while a look there is expensive.
+-- Says how long a worker may sleep until the earliest pending task of some roles and handlers is due that is
+-- offered to it (null: to any). Like a claim it leaves out what is below this session's floors while a look
+-- there is expensive.
 -- returns: seconds; 0 when one is due, null when none is pending
 -- public: yes
 create or replace function rolecall.next_due_for(p_worker_id bigint, p_roles text[], p_handlers text[])

@@ -1,7 +1,8 @@
--- Lists the lines that may have something to claim, stepping from one that has to the next: among thousands of empty lines it costs what
--- the others cost. Where that takes long, as where an old snapshot keeps dead rows in the index, it lists all lines instead, for so long
--- that it costs a twentieth of the time at most: walks know this session's floors, and pass by what is dead. Of the last two times the
--- shorter one counts, as any may have had to wait.
+-- Lists the lines that may have something to claim, stepping from one that has to the next: among thousands
+-- of empty lines it costs what the others cost. Where that takes long, as where an old snapshot keeps dead
+-- rows in the index, it lists all lines instead, for so long that it costs a twentieth of the time at most:
+-- walks know this session's floors, and pass by what is dead. Of the last two times the shorter one counts,
+-- as any may have had to wait.
 -- returns: their ids
 create or replace function rolecall.open_lines()
 returns int[]

@@ -1,5 +1,6 @@
--- Picks up to p_limit tasks from several lines of one priority, by claim order across them. A line that gives less than its
--- share has no more (its tasks wait for keys, or others have them), and the rest is shared out anew among the others.
+-- Picks up to p_limit tasks from several lines of one priority, by claim order across them. A line that gives
+-- less than its share has no more (its tasks wait for keys, or others have them), and the rest is shared out
+-- anew among the others.
 -- returns: one row: picked tasks, locked, with the slot that each wins; which of them won one
 -- locks: tasks rows, then keys rows in key order, all skipping locked ones
 create or replace function rolecall.pick_from_level(

@@ -1,5 +1,5 @@
--- Extends the leases of a worker's claims, none beyond its deadline; a lease that has run out is extended too while nobody took
--- the task.
+-- Extends the leases of a worker's claims, none beyond its deadline; a lease that has run out is extended too
+-- while nobody took the task.
 -- returns: one row a claim to be aborted: lost, or still owned but cancelled or over its deadline (timeout)
 -- locks: tasks rows, skipping locked ones
 -- public: yes

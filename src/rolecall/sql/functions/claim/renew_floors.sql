@@ -1,4 +1,5 @@
--- Gives some lines a floor in this session, where they have none or it is old: what asks several of them then starts from the same.
+-- Gives some lines a floor in this session, where they have none or it is old: what asks several of them then
+-- starts from the same.
 create or replace function rolecall.renew_floors(p_line_ids int[], p_now timestamptz)
 returns void
 language sql

@@ -1,6 +1,6 @@
--- Lists the lines whose tasks may come before one of this role, handler and priority: those that its own workers claim from
--- (p_able), or any active worker, as keys are global; those of its role and handler always. Lines of paused roles only if it is
--- its own role.
+-- Lists the lines whose tasks may come before one of this role, handler and priority: those that its own
+-- workers claim from (p_able), or any active worker, as keys are global; those of its role and handler
+-- always. Lines of paused roles only if it is its own role.
 -- returns: one row a line, with the place up to which its tasks come before the one that is due at p_due
 create or replace function rolecall.rival_lines(
     p_line_id int, p_due timestamptz, p_id bigint, p_able boolean, p_now timestamptz

@@ -1,5 +1,6 @@
 -- Marks prefetched tasks as started.
--- returns: one row a claim that was lost, with the reason; busy where somebody else has the row locked: to be said again
+-- returns: one row a claim that was lost, with the reason; busy where somebody else has the row locked: to be
+-- said again
 -- locks: tasks rows, skipping locked ones
 -- public: yes
 create or replace function rolecall.start(p_worker_id bigint, p_ids bigint[], p_fences int[])

@@ -1,5 +1,6 @@
 -- Says why a claim no longer owns its task.
--- returns: taken, completed, cancelled, deleted; already where this very claim ended by its own report; owned where it still owns
+-- returns: taken, completed, cancelled, deleted; already where this very claim ended by its own report; owned
+-- where it still owns
 create or replace function rolecall.why_lost(p_worker_id bigint, p_id bigint, p_fence int)
 returns text
 language sql

@@ -1,4 +1,5 @@
--- Says which tasks stand for a new one with the same dedupe_key: open ones, only those that nobody has claimed, or any of late.
+-- Says which tasks stand for a new one with the same dedupe_key: open ones, only those that nobody has
+-- claimed, or any of late.
 -- returns: open, pending or any
 -- search_path: not set, so that it is inlined into the statement that calls it
 create or replace function rolecall.dedupe_scope(p_dedupe jsonb)

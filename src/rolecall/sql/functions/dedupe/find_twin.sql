@@ -1,5 +1,6 @@
--- Finds the newest task that stands for a new one with the same dedupe_key. What has been claimed, or has ended, of a chain that
--- does not count is passed over: that which the new one says, and that of the task that enqueues it as it completes.
+-- Finds the newest task that stands for a new one with the same dedupe_key. What has been claimed, or has
+-- ended, of a chain that does not count is passed over: that which the new one says, and that of the task
+-- that enqueues it as it completes.
 -- returns: the task's id, or null
 create or replace function rolecall.find_twin(p_dedupe_key text, p_dedupe jsonb, p_place rolecall.place)
 returns bigint
@@ -31,8 +32,8 @@ begin
 end
 $$;
 
--- Finds the newest ended task that stands for a new one with the same dedupe_key, because it was created within the window of that; not
--- one of the chains that do not count.
+-- Finds the newest ended task that stands for a new one with the same dedupe_key, because it was created
+-- within the window of that; not one of the chains that do not count.
 -- returns: the task's id, or null
 create or replace function rolecall.find_ended_twin(p_dedupe_key text, p_since timestamptz, p_but_chains bigint[])
 returns bigint

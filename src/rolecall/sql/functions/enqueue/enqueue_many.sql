@@ -1,5 +1,5 @@
--- Stores a batch of tasks, all or none. An open task with the same handler and dedupe_key stands for the new one, unless that says
--- otherwise (`dedupe`).
+-- Stores a batch of tasks, all or none. An open task with the same handler and dedupe_key stands for the new
+-- one, unless that says otherwise (`dedupe`).
 -- returns: one row: the ids in input order, and which of them already stood
 -- raises: as store_tasks
 -- locks: as `store_tasks`: dedupe keys in their order; waits for an uncommitted task with the same one

@@ -1,6 +1,7 @@
--- Stores a batch of tasks; of those for whose dedupe_key a task stands already, and of those to come later, it stores nothing.
--- returns: one row: all ids in input order; the input positions (from 1) that were not stored, in the order of their dedupe keys;
--- and the stored ones that need others, as `link_needs` takes them
+-- Stores a batch of tasks; of those for whose dedupe_key a task stands already, and of those to come later,
+-- it stores nothing.
+-- returns: one row: all ids in input order; the input positions (from 1) that were not stored, in the order
+-- of their dedupe keys; and the stored ones that need others, as `link_needs` takes them
 -- raises: RC031 unknown role, RC040 invalid task
 -- locks: dedupe keys in their order; waits for an uncommitted task with the same one
 -- notifies: rolecall_wake, where an idle worker waits for the role
@@ -87,8 +88,8 @@ begin
 end
 $$;
 
--- Says whether a new task may stand beside an open one with the same dedupe_key: because only unclaimed ones stand for it, or
--- because the one that does so belongs to a chain that does not count.
+-- Says whether a new task may stand beside an open one with the same dedupe_key: because only unclaimed ones
+-- stand for it, or because the one that does so belongs to a chain that does not count.
 -- returns: true, else null
 create or replace function rolecall.stands_beside(p_dedupe_key text, p_dedupe jsonb)
 returns boolean

@@ -1,4 +1,5 @@
--- Reads a batch of tasks as their callers wrote them, resolves role, handler and settings, and refuses what is not a task.
+-- Reads a batch of tasks as their callers wrote them, resolves role, handler and settings, and refuses what
+-- is not a task.
 -- returns: one row a task, numbered by its place in the input
 -- raises: RC031 unknown role, RC040 invalid task
 create or replace function rolecall.read_drafts(p_tasks jsonb, p_now timestamptz)

@@ -1,10 +1,11 @@
--- Stores a batch of tasks, each in the place given for it, else as the first of its own chain. Where a task with the same handler
--- and dedupe_key stands for a new one, the new one's dedupe mode decides.
+-- Stores a batch of tasks, each in the place given for it, else as the first of its own chain. Where a task
+-- with the same handler and dedupe_key stands for a new one, the new one's dedupe mode decides.
 -- returns: one row: the ids in input order, and which of them already stood
--- raises: RC031 unknown role, RC040 invalid task or need, RC043 needs in a circle, RC045 a dedupe_key that is to be new, RC050 wrong
--- isolation level, where a keyed task is put off
--- locks: windowed dedupe keys; dedupe keys in their order, waiting for an uncommitted task with the same one; what `hold_tasks`
--- locks, of tasks to change; then needed tasks, children before parents; last the history of the schedules that made the makers
+-- raises: RC031 unknown role, RC040 invalid task or need, RC043 needs in a circle, RC045 a dedupe_key that is
+-- to be new, RC050 wrong isolation level, where a keyed task is put off
+-- locks: windowed dedupe keys; dedupe keys in their order, waiting for an uncommitted task with the same one;
+-- what `hold_tasks` locks, of tasks to change; then needed tasks, children before parents; last the history
+-- of the schedules that made the makers
 -- notifies: rolecall_wake, where an idle worker waits for the role
 create or replace function rolecall.store_tasks(p_tasks jsonb, p_places rolecall.place[])
 returns table (ids bigint[], deduplicated bigint[])
@@ -44,9 +45,10 @@ begin
 end
 $$;
 
--- Prepares a batch with drafts that say how their dedupe keys are to be treated: what is checked within a window is checked by
--- one session at a time.
--- returns: the positions (from 1) of drafts that an earlier one of the batch has the key of; they come after it is stored
+-- Prepares a batch with drafts that say how their dedupe keys are to be treated: what is checked within a
+-- window is checked by one session at a time.
+-- returns: the positions (from 1) of drafts that an earlier one of the batch has the key of; they come after
+-- it is stored
 -- locks: a number for each windowed dedupe key, in order, until the transaction ends
 create or replace function rolecall.prepare_dedupe(p_tasks jsonb)
 returns bigint[]
@@ -75,10 +77,13 @@ begin
 end
 $$;
 
--- Brings drafts together with the tasks that stand for them, one after the other, in the order of the positions.
--- returns: one row: the batch's ids with those filled in, which of them already stood, and what stored ones need
+-- Brings drafts together with the tasks that stand for them, one after the other, in the order of the
+-- positions.
+-- returns: one row: the batch's ids with those filled in, which of them already stood, and what stored ones
+-- need
 -- raises: as find_or_insert
--- locks: what `hold_tasks` locks, of tasks to change; dedupe keys, waiting for an uncommitted task with the same one
+-- locks: what `hold_tasks` locks, of tasks to change; dedupe keys, waiting for an uncommitted task with the
+-- same one
 -- notifies: rolecall_wake, where an idle worker waits for the role
 create or replace function rolecall.meet_twins(p_tasks jsonb, p_places rolecall.place[], p_positions bigint[], p_ids bigint[])
 returns table (ids bigint[], deduplicated bigint[], needy jsonb)
@@ -125,8 +130,10 @@ as $$
     ))
 $$;
 
--- Finds, for refused drafts that say no more than a dedupe_key, the open task that stands for each: in one go, as there may be many.
--- returns: one row a draft, in the order of the positions; the task's id is null where none stands (any more), or the draft says more
+-- Finds, for refused drafts that say no more than a dedupe_key, the open task that stands for each: in one
+-- go, as there may be many.
+-- returns: one row a draft, in the order of the positions; the task's id is null where none stands (any
+-- more), or the draft says more
 create or replace function rolecall.plain_twins(p_tasks jsonb, p_positions bigint[])
 returns table (n bigint, id bigint)
 language plpgsql
@@ -150,11 +157,13 @@ begin
 end
 $$;
 
--- Finds the task that stands for this one, and lets its dedupe mode decide; or stores this one when none does any more.
+-- Finds the task that stands for this one, and lets its dedupe mode decide; or stores this one when none does
+-- any more.
 -- returns: the id, whether it already stood, and what it needs, as `link_needs` takes it
--- raises: RC031 unknown role, RC040 invalid task or payloads that cannot be merged, RC045 the dedupe_key is to be new, RC050 wrong
--- isolation level, where a keyed task is put off
--- locks: the dedupe key, waiting for an uncommitted task with the same one; what `hold_tasks` locks of a task to change
+-- raises: RC031 unknown role, RC040 invalid task or payloads that cannot be merged, RC045 the dedupe_key is
+-- to be new, RC050 wrong isolation level, where a keyed task is put off
+-- locks: the dedupe key, waiting for an uncommitted task with the same one; what `hold_tasks` locks of a task
+-- to change
 -- notifies: rolecall_wake, where an idle worker waits for the role
 create or replace function rolecall.find_or_insert(p_task jsonb, p_n bigint, p_place rolecall.place)
 returns table (id bigint, stood boolean, needy jsonb)
@@ -168,7 +177,8 @@ declare
     v_mode text := coalesce(v_dedupe ->> 'mode', 'keep');
     v_inserted record;
 begin
-    -- Each turn of the loop is decided by another session's commit in between; it ends with the first quiet moment.
+    -- Each turn of the loop is decided by another session's commit in between; it ends with the first quiet
+    -- moment.
     loop
         id := rolecall.find_twin(v_dedupe_key, v_dedupe, p_place);
         stood := id is not null;
@@ -202,8 +212,8 @@ begin
 end
 $$;
 
--- Lets a task stand for a new one. Where only unclaimed ones do, it is kept from being claimed until this transaction ends: its
--- handler is to see what the transaction writes.
+-- Lets a task stand for a new one. Where only unclaimed ones do, it is kept from being claimed until this
+-- transaction ends: its handler is to see what the transaction writes.
 -- returns: false when the task was claimed or ended meanwhile
 -- locks: the task, shared, where it is to be unclaimed
 -- notifies: rolecall_wake, where an idle worker waits for the role: it may have passed the locked task over
@@ -229,11 +239,11 @@ begin
 end
 $$;
 
--- Gives an unclaimed task what a newer draft of its dedupe key asks for: its moment, and its payload and priority, or both payloads
--- merged and the higher priority.
+-- Gives an unclaimed task what a newer draft of its dedupe key asks for: its moment, and its payload and
+-- priority, or both payloads merged and the higher priority.
 -- returns: false when the task was claimed or ended meanwhile
--- raises: RC031 unknown role; RC040 payloads that cannot be merged, or become too large; RC050 wrong isolation level, where a keyed one
--- is put off
+-- raises: RC031 unknown role; RC040 payloads that cannot be merged, or become too large; RC050 wrong
+-- isolation level, where a keyed one is put off
 -- locks: the task, which `hold_twins` has locked, unless it came since; its key
 -- notifies: rolecall_wake, where an idle worker waits for the role
 create or replace function rolecall.refresh_twin(p_id bigint, p_task jsonb, p_place rolecall.place)
@@ -286,10 +296,11 @@ begin
 end
 $$;
 
--- Makes one payload of the one that stands and a newer one: by a function of the database, or field by field; what no rule names
--- is taken from the newer one.
+-- Makes one payload of the one that stands and a newer one: by a function of the database, or field by field;
+-- what no rule names is taken from the newer one.
 -- returns: the payload
--- raises: RC040 a field that its rule cannot merge, or a function that returned no object; whatever that function raises
+-- raises: RC040 a field that its rule cannot merge, or a function that returned no object; whatever that
+-- function raises
 create or replace function rolecall.merge_payloads(p_old jsonb, p_new jsonb, p_rule jsonb)
 returns jsonb
 language plpgsql
@@ -316,7 +327,8 @@ $$;
 
 -- Makes one value of the one that stands and a newer one; where one is missing or null, the other is taken.
 -- returns: the value; a union keeps the order in which its elements came
--- raises: RC040 values that the rule cannot merge: a union is of arrays, a sum of numbers, max and min of two numbers or two texts
+-- raises: RC040 values that the rule cannot merge: a union is of arrays, a sum of numbers, max and min of two
+-- numbers or two texts
 create or replace function rolecall.merge_field(p_field text, p_rule text, p_old jsonb, p_new jsonb)
 returns jsonb
 language plpgsql
@@ -370,7 +382,8 @@ begin
         from unnest(p_places) with ordinality as place
         where coalesce(place.chain_index, 0) = 0
     ),
-    -- A task that stood before is deduplicated each time that it is met, one that a twin in this batch met is not.
+    -- A task that stood before is deduplicated each time that it is met, one that a twin in this batch met is
+    -- not.
     new as (
         select met.id from unnest(p_ids) as met (id) group by met.id
         having count(*) > (select count(*) from unnest(p_deduplicated) as stood (id) where stood.id = met.id)

@@ -1,4 +1,5 @@
--- Puts documents with ids in such an order that those of the children of one parent stand together, as they wait for the same row.
+-- Puts documents with ids in such an order that those of the children of one parent stand together, as they
+-- wait for the same row.
 -- returns: the same documents
 create or replace function rolecall.children_together(p_documents jsonb)
 returns jsonb

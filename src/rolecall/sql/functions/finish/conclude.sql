@@ -1,8 +1,10 @@
--- Draws the conclusions from endings: who needed one that ended may run or fails with it, what a failed or cancelled one leaves open
--- is ended too, and a parent whose last child ended goes on, the deepest first. Then it frees the keys of all.
--- locks: children that needed one of them, in id order; what is left open below; then parents, the deepest first, in id order; others
--- that needed one of them, in id order; keys rows in key order
--- notifies: rolecall_wake, where an idle worker waits for a role; rolecall_cancel with the workers of descendants
+-- Draws the conclusions from endings: who needed one that ended may run or fails with it, what a failed or
+-- cancelled one leaves open is ended too, and a parent whose last child ended goes on, the deepest first.
+-- Then it frees the keys of all.
+-- locks: children that needed one of them, in id order; what is left open below; then parents, the deepest
+-- first, in id order; others that needed one of them, in id order; keys rows in key order
+-- notifies: rolecall_wake, where an idle worker waits for a role; rolecall_cancel with the workers of
+-- descendants
 create or replace function rolecall.conclude(p_endings rolecall.ending[], p_keys text[])
 returns void
 language plpgsql
@@ -48,8 +50,8 @@ begin
 end
 $$;
 
--- Tells who needs what has ended, children or others: a task whose last open need that was may run; one that cannot do without it
--- fails.
+-- Tells who needs what has ended, children or others: a task whose last open need that was may run; one that
+-- cannot do without it fails.
 -- returns: one row: the keys and endings of those that failed
 -- locks: needs rows; then dependents in id order
 -- notifies: rolecall_wake, where an idle worker waits for a role
@@ -89,8 +91,8 @@ begin
 end
 $$;
 
--- Ends what failed and cancelled tasks leave open: their own children, and the siblings of a child that takes them with it. What is
--- running is asked to stop.
+-- Ends what failed and cancelled tasks leave open: their own children, and the siblings of a child that takes
+-- them with it. What is running is asked to stop.
 -- returns: one row: the keys and endings of those that ended
 -- locks: what hold_tasks locks, of all that is open below
 -- notifies: rolecall_cancel with the workers of running ones

@@ -1,6 +1,6 @@
--- Ends tasks in whatever open state they are: each item says the state, and may say a result, an error, the fence that the end
--- leaves behind, that no worker did it (outside) and that its chain goes on (continued). What a completed one kept as its result
--- stays its result, if the item says none.
+-- Ends tasks in whatever open state they are: each item says the state, and may say a result, an error, the
+-- fence that the end leaves behind, that no worker did it (outside) and that its chain goes on (continued).
+-- What a completed one kept as its result stays its result, if the item says none.
 -- returns: one row: their keys, and those endings that others may wait for
 -- locks: the caller holds the tasks; what the hooks lock
 -- notifies: what the hooks notify

@@ -1,6 +1,8 @@
--- Ends claims as finish does, but waits for nobody's open transaction: what one keeps from being stored comes back as busy, to be sent
--- again, and the others are stored. The first try is for all together, unless p_apart says that there were busy ones before.
--- returns: one row a report that was not simply accepted: busy (nothing of it is stored), already, or why the task was lost
+-- Ends claims as finish does, but waits for nobody's open transaction: what one keeps from being stored comes
+-- back as busy, to be sent again, and the others are stored. The first try is for all together, unless
+-- p_apart says that there were busy ones before.
+-- returns: one row a report that was not simply accepted: busy (nothing of it is stored), already, or why the
+-- task was lost
 -- raises: as finish
 -- locks: as finish; for each wait a tenth of a second at most, for all together half a second
 -- notifies: as finish
@@ -32,7 +34,8 @@ begin
 end
 $$;
 
--- Ends those claims that can be ended at once: all of them, else the halves each for itself, until it is found who is kept waiting.
+-- Ends those claims that can be ended at once: all of them, else the halves each for itself, until it is
+-- found who is kept waiting.
 -- returns: one row a report that was not simply accepted: busy, already, or why the task was lost
 -- raises: as finish
 -- locks: as finish, waiting a moment only

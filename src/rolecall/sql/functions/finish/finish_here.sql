@@ -1,6 +1,6 @@
--- Ends claims as finish does, for a transaction in which the caller writes too: what this very transaction has ended before is
--- accepted again. After any verdict the caller must undo what it wrote; after already because a transaction before this one has
--- completed the task, and wrote it.
+-- Ends claims as finish does, for a transaction in which the caller writes too: what this very transaction
+-- has ended before is accepted again. After any verdict the caller must undo what it wrote; after already
+-- because a transaction before this one has completed the task, and wrote it.
 -- returns: one row a report that was not accepted: already, or why the task was lost
 -- raises: as finish
 -- locks: as finish does

@@ -1,11 +1,12 @@
--- The one way to lose a task: each goes back to pending by its retry policy, waits for what it needs, or ends as failed or
--- cancelled. Errors, timeouts and crashes spend the attempt; snoozes, and whatever comes before the start, do not; shutdowns do not, ten
--- times at most, but that of an only attempt does. Who was let go three times without being to blame is claimed into free slots only
--- from then on: the claim is its start, and what kills its workers is found out. What its own claim did not report also moves the fence
--- on, so that a late report cannot take that end for its own.
--- What has not fitted a worker goes on to those that take other payloads.
--- Whoever calls this draws the conclusions (`conclude`).
--- returns: one row: the tasks with the states they went to; the keys that they gave up, and the endings that others may wait for
+-- The one way to lose a task: each goes back to pending by its retry policy, waits for what it needs, or ends
+-- as failed or cancelled. Errors, timeouts and crashes spend the attempt; snoozes, and whatever comes before
+-- the start, do not; shutdowns do not, ten times at most, but that of an only attempt does. Who was let go
+-- three times without being to blame is claimed into free slots only from then on: the claim is its start,
+-- and what kills its workers is found out. What its own claim did not report also moves the fence on, so that
+-- a late report cannot take that end for its own. What has not fitted a worker goes on to those that take
+-- other payloads. Whoever calls this draws the conclusions (`conclude`).
+-- returns: one row: the tasks with the states they went to; the keys that they gave up, and the endings that
+-- others may wait for
 -- locks: the caller holds the tasks
 -- notifies: rolecall_wake, where an idle worker waits for the role
 create or replace function rolecall.let_go(p_losses jsonb)
@@ -96,7 +97,8 @@ begin
 end
 $$;
 
--- Decides what a lost claim comes to. A task whose cancellation was asked for never runs again, however its claim ends.
+-- Decides what a lost claim comes to. A task whose cancellation was asked for never runs again, however its
+-- claim ends.
 -- returns: one row: the attempt is spent, the state that follows, and when a pending task is due again
 create or replace function rolecall.judge_loss(
     p_task rolecall.tasks, p_policy jsonb, p_reason text, p_after float8, p_final boolean, p_now timestamptz
@@ -137,7 +139,8 @@ as $$
     from wait
 $$;
 
--- How long a task waits after its nth attempt: linear min(cap, step * n), exponential min(cap, first * factor ^ (n - 1)), with jitter.
+-- How long a task waits after its nth attempt: linear min(cap, step * n), exponential min(cap, first * factor
+-- ^ (n - 1)), with jitter.
 -- returns: an interval; null where the policy never retries
 create or replace function rolecall.retry_delay(p_policy jsonb, p_attempt int)
 returns interval

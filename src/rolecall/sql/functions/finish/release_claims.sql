@@ -1,6 +1,8 @@
--- Gives claims back, without waiting for anybody's open transaction: what one keeps from it comes back as busy.
+-- Gives claims back, without waiting for anybody's open transaction: what one keeps from it comes back as
+-- busy.
 -- returns: one row a claim that was not given back: busy, or why it was lost
--- locks: tasks rows in id order; keys rows in key order; for each wait a tenth of a second at most, for all together half a second
+-- locks: tasks rows in id order; keys rows in key order; for each wait a tenth of a second at most, for all
+-- together half a second
 -- notifies: rolecall_wake, where an idle worker waits for the role
 create or replace function rolecall.release_claims(p_worker_id bigint, p_claims jsonb)
 returns table (task_id bigint, reason text)
@@ -23,8 +25,8 @@ begin
 end
 $$;
 
--- Gives those claims back that can be given back at once: all of them, else the halves each for itself, until it is found who is kept
--- waiting.
+-- Gives those claims back that can be given back at once: all of them, else the halves each for itself, until
+-- it is found who is kept waiting.
 -- returns: one row a claim that was not given back: busy, or why it was lost
 -- locks: as try_to_release, waiting a moment only
 -- notifies: rolecall_wake, where an idle worker waits for the role

@@ -1,6 +1,8 @@
--- Lets go of tasks whose lease ran out, or of those among them that nobody has renewed for p_silent_for. After a restart or a failover of
--- the server it waits one lease, so that the workers that live can renew. What somebody's open transaction keeps from it is left to the
--- next rescue. Pending tasks that have fitted no worker for an hour fail. Sessions that still hang in a task which they lost, or whose worker is gone, are ended.
+-- Lets go of tasks whose lease ran out, or of those among them that nobody has renewed for p_silent_for.
+-- After a restart or a failover of the server it waits one lease, so that the workers that live can renew.
+-- What somebody's open transaction keeps from it is left to the next rescue. Pending tasks that have fitted
+-- no worker for an hour fail. Sessions that still hang in a task which they lost, or whose worker is gone,
+-- are ended.
 -- returns: one row a rescued task, with the state it went to
 -- raises: RC050 wrong isolation level
 -- locks: tasks rows, skipping locked ones; keys rows in key order
@@ -41,8 +43,9 @@ begin
 end
 $$;
 
--- Takes claims for a rescue: their lease ran out, nobody has renewed them for p_silent_for, and the server has been up for a lease. What
--- a drain runs is its session's, whose end rolls it back: no lease can tell more.
+-- Takes claims for a rescue: their lease ran out, nobody has renewed them for p_silent_for, and the server
+-- has been up for a lease. What a drain runs is its session's, whose end rolls it back: no lease can tell
+-- more.
 -- returns: one document a claim, as let_go takes it
 -- locks: tasks rows, skipping locked ones
 create or replace function rolecall.expired_claims(p_limit int, p_silent_for interval)
@@ -107,8 +110,8 @@ begin
 end
 $$;
 
--- Lets go of those expired claims that can be let go of at once: all of them, else the halves each for itself; what is kept waiting is
--- left to the next rescue.
+-- Lets go of those expired claims that can be let go of at once: all of them, else the halves each for
+-- itself; what is kept waiting is left to the next rescue.
 -- returns: one row a rescued task, with the state it went to
 -- locks: as try_to_rescue, waiting a moment only
 -- notifies: rolecall_wake, where an idle worker waits for the role

@@ -1,8 +1,11 @@
--- Stores what reports say comes next: follow-ups, the chain's continuation, and siblings, which their parent's count must have.
+-- Stores what reports say comes next: follow-ups, the chain's continuation, and siblings, which their
+-- parent's count must have.
 -- returns: whose chain ends nevertheless, as another task stands for the continuation
--- raises: RC031, RC040 for what is no task; RC043 for one that would wait for itself; RC044 siblings of a task whose parent is not open;
--- RC045 a dedupe_key that is to be new; RC050 wrong isolation level, where a keyed task is put off
--- locks: dedupe keys in their order; needed tasks, children before parents; parents of siblings, the deepest first, in id order
+-- raises: RC031, RC040 for what is no task; RC043 for one that would wait for itself; RC044 siblings of a
+-- task whose parent is not open; RC045 a dedupe_key that is to be new; RC050 wrong isolation level, where a
+-- keyed task is put off
+-- locks: dedupe keys in their order; needed tasks, children before parents; parents of siblings, the deepest
+-- first, in id order
 -- notifies: rolecall_wake, where an idle worker waits for the role
 create or replace function rolecall.store_next(p_next_tasks jsonb)
 returns bigint[]

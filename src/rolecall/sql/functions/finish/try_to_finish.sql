@@ -1,8 +1,9 @@
 -- Ends claims as finish does, unless something was waited for too long, or came meanwhile.
 -- returns: one row a report that was not simply accepted: already, or why the task was lost
--- raises: RC031, RC040 for a next task that is none; RC042 for a report of unknown outcome; RC043 for needs in a circle;
--- RC044, RC045, RC050 as finish; 55P03, RC090 undo this and try again
--- locks: other calls that report needs; tasks rows in id order; dedupe keys of next tasks in their order; dependents and parents, level by level; keys rows in key order
+-- raises: RC031, RC040 for a next task that is none; RC042 for a report of unknown outcome; RC043 for needs
+-- in a circle; RC044, RC045, RC050 as finish; 55P03, RC090 undo this and try again
+-- locks: other calls that report needs; tasks rows in id order; dedupe keys of next tasks in their order;
+-- dependents and parents, level by level; keys rows in key order
 -- notifies: rolecall_wake, where an idle worker waits for the role; rolecall_cancel for what ends with a task
 create or replace function rolecall.try_to_finish(p_worker_id bigint, p_reports jsonb)
 returns table (task_id bigint, verdict text)
@@ -65,8 +66,9 @@ begin
 end
 $$;
 
--- Locks those tasks among some reports that this worker still owns, in id order; those that a failing one takes with it too, and
--- beside one that has open children the parents of the others, in the order that everybody keeps.
+-- Locks those tasks among some reports that this worker still owns, in id order; those that a failing one
+-- takes with it too, and beside one that has open children the parents of the others, in the order that
+-- everybody keeps.
 -- raises: RC090 a task came below one of them meanwhile: undo this and try again
 -- locks: tasks rows in id order, else what hold_tasks locks
 create or replace function rolecall.lock_claims(p_worker_id bigint, p_reports jsonb)
@@ -138,8 +140,9 @@ begin
 end
 $$;
 
--- Moves the completed among some reports into the finished tasks, where the fence and the worker still own them; not those that
--- have children to wait for or to be judged by, nor those that are to be cancelled and would let more come.
+-- Moves the completed among some reports into the finished tasks, where the fence and the worker still own
+-- them; not those that have children to wait for or to be judged by, nor those that are to be cancelled and
+-- would let more come.
 -- returns: one row: which moved, their keys, who waits for them, and what their reports say comes next
 -- locks: tasks rows in id order
 create or replace function rolecall.complete_tasks(p_worker_id bigint, p_reports jsonb, p_now timestamptz)
@@ -235,11 +238,13 @@ begin
 end
 $$;
 
--- Lets completed tasks wait for their children: those that their reports spawn, and those that stand already. The slot is given
--- back, the key is kept. One whose children all stood for others' goes on at once; one that is to be cancelled spawns nothing.
+-- Lets completed tasks wait for their children: those that their reports spawn, and those that stand already.
+-- The slot is given back, the key is kept. One whose children all stood for others' goes on at once; one that
+-- is to be cancelled spawns nothing.
 -- returns: one row: which were accepted, and the keys and endings of those that ended at once
 -- raises: RC042 for children and a continuation in one report; and as add_children
--- locks: tasks rows, those that have children with the parents of what has ended; dedupe keys of children in their order
+-- locks: tasks rows, those that have children with the parents of what has ended; dedupe keys of children in
+-- their order
 -- notifies: rolecall_wake, where an idle worker waits for a role
 create or replace function rolecall.suspend_tasks(p_worker_id bigint, p_reports jsonb, p_endings rolecall.ending[])
 returns table (ids bigint[], keys text[], endings rolecall.ending[])
@@ -292,8 +297,9 @@ begin
 end
 $$;
 
--- Locks those among some reports that have open children, which end beside them, together with the parents of what has ended, and
--- with what is open below those that are to be cancelled: children before parents, and the deepest of those first.
+-- Locks those among some reports that have open children, which end beside them, together with the parents of
+-- what has ended, and with what is open below those that are to be cancelled: children before parents, and
+-- the deepest of those first.
 -- locks: what hold_tasks locks; nothing where no report is of a task with open children
 create or replace function rolecall.hold_parents(p_worker_id bigint, p_reports jsonb, p_endings rolecall.ending[])
 returns void
@@ -352,9 +358,10 @@ begin
 end
 $$;
 
--- Lets go of the failed, snoozed, blocked, cancelled, returned and misfit among some reports, where the fence and the worker still own them; and of
--- the completed ones that have children but are to be cancelled.
--- returns: one row: which were still owned; their keys and endings; what the blocked ones need, as `link_needs` takes it
+-- Lets go of the failed, snoozed, blocked, cancelled, returned and misfit among some reports, where the fence
+-- and the worker still own them; and of the completed ones that have children but are to be cancelled.
+-- returns: one row: which were still owned; their keys and endings; what the blocked ones need, as
+-- `link_needs` takes it
 -- locks: tasks rows in id order
 -- notifies: rolecall_wake, where an idle worker waits for the role
 create or replace function rolecall.lose_tasks(p_worker_id bigint, p_reports jsonb)

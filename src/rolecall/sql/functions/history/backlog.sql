@@ -1,4 +1,5 @@
--- Counts the open tasks of each line that wait for nobody but a worker or their time, from the indexes that claims and renewals walk.
+-- Counts the open tasks of each line that wait for nobody but a worker or their time, from the indexes that
+-- claims and renewals walk.
 -- returns: one row a line that has any: due, due later, and running
 create or replace function rolecall.backlog(p_now timestamptz)
 returns table (line_id int, ready bigint, scheduled bigint, running bigint)

@@ -1,5 +1,7 @@
--- Merges bins of the history into wider ones: those of one width, and for the last of them, which is not over, narrower ones.
--- returns: one row a bin in which anything is known of the role; of each role and of all together where none is given
+-- Merges bins of the history into wider ones: those of one width, and for the last of them, which is not
+-- over, narrower ones.
+-- returns: one row a bin in which anything is known of the role; of each role and of all together where none
+-- is given
 create or replace function rolecall.history_bins(
     p_role text, p_width int, p_source int, p_from timestamptz, p_until timestamptz
 )

@@ -1,5 +1,5 @@
--- Lists the widths of the history's bins in seconds, the narrowest first: of which width those are that they are merged into, and
--- how long they are kept.
+-- Lists the widths of the history's bins in seconds, the narrowest first: of which width those are that they
+-- are merged into, and how long they are kept.
 -- returns: one row a width
 create or replace function rolecall.history_tiers()
 returns table (width int, wider int, kept interval)

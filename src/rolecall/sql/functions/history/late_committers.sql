@@ -1,14 +1,14 @@
--- Lists who may still commit that something finished, or was tried again, at a time that has passed: open transactions, and prepared
--- ones. Who writes that down holds a lock on its table until he commits, and everybody may see locks, whoever holds them.
--- 1. One that holds such a lock may have written at any time since it began.
--- 2. One that holds none, but runs a statement, may have read the clock in that statement only; one that runs none has no such time
--- in its hands, and one that is aborted will never commit.
--- 3. Of another role's session nothing but its locks is seen without the right to read all statistics. Where it holds or awaits
--- one on a table of ours that readers do not take, it may have begun at any time. Else it may have read the clock, but not yet
--- come to its first lock; the caller's margin is for that.
--- 4. One that is prepared no longer says when it began; but until it was, it bounded the answers before.
--- returns: one row each: its id among transactions, whose it is, when it began (null where that is not known), and its name: that
--- of its session, or the one under which it was prepared
+-- Lists who may still commit that something finished, or was tried again, at a time that has passed: open
+-- transactions, and prepared ones. Who writes that down holds a lock on its table until he commits, and
+-- everybody may see locks, whoever holds them. 1. One that holds such a lock may have written at any time
+-- since it began. 2. One that holds none, but runs a statement, may have read the clock in that statement
+-- only; one that runs none has no such time in its hands, and one that is aborted will never commit. 3. Of
+-- another role's session nothing but its locks is seen without the right to read all statistics. Where it
+-- holds or awaits one on a table of ours that readers do not take, it may have begun at any time. Else it may
+-- have read the clock, but not yet come to its first lock; the caller's margin is for that. 4. One that is
+-- prepared no longer says when it began; but until it was, it bounded the answers before.
+-- returns: one row each: its id among transactions, whose it is, when it began (null where that is not
+-- known), and its name: that of its session, or the one under which it was prepared
 create or replace function rolecall.late_committers()
 returns table (virtual_id text, user_name name, began timestamptz, prepared boolean, known_as text)
 language plpgsql

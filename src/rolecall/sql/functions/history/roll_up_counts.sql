@@ -1,5 +1,5 @@
--- Adds to the counts of finished tasks what has finished since the last time, up to where nothing can finish any more; at most to the
--- end of a day, so that a call that has much to catch up with stays short.
+-- Adds to the counts of finished tasks what has finished since the last time, up to where nothing can finish
+-- any more; at most to the end of a day, so that a call that has much to catch up with stays short.
 -- returns: whether there is more to add
 -- raises: RC050 wrong isolation level
 -- locks: finished_tasks against being changed; then the row of counted_until, or nothing while another has it

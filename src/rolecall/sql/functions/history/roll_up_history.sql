@@ -1,5 +1,6 @@
--- Adds to the history what has finished since the last time, up to where nothing can finish any more, in whole bins; and counts what
--- is open. A call adds an hour at most, so that one that has much to catch up with stays short: of what is old it makes wide bins only.
+-- Adds to the history what has finished since the last time, up to where nothing can finish any more, in
+-- whole bins; and counts what is open. A call adds an hour at most, so that one that has much to catch up
+-- with stays short: of what is old it makes wide bins only.
 -- returns: whether there is more to add
 -- raises: RC050 wrong isolation level
 -- locks: the row of history_until, or nothing while another has it
@@ -56,7 +57,8 @@ begin
 end
 $$;
 
--- Says from when on the history is told when it is made for the first time: since the first day of finished tasks that is kept.
+-- Says from when on the history is told when it is made for the first time: since the first day of finished
+-- tasks that is kept.
 -- returns: the moment, the beginning of an hour
 create or replace function rolecall.begin_of_history(p_now timestamptz)
 returns timestamptz
@@ -70,7 +72,8 @@ as $$
     )::timestamp at time zone 'utc')))
 $$;
 
--- Makes the history's bins of one width from what finished within a time: how much, how it went, how long it waited and ran.
+-- Makes the history's bins of one width from what finished within a time: how much, how it went, how long it
+-- waited and ran.
 create or replace function rolecall.count_ended(p_width int, p_from timestamptz, p_until timestamptz)
 returns void
 language plpgsql
@@ -88,7 +91,8 @@ begin
     )
     with ended as (
         select task.line_id, task.state, date_bin(make_interval(secs => p_width), task.finished_at, 'epoch') as bin,
-            -- A first claim and a retry begin to wait when they are due; a parent that goes on, for one, has waited for its children.
+            -- A first claim and a retry begin to wait when they are due; a parent that goes on, for one, has
+            -- waited for its children.
             case when task.fence = 1 or task.attempt > 1 then
                 date_part('epoch', coalesce(task.started_at, task.claimed_at) - greatest(task.created_at, task.scheduled_for))
             end as waited,
@@ -139,7 +143,8 @@ begin
 end
 $$;
 
--- Lists where the buckets of durations begin, in seconds: ten a decade from a millisecond on, to a month; below the first is bucket 0.
+-- Lists where the buckets of durations begin, in seconds: ten a decade from a millisecond on, to a month;
+-- below the first is bucket 0.
 -- returns: the bounds
 create or replace function rolecall.history_bounds()
 returns float8[]
@@ -150,7 +155,8 @@ as $$
     select array_agg(0.001 * power(10::float8, number / 10.0::float8) order by number) from generate_series(0, 94) as number
 $$;
 
--- Adds to the history's bins of one width the attempts that failed within a time and were not their task's last.
+-- Adds to the history's bins of one width the attempts that failed within a time and were not their task's
+-- last.
 -- locks: the bins
 create or replace function rolecall.count_retried(p_width int, p_from timestamptz, p_until timestamptz)
 returns void
@@ -179,8 +185,8 @@ as $$
     on conflict (role, width, at) do update set retried = rolecall.history.retried + excluded.retried
 $$;
 
--- Adds to one bin of the history what is due and free to run, and what runs. The bin of all roles says that it was counted, whatever
--- was found.
+-- Adds to one bin of the history what is due and free to run, and what runs. The bin of all roles says that
+-- it was counted, whatever was found.
 -- locks: the bin
 create or replace function rolecall.count_open(p_width int, p_at timestamptz, p_now timestamptz)
 returns void

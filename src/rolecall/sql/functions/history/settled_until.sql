@@ -1,10 +1,11 @@
 -- Says until when nothing can finish any more: each task that is seen as finished later, finished after it.
 --
--- A task's `finished_at` is read from the clock by the statement that ends it, and others see it only when the transaction
--- commits, maybe hours later. So those that may still commit bound the answer; of whom it is not known when he began is given
--- a moment to end. Who begins after the clock was read here will finish later than that, and each leaves the list only after all
--- can see what he has committed. So: first the clock, then the list, and what is counted last of all. The clock may go back a
--- little, and a session may be held up before its first lock, so a margin is kept from all of this.
+-- A task's `finished_at` is read from the clock by the statement that ends it, and others see it only when
+-- the transaction commits, maybe hours later. So those that may still commit bound the answer; of whom it is
+-- not known when he began is given a moment to end. Who begins after the clock was read here will finish
+-- later than that, and each leaves the list only after all can see what he has committed. So: first the
+-- clock, then the list, and what is counted last of all. The clock may go back a little, and a session may be
+-- held up before its first lock, so a margin is kept from all of this.
 -- returns: the moment; -infinity where nothing is sure
 create or replace function rolecall.settled_until(p_margin interval)
 returns timestamptz

@@ -1,5 +1,5 @@
--- Tells which transactions of the server cannot touch a task: those of other databases, and of vacuuming. A snapshot names them too.
--- Sessions that this user may not see are left out.
+-- Tells which transactions of the server cannot touch a task: those of other databases, and of vacuuming. A
+-- snapshot names them too. Sessions that this user may not see are left out.
 -- returns: the lower halves of their numbers; none: an empty array
 -- public: yes
 create or replace function rolecall.transactions_elsewhere()

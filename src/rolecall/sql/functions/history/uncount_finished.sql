@@ -1,5 +1,5 @@
--- A trigger: takes what leaves the finished tasks out of their counts, where it is in them. That cannot change until the commit, as
--- the row that says so is locked with it.
+-- A trigger: takes what leaves the finished tasks out of their counts, where it is in them. That cannot
+-- change until the commit, as the row that says so is locked with it.
 -- locks: the row of counted_until, shared; waits for a roll-up that is under way
 create or replace function rolecall.uncount_finished()
 returns trigger

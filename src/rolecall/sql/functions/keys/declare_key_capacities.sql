@@ -1,8 +1,8 @@
--- Makes known what an app says of its keys: an object of patterns and capacities. What somebody has set goes before it. What is known
--- already writes and locks nothing.
+-- Makes known what an app says of its keys: an object of patterns and capacities. What somebody has set goes
+-- before it. What is known already writes and locks nothing.
 -- raises: RC041 no such pattern or capacity; RC050 wrong isolation level
--- locks: of what changes: keys rows in key order, those of keys in use that a pattern fits too; patterns; then the parked tasks in
--- id order
+-- locks: of what changes: keys rows in key order, those of keys in use that a pattern fits too; patterns;
+-- then the parked tasks in id order
 -- notifies: rolecall_wake, where an idle worker waits for the role
 -- public: yes
 create or replace function rolecall.declare_key_capacities(p_capacities jsonb)

@@ -1,5 +1,6 @@
--- Gives a key its row, and locks it; where retention is just deleting it, the key gets another one. A claim that meets the key
--- meanwhile leaves it out, as it does where another claim is at it: it does not wait for this transaction, which may be a user's own.
+-- Gives a key its row, and locks it; where retention is just deleting it, the key gets another one. A claim
+-- that meets the key meanwhile leaves it out, as it does where another claim is at it: it does not wait for
+-- this transaction, which may be a user's own.
 -- locks: the keys row
 create or replace function rolecall.give_key_row(p_key text)
 returns void

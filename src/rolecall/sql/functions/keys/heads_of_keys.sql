@@ -1,5 +1,6 @@
--- Finds who stands first for keys: of each line in which due tasks want the key, as many as the key has room for, parked or not. It
--- steps from line to line of the key, so that lines in which nobody wants it cost nothing.
+-- Finds who stands first for keys: of each line in which due tasks want the key, as many as the key has room
+-- for, parked or not. It steps from line to line of the key, so that lines in which nobody wants it cost
+-- nothing.
 -- returns: one row a task
 create or replace function rolecall.heads_of_keys(p_keys text[], p_rooms int[], p_now timestamptz)
 returns table (key text, id bigint, line_id int, scheduled_for timestamptz, parked boolean)

@@ -1,5 +1,5 @@
--- Finds the keys whose room changes with the capacity of patterns: a plain key itself; of what a pattern fits those that something
--- holds, as nothing else keeps tasks parked.
+-- Finds the keys whose room changes with the capacity of patterns: a plain key itself; of what a pattern fits
+-- those that something holds, as nothing else keeps tasks parked.
 -- returns: those keys
 create or replace function rolecall.keys_meant(p_patterns text[])
 returns text[]

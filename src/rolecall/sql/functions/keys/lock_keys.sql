@@ -1,5 +1,5 @@
--- Locks keys for a claim, which waits for nobody: a key that somebody else holds locked, or that another session is just giving its
--- row, is left out.
+-- Locks keys for a claim, which waits for nobody: a key that somebody else holds locked, or that another
+-- session is just giving its row, is left out.
 -- returns: those that are locked
 -- locks: keys rows in key order, skipping locked and unborn ones
 create or replace function rolecall.lock_keys(p_keys text[])
@@ -19,7 +19,8 @@ begin
     born as (
         insert into rolecall.keys (key)
         select missing.key from missing
-        -- Two that insert the same row wait for each other. A thousand numbers keep the locks few; a clash costs one claim's delay.
+        -- Two that insert the same row wait for each other. A thousand numbers keep the locks few; a clash
+        -- costs one claim's delay.
         where pg_try_advisory_xact_lock(7246926, hashtext(missing.key) & 1023)
         order by missing.key
         on conflict do nothing

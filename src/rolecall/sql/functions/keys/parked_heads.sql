@@ -1,4 +1,5 @@
--- Finds the parked tasks of keys that have room for them: the best of each role and handler, as many as there is room for.
+-- Finds the parked tasks of keys that have room for them: the best of each role and handler, as many as there
+-- is room for.
 -- returns: one row a task
 create or replace function rolecall.parked_heads(p_keys text[])
 returns table (key text, id bigint, line_id int)

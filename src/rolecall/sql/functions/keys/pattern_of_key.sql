@@ -1,5 +1,6 @@
--- Finds the longest pattern that fits a key, and how many of its tasks that lets run at once. None fits the key by which a role has one
--- root, 'role:' and its name: whoever gives all keys more room does not mean that.
+-- Finds the longest pattern that fits a key, and how many of its tasks that lets run at once. None fits the
+-- key by which a role has one root, 'role:' and its name: whoever gives all keys more room does not mean
+-- that.
 -- returns: one row, or none
 -- search_path: not set, so that it becomes a part of the query that asks for many keys
 create or replace function rolecall.pattern_of_key(p_key text)

@@ -1,4 +1,5 @@
--- Says how much room keys have: which of their slots are free. Holders of places that a smaller capacity no longer has count too.
+-- Says how much room keys have: which of their slots are free. Holders of places that a smaller capacity no
+-- longer has count too.
 -- returns: one row a key
 create or replace function rolecall.room_of_keys(p_keys text[])
 returns setof rolecall.key_room
@@ -28,7 +29,8 @@ as $$
     ) as holder
 $$;
 
--- Says how many tasks of a key may run at once: what was set for the key itself, else for the longest pattern that fits it, else one.
+-- Says how many tasks of a key may run at once: what was set for the key itself, else for the longest pattern
+-- that fits it, else one.
 -- returns: one row
 -- search_path: not set, so that it becomes a part of the query that asks for many keys
 create or replace function rolecall.capacity_of(p_key text, p_own smallint)

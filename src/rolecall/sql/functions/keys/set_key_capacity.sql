@@ -1,5 +1,6 @@
--- Says how many tasks of a key may run at once, or of all keys that begin alike ('tenant:*'); null takes that back, so that what an app
--- declares holds again, else one. Tasks that run beyond a smaller capacity go on; what was parked comes back where there is room now.
+-- Says how many tasks of a key may run at once, or of all keys that begin alike ('tenant:*'); null takes that
+-- back, so that what an app declares holds again, else one. Tasks that run beyond a smaller capacity go on;
+-- what was parked comes back where there is room now.
 -- raises: RC041 no such pattern or capacity; RC050 wrong isolation level
 -- locks: the row of the key or the pattern; keys rows in key order; then the parked tasks in id order
 -- notifies: rolecall_wake, where an idle worker waits for the role

@@ -1,11 +1,13 @@
--- Brings back parked tasks whose keys have room. Nothing should leave such a task behind; this is the net for what does all the
--- same. It goes through the keys that tasks wait for in their order, so many of them in a call, and leaves for the next time what
--- another session has locked.
--- returns: one row: which tasks are back that nobody else would have brought back, and the last key that was looked at, null when no
--- key is left. Where something holds the key, or one of the same role and handler may be claimed, the others come back without
--- a word: they were parked while a pattern got more room, and the next end would have brought them back too
+-- Brings back parked tasks whose keys have room. Nothing should leave such a task behind; this is the net for
+-- what does all the same. It goes through the keys that tasks wait for in their order, so many of them in a
+-- call, and leaves for the next time what another session has locked.
+-- returns: one row: which tasks are back that nobody else would have brought back, and the last key that was
+-- looked at, null when no key is left. Where something holds the key, or one of the same role and handler may
+-- be claimed, the others come back without a word: they were parked while a pattern got more room, and the
+-- next end would have brought them back too
 -- raises: RC050 wrong isolation level
--- locks: keys rows in key order, skipping locked and unborn ones; then the parked tasks in id order, skipping locked ones
+-- locks: keys rows in key order, skipping locked and unborn ones; then the parked tasks in id order, skipping
+-- locked ones
 -- notifies: rolecall_wake, where an idle worker waits for the role
 -- public: yes
 create or replace function rolecall.unpark(p_after text default '', p_limit int default 1000)
@@ -46,7 +48,8 @@ begin
         reached := v_keys[p_limit];
     end if;
     v_keys := rolecall.lock_keys(array(select distinct head.key from rolecall.parked_heads(v_keys) as head order by head.key));
-    -- A statement of its own: what looked forgotten may have been on its way, brought back by whoever had the key's lock.
+    -- A statement of its own: what looked forgotten may have been on its way, brought back by whoever had the
+    -- key's lock.
     v_back := array(
         select task.id from rolecall.tasks as task
         where task.id = any(array(select head.id from rolecall.parked_heads(v_keys) as head)) and task.state = 'pending'

@@ -1,6 +1,7 @@
--- Goes on with bringing back what is parked though its key has room, where a pass is under way or a minute has gone since the last one;
--- call it again until there is no more.
--- returns: one row: what unpark has brought back, and whether the pass goes on; none when it is not time, or another session is at it
+-- Goes on with bringing back what is parked though its key has room, where a pass is under way or a minute
+-- has gone since the last one; call it again until there is no more.
+-- returns: one row: what unpark has brought back, and whether the pass goes on; none when it is not time, or
+-- another session is at it
 -- raises: RC050 wrong isolation level
 -- locks: the pass's row, skipping it where it is locked; keys and tasks as unpark does
 -- notifies: rolecall_wake, where an idle worker waits for the role

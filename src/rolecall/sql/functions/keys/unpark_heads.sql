@@ -1,5 +1,5 @@
--- Brings back, for keys that got room, the best parked tasks of each role and handler, as many as there is room for: keys are global,
--- and what no worker can run must not keep the others waiting.
+-- Brings back, for keys that got room, the best parked tasks of each role and handler, as many as there is
+-- room for: keys are global, and what no worker can run must not keep the others waiting.
 -- returns: those that are back
 -- locks: keys rows in key order, waiting; then the parked tasks in id order
 -- notifies: rolecall_wake, where an idle worker waits for the role

@@ -1,4 +1,5 @@
--- Brings back what is parked of the keys that patterns mean, where they have room since their capacity has changed.
+-- Brings back what is parked of the keys that patterns mean, where they have room since their capacity has
+-- changed.
 -- locks: those keys rows in key order, waiting; then the parked tasks in id order
 -- notifies: rolecall_wake, where an idle worker waits for the role
 create or replace function rolecall.use_room(p_patterns text[])

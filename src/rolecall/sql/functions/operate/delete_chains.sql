@@ -1,9 +1,12 @@
--- Deletes whole chains with the trees below them and all that is stored about them; with p_cascade also what they need, and so on.
--- Ids that are no chain's are left out. The worker of a running task is told that it is deleted.
+-- Deletes whole chains with the trees below them and all that is stored about them; with p_cascade also what
+-- they need, and so on. Ids that are no chain's are left out. The worker of a running task is told that it is
+-- deleted.
 -- returns: one row a deleted chain, with how many tasks it had
--- raises: RC005 an open task that stays needs one of them, or waits for it as its child; RC050 wrong isolation level
+-- raises: RC005 an open task that stays needs one of them, or waits for it as its child; RC050 wrong
+-- isolation level
 -- locks: the open tasks as hold_trees does; then finished ones; keys rows in key order
--- notifies: rolecall_cancel with the workers of running ones; rolecall_wake, where an idle worker waits for a role
+-- notifies: rolecall_cancel with the workers of running ones; rolecall_wake, where an idle worker waits for a
+-- role
 -- public: yes
 create or replace function rolecall.delete_chains(p_ids bigint[], p_cascade boolean default false)
 returns table (chain_id bigint, tasks int)
@@ -29,9 +32,11 @@ $$;
 
 -- Deletes chains, unless something of them came, or was claimed, while this call waited for others.
 -- returns: one row a deleted chain, with how many tasks it had
--- raises: RC005 an open task that stays needs one of them; RC090 something came or was claimed: undo this and try again
+-- raises: RC005 an open task that stays needs one of them; RC090 something came or was claimed: undo this and
+-- try again
 -- locks: the open tasks as hold_trees does; then finished ones; keys rows in key order
--- notifies: rolecall_cancel with the workers of running ones; rolecall_wake, where an idle worker waits for a role
+-- notifies: rolecall_cancel with the workers of running ones; rolecall_wake, where an idle worker waits for a
+-- role
 create or replace function rolecall.try_to_delete_chains(p_ids bigint[], p_cascade boolean)
 returns table (chain_id bigint, tasks int)
 language plpgsql
@@ -66,7 +71,8 @@ as $$
     select array(select task.id from unnest(p_chain_ids) as chain (id) cross join lateral rolecall.tasks_of_chain(chain.id) as task)
 $$;
 
--- Finds chains with those that their tasks have spawned, and so on; and with all that they need, where that is asked for.
+-- Finds chains with those that their tasks have spawned, and so on; and with all that they need, where that
+-- is asked for.
 -- returns: the chains' ids in order, without those that do not exist
 create or replace function rolecall.chains_with_all_below(p_ids bigint[], p_needed_too boolean)
 returns bigint[]
@@ -139,7 +145,8 @@ $$;
 
 -- Deletes tasks, open and finished, with what is stored about them, and frees their keys.
 -- locks: finished tasks; the caller holds the open ones; keys rows in key order
--- notifies: rolecall_cancel with the workers of running ones; rolecall_wake, where an idle worker waits for a role
+-- notifies: rolecall_cancel with the workers of running ones; rolecall_wake, where an idle worker waits for a
+-- role
 create or replace function rolecall.forget_tasks(p_ids bigint[])
 returns void
 language plpgsql

@@ -1,8 +1,8 @@
--- Deletes a task that is the whole of its chain, with the tree below it and all that is stored about it. One that is a part of a
--- longer chain stays, as that chain's status and output would become another's.
+-- Deletes a task that is the whole of its chain, with the tree below it and all that is stored about it. One
+-- that is a part of a longer chain stays, as that chain's status and output would become another's.
 -- returns: how many tasks are gone: it, and those below it
--- raises: RC002 no such task; RC005 an open task that stays needs it, or waits for it as its child; RC007 its chain is longer; RC050
--- wrong isolation level
+-- raises: RC002 no such task; RC005 an open task that stays needs it, or waits for it as its child; RC007 its
+-- chain is longer; RC050 wrong isolation level
 -- locks: as delete_chains does
 -- notifies: as delete_chains does
 -- public: yes

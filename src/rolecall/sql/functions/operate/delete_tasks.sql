@@ -1,7 +1,7 @@
--- Deletes tasks, each with its chain and all that is below that: a chain stands as its last task does, so only by that one is it
--- deleted. Where together they cannot all go, each goes for itself.
--- returns: one row a given id: deleted, continued (its chain went on: name its last task), needed (something open that stays needs
--- it, or waits for it), missing
+-- Deletes tasks, each with its chain and all that is below that: a chain stands as its last task does, so
+-- only by that one is it deleted. Where together they cannot all go, each goes for itself.
+-- returns: one row a given id: deleted, continued (its chain went on: name its last task), needed (something
+-- open that stays needs it, or waits for it), missing
 -- raises: RC050 wrong isolation level
 -- locks: as delete_chains
 -- notifies: as delete_chains

@@ -1,9 +1,12 @@
--- Ends tasks without a worker, in whatever open state they are: items `{"id", "state": completed | failed, "result", "error", "next"}`, each
--- id once. `next` is as in reports: follow_ups, continuation, siblings. What a completed one leaves open below it is cancelled.
+-- Ends tasks without a worker, in whatever open state they are: items `{"id", "state": completed | failed,
+-- "result", "error", "next"}`, each id once. `next` is as in reports: follow_ups, continuation, siblings.
+-- What a completed one leaves open below it is cancelled.
 -- returns: one row a given id: completed or failed, finished (it had ended before), missing
--- raises: RC042 for another state or what cannot come next; RC050 wrong isolation level; and as store_next for what comes next
+-- raises: RC042 for another state or what cannot come next; RC050 wrong isolation level; and as store_next
+-- for what comes next
 -- locks: the trees of the tasks, one call at a time where that is more than one row; then as finish does
--- notifies: rolecall_cancel with the workers of running ones; rolecall_wake, where an idle worker waits for a role
+-- notifies: rolecall_cancel with the workers of running ones; rolecall_wake, where an idle worker waits for a
+-- role
 -- public: yes
 create or replace function rolecall.end_from_outside(p_ends jsonb)
 returns table (task_id bigint, outcome text)
@@ -28,8 +31,10 @@ begin
 end
 $$;
 
--- Insists that what ends tasks from outside says a state that ends one, and brings along only what such an end can.
--- raises: RC042 another state; something next where the task does not complete; children, for which no step is left
+-- Insists that what ends tasks from outside says a state that ends one, and brings along only what such an
+-- end can.
+-- raises: RC042 another state; something next where the task does not complete; children, for which no step
+-- is left
 create or replace function rolecall.check_ends(p_ends jsonb)
 returns void
 language plpgsql
@@ -56,12 +61,15 @@ begin
 end
 $$;
 
--- Ends tasks without a worker, unless one came, or was claimed, while this call waited for others. What a completed one leaves open
--- below it is cancelled. The fence moves on, so that a running worker hears that its task has ended.
+-- Ends tasks without a worker, unless one came, or was claimed, while this call waited for others. What a
+-- completed one leaves open below it is cancelled. The fence moves on, so that a running worker hears that
+-- its task has ended.
 -- returns: one row a given id: the state it ended in, finished (it had ended), missing
 -- raises: as store_next for what comes next; RC090 one came or was claimed: undo this and try again
--- locks: the trees of the tasks; dedupe keys of next tasks in their order; dependents and parents, level by level; keys rows in key order
--- notifies: rolecall_cancel with the workers of running ones; rolecall_wake, where an idle worker waits for a role
+-- locks: the trees of the tasks; dedupe keys of next tasks in their order; dependents and parents, level by
+-- level; keys rows in key order
+-- notifies: rolecall_cancel with the workers of running ones; rolecall_wake, where an idle worker waits for a
+-- role
 create or replace function rolecall.try_to_end(p_ends jsonb)
 returns table (task_id bigint, outcome text)
 language plpgsql
@@ -132,8 +140,8 @@ as $$
     where item.given is not null
 $$;
 
--- Cancels what is open below tasks that end without waiting for it, but for some that end otherwise; what is running is asked to
--- stop.
+-- Cancels what is open below tasks that end without waiting for it, but for some that end otherwise; what is
+-- running is asked to stop.
 -- returns: one row: the keys that were given up, and the endings that others may wait for
 -- locks: the caller holds the trees
 -- notifies: rolecall_cancel with the workers of running ones

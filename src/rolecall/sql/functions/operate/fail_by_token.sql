@@ -1,6 +1,7 @@
 -- Fails the task that a token stands for.
 -- returns: the task's id
--- raises: RC004 the token is unknown, used or expired, or its task has ended; RC050 wrong isolation level; nothing of use_token that is about what comes next
+-- raises: RC004 the token is unknown, used or expired, or its task has ended; RC050 wrong isolation level;
+-- nothing of use_token that is about what comes next
 -- locks: as end_from_outside does; then the task's tokens
 -- notifies: as end_from_outside does
 -- public: yes

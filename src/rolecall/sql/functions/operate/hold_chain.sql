@@ -1,5 +1,5 @@
--- Locks the task with which a chain stands open, and what is open below it, until the transaction ends: no worker can claim or end
--- it meanwhile, and whoever holds it may end it, whatever it is.
+-- Locks the task with which a chain stands open, and what is open below it, until the transaction ends: no
+-- worker can claim or end it meanwhile, and whoever holds it may end it, whatever it is.
 -- returns: its id; null where the chain has ended
 -- raises: RC006 no such chain; RC050 wrong isolation level
 -- locks: the trees of that task

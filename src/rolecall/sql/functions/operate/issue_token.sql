@@ -1,4 +1,5 @@
--- Makes a secret that ends a task from outside, once: for a link in a mail, or for a webhook. Only its digest is stored.
+-- Makes a secret that ends a task from outside, once: for a link in a mail, or for a webhook. Only its digest
+-- is stored.
 -- returns: the secret, which nobody can read again
 -- raises: RC002 no such open task; RC040 for a time to live that is none
 -- public: yes

@@ -1,9 +1,10 @@
--- Brings failed and cancelled tasks back as pending, under their id and fence, with all their attempts before them; as blocked
--- where something that they need is open.
--- returns: one row a given id: pending, open (not finished), completed (not to be retried), duplicate (an open task has its
--- dedupe key), missing
+-- Brings failed and cancelled tasks back as pending, under their id and fence, with all their attempts before
+-- them; as blocked where something that they need is open.
+-- returns: one row a given id: pending, open (not finished), completed (not to be retried), duplicate (an
+-- open task has its dedupe key), missing
 -- raises: RC043 tasks that would wait for themselves; RC050 wrong isolation level
--- locks: open children and needed tasks, children before parents; open parents, the deepest first, in id order; finished_tasks rows in id order
+-- locks: open children and needed tasks, children before parents; open parents, the deepest first, in id
+-- order; finished_tasks rows in id order
 -- notifies: rolecall_wake, where an idle worker waits for the role
 -- public: yes
 create or replace function rolecall.retry(p_ids bigint[])
@@ -28,10 +29,11 @@ end
 $$;
 
 -- Brings tasks back as retry does, unless something was waited for too long.
--- returns: one row a given id: pending, open (not finished), completed (not to be retried), duplicate (an open task has its
--- dedupe key), missing
+-- returns: one row a given id: pending, open (not finished), completed (not to be retried), duplicate (an
+-- open task has its dedupe key), missing
 -- raises: RC043 tasks that would wait for themselves; 55P03, RC090 undo this and try again
--- locks: open children and needed tasks, children before parents; open parents, the deepest first, in id order; finished_tasks rows in id order
+-- locks: open children and needed tasks, children before parents; open parents, the deepest first, in id
+-- order; finished_tasks rows in id order
 -- notifies: rolecall_wake, where an idle worker waits for the role
 create or replace function rolecall.try_to_retry(p_ids bigint[])
 returns table (task_id bigint, outcome text)
@@ -65,9 +67,10 @@ begin
 end
 $$;
 
--- Locks what has to do with ended tasks that may come back: what is open below them and what they need, which they are to wait for
--- again, and the open parents that are to wait for them.
--- locks: open children and needed tasks, children before parents; open parents, the deepest first, in id order; then the ended tasks in id order
+-- Locks what has to do with ended tasks that may come back: what is open below them and what they need, which
+-- they are to wait for again, and the open parents that are to wait for them.
+-- locks: open children and needed tasks, children before parents; open parents, the deepest first, in id
+-- order; then the ended tasks in id order
 create or replace function rolecall.hold_for_retry(p_ids bigint[])
 returns void
 language plpgsql
@@ -105,8 +108,9 @@ begin
 end
 $$;
 
--- Moves failed and cancelled tasks back among the open ones, under their id and fence, with all their attempts before them. Their
--- parents count them again. The info of one that had children is forgotten: it has theirs in it, and there will be others.
+-- Moves failed and cancelled tasks back among the open ones, under their id and fence, with all their
+-- attempts before them. Their parents count them again. The info of one that had children is forgotten: it
+-- has theirs in it, and there will be others.
 -- returns: those that are back; another open task with its dedupe key keeps one from it
 -- locks: the caller holds them, their open children and their open parents
 create or replace function rolecall.bring_back(p_ids bigint[])
@@ -172,7 +176,8 @@ begin
 end
 $$;
 
--- Lets tasks that have come back wait for what they need, where that is open: it never ended, or it has come back too.
+-- Lets tasks that have come back wait for what they need, where that is open: it never ended, or it has come
+-- back too.
 -- raises: RC043 needs in a circle
 -- locks: the needed tasks, children before parents
 create or replace function rolecall.await_needs_again(p_ids bigint[])

@@ -1,6 +1,7 @@
 -- Makes pending tasks that are due later due now, all or none; one that is due already keeps its place.
 -- returns: one row a given id, in input order, with the moment since when it is due
--- raises: RC002 no such task; RC003 a task that is not pending; with its id as the detail; RC050 wrong isolation level
+-- raises: RC002 no such task; RC003 a task that is not pending; with its id as the detail; RC050 wrong
+-- isolation level
 -- locks: as hold_tasks does
 -- notifies: rolecall_wake, where an idle worker waits for the role
 -- public: yes
@@ -27,7 +28,8 @@ $$;
 
 -- Makes tasks due as trigger does, unless something was waited for too long.
 -- returns: one row a given id, in input order, with the moment since when it is due
--- raises: RC002 no such task; RC003 a task that is not pending; with its id as the detail; 55P03, RC090 undo this and try again
+-- raises: RC002 no such task; RC003 a task that is not pending; with its id as the detail; 55P03, RC090 undo
+-- this and try again
 -- locks: as hold_tasks does
 -- notifies: rolecall_wake, where an idle worker waits for the role
 create or replace function rolecall.try_to_trigger(p_ids bigint[])

@@ -1,7 +1,9 @@
--- Cancels tasks with all that is open below them, unless one came, or was claimed, while this call waited for others.
+-- Cancels tasks with all that is open below them, unless one came, or was claimed, while this call waited for
+-- others.
 -- returns: one row a given id: cancelled, requested (it was running), finished (it had ended), missing
 -- raises: RC090 one came or was claimed: undo this and try again, as to wait for it now would be out of order
--- locks: running tasks and those without a key, the deepest first, in id order; keys of the others in key order, then those tasks
+-- locks: running tasks and those without a key, the deepest first, in id order; keys of the others in key
+-- order, then those tasks
 -- notifies: rolecall_cancel with the worker's id
 create or replace function rolecall.try_to_cancel(p_ids bigint[])
 returns table (task_id bigint, outcome text)

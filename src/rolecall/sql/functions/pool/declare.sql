@@ -1,4 +1,5 @@
--- Makes roles and handlers known, or changes what is said of them; a setting that is not said keeps its value.
+-- Makes roles and handlers known, or changes what is said of them; a setting that is not said keeps its
+-- value.
 -- raises: RC041 invalid declaration
 -- locks: the roles and handlers that change, in name order
 -- notifies: rolecall_handlers, where a SQL handler changed
@@ -122,7 +123,8 @@ as $$
             said.keep_completed, said.keep_failed, said.one_root);
 $$;
 
--- Stores what is said of one handler, where that is new; unlike a role's settings, what is not said is left to the role.
+-- Stores what is said of one handler, where that is new; unlike a role's settings, what is not said is left
+-- to the role.
 -- locks: the handlers row
 -- notifies: rolecall_handlers, where a SQL handler changed
 create or replace function rolecall.declare_handler(p_said jsonb)

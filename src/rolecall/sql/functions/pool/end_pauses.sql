@@ -1,4 +1,5 @@
--- Ends the pauses whose time is up. Claims heed that time by themselves; this tells people, and workers that sleep.
+-- Ends the pauses whose time is up. Claims heed that time by themselves; this tells people, and workers that
+-- sleep.
 -- returns: one row a role that goes on: when it was paused, and by whom
 -- locks: the roles rows, skipping locked ones
 -- notifies: rolecall_wake, where an idle worker waits for the role

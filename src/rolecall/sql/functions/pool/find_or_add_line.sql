@@ -1,5 +1,5 @@
--- Finds or adds the line of a role, handler and priority, with those who may not take its tasks; never waits for another transaction
--- that adds the same.
+-- Finds or adds the line of a role, handler and priority, with those who may not take its tasks; never waits
+-- for another transaction that adds the same.
 -- returns: the line's id
 create or replace function rolecall.find_or_add_line(
     p_role text, p_handler text, p_priority int, p_never_ahead boolean, p_misfit_for text[]

@@ -1,5 +1,5 @@
--- Says whether a document is a retry policy: kind none, linear or exponential, with numbers from which a delay can be worked out
--- whatever the attempt, as a task whose delay overflows could never be let go.
+-- Says whether a document is a retry policy: kind none, linear or exponential, with numbers from which a
+-- delay can be worked out whatever the attempt, as a task whose delay overflows could never be let go.
 -- returns: true or false
 create or replace function rolecall.is_retry_policy(p_policy jsonb)
 returns boolean

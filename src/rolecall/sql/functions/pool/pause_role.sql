@@ -1,5 +1,6 @@
--- Lets no task of a role begin: what runs goes on, what is claimed and has not begun is given back. The pause ends after p_seconds
--- (null: when somebody resumes the role); a pause that stands is changed, and still counts from its beginning.
+-- Lets no task of a role begin: what runs goes on, what is claimed and has not begun is given back. The pause
+-- ends after p_seconds (null: when somebody resumes the role); a pause that stands is changed, and still
+-- counts from its beginning.
 -- returns: one row: since when, and until when
 -- raises: RC031 unknown role; RC041 for a time that is not positive
 -- locks: the roles row

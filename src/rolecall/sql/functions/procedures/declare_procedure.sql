@@ -1,5 +1,5 @@
--- Makes a procedure of the database a handler; workers that run serve it within moments. Like any handler's, what is not said of its
--- attempts is the role's.
+-- Makes a procedure of the database a handler; workers that run serve it within moments. Like any handler's,
+-- what is not said of its attempts is the role's.
 -- raises: RC041 invalid declaration, as for a procedure that does not exist
 -- locks: the roles and handlers rows, where they change
 -- notifies: rolecall_handlers, where something changed

@@ -1,5 +1,6 @@
--- Ends sessions of this database that hang: those that still run one of these tasks, which were just taken from them, and those
--- whose worker is gone. Other databases of the server, and sessions that run nothing for a worker, are never touched.
+-- Ends sessions of this database that hang: those that still run one of these tasks, which were just taken
+-- from them, and those whose worker is gone. Other databases of the server, and sessions that run nothing for
+-- a worker, are never touched.
 create or replace function rolecall.end_sessions(p_task_ids bigint[])
 returns void
 language plpgsql

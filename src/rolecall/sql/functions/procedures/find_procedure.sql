@@ -1,5 +1,5 @@
--- Finds a procedure of the database by its name with schema and by what it takes: (jsonb, inout jsonb), or (jsonb) for a hook. Who has only lent
--- rights finds those of the owner.
+-- Finds a procedure of the database by its name with schema and by what it takes: (jsonb, inout jsonb), or
+-- (jsonb) for a hook. Who has only lent rights finds those of the owner.
 -- returns: its name, quoted where that is needed; null where there is none
 create or replace function rolecall.find_procedure(p_name text, p_is_hook boolean)
 returns text

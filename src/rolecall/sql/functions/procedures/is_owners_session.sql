@@ -1,5 +1,5 @@
--- Says whether who is logged in may do all that the engine's owner may: else the rights at work are lent for a call, and what the
--- caller names or sets is not to be run with them.
+-- Says whether who is logged in may do all that the engine's owner may: else the rights at work are lent for
+-- a call, and what the caller names or sets is not to be run with them.
 -- returns: true for the owner, his members and superusers
 create or replace function rolecall.is_owners_session()
 returns boolean

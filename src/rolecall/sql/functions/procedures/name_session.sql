@@ -1,5 +1,5 @@
--- Lets this session be known, until its transaction ends, as the one that runs a task for a worker: to people, to `rescue`, and to
--- the procedure that asks for its task.
+-- Lets this session be known, until its transaction ends, as the one that runs a task for a worker: to
+-- people, to `rescue`, and to the procedure that asks for its task.
 create or replace function rolecall.name_session(p_worker_id bigint, p_id bigint)
 returns void
 language sql

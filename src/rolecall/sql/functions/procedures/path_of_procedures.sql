@@ -1,5 +1,6 @@
--- Says under which search path procedures and hooks run: in the owner's session its own default, in all others that of the owner, as
--- a caller's path would decide which tables and functions the procedure finds with the owner's rights.
+-- Says under which search path procedures and hooks run: in the owner's session its own default, in all
+-- others that of the owner, as a caller's path would decide which tables and functions the procedure finds
+-- with the owner's rights.
 -- returns: the path
 create or replace function rolecall.path_of_procedures()
 returns text

@@ -1,4 +1,5 @@
--- Finds the sessions of this database that run a SQL handler at this moment, by the name that `name_session` gave them.
+-- Finds the sessions of this database that run a SQL handler at this moment, by the name that `name_session`
+-- gave them.
 -- returns: one row a session; is_drain where the session itself is the worker
 create or replace function rolecall.procedure_sessions()
 returns table (pid int, worker_id bigint, task_id bigint, is_drain boolean, worker_is_gone boolean)

@@ -1,4 +1,5 @@
--- The handlers that are procedures of the database: what every worker can run, besides those of its own program.
+-- The handlers that are procedures of the database: what every worker can run, besides those of its own
+-- program.
 -- returns: one row a handler
 -- public: yes
 create or replace view rolecall.procedures with (security_invoker = true) as

@@ -1,9 +1,10 @@
--- Works off what SQL handlers can do of a role (null: of every role), as a worker of its own: one task after the other, children and
--- their parents included, until nothing is left that may run now, or enough is done. It commits after each claim and each task;
--- inside a transaction of its caller it never does, and that transaction's end decides about everything. p_commit says which,
--- null finds out.
+-- Works off what SQL handlers can do of a role (null: of every role), as a worker of its own: one task after
+-- the other, children and their parents included, until nothing is left that may run now, or enough is done.
+-- It commits after each claim and each task; inside a transaction of its caller it never does, and that
+-- transaction's end decides about everything. p_commit says which, null finds out.
 -- returns: nothing; a notice tells how many tasks
--- raises: RC031 unknown role, RC050 wrong isolation level; 57014 where it was told to stop, with the task given back
+-- raises: RC031 unknown role, RC050 wrong isolation level; 57014 where it was told to stop, with the task
+-- given back
 -- locks: as claim and run_procedure do
 -- notifies: as claim and run_procedure do
 -- public: yes
@@ -23,7 +24,8 @@ declare
     v_interruption text;
     v_code text;
 begin
-    -- In a block with an exception handler nobody may commit, but who might elsewhere is told so in other words.
+    -- In a block with an exception handler nobody may commit, but who might elsewhere is told so in other
+    -- words.
     begin
         commit;
     exception when invalid_transaction_termination then
@@ -36,7 +38,8 @@ begin
     loop
         if v_commits then
             commit;
-            -- A claim that a crash of the server undoes is made again: only what the tasks did must wait for the disk.
+            -- A claim that a crash of the server undoes is made again: only what the tasks did must wait for
+            -- the disk.
             perform set_config('synchronous_commit', 'off', true);
         end if;
         exit when v_done >= p_max_tasks or clock_timestamp() >= v_ends;
@@ -63,8 +66,8 @@ begin
 end
 $$;
 
--- Lets Postgres say, in the language of this session, that a transaction is not the called one's to commit: what a function is
--- always told, and a procedure where its caller holds the transaction open.
+-- Lets Postgres say, in the language of this session, that a transaction is not the called one's to commit:
+-- what a function is always told, and a procedure where its caller holds the transaction open.
 -- returns: the message
 create or replace function rolecall.refusal_of_commit()
 returns text
@@ -79,7 +82,8 @@ exception when invalid_transaction_termination then
 end
 $$;
 
--- Puts this session on the roll as a worker that drains SQL handlers; it has no host, because it lives in the database.
+-- Puts this session on the roll as a worker that drains SQL handlers; it has no host, because it lives in the
+-- database.
 -- returns: the worker's id
 -- raises: RC031 unknown role
 -- locks: as register_worker
@@ -101,7 +105,8 @@ end
 $$;
 
 -- Claims the next task of a drain: of any SQL handler, also one that was declared a moment ago.
--- returns: the claim; no row when nothing is left that may run now, or when this worker was told to take no more
+-- returns: the claim; no row when nothing is left that may run now, or when this worker was told to take no
+-- more
 -- raises: RC050 wrong isolation level
 -- locks: as claim does; the workers row
 create or replace function rolecall.claim_for_drain(p_worker_id bigint, p_role text)
@@ -122,7 +127,8 @@ begin
         return query
         select claimed.id, claimed.fence from rolecall.claim(p_worker_id, v_roles, v_handlers, 1) as claimed;
         exit when found;
-        -- A drain may end only when there is nothing below the session's floors either: a parent that goes on, for one.
+        -- A drain may end only when there is nothing below the session's floors either: a parent that goes
+        -- on, for one.
         perform set_config('rolecall.floor_' || line.id, '', false) from rolecall.lines as line;
     end loop;
     update rolecall.workers as worker
@@ -132,8 +138,8 @@ end
 $$;
 
 -- Runs one task of a drain, and does not let an interruption of the session keep the task.
--- returns: one row: why the claim was lost or the attempt failed, as run_procedure says; interruption: the message, where the
--- session was told to stop
+-- returns: one row: why the claim was lost or the attempt failed, as run_procedure says; interruption: the
+-- message, where the session was told to stop
 -- raises: RC050 wrong isolation level
 -- locks: as run_procedure does
 -- notifies: as run_procedure does

@@ -1,5 +1,5 @@
--- Runs the hook that a SQL handler has before its procedure: in a transaction of its own, so that others see what it says while the
--- procedure runs.
+-- Runs the hook that a SQL handler has before its procedure: in a transaction of its own, so that others see
+-- what it says while the procedure runs.
 -- locks: what the hook locks
 -- notifies: what the hook notifies
 -- public: yes

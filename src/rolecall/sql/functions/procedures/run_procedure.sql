@@ -1,6 +1,6 @@
--- Runs a claimed task whose handler is a procedure of the database and ends the claim: what the procedure did and the completion
--- commit together, an error undoes it and is reported as a failed attempt. Deadlocks and serialization failures are tried again
--- up to three times first.
+-- Runs a claimed task whose handler is a procedure of the database and ends the claim: what the procedure did
+-- and the completion commit together, an error undoes it and is reported as a failed attempt. Deadlocks and
+-- serialization failures are tried again up to three times first.
 -- returns: one row: why the claim was lost, if it was; else the error of a failed attempt, if it failed
 -- raises: RC050 wrong isolation level; nothing of finish that is about what comes next
 -- locks: what the procedure locks; then as finish does
@@ -47,7 +47,8 @@ end
 $$;
 
 -- Runs the procedure of a claimed task and completes the task, both or neither.
--- returns: one row: why the claim is lost, if it is; else SQLSTATE and text of the error that undid everything, if one did
+-- returns: one row: why the claim is lost, if it is; else SQLSTATE and text of the error that undid
+-- everything, if one did
 -- locks: what the procedure locks; then as finish does
 -- notifies: what the procedure notifies; rolecall_wake, where an idle worker waits for a role
 create or replace function rolecall.try_procedure(p_worker_id bigint, p_id bigint, p_fence int, p_owns_transaction boolean)
@@ -124,8 +125,8 @@ begin
 end
 $$;
 
--- Tells an error as a task stores it: its message, then detail, hint and context where there are any, the context without the
--- engine's own frames.
+-- Tells an error as a task stores it: its message, then detail, hint and context where there are any, the
+-- context without the engine's own frames.
 -- returns: a text of at most 8,000 characters
 create or replace function rolecall.failure_text(p_message text, p_detail text, p_hint text, p_context text)
 returns text

@@ -1,4 +1,5 @@
--- Names the tasks that a task stands below, up to the one without a parent; what retention took from the middle ends the way up.
+-- Names the tasks that a task stands below, up to the one without a parent; what retention took from the
+-- middle ends the way up.
 -- returns: one row a task, the topmost first
 -- public: yes
 create or replace function rolecall.ancestors_of(p_id bigint)

@@ -1,5 +1,6 @@
--- Says for each role (or for one) what waits, who works, at which rate, and how long what waits will take at that rate. The rate is
--- that of one worker that does nothing else: its slots, over the time of a slot that a task took within the last hour.
+-- Says for each role (or for one) what waits, who works, at which rate, and how long what waits will take at
+-- that rate. The rate is that of one worker that does nothing else: its slots, over the time of a slot that a
+-- task took within the last hour.
 -- returns: one row a role; rates are null where nothing ran to its end within the last hour
 -- public: yes
 create or replace function rolecall.capacity(p_role text default null)
@@ -54,8 +55,8 @@ as $$
     order by name
 $$;
 
--- Sums up what is open of each role (or of one): what waits, what is due, what runs, since when the longest waits, and what of it was
--- claimed or came within the last hour.
+-- Sums up what is open of each role (or of one): what waits, what is due, what runs, since when the longest
+-- waits, and what of it was claimed or came within the last hour.
 -- returns: one row a role that has open tasks
 create or replace function rolecall.open_load(p_role text, p_now timestamptz)
 returns table (
@@ -79,10 +80,12 @@ as $$
     group by line.role
 $$;
 
--- Sums up what finished of each role (or of one) within the last hour, and what it cost: `slot_seconds` is the time of slots that went
--- into `runs` ends of handlers. Tasks that one call of a handler did together share its time: no worker can spend more of it in a
--- minute than its slots have. A task that had failed before is taken to have cost as much each time.
--- returns: one row a role of which something finished; `slots` is what the workers had that did it, on average
+-- Sums up what finished of each role (or of one) within the last hour, and what it cost: `slot_seconds` is
+-- the time of slots that went into `runs` ends of handlers. Tasks that one call of a handler did together
+-- share its time: no worker can spend more of it in a minute than its slots have. A task that had failed
+-- before is taken to have cost as much each time.
+-- returns: one row a role of which something finished; `slots` is what the workers had that did it, on
+-- average
 create or replace function rolecall.recent_work(p_role text, p_now timestamptz)
 returns table (
     role text, claimed bigint, completed bigint, failed bigint, arrived bigint, runs bigint, slot_seconds float8, slots float8
@@ -101,7 +104,8 @@ as $$
             count(*) filter (where task.state = 'completed') as completed,
             count(*) filter (where task.state = 'failed') as failed,
             count(*) filter (where task.created_at > p_now - interval '1 hour') as arrived,
-            -- A parent that ended with its last child has no claim of its own, and waited for most of its time.
+            -- A parent that ended with its last child has no claim of its own, and waited for most of its
+            -- time.
             count(task.started_at) filter (where task.claimed_at is not null) as runs,
             sum(greatest(task.attempt, 1)) filter (where task.claimed_at is not null and task.started_at is not null) as attempts,
             sum(task.finished_at - task.started_at) filter (where task.claimed_at is not null) as took,

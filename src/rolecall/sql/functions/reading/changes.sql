@@ -1,8 +1,9 @@
--- Tells which tasks changed since a moment, told by what their rows and events say: created, claimed, started, let go, waiting,
--- brought back or ended; and whose children or needs those are. Only what the indexes of the engine lead to is read. Without a
--- moment it only tells the horizon.
--- returns: one row a changed task, at most one more than the limit, each with the horizon: the time, the last id given out, the
--- snapshot, and the transactions that write (a snapshot names only those that are older than the last to end); at least one row
+-- Tells which tasks changed since a moment, told by what their rows and events say: created, claimed,
+-- started, let go, waiting, brought back or ended; and whose children or needs those are. Only what the
+-- indexes of the engine lead to is read. Without a moment it only tells the horizon.
+-- returns: one row a changed task, at most one more than the limit, each with the horizon: the time, the last
+-- id given out, the snapshot, and the transactions that write (a snapshot names only those that are older
+-- than the last to end); at least one row
 -- public: yes
 create or replace function rolecall.changes(p_since timestamptz, p_after_id bigint, p_limit int)
 returns table (
@@ -20,8 +21,10 @@ as $$
     left join rolecall.changed_tasks(p_since, p_after_id, p_limit) as task on true
 $$;
 
--- Finds the tasks that changed since a moment, or were created after an id, with those whose children or needs they are.
--- returns: one row a task, at most one more than the limit; its version tells two changes apart that end in the same state
+-- Finds the tasks that changed since a moment, or were created after an id, with those whose children or
+-- needs they are.
+-- returns: one row a task, at most one more than the limit; its version tells two changes apart that end in
+-- the same state
 create or replace function rolecall.changed_tasks(p_since timestamptz, p_after_id bigint, p_limit int)
 returns table (id bigint, parent_id bigint, role text, state rolecall.task_state, version text)
 language plpgsql

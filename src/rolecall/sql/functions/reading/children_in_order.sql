@@ -1,4 +1,5 @@
--- Finds the children of a task in the order in which they were spawned, those of all its runs, after one of them if that is given.
+-- Finds the children of a task in the order in which they were spawned, those of all its runs, after one of
+-- them if that is given.
 -- returns: the ids of at most p_limit of them
 -- public: yes
 create or replace function rolecall.children_in_order(p_parent_id bigint, p_after bigint default null, p_limit int default 50)

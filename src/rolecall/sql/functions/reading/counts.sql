@@ -1,5 +1,6 @@
--- Counts the tasks of each role by state, open ones and those finished within the retention. What has finished is not read for it,
--- but for the last seconds: what was not rolled up yet. The open ones are read, some 10 ms for 100,000.
+-- Counts the tasks of each role by state, open ones and those finished within the retention. What has
+-- finished is not read for it, but for the last seconds: what was not rolled up yet. The open ones are read,
+-- some 10 ms for 100,000.
 -- returns: one row a role and state
 -- public: yes
 create or replace function rolecall.counts()
@@ -22,7 +23,8 @@ as $$
     order by line.role, counted.state
 $$;
 
--- Counts what has finished at a moment or later, by the index of summaries: it leads to the last pages of the day.
+-- Counts what has finished at a moment or later, by the index of summaries: it leads to the last pages of the
+-- day.
 -- returns: one row a line and state
 create or replace function rolecall.counts_since(p_moment timestamptz)
 returns table (line_id int, state rolecall.task_state, number bigint)

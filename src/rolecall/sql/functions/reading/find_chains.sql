@@ -1,8 +1,9 @@
--- Finds chains, newest first, before a chain if that is given. The state is `open`, or a state or status of the last task; role and
--- handler are the first task's. Open chains are looked for among open tasks, failed and cancelled ones among those that failed or
--- were cancelled, the others among all first tasks. At most p_most of those are looked at (null: all): a page may come short, and yet
--- say how far it reached.
--- returns: one row: at most p_limit ids, and the id before which the next page begins; null where there is none
+-- Finds chains, newest first, before a chain if that is given. The state is `open`, or a state or status of
+-- the last task; role and handler are the first task's. Open chains are looked for among open tasks, failed
+-- and cancelled ones among those that failed or were cancelled, the others among all first tasks. At most
+-- p_most of those are looked at (null: all): a page may come short, and yet say how far it reached.
+-- returns: one row: at most p_limit ids, and the id before which the next page begins; null where there is
+-- none
 -- public: yes
 create or replace function rolecall.find_chains(
     p_state text default null, p_role text default null, p_handler text default null, p_before bigint default null, p_limit int default 50,
@@ -63,7 +64,8 @@ begin
             ) as last
             where last.begun_as < v_before order by last.begun_as desc limit p_most;
     end if;
-    -- One by one, as a page needs few of them, however many there are: a plan for all at once would read them all.
+    -- One by one, as a page needs few of them, however many there are: a plan for all at once would read them
+    -- all.
     loop
         fetch v_found into v_one;
         exit when not found or cardinality(ids) > p_limit;
@@ -78,7 +80,8 @@ begin
 end
 $$;
 
--- Says whether a chain is in a state (see find_chains) and its first task has a role and a handler; null does not ask.
+-- Says whether a chain is in a state (see find_chains) and its first task has a role and a handler; null does
+-- not ask.
 -- returns: true if so, false also where there is no such chain
 create or replace function rolecall.chain_is_like(p_id bigint, p_state text, p_role text, p_handler text)
 returns boolean

@@ -1,8 +1,9 @@
--- Finds tasks, open and finished, newest first, before an id if that is given. The filter's fields are those of
--- rolecall.task_filter; all that are given must hold. Ids, chain, parent, key, failed, cancelled, blocked and waiting are found by
--- an index. For the others 50,000 tasks are looked at (5,000 for a text, which is not looked for in payloads that take over 8 kB):
--- a page may come short, and yet say how far it reached.
--- returns: one row: at most p_limit ids, and the id before which the next page begins; null where there is none
+-- Finds tasks, open and finished, newest first, before an id if that is given. The filter's fields are those
+-- of rolecall.task_filter; all that are given must hold. Ids, chain, parent, key, failed, cancelled, blocked
+-- and waiting are found by an index. For the others 50,000 tasks are looked at (5,000 for a text, which is
+-- not looked for in payloads that take over 8 kB): a page may come short, and yet say how far it reached.
+-- returns: one row: at most p_limit ids, and the id before which the next page begins; null where there is
+-- none
 -- public: yes
 create or replace function rolecall.find_tasks(p_filter jsonb, p_before bigint default null, p_limit int default 50)
 returns table (ids bigint[], reached bigint)
@@ -49,7 +50,8 @@ begin
                     seen.error, case when pg_column_size(seen.payload) <= 8192 then seen.payload::text end)), v_text) > 0),
                 false) as fits
             from (
-                -- All conditions stand outside of the union, as inside they would keep it from being merged by the indexes.
+                -- All conditions stand outside of the union, as inside they would keep it from being merged
+                -- by the indexes.
                 select * from (
                     select id, line_id, worker_id, chain_id, parent_id, state, created_at, null::timestamptz as finished_at,
                         true as open, parked, scheduled_for, attempt, lease_until, started_at, key, dedupe_key, error, payload
@@ -96,8 +98,8 @@ as $$
     )
 $$;
 
--- Narrows a range of creation times down to a range of ids, by halving: ids are drawn in the order of creation, but for calls that
--- wait for a lock in between, for which a minute is left at both ends.
+-- Narrows a range of creation times down to a range of ids, by halving: ids are drawn in the order of
+-- creation, but for calls that wait for a lock in between, for which a minute is left at both ends.
 -- returns: one row: no task created in the range has an id below the one or from the other on
 create or replace function rolecall.id_span(p_from timestamptz, p_to timestamptz, p_before bigint)
 returns table (low bigint, high bigint)

@@ -1,7 +1,8 @@
--- Tells how it stands with keys: how many tasks of each may run at once, what says so, who holds them, and how many wait.
--- returns: one row a key, in the order asked: `pattern`, which is the key itself where something is said of it alone, is null where
--- nothing is said; how many hold it, and the first ten of them; how many due tasks wait for it, and how many are due later: of
--- these, p_most are counted at most
+-- Tells how it stands with keys: how many tasks of each may run at once, what says so, who holds them, and
+-- how many wait.
+-- returns: one row a key, in the order asked: `pattern`, which is the key itself where something is said of
+-- it alone, is null where nothing is said; how many hold it, and the first ten of them; how many due tasks
+-- wait for it, and how many are due later: of these, p_most are counted at most
 -- public: yes
 create or replace function rolecall.keys_now(p_keys text[], p_most int default 10001)
 returns table (key text, capacity int, pattern text, used int, holders bigint[], waiting int, later int)

@@ -1,4 +1,5 @@
--- Lists chains, newest first, before a chain if that is given, as find_chains does, however many must be looked at.
+-- Lists chains, newest first, before a chain if that is given, as find_chains does, however many must be
+-- looked at.
 -- returns: at most p_limit chains
 -- public: yes
 create or replace function rolecall.list_chains(

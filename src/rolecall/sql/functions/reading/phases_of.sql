@@ -1,6 +1,7 @@
--- Counts the children of several tasks by handler, and names those that a picture shows one by one: up to p_few of a handler all of
--- them, of more than that three that failed and three that are under way, of those to be unfolded thirty, failed ones first. Where they are many, those that failed stand first. p_left is how many
--- may be named in all; p_since is not after the first of these children ended.
+-- Counts the children of several tasks by handler, and names those that a picture shows one by one: up to
+-- p_few of a handler all of them, of more than that three that failed and three that are under way, of those
+-- to be unfolded thirty, failed ones first. Where they are many, those that failed stand first. p_left is how
+-- many may be named in all; p_since is not after the first of these children ended.
 -- returns: one row a task and handler, in the order of the tasks and of their oldest children
 create or replace function rolecall.phases_of(
     p_parents bigint[], p_since timestamptz, p_few int, p_left int, p_unfolded_parent bigint default null,

@@ -1,4 +1,5 @@
--- Says what the workers of each pod run at this moment. Without those that stopped or were not heard of for five minutes.
+-- Says what the workers of each pod run at this moment. Without those that stopped or were not heard of for
+-- five minutes.
 -- returns: one row a pod whose name begins with the prefix: its workers' ids, and how many tasks they run
 -- public: yes
 create or replace function rolecall.pods_at_work(p_prefix text)

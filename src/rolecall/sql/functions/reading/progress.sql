@@ -1,7 +1,9 @@
--- Counts what stands below a task, from the tree itself: only open parents are followed, their children are counted and not listed.
--- returns: one row for each open parent of the tree, the task itself first, whatever it is; with its children as counts by handler,
--- claim that spawned them and state, and, while it waits for them, with what those without children of their own told:
--- by name the sum if all are numbers, the last child's value and that child
+-- Counts what stands below a task, from the tree itself: only open parents are followed, their children are
+-- counted and not listed.
+-- returns: one row for each open parent of the tree, the task itself first, whatever it is; with its children
+-- as counts by handler, claim that spawned them and state, and, while it waits for them, with what those
+-- without children of their own told: by name the sum if all are numbers, the last child's value and that
+-- child
 -- public: yes
 create or replace function rolecall.progress(p_id bigint)
 returns table (
@@ -30,7 +32,8 @@ as $$
         cross join lateral (
             select finished.*
             from rolecall.finished_tasks as finished
-            -- No child ends before its parent is made, and none in days to come, which have partitions already.
+            -- No child ends before its parent is made, and none in days to come, which have partitions
+            -- already.
             where finished.parent_id = parent.id and finished.finished_at >= parent.created_at
                 and finished.finished_at < rolecall.clock() + interval '1 hour'
             offset 0
@@ -73,8 +76,8 @@ as $$
     order by parent.depth, parent.id
 $$;
 
--- Finds a task, open or ended, and what is open below it. An open task counts as a parent while it waits for children, and after
--- that, between two steps.
+-- Finds a task, open or ended, and what is open below it. An open task counts as a parent while it waits for
+-- children, and after that, between two steps.
 -- returns: one row a task
 create or replace function rolecall.open_tree(p_id bigint)
 returns table (

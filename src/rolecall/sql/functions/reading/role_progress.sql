@@ -1,5 +1,5 @@
--- Says how far each role is: what is open, by the names that people use, since when the longest waits, which root is under way or
--- next, and what ended within the last minute.
+-- Says how far each role is: what is open, by the names that people use, since when the longest waits, which
+-- root is under way or next, and what ended within the last minute.
 -- returns: one row a role, by name
 -- public: yes
 create or replace function rolecall.role_progress()

@@ -1,7 +1,8 @@
--- Says for each role what it has to do and how fast it is, at next to no cost: open tasks are counted by index, and what ended is not
--- read but looked up in the history, which ends some seconds ago. What waits for others or for a key is left out.
--- returns: one row a role, by name; `ended` is what completed or failed within the last minute of the history, null where it ends
--- more than a minute ago
+-- Says for each role what it has to do and how fast it is, at next to no cost: open tasks are counted by
+-- index, and what ended is not read but looked up in the history, which ends some seconds ago. What waits for
+-- others or for a key is left out.
+-- returns: one row a role, by name; `ended` is what completed or failed within the last minute of the
+-- history, null where it ends more than a minute ago
 -- public: yes
 create or replace function rolecall.roles_now()
 returns table (

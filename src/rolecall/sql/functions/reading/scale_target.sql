@@ -1,6 +1,7 @@
--- Says how many tasks of a role workers could be running now: those that are due and free to run, and those that run. What an
--- autoscaler is to be fed with: without the running ones it would take workers away that are busy. Of a role that is paused,
--- only those that run; what waits for a busy key needs no further worker. Counts no further than p_most of what is due.
+-- Says how many tasks of a role workers could be running now: those that are due and free to run, and those
+-- that run. What an autoscaler is to be fed with: without the running ones it would take workers away that
+-- are busy. Of a role that is paused, only those that run; what waits for a busy key needs no further worker.
+-- Counts no further than p_most of what is due.
 -- returns: the number
 -- raises: RC031 unknown role
 -- public: yes

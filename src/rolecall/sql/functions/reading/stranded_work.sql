@@ -1,4 +1,5 @@
--- Finds what is due and free to run, and yet no active worker would claim it: nobody serves the role, or nobody there has the handler.
+-- Finds what is due and free to run, and yet no active worker would claim it: nobody serves the role, or
+-- nobody there has the handler.
 -- returns: one row a role and handler, with the number of tasks and of the role's active workers
 create or replace function rolecall.stranded_work()
 returns table (role text, handler text, tasks bigint, workers bigint)

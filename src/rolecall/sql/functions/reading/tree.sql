@@ -1,4 +1,5 @@
--- Shows the tree below a task from the tree itself: open and finished, the deepest children after their parents.
+-- Shows the tree below a task from the tree itself: open and finished, the deepest children after their
+-- parents.
 -- returns: one row a task, the given one first
 -- public: yes
 create or replace function rolecall.tree(p_root_id bigint)

@@ -1,5 +1,5 @@
--- Gathers all that decides whether a task runs, as it is at one moment, in one snapshot. It counts up to 10,001 of the tasks before
--- it, and no further.
+-- Gathers all that decides whether a task runs, as it is at one moment, in one snapshot. It counts up to
+-- 10,001 of the tasks before it, and no further.
 -- returns: a document; null where there is no such task
 -- public: yes
 create or replace function rolecall.why(p_task_id bigint)
@@ -59,8 +59,8 @@ as $$
 $$;
 
 -- Tells what a blocked or waiting task still waits for: needs that have not ended, or open children.
--- returns: a document: how many, and the first ten: the open task of each, and the chain where the whole of one is needed; null
--- for other tasks
+-- returns: a document: how many, and the first ten: the open task of each, and the chain where the whole of
+-- one is needed; null for other tasks
 create or replace function rolecall.held_up_by(p_task rolecall.tasks)
 returns jsonb
 language sql
@@ -95,8 +95,8 @@ as $$
     end
 $$;
 
--- Says from when on a rescue may take a running task from its worker: after the lease, but not within one lease of the server's
--- start; and what a drain still runs, after its deadline.
+-- Says from when on a rescue may take a running task from its worker: after the lease, but not within one
+-- lease of the server's start; and what a drain still runs, after its deadline.
 -- returns: the moment, if nothing is renewed
 create or replace function rolecall.rescue_from(p_task rolecall.tasks, p_lease interval, p_now timestamptz)
 returns timestamptz
@@ -118,9 +118,10 @@ as $$
     )
 $$;
 
--- Tells who stands between a task and its key: the tasks that hold it, and the due ones that want it and are better.
--- returns: a document: capacity, used, the first holders, how many are better (at most p_most), and the best three of them;
--- null where the task has no key, or holds its place already
+-- Tells who stands between a task and its key: the tasks that hold it, and the due ones that want it and are
+-- better.
+-- returns: a document: capacity, used, the first holders, how many are better (at most p_most), and the best
+-- three of them; null where the task has no key, or holds its place already
 create or replace function rolecall.key_situation(p_task rolecall.tasks, p_most int, p_now timestamptz)
 returns jsonb
 language sql
@@ -196,7 +197,8 @@ as $$
     order by worker.id
 $$;
 
--- Counts the due tasks that the workers of a task would claim before it, and that do not wait for a key already.
+-- Counts the due tasks that the workers of a task would claim before it, and that do not wait for a key
+-- already.
 -- returns: their number, at most p_most
 create or replace function rolecall.ahead_in_line(p_task rolecall.tasks, p_most int, p_now timestamptz)
 returns bigint

@@ -1,5 +1,5 @@
--- Says whether a finished task must be kept although its own time is up: its chain, or one above it in its tree, is open, is held by
--- something open, or ended so lately that its last task is kept.
+-- Says whether a finished task must be kept although its own time is up: its chain, or one above it in its
+-- tree, is open, is held by something open, or ended so lately that its last task is kept.
 -- returns: true or false
 create or replace function rolecall.is_wanted(p_chain_id bigint, p_parent_id bigint, p_held bigint[], p_now timestamptz)
 returns boolean

@@ -1,7 +1,8 @@
--- Makes the daily partitions of finished tasks and events, from today on; a day whose rows already stand in the default
--- partition stays there.
+-- Makes the daily partitions of finished tasks and events, from today on; a day whose rows already stand in
+-- the default partition stays there.
 -- returns: how many partitions were made
--- raises: 55P03 when somebody has used the tables at each of five tries, some three seconds long: none was made, call it again later
+-- raises: 55P03 when somebody has used the tables at each of five tries, some three seconds long: none was
+-- made, call it again later
 -- locks: the partitioned tables, for each new partition
 -- public: yes
 create or replace function rolecall.make_partitions(p_days_ahead int default 7)
@@ -9,7 +10,8 @@ returns int
 language plpgsql
 volatile
 set search_path = ''
--- All who read or finish tasks queue behind who waits for these locks: none of them may be held up by one long reader.
+-- All who read or finish tasks queue behind who waits for these locks: none of them may be held up by one
+-- long reader.
 set lock_timeout = '100ms'
 as $$
 declare
@@ -52,7 +54,8 @@ begin
 end
 $$;
 
--- Makes one day's partition of a table, unless it stands or the default partition already has rows of that day.
+-- Makes one day's partition of a table, unless it stands or the default partition already has rows of that
+-- day.
 -- returns: 1 when it was made, else 0
 -- locks: the partitioned table, then its partitions: the order in which readers and writers lock them
 create or replace function rolecall.make_partition(p_table text, p_column text, p_day date)

@@ -1,9 +1,11 @@
--- Forgets what nobody needs, a batch a kind: whole days of finished tasks and events past every role's retention, single finished tasks
--- past their role's, keys that nobody wants, tokens that open nothing, old bins of the history, schedules' old runs, deeds past their
--- retention, answers older than a day, workers that are long gone, API keys and sessions that let nobody in. What belongs to a chain or
--- a tree that is open, or that something open needs, stays, however old it is. What another session is at is left to it.
+-- Forgets what nobody needs, a batch a kind: whole days of finished tasks and events past every role's
+-- retention, single finished tasks past their role's, keys that nobody wants, tokens that open nothing, old
+-- bins of the history, schedules' old runs, deeds past their retention, answers older than a day, workers
+-- that are long gone, API keys and sessions that let nobody in. What belongs to a chain or a tree that is
+-- open, or that something open needs, stays, however old it is. What another session is at is left to it.
 -- returns: one row a kind, with the number
--- locks: the retention rows, skipping locked ones; rows; then the partitioned tables, for each dropped partition
+-- locks: the retention rows, skipping locked ones; rows; then the partitioned tables, for each dropped
+-- partition
 -- public: yes
 create or replace function rolecall.prune()
 returns table (what text, number bigint)
@@ -18,7 +20,8 @@ declare
     v_row rolecall.retention;
     v_batch record;
 begin
-    -- Days last, as the lock that dropping one takes lasts until the commit, and nobody can finish a task meanwhile.
+    -- Days last, as the lock that dropping one takes lasts until the commit, and nobody can finish a task
+    -- meanwhile.
     for what in select kind from rolecall.retention order by kind like '%\_partitions', kind loop
         number := 0;
         loop

@@ -1,7 +1,8 @@
--- Forgets some of one kind that is past its time, notes in its row how far it has come, and when to look again: at once where there is
--- more, in a minute where something is in use, else in an hour.
+-- Forgets some of one kind that is past its time, notes in its row how far it has come, and when to look
+-- again: at once where there is more, in a minute where something is in use, else in an hour.
 -- returns: one row: how many; whether there is more
--- locks: the caller holds the kind's row; rows of the kind; for a dropped day, its partitioned table, until the commit
+-- locks: the caller holds the kind's row; rows of the kind; for a dropped day, its partitioned table, until
+-- the commit
 create or replace function rolecall.prune_batch(p_row rolecall.retention, p_now timestamptz, p_limit int)
 returns table (number bigint, more boolean)
 language plpgsql
@@ -48,8 +49,8 @@ begin
 end
 $$;
 
--- Forgets single finished tasks whose own time, and that of all they belong to, is up, of the next day that has such ones; a parent goes
--- after its children. What a task needed goes with it.
+-- Forgets single finished tasks whose own time, and that of all they belong to, is up, of the next day that
+-- has such ones; a parent goes after its children. What a task needed goes with it.
 -- returns: one row: how many; up to which partition all is done, null at the end
 -- locks: finished_tasks rows
 create or replace function rolecall.prune_finished(p_after text, p_held bigint[], p_now timestamptz, p_limit int)
@@ -76,10 +77,11 @@ begin
 end
 $$;
 
--- Lists the partitions of finished tasks, after one of them in order, that may have tasks to be forgotten one by one: whose role no longer
--- wants to keep them, but not those that go with their whole day within another one. The counts tell which days have none, but for the
--- last ones, which are not counted yet.
--- returns: one row a partition, in order: its name; how long a role may keep tasks for them to be forgotten here, null where any may
+-- Lists the partitions of finished tasks, after one of them in order, that may have tasks to be forgotten one
+-- by one: whose role no longer wants to keep them, but not those that go with their whole day within another
+-- one. The counts tell which days have none, but for the last ones, which are not counted yet.
+-- returns: one row a partition, in order: its name; how long a role may keep tasks for them to be forgotten
+-- here, null where any may
 create or replace function rolecall.days_to_prune(p_after text, p_now timestamptz)
 returns table (name text, most interval)
 language plpgsql
@@ -119,8 +121,8 @@ begin
 end
 $$;
 
--- Forgets, of one partition, finished tasks whose own time, and that of all they belong to, is up; a parent goes after its children. What
--- a role keeps for longer than p_most stays.
+-- Forgets, of one partition, finished tasks whose own time, and that of all they belong to, is up; a parent
+-- goes after its children. What a role keeps for longer than p_most stays.
 -- returns: their ids, at most p_limit
 -- locks: finished_tasks rows
 create or replace function rolecall.prune_day(p_name text, p_most interval, p_held bigint[], p_now timestamptz, p_limit int)
@@ -161,7 +163,8 @@ begin
 end
 $$;
 
--- Finds the finished chains that something open hangs on: what open tasks need, whose children are open, and all above those.
+-- Finds the finished chains that something open hangs on: what open tasks need, whose children are open, and
+-- all above those.
 -- returns: the chains' ids
 create or replace function rolecall.held_chains()
 returns bigint[]
@@ -189,17 +192,20 @@ as $$
     select coalesce(array_agg(distinct chain_id), '{}') from held
 $$;
 
--- Drops the next daily partition of a table, finished tasks or events, that ends before a day. Finished tasks that must be kept for what they
--- belong to move into the default partition first; a day with too many of them stays, and is emptied row by row. One that is in use for
--- longer than a moment stays too: that time will come.
--- returns: one row: how many were dropped; up to which partition all is done, null at the end; whether one was in use, with which it ends
+-- Drops the next daily partition of a table, finished tasks or events, that ends before a day. Finished tasks
+-- that must be kept for what they belong to move into the default partition first; a day with too many of
+-- them stays, and is emptied row by row. One that is in use for longer than a moment stays too: that time
+-- will come.
+-- returns: one row: how many were dropped; up to which partition all is done, null at the end; whether one
+-- was in use, with which it ends
 -- locks: needs rows, skipping locked ones; then the partitioned table
 create or replace function rolecall.drop_day(p_table regclass, p_after text, p_before date, p_held bigint[], p_now timestamptz)
 returns table (number bigint, place text, in_use boolean)
 language plpgsql
 volatile
 set search_path = ''
--- All who read or finish tasks queue behind who waits for these locks: none of them may be held up by one long reader.
+-- All who read or finish tasks queue behind who waits for these locks: none of them may be held up by one
+-- long reader.
 set lock_timeout = '100ms'
 as $$
 declare
@@ -261,7 +267,8 @@ end
 $$;
 
 -- Forgets what a day's finished tasks have needed, but for some of them.
--- locks: needs rows, skipping locked ones: who ends a task holds them, and may not be waited for before a table is locked
+-- locks: needs rows, skipping locked ones: who ends a task holds them, and may not be waited for before a
+-- table is locked
 create or replace function rolecall.forget_needs_of_partition(p_name text, p_kept bigint[])
 returns void
 language plpgsql
@@ -308,7 +315,8 @@ begin
 end
 $$;
 
--- Forgets keys that nobody wants, of the next p_limit in order. One of which a capacity was said is a setting, and stays.
+-- Forgets keys that nobody wants, of the next p_limit in order. One of which a capacity was said is a
+-- setting, and stays.
 -- returns: one row: how many; the last key that was looked at, null at the end
 -- locks: the keys rows, skipping locked ones
 create or replace function rolecall.prune_keys(p_after text, p_limit int)
@@ -334,7 +342,8 @@ begin
         order by known.key
         for update of known skip locked
     );
-    -- Another statement, which sees who took one of them since the first looked, and gave its row free before that had locked it.
+    -- Another statement, which sees who took one of them since the first looked, and gave its row free before
+    -- that had locked it.
     delete from rolecall.keys as known
     where known.key = any(v_idle)
         and not exists (select from rolecall.tasks as task where task.key = known.key and task.key_slot is not null)
@@ -424,8 +433,9 @@ begin
 end
 $$;
 
--- Revokes API keys that nobody used for 30 days, those apart that were made for ever; forgets those that opened nothing for 30 days,
--- sessions that have ended, browsers that were not seen for 180 days, and attempts to log in that no longer count.
+-- Revokes API keys that nobody used for 30 days, those apart that were made for ever; forgets those that
+-- opened nothing for 30 days, sessions that have ended, browsers that were not seen for 180 days, and
+-- attempts to log in that no longer count.
 -- returns: how many of the kind were forgotten, at most p_limit
 -- locks: the rows, skipping locked ones
 create or replace function rolecall.prune_access(p_kind text, p_now timestamptz, p_limit int)
@@ -466,8 +476,8 @@ begin
 end
 $$;
 
--- Forgets, of one kind, rows that are past their time: events without a day's partition, answers, deeds, workers that are long
--- gone, marks of idle ones.
+-- Forgets, of one kind, rows that are past their time: events without a day's partition, answers, deeds,
+-- workers that are long gone, marks of idle ones.
 -- returns: how many, at most p_limit
 -- locks: the rows, skipping locked ones where anybody else writes them
 create or replace function rolecall.prune_rows(p_kind text, p_keep interval, p_oldest timestamptz, p_now timestamptz, p_limit int)

@@ -1,4 +1,5 @@
--- Forgets a batch of a kind that is due, of those that no other session is at; call it again until it finds none.
+-- Forgets a batch of a kind that is due, of those that no other session is at; call it again until it finds
+-- none.
 -- returns: one row: the kind, and how many; none when nothing is due
 -- locks: the kind's retention row, skipping locked ones; rows; for a dropped day, its partitioned table
 -- public: yes

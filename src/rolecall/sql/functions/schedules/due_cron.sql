@@ -1,4 +1,5 @@
--- Names the schedules with a cron expression that have come to their next moment: who computes their slots does it from there.
+-- Names the schedules with a cron expression that have come to their next moment: who computes their slots
+-- does it from there.
 -- returns: one row a schedule, the most overdue first, with the present as the engine's clock shows it
 -- public: yes
 create or replace function rolecall.due_cron(p_limit int default 100)

@@ -1,7 +1,8 @@
--- Stores the schedules that an app declares: those that are not there yet, and those whose declaration has changed since. What
--- people have made or changed stays as they want it.
+-- Stores the schedules that an app declares: those that are not there yet, and those whose declaration has
+-- changed since. What people have made or changed stays as they want it.
 -- returns: how many were stored
--- raises: RC021 invalid schedule, RC022, RC023 somebody stored or changed it meanwhile, RC031 unknown role, RC040 what is no task
+-- raises: RC021 invalid schedule, RC022, RC023 somebody stored or changed it meanwhile, RC031 unknown role,
+-- RC040 what is no task
 -- locks: the schedules rows, in name order
 -- public: yes
 create or replace function rolecall.ensure_schedules(p_schedules jsonb)

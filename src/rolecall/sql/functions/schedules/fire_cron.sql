@@ -1,10 +1,12 @@
--- Runs schedules with a cron expression for the slots that were computed for them. A plan counts only while the schedule stands where
--- the plan starts from: whoever comes second with the same one changes nothing.
--- p_plans: objects of id, revision and planned_from (its next_run_at), as due_cron gave them; slots, the latest hundred at most; come,
--- how many there were in all; next, or the error that says why there is none, with which the schedule is disabled
--- One that cannot make way for its next run, because of somebody's open transaction, stays due.
+-- Runs schedules with a cron expression for the slots that were computed for them. A plan counts only while
+-- the schedule stands where the plan starts from: whoever comes second with the same one changes nothing.
+-- p_plans: objects of id, revision and planned_from (its next_run_at), as due_cron gave them; slots, the
+-- latest hundred at most; come, how many there were in all; next, or the error that says why there is none,
+-- with which the schedule is disabled One that cannot make way for its next run, because of somebody's open
+-- transaction, stays due.
 -- returns: one row a slot that was dealt with; its task, where it has one
--- raises: RC050 wrong isolation level; not for a schedule whose task is refused: that keeps the error and moves on
+-- raises: RC050 wrong isolation level; not for a schedule whose task is refused: that keeps the error and
+-- moves on
 -- locks: schedules rows, skipping locked ones; then what `cancel` locks
 -- notifies: rolecall_wake, where an idle worker waits for the role
 -- public: yes

@@ -1,8 +1,9 @@
--- Runs the schedules with an interval that are due: each enqueues its task and moves on to its next slot in the same transaction.
--- Of slots that passed while nobody ticked, its policy says which are run. One that cannot make way for its next run, because of
--- somebody's open transaction, stays due.
+-- Runs the schedules with an interval that are due: each enqueues its task and moves on to its next slot in
+-- the same transaction. Of slots that passed while nobody ticked, its policy says which are run. One that
+-- cannot make way for its next run, because of somebody's open transaction, stays due.
 -- returns: one row a slot that was dealt with; its task, where it has one
--- raises: RC050 wrong isolation level; not for a schedule whose task is refused: that keeps the error and moves on
+-- raises: RC050 wrong isolation level; not for a schedule whose task is refused: that keeps the error and
+-- moves on
 -- locks: schedules rows, skipping locked ones; then what `cancel` locks
 -- notifies: rolecall_wake, where an idle worker waits for the role
 -- public: yes

@@ -1,4 +1,5 @@
--- Cancels what is still open of a schedule's last run, where the schedule wants it so. It waits for nobody's open transaction.
+-- Cancels what is still open of a schedule's last run, where the schedule wants it so. It waits for nobody's
+-- open transaction.
 -- returns: false where one keeps it from that: the schedule is to be looked at again later
 -- locks: what try_to_cancel locks, waiting a moment only
 -- notifies: rolecall_cancel with the workers' ids

@@ -1,6 +1,6 @@
--- Runs the slots of a schedule that have come, as its policies for missed slots and for open runs say, and moves it on to the next.
--- Given are the latest of the slots that have come, the oldest first, and how many have come in all. A slot is late when the
--- tick comes more than a minute after it.
+-- Runs the slots of a schedule that have come, as its policies for missed slots and for open runs say, and
+-- moves it on to the next. Given are the latest of the slots that have come, the oldest first, and how many
+-- have come in all. A slot is late when the tick comes more than a minute after it.
 -- returns: one row a slot that was dealt with; its task, where it has one
 -- raises: nothing: a task that is refused is noted
 -- locks: the caller holds the schedules row

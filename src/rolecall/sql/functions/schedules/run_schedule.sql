@@ -1,7 +1,8 @@
--- Enqueues a schedule's task for one slot, or for now where there is none, once however often it is called, and notes in the
--- schedule and in its history what came of it.
+-- Enqueues a schedule's task for one slot, or for now where there is none, once however often it is called,
+-- and notes in the schedule and in its history what came of it.
 -- returns: the task's id; null when it was refused
--- raises: what passes by itself, such as a lock that was not had in time or a full disk: the slot stays, to be tried again
+-- raises: what passes by itself, such as a lock that was not had in time or a full disk: the slot stays, to
+-- be tried again
 -- locks: the caller holds the schedules row
 -- notifies: rolecall_wake, where an idle worker waits for the role
 create or replace function rolecall.run_schedule(p_schedule rolecall.schedules, p_slot timestamptz, p_missed bigint)

@@ -1,8 +1,8 @@
--- Stores a schedule or changes the one of that name. For a person, what is not said keeps its value; for the app that declares it,
--- what is not said is the default.
+-- Stores a schedule or changes the one of that name. For a person, what is not said keeps its value; for the
+-- app that declares it, what is not said is the default.
 -- returns: the schedule's id
--- raises: RC021 invalid schedule, RC022 it may not be changed so, RC023 it was changed meanwhile, RC031 unknown role,
--- RC040 what is no task
+-- raises: RC021 invalid schedule, RC022 it may not be changed so, RC023 it was changed meanwhile, RC031
+-- unknown role, RC040 what is no task
 -- locks: the schedules row
 create or replace function rolecall.store_schedule(p_said jsonb, p_declared jsonb)
 returns bigint
@@ -47,8 +47,8 @@ begin
 end
 $$;
 
--- Puts what is said of a schedule over what stands. Another handler comes with its own role, an interval stands in for a cron
--- expression and the other way round; a null says nothing, but takes a key away.
+-- Puts what is said of a schedule over what stands. Another handler comes with its own role, an interval
+-- stands in for a cron expression and the other way round; a null says nothing, but takes a key away.
 -- returns: the whole document
 create or replace function rolecall.amended_schedule(p_standing jsonb, p_said jsonb)
 returns jsonb
@@ -65,8 +65,9 @@ as $$
     from (select rolecall.without_nulls(p_said) as document) as said
 $$;
 
--- Insists that a schedule is one: a name, a known role, a rhythm, policies that go together, a task that could be enqueued. Whether
--- a cron expression and its zone mean anything is for those to judge who compute its slots.
+-- Insists that a schedule is one: a name, a known role, a rhythm, policies that go together, a task that
+-- could be enqueued. Whether a cron expression and its zone mean anything is for those to judge who compute
+-- its slots.
 -- raises: RC021 invalid schedule, RC031 unknown role, RC040 what is no task
 create or replace function rolecall.check_schedule(p_schedule jsonb)
 returns void
@@ -112,8 +113,10 @@ begin
 end
 $$;
 
--- Keeps a change away from a schedule that is not what the caller takes it for, or that may not be changed so.
--- raises: RC022 where it stands already and should be new (revision 0), or where it is immutable; RC023 where it was changed meanwhile
+-- Keeps a change away from a schedule that is not what the caller takes it for, or that may not be changed
+-- so.
+-- raises: RC022 where it stands already and should be new (revision 0), or where it is immutable; RC023 where
+-- it was changed meanwhile
 create or replace function rolecall.guard_schedule(p_standing rolecall.schedules, p_amended jsonb, p_declared jsonb)
 returns void
 language plpgsql
@@ -144,8 +147,8 @@ begin
 end
 $$;
 
--- Says where a schedule's plan goes on after a change: where it stood, unless the change moves it. A cron expression's slots are
--- looked for from there on by the next tick.
+-- Says where a schedule's plan goes on after a change: where it stood, unless the change moves it. A cron
+-- expression's slots are looked for from there on by the next tick.
 -- returns: the next moment to look at the schedule; for an interval, its next slot
 create or replace function rolecall.next_plan(p_standing rolecall.schedules, p_amended jsonb, p_now timestamptz)
 returns timestamptz

@@ -1,4 +1,5 @@
--- Runs a schedule now, beside its plan. While the task of its last run is open, that one stands for it, and is due from now on.
+-- Runs a schedule now, beside its plan. While the task of its last run is open, that one stands for it, and
+-- is due from now on.
 -- returns: the task's id
 -- raises: RC020 schedule not found, RC021 the schedule's task was refused, RC050 wrong isolation level
 -- locks: the schedules row; a pending task that stands for it

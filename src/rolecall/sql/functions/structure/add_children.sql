@@ -1,8 +1,9 @@
--- Stores children of a task and counts them on it. Serial ones each need the one before. They stand before the younger tasks of
--- the parent's line, and before its older children.
+-- Stores children of a task and counts them on it. Serial ones each need the one before. They stand before
+-- the younger tasks of the parent's line, and before its older children.
 -- returns: their ids in input order; a task that stood already for one of them is no child
--- raises: RC031, RC040 for what is no task; RC043 for one that would wait for itself; RC044 where the parent is
--- gone or has ended; RC045 a dedupe_key that is to be new; RC050 wrong isolation level, where a keyed task is put off
+-- raises: RC031, RC040 for what is no task; RC043 for one that would wait for itself; RC044 where the parent
+-- is gone or has ended; RC045 a dedupe_key that is to be new; RC050 wrong isolation level, where a keyed task
+-- is put off
 -- locks: the caller holds the parent; dedupe keys in their order; needed tasks, children before parents
 -- notifies: rolecall_wake, where an idle worker waits for the role
 create or replace function rolecall.add_children(p_parent_id bigint, p_fence int, p_drafts jsonb, p_serial boolean)
@@ -58,7 +59,8 @@ begin
 end
 $$;
 
--- Lets each of these tasks need the one before, whatever becomes of that; the first needs a task that stands already, if any.
+-- Lets each of these tasks need the one before, whatever becomes of that; the first needs a task that stands
+-- already, if any.
 -- returns: the drafts with that need before their own
 create or replace function rolecall.one_after_the_other(p_drafts jsonb, p_last_id bigint)
 returns jsonb

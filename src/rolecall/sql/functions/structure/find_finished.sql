@@ -1,5 +1,6 @@
--- Finds finished tasks by their ids, of those that ended at a moment or since. Most that are asked for ended lately: only where one did
--- not are the other days looked into, as whoever looks into a day holds a lock on each of its indexes until the commit.
+-- Finds finished tasks by their ids, of those that ended at a moment or since. Most that are asked for ended
+-- lately: only where one did not are the other days looked into, as whoever looks into a day holds a lock on
+-- each of its indexes until the commit.
 -- returns: one row a task that is found
 create or replace function rolecall.find_finished(p_ids bigint[], p_since timestamptz default '-infinity')
 returns table (

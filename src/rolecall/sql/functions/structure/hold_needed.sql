@@ -1,5 +1,5 @@
--- Locks what new children need before their parent is locked: who ends one of those holds it and waits for the parent. Serial
--- children need the last one that stands.
+-- Locks what new children need before their parent is locked: who ends one of those holds it and waits for
+-- the parent. Serial children need the last one that stands.
 -- locks: the needed tasks, children before parents, in id order
 create or replace function rolecall.hold_needed(p_drafts jsonb, p_parent_id bigint)
 returns void

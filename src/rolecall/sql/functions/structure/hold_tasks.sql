@@ -1,7 +1,7 @@
--- Locks open tasks in the order that everybody keeps: first those that no key's owner brings back, children before parents, then
--- keys, then what waits for them.
--- locks: tasks that run, wait, are blocked or have no key: first those without children in id order, then parents, the deepest
--- first, in id order; keys rows of the others in key order; then those
+-- Locks open tasks in the order that everybody keeps: first those that no key's owner brings back, children
+-- before parents, then keys, then what waits for them.
+-- locks: tasks that run, wait, are blocked or have no key: first those without children in id order, then
+-- parents, the deepest first, in id order; keys rows of the others in key order; then those
 create or replace function rolecall.hold_tasks(p_ids bigint[])
 returns void
 language plpgsql

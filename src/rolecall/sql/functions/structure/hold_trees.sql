@@ -1,6 +1,7 @@
 -- Locks open tasks with all that is open below them, in the order that everybody keeps.
 -- returns: the tasks that are held
--- raises: RC090 one came or was claimed meanwhile: undo this and try again, as to wait for it now would be out of order
+-- raises: RC090 one came or was claimed meanwhile: undo this and try again, as to wait for it now would be
+-- out of order
 -- locks: as hold_tasks does
 create or replace function rolecall.hold_trees(p_ids bigint[])
 returns bigint[]

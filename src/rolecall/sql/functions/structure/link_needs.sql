@@ -1,5 +1,5 @@
--- Ties blocked tasks to what they need. What has ended already is met at once, or fails them; who is still open is marked, so that
--- its end tells them: under its lock, so that no end can come in between.
+-- Ties blocked tasks to what they need. What has ended already is met at once, or fails them; who is still
+-- open is marked, so that its end tells them: under its lock, so that no end can come in between.
 -- raises: RC040 something needed does not exist, or stands later in the batch; RC043 needs in a circle
 -- locks: the needed tasks, children before parents
 -- notifies: rolecall_wake, where an idle worker waits for a role
@@ -55,8 +55,10 @@ begin
 end
 $$;
 
--- Stores what tasks need, in the order declared, after what they have needed before. Any task of a chain names the chain.
--- raises: RC040 what does not stand earlier, in the batch or at all, or a name given twice; RC043 a task that needs itself
+-- Stores what tasks need, in the order declared, after what they have needed before. Any task of a chain
+-- names the chain.
+-- raises: RC040 what does not stand earlier, in the batch or at all, or a name given twice; RC043 a task that
+-- needs itself
 create or replace function rolecall.store_needs(p_needy jsonb, p_batch_ids bigint[])
 returns void
 language plpgsql

@@ -1,4 +1,5 @@
--- Refuses tasks that, through needs, children and the keys that others keep, would wait for one that waits for them.
+-- Refuses tasks that, through needs, children and the keys that others keep, would wait for one that waits
+-- for them.
 -- raises: RC043 a circle
 create or replace function rolecall.refuse_circle(p_ids bigint[], p_target bigint)
 returns void

@@ -1,5 +1,6 @@
--- Decides how parents go on whose last child has ended: with their next step where they have one, else to their end, which is a
--- failure where a child's was one that the parent shares. What the children told adds up beside the parent's own info.
+-- Decides how parents go on whose last child has ended: with their next step where they have one, else to
+-- their end, which is a failure where a child's was one that the parent shares. What the children told adds
+-- up beside the parent's own info.
 -- returns: one row: the keys and endings of those that ended
 -- locks: the caller holds the tasks
 -- notifies: rolecall_wake, where an idle worker waits for a role
@@ -50,9 +51,11 @@ begin
 end
 $$;
 
--- Sums up the ended children that one claim of a task spawned, those of their chains included, on top of what was told before. None of
--- them has ended before the parent was created: the days before that are not looked into.
--- returns: one row: how many failures the parent shares, and the infos as one: numbers add up, else the last child's value stands
+-- Sums up the ended children that one claim of a task spawned, those of their chains included, on top of what
+-- was told before. None of them has ended before the parent was created: the days before that are not looked
+-- into.
+-- returns: one row: how many failures the parent shares, and the infos as one: numbers add up, else the last
+-- child's value stands
 create or replace function rolecall.sum_up_children(p_parent_id bigint, p_fence int, p_created_at timestamptz, p_before jsonb)
 returns table (failed bigint, info jsonb)
 language plpgsql

@@ -1,4 +1,5 @@
--- Takes met needs off blocked tasks' counts: without any left a task may run, in its turn; with a culprit it fails.
+-- Takes met needs off blocked tasks' counts: without any left a task may run, in its turn; with a culprit it
+-- fails.
 -- returns: one row: the keys and endings of those that failed
 -- locks: the tasks in id order
 -- notifies: rolecall_wake, where an idle worker waits for a role

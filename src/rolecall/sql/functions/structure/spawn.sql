@@ -1,7 +1,10 @@
--- Adds children to a task that runs or waits: more work that it is to wait for. A SQL handler calls it for its own task.
--- returns: the children's ids in input order; a dedupe_key that already stands gives the id of a task that is no child
--- raises: RC031, RC040 for what is no task; RC043 for one that would wait for itself; RC044 where the
--- parent is not open or has children of the other kind; RC045 a dedupe_key that is to be new; RC050 wrong isolation level
+-- Adds children to a task that runs or waits: more work that it is to wait for. A SQL handler calls it for
+-- its own task.
+-- returns: the children's ids in input order; a dedupe_key that already stands gives the id of a task that is
+-- no child
+-- raises: RC031, RC040 for what is no task; RC043 for one that would wait for itself; RC044 where the parent
+-- is not open or has children of the other kind; RC045 a dedupe_key that is to be new; RC050 wrong isolation
+-- level
 -- locks: needed tasks, children before parents; the parent; dedupe keys in their order
 -- notifies: rolecall_wake, where an idle worker waits for a child's role
 -- public: yes
@@ -26,7 +29,8 @@ end
 $$;
 
 -- Adds children as spawn does, unless something was waited for too long.
--- returns: the children's ids in input order; a dedupe_key that already stands gives the id of a task that is no child
+-- returns: the children's ids in input order; a dedupe_key that already stands gives the id of a task that is
+-- no child
 -- raises: as spawn; 55P03, RC090 undo this and try again
 -- locks: needed tasks, children before parents; the parent; dedupe keys in their order
 -- notifies: rolecall_wake, where an idle worker waits for a child's role

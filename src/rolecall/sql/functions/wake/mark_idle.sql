@@ -1,5 +1,5 @@
--- Says that a worker waits for work and wants to be notified, or no longer does; which is not heard within a second after the mark, as
--- each is a write, and a notification for nothing costs less.
+-- Says that a worker waits for work and wants to be notified, or no longer does; which is not heard within a
+-- second after the mark, as each is a write, and a notification for nothing costs less.
 -- locks: the worker's marks
 -- public: yes
 create or replace function rolecall.mark_idle(p_worker_id bigint, p_idle boolean)

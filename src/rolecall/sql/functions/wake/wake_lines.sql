@@ -1,7 +1,8 @@
--- Notifies, for tasks that have become due in some lines (one line a task), idle workers that could run them: one more than there are
--- tasks, chosen by chance, as a notification to all would have a fleet claim at once. Where nobody is idle there is no NOTIFY, which
--- takes a lock at the commit.
--- notifies: rolecall_wake with the role and the workers that are to look (mail:7,12), or with the role alone where all are to
+-- Notifies, for tasks that have become due in some lines (one line a task), idle workers that could run them:
+-- one more than there are tasks, chosen by chance, as a notification to all would have a fleet claim at once.
+-- Where nobody is idle there is no NOTIFY, which takes a lock at the commit.
+-- notifies: rolecall_wake with the role and the workers that are to look (mail:7,12), or with the role alone
+-- where all are to
 create or replace function rolecall.wake_lines(p_line_ids int[])
 returns void
 language sql
@@ -38,7 +39,8 @@ as $$
         ) as ids
         from (
             select line.role, line.handler, given.now, given.number + 1 as number,
-                -- Marks of workers that live end four to five minutes from now; those of dead ones, before that, come last.
+                -- Marks of workers that live end four to five minutes from now; those of dead ones, before
+                -- that, come last.
                 given.now + interval '4 min' + random() * interval '1 min' as chance
             from (
                 select line_id, count(*) as number, rolecall.clock() as now

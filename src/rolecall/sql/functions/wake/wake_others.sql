@@ -1,4 +1,5 @@
--- For a worker that was woken and has no room: takes its idle mark away and wakes other idle workers for what is due, as an enqueue does.
+-- For a worker that was woken and has no room: takes its idle mark away and wakes other idle workers for what
+-- is due, as an enqueue does.
 -- locks: the worker's marks
 -- notifies: rolecall_wake, where an idle worker waits for one of the next tasks
 -- public: yes

@@ -1,5 +1,5 @@
--- The roll as people read it: who is active (heard of within five minutes, and not stopped), the word for a worker's situation, and
--- the tasks that it runs.
+-- The roll as people read it: who is active (heard of within five minutes, and not stopped), the word for a
+-- worker's situation, and the tasks that it runs.
 -- returns: one row a worker
 -- public: yes
 create or replace view rolecall.all_workers with (security_invoker = true) as

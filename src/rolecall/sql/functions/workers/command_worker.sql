@@ -1,5 +1,5 @@
--- Tells a worker to take no more tasks (drain), to do so and leave for good once what it holds has ended (decommission), or to
--- go on (null). It hears of it by a notification, or else with its next beat.
+-- Tells a worker to take no more tasks (drain), to do so and leave for good once what it holds has ended
+-- (decommission), or to go on (null). It hears of it by a notification, or else with its next beat.
 -- raises: RC030 unknown worker
 -- locks: the workers row
 -- notifies: rolecall_command with the worker's id

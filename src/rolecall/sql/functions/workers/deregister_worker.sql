@@ -1,4 +1,5 @@
--- Takes a worker off the roll and gives back what it still holds; but what somebody's open transaction has locked is left to its lease.
+-- Takes a worker off the roll and gives back what it still holds; but what somebody's open transaction has
+-- locked is left to its lease.
 -- returns: how many tasks it held
 -- raises: RC050 wrong isolation level
 -- locks: the workers row; tasks rows in id order; keys rows in key order

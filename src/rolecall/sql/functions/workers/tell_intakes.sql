@@ -1,4 +1,5 @@
--- Says which payloads a worker's handlers take, before its first claim: tasks that have not fitted one of these are not offered to it.
+-- Says which payloads a worker's handlers take, before its first claim: tasks that have not fitted one of
+-- these are not offered to it.
 -- locks: the workers row
 -- public: yes
 create or replace function rolecall.tell_intakes(p_worker_id bigint, p_intakes text[])
