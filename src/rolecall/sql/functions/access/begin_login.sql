@@ -24,7 +24,8 @@ begin
     end if;
     v_attempts := 1 + case when v_old.locked_until is null and v_old.last_at > v_now - p_lockout then v_old.attempts else 0 end;
     update rolecall.login_attempts
-    set attempts = v_attempts, last_at = v_now, locked_until = case when v_attempts >= p_most then v_now + p_lockout end
+    set attempts = v_attempts, last_at = v_now,
+        locked_until = case when v_attempts >= p_most then v_now + p_lockout end
     where digest = p_digest;
     return null;
 end

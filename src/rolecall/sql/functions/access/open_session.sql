@@ -4,7 +4,8 @@
 -- locks: the people row, then the login_attempts row of the name
 -- public: yes
 create or replace function rolecall.open_session(
-    p_person_id bigint, p_password_hash text, p_digest bytea, p_name_digest bytea, p_lifetime interval, p_origin text
+    p_person_id bigint, p_password_hash text, p_digest bytea, p_name_digest bytea, p_lifetime interval,
+    p_origin text
 )
 returns timestamptz
 language plpgsql

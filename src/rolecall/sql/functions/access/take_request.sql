@@ -18,7 +18,8 @@ begin
         perform rolecall.refuse('RC060', 'a request with this key is under way: ask again for its answer');
     end if;
     select * into v_kept from rolecall.requests as request
-    where request.caller = p_caller and request.key = p_key and request.answered_at > rolecall.clock() - interval '1 day';
+    where request.caller = p_caller and request.key = p_key
+        and request.answered_at > rolecall.clock() - interval '1 day';
     if not found then
         return;
     end if;

@@ -6,7 +6,8 @@
 -- locks: the login_attempts rows that count it, in order of their digests
 -- public: yes
 create or replace function rolecall.try_to_log_in(
-    p_name bytea, p_network bytea, p_browser bytea, p_most int, p_most_of_name int, p_lockout interval, out wait float8, out is_last boolean
+    p_name bytea, p_network bytea, p_browser bytea, p_most int, p_most_of_name int, p_lockout interval,
+    out wait float8, out is_last boolean
 )
 language plpgsql
 volatile
@@ -37,7 +38,8 @@ begin
     if wait is null then
         with counted as (
             update rolecall.login_attempts as counter
-            set attempts = next.attempts, last_at = v_now, locked_until = case when next.attempts >= next.most then v_now + p_lockout end
+            set attempts = next.attempts, last_at = v_now,
+                locked_until = case when next.attempts >= next.most then v_now + p_lockout end
             from (
                 select
                     old.digest, case when old.digest = p_name then p_most_of_name else p_most end as most,

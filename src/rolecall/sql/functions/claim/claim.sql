@@ -11,8 +11,8 @@ create or replace function rolecall.claim(
     p_worker_id bigint, p_roles text[], p_handlers text[], p_limit int, p_start int default null
 )
 returns table (
-    id bigint, fence int, attempt int, max_attempts int, role text, handler text, priority int, payload jsonb, key text,
-    chain_id bigint, chain_index int, scheduled_for timestamptz, created_at timestamptz,
+    id bigint, fence int, attempt int, max_attempts int, role text, handler text, priority int, payload jsonb,
+    key text, chain_id bigint, chain_index int, scheduled_for timestamptz, created_at timestamptz,
     lease_seconds float8, timeout_seconds float8, step int, parent_id bigint, last_error text
 )
 language plpgsql
@@ -29,7 +29,8 @@ declare
 begin
     perform rolecall.require_read_committed();
     select * into v_picked from rolecall.choose_tasks(
-        (p_worker_id, p_roles, p_handlers, false)::rolecall.claimant, p_limit, coalesce(p_start, p_limit), v_now
+        (p_worker_id, p_roles, p_handlers, false)::rolecall.claimant, p_limit, coalesce(p_start, p_limit),
+        v_now
     );
     -- For whoever has slots free only later: there may be more than this answer shows.
     perform set_config('rolecall.held_back', v_picked.held_back::text, true);
@@ -39,8 +40,9 @@ begin
     return query
     with claimed as (
         update rolecall.tasks as task
-        set state = 'running', parked = false, worker_id = p_worker_id, fence = task.fence + 1, attempt = task.attempt + 1,
-            claimed_at = v_now, lease_until = v_now + least(setting.lease, coalesce(task.timeout, setting.timeout)),
+        set state = 'running', parked = false, worker_id = p_worker_id, fence = task.fence + 1,
+            attempt = task.attempt + 1, claimed_at = v_now,
+            lease_until = v_now + least(setting.lease, coalesce(task.timeout, setting.timeout)),
             deadline_at = v_now + coalesce(task.timeout, setting.timeout),
             started_at = case when p_start is null or picked.n <= p_start or setting.never_ahead then v_now end,
             key_slot = coalesce(task.key_slot, picked.slot)
@@ -97,7 +99,8 @@ begin
     loop
         if v_level.some_never_ahead and p_start < p_limit then
             select * into v_got from rolecall.pick_in_two_turns(
-                v_level.lines, p_claimant, p_limit - cardinality(ids), p_start - cardinality(ids), v_keyed, p_now
+                v_level.lines, p_claimant, p_limit - cardinality(ids), p_start - cardinality(ids), v_keyed,
+                p_now
             );
             held_back := v_got.held_back;
             v_in_order := false;

@@ -41,7 +41,8 @@ $$;
 -- which nothing is left
 -- locks: tasks rows, then keys rows in key order, all skipping locked ones
 create or replace function rolecall.walk_line(
-    p_line_id int, p_claimant rolecall.claimant, p_after rolecall.floor, p_limit int, p_taken bigint[], p_now timestamptz
+    p_line_id int, p_claimant rolecall.claimant, p_after rolecall.floor, p_limit int, p_taken bigint[],
+    p_now timestamptz
 )
 returns table (ids bigint[], slots smallint[], keyed bigint[], reached rolecall.floor)
 language plpgsql
@@ -147,8 +148,8 @@ begin
         limit p_limit
     )
     select
-        (select count(*) from candidate), coalesce(array_agg(picked.id), '{}'), coalesce(array_agg(picked.slot), '{}'),
-        array_agg(picked.key) filter (where picked.key is not null)
+        (select count(*) from candidate), coalesce(array_agg(picked.id), '{}'),
+        coalesce(array_agg(picked.slot), '{}'), array_agg(picked.key) filter (where picked.key is not null)
     into v_offered, ids, slots, v_won
     from picked;
     v_full := array(
@@ -179,7 +180,8 @@ begin
     ),
     head as materialized (
         select * from rolecall.heads_of_keys(
-            array(select key from room order by key), array(select cardinality(free) from room order by key), p_now
+            array(select key from room order by key), array(select cardinality(free) from room order by key),
+            p_now
         )
     ),
     best as materialized (
@@ -224,7 +226,8 @@ declare
     v_losers bigint[] := array(
         (
             select task.id from rolecall.tasks as task
-            where task.key = any(p_keys) and task.state = 'pending' and task.parked is not true and task.key_slot is null
+            where task.key = any(p_keys) and task.state = 'pending' and task.parked is not true
+                and task.key_slot is null
                 and task.scheduled_for <= p_now
             limit v_bound + cardinality(p_winners)
         )

@@ -10,10 +10,12 @@ as $$
     select setting.line_id, setting.priority, setting.never_ahead
     from rolecall.line_settings as setting
     where setting.line_id = any(p_line_ids)
-        and (p_claimant.roles = '{}' or setting.role = any(p_claimant.roles)) and setting.handler = any(p_claimant.handlers)
+        and (p_claimant.roles = '{}' or setting.role = any(p_claimant.roles))
+        and setting.handler = any(p_claimant.handlers)
         and (not setting.paused or setting.paused_until <= p_now)
         and not (p_claimant.ahead and setting.never_ahead)
         and (setting.misfit_for = '{}' or not setting.misfit_for && coalesce(
-            (select worker.intakes from rolecall.workers as worker where worker.id = p_claimant.worker_id), '{}'
+            (select worker.intakes from rolecall.workers as worker where worker.id = p_claimant.worker_id),
+            '{}'
         ))
 $$;

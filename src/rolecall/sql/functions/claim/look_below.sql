@@ -22,7 +22,8 @@ declare
 begin
     select task.scheduled_for, task.id into v_first
     from rolecall.tasks as task
-    where task.line_id = p_line_id and task.state = 'pending' and not task.parked and task.scheduled_for <= p_now
+    where task.line_id = p_line_id and task.state = 'pending' and not task.parked
+        and task.scheduled_for <= p_now
     order by task.scheduled_for, task.id
     limit 1;
     if found then

@@ -20,7 +20,8 @@ begin
         cross join lateral (
             select owned.id, owned.line_id
             from rolecall.tasks as owned
-            where owned.id = claim.id and owned.fence = claim.fence and (owned.worker_id = p_worker_id) is true
+            where owned.id = claim.id and owned.fence = claim.fence
+                and (owned.worker_id = p_worker_id) is true
                 and owned.deadline_at > v_now and owned.cancel_requested_at is null
             for no key update skip locked
         ) as task

@@ -14,7 +14,8 @@ as $$
         select distinct worker.roles, worker.handlers
         from rolecall.workers as worker
         join rolecall.lines as own on own.id = p_line_id
-        where worker.stopped_at is null and worker.heartbeat_at > p_now - interval '5 min' and worker.command is null
+        where worker.stopped_at is null and worker.heartbeat_at > p_now - interval '5 min'
+            and worker.command is null
             and (not p_able or (
                 own.handler = any(worker.handlers) and (worker.roles = '{}' or own.role = any(worker.roles))
             ))
@@ -28,6 +29,7 @@ as $$
         and (line.role = own.role or not line.paused or line.paused_until <= p_now)
         and ((line.role = own.role and line.handler = own.handler) or exists (
             select from worker
-            where line.handler = any(worker.handlers) and (worker.roles = '{}' or line.role = any(worker.roles))
+            where line.handler = any(worker.handlers)
+                and (worker.roles = '{}' or line.role = any(worker.roles))
         ))
 $$;

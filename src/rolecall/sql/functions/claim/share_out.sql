@@ -18,8 +18,10 @@ as $$
         cross join lateral (
             select task.scheduled_for, task.id
             from rolecall.tasks as task
-            where task.line_id = line.id and task.state = 'pending' and not task.parked and task.scheduled_for <= p_now
-                and (task.scheduled_for, task.id) > (floor.scheduled_for, floor.id) and task.id <> all(p_taken)
+            where task.line_id = line.id and task.state = 'pending' and not task.parked
+                and task.scheduled_for <= p_now
+                and (task.scheduled_for, task.id) > (floor.scheduled_for, floor.id)
+                and task.id <> all(p_taken)
             order by task.scheduled_for, task.id
             limit p_limit
         ) as task

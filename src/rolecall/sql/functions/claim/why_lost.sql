@@ -26,7 +26,8 @@ as $$
             end
             -- Not before the worker came: what it has claimed ended later.
             from rolecall.find_finished(array[p_id], coalesce(
-                (select worker.started_at from rolecall.workers as worker where worker.id = p_worker_id), '-infinity'
+                (select worker.started_at from rolecall.workers as worker where worker.id = p_worker_id),
+                '-infinity'
             ))
             order by finished_at desc
             limit 1

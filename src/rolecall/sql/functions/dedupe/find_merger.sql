@@ -11,7 +11,8 @@ begin
         select format('%I.%I', place.nspname, found.proname)
         from pg_catalog.pg_proc as found
         join pg_catalog.pg_namespace as place on place.oid = found.pronamespace
-        where found.oid = to_regprocedure(p_name || '(jsonb,jsonb)') and found.prokind = 'f' and not found.proretset
+        where found.oid = to_regprocedure(p_name || '(jsonb,jsonb)') and found.prokind = 'f'
+            and not found.proretset
             and found.prorettype = 'jsonb'::regtype
             and (rolecall.is_owners_session() or found.proowner = current_user::regrole)
     );

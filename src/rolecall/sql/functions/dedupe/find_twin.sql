@@ -25,7 +25,8 @@ begin
     where task.fence = 0 or (v_scope <> 'pending' and task.chain_id is distinct from v_except);
     if v_id is null and v_scope = 'any' then
         v_id := rolecall.find_ended_twin(p_dedupe_key, rolecall.clock() - make_interval(secs => (p_dedupe ->> 'window')::float8), array[
-            v_except, (select origin.chain_id from rolecall.find_finished(array[p_place.origin_id]) as origin limit 1)
+            v_except,
+            (select origin.chain_id from rolecall.find_finished(array[p_place.origin_id]) as origin limit 1)
         ]);
     end if;
     return v_id;

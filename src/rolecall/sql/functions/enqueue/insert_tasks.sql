@@ -46,17 +46,20 @@ begin
     ),
     stored as (
         insert into rolecall.tasks (
-            id, chain_id, chain_index, created_at, scheduled_for, line_id, max_attempts, key, dedupe_key, payload, retry,
-            timeout, origin_id, parent_id, parent_fence, depth, needed, on_failure, state, open_needs, dedupe_pending
+            id, chain_id, chain_index, created_at, scheduled_for, line_id, max_attempts, key, dedupe_key,
+            payload, retry,
+            timeout, origin_id, parent_id, parent_fence, depth, needed, on_failure, state, open_needs,
+            dedupe_pending
         )
         select
-            placed.id, coalesce(placed.chain_id, placed.id), coalesce(placed.chain_index, 0), v_now, placed.turn,
+            placed.id, coalesce(placed.chain_id, placed.id), coalesce(placed.chain_index, 0), v_now,
+            placed.turn,
             coalesce(line.id, rolecall.find_or_add_line(placed.role, placed.handler, placed.level, placed.never_ahead, '{}')),
             placed.max_attempts,
             case when placed.one_root and placed.parent_id is null then coalesce(placed.key, 'role:' || placed.role)
                 else placed.key end,
-            placed.dedupe_key, placed.payload, placed.retry, placed.timeout, placed.origin_id, placed.parent_id,
-            placed.parent_fence, placed.depth, placed.needed, placed.rule,
+            placed.dedupe_key, placed.payload, placed.retry, placed.timeout, placed.origin_id,
+            placed.parent_id, placed.parent_fence, placed.depth, placed.needed, placed.rule,
             case when placed.needs is null then 'pending' else 'blocked' end::rolecall.task_state,
             jsonb_array_length(placed.needs),
             case when placed.dedupe is not null then rolecall.stands_beside(placed.dedupe_key, placed.dedupe) end

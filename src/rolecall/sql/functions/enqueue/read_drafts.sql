@@ -4,8 +4,10 @@
 -- raises: RC031 unknown role, RC040 invalid task
 create or replace function rolecall.read_drafts(p_tasks jsonb, p_now timestamptz)
 returns table (
-    n bigint, role text, handler text, priority int, due timestamptz, key text, dedupe_key text, max_attempts int,
-    payload jsonb, retry jsonb, timeout interval, on_failure rolecall.child_rule, needs jsonb, dedupe jsonb, one_root boolean
+    n bigint, role text, handler text, priority int, due timestamptz, key text, dedupe_key text,
+    max_attempts int,
+    payload jsonb, retry jsonb, timeout interval, on_failure rolecall.child_rule, needs jsonb, dedupe jsonb,
+    one_root boolean
 )
 language sql
 volatile
@@ -16,13 +18,15 @@ as $$
         item.key, named.handler || '/' || item.dedupe_key,
         nullif(coalesce(item.max_attempts, handler.max_attempts, role.max_attempts, 0), 0),
         coalesce(item.payload, '{}'), item.retry, make_interval(secs => item.timeout),
-        item.on_failure::rolecall.child_rule, nullif(item.needs, '[]'), nullif(item.dedupe, 'null'), role.one_root
+        item.on_failure::rolecall.child_rule, nullif(item.needs, '[]'), nullif(item.dedupe, 'null'),
+        role.one_root
     from rows from (jsonb_to_recordset(p_tasks) as (
         role text, handler text, payload jsonb, priority int, scheduled_for timestamptz, after float8,
-        key text, dedupe_key text, max_attempts int, retry jsonb, timeout float8, on_failure text, needs jsonb, dedupe jsonb
+        key text, dedupe_key text, max_attempts int, retry jsonb, timeout float8, on_failure text,
+        needs jsonb, dedupe jsonb
     )) with ordinality as item (
-        role, handler, payload, priority, scheduled_for, after, key, dedupe_key, max_attempts, retry, timeout, on_failure, needs,
-        dedupe, n
+        role, handler, payload, priority, scheduled_for, after, key, dedupe_key, max_attempts, retry, timeout,
+        on_failure, needs, dedupe, n
     )
     -- Each by its name: there may be thousands of handlers and roles, and a batch names few.
     left join lateral (
@@ -50,7 +54,8 @@ as $$
     ) as problem
     where case
         when role.name is null then rolecall.refuse('RC031', format(
-            'task %s: unknown role %s', item.n - 1, coalesce(quote_literal(named.role), '(neither role nor handler given)')
+            'task %s: unknown role %s', item.n - 1,
+            coalesce(quote_literal(named.role), '(neither role nor handler given)')
         ))
         when problem.text is not null then rolecall.refuse('RC040', format('task %s: %s', item.n - 1, problem.text))
         else true

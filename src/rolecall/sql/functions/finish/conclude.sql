@@ -77,7 +77,8 @@ begin
             (not need.whole_chain and need.needed_id = ending.id)
             or (need.whole_chain and need.needed_id = ending.chain_id and ending.continued is not true)
         ) and p_children = exists (select from rolecall.tasks as task where task.id = need.task_id and task.parent_id is not null)
-        returning need.task_id, ending.id as needed_id, need.on_failure = 'fail' and ending.state <> 'completed' as fatal
+        returning need.task_id, ending.id as needed_id,
+        need.on_failure = 'fail' and ending.state <> 'completed' as fatal
     )
     select jsonb_agg(jsonb_build_object('id', hit.task_id, 'number', hit.number, 'culprit', hit.culprit)) into v_hit
     from (

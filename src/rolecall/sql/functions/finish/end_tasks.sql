@@ -17,7 +17,8 @@ begin
     return query
     with given as materialized (
         select * from jsonb_to_recordset(p_ends) as item (
-            id bigint, state rolecall.task_state, result jsonb, error text, fence int, outside boolean, continued boolean
+            id bigint, state rolecall.task_state, result jsonb, error text, fence int, outside boolean,
+            continued boolean
         )
     ),
     ended as (
@@ -29,8 +30,9 @@ begin
     ),
     moved as (
         insert into rolecall.finished_tasks (
-            id, chain_id, chain_index, created_at, scheduled_for, claimed_at, started_at, finished_at, worker_id, line_id,
-            fence, attempt, max_attempts, state, key, dedupe_key, payload, retry, info, result, error,
+            id, chain_id, chain_index, created_at, scheduled_for, claimed_at, started_at, finished_at,
+            worker_id, line_id, fence, attempt, max_attempts, state, key, dedupe_key, payload, retry, info,
+            result, error,
             origin_id, parent_id, parent_fence, depth, on_failure, continued, dedupe_pending, timeout
         )
         select
@@ -46,7 +48,8 @@ begin
     select
         array_agg(distinct key) filter (where key is not null),
         array_agg((
-            id, last_state, chain_id, parent_id, depth, on_failure, needed, coalesce(continued, false), open_children
+            id, last_state, chain_id, parent_id, depth, on_failure, needed, coalesce(continued, false),
+            open_children
         )::rolecall.ending order by id) filter (where parent_id is not null or needed or open_children is not null)
     from ended;
     perform rolecall.run_after_hooks(array(select (item ->> 'id')::bigint from jsonb_array_elements(p_ends) as item));

@@ -44,7 +44,8 @@ begin
     ))
     into v_judged
     from jsonb_to_recordset(p_losses) as given (
-        id bigint, reason text, error text, after float8, final boolean, reported boolean, needs jsonb, intake text
+        id bigint, reason text, error text, after float8, final boolean, reported boolean, needs jsonb,
+        intake text
     )
     join rolecall.tasks as task on task.id = given.id
     join rolecall.line_settings as setting on setting.line_id = task.line_id
@@ -54,7 +55,8 @@ begin
             then 'crashed' else given.reason end as reason
     ) as told
     cross join lateral rolecall.judge_loss(
-        task, setting.retry, told.reason, given.after, coalesce(given.final, false) or told.reason = 'misfit' and (
+        task, setting.retry, told.reason, given.after,
+        coalesce(given.final, false) or told.reason = 'misfit' and (
             -- Whoever has it again, or as the sixth, shows that this would go on for ever.
             given.intake = any(setting.misfit_for) or cardinality(setting.misfit_for) >= 5
         ), v_now
@@ -73,10 +75,13 @@ begin
     ),
     back as (
         update rolecall.tasks as task
-        set state = loss.state, open_needs = case when loss.state = 'blocked' then jsonb_array_length(loss.needs) end,
-            scheduled_for = loss.due, line_id = loss.line_id, fence = loss.fence, attempt = task.attempt - (not loss.spent)::int,
-            refunds = task.refunds + loss.refund::int, worker_id = null, claimed_at = null, started_at = null,
-            lease_until = null, deadline_at = null, cancel_requested_at = null, key_slot = null, error = loss.error
+        set state = loss.state,
+            open_needs = case when loss.state = 'blocked' then jsonb_array_length(loss.needs) end,
+            scheduled_for = loss.due, line_id = loss.line_id, fence = loss.fence,
+            attempt = task.attempt - (not loss.spent)::int, refunds = task.refunds + loss.refund::int,
+            worker_id = null, claimed_at = null, started_at = null,
+            lease_until = null, deadline_at = null, cancel_requested_at = null, key_slot = null,
+            error = loss.error
         from loss
         where task.id = loss.id and loss.state in ('pending', 'blocked')
         returning task.key

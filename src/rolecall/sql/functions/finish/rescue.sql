@@ -99,7 +99,8 @@ begin
     cross join lateral (
         select task.id, task.error
         from rolecall.tasks as task
-        where task.line_id = line.id and task.state = 'pending' and not task.parked and task.scheduled_for <= v_now
+        where task.line_id = line.id and task.state = 'pending' and not task.parked
+            and task.scheduled_for <= v_now
             and rolecall.unfit_since(task.id) < v_now - interval '1 hour'
         order by task.scheduled_for, task.id
         limit p_limit

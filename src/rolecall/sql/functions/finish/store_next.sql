@@ -22,8 +22,8 @@ declare
 begin
     with done as (
         select * from jsonb_to_recordset(p_next_tasks) as given (
-            next jsonb, id bigint, chain_id bigint, chain_index int, parent_id bigint, parent_fence int, depth int,
-            priority int, scheduled_for timestamptz, needed boolean, on_failure rolecall.child_rule
+            next jsonb, id bigint, chain_id bigint, chain_index int, parent_id bigint, parent_fence int,
+            depth int, priority int, scheduled_for timestamptz, needed boolean, on_failure rolecall.child_rule
         )
     ),
     draft as (
@@ -32,7 +32,8 @@ begin
         cross join lateral jsonb_array_elements(nullif(next -> 'follow_ups', 'null')) with ordinality as follow_up (draft, n)
         union all
         select done.next -> 'continuation', (
-            chain_id, chain_index + 1, done.id, parent_id, parent_fence, depth, priority, null, needed, on_failure
+            chain_id, chain_index + 1, done.id, parent_id, parent_fence, depth, priority, null, needed,
+            on_failure
         )::rolecall.place, done.id, 0
         from done
         where nullif(done.next -> 'continuation', 'null') is not null
@@ -52,7 +53,8 @@ begin
         v_stopped := array(
             select link.origin_id
             from unnest(v_places) with ordinality as link
-            where link.chain_index > 0 and v_stored.ids[link.ordinality] = any(v_stored.deduplicated) and not exists (
+            where link.chain_index > 0 and v_stored.ids[link.ordinality] = any(v_stored.deduplicated)
+                and not exists (
                 select from rolecall.tasks as task where task.id = v_stored.ids[link.ordinality] and task.chain_id = link.chain_id
             )
         );

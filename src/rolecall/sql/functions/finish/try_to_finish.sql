@@ -36,7 +36,8 @@ begin
         if v_stopped <> '{}' then
             v_endings := array(
                 select (
-                    done.id, state, chain_id, parent_id, depth, on_failure, needed, continued and done.id <> all(v_stopped), null
+                    done.id, state, chain_id, parent_id, depth, on_failure, needed,
+                    continued and done.id <> all(v_stopped), null
                 )::rolecall.ending
                 from unnest(v_endings) as done
             );
@@ -91,7 +92,8 @@ begin
         cross join lateral (
             select owned.parent_id, owned.serial, owned.on_failure, owned.open_children, owned.cancel_requested_at
             from rolecall.tasks as owned
-            where owned.id = report.id and owned.fence = report.fence and (owned.worker_id = p_worker_id) is true
+            where owned.id = report.id and owned.fence = report.fence
+                and (owned.worker_id = p_worker_id) is true
             offset 0
         ) as task
         cross join lateral (
@@ -172,23 +174,25 @@ begin
         -- The worker is compared in a form that no index serves: each row is to be found by its id.
         where task.id = report.id and task.fence = report.fence and (task.worker_id = p_worker_id) is true
             -- Who has had children, of whichever kind, is judged by how they ended.
-            and task.open_children is null and task.serial is null and nullif(report.next -> 'children', 'null') is null
+            and task.open_children is null and task.serial is null
+            and nullif(report.next -> 'children', 'null') is null
             and (task.cancel_requested_at is null or (report.next ?| '{continuation,siblings}') is not true)
         returning task.*, report.result as last_result, report.ran, report.next,
             nullif(report.next -> 'continuation', 'null') is not null as continued
     ),
     moved as (
         insert into rolecall.finished_tasks (
-            id, chain_id, chain_index, created_at, scheduled_for, claimed_at, started_at, finished_at, worker_id, line_id,
-            fence, attempt, max_attempts, state, key, dedupe_key, payload, retry, info, result,
-            origin_id, parent_id, parent_fence, depth, on_failure, continued, dedupe_pending, timeout
+            id, chain_id, chain_index, created_at, scheduled_for, claimed_at, started_at, finished_at,
+            worker_id, line_id, fence, attempt, max_attempts, state, key, dedupe_key, payload, retry, info,
+            result, origin_id, parent_id, parent_fence, depth, on_failure, continued, dedupe_pending, timeout
         )
         select
             id, chain_id, chain_index, created_at, scheduled_for, claimed_at,
-            coalesce(greatest(p_now - make_interval(secs => ran), claimed_at), started_at), p_now, worker_id, line_id,
-            fence, attempt, max_attempts, 'completed', key, dedupe_key, payload, retry,
+            coalesce(greatest(p_now - make_interval(secs => ran), claimed_at), started_at), p_now, worker_id,
+            line_id, fence, attempt, max_attempts, 'completed', key, dedupe_key, payload, retry,
             coalesce(children_info || coalesce(info, '{}'), info), coalesce(last_result, result),
-            origin_id, parent_id, parent_fence, depth, on_failure, nullif(continued, false), dedupe_pending, timeout
+            origin_id, parent_id, parent_fence, depth, on_failure, nullif(continued, false), dedupe_pending,
+            timeout
         from done
     )
     select
@@ -199,7 +203,8 @@ begin
         )::rolecall.ending order by id) filter (where parent_id is not null or needed),
         jsonb_agg(jsonb_build_object(
             'next', next, 'id', id, 'chain_id', chain_id, 'chain_index', chain_index, 'parent_id', parent_id,
-            'parent_fence', parent_fence, 'depth', depth, 'priority', (select priority from rolecall.lines where lines.id = line_id),
+            'parent_fence', parent_fence, 'depth', depth, 'priority',
+            (select priority from rolecall.lines where lines.id = line_id),
             'scheduled_for', scheduled_for, 'needed', needed, 'on_failure', on_failure
         ) order by id) filter (where next is not null)
     from done;
@@ -219,7 +224,8 @@ declare
 begin
     select * into v_odd
     from jsonb_to_recordset(p_reports) as report (id bigint, outcome text)
-    where outcome is null or outcome not in ('completed', 'failed', 'snoozed', 'blocked', 'cancelled', 'returned', 'misfit')
+    where outcome is null
+        or outcome not in ('completed', 'failed', 'snoozed', 'blocked', 'cancelled', 'returned', 'misfit')
     limit 1;
     if found then
         perform rolecall.refuse('RC042', format('the report on task %s has the unknown outcome %L', v_odd.id, v_odd.outcome));
@@ -262,8 +268,8 @@ begin
     perform rolecall.hold_parents(p_worker_id, p_reports, p_endings);
     for v_report in
         select report.id, report.result, report.next, nullif(report.next -> 'children', 'null') as children, jsonb_build_object(
-            'next', report.next - 'children', 'id', report.id, 'parent_id', task.parent_id, 'parent_fence', task.parent_fence,
-            'depth', task.depth
+            'next', report.next - 'children', 'id', report.id, 'parent_id', task.parent_id, 'parent_fence',
+            task.parent_fence, 'depth', task.depth
         ) as others
         from (
             select * from jsonb_to_recordset(p_reports) as given (id bigint, fence int, outcome text, result jsonb, next jsonb)
@@ -273,7 +279,8 @@ begin
         cross join lateral (
             select owned.parent_id, owned.parent_fence, owned.depth
             from rolecall.tasks as owned
-            where owned.id = report.id and owned.fence = report.fence and (owned.worker_id = p_worker_id) is true
+            where owned.id = report.id and owned.fence = report.fence
+                and (owned.worker_id = p_worker_id) is true
                 and owned.cancel_requested_at is null
             for update
         ) as task
@@ -380,23 +387,25 @@ begin
         select distinct on (report.id) report.*
         from (
             select * from jsonb_to_recordset(p_reports) as given (
-                id bigint, fence int, outcome text, reason text, error text, after float8, at timestamptz, final boolean,
-                needs jsonb, intake text
+                id bigint, fence int, outcome text, reason text, error text, after float8, at timestamptz,
+                final boolean, needs jsonb, intake text
             )
             order by given.id
         ) as report
         cross join lateral (
             select owned.id
             from rolecall.tasks as owned
-            where owned.id = report.id and owned.fence = report.fence and (owned.worker_id = p_worker_id) is true
+            where owned.id = report.id and owned.fence = report.fence
+                and (owned.worker_id = p_worker_id) is true
             for update
         ) as task
         order by report.id
     )
     select jsonb_agg(jsonb_build_object(
-        'id', id, 'error', error, 'after', coalesce(after, extract(epoch from at - rolecall.clock())), 'final', final,
-        'reported', true, 'needs', needs, 'intake', intake,
-        'reason', case outcome when 'failed' then coalesce(reason, 'error') when 'completed' then 'cancelled' else outcome end
+        'id', id, 'error', error, 'after', coalesce(after, extract(epoch from at - rolecall.clock())),
+        'final', final, 'reported', true, 'needs', needs, 'intake', intake,
+        'reason',
+        case outcome when 'failed' then coalesce(reason, 'error') when 'completed' then 'cancelled' else outcome end
     ))
     into v_losses
     from owned;

@@ -28,7 +28,8 @@ begin
         cross join lateral (
             select owned.id, owned.started_at
             from rolecall.tasks as owned
-            where owned.id = claim.id and owned.fence = claim.fence and (owned.worker_id = p_worker_id) is true
+            where owned.id = claim.id and owned.fence = claim.fence
+                and (owned.worker_id = p_worker_id) is true
             for update
         ) as task
     )

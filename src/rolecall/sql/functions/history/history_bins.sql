@@ -25,7 +25,8 @@ as $$
         -- Role by role and width by width: a join would read the whole history.
         cross join lateral (
             select * from rolecall.history as one
-            where one.role = known.name and one.width = stretch.width and one.at >= stretch.since and one.at < stretch.until
+            where one.role = known.name and one.width = stretch.width and one.at >= stretch.since
+                and one.at < stretch.until
             offset 0
         ) as told
         where p_role is null or known.name = p_role
@@ -50,13 +51,15 @@ as $$
     ),
     total as (
         select role, bin, sum(completed)::int as completed, sum(failed)::int as failed, sum(cancelled)::int as cancelled,
-            sum(retried)::int as retried, sum(samples)::int as samples, sum(ready)::bigint as ready, sum(running)::bigint as running,
+            sum(retried)::int as retried, sum(samples)::int as samples, sum(ready)::bigint as ready,
+            sum(running)::bigint as running,
             max(longest_wait) as longest_wait, max(longest_run) as longest_run
         from part
         group by role, bin
     )
     select total.role, p_width, total.bin, completed, failed, cancelled, retried, samples, ready, running, longest_wait, longest_run,
-        coalesce(wait.buckets, '{}'), coalesce(wait.counts, '{}'), coalesce(run.buckets, '{}'), coalesce(run.counts, '{}')
+        coalesce(wait.buckets, '{}'), coalesce(wait.counts, '{}'), coalesce(run.buckets, '{}'),
+        coalesce(run.counts, '{}')
     from total
     left join wait using (role, bin)
     left join run using (role, bin)

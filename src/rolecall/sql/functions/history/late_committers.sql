@@ -26,14 +26,15 @@ begin
     -- First the sessions: a lock that is seen was taken before, or in a statement that began later.
     v_sessions := (
         select jsonb_agg(jsonb_build_object(
-            'pid', session.pid, 'user_name', session.usename, 'hidden', session.state is null or session.state = 'disabled',
-            'running', session.state not like 'idle%', 'began', session.xact_start,
-            'asked', greatest(session.xact_start, session.query_start)
+            'pid', session.pid, 'user_name', session.usename, 'hidden',
+            session.state is null or session.state = 'disabled', 'running', session.state not like 'idle%',
+            'began', session.xact_start, 'asked', greatest(session.xact_start, session.query_start)
         ))
         from pg_catalog.pg_stat_activity as session
         where session.datid = v_database and session.pid <> pg_backend_pid()
             and session.backend_type is distinct from 'autovacuum worker'
-            and session.state is distinct from 'idle' and session.state is distinct from 'idle in transaction (aborted)'
+            and session.state is distinct from 'idle'
+            and session.state is distinct from 'idle in transaction (aborted)'
     );
     return query
     with lock as materialized (
@@ -42,7 +43,8 @@ begin
     held as (
         select lock.pid, lock.virtualtransaction, lock.relation = any(v_told) and lock.mode <> 'AccessShareLock' as writes
         from lock
-        where lock.database = v_database and lock.relation = any(v_ours) and (lock.mode <> 'AccessShareLock' or not lock.granted)
+        where lock.database = v_database and lock.relation = any(v_ours)
+            and (lock.mode <> 'AccessShareLock' or not lock.granted)
     )
     select
         (select max(held.virtualtransaction) from held where held.pid = session.pid), session.user_name,
@@ -52,11 +54,13 @@ begin
         pid int, user_name name, hidden boolean, running boolean, began timestamptz, asked timestamptz
     )
     cross join lateral (select bool_or(held.writes) as writes from held where held.pid = session.pid) as hand
-    where case when session.hidden then hand.writes is not null else hand.writes is true or session.running end
+    where case when session.hidden then hand.writes is not null else hand.writes is true
+        or session.running end
     union all
     select held.virtualtransaction, gone.owner, null, true, 'prepared transaction ' || gone.gid
     from (select distinct virtualtransaction from held where held.pid is null and held.writes) as held
-    join lock on lock.pid is null and lock.virtualtransaction = held.virtualtransaction and lock.locktype = 'transactionid'
+    join lock on lock.pid is null and lock.virtualtransaction = held.virtualtransaction
+        and lock.locktype = 'transactionid'
     join pg_catalog.pg_prepared_xacts as gone on gone.transaction = lock.transactionid;
 end
 $$;

@@ -87,7 +87,8 @@ declare
     v_bounds constant float8[] := rolecall.history_bounds();
 begin
     insert into rolecall.history (
-        role, width, at, completed, failed, cancelled, longest_wait, longest_run, wait_buckets, wait_counts, run_buckets, run_counts
+        role, width, at, completed, failed, cancelled, longest_wait, longest_run, wait_buckets, wait_counts,
+        run_buckets, run_counts
     )
     with ended as (
         select task.line_id, task.state, date_bin(make_interval(secs => p_width), task.finished_at, 'epoch') as bin,
@@ -130,13 +131,15 @@ begin
     ),
     total as (
         select role, bin, sum(number) filter (where state = 'completed') as completed,
-            sum(number) filter (where state = 'failed') as failed, sum(number) filter (where state = 'cancelled') as cancelled,
+            sum(number) filter (where state = 'failed') as failed,
+            sum(number) filter (where state = 'cancelled') as cancelled,
             max(waited) as waited, max(ran) as ran
         from share
         group by role, bin
     )
     select role, p_width, bin, coalesce(completed, 0), coalesce(failed, 0), coalesce(cancelled, 0), waited, ran,
-        coalesce(wait.buckets, '{}'), coalesce(wait.counts, '{}'), coalesce(run.buckets, '{}'), coalesce(run.counts, '{}')
+        coalesce(wait.buckets, '{}'), coalesce(wait.counts, '{}'), coalesce(run.buckets, '{}'),
+        coalesce(run.counts, '{}')
     from total
     left join wait using (role, bin)
     left join run using (role, bin);

@@ -20,7 +20,8 @@ begin
     ),
     ranked as (
         select head.key, head.id, head.parked, head.line_id, row_number() over (
-            partition by head.key, line.role, line.handler, line.misfit_for order by line.priority desc, head.scheduled_for, head.id
+            partition by head.key, line.role, line.handler, line.misfit_for order by line.priority desc,
+            head.scheduled_for, head.id
         ) as turn
         from head
         join (

@@ -10,7 +10,8 @@ stable
 as $$
     select pattern.prefix, coalesce(pattern.capacity, pattern.declared)
     from rolecall.key_patterns as pattern
-    where pg_catalog.starts_with(p_key, pattern.prefix) and not (pg_catalog.starts_with(p_key, 'role:') and exists (
+    where pg_catalog.starts_with(p_key, pattern.prefix)
+        and not (pg_catalog.starts_with(p_key, 'role:') and exists (
         select from rolecall.roles as role where role.name = pg_catalog.substr(p_key, 6) and role.one_root
     ))
     order by pg_catalog.length(pattern.prefix) desc

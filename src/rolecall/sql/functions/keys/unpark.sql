@@ -52,7 +52,8 @@ begin
     -- key's lock.
     v_back := array(
         select task.id from rolecall.tasks as task
-        where task.id = any(array(select head.id from rolecall.parked_heads(v_keys) as head)) and task.state = 'pending'
+        where task.id = any(array(select head.id from rolecall.parked_heads(v_keys) as head))
+            and task.state = 'pending'
         order by task.id
         for update skip locked
     );
@@ -66,8 +67,10 @@ begin
         ) and not exists (
             select from rolecall.tasks as other
             join rolecall.lines as other_line on other_line.id = other.line_id
-            where other.key = task.key and other.state = 'pending' and not other.parked and other.id <> all(v_back)
-                and other.scheduled_for <= rolecall.clock() and (other_line.role, other_line.handler) = (line.role, line.handler)
+            where other.key = task.key and other.state = 'pending' and not other.parked
+                and other.id <> all(v_back)
+                and other.scheduled_for <= rolecall.clock()
+                and (other_line.role, other_line.handler) = (line.role, line.handler)
         )
         order by task.id
     );

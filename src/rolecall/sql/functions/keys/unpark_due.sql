@@ -24,7 +24,8 @@ begin
     select step.ids, step.reached into ids, v_reached from rolecall.unpark(v_place, p_limit) as step;
     more := v_reached is not null;
     update rolecall.unpark_pass
-    set place = coalesce(v_reached, ''), next_at = v_now + case when more then '0 s' else '1 min' end::interval;
+    set place = coalesce(v_reached, ''),
+        next_at = v_now + case when more then '0 s' else '1 min' end::interval;
     return next;
 end
 $$;

@@ -95,7 +95,8 @@ begin
     perform rolecall.tell_workers(array(select task.worker_id from rolecall.tasks as task where task.id = any(v_ids)));
     select * into v_ended from rolecall.end_tasks((
         select jsonb_agg(item || jsonb_build_object(
-            'outside', true, 'fence', task.fence + 1, 'continued', nullif(item -> 'next' -> 'continuation', 'null') is not null,
+            'outside', true, 'fence', task.fence + 1, 'continued',
+            nullif(item -> 'next' -> 'continuation', 'null') is not null,
             'error', coalesce(nullif(item ->> 'error', ''), 'failed from outside')
         ))
         from jsonb_array_elements(v_ends) as item
@@ -127,7 +128,8 @@ set enable_seqscan = off
 as $$
     select jsonb_agg(jsonb_build_object(
         'next', item.given, 'id', task.id, 'chain_id', task.chain_id, 'chain_index', task.chain_index,
-        'parent_id', task.parent_id, 'parent_fence', task.parent_fence, 'depth', task.depth, 'priority', line.priority,
+        'parent_id', task.parent_id, 'parent_fence', task.parent_fence, 'depth', task.depth, 'priority',
+        line.priority,
         'scheduled_for', task.scheduled_for, 'needed', task.needed, 'on_failure', task.on_failure
     ) order by task.id)
     from (

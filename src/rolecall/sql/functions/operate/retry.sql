@@ -127,11 +127,13 @@ declare
 begin
     with back as (
         insert into rolecall.tasks (
-            id, chain_id, chain_index, created_at, scheduled_for, line_id, fence, max_attempts, key, dedupe_key, payload, retry,
+            id, chain_id, chain_index, created_at, scheduled_for, line_id, fence, max_attempts, key,
+            dedupe_key, payload, retry,
             info, error, origin_id, parent_id, parent_fence, depth, on_failure, dedupe_pending, timeout
         )
         select
-            id, chain_id, chain_index, created_at, v_now, line.here, fence, max_attempts, key, dedupe_key, payload, retry,
+            id, chain_id, chain_index, created_at, v_now, line.here, fence, max_attempts, key, dedupe_key,
+            payload, retry,
             case when not exists (select from rolecall.finished_tasks as child where child.parent_id = ended.id) then info end,
             error, origin_id, parent_id, parent_fence, depth, on_failure, dedupe_pending, timeout
         from rolecall.finished_tasks as ended
@@ -198,7 +200,8 @@ begin
     perform rolecall.mark_needed(p_ids);
     update rolecall.needs as need
     set outcome = coalesce(rolecall.outcome_of(need.needed_id, need.whole_chain), 'cancelled')
-    where need.task_id = any(p_ids) and need.outcome is null and not rolecall.is_open(need.needed_id, need.whole_chain);
+    where need.task_id = any(p_ids) and need.outcome is null
+        and not rolecall.is_open(need.needed_id, need.whole_chain);
     update rolecall.tasks as task
     set state = 'blocked', open_needs = open.number
     from (
@@ -210,7 +213,8 @@ begin
     where task.id = open.task_id;
     for v_id in
         select task.id from rolecall.tasks as task
-        where task.id = any(p_ids) and (task.state = 'blocked' or (task.parent_id is not null and task.key is not null))
+        where task.id = any(p_ids)
+            and (task.state = 'blocked' or (task.parent_id is not null and task.key is not null))
     loop
         perform rolecall.refuse_circle(array[v_id], v_id);
     end loop;

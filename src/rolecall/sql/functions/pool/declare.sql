@@ -71,7 +71,8 @@ begin
             perform rolecall.refuse('RC041', format('%s: only a procedure has hooks before and after it', v_said.name));
         elsif v_said.procedure is not null and rolecall.find_procedure(v_said.procedure, false) is null then
             perform rolecall.refuse('RC041', format(
-                '%s: there is no procedure %s(payload jsonb, inout info jsonb); say its schema too', v_said.name, v_said.procedure
+                '%s: there is no procedure %s(payload jsonb, inout info jsonb); say its schema too',
+                v_said.name, v_said.procedure
             ));
         end if;
         perform rolecall.refuse('RC041', format(
@@ -112,8 +113,8 @@ as $$
         where role.name = p_said ->> 'name'
     )
     update rolecall.roles as role
-    set description = said.description, lease = said.lease, timeout = said.timeout, max_attempts = said.max_attempts,
-        retry = said.retry, max_payload_bytes = said.max_payload_bytes,
+    set description = said.description, lease = said.lease, timeout = said.timeout,
+        max_attempts = said.max_attempts, retry = said.retry, max_payload_bytes = said.max_payload_bytes,
         keep_completed = said.keep_completed, keep_failed = said.keep_failed, one_root = said.one_root
     from said
     where role.name = said.name
@@ -135,34 +136,37 @@ set search_path = ''
 as $$
     with said as (
         select
-            given.name, coalesce(given.role, given.name) as role, coalesce(given.description, '') as description,
-            nullif(given.signature, 'null') as signature, make_interval(secs => given.lease) as lease,
-            make_interval(secs => given.timeout) as timeout, given.max_attempts, nullif(given.retry, 'null') as retry,
+            given.name, coalesce(given.role, given.name) as role,
+            coalesce(given.description, '') as description, nullif(given.signature, 'null') as signature,
+            make_interval(secs => given.lease) as lease, make_interval(secs => given.timeout) as timeout,
+            given.max_attempts, nullif(given.retry, 'null') as retry,
             rolecall.find_procedure(given.procedure, false) as procedure,
             rolecall.find_procedure(given.before, true) as before_procedure,
             rolecall.find_procedure(given.after, true) as after_procedure
         from jsonb_to_record(p_said) as given (
-            name text, role text, description text, signature jsonb, lease float8, timeout float8, max_attempts int, retry jsonb,
-            procedure text, before text, after text
+            name text, role text, description text, signature jsonb, lease float8, timeout float8,
+            max_attempts int, retry jsonb, procedure text, before text, after text
         )
     ),
     stored as (
         insert into rolecall.handlers as handler (
-            name, role, description, signature, lease, timeout, max_attempts, retry, procedure, before_procedure, after_procedure
+            name, role, description, signature, lease, timeout, max_attempts, retry, procedure,
+            before_procedure, after_procedure
         )
         select * from said
         where not exists (
             select from rolecall.handlers as known
             where (known.name, known.role, known.description, known.signature, known.lease, known.timeout,
-                known.max_attempts, known.retry, known.procedure, known.before_procedure, known.after_procedure)
+                known.max_attempts, known.retry, known.procedure, known.before_procedure,
+                known.after_procedure)
             is not distinct from (said.name, said.role, said.description, said.signature, said.lease, said.timeout,
                 said.max_attempts, said.retry, said.procedure, said.before_procedure, said.after_procedure)
         )
         on conflict (name) do update
-        set role = excluded.role, description = excluded.description, signature = excluded.signature, lease = excluded.lease,
-            timeout = excluded.timeout, max_attempts = excluded.max_attempts, retry = excluded.retry,
-            procedure = excluded.procedure, before_procedure = excluded.before_procedure,
-            after_procedure = excluded.after_procedure
+        set role = excluded.role, description = excluded.description, signature = excluded.signature,
+            lease = excluded.lease, timeout = excluded.timeout, max_attempts = excluded.max_attempts,
+            retry = excluded.retry, procedure = excluded.procedure,
+            before_procedure = excluded.before_procedure, after_procedure = excluded.after_procedure
         returning procedure
     )
     select rolecall.notify('rolecall_handlers', '') from stored where procedure is not null

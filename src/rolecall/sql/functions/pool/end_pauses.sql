@@ -19,7 +19,8 @@ begin
         order by ended.name
         for update skip locked
     loop
-        update rolecall.roles as ended set paused_at = null, paused_until = null, paused_by = null where ended.name = role;
+        update rolecall.roles as ended set paused_at = null, paused_until = null,
+        paused_by = null where ended.name = role;
         perform rolecall.wake(array[role]);
         return next;
     end loop;

@@ -17,7 +17,8 @@ begin
     if v_paused is null then
         perform rolecall.refuse('RC031', format('unknown role %L', p_role));
     end if;
-    update rolecall.roles set paused_at = null, paused_until = null, paused_by = null where name = p_role and v_paused;
+    update rolecall.roles set paused_at = null, paused_until = null,
+    paused_by = null where name = p_role and v_paused;
     perform rolecall.wake(array[p_role]) where v_paused;
     return v_paused;
 end

@@ -11,7 +11,8 @@ as $$
     from pg_catalog.pg_proc as found
     join pg_catalog.pg_namespace as place on place.oid = found.pronamespace
     where p_name in (format('%I.%I', place.nspname, found.proname), format('%s.%s', place.nspname, found.proname))
-        and found.prokind = 'p' and oidvectortypes(found.proargtypes) = case when p_is_hook then 'jsonb' else 'jsonb, jsonb' end
+        and found.prokind = 'p'
+        and oidvectortypes(found.proargtypes) = case when p_is_hook then 'jsonb' else 'jsonb, jsonb' end
         and (rolecall.is_owners_session() or found.proowner = current_user::regrole)
         and found.proargmodes is not distinct from case when not p_is_hook then '{i,b}'::"char"[] end
 $$;

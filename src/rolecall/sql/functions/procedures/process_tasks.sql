@@ -9,7 +9,8 @@
 -- notifies: as claim and run_procedure do
 -- public: yes
 create or replace procedure rolecall.process_tasks(
-    p_role text default null, p_max_tasks int default null, p_max_runtime interval default null, p_commit boolean default null
+    p_role text default null, p_max_tasks int default null, p_max_runtime interval default null,
+    p_commit boolean default null
 )
 language plpgsql
 as $$
@@ -98,8 +99,8 @@ begin
         perform rolecall.refuse('RC031', format('unknown role %L', p_role));
     end if;
     return rolecall.register_worker(
-        format('drain-%s', pg_backend_pid()), array_remove(array[p_role], null), array(select name from rolecall.procedures),
-        1, null, pg_backend_pid(), 'sql'
+        format('drain-%s', pg_backend_pid()), array_remove(array[p_role], null),
+        array(select name from rolecall.procedures), 1, null, pg_backend_pid(), 'sql'
     );
 end
 $$;

@@ -13,7 +13,8 @@ begin
         from rolecall.finished_tasks as task
         join rolecall.lines as line on line.id = task.line_id
         join rolecall.handlers as handler on handler.name = line.handler
-        where task.id = any(p_ids) and task.state in ('completed', 'failed') and handler.after_procedure is not null;
+        where task.id = any(p_ids) and task.state in ('completed', 'failed')
+            and handler.after_procedure is not null;
     end if;
 end
 $$;

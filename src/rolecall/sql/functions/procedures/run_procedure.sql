@@ -85,7 +85,8 @@ begin
         set constraints all immediate;
     end if;
     lost := coalesce(lost, (select finished.verdict from rolecall.finish(p_worker_id, jsonb_build_array(jsonb_build_object(
-        'id', p_id, 'fence', p_fence, 'outcome', 'completed', 'ran', extract(epoch from clock_timestamp() - v_began)
+        'id', p_id, 'fence', p_fence, 'outcome', 'completed', 'ran',
+        extract(epoch from clock_timestamp() - v_began)
     ))) as finished));
     if lost is not null then
         perform rolecall.refuse('RC091', lost);
@@ -95,7 +96,8 @@ exception
     when sqlstate 'RC091' then
         return next;
     when others or assert_failure then
-        get stacked diagnostics code = returned_sqlstate, v_message = message_text, v_detail = pg_exception_detail,
+        get stacked diagnostics code = returned_sqlstate, v_message = message_text,
+        v_detail = pg_exception_detail,
             v_hint = pg_exception_hint, v_context = pg_exception_context;
         error := rolecall.failure_text(v_message, v_detail, v_hint, v_context);
         return next;

@@ -7,14 +7,16 @@ select
     rolecall.status_of(
         task.state, task.parked, task.scheduled_for, task.attempt, task.lease_until, task.started_at
     ) as status,
-    line.role, line.handler, line.priority::int as priority, task.payload, null::jsonb as result, task.info, task.error,
-    task.key, substr(task.dedupe_key, length(line.handler) + 2) as dedupe_key,
+    line.role, line.handler, line.priority::int as priority, task.payload, null::jsonb as result, task.info,
+    task.error, task.key, substr(task.dedupe_key, length(line.handler) + 2) as dedupe_key,
     task.attempt, task.max_attempts, task.fence, task.worker_id, task.chain_id, task.chain_index,
     task.scheduled_for, task.created_at, task.claimed_at, task.started_at, task.lease_until, task.deadline_at,
     task.cancel_requested_at, null::timestamptz as finished_at,
-    task.origin_id, task.parent_id, coalesce(task.depth, 0)::int as depth, coalesce(task.open_children, 0) as open_children,
-    coalesce(task.open_needs, 0) as open_needs, coalesce(task.step_number, task.step, 0) as step,
-    coalesce(task.on_failure, 'fail_parent')::text as on_failure, extract(epoch from task.timeout)::float8 as timeout
+    task.origin_id, task.parent_id, coalesce(task.depth, 0)::int as depth,
+    coalesce(task.open_children, 0) as open_children, coalesce(task.open_needs, 0) as open_needs,
+    coalesce(task.step_number, task.step, 0) as step,
+    coalesce(task.on_failure, 'fail_parent')::text as on_failure,
+    extract(epoch from task.timeout)::float8 as timeout
 from rolecall.tasks as task
 join rolecall.lines as line on line.id = task.line_id
 union all

@@ -60,7 +60,8 @@ $$;
 -- returns: one row a role that has open tasks
 create or replace function rolecall.open_load(p_role text, p_now timestamptz)
 returns table (
-    role text, pending bigint, ready bigint, running bigint, claimed bigint, arrived bigint, waiting_since timestamptz
+    role text, pending bigint, ready bigint, running bigint, claimed bigint, arrived bigint,
+    waiting_since timestamptz
 )
 language sql
 stable
@@ -88,7 +89,8 @@ $$;
 -- average
 create or replace function rolecall.recent_work(p_role text, p_now timestamptz)
 returns table (
-    role text, claimed bigint, completed bigint, failed bigint, arrived bigint, runs bigint, slot_seconds float8, slots float8
+    role text, claimed bigint, completed bigint, failed bigint, arrived bigint, runs bigint,
+    slot_seconds float8, slots float8
 )
 language sql
 stable
@@ -119,8 +121,10 @@ as $$
     minutes as (
         select line.role, coalesce(max(worker.slots), 1) as slots, ended.worker_id is not null as measured,
             sum(ended.claimed) as claimed, sum(ended.completed) as completed, sum(ended.failed) as failed,
-            sum(ended.arrived) as arrived, sum(ended.runs) as runs, sum(ended.attempts) / nullif(sum(ended.runs), 0) as attempts,
-            extract(epoch from sum(ended.took)) as seconds, extract(epoch from max(ended.last_end) - min(ended.first_start)) as span
+            sum(ended.arrived) as arrived, sum(ended.runs) as runs,
+            sum(ended.attempts) / nullif(sum(ended.runs), 0) as attempts,
+            extract(epoch from sum(ended.took)) as seconds,
+            extract(epoch from max(ended.last_end) - min(ended.first_start)) as span
         from ended
         join rolecall.lines as line on line.id = ended.line_id
         left join rolecall.workers as worker on worker.id = ended.worker_id

@@ -5,7 +5,8 @@ create or replace view rolecall.chains with (security_invoker = true) as
 select
     first.id, line.role, line.handler, last.state, last.status, last.finished_at is null as open,
     last.chain_index + 1 as length, last.id as last_id, last.handler as last_handler,
-    first.payload, last.result, last.error, first.created_at, last.finished_at, first.origin_id, first.parent_id
+    first.payload, last.result, last.error, first.created_at, last.finished_at, first.origin_id,
+    first.parent_id
 from (
     select id, line_id, payload, created_at, origin_id, parent_id, false as continued
     from rolecall.tasks

@@ -5,8 +5,8 @@
 -- public: yes
 create or replace function rolecall.dependents_of(p_chain_id bigint, p_after bigint default null, p_limit int default 50)
 returns table (
-    task_id bigint, chain_id bigint, role text, handler text, state rolecall.task_state, name text, needed_id bigint,
-    whole_chain boolean, outcome rolecall.task_state
+    task_id bigint, chain_id bigint, role text, handler text, state rolecall.task_state, name text,
+    needed_id bigint, whole_chain boolean, outcome rolecall.task_state
 )
 language sql
 stable

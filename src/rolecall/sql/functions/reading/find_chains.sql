@@ -6,8 +6,8 @@
 -- none
 -- public: yes
 create or replace function rolecall.find_chains(
-    p_state text default null, p_role text default null, p_handler text default null, p_before bigint default null, p_limit int default 50,
-    p_most int default 50000
+    p_state text default null, p_role text default null, p_handler text default null,
+    p_before bigint default null, p_limit int default 50, p_most int default 50000
 )
 returns table (ids bigint[], reached bigint)
 language plpgsql
@@ -30,7 +30,8 @@ begin
     if p_state is null or p_state = 'completed' then
         open v_found for
             select seen.id, seen.line_id = any(v_lines) and (p_state is null or seen.continued or seen.state = 'completed') as fits,
-                p_state is null or seen.continued is not true as sure, row_number() over (order by seen.id desc) as n
+                p_state is null or seen.continued is not true as sure,
+                row_number() over (order by seen.id desc) as n
             from (select * from (
                     select id, line_id, chain_index, null::rolecall.task_state as state, false as continued from rolecall.tasks
                     union all
@@ -44,7 +45,8 @@ begin
                 seen.state = v_state and seen.continued is not true and (seen.chain_index > 0 or seen.line_id = any(v_lines)) as fits
             from (select * from (
                     (select task.id as begun_as, task.* from rolecall.finished_tasks as task
-                    where task.chain_index = 0 and task.state = v_state and task.state <> 'completed' order by task.id desc)
+                    where task.chain_index = 0 and task.state = v_state
+                        and task.state <> 'completed' order by task.id desc)
                     union all
                     (select chain_id, task.* from rolecall.finished_tasks as task where task.chain_index > 0
                     -- Its last task comes first, wherever the look ends.
@@ -55,7 +57,8 @@ begin
         open v_found for
             select last.begun_as as id, (last.chain_index > 0 or last.line_id = any(v_lines)) and (
                     p_state in ('open', last.state::text) or p_state = rolecall.status_of(
-                        last.state, last.parked, last.scheduled_for, last.attempt, last.lease_until, last.started_at)
+                        last.state, last.parked, last.scheduled_for, last.attempt, last.lease_until,
+                        last.started_at)
                 ) as fits, last.chain_index = 0 as sure, row_number() over (order by last.begun_as desc) as n
             from (
                 (select task.id as begun_as, task.* from rolecall.tasks as task where task.chain_index = 0 order by task.id desc)

@@ -39,26 +39,31 @@ begin
         from (
             select seen.id, row_number() over (order by seen.id desc) as n, coalesce(
                 (v_lines is null or seen.line_id = any(v_lines)) and (v.worker_id is null or seen.worker_id = v.worker_id)
-                and (v.chain_id is null or seen.chain_id = v.chain_id) and (v.roots is not true or seen.parent_id is null)
+                and (v.chain_id is null or seen.chain_id = v.chain_id)
+                and (v.roots is not true or seen.parent_id is null)
                 and (v.created_from is null or seen.created_at >= v.created_from)
                 and (v.created_to is null or seen.created_at < v.created_to)
                 and (v.finished_from is null or seen.finished_at >= v.finished_from)
                 and (v.finished_to is null or seen.finished_at < v.finished_to)
                 and (v.state is null or v.state = seen.state::text or v.state = rolecall.status_of(
-                    seen.state, seen.parked, seen.scheduled_for, seen.attempt, seen.lease_until, seen.started_at))
+                    seen.state, seen.parked, seen.scheduled_for, seen.attempt, seen.lease_until,
+                    seen.started_at))
                 and (v.text is null or seen.line_id = any(v_worded) or strpos(lower(concat_ws(' ', seen.key, seen.dedupe_key,
-                    seen.error, case when pg_column_size(seen.payload) <= 8192 then seen.payload::text end)), v_text) > 0),
+                    seen.error,
+                    case when pg_column_size(seen.payload) <= 8192 then seen.payload::text end)), v_text) > 0),
                 false) as fits
             from (
                 -- All conditions stand outside of the union, as inside they would keep it from being merged
                 -- by the indexes.
                 select * from (
                     select id, line_id, worker_id, chain_id, parent_id, state, created_at, null::timestamptz as finished_at,
-                        true as open, parked, scheduled_for, attempt, lease_until, started_at, key, dedupe_key, error, payload
+                        true as open, parked, scheduled_for, attempt, lease_until, started_at, key,
+                        dedupe_key, error, payload
                     from rolecall.tasks
                     union all
                     select id, line_id, worker_id, chain_id, parent_id, state, created_at, finished_at,
-                        false, false, scheduled_for, attempt, null, started_at, key, dedupe_key, error, payload
+                        false, false, scheduled_for, attempt, null, started_at, key, dedupe_key, error,
+                        payload
                     from rolecall.finished_tasks
                 ) as either
                 where id >= v_span.low and id < v_span.high and (v_ids is null or id = any(v_ids))
@@ -117,7 +122,8 @@ begin
         return;
     end if;
     v_last := 1 + greatest(
-        (select max(task.id) from rolecall.tasks as task), (select max(task.id) from rolecall.finished_tasks as task), 0
+        (select max(task.id) from rolecall.tasks as task),
+        (select max(task.id) from rolecall.finished_tasks as task), 0
     );
     if p_from is not null then
         low := rolecall.first_id_since(p_from - interval '1 minute', v_last);

@@ -6,7 +6,8 @@
 create or replace function rolecall.history(p_role text, p_width int, p_source int, p_from timestamptz)
 returns table (
     at timestamptz, completed int, failed int, cancelled int, retried int, ready float8, running float8,
-    longest_wait float8, longest_run float8, wait_buckets smallint[], wait_counts int[], run_buckets smallint[], run_counts int[]
+    longest_wait float8, longest_run float8, wait_buckets smallint[], wait_counts int[],
+    run_buckets smallint[], run_counts int[]
 )
 language sql
 stable
@@ -20,7 +21,8 @@ as $$
         where asked.role is not null
     )
     select pool.at, coalesce(own.completed, 0), coalesce(own.failed, 0), coalesce(own.cancelled, 0), coalesce(own.retried, 0),
-        coalesce(own.ready, 0)::float8 / nullif(pool.samples, 0), coalesce(own.running, 0)::float8 / nullif(pool.samples, 0),
+        coalesce(own.ready, 0)::float8 / nullif(pool.samples, 0),
+        coalesce(own.running, 0)::float8 / nullif(pool.samples, 0),
         own.longest_wait, own.longest_run, own.wait_buckets, own.wait_counts, own.run_buckets, own.run_counts
     from told as pool
     left join told as own on own.at = pool.at and own.role = coalesce(p_role, '')

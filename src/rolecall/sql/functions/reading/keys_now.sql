@@ -14,7 +14,8 @@ set enable_seqscan = off
 set enable_bitmapscan = off
 as $$
     select wanted.key, coalesce(own.capacity, fitting.capacity, 1)::int,
-        coalesce(own.key, fitting.prefix || '*'), cardinality(holder.ids), holder.ids[:10], line.waiting, line.later
+        coalesce(own.key, fitting.prefix || '*'), cardinality(holder.ids), holder.ids[:10], line.waiting,
+        line.later
     from unnest(p_keys) with ordinality as wanted (key, place)
     cross join (select rolecall.clock() as now) as moment
     left join lateral (

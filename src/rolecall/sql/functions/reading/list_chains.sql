@@ -3,7 +3,8 @@
 -- returns: at most p_limit chains
 -- public: yes
 create or replace function rolecall.list_chains(
-    p_state text default null, p_role text default null, p_handler text default null, p_before bigint default null, p_limit int default 50
+    p_state text default null, p_role text default null, p_handler text default null,
+    p_before bigint default null, p_limit int default 50
 )
 returns setof rolecall.chains
 language sql

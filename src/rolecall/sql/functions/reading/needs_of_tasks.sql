@@ -3,7 +3,8 @@
 -- public: yes
 create or replace function rolecall.needs_of_tasks(p_ids bigint[], p_limit int default 50)
 returns table (
-    task_id bigint, name text, needed_id bigint, whole_chain boolean, outcome rolecall.task_state, handler text
+    task_id bigint, name text, needed_id bigint, whole_chain boolean, outcome rolecall.task_state,
+    handler text
 )
 language sql
 stable

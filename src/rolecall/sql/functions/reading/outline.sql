@@ -5,8 +5,8 @@
 -- it has none
 -- public: yes
 create or replace function rolecall.outline(
-    p_id bigint, p_depth int default 5, p_few int default 12, p_most int default 150, p_unfolded_parent bigint default null,
-    p_unfolded_handler text default null
+    p_id bigint, p_depth int default 5, p_few int default 12, p_most int default 150,
+    p_unfolded_parent bigint default null, p_unfolded_handler text default null
 )
 returns table (parent_id bigint, depth int, handler text, number int, first_id bigint, states jsonb, named bigint[])
 language plpgsql
@@ -25,7 +25,8 @@ begin
         for parent_id, handler, number, first_id, states, named in
             select phase.parent_id, phase.handler, phase.number, phase.first_id, phase.states, phase.named
             from rolecall.phases_of(
-                v_parents, v_since, p_few, case when v_level < p_depth then v_left else 0 end, p_unfolded_parent, p_unfolded_handler
+                v_parents, v_since, p_few, case when v_level < p_depth then v_left else 0 end,
+                p_unfolded_parent, p_unfolded_handler
             ) as phase
         loop
             v_next := v_next || named;

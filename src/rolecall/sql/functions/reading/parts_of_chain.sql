@@ -22,7 +22,8 @@ as $$
             (
                 select task.id, task.chain_index
                 from rolecall.finished_tasks as task
-                where task.chain_id = p_chain_id and task.chain_index > 0 and task.chain_index < coalesce(p_before, 2147483647)
+                where task.chain_id = p_chain_id and task.chain_index > 0
+                    and task.chain_index < coalesce(p_before, 2147483647)
                 order by task.chain_index desc
                 limit p_limit
             )

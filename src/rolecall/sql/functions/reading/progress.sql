@@ -7,8 +7,8 @@
 -- public: yes
 create or replace function rolecall.progress(p_id bigint)
 returns table (
-    id bigint, parent_id bigint, depth int, role text, handler text, state rolecall.task_state, begun boolean, counting boolean,
-    serial boolean, info jsonb, children_info jsonb, children jsonb, facts jsonb
+    id bigint, parent_id bigint, depth int, role text, handler text, state rolecall.task_state, begun boolean,
+    counting boolean, serial boolean, info jsonb, children_info jsonb, children jsonb, facts jsonb
 )
 language sql
 stable
@@ -41,7 +41,8 @@ as $$
     ),
     counted as (
         select parent_id, jsonb_agg(jsonb_build_object(
-            'handler', line.handler, 'fence', parent_fence, 'state', state, 'number', number, 'first_id', first_id
+            'handler', line.handler, 'fence', parent_fence, 'state', state, 'number', number, 'first_id',
+            first_id
         ) order by first_id) as children
         from (
             select parent_id, line_id, parent_fence, state, count(*) as number, min(id) as first_id
@@ -59,7 +60,8 @@ as $$
                 case when bool_and(jsonb_typeof(fact.value) = 'number')
                     then sum(case when jsonb_typeof(fact.value) = 'number' then fact.value::numeric end) end as total
             from child
-            join parent on parent.id = child.parent_id and parent.fence = child.parent_fence and parent.counting
+            join parent on parent.id = child.parent_id and parent.fence = child.parent_fence
+                and parent.counting
             cross join lateral jsonb_each(child.info) as fact
             where not child.is_parent
             group by child.parent_id, fact.key
@@ -67,7 +69,8 @@ as $$
         group by parent_id
     )
     select parent.id, parent.parent_id, parent.depth, line.role, line.handler, parent.state,
-        parent.state in ('running', 'waiting') or (parent.is_parent and parent.state = 'pending'), parent.counting, parent.serial,
+        parent.state in ('running', 'waiting') or (parent.is_parent and parent.state = 'pending'),
+        parent.counting, parent.serial,
         parent.info, parent.children_info, coalesce(counted.children, '[]'), coalesce(told.facts, '{}')
     from parent
     join rolecall.lines as line on line.id = parent.line_id
@@ -81,7 +84,8 @@ $$;
 -- returns: one row a task
 create or replace function rolecall.open_tree(p_id bigint)
 returns table (
-    id bigint, parent_id bigint, depth int, line_id int, state rolecall.task_state, info jsonb, children_info jsonb, fence int,
+    id bigint, parent_id bigint, depth int, line_id int, state rolecall.task_state, info jsonb,
+    children_info jsonb, fence int,
     parent_fence int, is_parent boolean, counting boolean, serial boolean, created_at timestamptz
 )
 language sql
@@ -107,8 +111,8 @@ as $$
         ) as child
     )
     select open.id, open.parent_id, open.depth, open.line_id, open.state, open.info, open.children_info, open.fence,
-        open.parent_fence, coalesce(open.open_children, open.step) is not null, open.open_children is not null,
-        coalesce(open.serial, false), open.created_at
+        open.parent_fence, coalesce(open.open_children, open.step) is not null,
+        open.open_children is not null, coalesce(open.serial, false), open.created_at
     from open
     union all
     (

@@ -4,9 +4,9 @@
 -- public: yes
 create or replace function rolecall.role_progress()
 returns table (
-    role text, paused boolean, blocked bigint, scheduled bigint, ready bigint, parked bigint, running bigint, waiting bigint,
-    waiting_since timestamptz, current_root bigint, completed_last_minute bigint, failed_last_minute bigint,
-    cancelled_last_minute bigint
+    role text, paused boolean, blocked bigint, scheduled bigint, ready bigint, parked bigint, running bigint,
+    waiting bigint, waiting_since timestamptz, current_root bigint, completed_last_minute bigint,
+    failed_last_minute bigint, cancelled_last_minute bigint
 )
 language plpgsql
 stable
@@ -41,10 +41,12 @@ begin
         group by line_id
     )
     select role.name, role.paused_at is not null,
-        coalesce(sum(open.blocked), 0)::bigint, coalesce(sum(open.scheduled), 0)::bigint, coalesce(sum(open.ready), 0)::bigint,
-        coalesce(sum(open.parked), 0)::bigint, coalesce(sum(open.running), 0)::bigint, coalesce(sum(open.waiting), 0)::bigint,
+        coalesce(sum(open.blocked), 0)::bigint, coalesce(sum(open.scheduled), 0)::bigint,
+        coalesce(sum(open.ready), 0)::bigint, coalesce(sum(open.parked), 0)::bigint,
+        coalesce(sum(open.running), 0)::bigint, coalesce(sum(open.waiting), 0)::bigint,
         min(open.waiting_since), coalesce(min(open.begun_root), min(open.next_root)),
-        coalesce(sum(ended.completed), 0)::bigint, coalesce(sum(ended.failed), 0)::bigint, coalesce(sum(ended.cancelled), 0)::bigint
+        coalesce(sum(ended.completed), 0)::bigint, coalesce(sum(ended.failed), 0)::bigint,
+        coalesce(sum(ended.cancelled), 0)::bigint
     from rolecall.roles as role
     left join rolecall.lines as line on line.role = role.name
     left join open on open.line_id = line.id

@@ -6,7 +6,8 @@
 -- public: yes
 create or replace function rolecall.roles_now()
 returns table (
-    role text, paused boolean, ready bigint, scheduled bigint, running bigint, waiting_since timestamptz, ended bigint
+    role text, paused boolean, ready bigint, scheduled bigint, running bigint, waiting_since timestamptz,
+    ended bigint
 )
 language plpgsql
 stable
@@ -26,7 +27,8 @@ begin
         left join lateral (
             select greatest(task.created_at, task.scheduled_for) as due
             from rolecall.tasks as task
-            where task.line_id = line.id and task.state = 'pending' and not task.parked and task.scheduled_for <= v_now
+            where task.line_id = line.id and task.state = 'pending' and not task.parked
+                and task.scheduled_for <= v_now
             order by task.scheduled_for, task.id
             limit 1
         ) as first on true
@@ -37,7 +39,8 @@ begin
         case when v_until is not null then (
             select coalesce(sum(bin.completed + bin.failed), 0)
             from rolecall.history as bin
-            where bin.role = role.name and bin.width = 10 and bin.at >= v_until - interval '1 min' and bin.at < v_until
+            where bin.role = role.name and bin.width = 10 and bin.at >= v_until - interval '1 min'
+                and bin.at < v_until
         ) end
     from rolecall.roles as role
     left join load on load.role = role.name

@@ -2,8 +2,8 @@
 -- returns: the state, or what is finer: parked, scheduled, retrying, ready, stale, claimed
 -- search_path: not set, so that it is inlined into the statement that calls it
 create or replace function rolecall.status_of(
-    p_state rolecall.task_state, p_parked boolean, p_scheduled_for timestamptz, p_attempt int, p_lease_until timestamptz,
-    p_started_at timestamptz
+    p_state rolecall.task_state, p_parked boolean, p_scheduled_for timestamptz, p_attempt int,
+    p_lease_until timestamptz, p_started_at timestamptz
 )
 returns text
 language sql

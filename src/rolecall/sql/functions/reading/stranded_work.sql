@@ -12,7 +12,8 @@ as $$
     ),
     active as (
         select worker.roles, worker.handlers from rolecall.workers as worker cross join moment
-        where worker.stopped_at is null and worker.heartbeat_at > moment.now - interval '5 min' and worker.command is null
+        where worker.stopped_at is null and worker.heartbeat_at > moment.now - interval '5 min'
+            and worker.command is null
     ),
     due as (
         select setting.role, setting.handler, count(*) as number

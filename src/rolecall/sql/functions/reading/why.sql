@@ -21,29 +21,34 @@ as $$
         select jsonb_build_object(
             'at', open.now,
             'waits', rolecall.held_up_by(open.task),
-            'rescue_from', case when open.state = 'running' then rolecall.rescue_from(open.task, open.lease, open.now) end,
+            'rescue_from',
+            case when open.state = 'running' then rolecall.rescue_from(open.task, open.lease, open.now) end,
             'last_event', (
                 select event.kind from rolecall.task_events as event
                 where event.task_id = p_task_id and event.at >= (open.task).created_at
                 order by event.at desc
                 limit 1
             ),
-            'key', case when open.state in ('pending', 'blocked') then rolecall.key_situation(open.task, 10001, open.now) end,
+            'key',
+            case when open.state in ('pending', 'blocked') then rolecall.key_situation(open.task, 10001, open.now) end,
             'pause', (
                 select jsonb_build_object('since', role.paused_at, 'until', role.paused_until, 'by', role.paused_by)
                 from rolecall.roles as role
-                where role.name = open.role and role.paused_at is not null and (role.paused_until <= open.now) is not true
+                where role.name = open.role and role.paused_at is not null
+                    and (role.paused_until <= open.now) is not true
             ),
             'one_root', (open.task).parent_id is null and (open.task).key = 'role:' || open.role and exists (
                 select from rolecall.roles as role where role.name = open.role and role.one_root
             ),
             'parked', (open.task).parked,
-            'unfit_since', case when open.state = 'pending' and open.misfit_for <> '{}' then rolecall.unfit_since(p_task_id) end,
+            'unfit_since',
+            case when open.state = 'pending' and open.misfit_for <> '{}' then rolecall.unfit_since(p_task_id) end,
             'workers', (
                 select coalesce(jsonb_agg(to_jsonb(worker) order by worker.id), '[]')
                 from rolecall.live_workers(open.role, open.handler, open.now) as worker
             ),
-            'ahead', case when open.due and not (open.task).parked then rolecall.ahead_in_line(open.task, 10001, open.now) end
+            'ahead',
+            case when open.due and not (open.task).parked then rolecall.ahead_in_line(open.task, 10001, open.now) end
         ) as facts
         from open
     )
@@ -217,7 +222,8 @@ as $$
             select
             from rolecall.tasks as task
             where task.line_id = line.line_id and task.state = 'pending' and not task.parked
-                and (task.scheduled_for, task.id) < (line.due_before, line.id_before) and task.scheduled_for <= p_now
+                and (task.scheduled_for, task.id) < (line.due_before, line.id_before)
+                and task.scheduled_for <= p_now
             limit p_most
         ) as before
         limit p_most

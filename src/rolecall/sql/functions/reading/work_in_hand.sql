@@ -12,7 +12,8 @@ as $$
     cross join lateral (
         select running.id, running.worker_id, running.line_id, running.key, running.attempt, running.started_at
         from rolecall.tasks as running
-        where running.worker_id = asked.worker_id and running.state = 'running' and running.started_at is not null
+        where running.worker_id = asked.worker_id and running.state = 'running'
+            and running.started_at is not null
         order by running.started_at, running.id
         limit p_most
     ) as task

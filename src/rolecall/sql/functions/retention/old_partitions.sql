@@ -9,6 +9,7 @@ as $$
     select child.relname
     from pg_catalog.pg_inherits as link
     join pg_catalog.pg_class as child on child.oid = link.inhrelid
-    where link.inhparent = p_table and child.relname ~ '_[0-9]{8}$' and to_date(right(child.relname, 8), 'YYYYMMDD') < p_before
+    where link.inhparent = p_table and child.relname ~ '_[0-9]{8}$'
+        and to_date(right(child.relname, 8), 'YYYYMMDD') < p_before
     order by child.relname
 $$;

@@ -112,7 +112,8 @@ begin
                 select case counted.state when 'completed' then role.keep_completed else role.keep_failed end as keep
             ) as said
             where counted.day = to_date(right(part.name, 8), 'YYYYMMDD')
-                and part.ends_at - interval '1 day' < p_now - said.keep and (said.keep > part.most) is not true
+                and part.ends_at - interval '1 day' < p_now - said.keep
+                and (said.keep > part.most) is not true
             group by counted.line_id, counted.state
             having sum(counted.number) > 0
         )
@@ -451,7 +452,8 @@ begin
     case p_kind
         when 'api_keys' then
             update rolecall.api_keys set revoked_at = p_now
-            where revoked_at is null and expires_at is not null and coalesce(last_used_at, created_at) < v_long_ago;
+            where revoked_at is null and expires_at is not null
+                and coalesce(last_used_at, created_at) < v_long_ago;
             delete from rolecall.api_keys where least(revoked_at, expires_at) < v_long_ago;
         when 'sessions' then
             delete from rolecall.sessions

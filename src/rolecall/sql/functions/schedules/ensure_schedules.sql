@@ -24,7 +24,8 @@ begin
     loop
         -- The first run of one that stands is over, or planned.
         perform rolecall.store_schedule(
-            case when v_said.stands then v_said.document - 'first_run_at' else v_said.document end, v_said.document
+            case when v_said.stands then v_said.document - 'first_run_at' else v_said.document end,
+            v_said.document
         );
         v_stored := v_stored + 1;
     end loop;

@@ -24,7 +24,8 @@ begin
     for v_due in
         select due as schedule, plan.slots, plan.come, plan.next, plan.error
         from jsonb_to_recordset(p_plans) as plan (
-            id bigint, revision int, planned_from timestamptz, slots timestamptz[], come bigint, next timestamptz, error text
+            id bigint, revision int, planned_from timestamptz, slots timestamptz[], come bigint,
+            next timestamptz, error text
         )
         join rolecall.schedules as due on due.id = plan.id and due.revision = plan.revision
             and due.next_run_at = plan.planned_from and due.enabled

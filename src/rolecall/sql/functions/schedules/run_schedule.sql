@@ -22,15 +22,16 @@ begin
     begin
         select stored.ids[1], cardinality(stored.deduplicated) > 0 into v_task_id, v_stood
         from rolecall.store_tasks(jsonb_build_array(jsonb_strip_nulls(jsonb_build_object(
-            'role', p_schedule.role, 'handler', p_schedule.handler, 'priority', p_schedule.priority, 'key', p_schedule.key,
-            'dedupe_key', format('schedule:%s:%s', p_schedule.id, v_slot),
+            'role', p_schedule.role, 'handler', p_schedule.handler, 'priority', p_schedule.priority, 'key',
+            p_schedule.key, 'dedupe_key', format('schedule:%s:%s', p_schedule.id, v_slot),
             'scheduled_for', case
                 when p_schedule.jitter > '0 s' then p_slot + rolecall.slot_offset(p_schedule.id, p_slot, p_schedule.jitter)
             end
         )) || jsonb_build_object('payload', p_schedule.payload)), null) as stored;
     exception
         when connection_exception or invalid_transaction_state or transaction_rollback or insufficient_resources
-            or object_not_in_prerequisite_state or operator_intervention or system_error or internal_error or sqlstate 'RC090' then
+            or object_not_in_prerequisite_state or operator_intervention or system_error or internal_error
+            or sqlstate 'RC090' then
             raise;
         when others then
             v_error := sqlerrm;

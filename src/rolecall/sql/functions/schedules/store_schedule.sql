@@ -22,25 +22,28 @@ begin
     perform rolecall.check_schedule(v_full);
     perform rolecall.guard_schedule(v_old, v_full, p_declared);
     insert into rolecall.schedules as old (
-        name, role, handler, payload, priority, key, every, cron, zone, misfire, overlap, jitter, enabled, immutable,
-        next_run_at, created_at, declared
+        name, role, handler, payload, priority, key, every, cron, zone, misfire, overlap, jitter, enabled,
+        immutable, next_run_at, created_at, declared
     )
     select
         given.name, coalesce(given.role, handler.role, given.handler), coalesce(given.handler, given.role),
-        coalesce(given.payload, '{}'), coalesce(given.priority, 0), given.key, make_interval(secs => given.every), given.cron,
-        coalesce(given.zone, 'UTC'), coalesce(given.misfire, 'one'), coalesce(given.overlap, 'queue'),
-        make_interval(secs => coalesce(given.jitter, 0)), coalesce(given.enabled, true), coalesce(given.immutable, false),
-        rolecall.next_plan(v_old, v_full, v_now), v_now, p_declared
+        coalesce(given.payload, '{}'), coalesce(given.priority, 0), given.key,
+        make_interval(secs => given.every), given.cron, coalesce(given.zone, 'UTC'),
+        coalesce(given.misfire, 'one'), coalesce(given.overlap, 'queue'),
+        make_interval(secs => coalesce(given.jitter, 0)), coalesce(given.enabled, true),
+        coalesce(given.immutable, false), rolecall.next_plan(v_old, v_full, v_now), v_now, p_declared
     from jsonb_to_record(v_full) as given (
-        name text, role text, handler text, payload jsonb, priority int, key text, every float8, cron text, zone text,
-        misfire text, overlap text, jitter float8, enabled boolean, immutable boolean
+        name text, role text, handler text, payload jsonb, priority int, key text, every float8, cron text,
+        zone text, misfire text, overlap text, jitter float8, enabled boolean, immutable boolean
     )
     left join rolecall.handlers as handler on handler.name = coalesce(given.handler, given.role)
     on conflict (name) do update
-    set role = excluded.role, handler = excluded.handler, payload = excluded.payload, priority = excluded.priority,
-        key = excluded.key, every = excluded.every, cron = excluded.cron, zone = excluded.zone, misfire = excluded.misfire,
-        overlap = excluded.overlap, jitter = excluded.jitter, enabled = excluded.enabled, immutable = excluded.immutable,
-        next_run_at = excluded.next_run_at, revision = old.revision + 1, declared = coalesce(p_declared, old.declared),
+    set role = excluded.role, handler = excluded.handler, payload = excluded.payload,
+        priority = excluded.priority, key = excluded.key, every = excluded.every, cron = excluded.cron,
+        zone = excluded.zone, misfire = excluded.misfire, overlap = excluded.overlap,
+        jitter = excluded.jitter, enabled = excluded.enabled, immutable = excluded.immutable,
+        next_run_at = excluded.next_run_at, revision = old.revision + 1,
+        declared = coalesce(p_declared, old.declared),
         edited_at = case when p_declared is null then v_now else old.edited_at end
     returning old.id into v_id;
     return v_id;
@@ -135,7 +138,8 @@ begin
         perform rolecall.refuse('RC022', format('there is already a schedule %L', p_standing.name));
     elsif v_revision <> p_standing.revision then
         perform rolecall.refuse('RC023', format(
-            'schedule %s was changed meanwhile: it has revision %s, not %s', p_standing.name, p_standing.revision, v_revision
+            'schedule %s was changed meanwhile: it has revision %s, not %s', p_standing.name,
+            p_standing.revision, v_revision
         ));
     elsif p_standing.immutable and p_declared is null
         and p_amended - v_editable <> rolecall.schedule_document(p_standing) - v_editable

@@ -40,10 +40,12 @@ begin
     end if;
     -- Counted before they are stored: one that fails at once, with what it needs, is taken off again.
     update rolecall.tasks as task
-    set open_children = coalesce(task.open_children, 0) + jsonb_array_length(p_drafts), serial = coalesce(p_serial, task.serial, false)
+    set open_children = coalesce(task.open_children, 0) + jsonb_array_length(p_drafts),
+        serial = coalesce(p_serial, task.serial, false)
     where task.id = p_parent_id;
     v_place := (
-        null, null, null, p_parent_id, coalesce(p_fence, v_parent.fence), v_parent.depth, v_parent.priority, v_parent.turn, null, null
+        null, null, null, p_parent_id, coalesce(p_fence, v_parent.fence), v_parent.depth, v_parent.priority,
+        v_parent.turn, null, null
     );
     select * into v_stored from rolecall.store_tasks(v_drafts, array_fill(v_place, array[jsonb_array_length(v_drafts)]));
     if p_drafts @? '$[*].key' then
@@ -52,7 +54,8 @@ begin
     v_stood := cardinality(v_stored.deduplicated);
     if v_stood > 0 then
         perform rolecall.conclude(array_fill(
-            (null, 'completed', null, p_parent_id, v_parent.depth, null, null, null, null)::rolecall.ending, array[v_stood]
+            (null, 'completed', null, p_parent_id, v_parent.depth, null, null, null, null)::rolecall.ending,
+            array[v_stood]
         ), null);
     end if;
     return v_stored.ids;

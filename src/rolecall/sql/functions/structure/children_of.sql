@@ -3,7 +3,8 @@
 -- public: yes
 create or replace function rolecall.children_of(p_parent_id bigint)
 returns table (
-    id bigint, handler text, state rolecall.task_state, payload jsonb, result jsonb, info jsonb, error text, chain_id bigint
+    id bigint, handler text, state rolecall.task_state, payload jsonb, result jsonb, info jsonb, error text,
+    chain_id bigint
 )
 language sql
 stable

@@ -4,7 +4,8 @@
 -- returns: one row a task that is found
 create or replace function rolecall.find_finished(p_ids bigint[], p_since timestamptz default '-infinity')
 returns table (
-    id bigint, chain_id bigint, state rolecall.task_state, worker_id bigint, fence int, finished_at timestamptz
+    id bigint, chain_id bigint, state rolecall.task_state, worker_id bigint, fence int,
+    finished_at timestamptz
 )
 language plpgsql
 volatile
@@ -30,7 +31,8 @@ begin
         return query
         select id, chain_id, state, worker_id, fence, finished_at
         from rolecall.finished_tasks
-        where id = any(p_ids) and finished_at >= p_since and (finished_at < v_yesterday or finished_at >= v_tomorrow);
+        where id = any(p_ids) and finished_at >= p_since
+            and (finished_at < v_yesterday or finished_at >= v_tomorrow);
     end if;
 end
 $$;

@@ -13,7 +13,8 @@ begin
     return array(
         select task.id from rolecall.tasks as task
         where task.id = any(p_ids)
-        order by case when task.open_children is not null then coalesce(task.depth, 0) end desc nulls first, task.id
+        order by case when task.open_children is not null then coalesce(task.depth, 0) end desc nulls first,
+            task.id
         for update
     );
 end

@@ -15,7 +15,8 @@ declare
 begin
     perform from rolecall.tasks as task
     where task.id = any(p_ids) and (task.state <> 'pending' or task.key is null)
-    order by case when task.open_children is not null then coalesce(task.depth, 0) end desc nulls first, task.id
+    order by case when task.open_children is not null then coalesce(task.depth, 0) end desc nulls first,
+        task.id
     for update;
     -- Whoever frees a key brings a parked row back under the key's lock, and must not find that row locked.
     v_keys := array(

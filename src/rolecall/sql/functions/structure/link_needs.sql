@@ -34,7 +34,8 @@ begin
     with met as (
         update rolecall.needs as need
         set outcome = rolecall.outcome_of(need.needed_id, need.whole_chain)
-        where need.task_id = any(v_ids) and need.outcome is null and not rolecall.is_open(need.needed_id, need.whole_chain)
+        where need.task_id = any(v_ids) and need.outcome is null
+            and not rolecall.is_open(need.needed_id, need.whole_chain)
         returning need.task_id, need.needed_id, need.outcome, need.on_failure
     )
     select jsonb_agg(jsonb_build_object('id', hit.task_id, 'number', hit.number, 'culprit', hit.culprit)) into v_hits
@@ -79,7 +80,8 @@ begin
             case jsonb_typeof(item.need)
                 when 'number' then item.need::bigint
                 else coalesce(
-                    (item.need ->> 'task')::bigint, (item.need ->> 'chain')::bigint, p_batch_ids[(item.need ->> 'item')::bigint + 1]
+                    (item.need ->> 'task')::bigint, (item.need ->> 'chain')::bigint,
+                    p_batch_ids[(item.need ->> 'item')::bigint + 1]
                 )
             end as needed_id
         from jsonb_to_recordset(p_needy) as needy (id bigint, needs jsonb)

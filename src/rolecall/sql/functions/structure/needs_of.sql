@@ -3,7 +3,8 @@
 -- public: yes
 create or replace function rolecall.needs_of(p_task_id bigint)
 returns table (
-    name text, needed_id bigint, whole_chain boolean, outcome rolecall.task_state, handler text, result jsonb, error text
+    name text, needed_id bigint, whole_chain boolean, outcome rolecall.task_state, handler text, result jsonb,
+    error text
 )
 language sql
 stable
@@ -14,7 +15,8 @@ as $$
     left join lateral (
         select task.line_id, task.result, task.error
         from rolecall.finished_tasks as task
-        where task.id = need.needed_id or (need.whole_chain and task.chain_id = need.needed_id and task.chain_index > 0)
+        where task.id = need.needed_id
+            or (need.whole_chain and task.chain_id = need.needed_id and task.chain_index > 0)
         order by task.chain_index desc
         limit 1
     ) as last on need.outcome is not null

@@ -20,7 +20,8 @@ begin
                 select task.id from rolecall.needs as need
                 join rolecall.tasks as task on task.id = need.needed_id
                 -- A way on from a task that the target waits for anyway would be a circle already.
-                where need.task_id = wait.id and need.outcome is null and task.parent_id is distinct from p_target
+                where need.task_id = wait.id and need.outcome is null
+                    and task.parent_id is distinct from p_target
                 union all
                 select task.id from rolecall.needs as need
                 join rolecall.tasks as task on task.chain_id = need.needed_id and task.chain_index > 0

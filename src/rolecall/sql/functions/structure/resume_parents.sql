@@ -36,8 +36,10 @@ begin
     into v_failed, v_going_on, v_lines
     from parent;
     update rolecall.tasks as task
-    set state = 'pending', step = 1, step_number = coalesce(task.step_number, task.step, 0) + 1, gathers = null, serial = null, open_children = null,
-        attempt = 0, refunds = 0, worker_id = null, claimed_at = null, started_at = null, lease_until = null, deadline_at = null
+    set state = 'pending', step = 1, step_number = coalesce(task.step_number, task.step, 0) + 1,
+        gathers = null, serial = null, open_children = null,
+        attempt = 0, refunds = 0, worker_id = null, claimed_at = null, started_at = null, lease_until = null,
+        deadline_at = null
     where task.id = any(v_going_on);
     perform rolecall.wake_lines(v_lines);
     return query select * from rolecall.end_tasks((
@@ -69,7 +71,8 @@ begin
     with child as materialized (
         select task.id, task.info, task.state <> 'completed' and coalesce(task.on_failure <> 'ignore', true) as shared
         from rolecall.finished_tasks as task
-        where task.parent_id = p_parent_id and task.parent_fence = p_fence and task.finished_at >= p_created_at
+        where task.parent_id = p_parent_id and task.parent_fence = p_fence
+            and task.finished_at >= p_created_at
         union all
         select 0, p_before, false
     )

@@ -16,7 +16,8 @@ declare
     v_lines int[];
 begin
     perform from rolecall.tasks as task
-    where task.id = any(array(select (hit -> 'id')::bigint from jsonb_array_elements(p_hits) as hit)) and task.state = 'blocked'
+    where task.id = any(array(select (hit -> 'id')::bigint from jsonb_array_elements(p_hits) as hit))
+        and task.state = 'blocked'
     order by task.id
     for update;
     with hit as (
@@ -39,7 +40,8 @@ begin
     perform rolecall.wake_lines(v_lines);
     return query select * from rolecall.end_tasks((
         select jsonb_agg(jsonb_build_object(
-            'id', task.id, 'state', 'failed', 'error', format('dependency failed: task %s, which this one needs, did not complete', hit.culprit)
+            'id', task.id, 'state', 'failed', 'error',
+            format('dependency failed: task %s, which this one needs, did not complete', hit.culprit)
         ))
         from jsonb_to_recordset(p_hits) as hit (id bigint, culprit bigint)
         join rolecall.tasks as task using (id)

@@ -55,7 +55,8 @@ begin
         perform rolecall.refuse('RC044', format('Parent task %s not found among those that run or wait', p_parent_id));
     elsif v_serial <> p_serial then
         perform rolecall.refuse('RC044', format(
-            'the children of task %s are %s', p_parent_id, case when v_serial then 'serial' else 'concurrent' end
+            'the children of task %s are %s', p_parent_id,
+            case when v_serial then 'serial' else 'concurrent' end
         ));
     end if;
     return rolecall.add_children(p_parent_id, null, p_tasks, p_serial);

@@ -21,7 +21,8 @@ as $$
             cross join lateral (
                 (
                     select mark.worker_id, 0 as round from rolecall.idle_marks as mark
-                    where mark.role = served.role and mark.until >= due.chance and due.handler = any(mark.handlers)
+                    where mark.role = served.role and mark.until >= due.chance
+                        and due.handler = any(mark.handlers)
                     order by mark.until
                     limit least(due.number, 20)
                 )
