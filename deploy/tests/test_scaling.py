@@ -59,7 +59,6 @@ async def is_allowed(stage: Stage, account: str, verb: str, resource: str, subre
 
 
 async def test_scaled_up_workers_register_with_their_pods_names_and_do_the_work(stage: Stage) -> None:
-    """Covers SPEC 001-28"""
     async with stage.api(await stage.account("rolecall-api")) as http:
         await stage.until(lambda: stage.workers() == {FIRST}, f"one worker is on the roll: {FIRST}")
         stage.enqueue(3 * SLOTS)
@@ -136,7 +135,6 @@ async def test_our_role_lets_the_api_change_the_number_and_nothing_else(stage: S
 
 
 async def test_where_only_the_object_may_be_patched_that_is_done(old_stage: Stage) -> None:
-    """Covers SPEC 001-30"""
     assert not await is_allowed(old_stage, "rolecall-api", "patch", "statefulsets", "scale")
     async with old_stage.api(await old_stage.account("rolecall-api")) as http:
         answer = (await http.post(SCALE, json={"replicas": 2})).json()

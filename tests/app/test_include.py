@@ -1,4 +1,4 @@
-"""An app that is put together from slices (covers SPEC B11-2)."""
+"""An app that is put together from slices."""
 
 from __future__ import annotations
 
@@ -22,7 +22,6 @@ def mail(lifespan: Lifespan | None = None) -> App:
 
 
 def test_handlers_roles_keys_and_schedules_of_a_slice_belong_to_the_app() -> None:
-    """covers SPEC B11-2"""
     app, slice_ = App("shop"), mail()
 
     app.include(slice_)
@@ -53,7 +52,6 @@ def test_slices_of_slices_are_included() -> None:
 def test_a_name_that_both_declare_is_refused_and_nothing_is_included(
     declare: Callable[[App], object], what: str
 ) -> None:
-    """covers SPEC B11-2: duplicate names"""
     app = App("shop")
     declare(app)
     before = (dict(app.handlers), dict(app.schedules))
@@ -102,7 +100,6 @@ def test_a_link_between_two_slices_is_found_when_both_are_included() -> None:
 
 
 async def test_lifespans_are_entered_in_order_and_left_in_reverse() -> None:
-    """covers SPEC B11-2"""
     told: list[str] = []
 
     def telling(name: str) -> Lifespan:

@@ -49,7 +49,6 @@ def contract(app: App, **links: Any) -> Contract:
 
 
 def test_a_declared_continuation_is_accepted_by_name_and_by_handler(app: App) -> None:
-    """covers SPEC B4-4 and B4-5: branch, loop, go-to"""
     declared = contract(app, continues=["send", app.handlers["price"], "subject"])
 
     for task in (NewTask(handler="send", payload={"to": "you"}), app.handlers["price"].task(store=1)):
@@ -58,7 +57,6 @@ def test_a_declared_continuation_is_accepted_by_name_and_by_handler(app: App) ->
 
 
 def test_a_continuation_that_was_not_declared_breaks_the_contract(app: App) -> None:
-    """covers SPEC B4-5, B11-1: validateContinueWith"""
     with pytest.raises(ContractBroken, match="may not be continued by 'ship'; declared: 'price' or 'send'") as broken:
         contract(app, continues=["send", "price"]).check_continuation(NewTask(handler="ship"))
 
@@ -67,7 +65,6 @@ def test_a_continuation_that_was_not_declared_breaks_the_contract(app: App) -> N
 
 
 def test_a_handler_that_continues_nothing_ends_its_chain(app: App) -> None:
-    """covers SPEC B4-5: output only"""
     ending = contract(app, continues=[])
 
     ending.check_continuation(None)
@@ -76,7 +73,6 @@ def test_a_handler_that_continues_nothing_ends_its_chain(app: App) -> None:
 
 
 def test_a_handler_that_must_continue_may_not_end_its_chain(app: App) -> None:
-    """covers SPEC B4-5: continueWith only"""
     with pytest.raises(ContractBroken, match="must continue its chain, but ended it; declared: 'send'") as broken:
         contract(app, continues=["send"], must_continue=True).check_continuation(None)
 
@@ -84,14 +80,12 @@ def test_a_handler_that_must_continue_may_not_end_its_chain(app: App) -> None:
 
 
 def test_a_handler_that_declares_no_links_may_do_both(app: App) -> None:
-    """covers SPEC B4-5: both"""
     app.check()
 
     assert "send" not in app.contracts()
 
 
 def test_the_payload_of_a_continuation_must_fit_the_handler_that_continues(app: App) -> None:
-    """covers SPEC B11-1: parseInput"""
     with pytest.raises(InvalidPayload, match="payload of 'send'") as refused:
         contract(app, continues=["send"]).check_continuation(NewTask(handler="send", payload={"to": 7}))
 
@@ -99,7 +93,6 @@ def test_the_payload_of_a_continuation_must_fit_the_handler_that_continues(app: 
 
 
 def test_a_continuation_may_be_declared_by_the_shape_of_its_payload(app: App) -> None:
-    """covers SPEC B4-6: structural references"""
     by_parcel = contract(app, continues=[Parcel])
 
     by_parcel.check_continuation(NewTask(handler="ship", payload={"weight": 3, "to": "you"}))
@@ -108,7 +101,6 @@ def test_a_continuation_may_be_declared_by_the_shape_of_its_payload(app: App) ->
 
 
 def test_every_handler_that_takes_the_shape_may_continue(app: App) -> None:
-    """covers SPEC B4-6: unions"""
 
     @app.task("notify")
     def notify(to: str) -> None: ...
@@ -124,7 +116,6 @@ def test_every_handler_that_takes_the_shape_may_continue(app: App) -> None:
 def test_a_link_to_a_handler_that_is_not_there_is_found_when_the_app_is_complete(
     app: App, links: dict[str, Any]
 ) -> None:
-    """covers SPEC B11-1 and B11-2: an unknown name"""
     with pytest.raises(HandlerMissing, match="'nobody' here, but handler 'subject' names it") as missing:
         contract(app, **links)
 
@@ -176,7 +167,7 @@ def needing(given: list[str | None]) -> NewTask:
 def test_needs_that_fill_the_slots_are_accepted(
     app: App, needs: list[str | type | EllipsisType], given: list[str | None]
 ) -> None:
-    """covers SPEC B4-6: fixed slots and a rest slot"""
+    """Fixed slots and a rest slot."""
     contract(app, needs=needs).check_needs(needing(given))
 
 
@@ -193,7 +184,6 @@ def test_needs_that_fill_the_slots_are_accepted(
 def test_needs_that_do_not_fill_the_slots_break_the_contract(
     app: App, needs: list[Any], given: list[str | None], problem: str
 ) -> None:
-    """covers SPEC B4-6, B11-1: validateBlockers"""
     with pytest.raises(ContractBroken, match=problem) as broken:
         contract(app, needs=needs).check_needs(needing(given))
 
@@ -201,7 +191,6 @@ def test_needs_that_do_not_fill_the_slots_break_the_contract(
 
 
 def test_a_schedule_may_not_start_what_only_follows(app: App) -> None:
-    """covers SPEC B4-5, B11-1: validateEntry"""
     app.task("last", entry=False)(lambda: None)
     app.schedule("nightly", "last", every=60)
 

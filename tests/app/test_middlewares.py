@@ -1,4 +1,4 @@
-"""Which middlewares an app puts around its handlers, and insists on (covers SPEC 004-22 and B11-4)."""
+"""Which middlewares an app puts around its handlers, and insists on."""
 
 from __future__ import annotations
 
@@ -44,7 +44,6 @@ def test_what_an_app_uses_later_stands_inside_and_around_earlier_handlers_too() 
 
 
 def test_a_slices_middlewares_stand_around_its_own_handlers_only() -> None:
-    """covers SPEC B11-2"""
     app = App("shop", middlewares=[trace])
     app.task("other")(lambda: None)
     app.include(sliced(account))
@@ -54,7 +53,7 @@ def test_a_slices_middlewares_stand_around_its_own_handlers_only() -> None:
 
 
 def test_a_slices_middlewares_stand_around_its_procedures_too() -> None:
-    """covers SPEC B11-4: both executors"""
+    """Both executors."""
     slice_, app = App("books", middlewares=[account]), App("shop", middlewares=[trace], requires=[account])
     slice_.procedure("close_books", "accounts.close_books")
     app.include(slice_)
@@ -89,7 +88,6 @@ def test_a_middleware_that_is_not_async_is_refused(middleware: Any) -> None:
     "slice_", [sliced(trace, account), sliced(trace, own=[account]), sliced(trace, Limit(), account)]
 )
 def test_a_slice_with_the_required_middlewares_in_their_order_is_included(slice_: App) -> None:
-    """covers SPEC B11-4"""
     app = App("shop", requires=[trace, account])
 
     app.include(slice_)
@@ -98,7 +96,6 @@ def test_a_slice_with_the_required_middlewares_in_their_order_is_included(slice_
 
 @pytest.mark.parametrize("slice_", [sliced(), sliced(trace), sliced(account, trace)])
 def test_a_slice_that_lacks_required_middlewares_or_their_order_is_refused(slice_: App) -> None:
-    """covers SPEC B11-4"""
     app = App("shop", middlewares=[trace, account], requires=[trace, account])
 
     with pytest.raises(InvalidDeclaration, match="'work' lacks required middlewares: trace, account, in this order"):
@@ -115,7 +112,6 @@ def test_a_slice_must_also_have_what_it_requires_itself() -> None:
 
 
 def test_an_apps_own_handlers_need_the_required_middlewares_when_it_is_complete() -> None:
-    """covers SPEC B11-4"""
     app = App("shop", requires=[trace])
     app.task("work")(lambda: None)
 

@@ -74,7 +74,6 @@ def test_a_result_of_the_promised_type_is_accepted(annotation: str, result: obje
     ],
 )
 def test_a_result_of_another_type_breaks_the_contract(annotation: str, result: object, problem: str) -> None:
-    """covers SPEC B4-5, B11-1: parseOutput"""
     with pytest.raises(ContractBroken) as broken:
         promise(annotation).check_result(result)
 

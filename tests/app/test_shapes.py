@@ -1,4 +1,4 @@
-"""Which payload types can be the payload of which handlers (covers SPEC B4-6)."""
+"""Which payload types can be the payload of which handlers."""
 
 from __future__ import annotations
 

@@ -34,7 +34,6 @@ def test_there_are_templates() -> None:
 
 @pytest.mark.parametrize("wrong", FORBIDDEN)
 def test_no_template_holds_what_a_stranger_could_use(wrong: str) -> None:
-    """Covers S4 and invariant 23"""
     lines = [
         f"{file.relative_to(ROOT)}:{number}: {found[0].strip()!r} {wrong}"
         for file in TEMPLATES
@@ -46,14 +45,13 @@ def test_no_template_holds_what_a_stranger_could_use(wrong: str) -> None:
 
 
 def test_no_module_makes_markup_by_hand() -> None:
-    """Covers S4: only templates write pages, and they escape everything"""
+    """Only templates write pages, and they escape everything."""
     files = [file for source in SOURCES for file in source.rglob("*.py")]
 
     assert [str(file) for file in files if UNESCAPED.search(file.read_text("utf-8"))] == []
 
 
 def test_no_script_makes_markup_of_text() -> None:
-    """Covers S4"""
     assert [str(file) for file in SCRIPTS if MARKUP_FROM_TEXT.search(file.read_text("utf-8"))] == []
 
 

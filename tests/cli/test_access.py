@@ -18,7 +18,6 @@ ANYWHERE = "0.0.0.0"  # noqa: S104 - nobody but this test asks
 
 
 def test_a_key_is_made_shown_once_listed_and_revoked(cli: Run) -> None:
-    """Covers SPEC 003-26"""
     made = cli("keys", "create", "deploy", "--scope", "operate", "--days", "7")
     [secret] = re.findall(r"^rk_\S{43}$", made.out, re.MULTILINE)
     [key] = cli("keys", "list", "--json").json
@@ -32,7 +31,6 @@ def test_a_key_is_made_shown_once_listed_and_revoked(cli: Run) -> None:
 
 
 def test_a_key_lives_for_thirty_days_unless_it_is_said_otherwise(cli: Run) -> None:
-    """Covers SPEC 003-26"""
     assert cli("keys", "create", "a", "--scope", "read", "--never", "--json").json["key"]["expires_at"] is None
     assert cli("keys", "create", "b", "--scope", "read", "--days", "122").code == 2
     assert cli("keys", "create", "c", "--scope", "read", "--days", "3", "--never").code == 2
@@ -42,7 +40,6 @@ def test_a_key_lives_for_thirty_days_unless_it_is_said_otherwise(cli: Run) -> No
 
 
 def test_people_are_added_changed_and_removed(cli: Run) -> None:
-    """Covers SPEC 003-26"""
     added = cli("people", "add", "ada", "--scope", "admin", stdin=f"{PASSWORD}\n")
     again = cli("people", "add", "ada", "--scope", "read", stdin=f"{PASSWORD}\n")
     listed = cli("people", "list", "--json").json
@@ -78,7 +75,6 @@ def test_a_short_password_is_refused_and_not_repeated(cli: Run) -> None:
 
 
 def test_what_is_done_in_the_command_line_stands_in_the_audit_log(cli: Run, sql: object) -> None:
-    """Covers S16"""
     cli("keys", "create", "deploy", "--scope", "read")
     cli("people", "add", "ada", "--scope", "read", stdin=f"{PASSWORD}\n")
 
@@ -90,7 +86,6 @@ def test_what_is_done_in_the_command_line_stands_in_the_audit_log(cli: Run, sql:
 
 @pytest.mark.parametrize("verb", [["serve", "--host", ANYWHERE, "--port", "0"], ["up", "--http", f"{ANYWHERE}:0"]])
 def test_an_address_that_others_reach_needs_a_key_first(cli: Run, verb: list[str]) -> None:
-    """Covers S1"""
     done = cli(*verb)
 
     assert done.code == 2
@@ -99,7 +94,6 @@ def test_an_address_that_others_reach_needs_a_key_first(cli: Run, verb: list[str
 
 @pytest.mark.parametrize("verb", [["serve", "--host", ANYWHERE, "--port", "0"], ["up", "--http", f"{ANYWHERE}:0"]])
 def test_an_address_that_others_reach_is_never_open_to_all(cli: Run, verb: list[str]) -> None:
-    """Covers S1"""
     cli("keys", "create", "deploy", "--scope", "admin")
 
     done = cli(*verb, "--auth", "off")
@@ -119,7 +113,6 @@ def test_an_address_that_others_reach_is_never_open_to_all(cli: Run, verb: list[
 def test_with_a_key_it_is_served_to_who_shows_it(
     cli: Run, spawn: Spawn, dsn: str, words: list[str], front: str, origin: str
 ) -> None:
-    """Covers S1, SPEC 003-26"""
     secret = cli("keys", "create", "deploy", "--scope", "read", "--json").json["secret"]
     environment = {"DATABASE_URL": dsn, "ROLECALL_FORWARDED_BY": front}
     server = spawn("serve", "--port", "0", "--json", *words, **environment)

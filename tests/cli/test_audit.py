@@ -36,7 +36,6 @@ def test_changes_are_listed_the_latest_first(cli: Run) -> None:
 def test_the_system_says_who_asks_and_not_the_environment(
     cli: Run, monkeypatch: pytest.MonkeyPatch, login: str | None, actor: str
 ) -> None:
-    """Covers S16"""
     user = getpwuid(os.getuid()).pw_name
 
     def getlogin() -> str:

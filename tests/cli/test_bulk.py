@@ -6,7 +6,6 @@ from tests.cli.conftest import Run
 
 
 def test_what_matches_is_cancelled_retried_and_deleted(cli: Run) -> None:
-    """Covers SPEC 003-25's deletion."""
     cli("enqueue", "add", "--key", "k")
     cli("enqueue", "add")
     which = ("--role", "sums", "--key", "k", "--json")

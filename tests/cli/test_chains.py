@@ -71,7 +71,6 @@ def test_a_wait_ends_with_the_chain(cli: Run) -> None:
 
 
 def test_chains_are_deleted_and_missing_ones_left_out(cli: Run) -> None:
-    """Covers SPEC B9-1, B9-2."""
     needed = enqueued(cli)
     chain = enqueued(cli, "--needs", needed)
 
@@ -82,7 +81,6 @@ def test_chains_are_deleted_and_missing_ones_left_out(cli: Run) -> None:
 
 
 def test_a_task_is_completed_by_hand(cli: Run) -> None:
-    """Covers SPEC B8-5."""
     task_id = enqueued(cli, "--after", "1h")
 
     assert cli("tasks", "complete", task_id, "--json").json == [{"id": task_id, "outcome": "completed"}]
@@ -101,7 +99,6 @@ def test_a_result_that_is_no_json_is_refused(cli: Run) -> None:
 
 
 def test_tasks_are_triggered(cli: Run) -> None:
-    """Covers SPEC B8-2."""
     task_id = enqueued(cli, "--after", "1h")
 
     [answer] = cli("tasks", "trigger", task_id, "--json").json

@@ -14,7 +14,6 @@ Sql = Callable[..., list[tuple[Any, ...]]]
 
 
 def test_tasks_are_counted_by_role_and_state(cli: Run) -> None:
-    """Covers SPEC 000-31"""
     cli("enqueue", "add")
     cli("enqueue", "add", "--after", "1h")
 
@@ -23,7 +22,6 @@ def test_tasks_are_counted_by_role_and_state(cli: Run) -> None:
 
 
 def test_a_role_tells_its_capacity(cli: Run) -> None:
-    """Covers SPEC 000-24"""
     cli("enqueue", "add")
     cli("enqueue", "add", "--after", "1h")
 
@@ -34,7 +32,6 @@ def test_a_role_tells_its_capacity(cli: Run) -> None:
 
 
 def test_one_role_tells_how_many_workers_it_needs(cli: Run) -> None:
-    """Covers SPEC 000-25"""
     need = cli("capacity", "sums", "--json").json
 
     assert need["workers_needed"] == {"for_1_hour": 0, "for_4_hours": 0, "for_8_hours": 0}
@@ -62,7 +59,6 @@ def test_handlers_are_listed_and_shown_with_the_schema_of_their_payload(cli: Run
 
 
 def test_only_workers_heard_of_lately_are_on_the_roll(cli: Run, sql: Sql) -> None:
-    """Covers SPEC 000-26, 000-31"""
     for name in ("alive", "silent", "gone"):
         sql("select rolecall.register_worker(%s, '{sums}', '{add}', 2, 'host', 1, '0')", name)
     sql("update rolecall.workers set heartbeat_at = heartbeat_at - interval '301 s' where name = 'silent'")
@@ -76,7 +72,6 @@ def test_only_workers_heard_of_lately_are_on_the_roll(cli: Run, sql: Sql) -> Non
 
 
 def test_a_task_of_a_dead_worker_is_rescued(cli: Run, sql: Sql) -> None:
-    """Covers SPEC 000-18"""
     task_id = cli("enqueue", "add", "--json").json["id"]
     [(worker_id,)] = sql("select rolecall.register_worker('w', '{}', '{add}', 1, 'h', 1, '0')")
     sql("select * from rolecall.claim(%s, '{}', '{add}', 1)", worker_id)
@@ -103,7 +98,7 @@ def test_nothing_to_show_is_still_a_document_and_a_sentence(cli: Run, command: s
 
 
 def test_the_history_tells_what_ended(cli: Run, sql: Sql) -> None:
-    """Covers SPEC 001-31: what the dashboard plots, for who has none."""
+    """What the dashboard plots, for who has none."""
     assert "Nothing was written down yet" in cli("history").out
     cli("enqueue", "add")
     [(worker_id,)] = sql("select rolecall.register_worker('w', '{}', '{add}', 1, 'h', 1, '0')")

@@ -118,7 +118,7 @@ def test_where_no_token_can_be_kept_what_is_asked_for_is_refused(
 
 
 def test_root_does_not_let_everybody_in(launch: Spawn, dsn: str) -> None:
-    """Covers S1: through the handlers every account of the machine would be root"""
+    """Through the handlers every account of the machine would be root."""
     words = [sys.executable, "-c", AS_ROOT, "serve", "--port", "0", "--auth", "off"]
 
     done = ended(launch(*words, DATABASE_URL=dsn))

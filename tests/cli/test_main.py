@@ -60,7 +60,6 @@ def test_an_unknown_command_ends_with_code_2_and_one_line(bare: Run) -> None:
 
 
 def test_a_bad_variable_is_named_with_its_value(bare: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Covers SPEC 000-28"""
     monkeypatch.setenv("POLL_INTERVAL_MS", "fast")
 
     done = bare("worker", "--app", "shop:app")

@@ -26,7 +26,6 @@ def through(dsn: str, pgbouncer: Bouncer, monkeypatch: pytest.MonkeyPatch) -> st
 
 
 def test_worker_server_and_commands_bear_a_pooler(spawn: Spawn, bare: Run, through: str) -> None:
-    """covers RELIABILITY F34"""
     worker = spawn("worker", "--app", "shop:app", "--slots", "3", DATABASE_URL=through)
     server = spawn("serve", "--app", "shop:app", "--port", "0", "--json", DATABASE_URL=through)
     api = served(server)

@@ -30,7 +30,6 @@ def parent(cli: Run, sql: Sql) -> int:
 
 
 def test_the_progress_of_a_tree_shows_its_phases(cli: Run, parent: int) -> None:
-    """covers SPEC B2-1, B2-9"""
     shown = cli("tasks", "progress", parent).out
     whole = cli("tasks", "progress", parent, "--weight", "add:3", "--json").json
 
@@ -52,7 +51,6 @@ def test_the_progress_of_nothing_is_an_error(cli: Run) -> None:
 
 
 def test_live_shows_how_far_the_roles_are(cli: Run, parent: int) -> None:
-    """covers SPEC B2-8"""
     [role] = cli("live", "--json").json["roles"]
 
     assert (role["role"], role["waiting"], role["ready"], role["current_root"]) == ("sums", 1, 1, parent)

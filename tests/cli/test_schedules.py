@@ -20,7 +20,6 @@ def nightly(cli: Run) -> Any:
 
 
 def test_a_new_schedule_is_stored_as_said(nightly: Any, cli: Run) -> None:
-    """Covers SPEC 001-6"""
     assert nightly["every"] == 86_400
     assert (nightly["handler"], nightly["role"], nightly["payload"]) == ("add", "sums", {"a": 1})
     assert (nightly["priority"], nightly["enabled"], nightly["last_run_at"]) == (5, True, None)
@@ -28,7 +27,6 @@ def test_a_new_schedule_is_stored_as_said(nightly: Any, cli: Run) -> None:
 
 
 def test_a_change_leaves_what_it_does_not_say(nightly: Any, cli: Run) -> None:
-    """Covers SPEC 001-11"""
     changed = cli("schedules", "put", "nightly", "--disabled", "--json").json
 
     told = {"enabled": False, "revision": 2, "edited_at": changed["edited_at"]}
@@ -45,7 +43,6 @@ def test_another_handler_brings_its_own_role(nightly: Any, cli: Run, sql: Sql) -
 
 
 def test_run_now_twice_gives_the_same_open_task(nightly: Any, cli: Run) -> None:
-    """Covers SPEC 001-11"""
     first = cli("schedules", "trigger", "nightly", "--json").json
 
     assert first == {"schedule": "nightly", "task_id": first["task_id"]}
@@ -132,7 +129,6 @@ def test_a_schedule_that_cannot_work_is_refused(cli: Run, arguments: list[str], 
 
 
 def test_what_is_to_come_and_what_became_of_the_runs_is_told(nightly: Any, cli: Run) -> None:
-    """Covers SPEC 001-31"""
     cli("schedules", "trigger", "nightly")
 
     [ahead] = cli("schedules", "ahead", "--hours", "48", "--json").json

@@ -36,7 +36,6 @@ def served_by(up: Any) -> list[int]:
 
 
 def test_the_api_answers_and_ends_clean(spawn: Spawn, dsn: str) -> None:
-    """Covers SPEC 001-1"""
     server = spawn("serve", "--app", "shop:app", "--port", "0", "--json", DATABASE_URL=dsn)
     api = served(server)
 
@@ -49,7 +48,6 @@ def test_the_api_answers_and_ends_clean(spawn: Spawn, dsn: str) -> None:
 
 
 def test_a_server_in_front_may_take_the_beginning_off_each_path(spawn: Spawn, dsn: str) -> None:
-    """covers SPEC B12-4"""
     server = spawn("serve", "--port", "0", "--json", DATABASE_URL=dsn, ROLECALL_ROOT_PATH="/queue/")
 
     page = served(server).get("/admin/workers").text
@@ -61,7 +59,7 @@ def test_a_server_in_front_may_take_the_beginning_off_each_path(spawn: Spawn, ds
 def test_what_was_left_behind_is_put_right_before_the_first_answer(
     spawn: Spawn, cli: Run, dsn: str, folder: Path
 ) -> None:
-    """Covers SPEC 001-2: rescue, default schedules, due ones at once, and only then an answer"""
+    """Rescue, default schedules, due ones at once, and only then an answer."""
     with (folder / "shop.py").open("a") as shop:
         shop.write('app.schedule("hourly", "add", every=3600, payload={"a": 1, "b": 1})\n')
     lost = claimed_an_hour_ago(dsn)
@@ -86,7 +84,7 @@ def claimed_an_hour_ago(dsn: str) -> int:
 
 
 def test_a_database_that_was_not_migrated_is_refused(execute: Run, database: str, postgres_server: object) -> None:
-    """Covers SPEC 001-2: only `up` migrates"""
+    """Only `up` migrates."""
     done = execute("serve", "--port", "0", DATABASE_URL=f"{database} dbname=postgres")
 
     assert done.code == 7
@@ -126,7 +124,6 @@ def test_the_command_line_does_not_load_the_api(folder: Path) -> None:
 
 
 def test_up_serves_the_api_too_and_starts_it_again_when_it_dies(spawn: Spawn, dsn: str, cli: Run) -> None:
-    """Covers SPEC 001-1"""
     up = spawn("up", "--app", "shop:app", "--http", "127.0.0.1:0", "--json", DATABASE_URL=dsn)
     url = url_of(up)
     until(lambda: httpx2.get(f"{url}/readyz", timeout=30).is_success, "it is ready")

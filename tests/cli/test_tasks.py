@@ -35,7 +35,6 @@ def test_the_newest_stand_first(cli: Run) -> None:
 
 
 def test_a_page_goes_on_after_the_one_before(cli: Run) -> None:
-    """Covers SPEC B12-1."""
     ids = [enqueued(cli) for _ in range(3)]
 
     cursor = cli("tasks", "list", "--json", "--limit", 1).json["next_cursor"]
@@ -144,7 +143,6 @@ def test_cancelling_a_finished_task_changes_nothing(cli: Run, failed: int) -> No
 
 
 def test_a_tree_shows_what_is_below_a_task_and_how_far_it_is(cli: Run, sql: Sql) -> None:
-    """covers SPEC B2-1"""
     parent = enqueued(cli)
     [(worker_id,)] = sql("select rolecall.register_worker('w', '{}', '{add}', 1, 'h', 1, '0')")
     [(fence,)] = sql("select fence from rolecall.claim(%s, '{}', '{add}', 1)", worker_id)

@@ -23,7 +23,6 @@ def server_pid(data_dir: Path) -> int | None:
 
 
 def test_up_runs_what_another_process_enqueues_and_ends_clean(spawn: Spawn, execute: Run, folder: Path) -> None:
-    """Covers SPEC 000-14, 000-30"""
     up = spawn("up", "--app", "shop:app", "--json")
     assert document(up) == {
         "app": "shop:app",
@@ -114,7 +113,6 @@ def test_an_app_that_uses_the_database_as_it_is_imported_comes_up_on_one_without
 def test_up_without_an_app_migrates_and_fires_schedules(
     spawn: Spawn, bare: Run, dsn: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Covers SPEC 001-1, 001-7"""
     monkeypatch.setenv("DATABASE_URL", dsn)
     bare("schedules", "put", "often", "--every", "1h", "--handler", "add")
 
@@ -128,7 +126,6 @@ def test_up_without_an_app_migrates_and_fires_schedules(
 def test_an_apps_schedules_are_stored_once_and_then_the_operators(
     spawn: Spawn, cli: Run, dsn: str, folder: Path
 ) -> None:
-    """Covers SPEC 001-2, 001-8"""
     declared = 'app.schedule("hourly", "add", every=3600, payload={"a": 1, "b": 1}, enabled=False)\n'
     (folder / "shop.py").write_text((folder / "shop.py").read_text() + declared)
     first = spawn("up", "--app", "shop:app", DATABASE_URL=dsn)
@@ -150,7 +147,6 @@ def test_an_apps_schedules_are_stored_once_and_then_the_operators(
 
 
 def test_a_worker_serves_the_roles_and_bears_the_name_of_its_environment(spawn: Spawn, cli: Run, dsn: str) -> None:
-    """Covers SPEC 000-2, 000-28"""
     worker = spawn(
         "worker", "--app", "shop:app", DATABASE_URL=dsn, WORKER_ROLE="sums,mail", WORKER_ID="wilma",
         WORKER_SLOTS="3", HEARTBEAT_INTERVAL_MS="500",
@@ -166,7 +162,6 @@ def test_a_worker_serves_the_roles_and_bears_the_name_of_its_environment(spawn: 
 
 
 def test_a_worker_without_a_name_is_called_after_its_role(spawn: Spawn, cli: Run, dsn: str) -> None:
-    """Covers SPEC 000-29"""
     spawn("worker", "--app", "shop:app", "--roles", "sums", DATABASE_URL=dsn)
     until(lambda: len(cli("workers", "list", "--json").json) == 1, "the worker is on the roll")
 
@@ -178,7 +173,6 @@ def test_a_worker_without_a_name_is_called_after_its_role(spawn: Spawn, cli: Run
 
 
 def test_several_processes_share_the_work_and_end_together(spawn: Spawn, cli: Run, dsn: str) -> None:
-    """Covers SPEC 000-3"""
     up = spawn("up", "--app", "shop:app", "--processes", "2", "--slots", "2", DATABASE_URL=dsn)
     until(lambda: len(cli("workers", "list", "--json").json) == 2, "two workers are on the roll")
     pids = {worker["pid"] for worker in cli("workers", "list", "--json").json}
@@ -220,7 +214,6 @@ def test_both_ways_to_name_the_package_are_the_command(folder: Path) -> None:
 
 
 def test_log_lines_are_json_on_request(spawn: Spawn, cli: Run, dsn: str) -> None:
-    """Covers SPEC 000-30"""
     worker = spawn("worker", "--app", "shop:app", "--log", "json", DATABASE_URL=dsn)
     until(lambda: len(cli("workers", "list", "--json").json) == 1, "the worker is on the roll")
     worker.send_signal(signal.SIGTERM)

@@ -23,7 +23,6 @@ def worker(sql: Sql) -> int:
 
 
 def test_a_worker_is_shown_and_told(cli: Run, worker: int) -> None:
-    """Covers SPEC 001-33"""
     assert "pod-7" in cli("workers", "show", worker).out
     assert cli("workers", "drain", worker).out == f"worker {worker} takes no more tasks\n"
     assert cli("workers", "decommission", worker, "--json").json["command"] == "decommission"
@@ -38,7 +37,6 @@ def test_an_unknown_worker_is_not_found(cli: Run) -> None:
 
 
 def test_a_role_is_paused_for_a_time_and_resumed(cli: Run) -> None:
-    """Covers SPEC 002-18"""
     assert cli("roles", "pause", "sums", "--for", "15m").out.startswith("role sums rests until 20")
     [role] = cli("roles", "list", "--json").json
     assert role["paused_until"] > role["paused_at"]
@@ -55,7 +53,7 @@ def test_what_cannot_be_paused_is_told(cli: Run, arguments: list[str], code: int
 
 
 def test_a_decommissioned_process_ends_well_and_is_not_started_again(cli: Run, spawn: Spawn, dsn: str) -> None:
-    """Covers SPEC 001-33: of two processes under a supervisor, the one that was told to leave stays away."""
+    """Of two processes under a supervisor, the one that was told to leave stays away."""
     supervisor = spawn("worker", "--app", "shop:app", "--processes", "2", DATABASE_URL=dsn)
 
     def roll() -> list[dict[str, Any]]:

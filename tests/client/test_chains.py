@@ -31,7 +31,6 @@ async def start(face: Face, **options: Any) -> int:
 
 
 async def test_a_chain_is_read_by_its_first_task_s_id(face: Face) -> None:
-    """Covers SPEC 004-2, B4-1 and B4-2."""
     chain_id = await start(face)
     await face("complete", chain_id, "one", continue_with=ADD)
     await face("complete_chain", chain_id, "two")
@@ -78,7 +77,6 @@ async def test_a_list_is_filtered(face: Face, which: ChainFilter, expected: list
 
 
 async def test_a_wait_lasts_until_the_last_task_has_ended(face: Face) -> None:
-    """Covers SPEC B8-4."""
     chain_id = await start(face)
     waiter = asyncio.create_task(face("wait_chain", chain_id, timeout=40))
 
@@ -89,7 +87,7 @@ async def test_a_wait_lasts_until_the_last_task_has_ended(face: Face) -> None:
 
 
 async def test_a_wait_for_a_chain_ends_in_time(face: Face) -> None:
-    """Covers SPEC B8-4: a typed error on timeout."""
+    """A typed error on timeout."""
     chain_id = await start(face)
     begin = time.monotonic()
 
@@ -117,7 +115,7 @@ async def done(answer: Any) -> None:
 
 
 async def test_a_chain_goes_several_steps_in_one_block(face: Face) -> None:
-    """Covers SPEC B8-5: may complete several steps, continue, or do nothing."""
+    """May complete several steps, continue, or do nothing."""
     chain_id = await start(face, after=60)
 
     async with completing(face, chain_id) as chain:
@@ -174,7 +172,7 @@ async def test_the_block_may_be_part_of_the_caller_s_transaction(face: Face) -> 
 
 
 async def test_a_connection_without_a_transaction_is_refused(face: Face) -> None:
-    """Covers SPEC B7-1: a lock that is gone with its statement holds nothing."""
+    """A lock that is gone with its statement holds nothing."""
     chain_id = await start(face)
     async with face.transaction() as connection:
         await done(connection.set_autocommit(True))
@@ -198,7 +196,6 @@ async def test_a_block_about_no_chain_is_refused(face: Face) -> None:
 
 
 async def test_chains_are_deleted_with_what_they_need(face: Face) -> None:
-    """Covers SPEC B9-1, B9-2 and 004-2."""
     needed = await start(face)
     chain_id = await start(face, needs=[needed])
 
@@ -208,7 +205,7 @@ async def test_chains_are_deleted_with_what_they_need(face: Face) -> None:
 
 
 async def test_a_chain_that_is_needed_is_not_deleted(face: Face) -> None:
-    """Covers SPEC B9-1: the error names chain and dependent task."""
+    """The error names chain and dependent task."""
     chain_id = await start(face)
     dependent = await start(face, needs=[chain_id])
 

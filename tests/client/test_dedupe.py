@@ -1,4 +1,4 @@
-"""Dedupe modes through the client; and what cannot be meant is refused in Python as it is in SQL (invariant 20)."""
+"""Dedupe modes through the client; and what cannot be meant is refused in Python as it is in SQL."""
 
 from __future__ import annotations
 
@@ -42,7 +42,6 @@ def bags(connection: Connection) -> None:
 
 
 async def test_payloads_are_merged(face: Face) -> None:
-    """Covers SPEC 002-8."""
     stored = [await face("enqueue", bag(n)) for n in (1, 2, 1)]
 
     assert [answer.deduplicated for answer in stored] == [False, True, True]
@@ -69,7 +68,6 @@ async def test_a_duplicate_is_an_error_that_names_the_standing_task(face: Face, 
 
 
 async def test_of_a_key_that_comes_twice_in_a_batch_the_first_is_new(face: Face) -> None:
-    """Covers SPEC B6-3."""
     stood = [answer.deduplicated for answer in await face("enqueue_many", [bag(1), bag(2), bag(3)])]
     again = [answer.deduplicated for answer in await face("enqueue_many", [bag(4), bag(5)])]
 
@@ -87,7 +85,6 @@ async def test_a_function_that_does_not_exist_is_refused(face: Face) -> None:
 
 
 async def test_in_a_transaction_that_is_rolled_back_a_merge_leaves_no_trace(face: Face) -> None:
-    """Covers invariant 10."""
     first = await face("enqueue", bag(1))
     async with face.transaction(commit=False) as connection:
         await face("enqueue", bag(2), connection=connection)
@@ -96,7 +93,6 @@ async def test_in_a_transaction_that_is_rolled_back_a_merge_leaves_no_trace(face
 
 
 def test_fifty_concurrent_clients_leave_one_task_with_all_of_it(database: str) -> None:
-    """Covers SPEC E5-12."""
     with Client(database) as client, ThreadPoolExecutor(10) as threads:
         ids = {stored.id for stored in threads.map(lambda n: client.enqueue(bag(n)), range(50))}
         [task_id] = ids
@@ -114,7 +110,6 @@ async def test_both_faces_meet_in_one_task(database: str) -> None:
 
 @pytest.mark.parametrize("words", BAD, ids=str)
 def test_python_and_sql_refuse_the_same_in_the_same_words(connection: Connection, words: dict[str, Any]) -> None:
-    """Covers invariant 20."""
     with pytest.raises(InvalidTask) as in_python:
         Dedupe(**{**words, "merge": MergeRule(**words["merge"])} if "merge" in words else words)
     with pytest.raises(InvalidTask) as in_sql:

@@ -1,4 +1,4 @@
-"""Whatever is refused in Python is refused in SQL, and the other way round (RELIABILITY invariant 20)."""
+"""Whatever is refused in Python is refused in SQL, and the other way round."""
 
 from __future__ import annotations
 
@@ -96,7 +96,6 @@ def test_any_payload_is_stored_as_it_is_or_refused(client: Client, payload: dict
 
 
 def test_the_past_means_now(client: Client, connection: Connection) -> None:
-    """covers SPEC B8-1"""
     through_sql(connection, '{"role":"r","scheduled_for":"1971-01-01T00:00:00Z"}')
     through_sql(connection, '{"role":"r","after":-5}')
 

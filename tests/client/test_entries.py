@@ -1,4 +1,4 @@
-"""What may start a chain, and what may only follow (covers SPEC B4-5 and B11-1: validateEntry)."""
+"""What may start a chain, and what may only follow."""
 
 from __future__ import annotations
 
@@ -30,7 +30,6 @@ def app() -> App:
 
 @pytest.mark.parametrize("how", ["handler", "name", "task"])
 async def test_what_may_only_follow_is_not_enqueued(face: Face, app: App, how: str) -> None:
-    """covers SPEC B4-5, B11-1"""
     deliver = app.handlers["deliver"]
     what = {"handler": (deliver, {"n": 1}), "name": ("deliver", {"n": 1}), "task": (deliver.task(n=1),)}[how]
 
@@ -67,7 +66,6 @@ async def test_a_handler_says_so_itself_to_a_client_without_an_app(kind: Kind, a
 
 
 async def test_an_app_whose_links_lead_nowhere_is_refused_at_the_first_enqueue(kind: Kind, database: str) -> None:
-    """covers SPEC B11-2: an unknown name"""
     app = App("broken")
     app.task("first", continues=["nobody"])(lambda: None)
     face = Face(kind, database, app)
@@ -79,7 +77,6 @@ async def test_an_app_whose_links_lead_nowhere_is_refused_at_the_first_enqueue(k
 
 
 async def test_what_a_task_needs_must_be_of_the_declared_handlers(face: Face, app: App) -> None:
-    """covers SPEC B4-6, B11-1: validateBlockers"""
     collect = app.handlers["collect"].task(n=1)
 
     stored = await face("enqueue_many", [collect, NewTask(handler="count", needs=[collect])])

@@ -20,7 +20,6 @@ async def add(face: Face, **options: Any) -> int:
 
 
 async def test_a_task_is_completed_with_a_result(face: Face) -> None:
-    """Covers SPEC B8-5 and 004-2."""
     task_id = await add(face, after=60)
 
     assert await face("complete", task_id, {"sum": 1}) == "completed"
@@ -50,7 +49,6 @@ async def test_what_comes_next_is_stored_with_the_completion(face: Face) -> None
 
 
 async def test_a_completion_belongs_to_the_caller_s_transaction(face: Face) -> None:
-    """Covers SPEC B7-1, B8-5."""
     task_id = await add(face)
     async with face.transaction(commit=False) as connection:
         await face("complete", task_id, connection=connection)
@@ -76,7 +74,6 @@ async def test_a_next_task_of_nobody_s_role_is_refused(face: Face) -> None:
 
 
 async def test_a_token_completes_its_task_once(face: Face) -> None:
-    """Covers SPEC B8-6."""
     task_id = await add(face, after=7200)
     token = await face("issue_token", task_id, ttl=7200)
 
@@ -111,7 +108,6 @@ async def test_only_an_open_task_has_tokens(face: Face) -> None:
 
 
 async def test_tasks_are_triggered_in_the_order_given(face: Face) -> None:
-    """Covers SPEC B8-2."""
     ids = [await add(face, after=60) for _ in range(3)]
 
     assert list(await face("trigger", ids[::-1])) == ids[::-1]
@@ -120,7 +116,7 @@ async def test_tasks_are_triggered_in_the_order_given(face: Face) -> None:
 
 
 async def test_nothing_is_triggered_where_one_cannot_be(face: Face, connection: psycopg.Connection[Any]) -> None:
-    """Covers SPEC B8-2: typed errors, all or nothing."""
+    """Typed errors, all or nothing."""
     later, done = await add(face, after=60), await add(face)
     await face("complete", done)
 

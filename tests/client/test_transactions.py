@@ -13,7 +13,6 @@ Connection = psycopg.Connection[Any]
 
 
 async def test_a_task_stands_with_the_callers_commit(face: Face, connection: Connection) -> None:
-    """covers SPEC B7-1"""
     with counted(connection) as grown:
         async with face.transaction() as own:
             stored = await face("enqueue", "add", {"a": 1}, connection=own)

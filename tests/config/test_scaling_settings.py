@@ -12,7 +12,6 @@ from rolecall.model.scaling import WorkloadKind
 
 
 def test_the_namespace_and_the_set_have_their_documented_names() -> None:
-    """Covers SPEC 001-29"""
     scaling = read_settings({}).scaling
 
     assert (scaling.namespace, scaling.workload) == ("dispensary-scraper", "scraper-worker")
@@ -22,7 +21,6 @@ def test_the_namespace_and_the_set_have_their_documented_names() -> None:
 
 
 def test_every_variable_of_scaling_is_read() -> None:
-    """Covers SPEC 001-29"""
     environ = {
         "K8S_NAMESPACE": "crawling",
         "K8S_WORKER_STATEFULSET": "task-worker-resync",

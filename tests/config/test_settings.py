@@ -42,7 +42,6 @@ BAD_TEXTS = [
 
 
 def test_an_empty_environment_gives_the_documented_defaults() -> None:
-    """Covers SPEC 000-28, 000-14, 000-17"""
     settings = read_settings({})
 
     assert settings.database.url is None
@@ -58,7 +57,6 @@ def test_an_empty_environment_gives_the_documented_defaults() -> None:
 
 
 def test_every_variable_is_read() -> None:
-    """Covers SPEC 000-28"""
     settings = read_settings(
         {
             "DATABASE_URL": "postgresql://someone@db/work",
@@ -113,7 +111,6 @@ def test_an_address_is_read_with_its_port_or_off(text: str, http: HttpSettings) 
 
 @pytest.mark.parametrize(("variable", "text"), BAD_TEXTS)
 def test_a_text_that_does_not_fit_names_the_variable_and_the_value(variable: str, text: str) -> None:
-    """Covers SPEC 000-28"""
     with pytest.raises(ConfigError) as raised:
         read_settings({variable: text})
 
@@ -124,7 +121,6 @@ def test_a_text_that_does_not_fit_names_the_variable_and_the_value(variable: str
 
 @pytest.mark.parametrize(("environ", "slots"), [({}, 3), ({"WORKER_SLOTS": "2"}, 2)])
 def test_the_number_of_slots_has_a_second_name(environ: dict[str, str], slots: int) -> None:
-    """Covers SPEC 001-33"""
     assert read_settings({"MAX_CONCURRENT_TASKS": "3"} | environ).worker.slots == slots
 
 

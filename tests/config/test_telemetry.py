@@ -19,7 +19,6 @@ def written(format_: LogFormat, level: LogLevel = LogLevel.info) -> io.StringIO:
 
 
 def test_a_text_line_says_when_where_and_what() -> None:
-    """Covers SPEC 000-30"""
     stream = written(LogFormat.text)
 
     log = logging.getLogger("rolecall.worker.producer")
@@ -47,7 +46,6 @@ def test_a_field_with_a_space_is_quoted_in_text() -> None:
 
 
 def test_a_json_line_is_one_object_with_the_fields_as_keys() -> None:
-    """Covers SPEC 000-30"""
     stream = written(LogFormat.json)
 
     odd = {"task": 7, "level": "x", "odd": float("nan")}
@@ -125,7 +123,7 @@ FORGED = "no\n2026-01-01T00:00:00.000Z [worker] all is well\x1b[2J\x9b\u2028\u20
 
 @pytest.mark.parametrize("format_", list(LogFormat))
 def test_no_message_can_look_like_a_line_of_its_own(format_: LogFormat) -> None:
-    """S19: control characters are escaped in messages and fields."""
+    """Control characters are escaped in messages and fields."""
     stream = written(format_)
 
     logging.getLogger("shop").info(FORGED, extra={"field": FORGED})
@@ -136,7 +134,7 @@ def test_no_message_can_look_like_a_line_of_its_own(format_: LogFormat) -> None:
 
 
 def test_what_an_error_quotes_begins_no_line() -> None:
-    """S19: the lines of a traceback are indented."""
+    """The lines of a traceback are indented."""
     stream = written(LogFormat.text)
 
     try:

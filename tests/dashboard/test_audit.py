@@ -15,7 +15,6 @@ def record(pool: Engine, actor: str, action: str = "tasks.retry", via: str = "ap
 
 
 async def test_a_change_is_shown_with_who_where_and_what(pool: Engine, http: httpx2.AsyncClient) -> None:
-    """Covers S16"""
     record(pool, "ada")
 
     page = (await http.get("/audit")).text

@@ -23,7 +23,6 @@ def measured(pool: Engine) -> Engine:
 
 
 async def test_all_roles_are_listed(measured: Engine, http: httpx2.AsyncClient) -> None:
-    """covers SPEC 000-24"""
     assert measured.value("select 1") == 1
     page = await http.get("/capacity")
 
@@ -33,7 +32,6 @@ async def test_all_roles_are_listed(measured: Engine, http: httpx2.AsyncClient) 
 
 @pytest.mark.usefixtures("measured")
 async def test_a_role_says_how_many_workers_it_needs(http: httpx2.AsyncClient) -> None:
-    """covers SPEC 000-25"""
     page = await http.get("/capacity?role=sums")
 
     assert "With 1 worker" in page.text

@@ -25,7 +25,6 @@ def chain_of_two(pool: Engine) -> tuple[int, int]:
 
 
 async def test_chains_are_listed_the_newest_first(pool: Engine, http: httpx2.AsyncClient) -> None:
-    """covers SPEC B12-3"""
     first, _ = chain_of_two(pool)
     later = pool.enqueue("letters", handler="post")
 
@@ -71,7 +70,6 @@ async def test_a_state_that_does_not_exist_is_told(pool: Engine, http: httpx2.As
 
 
 async def test_a_chain_shows_its_tasks_with_input_and_output(pool: Engine, http: httpx2.AsyncClient) -> None:
-    """covers SPEC B12-3"""
     first, second = chain_of_two(pool)
 
     page = await http.get(f"/chains/{first}")
@@ -82,7 +80,6 @@ async def test_a_chain_shows_its_tasks_with_input_and_output(pool: Engine, http:
 
 
 async def test_a_chain_shows_what_it_needs_and_who_waits_for_it(pool: Engine, http: httpx2.AsyncClient) -> None:
-    """covers SPEC B12-3 and B9-1"""
     needed = pool.enqueue("sums", handler="add", after=60)
     middle = pool.enqueue("sums", handler="add", needs=[needed])
     waiting = pool.enqueue("letters", handler="post", needs=[{"chain": middle}])
@@ -119,7 +116,6 @@ async def test_of_a_long_chain_the_last_tasks_are_shown_first(pool: Engine, http
 
 
 async def test_what_is_large_is_left_to_the_page_of_the_task(pool: Engine, http: httpx2.AsyncClient) -> None:
-    """covers SPEC B2-11"""
     letters = pool.value("select string_agg(md5(n::text), '') from generate_series(1, 1000) as n")
     large = pool.enqueue("sums", handler="add", payload={"letters": letters})
 
@@ -134,7 +130,6 @@ async def test_a_chain_that_is_not_there_is_told(pool: Engine, http: httpx2.Asyn
 
 
 async def test_a_chain_is_completed_from_outside(pool: Engine, http: httpx2.AsyncClient) -> None:
-    """covers SPEC B12-2"""
     first, second = chain_of_two(pool)
 
     answer = await send(http, f"/chains/{first}/complete", at="/chains", result='{"sent": true}')
@@ -163,7 +158,6 @@ async def test_a_chain_that_has_ended_cannot_be_completed(pool: Engine, http: ht
 
 
 async def test_a_chain_is_deleted_with_what_it_needs_if_that_is_wished(pool: Engine, http: httpx2.AsyncClient) -> None:
-    """covers SPEC B9-1 and B9-2"""
     needed = pool.enqueue("sums", handler="add", after=60)
     chain = pool.enqueue("sums", handler="add", needs=[needed])
 
@@ -174,7 +168,6 @@ async def test_a_chain_is_deleted_with_what_it_needs_if_that_is_wished(pool: Eng
 
 
 async def test_a_chain_that_is_needed_is_not_deleted(pool: Engine, http: httpx2.AsyncClient) -> None:
-    """covers SPEC B9-1"""
     needed = pool.enqueue("sums", handler="add", after=60)
     pool.enqueue("sums", handler="add", needs=[needed])
 

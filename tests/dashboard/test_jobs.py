@@ -67,7 +67,6 @@ def problem(page: str, field: str) -> str:
 async def test_handlers_stand_by_role_with_what_they_do_and_whether_a_worker_is_there(
     pool: Engine, app: App, http: httpx2.AsyncClient
 ) -> None:
-    """covers SPEC 001-31"""
     pool.worker("sums")
 
     page = (await http.get("/jobs")).text
@@ -102,7 +101,6 @@ async def test_handlers_are_shown_page_by_page(pool: Engine, http: httpx2.AsyncC
 
 
 async def test_the_form_has_a_field_for_each_of_the_payload_in_their_order(app: App, http: httpx2.AsyncClient) -> None:
-    """covers SPEC 001-31"""
     page = (await http.get("/jobs/greet")).text
 
     names = re.findall(r'name="payload\.(\w+)"', page)
@@ -118,7 +116,6 @@ async def test_the_form_has_a_field_for_each_of_the_payload_in_their_order(app: 
 async def test_what_is_typed_becomes_a_task_of_the_right_kinds_and_the_page_leads_to_it(
     pool: Engine, app: App, http: httpx2.AsyncClient
 ) -> None:
-    """covers SPEC 001-31"""
     done = await enqueue(
         http,
         payload__style='"fancy"',
@@ -164,7 +161,6 @@ async def test_what_is_left_out_is_left_to_the_function(pool: Engine, app: App, 
 async def test_a_problem_stands_beside_its_field_and_what_was_typed_stays(  # sizes: a case a field
     pool: Engine, app: App, http: httpx2.AsyncClient, field: str, text: str, said: str
 ) -> None:
-    """covers SPEC 001-31"""
     answer = await http.post("/jobs/greet", data={**FILLED, field: text})
 
     assert answer.status_code == 422

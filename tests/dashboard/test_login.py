@@ -24,7 +24,6 @@ async def log_in(door: Door, next_: str | None = None, password: str = PASSWORD,
 
 
 async def test_who_is_not_known_is_asked_and_then_led_on(door: Door) -> None:
-    """covers SPEC 003-26"""
     await door.person()
 
     asked = await door.client.get("/admin/workers?state=idle")
@@ -48,7 +47,6 @@ async def test_a_wrong_password_is_told_on_the_form(door: Door) -> None:
 
 
 async def test_who_is_locked_out_is_told_for_how_long(database: str, pool: Engine) -> None:
-    """covers SPEC 003-24"""
     async with opened(database, logins_per_minute=100) as door:
         await door.person()
         for _ in range(10):
@@ -62,7 +60,6 @@ async def test_who_is_locked_out_is_told_for_how_long(database: str, pool: Engin
 
 
 async def test_who_asks_too_often_is_told_on_the_form(database: str, pool: Engine) -> None:
-    """covers SPEC 003-27"""
     async with opened(database, logins_per_minute=1) as door:
         for _ in range(2):
             await log_in(door)
@@ -74,7 +71,6 @@ async def test_who_asks_too_often_is_told_on_the_form(database: str, pool: Engin
 
 
 async def test_another_sites_page_logs_nobody_in(door: Door) -> None:
-    """Covers S3"""
     await door.person()
 
     assert (await log_in(door, origin="https://elsewhere.example")).status_code == 403
@@ -118,7 +114,7 @@ async def test_a_part_that_is_refreshed_after_the_session_leads_the_whole_page_t
 
 
 async def test_a_link_in_a_chat_takes_one_step_more_so_that_the_cookie_comes_along(door: Door) -> None:
-    """Covers S3: a strict cookie is not sent with what another site asks for"""
+    """A strict cookie is not sent with what another site asks for."""
     step = await door.client.get("/admin/workers?state=idle", headers=FROM_A_CHAT)
 
     assert step.status_code == 200

@@ -13,7 +13,6 @@ from tests.web.doors import unguarded
 
 
 async def test_the_first_page_shows_every_role(pool: Engine, http: httpx2.AsyncClient) -> None:
-    """covers SPEC 001-31"""
     pool.enqueue("sums", handler="add")
 
     page = await http.get("/")
@@ -78,7 +77,6 @@ async def test_another_span_is_refused(pool: Engine, http: httpx2.AsyncClient) -
 
 
 async def test_what_ended_is_plotted(pool: Engine, http: httpx2.AsyncClient) -> None:
-    """covers SPEC 001-31"""
     pool.rows(
         "update rolecall.history_until set began = at, moment = at"
         " from rolecall.begin_of_bin(60, now() - interval '90 s') as at"

@@ -40,7 +40,6 @@ async def scaled(
 
 
 async def test_where_there_is_no_cluster_the_page_says_why(pool: Engine, http: httpx2.AsyncClient) -> None:
-    """covers SPEC 001-31"""
     page = (await http.get("/admin/workers")).text
 
     assert "there is no cluster to scale: this process runs in no pod" in page
@@ -48,7 +47,6 @@ async def test_where_there_is_no_cluster_the_page_says_why(pool: Engine, http: h
 
 
 async def test_the_card_shows_how_many_there_are_and_who_would_leave(pool: Engine, scaled: httpx2.AsyncClient) -> None:
-    """covers SPEC 001-28, 001-31"""
     pool.enqueue_many([{"role": "sums", "handler": "add"}] * 2)
     join(pool, "north", "sums", pod="scraper-worker-3", running=2)
 
@@ -64,7 +62,6 @@ async def test_the_card_shows_how_many_there_are_and_who_would_leave(pool: Engin
 async def test_a_button_changes_the_number_by_one(
     pool: Engine, scaled: httpx2.AsyncClient, cluster: Cluster, button: str, replicas: int
 ) -> None:
-    """covers SPEC 001-31"""
     page = (await scaled.get("/admin/workers")).text
     form = page.partition(button)[0].rpartition("<form")[2]
     assert f'name="replicas" value="{replicas}"' in form
@@ -79,7 +76,6 @@ async def test_a_button_changes_the_number_by_one(
 async def test_a_target_is_looked_at_before_it_is_asked_for(
     pool: Engine, scaled: httpx2.AsyncClient, cluster: Cluster
 ) -> None:
-    """covers SPEC 001-31"""
     page = (await scaled.get("/admin/workers?replicas=2")).text
 
     assert "scraper-worker-3 (no worker on the roll), scraper-worker-2 (no worker on the roll) leave" in page
@@ -101,7 +97,6 @@ async def test_a_number_out_of_bounds_comes_back_as_a_sentence(
 async def test_a_permission_that_is_missing_is_named_instead_of_buttons(
     pool: Engine, scaled: httpx2.AsyncClient, cluster: Cluster
 ) -> None:
-    """covers SPEC 001-30"""
     cluster.deny("get statefulsets", "get statefulsets/scale")
 
     page = (await scaled.get("/admin/workers")).text

@@ -24,7 +24,6 @@ RICH = {
 
 
 async def test_a_role_is_shown_with_what_it_is_for_and_all_its_settings(pool: Engine, http: httpx2.AsyncClient) -> None:
-    """covers SPEC 001-31"""
     pool.declare(RICH)
 
     page = (await http.get("/roles")).text
@@ -38,7 +37,6 @@ async def test_a_role_is_shown_with_what_it_is_for_and_all_its_settings(pool: En
 async def test_a_role_is_shown_with_its_handlers_its_backlog_and_its_live_workers(
     pool: Engine, http: httpx2.AsyncClient
 ) -> None:
-    """covers SPEC 001-31"""
     pool.enqueue_many([{"handler": "add"}] * 23)
     pool.worker("sums")
 

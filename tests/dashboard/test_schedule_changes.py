@@ -38,7 +38,6 @@ async def change(http: httpx2.AsyncClient, schedule_id: int, **typed: str) -> ht
 
 
 async def test_a_new_schedule_is_stored_with_all_that_is_typed(pool: Engine, http: httpx2.AsyncClient) -> None:
-    """covers SPEC 001-31"""
     typed = {
         "misfire": "skip",
         "overlap": "cancel",
@@ -88,7 +87,6 @@ async def test_a_name_that_is_taken_is_told_beside_it(tick: int, http: httpx2.As
 
 
 async def test_a_change_is_stored_and_the_rest_stays(pool: Engine, tick: int, http: httpx2.AsyncClient) -> None:
-    """covers SPEC 001-11"""
     done = await change(http, tick, every="4h", priority="5")
 
     assert done.headers["location"] == f"/schedules/{tick}"
@@ -107,7 +105,6 @@ async def test_a_key_is_taken_away_a_rhythm_replaced_and_another_handler_brings_
 async def test_who_was_slower_is_told_sees_what_stands_and_may_insist(
     pool: Engine, tick: int, http: httpx2.AsyncClient
 ) -> None:
-    """covers SPEC 001-11"""
     pool.put_schedule("tick", 60, role="sums", handler="add", priority=9)
 
     refused = await change(http, tick, every="2h", revision="1")
@@ -124,7 +121,6 @@ async def test_who_was_slower_is_told_sees_what_stands_and_may_insist(
 async def test_of_an_immutable_one_only_rhythm_and_priority_can_be_changed_and_it_says_so(
     pool: Engine, tick: int, http: httpx2.AsyncClient
 ) -> None:
-    """covers SPEC 001-11"""
     pool.put_schedule("tick", 3_600, role="sums", immutable=True)
 
     page = (await http.get(f"/schedules/{tick}/edit")).text

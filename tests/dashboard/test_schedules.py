@@ -22,7 +22,6 @@ def every(pool: Engine) -> int:
 async def test_the_next_day_is_drawn_a_lane_a_schedule_and_many_runs_as_one_band(
     pool: Engine, every: int, http: httpx2.AsyncClient
 ) -> None:
-    """covers SPEC 001-31"""
     pool.put_schedule("four", 14_400, role="sums", enabled=False)
 
     page = (await http.get("/schedules")).text
@@ -38,7 +37,6 @@ async def test_the_next_day_is_drawn_a_lane_a_schedule_and_many_runs_as_one_band
 async def test_the_last_run_is_shown_with_its_task_and_what_became_of_it(
     pool: Engine, every: int, http: httpx2.AsyncClient
 ) -> None:
-    """covers SPEC 001-31, 001-6"""
     pool.fire_schedules()
     claim = pool.claim_one("sums")
     pool.complete(claim)
@@ -71,7 +69,6 @@ async def test_a_schedule_is_switched_off_and_on(pool: Engine, every: int, http:
 async def test_run_now_enqueues_its_task_and_twice_does_nothing_twice(
     pool: Engine, every: int, http: httpx2.AsyncClient
 ) -> None:
-    """covers SPEC 001-11, B8-2, E5-7"""
     headers = {"referer": "http://test/schedules"}
 
     await http.post(f"/schedules/{every}/trigger", headers=headers)
@@ -86,7 +83,6 @@ async def test_run_now_enqueues_its_task_and_twice_does_nothing_twice(
 async def test_the_history_tells_outcomes_tasks_and_errors_and_counts_them(
     pool: Engine, every: int, http: httpx2.AsyncClient
 ) -> None:
-    """covers SPEC 001-7, 001-31"""
     pool.fire_schedules()
     [task] = pool.tasks()
     pool.trigger("tick")

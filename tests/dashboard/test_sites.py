@@ -63,7 +63,7 @@ async def replays(client: httpx2.AsyncClient, scenery: Scenery, headers: dict[st
 async def test_what_another_sites_page_sends_is_refused_and_changes_nothing(
     inside: httpx2.AsyncClient, pool: Engine, scenery: Scenery, cookie: bool
 ) -> None:
-    """Covers S3 and invariant 22: every form there is"""
+    """Every form there is."""
     if not cookie:
         inside.cookies.clear()
     before = pool.value(STATE)
@@ -75,7 +75,6 @@ async def test_what_another_sites_page_sends_is_refused_and_changes_nothing(
 
 
 async def test_every_page_forbids_what_does_not_come_from_here(inside: httpx2.AsyncClient, scenery: Scenery) -> None:
-    """Covers S4"""
     for entry in PAGES:
         answer = await inside.get(scenery.path(entry.path))
         policy = answer.headers["content-security-policy"]
@@ -87,7 +86,6 @@ async def test_every_page_forbids_what_does_not_come_from_here(inside: httpx2.As
 
 
 async def test_no_page_has_a_script_or_a_style_within(inside: httpx2.AsyncClient, scenery: Scenery) -> None:
-    """Covers S4"""
     for entry in PAGES:
         page = (await inside.get(scenery.path(entry.path))).text
 
@@ -96,7 +94,7 @@ async def test_no_page_has_a_script_or_a_style_within(inside: httpx2.AsyncClient
 
 @pytest.mark.parametrize("scope", [Scope.READ, Scope.OPERATE])
 async def test_nobody_sees_a_button_that_is_not_for_them(door: Door, scenery: Scenery, scope: Scope) -> None:
-    """Covers S2: what is refused is not offered"""
+    """What is refused is not offered."""
     key = await door.key(scope)
     forms = [
         (entry.path, action)

@@ -30,7 +30,6 @@ ALL = ("retry", "trigger", "cancel", "complete", "fail", "token", "delete")
 
 
 async def test_only_what_the_state_allows_is_offered(pool: Engine, http: httpx2.AsyncClient) -> None:
-    """covers SPEC B12-3: the Trigger button"""
     failed = pool.enqueue("sums", handler="add", max_attempts=1)
     pool.fail(pool.claim_one())
     later = pool.enqueue("sums", handler="add", after=3600)
@@ -49,7 +48,6 @@ async def test_a_failed_task_is_retried(pool: Engine, http: httpx2.AsyncClient) 
 
 
 async def test_a_task_is_triggered_and_cancelled(pool: Engine, http: httpx2.AsyncClient) -> None:
-    """covers SPEC B12-2, B12-3"""
     task = pool.enqueue("sums", handler="add", after=3600)
 
     assert await send(http, f"/tasks/{task}/trigger") == f"Task {task} is due now."
@@ -106,7 +104,6 @@ async def test_a_deleted_task_is_gone(pool: Engine, http: httpx2.AsyncClient) ->
 
 
 async def test_what_is_selected_is_dealt_with_and_told(pool: Engine, http: httpx2.AsyncClient) -> None:
-    """covers SPEC 001-31"""
     ids, _ = pool.enqueue_many([{"role": "sums", "handler": "add"}] * 3)
 
     assert await send(http, "/tasks/selected", action="cancel", id=ids[:2]) == "Cancel, 2 tasks: 2 cancelled."
@@ -117,7 +114,6 @@ async def test_what_is_selected_is_dealt_with_and_told(pool: Engine, http: httpx
 
 
 async def test_before_all_that_match_are_cancelled_a_page_says_how_many(pool: Engine, http: httpx2.AsyncClient) -> None:
-    """covers SPEC 001-31"""
     ids, _ = pool.enqueue_many([{"role": "sums", "handler": "add"}] * 120)
     pool.enqueue("letters", handler="post")
 
@@ -131,7 +127,6 @@ async def test_before_all_that_match_are_cancelled_a_page_says_how_many(pool: En
 
 
 async def test_all_that_match_are_cancelled_once_confirmed(pool: Engine, http: httpx2.AsyncClient) -> None:
-    """covers SPEC 001-31"""
     ids, _ = pool.enqueue_many([{"role": "sums", "handler": "add"}] * 12)
     letter = pool.enqueue("letters", handler="post")
     form = (await shown(http, "/tasks/bulk?role=sums&action=cancel")).one("form", method="post", action="/tasks/bulk")
@@ -158,7 +153,6 @@ async def test_that_nothing_is_stale_is_told(pool: Engine, http: httpx2.AsyncCli
 
 
 async def test_stale_tasks_are_recovered_from_the_list(pool: Engine, http: httpx2.AsyncClient, clock: Clock) -> None:
-    """covers SPEC 001-27, 001-31"""
     clock.set(START)
     pool.rescue()
     pool.declare({"name": "sums", "lease": LEASE})

@@ -18,7 +18,6 @@ def tabs(page: Element) -> set[str]:
 
 
 async def test_an_empty_pool_says_how_to_enqueue(pool: Engine, http: httpx2.AsyncClient) -> None:
-    """covers SPEC 001-31"""
     page = await http.get("/tasks")
 
     assert "No task has been enqueued yet" in page.text
@@ -26,7 +25,6 @@ async def test_an_empty_pool_says_how_to_enqueue(pool: Engine, http: httpx2.Asyn
 
 
 async def test_a_row_tells_what_a_task_is_and_where_it_leads(pool: Engine, http: httpx2.AsyncClient) -> None:
-    """covers SPEC B2-11, 001-31, B12-3"""
     task = pool.enqueue("sums", handler="stumble", key="ledger", max_attempts=4)
     claim = pool.claim_one()
     pool.start(claim)
@@ -40,7 +38,6 @@ async def test_a_row_tells_what_a_task_is_and_where_it_leads(pool: Engine, http:
 
 
 async def test_only_the_first_line_of_an_error_stands_in_the_list(pool: Engine, http: httpx2.AsyncClient) -> None:
-    """covers SPEC B2-11"""
     pool.enqueue("sums", handler="add", max_attempts=1)
     pool.fail(pool.claim_one(), "ValueError: no such shop\nline two")
 
@@ -51,14 +48,12 @@ async def test_only_the_first_line_of_an_error_stands_in_the_list(pool: Engine, 
 
 
 async def test_payloads_stay_out_of_the_list(pool: Engine, http: httpx2.AsyncClient) -> None:
-    """covers SPEC B2-11"""
     pool.enqueue("sums", handler="add", payload={"secretly": "large"})
 
     assert "secretly" not in (await http.get("/tasks")).text
 
 
 async def test_states_are_tabs_with_their_numbers(pool: Engine, http: httpx2.AsyncClient) -> None:
-    """covers SPEC 001-31"""
     pool.enqueue_many([{"role": "sums", "handler": "add"}] * 3 + [{"role": "letters", "handler": "post"}])
     pool.claim_one("letters")
 
@@ -84,7 +79,6 @@ async def test_states_are_tabs_with_their_numbers(pool: Engine, http: httpx2.Asy
     ],
 )
 async def test_the_address_filters(pool: Engine, http: httpx2.AsyncClient, query: str, found: list[str]) -> None:
-    """covers SPEC B2-11, B12-3"""
     now = pool.enqueue("sums", handler="add", key="k", payload={"name": "now"})
     later = pool.enqueue("letters", handler="post", after=3600)
 
@@ -95,7 +89,7 @@ async def test_the_address_filters(pool: Engine, http: httpx2.AsyncClient, query
 
 
 async def test_what_is_asked_for_stands_in_the_form_and_in_the_links(pool: Engine, http: httpx2.AsyncClient) -> None:
-    """covers SPEC 001-31: list state in the address"""
+    """List state in the address."""
     pool.enqueue("sums", handler="add", key="store:7")
 
     page = await shown(http, "/tasks?key=store:7&state=pending&created_from=2026-01-31T12:00:00Z")
@@ -138,7 +132,7 @@ async def test_no_match_leads_back_to_all(pool: Engine, http: httpx2.AsyncClient
 
 
 async def test_a_long_list_goes_on_from_its_cursor(pool: Engine, http: httpx2.AsyncClient) -> None:
-    """covers SPEC B12-1, B2-11: pages of 50, newest first"""
+    """Pages of 50, newest first."""
     ids, _ = pool.enqueue_many([{"role": "sums", "handler": "add"}] * 60)
 
     first = await shown(http, "/tasks?role=sums")
@@ -150,7 +144,6 @@ async def test_a_long_list_goes_on_from_its_cursor(pool: Engine, http: httpx2.As
 
 
 async def test_a_parent_leads_to_its_children(pool: Engine, http: httpx2.AsyncClient) -> None:
-    """covers SPEC B2-11"""
     parent = pool.enqueue("sums", handler="add")
     claim = pool.claim_one()
     pool.complete(claim, next={"children": [{"handler": "post"}], "serial": False, "gathers": False})

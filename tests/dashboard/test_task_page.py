@@ -14,7 +14,6 @@ from tests.sql.engine import START, Engine
 
 
 async def test_a_task_tells_who_runs_it_until_when_and_how_far_it_is(pool: Engine, http: httpx2.AsyncClient) -> None:
-    """covers SPEC B12-3: timing, lease, attempts"""
     task = pool.enqueue("sums", handler="add", key="ledger", dedupe_key="once", max_attempts=4, payload={"a": 1})
     claim = pool.claim_one()
     pool.start(claim)
@@ -30,7 +29,7 @@ async def test_a_task_tells_who_runs_it_until_when_and_how_far_it_is(pool: Engin
 
 
 async def test_what_keeps_a_task_from_running_is_its_first_card(pool: Engine, http: httpx2.AsyncClient) -> None:
-    """covers SPEC 001-31: why, and who holds its key"""
+    """Why, and who holds its key."""
     holder = pool.enqueue("sums", handler="add", key="ledger")
     task = pool.enqueue("sums", handler="add", key="ledger")
     pool.claim_one()
@@ -46,7 +45,6 @@ async def test_what_keeps_a_task_from_running_is_its_first_card(pool: Engine, ht
 async def test_the_story_tells_every_event_with_the_time_since_the_one_before(
     pool: Engine, http: httpx2.AsyncClient, clock: Clock
 ) -> None:
-    """covers SPEC B12-3"""
     clock.set(START)
     task = pool.enqueue("sums", handler="add", max_attempts=2)
     for seconds in (5, 65):
@@ -67,7 +65,6 @@ async def test_the_story_tells_every_event_with_the_time_since_the_one_before(
 async def test_each_failed_attempt_shows_what_it_said_and_folds_the_rest(
     pool: Engine, http: httpx2.AsyncClient
 ) -> None:
-    """covers SPEC B12-3, B2-11: attempts, error"""
     task = pool.enqueue("sums", handler="add", max_attempts=2)
     pool.fail(pool.claim_one(), TRACEBACK, after=0)
     pool.fail(pool.claim_one(), "ValueError: the second time")
@@ -82,7 +79,7 @@ async def test_each_failed_attempt_shows_what_it_said_and_folds_the_rest(
 
 
 async def test_a_large_payload_is_shown_only_when_asked_for(pool: Engine, http: httpx2.AsyncClient) -> None:
-    """covers SPEC B2-11: loaded on demand"""
+    """Loaded on demand."""
     task = pool.enqueue("sums", handler="add", payload={"text": "x" * 100_000})
 
     page = await http.get(f"/tasks/{task}")
@@ -95,7 +92,6 @@ async def test_a_large_payload_is_shown_only_when_asked_for(pool: Engine, http: 
 
 
 async def test_a_child_tells_the_way_from_its_root(pool: Engine, http: httpx2.AsyncClient) -> None:
-    """covers SPEC B2-11: breadcrumb path"""
     root = pool.enqueue("sums", handler="add")
     pool.complete(pool.claim_one(), next={"children": [{"handler": "stumble"}], "serial": False, "gathers": False})
     [child] = pool.children(root)
@@ -111,7 +107,6 @@ async def test_a_child_tells_the_way_from_its_root(pool: Engine, http: httpx2.As
 async def test_children_stand_in_the_order_of_their_spawning_page_by_page(
     pool: Engine, http: httpx2.AsyncClient
 ) -> None:
-    """covers SPEC B2-11"""
     root = pool.enqueue("sums", handler="add")
     drafts = [{"handler": "post"}] * 60
     pool.complete(pool.claim_one(), next={"children": drafts, "serial": False, "gathers": False})
@@ -126,7 +121,6 @@ async def test_children_stand_in_the_order_of_their_spawning_page_by_page(
 
 
 async def test_needs_are_told_with_their_outcomes(pool: Engine, http: httpx2.AsyncClient) -> None:
-    """covers SPEC B12-3: blockers"""
     needed = pool.enqueue("sums", handler="add")
     task = pool.enqueue("letters", handler="post", needs=[{"task": needed, "name": "sum"}])
 

@@ -17,7 +17,6 @@ def parent(pool: Engine, *children: dict[str, str]) -> tuple[int, list[int]]:
 
 
 async def test_a_tree_is_drawn_and_listed(pool: Engine, http: httpx2.AsyncClient) -> None:
-    """covers SPEC B2-11 and 001-31"""
     top, [first, second] = parent(pool, ADD, STUMBLE)
 
     page = await http.get(f"/tasks/{top}/tree")
@@ -30,7 +29,6 @@ async def test_a_tree_is_drawn_and_listed(pool: Engine, http: httpx2.AsyncClient
 
 
 async def test_the_stream_of_the_page_tells_how_far_the_tree_is(pool: Engine, http: httpx2.AsyncClient) -> None:
-    """covers SPEC B2-10"""
     top, _ = parent(pool, ADD)
 
     page = await http.get(f"/tasks/{top}/tree")
@@ -40,7 +38,6 @@ async def test_the_stream_of_the_page_tells_how_far_the_tree_is(pool: Engine, ht
 
 
 async def test_phases_are_bars(pool: Engine, http: httpx2.AsyncClient) -> None:
-    """covers SPEC B2-4, B2-5 and B2-9"""
     top, [first, *_] = parent(pool, ADD, ADD, STUMBLE, STUMBLE)
     pool.complete(pool.claim_all()[first])
 
@@ -75,7 +72,6 @@ async def test_an_unfolded_node_shows_thirty_children_failed_ones_first(pool: En
 
 
 async def test_the_way_up_is_shown(pool: Engine, http: httpx2.AsyncClient) -> None:
-    """covers SPEC B2-11"""
     top, [child] = parent(pool, ADD)
 
     page = await http.get(f"/tasks/{child}/tree")

@@ -13,7 +13,6 @@ from tests.sql.engine import Engine
 
 
 async def test_each_worker_is_shown_with_what_it_does_now(pool: Engine, http: httpx2.AsyncClient) -> None:
-    """covers SPEC 001-31, 001-33"""
     task = pool.enqueue("sums", handler="add", key="store:7")
     worker = join(pool, "north", "sums", running=1, cpu=0.5, memory=0.25, memory_bytes=300_000_000)
 
@@ -39,7 +38,6 @@ async def test_what_a_worker_runs_beyond_a_glance_is_a_number(pool: Engine, http
 
 
 async def test_why_a_worker_backs_off_is_said(pool: Engine, http: httpx2.AsyncClient) -> None:
-    """covers SPEC 001-33"""
     join(pool, "north", backing_off="memory 0.93 is above 0.85", memory=0.93)
 
     page = (await http.get("/admin/workers")).text
@@ -70,7 +68,6 @@ async def test_who_is_silent_is_shown_to_who_asks_for_everyone(pool: Engine, htt
 async def test_a_worker_is_told_by_a_button(
     pool: Engine, http: httpx2.AsyncClient, order: str, command: str | None
 ) -> None:
-    """covers SPEC 001-33"""
     worker = join(pool, "north")
     pool.rows("select rolecall.command_worker(%s, 'drain')", worker)
 
@@ -114,7 +111,6 @@ async def test_workers_of_one_state_can_be_asked_for(pool: Engine, http: httpx2.
 
 
 async def test_one_worker_has_a_page(pool: Engine, http: httpx2.AsyncClient) -> None:
-    """covers SPEC 001-31"""
     done, running = pool.enqueue("sums", handler="add"), pool.enqueue("sums", handler="stumble")
     worker = join(pool, "north", "sums", pod="crawler-0")
     [first] = pool.claim(1, "sums", worker=worker)

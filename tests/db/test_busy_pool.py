@@ -1,4 +1,4 @@
-"""A database is migrated while workers work: nobody waits for long behind a migration that has to wait (F40, F76, invariant 34)."""
+"""A database is migrated while workers work: nobody waits for long behind a migration that has to wait."""
 
 from __future__ import annotations
 

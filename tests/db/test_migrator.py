@@ -90,7 +90,7 @@ LATER = (
 
 @pytest.mark.parametrize("breaking", ["true", "default"])
 def test_a_newer_database_is_refused(conn: Connection, shop: Migrations, breaking: str) -> None:
-    """covers RELIABILITY F76: a worker refuses a schema that is newer than it knows"""
+    """A worker refuses a schema that is newer than it knows."""
     migrate(conn, shop)
     conn.execute(LATER.format(breaking).encode())
 

@@ -51,7 +51,6 @@ def forget(dsn: str) -> None:
 def test_a_pooler_is_noticed_at_the_first_connection_and_said_once(
     database: str, pgbouncer: Bouncer, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """covers RELIABILITY F34"""
     caplog.set_level(logging.INFO, "rolecall.db")
     before, behind = Pooler(), Pooler()
 
@@ -65,7 +64,6 @@ def test_a_pooler_is_noticed_at_the_first_connection_and_said_once(
 
 @pytest.mark.parametrize("told", [None, True])
 def test_nothing_is_prepared_behind_a_pooler(database: str, pgbouncer: Bouncer, told: bool | None) -> None:
-    """covers RELIABILITY F34"""
     with connect(pgbouncer.through(database), "test", Pooler(told=told)) as connection:
         prepare(connection)
 
@@ -102,7 +100,7 @@ def test_nothing_of_ours_is_prepared_on_a_callers_connection(database: str) -> N
 def test_a_statement_that_another_client_has_prepared_by_the_same_name_is_asked_again(
     database: str, single_file: Bouncer, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """covers RELIABILITY F34: 42P05"""
+    """SQLSTATE 42P05."""
     through, wrong = single_file.through(database), Pooler(told=False)
     with connect(through, "test", Pooler(told=False)) as first, connect(through, "test", wrong) as second:
         prepare(first)
@@ -114,7 +112,7 @@ def test_a_statement_that_another_client_has_prepared_by_the_same_name_is_asked_
 
 
 def test_a_statement_that_was_prepared_elsewhere_is_asked_again(database: str, single_file: Bouncer) -> None:
-    """covers RELIABILITY F34: 26000"""
+    """SQLSTATE 26000."""
     with connect(single_file.through(database), "test", Pooler(told=False)) as connection:
         prepare(connection)
         forget(single_file.through(database))
@@ -123,7 +121,7 @@ def test_a_statement_that_was_prepared_elsewhere_is_asked_again(database: str, s
 
 
 def test_a_statement_that_stands_for_another_clients_is_asked_again(database: str, single_file: Bouncer) -> None:
-    """covers RELIABILITY F34: 08P01"""
+    """SQLSTATE 08P01."""
     through = single_file.through(database)
     with connect(through, "test", Pooler(told=False)) as first, connect(through, "test", Pooler(told=False)) as second:
         prepare(first)

@@ -1,4 +1,4 @@
-"""The release before: its database becomes this one's, and what its workers call is still there (F76, invariant 34).
+"""The release before: its database becomes this one's, and what its workers call is still there.
 
 `tests/db/released.sql.gz` is its database, as `python tools/schema.py --release` wrote it when it was released.
 """
@@ -75,7 +75,7 @@ def signatures(released: str) -> list[Signature]:
 def test_what_the_release_before_calls_is_answered_as_it_was(
     signatures: list[Signature], connection: Connection
 ) -> None:
-    """Covers F76 and invariant 34: a worker of the release before works on beside this one's."""
+    """A worker of the release before works on beside this one's."""
     called = gzip.decompress(RELEASED.read_bytes()).decode().splitlines()[0].removeprefix("-- called: ").split()
     here = _signatures(connection)
 

@@ -49,7 +49,6 @@ def test_each_document_is_valid_to_the_letter(document: Document) -> None:
 
 @pytest.mark.parametrize("document", sets(), ids=name_of)
 def test_no_pod_can_do_more_than_it_must(document: Document) -> None:
-    """Covers RELIABILITY S13"""
     pod = pod_of(document)
 
     assert pod["securityContext"]["runAsNonRoot"] is True
@@ -62,7 +61,6 @@ def test_no_pod_can_do_more_than_it_must(document: Document) -> None:
 
 
 def test_only_the_api_gets_a_token_of_the_cluster() -> None:
-    """Covers RELIABILITY S13"""
     tokens = {each["metadata"]["name"]: pod_of(each)["automountServiceAccountToken"] for each in sets()}
 
     assert tokens == {"rolecall-api": True, "task-worker": False}
@@ -113,7 +111,6 @@ def test_a_worker_has_longer_to_stop_than_its_tasks_to_end() -> None:
 
 
 def test_the_right_to_scale_is_the_number_of_two_sets_and_nothing_else() -> None:
-    """Covers RELIABILITY S13"""
     role = named(of_kind(documents(), "Role"), "rolecall-scaler")
 
     for rule in role["rules"]:
@@ -124,7 +121,7 @@ def test_the_right_to_scale_is_the_number_of_two_sets_and_nothing_else() -> None
 
 @pytest.mark.parametrize("overlay", OVERLAYS)
 def test_nobody_may_change_an_image(overlay: str) -> None:
-    """Covers RELIABILITY S13: roles cannot tell an annotation from an image"""
+    """Roles cannot tell an annotation from an image."""
     found = tuple(put_together(ROOT / "overlays" / overlay))
     rules = [rule for role in of_kind(found, "Role") for rule in role["rules"]]
 
@@ -134,7 +131,6 @@ def test_nobody_may_change_an_image(overlay: str) -> None:
 
 
 def test_the_other_role_is_that_of_older_clusters() -> None:
-    """Covers SPEC 001-30"""
     role = named(of_kind(documents(), "Role"), "worker-scaler")
     binding = named(of_kind(documents(), "RoleBinding"), "scraper-worker-scaler")
 
@@ -143,7 +139,6 @@ def test_the_other_role_is_that_of_older_clusters() -> None:
 
 
 def test_the_settings_are_those_that_the_program_reads() -> None:
-    """Covers SPEC 001-29"""
     [settings] = of_kind(documents(), "ConfigMap")
     asked = Asked(settings["data"])
 
@@ -175,7 +170,6 @@ def test_every_probe_asks_a_path_that_the_api_answers() -> None:
 
 
 def test_an_autoscaler_has_the_numbers_that_were_asked_for() -> None:
-    """Covers SPEC 003-30"""
     [scaled] = of_kind(documents(), "ScaledObject")
     spec, [trigger] = scaled["spec"], scaled["spec"]["triggers"]
 

@@ -40,7 +40,6 @@ def role_of(document: Document) -> str:
 
 @pytest.mark.parametrize("overlay", OVERLAYS)
 def test_everything_is_valid_and_in_the_namespace_of_the_settings(overlay: str) -> None:
-    """Covers SPEC 001-29"""
     for document in rendered(overlay):
         assert document["metadata"]["namespace"] == NAMESPACE
         if document["kind"] not in FOREIGN:
@@ -78,19 +77,16 @@ def test_each_set_is_under_a_policy_of_the_network(overlay: str) -> None:
 
 @pytest.mark.parametrize("overlay", ["roles", "keda"])
 def test_each_role_of_the_crawler_has_a_deployment(overlay: str) -> None:
-    """Covers SPEC 000-32"""
     assert sorted(map(role_of, workers(overlay))) == ROLES
 
 
 def test_resyncs_have_five_workers() -> None:
-    """Covers SPEC 000-32"""
     resync = named(workers("roles"), "task-worker-resync")
 
     assert (role_of(resync), resync["spec"]["replicas"]) == ("product_resync", 5)
 
 
 def test_the_stateful_set_serves_every_role_with_eight_pods_of_three_slots() -> None:
-    """Covers SPEC 001-29, 001-33, B14-11"""
     [found] = workers("stateful")
     environment = environment_of(pod_of(found)["containers"][0])
 
@@ -122,7 +118,6 @@ def test_a_budget_keeps_each_set_from_being_drained_at_once(overlay: str) -> Non
 
 
 def test_each_autoscaler_feeds_a_deployment_with_the_number_of_its_own_role() -> None:
-    """Covers SPEC 003-30"""
     scaled = of_kind(rendered("keda"), "ScaledObject")
 
     assert len(scaled) == 3

@@ -43,7 +43,7 @@ def shop(database: str, clock: Clock) -> Shop:
 
 
 async def test_nobody_decides_and_the_order_is_declined(shop: Shop) -> None:
-    """Covers SPEC B8-1 and B8-6: the deferred start is the rejection."""
+    """The deferred start is the rejection."""
     _, settled, token = shop.call("ask", 7, 100)
 
     assert await shop.result(settled, after_minutes=119) is None
@@ -55,7 +55,7 @@ async def test_nobody_decides_and_the_order_is_declined(shop: Shop) -> None:
     ("approved", "outcome"), [(True, "order 7 is on its way"), (False, "order 7 is declined by ann")]
 )
 async def test_a_click_decides_earlier(shop: Shop, *, approved: bool, outcome: str) -> None:
-    """Covers SPEC B8-6: early completion."""
+    """Early completion."""
     asked, settled, token = shop.call("ask", 7, 100)
 
     assert shop.call("clicked", token, approved=approved, by="ann") == "Thank you."
@@ -83,7 +83,6 @@ async def test_a_clerk_approves_within_the_limit(shop: Shop) -> None:
 
 
 async def test_a_trigger_declines_at_once(shop: Shop) -> None:
-    """Covers SPEC B8-2."""
     asked, settled, _ = shop.call("ask", 7, 100)
     with Client(shop.database) as client:
         client.trigger(asked)

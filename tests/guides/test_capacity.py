@@ -55,7 +55,6 @@ def test_every_command_of_the_guide_works(capsys: pytest.CaptureFixture[str]) ->
 
 @pytest.mark.usefixtures("pool")
 def test_the_answers_are_those_of_the_guide(capsys: pytest.CaptureFixture[str]) -> None:
-    """Covers SPEC 000-25"""
     for arguments in commands()[:3]:
         assert run(arguments) == 0
     said = [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]

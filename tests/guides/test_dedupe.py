@@ -52,7 +52,6 @@ def complete(connection: Connection, task_id: int, fence: int) -> None:
 
 
 def test_changes_are_gathered_into_one_task(call: Call, connection: Connection) -> None:
-    """Covers SPEC 002-8."""
     ids = {call("product_changed", product) for product in (7, 8, 7)}
 
     assert len(ids) == 1
@@ -71,7 +70,7 @@ def test_the_slider_makes_one_picture(call: Call, connection: Connection, clock:
 
 
 def test_a_digest_goes_out_once_an_hour(call: Call, connection: Connection, clock: Clock) -> None:
-    """A throttle; covers SPEC B6-1."""
+    """A throttle."""
     answers = []
     for _ in range(5):
         answers.append(call("something_happened", 7))
@@ -90,7 +89,7 @@ def test_a_second_import_is_told_of_the_first(call: Call) -> None:
 
 
 async def test_a_sweep_comes_back_by_itself(shop: dict[str, Any], database: str, connection: Connection) -> None:
-    """Covers SPEC B6-5 and B8-3: run by a real worker."""
+    """Run by a real worker."""
     with Client(database, app=shop["app"]) as client:
         first = client.enqueue(shop["sweep"], dedupe_key="one").id
         await drain(shop["app"], database)
@@ -103,7 +102,6 @@ async def test_a_sweep_comes_back_by_itself(shop: dict[str, Any], database: str,
 def test_a_successor_stands_beside_its_running_forerunner(
     shop: dict[str, Any], call: Call, database: str, connection: Connection
 ) -> None:
-    """Covers SPEC B6-5."""
     with Client(database, app=shop["app"]) as client:
         first = client.enqueue(shop["sweep"], dedupe_key="one").id
     claim(connection, "sweep")

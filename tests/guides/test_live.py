@@ -18,7 +18,6 @@ from tests.web.streaming import LONG, served
 
 
 async def test_the_client_of_the_guide_is_told_what_happens(database: str, tmp_path: Path) -> None:
-    """covers SPEC B2-10"""
     follow = module_of("live").follow
     token = keep_token(tmp_path / "local-token")
     application = build(database, App("test"), Settings(access=AccessSettings(auth=AuthMode.token, token=token)))

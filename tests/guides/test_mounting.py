@@ -64,7 +64,6 @@ async def log_in(client: httpx2.AsyncClient, next_: str = "/queue/admin/workers"
 
 
 async def test_every_address_on_a_page_is_below_the_path(client: httpx2.AsyncClient) -> None:
-    """covers SPEC B12-4"""
     await log_in(client)
     page = (await client.get("/queue/admin/workers")).text
 
@@ -75,7 +74,6 @@ async def test_every_address_on_a_page_is_below_the_path(client: httpx2.AsyncCli
 
 
 async def test_what_pages_are_made_of_is_served_there(client: httpx2.AsyncClient) -> None:
-    """covers SPEC B12-4"""
     page = (await client.get("/queue/login")).text
 
     for address in re.findall(r'(?:href|src)="([^"]*/assets/[^"]*)"', page):
@@ -83,7 +81,6 @@ async def test_what_pages_are_made_of_is_served_there(client: httpx2.AsyncClient
 
 
 async def test_who_is_not_known_is_asked_there_and_led_on(client: httpx2.AsyncClient) -> None:
-    """covers SPEC B12-4"""
     asked = await client.get("/queue/admin/workers?state=idle")
     led = await log_in(client, "/queue/admin/workers?state=idle")
     astray = await log_in(client, "/elsewhere")
@@ -94,7 +91,6 @@ async def test_who_is_not_known_is_asked_there_and_led_on(client: httpx2.AsyncCl
 
 
 async def test_a_form_is_carried_out_and_leads_back_to_its_page(client: httpx2.AsyncClient, pool: Engine) -> None:
-    """covers SPEC B12-4"""
     worker = pool.worker("sums", name="north")
     await log_in(client)
 

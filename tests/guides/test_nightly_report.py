@@ -8,7 +8,6 @@ from tests.guides.reading import module_of
 
 
 async def test_the_report_has_every_store_and_names_what_is_missing(database: str) -> None:
-    """covers SPEC B1-1, B1-17, B3-2"""
     shop = module_of("nightly-report")
     with Client(database, app=shop.app) as client:
         report = client.enqueue(shop.nightly_report, {"day": "monday"})

@@ -53,7 +53,6 @@ def test_the_schedules_are_stored_as_declared(shops: dict[str, Any], connection:
 
 
 async def test_a_day_of_visits_is_spread_over_it(shops: dict[str, Any], database: str, connection: Connection) -> None:
-    """Covers SPEC 000-22 and 001-9."""
     run_statement(connection, schedules.trigger("visits"))
     await drain(shops["app"], database)
 

@@ -1,4 +1,4 @@
-"""The guide to statistics in SQL does what it says (covers SPEC B3-1 to B3-5, 002-37 and E5-10)."""
+"""The guide to statistics in SQL does what it says."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def rows(connection: Connection, query: str) -> list[tuple[Any, ...]]:
 
 
 def test_the_whole_guide_runs_inside_a_transaction_and_leaves_no_trace(connection: Connection) -> None:
-    """Covers SPEC E5-10 and B3-2: also what is gone from the source is gone from the statistics."""
+    """Also what is gone from the source is gone from the statistics."""
     *setup, trial = blocks(GUIDE, "sql")
     statements = trial.replace("begin;", "").replace("rollback;", "").strip()
 
@@ -66,7 +66,7 @@ def test_the_trial_runs_as_it_stands(pipeline: Connection) -> None:
 
 
 def test_many_changes_make_one_round(pipeline: Connection) -> None:
-    """Covers SPEC B3-1: the log is taken whole; a change while a round runs makes the next one."""
+    """The log is taken whole; a change while a round runs makes the next one."""
     for price in range(5):
         pipeline.execute("insert into shop.products (store, category, price) values (1, 'tea', %s)", (price,))
 
@@ -77,7 +77,7 @@ def test_many_changes_make_one_round(pipeline: Connection) -> None:
 
 
 def test_a_change_while_a_round_waits_for_its_children_makes_the_next_round(pipeline: Connection) -> None:
-    """Covers SPEC B3-1 and B3-5: one round at a time, the second after the first."""
+    """One round at a time, the second after the first."""
     pipeline.execute("insert into shop.products (store, category, price) values (1, 'tea', 4)")
     pipeline.execute("call rolecall.process_tasks(p_max_tasks => 2)")
     pipeline.execute("insert into shop.products (store, category, price) values (2, 'tea', 6)")
@@ -90,7 +90,7 @@ def test_a_change_while_a_round_waits_for_its_children_makes_the_next_round(pipe
 
 
 def test_a_round_of_everything_puts_right_what_nobody_noted(pipeline: Connection) -> None:
-    """Covers SPEC B3-4 and 002-33: a lost change log is no lost statistics."""
+    """A lost change log is no lost statistics."""
     pipeline.execute("insert into shop.products (store, category, price) values (1, 'tea', 4), (2, 'tea', 6)")
     pipeline.execute("truncate stats.changed")
 
@@ -101,7 +101,6 @@ def test_a_round_of_everything_puts_right_what_nobody_noted(pipeline: Connection
 
 
 def test_a_round_is_announced_when_it_begins_and_when_all_of_it_is_over(pipeline: Connection, database: str) -> None:
-    """Covers SPEC 002-7 and B2-6."""
     with psycopg.connect(database, autocommit=True) as listener:
         listener.execute("listen statistics")
         pipeline.execute("insert into shop.products (store, category, price) values (1, 'tea', 4)")
@@ -112,7 +111,6 @@ def test_a_round_is_announced_when_it_begins_and_when_all_of_it_is_over(pipeline
 
 
 def test_the_infos_of_a_round_add_up(pipeline: Connection) -> None:
-    """Covers SPEC B1-17."""
     pipeline.execute(
         "insert into shop.products (store, category, price) values (1, 'tea', 4), (1, 'tea', 6), (2, 'tea', 5)"
     )

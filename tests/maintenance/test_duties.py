@@ -40,7 +40,6 @@ def lose(bench: Bench, number: int) -> list[int]:
 async def test_the_tasks_of_a_lost_worker_are_rescued_all_in_one_run(
     bench: Bench, session: Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """covers SPEC 000-18, RELIABILITY F1"""
     monkeypatch.setattr(rescue, "MOST_AT_ONCE", 10)
     ids = lose(bench, 25)
     await asyncio.sleep(0.3)
@@ -54,7 +53,6 @@ async def test_the_tasks_of_a_lost_worker_are_rescued_all_in_one_run(
 
 
 async def test_due_schedules_fire_once_whoever_ticks(bench: Bench, session: Session) -> None:
-    """covers SPEC 001-5, 001-7, E5-7, RELIABILITY invariant 9"""
 
     @bench.app.task
     async def sweep() -> None: ...
@@ -82,7 +80,6 @@ async def test_housekeeping_makes_the_coming_partitions_and_then_nothing(session
 async def test_housekeeping_prunes_until_nothing_is_left(
     bench: Bench, session: Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """covers RELIABILITY F69"""
     monkeypatch.setattr(retention.prune_due, "__defaults__", (10,))
     bench.connection.execute("insert into rolecall.keys (key) select n::text from generate_series(1, 95) as n")
 
@@ -107,7 +104,6 @@ def forget(bench: Bench, number: int) -> list[int]:
 async def test_forgotten_tasks_are_brought_back_in_one_run_and_somebody_is_told(
     bench: Bench, session: Session, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """covers RELIABILITY invariant 32"""
     monkeypatch.setattr(keys.unpark_due, "__defaults__", (5,))
     ids = forget(bench, 12)
 
@@ -194,7 +190,7 @@ async def test_a_worker_does_the_standing_duties(bench: Bench) -> None:
 async def test_the_end_of_a_pause_is_warned_of_once_and_names_it(
     bench: Bench, session: Session, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """covers SPEC 002-18: auto-resume at expiry with a warning that names the pause"""
+    """Auto-resume at expiry with a warning that names the pause."""
     run(bench.connection, roles.declare([{"name": "mail"}], []))
     run(bench.connection, roles.pause("mail", 0.1, "ada"))
     await until(lambda: bench.ask("select paused_until < rolecall.clock() from rolecall.roles"))

@@ -38,7 +38,7 @@ UNKNOWN = replace(BUSY, tasks_per_worker_hour=None, estimated_hours_to_drain=Non
 @pytest.mark.parametrize(("hours", "needed"), [(1, 10), (4, 3), (8, 2)])
 @pytest.mark.parametrize("rate", [50.0, 49.999999999, 50.000000001])
 def test_500_tasks_at_50_an_hour_need_10_3_and_2_workers(hours: float, needed: int, rate: float) -> None:
-    """Covers SPEC 000-25, however the measured durations were rounded"""
+    """However the measured durations were rounded."""
     assert workers_needed(500, rate, hours) == needed
 
 

@@ -14,7 +14,6 @@ DAY = timedelta(days=1)
 
 
 def test_three_hundred_stores_in_six_batches_over_a_day_are_fifty_every_four_hours() -> None:
-    """Covers SPEC 000-22"""
     batches = Counter(moment for _, moment in stagger(range(300), batches=6, over=DAY, start=START))
 
     assert batches == {START + timedelta(hours=hour): 50 for hour in (0, 4, 8, 12, 16, 20)}

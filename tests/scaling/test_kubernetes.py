@@ -16,7 +16,6 @@ from tests.scaling.cluster import Cluster, kubeconfig
 
 
 async def test_the_object_tells_how_many_pods_are_there_wanted_and_ready(cluster: Cluster, scaler: Scaler) -> None:
-    """Covers SPEC 001-28"""
     found = await scaler.look()
 
     assert (found.current, found.desired, found.ready) == (4, 4, 3)
@@ -33,7 +32,6 @@ async def test_who_may_read_the_scale_only_is_not_told_what_is_ready(cluster: Cl
 
 
 async def test_the_number_is_changed_through_the_scale_sub_resource(cluster: Cluster, scaler: Scaler) -> None:
-    """Covers SPEC 001-28"""
     assert await scaler.scale(6) is ScalingWay.SCALE
 
     assert cluster.desired == 6
@@ -41,7 +39,6 @@ async def test_the_number_is_changed_through_the_scale_sub_resource(cluster: Clu
 
 
 async def test_where_the_scale_is_refused_the_object_is_patched(cluster: Cluster, scaler: Scaler) -> None:
-    """Covers SPEC 001-30"""
     cluster.deny("patch statefulsets/scale")
 
     assert await scaler.scale(6) is ScalingWay.OBJECT

@@ -47,7 +47,6 @@ def declare(database: str) -> None:
 
 
 async def test_the_replicas_are_told(http: httpx2.AsyncClient) -> None:
-    """Covers SPEC 001-28"""
     response = await http.get("/api/workers/k8s/replicas")
 
     assert response.status_code == 200
@@ -64,7 +63,6 @@ async def test_the_replicas_are_told(http: httpx2.AsyncClient) -> None:
 
 
 async def test_the_replicas_are_changed(http: httpx2.AsyncClient, cluster: Cluster) -> None:
-    """Covers SPEC 001-28"""
     response = await http.post("/api/workers/k8s/scale", json={"replicas": 3})
 
     assert response.status_code == 200
@@ -123,7 +121,6 @@ async def test_without_a_cluster_the_answer_says_why(http_without_cluster: httpx
 
 
 async def test_an_autoscaler_is_told_its_number(http_without_cluster: httpx2.AsyncClient, database: str) -> None:
-    """Covers SPEC 003-30"""
     declare(database)
 
     assert (await http_without_cluster.get("/api/workers/k8s/target/sums")).json() == {"role": "sums", "target": 1}
@@ -131,7 +128,6 @@ async def test_an_autoscaler_is_told_its_number(http_without_cluster: httpx2.Asy
 
 
 async def test_the_command_line_shows_and_scales(cluster: Cluster, database: str) -> None:
-    """Covers SPEC 001-28"""
     declare(database)
     shown, target, refused = await asyncio.gather(
         rolecall(cluster, database, "replicas", "--json"),

@@ -11,7 +11,6 @@ from tools import servers
 
 @pytest.mark.timeout(600)
 def test_no_fault_loses_doubles_or_confuses_a_task(tmp_path: Path) -> None:
-    """covers SPEC E5-1, E5-4, E5-7, RELIABILITY F1, F2, F3, F4, F5, F7, F10, F11, F12, F13, invariants 29, 30, 31"""
     report = soak(Options(seed=DEFAULTS.seed), tmp_path)
 
     assert report.violations == []
@@ -20,7 +19,6 @@ def test_no_fault_loses_doubles_or_confuses_a_task(tmp_path: Path) -> None:
 
 @pytest.mark.timeout(600)
 def test_no_fault_does_so_on_debians_postgres(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """covers RELIABILITY invariant 35"""
     found = servers.find()
     if found is None:
         pytest.skip("there is no Postgres of Debian's here: ./dev servers")

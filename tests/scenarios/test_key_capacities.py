@@ -18,7 +18,7 @@ KILLED_AFTER = (5, 15, 25, 35)
 async def test_of_a_key_with_room_for_three_no_fourth_task_runs_however_many_workers_are_killed(
     victims: Victims,
 ) -> None:
-    """covers RELIABILITY invariant 5: the handlers' own files say how many ran at once"""
+    """The handlers' own files say how many ran at once."""
     bench, places = victims.bench, Places(victims.folder)
     task = bench.app.handlers["occupy"].task().options(key="tenant:7")
     ids = bench.enqueue(*[task] * TASKS)

@@ -6,7 +6,6 @@ from tests.worker.bench import Bench
 
 
 async def test_two_workers_never_run_two_tasks_of_one_key(bench: Bench) -> None:
-    """covers RELIABILITY invariant 5"""
     active, most = 0, 0
 
     @bench.app.task

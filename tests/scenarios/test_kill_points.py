@@ -14,7 +14,6 @@ NUMBER = 12
 
 @pytest.mark.parametrize("place", ["after_claim:2", "mid_handler:3", "before_finish:2", "after_finish:2"])
 async def test_a_worker_killed_there_loses_nothing_and_doubles_nothing(victims: Victims, place: str) -> None:
-    """covers SPEC E5-1, RELIABILITY F1, F2, F3, F4, and invariants 1, 2"""
     ids = victims.enqueue("record", NUMBER)
     with victims.process("first", failpoint=place) as first:
         assert await ended(first) == EXIT_CODE
@@ -31,7 +30,6 @@ async def test_a_worker_killed_there_loses_nothing_and_doubles_nothing(victims: 
 
 
 async def test_a_kill_after_the_finish_repeats_nothing_that_was_finished(victims: Victims) -> None:
-    """covers SPEC E5-1, RELIABILITY F4"""
     ids = victims.enqueue("record", NUMBER)
     with victims.process("first", failpoint="after_finish:2") as first:
         assert await ended(first) == EXIT_CODE
@@ -47,7 +45,6 @@ async def test_a_kill_after_the_finish_repeats_nothing_that_was_finished(victims
 
 @pytest.mark.parametrize("place", ["after_claim:2", "mid_handler:4"])
 async def test_what_commits_with_the_completion_happens_exactly_once(victims: Victims, place: str) -> None:
-    """covers SPEC E5-1, RELIABILITY F3 and invariant 4"""
     ids = victims.enqueue("record_and_complete", NUMBER)
     with victims.process("first", failpoint=place) as first:
         assert await ended(first) == EXIT_CODE
@@ -60,7 +57,6 @@ async def test_what_commits_with_the_completion_happens_exactly_once(victims: Vi
 
 
 async def test_a_worker_killed_inside_its_finish_leaves_each_task_finished_once(victims: Victims) -> None:
-    """covers SPEC E5-1"""
     (task_id,) = victims.enqueue("record", 1)
     with victims.process("first") as first:
         await until(lambda: victims.effects(task_id) or first.poll() is not None)
@@ -77,7 +73,6 @@ async def test_a_worker_killed_inside_its_finish_leaves_each_task_finished_once(
 
 
 async def test_a_task_that_kills_its_worker_ends_as_failed(victims: Victims) -> None:
-    """covers SPEC 000-19, RELIABILITY F11 and invariant 6"""
     (task_id,) = victims.bench.enqueue(victims.bench.app.handlers["record"].task(n=1).options(max_attempts=2))
     for name in ("first", "second"):
         with victims.process(name, failpoint="mid_handler") as process:

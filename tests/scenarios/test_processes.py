@@ -69,7 +69,6 @@ def grind(bench: Bench, folder: Path) -> NewTask:
 
 
 async def test_a_worker_killed_in_its_tracks_leaves_no_busy_process_behind(bench: Bench, tmp_path: Path) -> None:
-    """covers RELIABILITY F11"""
     (task_id,) = bench.enqueue(grind(bench, tmp_path))
 
     with running(bench, tmp_path, GUARDED) as worker:

@@ -124,7 +124,7 @@ def every(season: Season, minutes: int) -> list[datetime]:
 
 
 def test_each_due_run_happens_once_through_both_changes_of_clocks_and_the_database_s_death(tmp_path: Path) -> None:
-    """Covers E5-7, F56, F58, invariant 9, SPEC 001-5: two processes tick, none of the runs is left out or doubled."""
+    """Two processes tick, none of the runs is left out or doubled."""
     with Server(tmp_path).running() as server, schedulers(server.dsn, 2):
         world = World(server)
         for season, crash_at in ((SPRING, datetime(2026, 3, 8, 6, 40, tzinfo=UTC)), (AUTUMN, AUTUMN[0])):

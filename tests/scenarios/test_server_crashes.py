@@ -75,7 +75,6 @@ async def test_the_claim_of_an_ordinary_task_may_be_undone(crashing: Crashing) -
 
 
 async def test_after_a_crash_a_key_is_still_held_by_who_held_it(crashing: Crashing) -> None:
-    """covers RELIABILITY invariant 30"""
     crashing.enqueue(NewTask(role="work", key="store:7"))
     assert len(await crashing.claim(0)) == 1
     crashing.crash()
@@ -85,7 +84,6 @@ async def test_after_a_crash_a_key_is_still_held_by_who_held_it(crashing: Crashi
 
 
 async def test_after_a_crash_an_only_attempt_has_still_been_made(crashing: Crashing) -> None:
-    """covers RELIABILITY invariant 30"""
     crashing.enqueue(NewTask(role="work", max_attempts=1))
     assert len(await crashing.claim(0)) == 1
     crashing.crash()

@@ -59,7 +59,7 @@ def sessions(bench: Bench) -> int | None:
 
 
 async def test_workers_side_by_side_finish_a_tree_of_procedures(bench: Bench, tmp_path: Path) -> None:
-    """covers SPEC 002-38: real processes over a database of their own, and the states that are left"""
+    """Real processes over a database of their own, and the states that are left."""
     declare(bench, lease=60)
     bench.ask("select nextval('shop.tries')")
     bench.connection.execute(
@@ -81,7 +81,7 @@ async def test_workers_side_by_side_finish_a_tree_of_procedures(bench: Bench, tm
 async def test_a_session_that_outlives_its_killed_worker_is_ended_and_its_task_runs_again(
     bench: Bench, tmp_path: Path
 ) -> None:
-    """covers SPEC 002-13, 002-31, 002-32 and invariant 4: its locks go with it, and what it did is undone"""
+    """Its locks go with it, and what it did is undone."""
     declare(bench, lease=1)
     (task_id,) = bench.enqueue(NewTask(handler="count"))
 

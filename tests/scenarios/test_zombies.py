@@ -13,7 +13,6 @@ where state = 'running' and not exists (select from begins where begins.task_id 
 
 
 async def test_a_worker_stopped_past_its_lease_changes_nothing_when_it_returns(victims: Victims) -> None:
-    """covers SPEC E5-4, RELIABILITY F5 and invariant 3"""
     bench = victims.bench
     (task_id,) = bench.enqueue(bench.app.handlers["linger"].task())
     with victims.process("zombie") as zombie:
@@ -35,7 +34,6 @@ async def test_a_worker_stopped_past_its_lease_changes_nothing_when_it_returns(v
 
 
 async def test_what_a_worker_held_unbegun_when_it_was_stopped_past_its_lease_does_not_begin(victims: Victims) -> None:
-    """covers RELIABILITY F6, invariant 31"""
     bench = victims.bench
     ids = victims.enqueue("note", 1000)
     with victims.process("zombie") as zombie:
@@ -55,7 +53,6 @@ async def test_what_a_worker_held_unbegun_when_it_was_stopped_past_its_lease_doe
 
 
 async def test_a_stopped_process_gives_its_running_task_back_and_exits_well(victims: Victims) -> None:
-    """covers RELIABILITY F13 and invariant 18"""
     bench = victims.bench
     (task_id,) = bench.enqueue(bench.app.handlers["linger"].task())
     with victims.process("first") as first:

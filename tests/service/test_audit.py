@@ -59,7 +59,7 @@ async def test_of_a_long_change_the_short_parts_are_told(services: Services) -> 
 
 
 async def test_what_was_deleted_stands_there_by_role_handler_and_state(services: Services) -> None:
-    """Covers S16: nothing else tells of it any more"""
+    """Nothing else tells of it any more."""
     first, second, third = [task.id for task in await services.tasks.enqueue_many([NewTask(handler="add")] * 3)]
     await services.tasks.cancel([first])
     await services.tasks.delete([first, second, 10**9])

@@ -84,7 +84,6 @@ async def test_with_a_healthy_pool_nothing_is_wrong(database: str) -> None:
 
 
 async def test_a_session_that_pins_the_oldest_snapshot_is_named(database: str, pool: Connection) -> None:
-    """Covers F35"""
     with psycopg.connect(database, application_name="report") as holder:
         holder.execute("set transaction isolation level repeatable read")
         holder.execute("select 'the long one'")
@@ -133,7 +132,6 @@ async def test_a_hot_table_that_is_not_cleaned_up_as_it_needs_is_found(
 
 
 async def test_a_worker_whose_clock_is_off_is_found(database: str, pool: Connection) -> None:
-    """Covers F9"""
     worker = register(pool)
     pool.execute("select rolecall.beat(%s, 0, false, %s)", [worker, Jsonb({"clock": time.time() + 3000})])
 
@@ -153,7 +151,6 @@ async def test_tasks_of_a_role_that_nobody_serves_are_found(database: str, pool:
 
 
 async def test_tasks_whose_handler_no_worker_has_are_found(database: str, pool: Connection) -> None:
-    """Covers F75"""
     enqueue(pool)
     register(pool, "other")
 
@@ -195,7 +192,7 @@ async def test_a_day_without_a_partition_is_found(database: str, pool: Connectio
 async def test_what_stays_past_its_time_is_found(
     database: str, pool: Connection, kind: str, changed: str, told: str
 ) -> None:
-    """Covers F69: that retention is not kept is told."""
+    """That retention is not kept is told."""
     query = SQL("update rolecall.retention set {} where kind = %s")
     pool.execute(query.format(SQL(changed)), [kind])
 
@@ -233,7 +230,6 @@ async def test_what_ended_and_is_not_counted_is_found_with_who_may_be_why(databa
 
 @pytest.mark.usefixtures("pool")
 async def test_a_pooler_that_swallows_notifications_is_found(database: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Covers F42"""
     monkeypatch.setattr("rolecall.service.doctor.hears", partial(hears, within=0.2))
     async with deaf(database) as through:
         found = await findings(through)

@@ -39,6 +39,5 @@ def test_unless_it_is_said_otherwise_this_machine_comes_in_by_token_and_others_b
     ],
 )
 def test_a_door_that_is_open_too_wide_is_refused(asked: AuthMode, private: bool, as_root: bool, why: str) -> None:
-    """Covers S1"""
     with pytest.raises(ConfigError, match=why):
         mode_for(asked, private=private, as_root=as_root)

@@ -74,7 +74,7 @@ def set_of(which: TaskFilter) -> list[str]:
 async def test_filters_combine_over_open_and_finished_tasks(
     services: Services, pool: dict[str, int], which: TaskFilter, found: str
 ) -> None:
-    """Covers SPEC B12-1, B2-11 and 000-27: all filters, newest first."""
+    """All filters, newest first."""
     page = await services.tasks.list(which)
 
     assert [task.id for task in page.items] == [pool[name] for name in found.split()]
@@ -90,7 +90,7 @@ async def test_ids_and_chains_are_found_among_all(services: Services, pool: dict
 
 
 async def test_a_list_does_not_read_payloads(services: Services, pool: dict[str, int]) -> None:
-    """Covers SPEC B2-11: the payload is excluded from lists and loaded on demand."""
+    """The payload is excluded from lists and loaded on demand."""
     page = await services.tasks.list(TaskFilter())
 
     assert {type(task) for task in page.items} == {TaskSummary}

@@ -20,14 +20,12 @@ REGISTER = "select rolecall.register_worker(%s, '{sums}', '{add}', 2, 'host', 1,
 
 
 async def test_counts_are_by_role_and_state(services: Services) -> None:
-    """Covers SPEC 000-31"""
     await services.tasks.enqueue_many([ADD, ADD])
 
     assert await services.insight.counts() == [RoleCount(role="sums", state="pending", number=2)]
 
 
 async def test_a_role_tells_what_it_needs(services: Services) -> None:
-    """Covers SPEC 000-25"""
     await services.tasks.enqueue(ADD)
 
     need = await services.capacity.plan("sums")
@@ -51,7 +49,6 @@ async def test_declared_roles_are_listed(services: Services) -> None:
 async def test_a_worker_is_active_for_five_minutes_after_its_heartbeat(
     services: Services, aconnection: Connection
 ) -> None:
-    """Covers SPEC 000-26, 000-31"""
     await aconnection.execute(REGISTER, ["early"])
     await aconnection.execute(REGISTER, ["late"])
     move = "update rolecall.workers set heartbeat_at = heartbeat_at - %s::interval where name = %s"
@@ -75,7 +72,6 @@ async def test_a_fleet_is_counted_by_what_its_workers_take(services: Services, a
 
 
 async def test_what_a_dead_worker_held_is_rescued(services: Services, aconnection: Connection) -> None:
-    """Covers SPEC 000-18"""
     stored = await services.tasks.enqueue(ADD)
     cursor = await aconnection.execute(REGISTER, ["dead"])
     [worker_id] = await cursor.fetchone() or [0]

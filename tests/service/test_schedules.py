@@ -35,7 +35,6 @@ NIGHTLY = Schedule(name="nightly", handler="add", every=86_400, payload={"a": 1}
 
 
 async def test_a_schedule_is_stored_with_its_handlers_role(services: Services) -> None:
-    """Covers SPEC 001-6"""
     stored = await services.schedules.put(NIGHTLY)
 
     assert (stored.role, stored.every, stored.payload, stored.key) == ("sums", 86_400, {"a": 1}, "k")
@@ -43,7 +42,6 @@ async def test_a_schedule_is_stored_with_its_handlers_role(services: Services) -
 
 
 async def test_a_change_keeps_the_rest_and_the_next_run(services: Services) -> None:
-    """Covers SPEC 001-11"""
     stored = await services.schedules.put(NIGHTLY)
 
     changed = await services.schedules.change("nightly", {"priority": 9})
@@ -58,7 +56,6 @@ async def test_a_change_without_a_schedule_needs_an_interval(services: Services)
 
 
 async def test_run_now_twice_gives_one_task(services: Services) -> None:
-    """Covers SPEC 001-11, E5-7"""
     await services.schedules.put(NIGHTLY)
 
     assert await services.schedules.trigger("nightly") == await services.schedules.trigger("nightly")
@@ -117,7 +114,7 @@ async def test_a_zone_alone_is_checked_and_moves_the_plan(services: Services, at
 
 
 async def test_what_a_run_brought_is_told(services: Services, connection: psycopg.Connection[Any]) -> None:
-    """Covers SPEC 001-6: last_run_at, last_task_count, last_error; and lateness in the history"""
+    """last_run_at, last_task_count, last_error; and lateness in the history."""
     await services.schedules.put(NIGHTLY)
     connection.execute("select rolecall.fire_schedules()")
 

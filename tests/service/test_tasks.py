@@ -52,7 +52,6 @@ async def test_nothing_is_proposed_where_nothing_is_close(services: Services) ->
 
 
 async def test_pages_follow_one_another_without_gap_or_overlap(services: Services) -> None:
-    """Covers SPEC B12-1."""
     stored = await services.tasks.enqueue_many([ADD] * 5)
 
     page = await services.tasks.list(TaskFilter(limit=2))

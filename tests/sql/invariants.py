@@ -17,21 +17,21 @@ CAPACITY = """coalesce(
 )"""
 # Each query finds the rows that break its rule; what named checks and unique indexes forbid is not asked again.
 RULES = {
-    "a task stands in the pool once (invariant 2)": """
+    "a task stands in the pool once": """
         select id from rolecall.all_tasks group by id having count(*) > 1
     """,
-    "no more tasks hold a key than it has places for (invariant 5)": f"""
+    "no more tasks hold a key than it has places for": f"""
         select key from rolecall.tasks as task
         where key_slot is not null
         group by key having count(*) > {CAPACITY} or count(distinct key_slot) < count(*)
     """,
-    "no more attempts than allowed (invariant 6)": """
+    "no more attempts than allowed": """
         select id from rolecall.all_tasks where attempt > max_attempts
     """,
-    "what runs has a lease and a deadline (invariant 7)": """
+    "what runs has a lease and a deadline": """
         select id from rolecall.tasks where state = 'running' and num_nonnulls(lease_until, deadline_at, worker_id) < 3
     """,
-    "where a key has room, each role and handler that waits for it has tasks brought back for it (invariants 7 and 32)": f"""
+    "where a key has room, each role and handler that waits for it has tasks brought back for it": f"""
         select task.key, line.role, line.handler from rolecall.tasks as task
         join rolecall.lines as line on line.id = task.line_id
         where task.key is not null and task.state = 'pending' and task.key_slot is null
@@ -44,7 +44,7 @@ RULES = {
     "only what is due is parked": """
         select id from rolecall.tasks where parked and scheduled_for > rolecall.clock()
     """,
-    "one open task a dedupe key, but for unclaimed ones beside what was claimed (invariant 10)": """
+    "one open task a dedupe key, but for unclaimed ones beside what was claimed": """
         select dedupe_key from rolecall.tasks where dedupe_key is not null group by dedupe_key
         having count(*) filter (where dedupe_pending is not true) > 1 or count(*) filter (where fence = 0) > 1
     """,
@@ -52,7 +52,7 @@ RULES = {
         select id from rolecall.finished_tasks
         where (state = 'completed' and fence = 0) or (worker_id is not null and (attempt = 0 or fence = 0))
     """,
-    "a parent counts its open children, and waits for no others (invariant 8)": """
+    "a parent counts its open children, and waits for no others": """
         select parent.id from rolecall.tasks as parent
         where coalesce(open_children, 0) <> (select count(*) from rolecall.tasks as child where child.parent_id = parent.id)
     """,
@@ -60,7 +60,7 @@ RULES = {
         select id from rolecall.tasks
         where coalesce(open_needs, 0) <> (select count(*) from rolecall.needs where task_id = tasks.id and outcome is null)
     """,
-    "what a blocked task needs is open, and knows that somebody waits for it (invariant 7)": """
+    "what a blocked task needs is open, and knows that somebody waits for it": """
         select task.id from rolecall.tasks as task
         join rolecall.needs as need on need.task_id = task.id and need.outcome is null
         where not exists (

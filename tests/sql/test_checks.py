@@ -113,7 +113,7 @@ def full(engine: Engine) -> Engine:
 def test_an_illegal_change_is_refused_by_the_constraints_name(
     full: Engine, table: str, constraint: str, change: str
 ) -> None:
-    """Covers invariants 6 and 7: no reachable state without an owner, a lease and a bound."""
+    """No reachable state without an owner, a lease and a bound."""
     with pytest.raises(psycopg.errors.CheckViolation) as refusal:
         full.rows(f"update rolecall.{table} set {change}")
 
@@ -143,7 +143,7 @@ def test_every_table_may_be_published_for_deletes(engine: Engine) -> None:
 
 
 def test_no_foreign_key_leaves_or_reaches_the_pool(engine: Engine) -> None:
-    """Covers F37: a foreign key of the hot table costs multixacts and lock cascades."""
+    """A foreign key of the hot table costs multixacts and lock cascades."""
     keys = engine.rows(
         """select conrelid::regclass::text, confrelid::regclass::text from pg_constraint
         where contype = 'f' and connamespace = 'rolecall'::regnamespace"""
@@ -156,7 +156,6 @@ def test_no_foreign_key_leaves_or_reaches_the_pool(engine: Engine) -> None:
 
 
 def test_ids_are_wide(engine: Engine) -> None:
-    """Covers F67."""
     narrow = engine.rows(
         """select attrelid::regclass::text, attname from pg_attribute
         join pg_class on pg_class.oid = attrelid
@@ -169,7 +168,6 @@ def test_ids_are_wide(engine: Engine) -> None:
 
 
 def test_every_moment_knows_its_zone(engine: Engine) -> None:
-    """Covers F58."""
     assert (
         engine.rows(
             """select table_name, column_name from information_schema.columns
@@ -180,7 +178,6 @@ def test_every_moment_knows_its_zone(engine: Engine) -> None:
 
 
 def test_every_function_pins_its_search_path_or_is_meant_to_be_inlined(engine: Engine) -> None:
-    """Covers invariant 26."""
     loose = engine.rows(
         """select proname from pg_proc
         where pronamespace = 'rolecall'::regnamespace and not coalesce(proconfig::text, '') like '%%search_path=%%'"""
@@ -200,7 +197,7 @@ def test_every_function_pins_its_search_path_or_is_meant_to_be_inlined(engine: E
 
 
 def test_heartbeats_are_hot_updates(engine: Engine) -> None:
-    """Covers F36: no index has the lease, so that a renewal touches no index."""
+    """No index has the lease, so that a renewal touches no index."""
     indexed = engine.rows(
         """select attname from pg_index join pg_attribute on attrelid = indrelid and attnum = any(indkey)
         where indrelid = 'rolecall.tasks'::regclass and attname in ('lease_until', 'started_at', 'info', 'deadline_at')"""

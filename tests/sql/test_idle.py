@@ -1,4 +1,4 @@
-"""An idle system writes nothing: a transaction number that nobody needs is a step towards a freeze (F38, invariant 15)."""
+"""An idle system writes nothing: a transaction number that nobody needs is a step towards a freeze."""
 
 from __future__ import annotations
 
@@ -44,7 +44,6 @@ def worker(engine: Engine) -> int:
 
 @pytest.mark.parametrize("what", IDLE_CALLS)
 def test_an_idle_call_consumes_no_transaction_number(engine: Engine, worker: int, what: str) -> None:
-    """Covers invariant 15."""
     with engine.connection.transaction():
         for _ in range(10):
             engine.connection.execute(IDLE_CALLS[what].encode(), {"worker": worker})
@@ -52,7 +51,7 @@ def test_an_idle_call_consumes_no_transaction_number(engine: Engine, worker: int
 
 
 def test_a_thousand_idle_calls_take_no_number_from_the_servers_counter(engine: Engine, worker: int) -> None:
-    """Covers invariant 15: claim, renew, rescue and tick, as the workers of a quiet night do."""
+    """Claim, renew, rescue and tick, as the workers of a quiet night do."""
     turn = "; ".join(
         f"perform from ({query}) as call" for what, query in IDLE_CALLS.items() if "partitions" not in what
     )

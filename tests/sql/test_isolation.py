@@ -35,7 +35,6 @@ CALLED = re.compile(r"\brolecall\.(\w+)\(")
 def test_a_call_that_can_free_a_key_is_refused_at_another_isolation_level(
     engine: Engine, level: str, call: str
 ) -> None:
-    """Covers F24 and invariant 32."""
     engine.rows(f"begin isolation level {level}")
 
     with refused("RC050", level):
@@ -53,7 +52,7 @@ def test_a_task_is_enqueued_at_any_isolation_level(engine: Engine, level: str) -
 
 
 def test_whatever_frees_keys_insists_on_its_isolation_level(engine: Engine) -> None:
-    """Covers invariant 32, for functions that are added later."""
+    """Also the functions that are added later."""
     bodies = dict(engine.rows("select proname, prosrc from pg_proc where pronamespace = 'rolecall'::regnamespace"))
     callees = {name: {callee for callee in CALLED.findall(body) if callee in bodies} for name, body in bodies.items()}
 

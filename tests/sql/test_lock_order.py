@@ -1,4 +1,4 @@
-"""Mixed batches from several sessions at once: no deadlock, no error, nothing stuck (F25, F26, invariant 16)."""
+"""Mixed batches from several sessions at once: no deadlock, no error, nothing stuck."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ class Busy:
 
 
 def test_mixed_batches_from_several_sessions_never_deadlock(live_engine: Engine, session: Session) -> None:
-    """Covers F25, F26 and invariants 12, 16 and 32: nothing is left parked for the net below all that brings it back."""
+    """Nothing is left parked for the net below all that brings it back."""
     live_engine.rows("insert into rolecall.keys (key, capacity) values ('a', 2)")
     workers = [Busy(session(), seed) for seed in range(SESSIONS)]
     with ThreadPoolExecutor(SESSIONS) as threads:

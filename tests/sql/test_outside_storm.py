@@ -1,7 +1,7 @@
 """Trees and chains that several sessions work on, end from outside, trigger and delete at once: no error, nothing stuck.
 
 Children are locked before parents, and what is needed before what needs it; no order of ids keeps both where somebody
-ends several tasks of one graph at once. What ends in a deadlock then is repeated, as the settler does (F26).
+ends several tasks of one graph at once. What ends in a deadlock then is repeated, as the settler does.
 """
 
 from __future__ import annotations
@@ -96,7 +96,6 @@ class Meddler:
 
 
 def test_decisions_from_outside_beside_workers_leave_nothing_stuck(live_engine: Engine, session: Session) -> None:
-    """Covers SPEC B9-4, and invariants 4, 12 and 16."""
     meddlers = [Meddler(session(), seed) for seed in range(SESSIONS)]
     with ThreadPoolExecutor(SESSIONS) as threads:
         done = sum(threads.map(Meddler.run, meddlers), Counter[str]())

@@ -1,4 +1,4 @@
-"""What calls cost, counted in buffers: it must not grow with what they have nothing to do with (RELIABILITY 13)."""
+"""What calls cost, counted in buffers: it must not grow with what they have nothing to do with."""
 
 from __future__ import annotations
 
@@ -30,7 +30,6 @@ def engine(live_engine: Engine) -> Engine:
 
 
 def test_a_claim_costs_the_same_with_many_finished_tasks(engine: Engine) -> None:
-    """Covers invariant 13 and SPEC 000-13."""
     fill(engine, MANY)
     finish_all(engine)
     engine.rows("vacuum analyze rolecall.tasks")
@@ -40,7 +39,6 @@ def test_a_claim_costs_the_same_with_many_finished_tasks(engine: Engine) -> None
 
 
 def test_a_claim_costs_the_same_with_many_tasks_due_later(engine: Engine) -> None:
-    """Covers invariant 13."""
     fill(engine, MANY, after=3600)
     fill(engine, 10)
 
@@ -54,7 +52,6 @@ def test_a_claim_costs_the_same_with_many_pending_tasks_and_no_statistics(engine
 
 
 def test_a_claim_costs_the_same_with_many_tasks_of_a_handler_that_nobody_runs(engine: Engine) -> None:
-    """Covers invariant 13 and F75."""
     fill(engine, MANY, handler="unknown")
     fill(engine, 10)
 
@@ -62,7 +59,7 @@ def test_a_claim_costs_the_same_with_many_tasks_of_a_handler_that_nobody_runs(en
 
 
 def test_a_claim_costs_the_same_behind_many_parked_tasks(engine: Engine) -> None:
-    """Covers invariant 13 and F21: after the claims that park them, a busy key costs nothing."""
+    """After the claims that park them, a busy key costs nothing."""
     fill(engine, 1, key="busy")
     engine.rows(CLAIM)
     fill(engine, MANY, key="busy")
@@ -107,7 +104,7 @@ def test_meeting_a_busy_key_does_not_read_what_else_is_claimable(engine: Engine)
 
 @pytest.mark.parametrize("roles", [1, 2])
 def test_a_claim_costs_the_same_with_dead_rows_under_a_pinned_snapshot(engine: Engine, roles: int) -> None:
-    """Covers invariant 13 and F35, also for a worker of several roles."""
+    """Also for a worker of several roles."""
     engine.declare({"name": "other"})
     names = ("work", "other")[:roles]
     for _ in range(4):
@@ -120,7 +117,7 @@ def test_a_claim_costs_the_same_with_dead_rows_under_a_pinned_snapshot(engine: E
 
 
 def test_of_two_looks_below_the_floor_the_cheaper_one_says_when_the_next_one_comes(engine: Engine) -> None:
-    """Covers F35: what keeps being dear is done seldom; one that just had to wait, as on a busy machine, is not."""
+    """What keeps being dear is done seldom; one that just had to wait, as on a busy machine, is not."""
     fill(engine, 3 * MANY)
     line_id = engine.value("select min(id) from rolecall.lines")
     # Before and after the look: so that a pause of this session in between can only be on the safe side.
@@ -138,7 +135,6 @@ def test_of_two_looks_below_the_floor_the_cheaper_one_says_when_the_next_one_com
 
 
 def test_a_limit_of_one_is_one_under_any_plan(engine: Engine) -> None:
-    """Covers F20."""
     fill(engine, 100)
     fill(engine, 100, key="k")
     for method in ("hashjoin", "mergejoin", "hashagg", "sort", "material", "indexscan", "nestloop", "memoize"):
@@ -156,7 +152,7 @@ def test_a_limit_of_one_is_one_under_any_plan(engine: Engine) -> None:
     ],
 )
 def test_a_duty_reads_no_more_than_it_has_to(engine: Engine, query: str, index: str) -> None:
-    """Covers invariant 13: a rescue among many pending tasks looks at the running ones."""
+    """A rescue among many pending tasks looks at the running ones."""
     fill(engine, 20_000)
     engine.claim(5)
 

@@ -253,5 +253,4 @@ REASONS = ("taken", "completed", "cancelled")
 
 @pytest.mark.timeout(600)
 def test_no_sequence_of_calls_breaks_an_invariant(engine: Engine) -> None:
-    """Covers invariants 1 to 8, 10 and 11, and SPEC 000-6."""
     run_state_machine_as_test(lambda: AnyCalls(engine), settings=SUITE)

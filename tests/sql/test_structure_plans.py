@@ -49,7 +49,6 @@ def cheapest(engine: Engine, number: int) -> int:
 
 @pytest.mark.parametrize("analyzed", [False, True])
 def test_the_end_of_a_child_does_not_read_its_siblings(engine: Engine, parent_id: int, analyzed: bool) -> None:
-    """Covers SPEC E3-18 and invariant 13."""
     if analyzed:
         engine.rows("vacuum analyze rolecall.tasks")
 
@@ -58,7 +57,7 @@ def test_the_end_of_a_child_does_not_read_its_siblings(engine: Engine, parent_id
 
 
 def test_the_end_of_a_batch_of_children_costs_less_than_twice_that_of_other_tasks(engine: Engine) -> None:
-    """Covers SPEC E3-18: the parent is counted down once a call."""
+    """The parent is counted down once a call."""
     fill(engine, 300)
     plain = cheapest(engine, 100)
     parent_id = engine.enqueue(priority=1)
@@ -79,7 +78,6 @@ def test_the_failure_of_a_child_does_not_read_its_siblings(engine: Engine, paren
 
 
 def test_a_sibling_more_does_not_read_the_others(engine: Engine, parent_id: int) -> None:
-    """Covers SPEC B1-5."""
     assert_cheap(engine, f"select rolecall.spawn({parent_id}, '{json.dumps([WORK])}')")
 
 
@@ -93,7 +91,6 @@ def test_a_child_more_after_many_serial_ones_does_not_read_them(engine: Engine) 
 
 
 def test_a_claim_costs_the_same_beside_many_blocked_tasks(engine: Engine, blocked: int) -> None:
-    """Covers SPEC B4-8 and invariant 13."""
     fill(engine, 10_000)
 
     assert_cheap(engine, CLAIM)
@@ -101,7 +98,6 @@ def test_a_claim_costs_the_same_beside_many_blocked_tasks(engine: Engine, blocke
 
 
 def test_enqueuing_costs_the_same_beside_many_blocked_tasks(engine: Engine, blocked: int) -> None:
-    """Covers SPEC B4-8, B5-3."""
     other = engine.enqueue(after=3600)
 
     assert_cheap(engine, f"select * from rolecall.enqueue_many('{json.dumps([WORK])}')")
@@ -110,7 +106,6 @@ def test_enqueuing_costs_the_same_beside_many_blocked_tasks(engine: Engine, bloc
 
 
 def test_meeting_a_need_reads_nothing_of_other_blocked_tasks(engine: Engine, blocked: int) -> None:
-    """Covers SPEC B5-4."""
     ids, _ = engine.enqueue_many([WORK] * 3)
     for needed in ids:
         engine.enqueue(needs=[needed])

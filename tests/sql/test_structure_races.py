@@ -33,7 +33,7 @@ def side_by_side(*runs: Callable[[], object]) -> None:
 
 
 def test_two_last_children_that_end_together_complete_their_parent_once(live_engine: Engine, session: Session) -> None:
-    """Covers SPEC B1-14, E5-5 and invariant 8: a thousand times, and nothing in the code comes to the rescue."""
+    """A thousand times, and nothing in the code comes to the rescue."""
     live_engine.enqueue_many([WORK] * ROUNDS)
     parents = live_engine.claim(ROUNDS, worker=1)
     live_engine.finish(1, *(report(claim, "completed", next={"children": [WORK, WORK]}) for claim in parents))
@@ -64,7 +64,6 @@ def test_two_last_children_that_end_together_complete_their_parent_once(live_eng
 def test_a_need_that_ends_while_its_dependent_is_enqueued_never_leaves_it_blocked(
     live_engine: Engine, session: Session
 ) -> None:
-    """Covers SPEC B5-3, E5-6."""
     live_engine.enqueue_many([WORK] * NEED_ROUNDS)
     needed = live_engine.claim_all(1)
     start = Barrier(2)
@@ -160,7 +159,6 @@ class Busy:
 
 
 def test_trees_that_grow_and_end_in_several_sessions_never_deadlock(live_engine: Engine, session: Session) -> None:
-    """Covers SPEC E3-20, F25 and invariants 8 and 16."""
     workers = [Busy(session(), seed) for seed in range(SESSIONS)]
     with ThreadPoolExecutor(SESSIONS) as threads:
         done = sum(threads.map(Busy.run, workers), Counter[str]())

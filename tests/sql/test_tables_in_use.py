@@ -1,4 +1,4 @@
-"""Partitions come and go while the tables are read and written: nobody gets an error, and nobody is held up for long (F25)."""
+"""Partitions come and go while the tables are read and written: nobody gets an error, and nobody is held up for long."""
 
 from __future__ import annotations
 
@@ -54,7 +54,6 @@ def until_waiting(looker: Engine, waiter: Engine, answer: Future[int]) -> None:
 def test_a_reader_gets_its_answer(
     engine: Engine, session: Session, keeper: Engine, call: str, first: str, then: str
 ) -> None:
-    """Covers F25."""
     reader = session()
     reader.rows(LET_CIRCLES_STAND)
     begin_to_read(reader, first)
@@ -83,7 +82,6 @@ def test_a_maker_waits_for_a_short_reader(engine: Engine, session: Session, keep
 def test_tasks_are_finished_while_somebody_reads_for_long(
     engine: Engine, session: Session, keeper: Engine, call: str
 ) -> None:
-    """Covers F69."""
     engine.enqueue()
     claim = engine.claim_one()
     reader = session()

@@ -56,7 +56,6 @@ def test_a_claim_reads_the_whole_task(conn: Connection, worker: int) -> None:
 
 
 def test_a_batch_is_claimed_in_its_order(conn: Connection, worker: int) -> None:
-    """covers SPEC 000-11"""
     enqueue(conn, *(NewTask(handler="h", payload={"n": n}) for n in range(5)))
 
     assert [task.payload_json for task in claim(conn, worker)] == [f'{{"n": {n}}}' for n in range(5)]

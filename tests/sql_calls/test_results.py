@@ -30,7 +30,6 @@ def test_a_result_is_stored_as_it_is() -> None:
 
 @pytest.mark.parametrize("value", [math.nan, "\0", "\ud800", {1: 2}, object(), [math.inf], Explosive()])
 def test_a_result_that_cannot_be_stored_leaves_a_marker(value: object) -> None:
-    """covers RELIABILITY invariant 20"""
     stored = encode_result(value)
 
     assert json.loads(stored.text) == {"rolecall": "result not stored", "why": stored.unstored}

@@ -73,7 +73,6 @@ async def test_it_hears_the_payload_of_a_notification(bench: Bench) -> None:
 
 
 async def test_it_comes_back_when_its_connection_ends_and_asks_for_a_look(bench: Bench) -> None:
-    """covers RELIABILITY F48"""
     ear = Ear(bench)
     async with listening(ear):
         await until(lambda: ear.returns == 1)
@@ -88,7 +87,6 @@ async def test_it_comes_back_when_its_connection_ends_and_asks_for_a_look(bench:
 async def test_it_does_not_trust_a_listen_whose_notifications_never_arrive(
     bench: Bench, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """covers RELIABILITY F34"""
     ear = Ear(bench)
     ear.pooled = True
     with caplog.at_level(logging.INFO, "rolecall.wake"):
@@ -104,7 +102,6 @@ async def test_it_does_not_trust_a_listen_whose_notifications_never_arrive(
 
 
 async def test_failing_to_connect_is_never_fatal(bench: Bench) -> None:
-    """covers RELIABILITY F47"""
     ear = Ear(bench)
     ear.refusals = 3
     async with listening(ear):
@@ -121,7 +118,6 @@ async def test_it_notices_that_the_server_forgot_its_channels(bench: Bench) -> N
 
 
 async def test_behind_a_pooler_it_gives_up_and_leaves_nothing_that_others_would_hear(bench: Bench) -> None:
-    """covers RELIABILITY F34"""
     with bouncing(bench.dsn, size=1) as bouncer:
         bench.dsn = bouncer.through(bench.dsn)
         ear = Ear(bench, probe_within_pooled=0.2)

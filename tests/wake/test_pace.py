@@ -37,7 +37,6 @@ def test_found_work_begins_a_new_dry_spell() -> None:
 
 
 def test_a_task_that_becomes_due_ends_the_wait() -> None:
-    """covers SPEC 004-6"""
     it = pace()
     it.next_delay(0.0, next_due=None)
 
@@ -46,7 +45,6 @@ def test_a_task_that_becomes_due_ends_the_wait() -> None:
 
 
 def test_a_due_task_that_cannot_be_claimed_is_looked_at_less_and_less_often() -> None:
-    """covers RELIABILITY F49"""
     it = pace()
     it.next_delay(0.0, next_due=None)
 
@@ -57,7 +55,6 @@ def test_a_due_task_that_cannot_be_claimed_is_looked_at_less_and_less_often() ->
 
 
 def test_without_notifications_it_polls_at_least_every_second() -> None:
-    """covers RELIABILITY F48"""
     it = pace(deaf=True)
     it.next_delay(0.0, next_due=None)
 

@@ -29,7 +29,6 @@ async def test_a_notification_starts_a_task_long_before_the_poll_interval(bench:
 
 
 async def test_without_listening_it_polls(bench: Bench) -> None:
-    """covers SPEC 000-14, E5-8, RELIABILITY invariant 14"""
 
     @bench.app.task
     async def work() -> None: ...
@@ -84,7 +83,6 @@ async def test_light_load_writes_nothing_about_idleness(bench: Bench) -> None:
 
 
 async def test_an_idle_worker_writes_nothing(bench: Bench) -> None:
-    """covers RELIABILITY F38 and invariant 15"""
 
     @bench.app.task
     async def work() -> None: ...
@@ -110,7 +108,6 @@ async def _stands_still(number: Callable[[], object], seconds: float) -> None:
 
 
 async def test_a_busy_worker_does_not_ask_to_be_notified(bench: Bench) -> None:
-    """covers RELIABILITY F45"""
     enough = asyncio.Event()
 
     @bench.app.task
@@ -129,7 +126,6 @@ async def test_a_busy_worker_does_not_ask_to_be_notified(bench: Bench) -> None:
 
 
 async def test_the_end_of_the_listeners_connection_loses_no_task(bench: Bench) -> None:
-    """covers RELIABILITY F48"""
 
     @bench.app.task
     async def work() -> None: ...

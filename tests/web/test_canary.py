@@ -29,7 +29,7 @@ def logged() -> io.StringIO:
 async def test_no_secret_is_written_down_or_told(
     door: Door, connection: psycopg.Connection[Any], logged: io.StringIO
 ) -> None:
-    """Covers S10, S1: after logins, keys, mistakes and changes"""
+    """After logins, keys, mistakes and changes."""
     told = []
     await door.person()
     entered = await door.log_in()
@@ -56,7 +56,6 @@ async def test_no_secret_is_written_down_or_told(
 
 
 async def test_a_refused_login_does_not_repeat_the_password(door: Door) -> None:
-    """Covers S10"""
     answer = await door.client.post("/api/login", json={"name": "ada", "password": [CANARY]})
 
     assert answer.status_code == 422

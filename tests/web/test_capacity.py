@@ -39,7 +39,6 @@ async def pool(http: httpx2.AsyncClient, connection: Connection, clock: Clock) -
 
 @pytest.mark.usefixtures("pool")
 async def test_500_tasks_at_a_measured_rate_of_50_need_10_3_and_2_workers(http: httpx2.AsyncClient) -> None:
-    """Covers SPEC 000-25"""
     answer = (await http.get(f"/api/tasks/capacity/{ROLE}")).json()
 
     assert (answer["pending_tasks"], answer["active_workers"]) == (500, 1)
@@ -89,7 +88,6 @@ async def test_where_nothing_was_measured_nothing_is_claimed_to_be_known(http: h
 
 @pytest.mark.usefixtures("pool")
 async def test_all_roles_are_listed(http: httpx2.AsyncClient) -> None:
-    """Covers SPEC 000-24, 000-27"""
     answer = (await http.get("/api/tasks/capacity")).json()
 
     by_role = {item["role"]: item for item in answer["items"]}

@@ -23,7 +23,7 @@ async def stays() -> bool:
 
 
 async def test_a_quiet_stream_beats_and_keeps_its_clients_position() -> None:
-    """covers SPEC B2-10: a comment as heartbeat"""
+    """A comment as heartbeat."""
     stream = Stream(Wanted())
     stream.mark("7-1")
     events = events_of(stream, stays, heartbeat=0.01)

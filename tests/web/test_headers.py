@@ -20,7 +20,6 @@ WANTED = {
 
 @pytest.mark.parametrize("path", ["/healthz", "/api/keys", "/api/nothing", "/api/keys/0", "/openapi.json"])
 async def test_every_answer_has_them(door: Door, path: str) -> None:
-    """Covers S4"""
     for headers in ({}, await door.key(Scope.ADMIN)):
         answer = await door.client.get(path, headers=headers)
 

@@ -11,7 +11,6 @@ from tests.web.test_tasks import enqueue, get
 
 
 async def test_ids_go_on_where_32_bits_end(http: httpx2.AsyncClient, connection: psycopg.Connection[Any]) -> None:
-    """Covers RELIABILITY F67."""
     connection.execute("alter table rolecall.tasks alter column id restart with 2147483646")
 
     ids = [await enqueue(http) for _ in range(4)]
@@ -22,7 +21,6 @@ async def test_ids_go_on_where_32_bits_end(http: httpx2.AsyncClient, connection:
 
 
 def test_no_id_is_beyond_what_a_json_number_holds(connection: psycopg.Connection[Any]) -> None:
-    """Covers RELIABILITY F67."""
     query = "select sequencename, max_value from pg_sequences where schemaname = 'rolecall'"
 
     assert [name for name, most in connection.execute(query).fetchall() if most > 2**53 - 1] == []

@@ -26,7 +26,6 @@ async def ask(door: Door, secret: str) -> int:
 
 
 async def test_a_key_opens_what_its_scope_says(door: Door) -> None:
-    """Covers SPEC 003-26, S1"""
     answer = await door.client.get("/api/me", headers=await door.key(Scope.OPERATE))
 
     assert answer.status_code == 200
@@ -34,7 +33,6 @@ async def test_a_key_opens_what_its_scope_says(door: Door) -> None:
 
 
 async def test_a_secret_is_256_random_bits_and_only_its_digest_is_stored(door: Door, connection: Sql) -> None:
-    """Covers SPEC 003-26, S1"""
     made = await door.services.keys.create("deploy", Scope.READ)
 
     assert re.fullmatch(r"rk_[A-Za-z0-9_-]{43}", made.secret)
@@ -46,7 +44,6 @@ async def test_a_secret_is_256_random_bits_and_only_its_digest_is_stored(door: D
 
 @pytest.mark.parametrize("days", [1, 30, 121])
 async def test_a_key_lives_for_so_many_days(door: Door, days: int) -> None:
-    """Covers SPEC 003-26"""
     key = (await door.services.keys.create("deploy", Scope.READ, days)).key
 
     assert key.expires_at is not None
@@ -55,7 +52,6 @@ async def test_a_key_lives_for_so_many_days(door: Door, days: int) -> None:
 
 @pytest.mark.parametrize("days", [0, 122, -1])
 async def test_no_key_lives_for_longer_than_121_days(door: Door, days: int) -> None:
-    """Covers SPEC 003-26"""
     with pytest.raises(ConfigError, match="between 1 and 121"):
         await door.services.keys.create("deploy", Scope.READ, days)
 
@@ -93,7 +89,6 @@ async def test_an_expired_key_opens_nothing(door: Door, connection: Sql) -> None
     ["", "Bearer", "Bearer ", "Basic YTpi", "Bearer rk_short", "Bearer rk_" + "x" * 43, "Bearer rk_" + "x" * 4_000],
 )
 async def test_what_is_no_key_opens_nothing_and_is_told_how_to_come_in(door: Door, shown: str) -> None:
-    """Covers S1"""
     answer = await door.client.get("/api/me", headers={"authorization": shown})
 
     assert answer.status_code == 401
@@ -125,7 +120,6 @@ async def test_the_last_use_is_noted_not_more_than_once_a_minute(door: Door, con
 
 
 async def test_keys_are_made_listed_and_revoked_over_http(door: Door) -> None:
-    """Covers SPEC 003-26"""
     admin = await door.key(Scope.ADMIN)
     made = await door.client.post("/api/keys", json={"name": "deploy", "scope": "read", "days": 7}, headers=admin)
     place = made.headers["location"]
@@ -162,7 +156,6 @@ async def test_a_wish_that_does_not_fit_is_refused(door: Door, wish: dict[str, o
 
 
 async def test_the_audit_log_tells_which_key_asked(door: Door) -> None:
-    """Covers S16"""
     await door.client.post("/api/keys", json={"name": "x", "scope": "read"}, headers=await door.key(Scope.ADMIN))
 
     [deed, *_] = await door.services.audit.list(DeedFilter(action="keys.create"))

@@ -54,7 +54,7 @@ async def site(application: FastAPI, sql: Connection) -> AsyncIterator[Site]:
 
 
 async def test_a_stream_tells_what_becomes_of_a_task(site: Site, sql: Connection) -> None:
-    """covers SPEC B2-6, B2-10: connected first; started shows before the end"""
+    """Connected first; started shows before the end."""
     async with site.events() as events:
         first = await events.next()
         [task_id] = await enqueue(sql)
@@ -72,7 +72,6 @@ async def test_a_stream_tells_what_becomes_of_a_task(site: Site, sql: Connection
 
 
 async def test_a_stream_can_be_for_some_roles_and_trees(site: Site, sql: Connection) -> None:
-    """covers SPEC B2-7, B2-10"""
     [root] = await enqueue(sql)
     async with site.events(f"/api/live?role=sums&root={root}") as events:
         tree = await events.until(lambda event: event.name == "progress")
@@ -105,7 +104,6 @@ async def test_a_client_that_was_away_too_long_is_told_to_reload(site: Site, sql
 
 
 async def test_the_snapshot_says_the_same_as_the_events(site: Site, sql: Connection) -> None:
-    """covers SPEC B2-8"""
     async with site.events() as events:
         await enqueue(sql)
         told = await events.until(lambda event: event.name == "role_changed")
@@ -213,7 +211,7 @@ async def ends(events: Events) -> None:
 
 
 async def test_a_stream_ends_with_its_key(locked: Locked, sql: Connection) -> None:
-    """Covers S2: who may read is asked again while a stream is open"""
+    """Who may read is asked again while a stream is open."""
     key_id, headers = await locked.key()
     async with locked.site.events(**headers) as events:
         await events.next()

@@ -59,7 +59,7 @@ def bearer(token: str) -> dict[str, str]:
 
 
 async def test_nobody_comes_in_without_the_token(door: Door) -> None:
-    """Covers S1: whoever has an account on the machine reaches 127.0.0.1"""
+    """Whoever has an account on the machine reaches 127.0.0.1."""
     assert (await door.client.get("/api/me")).status_code == 401
     assert (await door.client.get("/")).headers["location"].startswith("/login")
     assert (await door.client.get("/api/me", headers=bearer("rl_" + "x" * 43))).status_code == 401
@@ -102,7 +102,6 @@ async def test_a_wrong_token_opens_nothing(door: Door, shown: str) -> None:
 
 
 async def test_a_wrong_token_is_written_down_without_it(door: Door) -> None:
-    """Covers S16"""
     await enter(door, "rl_guessed")
     async with asyncio.timeout(30):
         while not (found := await door.services.audit.list(DeedFilter(action="keys.refused"))):
@@ -113,7 +112,6 @@ async def test_a_wrong_token_is_written_down_without_it(door: Door) -> None:
 
 
 async def test_tokens_are_not_tried_without_end(database: str, token: str) -> None:
-    """Covers S12"""
     async with opened(database, base_url=SITE, auth=AuthMode.token, token=token, logins_per_minute=2) as door:
         statuses = [(await enter(door, f"rl_{number}")).status_code for number in range(4)]
         entered = await enter(door, token)
@@ -126,7 +124,7 @@ async def test_tokens_are_not_tried_without_end(database: str, token: str) -> No
 async def test_with_the_cookie_a_change_must_come_from_a_page_of_this_server(
     door: Door, token: str, headers: dict[str, str]
 ) -> None:
-    """Covers S3: browsers send a cookie to all ports of a host, and take these for one site"""
+    """Browsers send a cookie to all ports of a host, and take these for one site."""
     await enter(door, token)
 
     refused = await door.client.post("/api/keys", json=WISH, headers=headers)
@@ -174,7 +172,7 @@ async def test_keys_and_people_come_in_beside_the_token(door: Door) -> None:
 async def test_what_came_through_another_server_is_refused(
     database: str, token: str, header: str, auth: AuthMode
 ) -> None:
-    """Covers S1: what stands in front of it may let a whole network in"""
+    """What stands in front of it may let a whole network in."""
     async with opened(database, base_url=SITE, auth=auth, token=token) as door:
         answer = await door.client.get("/api/me", headers={header: "192.0.2.1", **bearer(token)})
         entered = await door.client.get("/enter", params={"token": token}, headers={header: "192.0.2.1"})
@@ -186,7 +184,7 @@ async def test_what_came_through_another_server_is_refused(
 
 @pytest.mark.parametrize("auth", [AuthMode.token, AuthMode.off])
 async def test_the_old_http_of_servers_in_front_is_refused(database: str, token: str, auth: AuthMode) -> None:
-    """Covers S1: nginx speaks it unless it is told otherwise, and names nobody"""
+    """Nginx speaks it unless it is told otherwise, and names nobody."""
     async with opened(database, base_url=SITE, auth=auth, token=token) as door:
         old = httpx2.ASGITransport(app=lambda scope, *rest: door.application({**scope, "http_version": "1.0"}, *rest))
         async with httpx2.AsyncClient(transport=old, base_url=SITE) as client:

@@ -41,7 +41,6 @@ async def guess(door: Door, address: str, number: int = 10, name: str = "ada") -
 
 
 async def test_who_guesses_locks_himself_out_and_not_the_person(door: Door) -> None:
-    """Covers SPEC 003-24"""
     assert await guess(door, "192.0.2.66", 11) == [401] * 10 + [429]
 
     async with browser(door, "192.0.2.1") as at_home, browser(door, "192.0.2.66") as beside_him:
@@ -50,7 +49,6 @@ async def test_who_guesses_locks_himself_out_and_not_the_person(door: Door) -> N
 
 
 async def test_guesses_from_everywhere_lock_out_strangers_and_not_a_browser_that_is_known(door: Door) -> None:
-    """Covers SPEC 003-24"""
     async with browser(door, "192.0.2.1") as known, browser(door, "192.0.2.2") as strange:
         assert await log_in(known) == 204
         known.cookies.delete("rolecall")

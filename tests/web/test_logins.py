@@ -23,7 +23,6 @@ async def me(door: Door) -> int:
 
 
 async def test_a_login_opens_a_session_and_a_logout_ends_it(door: Door) -> None:
-    """Covers SPEC 003-26"""
     await door.person(scope=Scope.READ)
     entered = await door.log_in()
     shown = await door.client.get("/api/me")
@@ -37,7 +36,6 @@ async def test_a_login_opens_a_session_and_a_logout_ends_it(door: Door) -> None:
 
 
 async def test_a_cookie_is_out_of_reach_for_scripts_and_other_sites(door: Door) -> None:
-    """Covers S3"""
     await door.person()
 
     cookie = (await door.log_in()).headers["set-cookie"]
@@ -47,7 +45,6 @@ async def test_a_cookie_is_out_of_reach_for_scripts_and_other_sites(door: Door) 
 
 
 async def test_over_https_a_cookie_is_bound_to_the_host(database: str) -> None:
-    """Covers S3"""
     async with opened(database, base_url="https://rolecall.test") as door:
         await door.person()
 
@@ -120,7 +117,6 @@ async def test_a_changed_password_or_a_removed_person_ends_the_sessions(door: Do
 
 
 async def test_a_wrong_name_and_a_wrong_password_are_answered_alike(door: Door) -> None:
-    """Covers SPEC 003-24"""
     await door.person()
 
     wrong_name, wrong_password = await door.log_in("eve"), await door.log_in(password="wrong")
@@ -149,7 +145,6 @@ async def test_a_wrong_name_takes_as_long_as_a_wrong_password(database: str) -> 
 async def test_ten_failures_lock_a_name_for_900_s_whether_anybody_bears_it(
     database: str, connection: Sql, name: str
 ) -> None:
-    """Covers SPEC 003-24"""
     async with opened(database, logins_per_minute=100) as door:
         await door.person()
         failures = [(await door.log_in(name, "wrong")).status_code]
@@ -176,7 +171,6 @@ async def test_a_success_forgets_the_failures_before(database: str, connection: 
 
 
 async def test_too_many_attempts_from_one_address_must_wait(database: str) -> None:
-    """Covers SPEC 003-24, 003-27"""
     async with opened(database, logins_per_minute=2) as door:
         await door.person()
         answers = [await door.log_in(f"name{number}", "wrong") for number in range(4)]
@@ -186,7 +180,6 @@ async def test_too_many_attempts_from_one_address_must_wait(database: str) -> No
 
 
 async def test_a_login_stands_in_the_audit_log_under_the_persons_name(door: Door) -> None:
-    """Covers S16"""
     await door.person()
     await door.log_in()
 

@@ -18,7 +18,7 @@ WITHOUT_FILTER = DeedFilter()
 
 
 async def test_every_route_stands_in_the_table_and_no_other(door: Door) -> None:
-    """Covers S2: a new route needs a line in routes.txt"""
+    """A new route needs a line in routes.txt."""
     assert routes_of(door.application) == {(entry.method, entry.path) for entry in TABLE}
 
 
@@ -30,19 +30,17 @@ def test_no_route_stands_there_twice() -> None:
 
 @pytest.mark.parametrize("identity", list(IDENTITIES))
 async def test_everybody_gets_where_the_table_says_and_no_further(door: Door, identity: str) -> None:
-    """Covers S2"""
     headers = {} if identity == "nobody" else await door.key(Scope(identity))
 
     assert await departures(door.application, TABLE, identity, headers) == []
 
 
 async def test_a_method_that_a_path_does_not_have_does_nothing(door: Door) -> None:
-    """Covers S2"""
     assert await other_methods(door.application, TABLE) == []
 
 
 async def test_reading_never_changes_anything(door: Door) -> None:
-    """Covers S3: no state changes on GET"""
+    """No state changes on GET."""
     admin = await door.key(Scope.ADMIN)
     before = await door.services.audit.list(WITHOUT_FILTER)
 

@@ -20,7 +20,6 @@ from tests.web.streaming import served
 
 
 async def test_streams_tell_what_changes(database: str, pgbouncer: Bouncer, caplog: pytest.LogCaptureFixture) -> None:
-    """covers RELIABILITY F34"""
     application = unguarded(pgbouncer.through(database), App("test"))
     async with served(application) as site, await connect_async(database, "other") as sql:
         await run_async(sql, roles.declare([{"name": "sums"}], [{"name": "add", "role": "sums"}]))

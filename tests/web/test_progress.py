@@ -19,7 +19,6 @@ async def task_id(database: str) -> int:
 
 
 async def test_the_progress_of_a_task(http: httpx2.AsyncClient, task_id: int) -> None:
-    """covers SPEC B2-1, B2-5"""
     answer = await http.get(f"/api/tasks/{task_id}/progress", params={"weight": "add:3"})
 
     assert answer.status_code == 200

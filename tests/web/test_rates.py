@@ -30,7 +30,6 @@ async def count_requests(rates: Rates, number: int) -> None:
 
 
 async def test_each_caller_has_a_rate_of_its_own(database: str) -> None:
-    """Covers SPEC 003-24, 003-27, S12"""
     async with opened(database, requests_per_minute=3) as door:
         fast, other = await door.key(Scope.READ), await door.key(Scope.OPERATE)
         answers = [await door.client.get("/api/me", headers=fast) for _ in range(5)]
@@ -43,7 +42,6 @@ async def test_each_caller_has_a_rate_of_its_own(database: str) -> None:
 
 
 async def test_wrong_keys_from_one_address_wear_it_out_but_no_right_one(database: str) -> None:
-    """Covers S12"""
     async with opened(database, logins_per_minute=2) as door:
         right = await door.key(Scope.READ)
         answers = [(await door.client.get("/api/me", headers=WRONG)).status_code for _ in range(4)]
@@ -67,7 +65,7 @@ async def test_an_address_is_worn_out_by_as_many_attempts_as_it_has() -> None:
 async def test_guesses_from_an_address_that_is_worn_out_are_looked_up_one_by_one(
     database: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Covers S12: whoever guesses costs the database one connection, and delays nobody at another address"""
+    """Whoever guesses costs the database one connection, and delays nobody at another address."""
     under_way: list[int] = []
     most = 0
     find = Keys.find
@@ -120,7 +118,6 @@ async def test_addresses_of_one_subscriber_share_a_rate(first: str | None, secon
 
 
 async def test_a_rate_slides_it_does_not_begin_anew_with_the_minute() -> None:
-    """Covers SPEC 003-27"""
     rates = Rates(AccessSettings(requests_per_minute=2))
     await count_requests(rates, 2)
 

@@ -33,7 +33,7 @@ async def test_what_was_silent_for_the_threshold_is_pending_again(
     body: dict[str, Any] | None,
     recovered: bool,
 ) -> None:
-    """Covers SPEC 000-18, 001-27: ten minutes, if nothing is said"""
+    """Ten minutes, if nothing is said."""
     connection.execute(END_SESSIONS)
 
     answer = (await http.post("/api/tasks/recover-stale", json=body)).json()

@@ -34,7 +34,6 @@ async def written(door: Door, action: str) -> StoredDeed:
 
 
 async def test_a_failed_login_is_written_down_with_the_name_that_somebody_bears(door: Door) -> None:
-    """Covers S16"""
     await door.person()
     await door.log_in(password="wrong")
 
@@ -45,14 +44,13 @@ async def test_a_failed_login_is_written_down_with_the_name_that_somebody_bears(
 
 
 async def test_a_name_that_nobody_bears_is_not_written_down(door: Door) -> None:
-    """Covers S10: people type passwords there"""
+    """People type passwords there."""
     await door.log_in(PASSWORD, "wrong")
 
     assert (await written(door, "sessions.refused")).detail == {}
 
 
 async def test_a_lock_is_written_down(door: Door) -> None:
-    """Covers S16"""
     await door.person()
     for _ in range(10):
         await door.log_in(password="wrong")
@@ -62,7 +60,6 @@ async def test_a_lock_is_written_down(door: Door) -> None:
 
 
 async def test_logins_that_come_too_often_are_written_down_as_such(database: str) -> None:
-    """Covers S12, S16"""
     async with opened(database, logins_per_minute=1) as door:
         statuses = [(await door.log_in()).status_code for _ in range(4)]
         door.application.state.rolecall.refusals.stop()
@@ -75,7 +72,6 @@ async def test_logins_that_come_too_often_are_written_down_as_such(database: str
 
 
 async def test_a_refused_key_is_written_down(door: Door) -> None:
-    """Covers S16"""
     await door.client.get("/api/me", headers=WRONG)
 
     deed = await written(door, "keys.refused")
@@ -85,7 +81,6 @@ async def test_a_refused_key_is_written_down(door: Door) -> None:
 
 
 async def test_a_refused_scope_is_written_down_with_who_asked_for_what(door: Door) -> None:
-    """Covers S16"""
     reader = await door.key(Scope.READ)
     await door.client.get("/api/keys/7", headers=reader)
 

@@ -18,7 +18,6 @@ async def nightly(http: httpx2.AsyncClient) -> dict[str, Any]:
 
 
 async def test_a_schedule_is_made_and_found_again(http: httpx2.AsyncClient) -> None:
-    """Covers SPEC 001-6, 001-11"""
     made = await http.post("/api/schedules", json=NIGHTLY)
 
     assert made.status_code == 201
@@ -35,7 +34,7 @@ async def test_a_name_is_taken_once(http: httpx2.AsyncClient, nightly: dict[str,
 
 
 async def test_a_change_keeps_what_it_does_not_say(http: httpx2.AsyncClient, nightly: dict[str, Any]) -> None:
-    """Covers SPEC 001-11: rhythm and priority can be edited."""
+    """Rhythm and priority can be edited."""
     changed = (await http.put(f"/api/schedules/{nightly['id']}", json={"every": 3600, "priority": 7})).json()
 
     told = {"every": 3600, "cron": None, "priority": 7, "revision": 2}
@@ -57,7 +56,6 @@ async def test_of_two_changes_of_one_state_the_second_is_refused(
 
 
 async def test_an_immutable_schedule_keeps_all_but_rhythm_and_priority(http: httpx2.AsyncClient) -> None:
-    """Covers SPEC 001-11"""
     made = (await http.post("/api/schedules", json=NIGHTLY | {"immutable": True})).json()
     path = f"/api/schedules/{made['id']}"
 
@@ -69,7 +67,6 @@ async def test_an_immutable_schedule_keeps_all_but_rhythm_and_priority(http: htt
 
 
 async def test_run_now_twice_is_one_task(http: httpx2.AsyncClient, nightly: dict[str, Any]) -> None:
-    """Covers SPEC 001-11, E5-7"""
     path = f"/api/schedules/{nightly['id']}"
 
     first = (await http.post(f"{path}/trigger")).json()
@@ -157,7 +154,6 @@ async def test_what_cannot_be_is_refused_with_the_reason(
 async def test_what_is_to_come_of_all_schedules_is_told_in_stretches(
     http: httpx2.AsyncClient, nightly: dict[str, Any]
 ) -> None:
-    """Covers SPEC 001-31"""
     often = (await http.post("/api/schedules", json={"name": "often", "handler": "add", "every": 10})).json()
 
     night, ten = (await http.get("/api/schedules/ahead?hours=24")).json()["items"]

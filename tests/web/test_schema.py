@@ -46,7 +46,6 @@ def application(database: str) -> Iterator[FastAPI]:
 
 
 def test_every_answer_is_one_that_the_document_tells(application: FastAPI) -> None:
-    """Covers RELIABILITY S5 and S12."""
     schema = schemathesis.openapi.from_asgi("/openapi.json", application)
 
     problems = [problem for found in schema.get_all_operations() for problem in problems_of(unwrapped(found))]

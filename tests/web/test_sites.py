@@ -39,7 +39,6 @@ async def local(database: str) -> AsyncIterator[httpx2.AsyncClient]:
 
 @pytest.mark.parametrize("headers", [*STRANGE, {}])
 async def test_a_change_with_a_cookie_must_come_from_a_page_of_this_site(door: Door, headers: dict[str, str]) -> None:
-    """Covers S3"""
     await door.person()
     await door.log_in()
 
@@ -83,7 +82,7 @@ async def test_reading_needs_no_word_of_the_browser(door: Door) -> None:
 
 
 async def test_no_other_site_may_read_an_answer(door: Door) -> None:
-    """Covers S3: CORS is off"""
+    """CORS is off."""
     asking = {"origin": "https://elsewhere.example", "access-control-request-method": "POST"}
 
     answer = await door.client.options("/api/keys", headers=asking)
@@ -96,7 +95,6 @@ async def test_no_other_site_may_read_an_answer(door: Door) -> None:
 async def test_a_server_that_asks_nobody_heeds_no_other_site(
     local: httpx2.AsyncClient, headers: dict[str, str]
 ) -> None:
-    """Covers S3"""
     assert (await local.post("/api/keys", json=WISH, headers=headers)).status_code == 403
 
 
@@ -109,7 +107,7 @@ async def test_a_server_that_asks_nobody_serves_this_machine(
 
 @pytest.mark.parametrize("host", ["evil.example", "evil.example:8321", "127.0.0.1.evil.example", "", "[::2]", "a:b"])
 async def test_a_name_that_was_made_to_point_here_is_refused(local: httpx2.AsyncClient, host: str) -> None:
-    """Covers S1: DNS rebinding"""
+    """DNS rebinding."""
     answer = await local.get("/api/me", headers={"host": host})
 
     assert answer.status_code == 421
@@ -125,7 +123,7 @@ async def test_the_names_of_this_machine_are_answered(local: httpx2.AsyncClient,
 async def test_a_server_that_asks_nobody_serves_nobody_through_another_one(
     local: httpx2.AsyncClient, header: str
 ) -> None:
-    """Covers S1: what stands in front of it may let a whole network in"""
+    """What stands in front of it may let a whole network in."""
     answer = await local.get("/api/me", headers={header: "192.0.2.1"})
 
     assert answer.status_code == 403

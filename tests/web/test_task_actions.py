@@ -55,7 +55,7 @@ async def test_what_is_not_over_is_not_put_back(http: httpx2.AsyncClient) -> Non
 
 
 async def test_tasks_are_triggered_all_or_none(http: httpx2.AsyncClient) -> None:
-    """Covers SPEC B8-2: pending only, all or nothing, in the order asked for."""
+    """Pending only, all or nothing, in the order asked for."""
     later = [await enqueue(http, scheduled_for=LATER) for _ in range(2)]
     done = await ended(http)
 
@@ -82,7 +82,7 @@ async def test_a_token_is_handed_out_and_stands_in_no_log(http: httpx2.AsyncClie
 
 
 async def test_a_task_is_deleted(http: httpx2.AsyncClient) -> None:
-    """Covers SPEC 003-25: DELETE answers 204, and 404 after that."""
+    """DELETE answers 204, and 404 after that."""
     path = f"/api/tasks/{await enqueue(http)}"
 
     assert [(await http.delete(path)).status_code for _ in range(2)] == [204, 404]

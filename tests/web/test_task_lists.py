@@ -50,7 +50,7 @@ async def bulk(http: httpx2.AsyncClient, action: str, **body: object) -> Any:
 
 
 async def test_tasks_are_listed_page_by_page_without_their_payloads(http: httpx2.AsyncClient) -> None:
-    """Covers SPEC 000-27, 001-27, B12-1 and B2-11: cursor pages, newest first, no payload."""
+    """Cursor pages, newest first, no payload."""
     ids = [await enqueue(http) for _ in range(3)]
 
     first = await get(http, "/api/tasks?limit=2")
@@ -63,7 +63,7 @@ async def test_tasks_are_listed_page_by_page_without_their_payloads(http: httpx2
 
 
 async def test_tasks_are_found_by_each_filter(http: httpx2.AsyncClient) -> None:
-    """Covers SPEC B12-1: filters by type, status, ids, roots and time."""
+    """Filters by type, status, ids, roots and time."""
     plain = await enqueue(http)
     other = await enqueue(http, handler="stumble", key="store:7", priority=3, payload={"name": "Nadel"})
     await http.post(f"/api/tasks/{plain}/fail", json={"error": "no"})

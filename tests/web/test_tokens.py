@@ -19,7 +19,6 @@ async def token_of(http: httpx2.AsyncClient, task_id: int) -> str:
     ("action", "body", "outcome"), [("complete", {"result": 7}, "completed"), ("fail", {"error": "no"}, "failed")]
 )
 async def test_a_token_ends_its_task(http: httpx2.AsyncClient, action: str, body: dict[str, Any], outcome: str) -> None:
-    """Covers SPEC B8-6."""
     task_id = await enqueue(http)
 
     answer = await http.post(f"/api/tokens/{action}", json={"token": await token_of(http, task_id), **body})

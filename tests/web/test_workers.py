@@ -28,7 +28,6 @@ def worker(http: httpx2.AsyncClient, connection: Connection) -> int:
 async def test_the_roll_shows_where_a_worker_runs_what_it_runs_and_what_it_uses(
     http: httpx2.AsyncClient, worker: int
 ) -> None:
-    """Covers SPEC 000-31, 001-33, B14-10"""
     answer = (await http.get("/api/workers")).json()
 
     [found] = answer["items"]
@@ -45,7 +44,6 @@ async def test_one_worker_is_shown_with_the_tasks_that_it_runs(http: httpx2.Asyn
 
 
 async def test_a_worker_is_told_to_drain_to_leave_and_to_go_on(http: httpx2.AsyncClient, worker: int) -> None:
-    """Covers SPEC 001-33"""
     told = [
         (await http.post(f"/api/workers/{worker}/{verb}")).json()["command"]
         for verb in ("drain", "decommission", "resume")
@@ -71,7 +69,6 @@ async def test_a_worker_that_nobody_knows_is_not_found(http: httpx2.AsyncClient,
 
 
 async def test_a_role_rests_for_a_time_and_goes_on(http: httpx2.AsyncClient) -> None:
-    """Covers SPEC 002-18"""
     pause = (await http.post("/api/roles/sums/pause", json={"seconds": 600})).json()
     began, ends = (datetime.fromisoformat(pause[name]) for name in ("paused_at", "paused_until"))
     assert ends - began == timedelta(seconds=600)

@@ -100,7 +100,6 @@ async def lose(bench: Bench, task_id: int, loss: Loss) -> None:
 async def test_a_loss_in_another_session_reaches_the_handler_at_once(
     bench: Bench, kind: Kind, loss: Loss, reason: LostReason
 ) -> None:
-    """covers SPEC 004-11, 004-13"""
     told: Told = []
     (task_id,) = bench.enqueue(kind(bench, told, lease=60).task())
 
@@ -117,7 +116,6 @@ async def test_a_loss_in_another_session_reaches_the_handler_at_once(
 async def test_without_notifications_a_loss_reaches_the_handler_at_the_next_renewal(
     bench: Bench, kind: Kind, loss: Loss, reason: LostReason
 ) -> None:
-    """covers SPEC 004-11, 004-13, 004-21"""
     told: Told = []
     (task_id,) = bench.enqueue(kind(bench, told, lease=0.8).task())
 
@@ -130,7 +128,6 @@ async def test_without_notifications_a_loss_reaches_the_handler_at_the_next_rene
 
 @pytest.mark.parametrize(("loss", "reason"), LOSSES[1:])
 async def test_what_was_lost_is_not_written_any_more(bench: Bench, loss: Loss, reason: LostReason) -> None:
-    """covers SPEC 004-16"""
     told: Told = []
     (task_id,) = bench.enqueue(awaiting(bench, told, lease=60).task())
 
@@ -144,7 +141,6 @@ async def test_what_was_lost_is_not_written_any_more(bench: Bench, loss: Loss, r
 
 
 async def test_what_was_said_to_a_listener_that_was_away_is_asked_for_when_it_is_back(bench: Bench) -> None:
-    """covers RELIABILITY F30"""
     told: Told = []
     (task_id,) = bench.enqueue(awaiting(bench, told, lease=60).task())
 

@@ -20,7 +20,6 @@ def usage(memory: float = 0.1, cpu: float | None = 0.1) -> Usage:
 
 
 def test_it_backs_off_until_the_time_after_the_last_excess_is_over() -> None:
-    """covers SPEC 001-33"""
     pressure = Pressure(memory=0.85, cpu=0.9, duration=10)
     said = []
     for second, memory in enumerate([0.85, 0.86, 0.9, *[0.5] * 11]):
@@ -42,7 +41,7 @@ def test_what_is_not_known_or_not_limited_is_no_excess() -> None:
 
 
 async def test_a_worker_under_pressure_takes_nothing_beside_what_it_runs_and_yet_goes_on(bench: Bench) -> None:
-    """covers SPEC 001-33: the reason stands on the roll; without a running task it may take one"""
+    """The reason stands on the roll; without a running task it may take one."""
     enough = threading.Event()
 
     @bench.app.task

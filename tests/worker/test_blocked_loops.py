@@ -35,7 +35,6 @@ def worker_with_a_loop_of_its_own(bench: Bench) -> Iterator[None]:
 
 
 async def test_what_waits_behind_a_blocked_loop_is_given_back(bench: Bench, caplog: pytest.LogCaptureFixture) -> None:
-    """covers RELIABILITY F8"""
     blocking, release = threading.Event(), threading.Event()
 
     @bench.app.task(lease=2.0)
@@ -73,7 +72,6 @@ async def test_what_waits_behind_a_blocked_loop_is_given_back(bench: Bench, capl
 async def test_a_handler_that_blocks_its_loop_past_its_timeout_loses_its_task_to_others(
     bench: Bench, lease: float
 ) -> None:
-    """covers RELIABILITY F7, F8, invariant 31"""
     release = threading.Event()
     leases: list[tuple[datetime | None, datetime | None]] = []
 

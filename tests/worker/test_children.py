@@ -34,7 +34,7 @@ async def run_one(app: App, database: str, task: NewTask) -> Task:
 
 
 async def test_the_gather_step_sees_what_became_of_the_children(app: App, database: str) -> None:
-    """covers SPEC B1-1, B1-6: fan out, wait, go on with the results"""
+    """Fan out, wait, go on with the results."""
 
     @app.task
     async def square(ctx: Context, n: int) -> int:
@@ -54,7 +54,6 @@ async def test_the_gather_step_sees_what_became_of_the_children(app: App, databa
 
 
 async def test_a_parent_without_a_gather_step_completes_with_its_own_result(app: App, database: str) -> None:
-    """covers SPEC B1-6, B1-8"""
 
     @app.task
     async def leaf(ctx: Context) -> None: ...
@@ -70,7 +69,6 @@ async def test_a_parent_without_a_gather_step_completes_with_its_own_result(app:
 
 
 async def test_serial_children_run_one_after_the_other(app: App, database: str) -> None:
-    """covers SPEC B1-4"""
     order: list[str] = []
 
     @app.task
@@ -91,7 +89,6 @@ async def test_serial_children_run_one_after_the_other(app: App, database: str) 
 
 
 async def test_a_childs_failure_fails_its_parent_once_all_have_ended(app: App, database: str) -> None:
-    """covers SPEC B1-8, B1-9"""
     seen: list[int] = []
 
     @app.task
@@ -111,7 +108,6 @@ async def test_a_childs_failure_fails_its_parent_once_all_have_ended(app: App, d
 
 
 async def test_children_may_have_children_and_add_siblings(app: App, database: str) -> None:
-    """covers SPEC B1-5"""
 
     @app.task
     async def walk(ctx: Context, depth: int) -> None:
@@ -133,7 +129,7 @@ async def test_children_may_have_children_and_add_siblings(app: App, database: s
 
 
 async def test_a_retried_step_spawns_only_once(app: App, database: str) -> None:
-    """covers invariant 4: children are stored with the end of the step, or not at all"""
+    """Children are stored with the end of the step, or not at all."""
     attempts: list[int] = []
 
     @app.task
@@ -153,7 +149,6 @@ async def test_a_retried_step_spawns_only_once(app: App, database: str) -> None:
 
 
 async def test_a_mixture_of_serial_and_concurrent_children_is_refused(app: App, database: str) -> None:
-    """covers SPEC B1-3, B1-4"""
 
     @app.task(max_attempts=1)
     async def root(ctx: Context) -> None:
@@ -168,7 +163,6 @@ async def test_a_mixture_of_serial_and_concurrent_children_is_refused(app: App, 
 
 
 async def test_a_continuation_is_one_more_task_of_the_chain(app: App, database: str) -> None:
-    """covers SPEC B4-1, B4-3"""
 
     @app.task
     async def second(ctx: Context) -> str:
@@ -191,7 +185,6 @@ async def test_a_continuation_is_one_more_task_of_the_chain(app: App, database: 
 async def test_a_task_runs_when_what_it_needs_has_finished_and_reads_the_results_by_name(
     app: App, database: str
 ) -> None:
-    """covers SPEC B5-1, B5-5"""
 
     @app.task
     async def part(ctx: Context, n: int) -> int:
@@ -211,7 +204,6 @@ async def test_a_task_runs_when_what_it_needs_has_finished_and_reads_the_results
 
 
 async def test_a_running_task_can_wait_for_others_and_is_called_again(app: App, database: str) -> None:
-    """covers SPEC B5-7"""
 
     @app.task
     async def part(ctx: Context) -> str:

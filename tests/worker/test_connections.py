@@ -23,7 +23,6 @@ where datname = current_database() and application_name like 'rolecall:worker:%%
 
 
 async def test_a_worker_survives_the_end_of_all_its_connections(bench: Bench) -> None:
-    """covers SPEC 004-7: covers RELIABILITY F30"""
 
     @bench.app.task
     async def work(n: int) -> int:
@@ -52,7 +51,6 @@ def _let_in(bench: Bench, answer: str) -> None:
 
 
 async def test_outcomes_wait_for_a_database_that_is_away(bench: Bench, caplog: pytest.LogCaptureFixture) -> None:
-    """covers RELIABILITY F10"""
     going = asyncio.Event()
 
     @bench.app.task
@@ -104,7 +102,6 @@ async def test_a_worker_waits_for_a_database_and_can_be_stopped_meanwhile(
 
 
 async def test_a_worker_that_is_cut_off_while_it_looks_at_the_schema_looks_again(bench: Bench) -> None:
-    """covers RELIABILITY F30"""
     with connect(bench.dsn, "lock") as other, other.transaction():
         other.execute("lock table rolecall.schema_migrations")
         worker = Worker(bench.app, bench.dsn)
@@ -156,7 +153,6 @@ def test_complaints_become_rarer_up_to_a_limit() -> None:
 
 
 async def test_a_call_that_is_not_answered_in_time_is_asked_again(bench: Bench) -> None:
-    """covers RELIABILITY F33"""
     session = Sessions(bench.dsn, deadline=0.2).open("slow")
     bench.connection.execute("create sequence tries")
     slow_at_first: Statement[int] = Statement(
@@ -191,7 +187,6 @@ async def test_a_session_that_gave_up_raises_instead_of_waiting(bench: Bench) ->
 
 
 async def test_claims_do_not_wait_for_the_disk_and_everything_else_does(bench: Bench) -> None:
-    """covers RELIABILITY 0.8"""
     sessions = Sessions(bench.dsn, deadline=5)
     setting: Statement[str] = Statement(query="show synchronous_commit", read=single)
     relaxed, strict = sessions.open_relaxed("claim"), sessions.open("settle")

@@ -1,4 +1,4 @@
-"""What a handler promised of its result, held when its outcome is reported (covers SPEC B4-5 and B11-1)."""
+"""What a handler promised of its result, held when its outcome is reported."""
 
 from __future__ import annotations
 
@@ -17,7 +17,6 @@ class Item:
 
 
 async def test_a_result_that_was_not_promised_fails_the_attempt(bench: Bench) -> None:
-    """covers SPEC B11-1: parseOutput"""
 
     @bench.app.task(max_attempts=1)
     async def bill(pages: Any) -> dict[str, int]:
@@ -92,7 +91,6 @@ async def test_a_task_is_not_completed_with_another_result_in_its_own_transactio
 
 
 async def test_a_worker_does_not_start_with_an_app_whose_links_lead_nowhere(bench: Bench) -> None:
-    """covers SPEC B11-2: an unknown name"""
     bench.app.task("first", continues=["nobody"])(lambda: None)
 
     with pytest.raises(HandlerMissing, match="nobody"):
@@ -103,7 +101,6 @@ async def test_a_worker_does_not_start_with_an_app_whose_links_lead_nowhere(benc
 
 
 async def test_a_worker_does_not_start_with_a_schedule_of_what_may_only_follow(bench: Bench) -> None:
-    """covers SPEC B11-1: validateEntry"""
     bench.app.task("last", entry=False)(lambda: None)
     bench.app.schedule("nightly", "last", every=60)
 
@@ -113,7 +110,6 @@ async def test_a_worker_does_not_start_with_a_schedule_of_what_may_only_follow(b
 
 
 async def test_what_only_follows_is_enqueued_by_the_handler_before_it(bench: Bench) -> None:
-    """covers SPEC B4-5: entry"""
 
     @bench.app.task(entry=False)
     async def last(n: int) -> int:
@@ -132,7 +128,7 @@ async def test_what_only_follows_is_enqueued_by_the_handler_before_it(bench: Ben
 
 
 async def test_a_chain_goes_on_as_declared_and_ends_where_it_must(bench: Bench) -> None:
-    """covers SPEC B4-5: continueWith only, output only"""
+    """continueWith only, output only."""
 
     @bench.app.task(continues=["pay"], must_continue=True)
     async def order(ctx: Context, n: int) -> None:
@@ -162,7 +158,6 @@ async def test_a_chain_goes_on_as_declared_and_ends_where_it_must(bench: Bench) 
 async def test_an_end_that_was_not_declared_fails_the_attempt(
     bench: Bench, follower: str | None, problem: str, *, own_transaction: bool
 ) -> None:
-    """covers SPEC B4-5, B11-1: validateContinueWith at run"""
     bench.app.task("refund")(lambda: None)
 
     @bench.app.task("pay")
@@ -185,7 +180,6 @@ async def test_an_end_that_was_not_declared_fails_the_attempt(
 
 
 async def test_what_follows_must_need_what_it_declares(bench: Bench) -> None:
-    """covers SPEC B4-6, B11-1: validateBlockers at run"""
 
     @bench.app.task(needs=["order"])
     async def audit() -> None: ...

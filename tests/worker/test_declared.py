@@ -12,7 +12,7 @@ from tests.worker.bench import BEATEN, PATIENCE, Bench, until
 
 
 async def test_clients_and_workers_live_without_one_another(bench: Bench) -> None:
-    """covers SPEC 004-1: a task waits for the worker that comes when the client has gone"""
+    """A task waits for the worker that comes when the client has gone."""
 
     @bench.app.task
     async def greet(name: str) -> str:
@@ -27,7 +27,6 @@ async def test_clients_and_workers_live_without_one_another(bench: Bench) -> Non
 
 
 async def test_a_worker_is_declared_started_and_stopped(bench: Bench) -> None:
-    """covers SPEC 004-3"""
     app = App("declared")
     app.task("work")(lambda: "done")
     worker = Worker(app, bench.dsn, WorkerOptions(name="number one", roles=("work",), slots=2, maintenance=False))
@@ -63,7 +62,6 @@ async def test_a_worker_declares_how_many_tasks_of_a_key_run_at_once_and_keeps_t
 
 
 async def test_one_worker_serves_every_handler_the_best_task_first(bench: Bench) -> None:
-    """covers SPEC 004-19"""
     order: list[str] = []
 
     def define(name: str) -> NewTask:
@@ -79,7 +77,6 @@ async def test_one_worker_serves_every_handler_the_best_task_first(bench: Bench)
 
 
 async def test_what_a_handler_sets_overrides_its_role(bench: Bench) -> None:
-    """covers SPEC 004-20"""
     bench.app.role("lane", lease=60, retry=waiting(500))
     leases: dict[str, float] = {}
 
@@ -106,7 +103,6 @@ def waiting(seconds: float) -> RetryPolicy:
 
 
 async def test_a_task_whose_handler_is_not_here_stays_as_it_is(bench: Bench) -> None:
-    """covers SPEC 004-25"""
     bench.app.task("here", role="there")(lambda: None)
 
     stays, done = bench.enqueue(NewTask(handler="there", role="there"), NewTask(handler="here"))
@@ -120,7 +116,6 @@ async def test_a_task_whose_handler_is_not_here_stays_as_it_is(bench: Bench) -> 
 async def test_a_worker_tells_when_it_starts_and_when_it_has_stopped(
     bench: Bench, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """covers SPEC 004-24: workerStarted, workerStopped"""
     with caplog.at_level(logging.INFO, "rolecall.worker"):
         async with bench.working():
             await until(lambda: bench.ask(BEATEN))

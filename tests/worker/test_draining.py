@@ -13,7 +13,6 @@ from tests.worker.bench import Bench, until
 
 
 async def test_a_worker_drains_everything(bench: Bench) -> None:
-    """covers SPEC 004-4, 004-5, 001-4"""
     ran: list[int] = []
 
     @bench.app.task
@@ -32,7 +31,6 @@ async def test_a_worker_drains_everything(bench: Bench) -> None:
 
 
 async def test_one_slot_runs_the_more_important_first(bench: Bench) -> None:
-    """covers SPEC 000-11"""
     ran: list[int] = []
 
     @bench.app.task
@@ -48,7 +46,6 @@ async def test_one_slot_runs_the_more_important_first(bench: Bench) -> None:
 
 
 async def test_slots_run_side_by_side(bench: Bench) -> None:
-    """covers SPEC 004-8"""
     together = asyncio.Barrier(3)
 
     @bench.app.task
@@ -62,7 +59,6 @@ async def test_slots_run_side_by_side(bench: Bench) -> None:
 
 
 async def test_a_worker_claims_only_its_roles_and_handlers(bench: Bench) -> None:
-    """covers SPEC 000-2, RELIABILITY F75 and invariant 19"""
 
     @bench.app.task(role="mail")
     async def send() -> None: ...
@@ -124,7 +120,6 @@ async def test_a_batch_handler_gets_many_tasks_in_one_call(bench: Bench) -> None
 
 
 async def test_each_task_of_a_batch_has_its_own_outcome(bench: Bench) -> None:
-    """covers SPEC B7-10"""
 
     @bench.app.task(batch=10, max_attempts=1)
     def store(items: list[Item]) -> list[object]:

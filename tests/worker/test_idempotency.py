@@ -10,7 +10,6 @@ from tests.worker.bench import Bench
 
 
 async def test_every_attempt_shows_the_same_key(bench: Bench) -> None:
-    """covers RELIABILITY F3"""
     shown: list[str] = []
 
     @bench.app.task(retry=immediate(), max_attempts=2)

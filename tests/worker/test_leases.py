@@ -17,7 +17,6 @@ TAKE_OVER = "update rolecall.tasks set fence = fence + 1, worker_id = 0, lease_u
 
 
 async def test_the_lease_of_a_running_task_is_renewed(bench: Bench) -> None:
-    """covers SPEC 000-17"""
     enough = asyncio.Event()
 
     @bench.app.task(lease=LEASE)
@@ -35,7 +34,6 @@ async def test_the_lease_of_a_running_task_is_renewed(bench: Bench) -> None:
 
 
 async def test_a_handler_that_blocks_the_loop_keeps_its_lease(bench: Bench, caplog: pytest.LogCaptureFixture) -> None:
-    """covers RELIABILITY F8"""
     kept: list[object] = []
 
     def look_meanwhile() -> None:
@@ -78,7 +76,6 @@ async def test_a_blocked_thread_keeps_its_lease(bench: Bench) -> None:
 
 
 async def test_a_handler_whose_task_was_taken_is_aborted_and_its_outcome_dropped(bench: Bench) -> None:
-    """covers RELIABILITY F5 and invariant 3"""
     begun = asyncio.Event()
     told: list[LostReason | None] = []
 
@@ -168,7 +165,6 @@ async def test_a_plain_function_learns_of_its_cancellation_by_asking(bench: Benc
 
 
 async def test_a_handler_over_its_timeout_is_stopped_and_fails_with_that_reason(bench: Bench) -> None:
-    """covers RELIABILITY F7"""
     told: list[LostReason | None] = []
 
     @bench.app.task(lease=60, timeout=0.3, max_attempts=1)
@@ -189,7 +185,6 @@ async def test_a_handler_over_its_timeout_is_stopped_and_fails_with_that_reason(
 
 
 async def test_a_thread_that_does_not_stop_is_reported_without_it_and_keeps_its_slot(bench: Bench) -> None:
-    """covers RELIABILITY F7"""
     release = threading.Event()
 
     @bench.app.task(lease=60, timeout=0.2, max_attempts=1)

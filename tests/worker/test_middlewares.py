@@ -1,4 +1,4 @@
-"""Middlewares around each attempt (covers SPEC 004-22 and B11-4)."""
+"""Middlewares around each attempt."""
 
 from __future__ import annotations
 
@@ -35,7 +35,6 @@ def telling(name: str, told: Told) -> Middleware:
 
 @pytest.mark.parametrize("kind", ["async", "thread", "batch", "batch in a thread"])
 async def test_the_first_middleware_is_the_outermost(bench: Bench, kind: str) -> None:
-    """covers SPEC 004-22"""
     told: Told = []
     bench.app.use(telling("first", told), telling("second", told))
     define(bench, kind, told, middlewares=[telling("own", told)])
@@ -70,7 +69,7 @@ def define(bench: Bench, kind: str, told: Told, **options: Any) -> None:
 
 
 async def test_around_a_process_and_a_procedure_the_middlewares_stand_in_the_worker(bench: Bench) -> None:
-    """covers SPEC B11-4: both executors"""
+    """Both executors."""
     told: Told = []
     bench.app.use(telling("around", told))
     bench.connection.execute(
@@ -88,7 +87,6 @@ async def test_around_a_process_and_a_procedure_the_middlewares_stand_in_the_wor
 
 
 async def test_a_middleware_knows_the_task_and_the_worker_and_may_change_the_result(bench: Bench) -> None:
-    """covers SPEC 004-22: the context"""
 
     async def sign(ctx: Context, call_next: Next) -> object:
         return {"result": await call_next(), "task": ctx.task_id, "worker": ctx.worker_id}
@@ -105,7 +103,6 @@ async def test_a_middleware_knows_the_task_and_the_worker_and_may_change_the_res
 
 
 async def test_each_attempt_goes_through_the_middlewares_anew(bench: Bench) -> None:
-    """covers SPEC 004-22: around each attempt"""
     attempts: list[int] = []
 
     async def count(ctx: Context, call_next: Next) -> object:

@@ -17,7 +17,6 @@ def one_summary(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("one_summary")
 async def test_a_person_can_follow_what_a_worker_does(bench: Bench, caplog: pytest.LogCaptureFixture) -> None:
-    """covers SPEC 000-30"""
 
     @bench.app.task(role="mail", max_attempts=1)
     async def send(n: int) -> None:
@@ -54,7 +53,6 @@ async def test_a_burst_of_failures_is_counted_not_recited(bench: Bench, caplog: 
 
 
 async def test_a_worker_without_a_name_is_called_after_its_role(bench: Bench) -> None:
-    """covers SPEC 000-29"""
 
     @bench.app.task(role="mail")
     async def send() -> None: ...

@@ -30,7 +30,7 @@ def follows(bench: Bench, command: WorkerCommand | None) -> bool:
 
 
 async def test_a_drained_worker_finishes_what_it_runs_takes_no_more_and_stays(bench: Bench) -> None:
-    """covers SPEC 001-33: commands, told by a notification, long before the next heartbeat"""
+    """Commands, told by a notification, long before the next heartbeat."""
     enough = asyncio.Event()
 
     @bench.app.task
@@ -67,7 +67,6 @@ async def test_without_notifications_a_command_is_heard_with_the_next_beat(bench
 
 
 async def test_a_command_that_was_given_while_the_listener_was_away_is_heard_when_it_is_back(bench: Bench) -> None:
-    """covers RELIABILITY F30"""
     async with bench.working(heartbeat_interval=300):
         await until(lambda: bench.ask(LISTENING))
         with bench.connection.transaction():
@@ -77,7 +76,7 @@ async def test_a_command_that_was_given_while_the_listener_was_away_is_heard_whe
 
 
 async def test_a_drained_worker_gives_back_what_has_not_begun(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-    """covers SPEC 001-33: what it had claimed ahead goes back unspent"""
+    """What it had claimed ahead goes back unspent."""
     monkeypatch.setattr("rolecall.worker.delivery.STALE_AFTER", 3600)
     enough = asyncio.Event()
 
@@ -99,7 +98,7 @@ async def test_a_drained_worker_gives_back_what_has_not_begun(bench: Bench, monk
 
 
 async def test_a_decommissioned_worker_ends_by_itself_once_what_it_runs_has_ended(bench: Bench) -> None:
-    """covers SPEC 001-33, B14-10: decommission, however long the tasks take: no grace period cuts them short"""
+    """Decommission, however long the tasks take: no grace period cuts them short."""
     enough = asyncio.Event()
 
     @bench.app.task
@@ -138,7 +137,7 @@ async def test_who_was_to_leave_may_be_told_to_stay(bench: Bench) -> None:
 
 
 async def test_a_pause_lets_what_runs_finish_and_nothing_begin(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-    """covers SPEC 002-18: also what was claimed ahead does not begin"""
+    """Also what was claimed ahead does not begin."""
     monkeypatch.setattr("rolecall.worker.delivery.STALE_AFTER", 3600)
     enough = asyncio.Event()
 

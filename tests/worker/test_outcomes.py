@@ -9,7 +9,6 @@ from tests.worker.bench import Bench
 
 
 async def test_a_failed_attempt_is_repeated_by_its_policy(bench: Bench) -> None:
-    """covers SPEC 000-6, 000-20"""
     attempts: list[int] = []
 
     @bench.app.task(retry=immediate(), max_attempts=5)
@@ -29,7 +28,6 @@ async def test_a_failed_attempt_is_repeated_by_its_policy(bench: Bench) -> None:
 
 
 async def test_the_last_failure_says_what_happened_and_where(bench: Bench) -> None:
-    """covers SPEC 000-21"""
 
     @bench.app.task(max_attempts=1)
     async def broken() -> None:
@@ -136,7 +134,6 @@ async def test_a_plain_function_that_exits_fails_its_task_only(bench: Bench) -> 
 
 
 async def test_text_that_the_database_cannot_hold_still_finishes_the_task(bench: Bench) -> None:
-    """covers RELIABILITY F65 and invariant 20"""
 
     @bench.app.task(max_attempts=1)
     async def nasty(kind: str) -> object:
@@ -155,7 +152,6 @@ async def test_text_that_the_database_cannot_hold_still_finishes_the_task(bench:
 
 
 async def test_a_follow_up_knows_the_task_that_it_came_from(bench: Bench) -> None:
-    """covers SPEC 000-8"""
 
     @bench.app.task
     async def second(n: int) -> None: ...
@@ -193,7 +189,6 @@ async def test_outcomes_wait_while_the_engine_itself_is_being_changed(bench: Ben
 
 
 async def test_a_refused_follow_up_fails_its_own_task_and_no_other(bench: Bench) -> None:
-    """covers RELIABILITY invariant 20"""
 
     @bench.app.task(max_attempts=1)
     async def spawn(role: str | None) -> str:

@@ -24,7 +24,7 @@ DECISIONS = [
 
 @pytest.mark.parametrize(("decide", "reason"), DECISIONS)
 async def test_a_running_handler_is_told_at_once(bench: Bench, decide: Decision, reason: LostReason) -> None:
-    """Covers SPEC B8-5, B9-3, 004-13: by notification, long before the next renewal."""
+    """By notification, long before the next renewal."""
     told: list[LostReason | None] = []
 
     @bench.app.task(lease=60)
@@ -82,7 +82,7 @@ async def test_a_handler_that_returns_all_the_same_changes_nothing(bench: Bench)
 
 
 async def test_what_a_completion_from_outside_brings_along_is_worked_off(bench: Bench) -> None:
-    """Covers SPEC 004-1: a client alone decides, and the worker goes on from there."""
+    """A client alone decides, and the worker goes on from there."""
 
     @bench.app.task
     def greet(name: str) -> str:
@@ -98,7 +98,7 @@ async def test_what_a_completion_from_outside_brings_along_is_worked_off(bench: 
 
 
 def test_a_client_needs_no_worker(bench: Bench) -> None:
-    """Covers SPEC 004-1 and 004-2: chains are started, read, completed, waited for and deleted by it alone."""
+    """Chains are started, read, completed, waited for and deleted by it alone."""
 
     @bench.app.task
     def greet() -> str:
@@ -113,7 +113,7 @@ def test_a_client_needs_no_worker(bench: Bench) -> None:
 
 
 async def test_a_worker_needs_no_client(bench: Bench) -> None:
-    """Covers SPEC 004-1: what plain SQL has enqueued is worked off."""
+    """What plain SQL has enqueued is worked off."""
 
     @bench.app.task
     def greet() -> str:

@@ -30,7 +30,6 @@ TASKS = 300
 async def test_no_call_of_six_connections_over_two_fails_and_each_task_is_done_once(
     bench: Bench, pgbouncer: Bouncer
 ) -> None:
-    """covers RELIABILITY F34"""
     bench.dsn = pgbouncer.through(bench.dsn)
     done: Counter[int] = Counter()
     bench.connection.execute("create table receipts (n int)")
@@ -72,7 +71,6 @@ async def test_no_call_of_six_connections_over_two_fails_and_each_task_is_done_o
 async def test_what_sessions_of_the_server_keep_of_us_changes_nothing_for_others(
     bench: Bench, pgbouncer: Bouncer
 ) -> None:
-    """covers RELIABILITY F34"""
     through = bench.dsn = pgbouncer.through(bench.dsn)
 
     @bench.app.task

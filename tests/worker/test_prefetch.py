@@ -64,7 +64,7 @@ def test_no_more_is_wanted_than_twice_what_was_seen_to_be_done() -> None:
 
 
 def test_what_keeps_a_worker_from_its_tasks_counts_whatever_it_is() -> None:
-    """covers RELIABILITY 0.3: handlers that are quick once they begin, on a machine or a loop that is not"""
+    """Handlers that are quick once they begin, on a machine or a loop that is not."""
     measured = Measured()
     measured.pass_time(0.25, tasks=5_000)
 
@@ -139,7 +139,7 @@ def test_impossible_options_are_refused_by_name() -> None:
 
 
 async def test_a_worker_that_is_kept_from_its_tasks_claims_no_more_than_it_can_begin(bench: Bench) -> None:
-    """covers RELIABILITY 0.3: else it gives back what it has claimed, claims it again, and writes more than it works"""
+    """Else it gives back what it has claimed, claims it again, and writes more than it works."""
 
     async def hog() -> None:
         while True:

@@ -36,7 +36,6 @@ def declare(bench: Bench, body: str = "null;", name: str = "count") -> NewTask:
 
 
 async def test_a_procedure_that_an_app_declares_is_run(bench: Bench) -> None:
-    """covers SPEC 002-39"""
     procedure = write(bench, "info := jsonb_build_object('stores', payload -> 'n');")
     count = bench.app.procedure("count", procedure, role="shop", description="Counts stores")
 
@@ -48,7 +47,6 @@ async def test_a_procedure_that_an_app_declares_is_run(bench: Bench) -> None:
 
 
 async def test_a_procedure_that_only_a_row_declares_is_run(bench: Bench) -> None:
-    """covers SPEC 002-13"""
     (task_id,) = bench.enqueue(declare(bench))
 
     async with bench.working():
@@ -61,7 +59,6 @@ async def test_a_procedure_that_only_a_row_declares_is_run(bench: Bench) -> None
 async def test_a_procedure_that_is_declared_while_the_worker_runs_is_served(
     bench: Bench, monkeypatch: pytest.MonkeyPatch, listen: bool
 ) -> None:
-    """covers SPEC 002-13"""
     if not listen:
         monkeypatch.setattr("rolecall.worker.staff.LOOK_EVERY", 0.2)
 
@@ -73,7 +70,7 @@ async def test_a_procedure_that_is_declared_while_the_worker_runs_is_served(
 
 
 async def test_what_is_due_later_runs_when_it_is_due(bench: Bench) -> None:
-    """covers SPEC 002-17: the worker sleeps until then, however rarely it polls"""
+    """The worker sleeps until then, however rarely it polls."""
     (task_id,) = bench.enqueue(declare(bench).options(after=1.5))
 
     async with bench.working(poll_interval=60):
@@ -84,7 +81,6 @@ async def test_what_is_due_later_runs_when_it_is_due(bench: Bench) -> None:
 
 
 async def test_an_error_of_the_procedure_is_the_tasks(bench: Bench, caplog: pytest.LogCaptureFixture) -> None:
-    """covers SPEC 002-28"""
     count = bench.app.procedure("count", write(bench, "raise 'no such store' using hint = 'ask';"), retry=no_retry())
 
     (task_id,) = bench.enqueue(count.task())
@@ -96,7 +92,7 @@ async def test_an_error_of_the_procedure_is_the_tasks(bench: Bench, caplog: pyte
 
 
 async def test_a_failed_attempt_is_followed_by_another(bench: Bench) -> None:
-    """covers SPEC 002-28: retried by the policy, like any other handler"""
+    """Retried by the policy, like any other handler."""
     body = "if nextval('shop.tries') < 3 then raise 'not yet'; end if;"
     count = bench.app.procedure("count", write(bench, body), retry=immediate())
 
@@ -108,7 +104,7 @@ async def test_a_failed_attempt_is_followed_by_another(bench: Bench) -> None:
 
 
 async def test_a_cancelled_procedure_is_stopped_in_the_database(bench: Bench) -> None:
-    """covers SPEC 002-30: what runs in the database is cancelled there, and its work undone"""
+    """What runs in the database is cancelled there, and its work undone."""
     (task_id,) = bench.enqueue(declare(bench, f"insert into shop.seen values (1); {WAIT}"))
     bench.ask("select pg_advisory_lock(1)")
 
@@ -135,7 +131,6 @@ async def test_a_procedure_that_takes_too_long_is_stopped(bench: Bench) -> None:
 
 
 async def test_a_worker_that_stops_gives_back_what_its_database_still_does(bench: Bench) -> None:
-    """covers SPEC 002-21"""
     (task_id,) = bench.enqueue(declare(bench, WAIT))
     bench.ask("select pg_advisory_lock(1)")
 
@@ -161,7 +156,7 @@ async def test_a_slot_that_stopped_a_procedure_runs_the_next_task(bench: Bench) 
 
 
 async def test_a_server_that_ends_the_session_costs_no_attempt(bench: Bench) -> None:
-    """covers SPEC 002-32: what was interrupted runs again"""
+    """What was interrupted runs again."""
     (task_id,) = bench.enqueue(declare(bench, WAIT))
     bench.ask("select pg_advisory_lock(1)")
 
@@ -190,7 +185,6 @@ async def test_the_lease_of_a_long_procedure_is_kept(bench: Bench) -> None:
 
 
 async def test_the_warning_of_a_hook_is_logged(bench: Bench, caplog: pytest.LogCaptureFixture) -> None:
-    """covers SPEC 002-7"""
     hook = write(bench, "raise 'no bell to ring';", "ring", takes="payload jsonb")
     count = bench.app.procedure("count", write(bench, "null;"), before=hook, after=hook)
 
@@ -204,7 +198,7 @@ async def test_the_warning_of_a_hook_is_logged(bench: Bench, caplog: pytest.LogC
 
 
 async def test_children_of_a_procedure_may_be_functions(bench: Bench) -> None:
-    """covers SPEC B1-5: one tree, whatever its handlers are written in"""
+    """One tree, whatever its handlers are written in."""
 
     @bench.app.task(role="shop")
     async def double(ctx: Context, n: int) -> None:
@@ -219,7 +213,6 @@ async def test_children_of_a_procedure_may_be_functions(bench: Bench) -> None:
 
 
 async def test_middlewares_stand_around_procedures_too(bench: Bench) -> None:
-    """covers SPEC B11-4"""
     told: list[str] = []
 
     async def tell(ctx: Any, call_next: Next) -> object:
@@ -254,7 +247,7 @@ def test_a_name_stands_for_one_handler_only() -> None:
 
 
 async def test_a_procedure_that_loses_its_claim_is_undone(bench: Bench) -> None:
-    """covers SPEC 004-13's reasons for SQL handlers: nothing of a lost claim stays"""
+    """Nothing of a lost claim stays."""
     (task_id,) = bench.enqueue(declare(bench, f"insert into shop.seen values (1); {WAIT}"))
     bench.ask("select pg_advisory_lock(1)")
 

@@ -30,7 +30,6 @@ def all_begun(tmp_path: Path) -> list[int]:
 
 
 async def test_a_cancelled_process_is_killed_at_once_and_dead_when_its_task_ends(bench: Bench, tmp_path: Path) -> None:
-    """covers SPEC 004-13"""
     handler = bench.app.task(process=True, lease=60)(crunching.grind)
     (task_id,) = bench.enqueue(handler.task(folder=str(tmp_path)))
 
@@ -44,7 +43,6 @@ async def test_a_cancelled_process_is_killed_at_once_and_dead_when_its_task_ends
 
 
 async def test_a_process_over_its_timeout_is_killed_and_tried_again_by_the_policy(bench: Bench, tmp_path: Path) -> None:
-    """covers SPEC B7-9 and RELIABILITY F7, F8"""
     handler = bench.app.task(process=True, lease=60, timeout=1.0, max_attempts=2, retry=immediate())(crunching.grind)
     (task_id,) = bench.enqueue(handler.task(folder=str(tmp_path)))
 
@@ -62,7 +60,6 @@ async def test_a_process_over_its_timeout_is_killed_and_tried_again_by_the_polic
 async def test_a_process_whose_task_was_lost_is_killed_and_writes_nothing(
     bench: Bench, tmp_path: Path, loss: str
 ) -> None:
-    """covers SPEC 004-16"""
     handler = bench.app.task(process=True, lease=LEASE)(crunching.grind)
     bench.enqueue(handler.task(folder=str(tmp_path)))
 
@@ -78,7 +75,6 @@ async def test_a_process_whose_task_was_lost_is_killed_and_writes_nothing(
 async def test_after_the_grace_period_a_process_is_killed_and_its_attempt_given_back(
     bench: Bench, tmp_path: Path
 ) -> None:
-    """covers RELIABILITY F13"""
     handler: HandlerDefinition[..., None] = bench.app.task(process=True)(crunching.grind)
     (task_id,) = bench.enqueue(handler.task(folder=str(tmp_path)))
 

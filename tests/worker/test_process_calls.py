@@ -70,7 +70,6 @@ async def test_a_handler_can_catch_what_a_function_in_a_process_raises(bench: Be
 
 @pytest.mark.parametrize("how", ["timeout", "cancel"])
 async def test_a_function_that_never_returns_is_killed_with_its_task(bench: Bench, tmp_path: Path, how: str) -> None:
-    """covers RELIABILITY F7, F8"""
     timeout = 3.0 if how == "timeout" else None
 
     @bench.app.task(lease=60, max_attempts=1, timeout=timeout)

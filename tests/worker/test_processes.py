@@ -23,7 +23,6 @@ def children() -> list[psutil.Process]:
 
 
 async def test_a_handler_decorated_in_its_module_runs_in_another_process(bench: Bench) -> None:
-    """covers SPEC B7-9"""
     bench.app.include(crunching.app)
     box = {"width": 2, "height": 3, "packed_at": "2026-01-01T00:00:00Z"}
     (task_id,) = bench.enqueue(crunching.measure.task(box=box))
@@ -64,7 +63,6 @@ async def test_the_process_knows_its_attempt_and_logs_through_the_worker(
 async def test_however_the_function_ends_its_task_hears_of_it(
     bench: Bench, kind: str, state: TaskState, attempt: int, error: str
 ) -> None:
-    """covers SPEC 004-15"""
     handler = bench.app.task(process=True, max_attempts=9)(crunching.decide)
     (task_id,) = bench.enqueue(handler.task(kind=kind))
 
@@ -138,7 +136,6 @@ async def test_a_function_in_a_process_may_ignore_what_it_does_not_know(bench: B
 async def test_a_process_that_dies_costs_its_task_the_attempt_and_nobody_else_anything(
     bench: Bench, how: str, said: str
 ) -> None:
-    """covers RELIABILITY F11"""
     handler = bench.app.task(process=True, max_attempts=2, retry=immediate())(crunching.die)
     after = bench.app.task(process=True)(crunching.introduce)
     dies, lives = bench.enqueue(handler.task(how=how), after.task(sign="after"))

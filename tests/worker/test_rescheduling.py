@@ -17,7 +17,6 @@ DELAY = "select extract(epoch from scheduled_for - rolecall.clock())::float8 fro
 
 
 async def test_a_snooze_until_a_moment_gives_the_attempt_back(bench: Bench) -> None:
-    """covers SPEC 004-15"""
 
     @bench.app.task
     async def later() -> Snooze:
@@ -33,7 +32,6 @@ async def test_a_snooze_until_a_moment_gives_the_attempt_back(bench: Bench) -> N
 
 
 async def test_a_moment_that_has_passed_means_now(bench: Bench) -> None:
-    """covers SPEC 004-17"""
 
     @bench.app.task
     async def later(ctx: Context) -> Snooze | None:
@@ -55,7 +53,6 @@ async def test_a_moment_that_has_passed_means_now(bench: Bench) -> None:
 async def test_a_retry_at_a_moment_of_the_handlers_choosing_stores_its_cause_and_spends_the_attempt(
     bench: Bench, when: dict[str, Any], least: float, most: float
 ) -> None:
-    """covers SPEC 004-15"""
 
     @bench.app.task(max_attempts=3, retry=exponential(first=10))
     async def flaky() -> None:
@@ -103,7 +100,6 @@ async def test_a_retry_at_the_last_attempt_fails_the_task(bench: Bench) -> None:
 
 
 async def test_moments_are_the_databases(bench: Bench, clock: Clock) -> None:
-    """covers RELIABILITY F9"""
     clock.set(datetime(2031, 5, 2, 4, 0, tzinfo=UTC))
 
     @bench.app.task

@@ -9,7 +9,6 @@ from tests.worker.bench import Bench, until
 
 
 async def test_a_declared_rule_makes_follow_ups_of_the_result(bench: Bench) -> None:
-    """covers SPEC 000-8, 001-18"""
 
     @bench.app.task
     async def crawl(store: int) -> None: ...
@@ -46,7 +45,7 @@ async def test_a_rule_that_raises_fails_the_attempt(bench: Bench) -> None:
 
 
 async def test_what_is_prepared_is_committed_before_the_work_and_only_once_completed(bench: Bench) -> None:
-    """covers SPEC B7-2, B7-3, 004-10: prepare in one transaction, complete in another, under one claim"""
+    """Prepare in one transaction, complete in another, under one claim."""
     bench.connection.execute("create table ledger (task_id bigint, what text)")
     seen: list[object] = []
 
@@ -68,7 +67,7 @@ async def test_what_is_prepared_is_committed_before_the_work_and_only_once_compl
 
 
 async def test_a_failing_statement_poisons_its_transaction_and_not_the_report_of_the_failure(bench: Bench) -> None:
-    """covers SPEC B7-5, B7-6, B7-7: the next attempt reads what the one before ended with"""
+    """The next attempt reads what the one before ended with."""
     bench.connection.execute("create table ledger (task_id bigint primary key)")
     errors: list[str | None] = []
 
@@ -91,7 +90,6 @@ async def test_a_failing_statement_poisons_its_transaction_and_not_the_report_of
 
 
 async def test_nothing_can_be_prepared_under_a_lost_claim(bench: Bench) -> None:
-    """covers SPEC B7-3, 004-11"""
     heard: list[object] = []
 
     @bench.app.task

@@ -8,7 +8,6 @@ from tests.worker.bench import BEATEN, PATIENCE, Bench, until
 
 
 async def test_running_tasks_may_finish_within_the_grace_period(bench: Bench) -> None:
-    """covers SPEC 004-23: covers RELIABILITY F13"""
     going = asyncio.Event()
 
     @bench.app.task
@@ -26,7 +25,6 @@ async def test_running_tasks_may_finish_within_the_grace_period(bench: Bench) ->
 
 
 async def test_what_has_not_begun_is_given_back_and_no_attempt_spent(bench: Bench) -> None:
-    """covers RELIABILITY F13, F14 and invariant 18"""
     quick_ones, slow_one = 30, asyncio.Event()
 
     @bench.app.task
@@ -46,7 +44,6 @@ async def test_what_has_not_begun_is_given_back_and_no_attempt_spent(bench: Benc
 
 
 async def test_after_the_grace_period_running_tasks_are_aborted_and_claimable_at_once(bench: Bench) -> None:
-    """covers RELIABILITY F13 and invariant 18"""
     told: list[LostReason | None] = []
     all_going = asyncio.Barrier(11)
 

@@ -32,7 +32,6 @@ async def far_away(bench: Bench) -> AsyncIterator[Proxy]:
 
 
 async def test_a_claim_that_was_answered_after_its_lease_does_not_begin(bench: Bench) -> None:
-    """covers RELIABILITY F6, invariant 31"""
     ran_by: list[int] = []
 
     @bench.app.task(lease=LEASE, retry=immediate())
@@ -72,7 +71,7 @@ async def test_what_nobody_took_meanwhile_is_given_back_and_no_attempt_spent(ben
 
 
 async def test_a_lease_counts_from_when_the_claim_was_asked_for(bench: Bench) -> None:
-    """covers RELIABILITY F6: what cuts itself off in time must not take a late answer's moment for the claim's"""
+    """What cuts itself off in time must not take a late answer's moment for the claim's."""
     ends: list[float] = []
 
     @bench.app.task(lease=60)
@@ -91,7 +90,6 @@ async def test_a_lease_counts_from_when_the_claim_was_asked_for(bench: Bench) ->
 
 
 async def test_a_deadline_that_passed_before_the_start_is_no_failure(bench: Bench) -> None:
-    """covers RELIABILITY invariant 31"""
     attempts: list[int] = []
 
     @bench.app.task(timeout=LEASE, lease=60, max_attempts=1)

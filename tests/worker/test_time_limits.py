@@ -36,7 +36,6 @@ def silence(bench: Bench) -> Iterator[None]:
 
 
 async def test_an_async_handler_over_its_timeout_is_cancelled_and_tried_again(bench: Bench) -> None:
-    """covers SPEC B7-9"""
     told: list[LostReason | None] = []
 
     @bench.app.task(lease=60, timeout=0.3, max_attempts=2, retry=immediate())
@@ -56,7 +55,6 @@ async def test_an_async_handler_over_its_timeout_is_cancelled_and_tried_again(be
 
 
 async def test_a_handler_in_a_thread_is_told_by_check_and_tried_again(bench: Bench) -> None:
-    """covers SPEC B7-9"""
     told: list[tuple[LostReason, LostReason | None]] = []
 
     @bench.app.task(lease=60, timeout=0.3, max_attempts=2, retry=immediate())
@@ -79,7 +77,6 @@ async def test_a_handler_in_a_thread_is_told_by_check_and_tried_again(bench: Ben
 
 
 async def test_a_task_brings_its_own_timeout(bench: Bench) -> None:
-    """covers SPEC B7-9"""
 
     @bench.app.task(lease=60, timeout=3600, max_attempts=1)
     async def slow() -> None:
@@ -95,7 +92,6 @@ async def test_a_task_brings_its_own_timeout(bench: Bench) -> None:
 
 
 async def test_a_timeout_counts_while_the_database_is_silent(bench: Bench) -> None:
-    """covers RELIABILITY F7, F10"""
     told: list[LostReason | None] = []
 
     @bench.app.task(lease=0.8, timeout=1.5, max_attempts=1)
@@ -121,7 +117,6 @@ async def test_a_timeout_counts_while_the_database_is_silent(bench: Bench) -> No
 async def test_a_handler_whose_lease_ran_out_in_silence_is_stopped_on_request_only(
     bench: Bench, *, cut_off: bool
 ) -> None:
-    """covers SPEC 004-13 and RELIABILITY F6, F10"""
     told: list[LostReason | None] = []
     done = asyncio.Event()
 

@@ -12,7 +12,6 @@ from tests.worker.bench import Bench, until
 
 
 async def test_a_task_completes_with_its_handlers_rows_in_one_transaction(bench: Bench) -> None:
-    """covers RELIABILITY F3 and invariant 4"""
     bench.connection.execute("create table ledger (task_id bigint)")
     seen: list[object] = []
 
@@ -60,7 +59,6 @@ async def test_a_rolled_back_completion_is_the_failure_that_rolled_it_back(bench
 
 
 async def test_a_lost_claim_rolls_its_transaction_back(bench: Bench) -> None:
-    """covers RELIABILITY F5, F6"""
     bench.connection.execute("create table ledger (task_id bigint)")
     caught: list[LostReason | None] = []
 
@@ -113,7 +111,6 @@ async def test_an_open_completion_does_not_hinder_the_leases_of_others(bench: Be
 
 
 async def test_handlers_transactions_cannot_starve_the_workers_own_calls(bench: Bench) -> None:
-    """covers RELIABILITY F32"""
     everybody = asyncio.Barrier(3)
 
     @bench.app.task
@@ -131,7 +128,6 @@ async def test_handlers_transactions_cannot_starve_the_workers_own_calls(bench: 
 
 
 async def test_a_transaction_that_is_repeated_after_its_commit_was_not_answered_writes_once(bench: Bench) -> None:
-    """covers RELIABILITY invariant 29"""
     bench.connection.execute("create table ledger (turn int)")
 
     @bench.app.task(max_attempts=1)

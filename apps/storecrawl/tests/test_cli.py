@@ -99,7 +99,6 @@ def test_without_a_command_it_shows_its_commands(tmp_path: Path) -> None:
 
 
 def test_normalize_shows_what_a_menu_holds(tmp_path: Path, menu: Path) -> None:
-    """Covers SPEC C5 as a person meets it."""
     done = run("normalize", str(menu), "--json", cwd=tmp_path)
 
     answer = json.loads(done.stdout)
@@ -135,7 +134,6 @@ def test_normalize_of_a_file_that_is_not_there_is_exit_code_2(tmp_path: Path) ->
 
 @pytest.mark.parametrize(("name", "products"), [("graphql", 7), ("plus", 2), ("joint", 6), ("legacy", 3)])
 def test_normalize_keeps_the_products_of_every_form(tmp_path: Path, name: str, products: int) -> None:
-    """Covers SPEC C4."""
     done = run("normalize", str(EXAMPLES / f"{name}.json"), "--json", cwd=tmp_path)
 
     counts = json.loads(done.stdout)["counts"]
@@ -144,7 +142,6 @@ def test_normalize_keeps_the_products_of_every_form(tmp_path: Path, name: str, p
 
 @pytest.mark.parametrize("name", ["foreign.json", "flat.csv", "flat.jsonl", "stores.json"])
 def test_normalize_counts_what_it_refuses(tmp_path: Path, name: str) -> None:
-    """Covers SPEC C5-9."""
     done = run("normalize", str(EXAMPLES / name), cwd=tmp_path)
 
     assert (done.returncode, done.stdout) == (2, "")

@@ -33,7 +33,6 @@ def say(database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: 
 
 
 def test_payloads_are_listed_and_shown(shop: Shop, say: Any) -> None:
-    """covers SPEC 001-22"""
     mine, other = shop.stores(2)
     ids = [shop.payload(store, {}, hour=hour) for hour, store in enumerate((mine, other, mine))]
 
@@ -47,7 +46,6 @@ def test_payloads_are_listed_and_shown(shop: Shop, say: Any) -> None:
 
 
 def test_a_difference_is_shown(shop: Shop, say: Any) -> None:
-    """covers SPEC 001-23"""
     store = shop.store()
     usual = {"_id": "a", "Name": "Sun", "Status": "Active", "Options": ["1g"]}
     for hour, price in enumerate((20, 18)):
@@ -62,7 +60,6 @@ def test_a_difference_is_shown(shop: Shop, say: Any) -> None:
 
 
 def test_a_resync_is_generated_once_a_day(shop: Shop, say: Any) -> None:
-    """covers SPEC 000-22"""
     shop.stores(4)
 
     first = json.loads(say("generate", "resync", "--batches", "2", "--json")[1])
@@ -93,7 +90,6 @@ def test_what_cannot_be_done_is_one_clear_line(shop: Shop, say: Any) -> None:
 
 
 def test_locations_are_listed_and_decided_about(shop: Shop, say: Any) -> None:
-    """covers SPEC B14-5"""
     sun, moon = shop.location(name="Sun"), shop.location(name="Moon")
 
     said = [say("discovery", "verify", str(sun))[1], say("discovery", "reject", str(moon), "--because", "closed")[1]]
@@ -109,7 +105,6 @@ def test_locations_are_listed_and_decided_about(shop: Shop, say: Any) -> None:
 
 
 def test_a_search_for_stores_is_asked_for(shop: Shop, say: Any) -> None:
-    """covers SPEC B14-4"""
     assert say("discovery", "run", "az")[0] == 0
 
     assert [task["payload"] for task in shop.tasks("store_discovery")] == [{"states": ["AZ"]}]
@@ -118,7 +113,7 @@ def test_a_search_for_stores_is_asked_for(shop: Shop, say: Any) -> None:
 def test_what_strangers_wrote_is_shown_as_text(
     shop: Shop, say: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """covers RELIABILITY S9: names, towns, errors and documents are of strangers"""
+    """Names, towns, errors and documents are of strangers."""
     hostile = "[/red]\x1b]0;PWNED\x07"
     shop.location(name=hostile, city=hostile), shop.city(name="Mesa", failures=1, error=hostile, failed_at="2026-05-01")
     store = shop.store()

@@ -33,7 +33,7 @@ def test_a_document_comes_back_however_it_is_cut(pack: object, piece: int) -> No
 
 @pytest.mark.parametrize("tail", [b"\0", b"\0\0\0\0", b"\x1f", b"\x1f\x8b\x08", b"{}", b"\0" * 300_000])
 def test_what_follows_the_end_of_a_large_document_is_refused(tail: bytes) -> None:
-    """covers RELIABILITY F68: it was looked at again and again, for ever"""
+    """It was looked at again and again, for ever."""
     with pytest.raises(GzipDamaged, match="something follows its end"):
         _gunzip(gzip.compress(DOCUMENT) + tail)
 

@@ -36,7 +36,6 @@ def routes(database: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captur
 
 
 def test_a_route_is_added_listed_disabled_enabled_and_removed(routes: Routes) -> None:
-    """covers SPEC B14-1"""
     code, out, _ = routes("add", PROXY, "--state", "AZ", "--timezone", "America/Phoenix", "--json")
     route = json.loads(out)
     listed = json.loads(routes("list", "--json")[1])
@@ -134,7 +133,7 @@ def test_a_trial_says_whether_a_route_leads_anywhere(routes: Routes) -> None:
 def test_what_strangers_wrote_is_shown_as_text(
     routes: Routes, connection: psycopg.Connection[Any], hostile: str
 ) -> None:
-    """covers RELIABILITY S9: no escape sequence reaches the terminal, no mark-up ends the command"""
+    """No escape sequence reaches the terminal, no mark-up ends the command."""
     assert routes("add", PROXY, "--city", hostile)[0] == 0
     connection.execute("update storecrawl.routes set last_error = %s", (hostile,))
 

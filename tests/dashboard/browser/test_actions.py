@@ -36,7 +36,6 @@ def begin(pool: Engine, visit: Visit, width: int, theme: str) -> Begin:
 async def test_what_failed_is_retried_and_what_is_not_due_is_run_now(
     pool: Engine, scenery: Scenery, begin: Begin
 ) -> None:
-    """covers SPEC 001-31"""
     later = pool.enqueue("sums", handler="add", after=3_600)
     walker = await begin(f"/tasks/{scenery.failed_id}")
     await walker.press("Retry")
@@ -51,7 +50,6 @@ async def test_what_failed_is_retried_and_what_is_not_due_is_run_now(
 
 @LOOKS
 async def test_tasks_are_ended_from_outside_and_deleted(pool: Engine, scenery: Scenery, begin: Begin) -> None:
-    """covers SPEC 001-31"""
     done, failed, cancelled = (pool.enqueue("sums", handler="add", after=3_600) for _ in range(3))
     walker = await begin(f"/tasks/{done}")
     await walker.follow("Complete…")
@@ -81,7 +79,6 @@ async def test_tasks_are_ended_from_outside_and_deleted(pool: Engine, scenery: S
 async def test_many_tasks_are_retried_cancelled_and_recovered_at_once(
     pool: Engine, scenery: Scenery, begin: Begin
 ) -> None:
-    """covers SPEC 001-31"""
     walker = await begin("/tasks?state=failed")
     await walker.page.get_by_role("checkbox", name=f"Select task {scenery.failed_id}").check()
     await walker.press_and_confirm("Retry", "Retry 1 task")
@@ -104,7 +101,6 @@ async def test_many_tasks_are_retried_cancelled_and_recovered_at_once(
 
 @LOOKS
 async def test_a_schedule_is_made_run_switched_edited_and_deleted(pool: Engine, scenery: Scenery, begin: Begin) -> None:
-    """covers SPEC 001-31"""
     walker = await begin("/schedules")
     await walker.follow("New schedule")
     await walker.fill("Name", "four-times")
@@ -138,7 +134,6 @@ async def test_a_schedule_is_made_run_switched_edited_and_deleted(pool: Engine, 
 
 @LOOKS
 async def test_a_worker_is_drained_resumed_and_sent_away(pool: Engine, scenery: Scenery, begin: Begin) -> None:
-    """covers SPEC 001-31"""
     command = "select command from rolecall.workers where id = %s"
     walker = await begin(f"/admin/workers/{scenery.worker_id}")
     await walker.press_and_confirm("Drain", "takes no more tasks")
@@ -156,7 +151,6 @@ async def test_a_worker_is_drained_resumed_and_sent_away(pool: Engine, scenery: 
 
 @LOOKS
 async def test_a_role_is_paused_and_resumed_and_a_chain_deleted(pool: Engine, scenery: Scenery, begin: Begin) -> None:
-    """covers SPEC 001-31"""
     walker = await begin("/roles")
     card = walker.page.get_by_role("region", name="letters")
     await card.get_by_text("Pause", exact=True).first.click()
@@ -198,7 +192,6 @@ async def test_a_key_is_given_more_room_and_that_is_taken_back(pool: Engine, sce
 async def test_a_task_is_created_by_a_form_and_capacity_reckoned_by_a_slider(
     pool: Engine, scenery: Scenery, begin: Begin
 ) -> None:
-    """covers SPEC 001-31"""
     walker = await begin("/jobs")
     await walker.follow("post_letter")
     await walker.fill("customer", "4711")
@@ -217,7 +210,6 @@ async def test_a_task_is_created_by_a_form_and_capacity_reckoned_by_a_slider(
 async def test_people_find_their_way_by_key_list_and_theme(
     pool: Engine, scenery: Scenery, begin: Begin, width: int, theme: str
 ) -> None:
-    """covers SPEC 001-31"""
     walker = await begin("/")
     for key in "gt":
         await walker.page.keyboard.press(key)

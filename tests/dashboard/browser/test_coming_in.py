@@ -76,7 +76,6 @@ async def come_in(page: Page, address: str) -> None:
 
 
 async def test_who_may_only_look_comes_in_and_goes_out_without_a_dead_button(page: Page, pool: Engine) -> None:
-    """covers SPEC 003-26"""
     join(pool, "north", "sums")
 
     await come_in(page, "/admin/workers")
@@ -89,7 +88,7 @@ async def test_who_may_only_look_comes_in_and_goes_out_without_a_dead_button(pag
 
 
 async def test_a_link_from_elsewhere_finds_who_is_logged_in(page: Page, locked: Site) -> None:
-    """Covers S3: the strict cookie comes along after one step"""
+    """The strict cookie comes along after one step."""
     await come_in(page, "/roles")
     await expect(page.get_by_role("heading", name="Roles", level=1)).to_be_visible()
 

@@ -28,7 +28,7 @@ QUIET = {
 
 
 async def test_nothing_that_a_stranger_wrote_becomes_markup(pool: Engine, visit: Visit) -> None:
-    """Covers S4 and invariant 23: every field, every page"""
+    """Every field, every page."""
     scenery = furnish_hostile(pool)
     page = await visit("/login")
 
@@ -46,7 +46,7 @@ async def test_nothing_that_a_stranger_wrote_becomes_markup(pool: Engine, visit:
 
 
 async def test_nothing_in_an_address_becomes_markup(pool: Engine, visit: Visit) -> None:
-    """Covers S4: reflected as well as stored"""
+    """Reflected as well as stored."""
     attack = quote(HOSTILE)
     page = await visit("/login")
 

@@ -21,7 +21,6 @@ def scenery(pool: Engine) -> Scenery:
 async def test_a_task_that_the_form_creates_is_followed_to_its_end(
     pool: Engine, scenery: Scenery, visit: Visit, pictures: Path
 ) -> None:
-    """covers SPEC 001-31"""
     page = await visit("/jobs")
     await page.get_by_role("link", name="post_letter").click()
     await page.get_by_label("customer").fill("4711")
@@ -55,7 +54,6 @@ async def test_a_rhythm_is_explained_while_it_is_typed(scenery: Scenery, visit: 
 
 
 async def test_the_time_line_shows_the_viewers_clock(scenery: Scenery, visit: Visit, pictures: Path) -> None:
-    """covers SPEC 001-31"""
     page = await visit("/schedules")
 
     await expect(page.locator(".axis time").first).to_have_text(re.compile(r"^\d{1,2}:00\s(AM|PM)$"))

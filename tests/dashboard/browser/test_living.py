@@ -13,7 +13,6 @@ from tests.sql.engine import Engine
 async def test_what_is_enqueued_is_seen_without_loading_the_page_again(
     pool: Engine, visit: Visit, pictures: Path
 ) -> None:
-    """covers SPEC B2-10"""
     page = await visit("/")
     row = page.get_by_role("row", name="sums")
     await expect(row).to_contain_text("0")

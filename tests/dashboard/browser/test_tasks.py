@@ -10,7 +10,6 @@ from tests.sql.engine import Engine
 
 
 async def test_what_is_selected_stays_while_others_come_and_is_asked_about(pool: Engine, visit: Visit) -> None:
-    """covers SPEC 001-31"""
     first, second, third = pool.enqueue_many([{"role": "sums", "handler": "add"}] * 3)[0]
     page = await visit("/tasks")
     await expect(page.locator("#stream-state")).to_contain_text("live")
@@ -32,7 +31,6 @@ async def test_what_is_selected_stays_while_others_come_and_is_asked_about(pool:
 
 
 async def test_the_list_follows_what_happens_once_nothing_is_selected(pool: Engine, visit: Visit) -> None:
-    """covers SPEC B2-10"""
     task = pool.enqueue("sums", handler="add")
     page = await visit("/tasks")
     await expect(page.locator("#stream-state")).to_contain_text("live")
@@ -48,7 +46,7 @@ async def test_the_list_follows_what_happens_once_nothing_is_selected(pool: Engi
 
 
 async def test_a_search_makes_an_address_that_says_only_what_is_asked(pool: Engine, visit: Visit) -> None:
-    """covers SPEC 001-31; times are the viewer's, five hours behind in the tests' zone"""
+    """Times are the viewer's, five hours behind in the tests' zone."""
     pool.enqueue("sums", handler="add")
     page = await visit("/tasks")
     await page.keyboard.press("/")
@@ -62,7 +60,6 @@ async def test_a_search_makes_an_address_that_says_only_what_is_asked(pool: Engi
 
 
 async def test_a_tasks_page_follows_it_and_keeps_open_what_was_opened(pool: Engine, visit: Visit) -> None:
-    """covers SPEC B12-3"""
     task = pool.enqueue("sums", handler="add", max_attempts=3, payload={"rows": 12})
     pool.fail(pool.claim_one(), TRACEBACK, after=0)
     page = await visit(f"/tasks/{task}")

@@ -14,7 +14,6 @@ ADD = {"role": "sums", "handler": "add"}
 
 
 async def test_the_picture_and_the_bars_move_on_with_the_tree(pool: Engine, visit: Visit, pictures: Path) -> None:
-    """covers SPEC B2-4, B2-8 and B2-10"""
     top = pool.enqueue("sums", handler="add")
     first, _ = spread(pool, pool.claim_one(), ADD, ADD)
     page = await visit(f"/tasks/{top}/tree")
@@ -41,7 +40,6 @@ async def test_a_phase_unfolds_in_the_picture(pool: Engine, visit: Visit) -> Non
 
 
 async def test_a_chain_is_deleted_after_a_question(pool: Engine, visit: Visit) -> None:
-    """covers SPEC B12-2"""
     chain = pool.enqueue("sums", handler="add")
     page = await visit(f"/chains/{chain}")
 

@@ -34,7 +34,6 @@ def scenery(pool: Engine) -> Scenery:
 async def test_every_page_is_fit_to_be_seen(
     visit: Visit, scenery: Scenery, pictures: Path, width: int, theme: str
 ) -> None:
-    """covers SPEC 001-31, B12-3"""
     page = await visit("/login", width=width, theme=theme)
     problems = []
     for address in [*map(scenery.path, PATHS), *scenery.more()]:

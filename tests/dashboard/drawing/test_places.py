@@ -62,7 +62,6 @@ def test_all_places_lie_within_the_picture(shape: list[Any]) -> None:
 
 @given(SHAPES)
 def test_parents_stand_above_their_children_and_these_in_their_order(shape: list[Any]) -> None:
-    """covers SPEC B2-11"""
     root = tree(shape)
     places = places_of(arrange(root))
 

@@ -38,7 +38,6 @@ async def until_listeners(connection: Other, most: int) -> None:
 
 
 async def test_a_task_is_told_when_it_is_enqueued(live: Live, other: Other) -> None:
-    """covers SPEC B2-10"""
     async with live.watch(ALL) as stream:
         [task_id] = await enqueue(other)
         batch = await told_of(stream, task_id)
@@ -75,7 +74,7 @@ async def test_what_was_told_is_not_told_again(live: Live, recorded: Recorded, o
 
 
 async def test_a_stream_for_a_role_is_told_of_nothing_else(live: Live, other: Other) -> None:
-    """covers SPEC B2-10: the client revalidates only what it shows"""
+    """The client revalidates only what it shows."""
     async with live.watch(Wanted(roles=frozenset({"sums"}))) as some, live.watch(ALL) as every:
         [unwanted] = await enqueue(other, "see")
         [wanted] = await enqueue(other, "add")
@@ -224,7 +223,7 @@ async def test_more_than_a_page_of_changes_is_a_reload(live: Live, other: Other)
 
 
 async def test_a_stream_goes_on_after_the_database_cut_all_connections(live: Live, other: Other) -> None:
-    """F48: what changed meanwhile is told."""
+    """What changed meanwhile is told."""
     async with live.watch(ALL) as stream:
         await other.execute(
             "select pg_terminate_backend(pid) from pg_stat_activity "
@@ -249,7 +248,7 @@ async def test_who_watches_hears_that_the_database_is_away_and_that_it_is_back(l
 
 
 async def test_streams_need_no_notifications(recorded: Recorded, closing: asyncio.Event, other: Other) -> None:
-    """F47: LISTEN itself may fail."""
+    """LISTEN itself may fail."""
 
     async def refuse() -> Listening:
         raise OSError("no LISTEN here")
@@ -261,7 +260,6 @@ async def test_streams_need_no_notifications(recorded: Recorded, closing: asynci
 
 
 async def test_a_role_is_told_when_it_moves_on(live: Live, other: Other) -> None:
-    """covers SPEC B2-7"""
     async with live.watch(ALL) as stream:
         await enqueue(other)
         batch = await until(stream, lambda batch: "sums" in batch.roles)
@@ -271,7 +269,6 @@ async def test_a_role_is_told_when_it_moves_on(live: Live, other: Other) -> None
 
 
 async def test_a_tree_is_told_at_once_and_when_it_moves_on(live: Live, other: Other) -> None:
-    """covers SPEC B2-6, B2-7"""
     [root] = await enqueue(other)
     async with live.watch(Wanted(roots=frozenset({root}))) as stream:
         first = await stream.next(LONG)

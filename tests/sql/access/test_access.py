@@ -27,7 +27,6 @@ def prune(connection: Connection) -> dict[str, int]:
 
 
 def test_side_by_side_no_more_attempts_are_let_through_than_one_after_the_other(database: str) -> None:
-    """Covers SPEC 003-24"""
 
     def attempt(_: int) -> float | None:
         with connect(database, "test") as connection:
@@ -55,7 +54,6 @@ def test_after_a_quiet_while_failures_count_anew(connection: Connection, clock: 
 def test_a_key_that_nobody_used_for_thirty_days_is_revoked_one_for_ever_is_not(
     connection: Connection, clock: Clock
 ) -> None:
-    """Covers SPEC 003-28"""
     for name, lifetime in (("idle", "121 days"), ("used", "121 days"), ("for ever", None)):
         make_key(connection, name, lifetime)
     clock.advance(days=31)
@@ -67,7 +65,6 @@ def test_a_key_that_nobody_used_for_thirty_days_is_revoked_one_for_ever_is_not(
 
 
 def test_a_key_that_let_nobody_in_for_thirty_days_is_forgotten(connection: Connection, clock: Clock) -> None:
-    """Covers SPEC 003-28"""
     make_key(connection, "short", "1 day")
     make_key(connection, "long", "60 days")
     clock.advance(days=29)
@@ -81,7 +78,6 @@ def test_a_key_that_let_nobody_in_for_thirty_days_is_forgotten(connection: Conne
 
 
 def test_ended_sessions_and_old_attempts_are_forgotten(connection: Connection, clock: Clock) -> None:
-    """Covers SPEC 003-28"""
     connection.execute("select rolecall.add_person('ada', 'read', 'hash')")
     connection.execute("select rolecall.open_session(1, 'hash', sha256('1'), sha256('ada'), '1 hour', null)")
     connection.execute("select rolecall.open_session(1, 'hash', sha256('2'), sha256('ada'), '2 days', null)")

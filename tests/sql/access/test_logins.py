@@ -144,7 +144,6 @@ def test_a_success_forgets_what_counted_against_it_and_nothing_else(connection: 
 
 
 def test_side_by_side_no_more_attempts_are_let_through_than_one_after_the_other(database: str) -> None:
-    """Covers SPEC 003-24"""
 
     def try_once(number: int) -> bool:
         with connect(database, "test") as connection:

@@ -10,7 +10,7 @@ def status(engine: Engine, task_id: int) -> str:
 
 
 def test_a_task_goes_by_these_names_on_its_way(engine: Engine) -> None:
-    """Covers SPEC 000-5 to 000-7: claimed and stale are seen, though no row stores them."""
+    """Claimed and stale are seen, though no row stores them."""
     task_id = engine.enqueue(after=10)
     assert status(engine, task_id) == "scheduled"
     engine.clock.advance(seconds=10)
@@ -46,7 +46,6 @@ def test_failed_and_cancelled_tasks_go_by_their_states(engine: Engine) -> None:
 
 
 def test_open_and_finished_work_is_one_pool(engine: Engine) -> None:
-    """Covers SPEC 000-1."""
     ids, _ = engine.enqueue_many([{"role": "work"}] * 3)
     engine.complete(engine.claim_one())
 

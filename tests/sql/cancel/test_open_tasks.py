@@ -21,7 +21,7 @@ def test_a_task_due_later_is_cancelled_too(engine: Engine) -> None:
 
 
 def test_what_has_ended_is_left_alone(engine: Engine) -> None:
-    """Covers invariant 2: a terminal state never changes."""
+    """A terminal state never changes."""
     task_id = engine.enqueue()
     engine.complete(engine.claim_one())
 

@@ -8,7 +8,7 @@ from tests.sql.engine import LEASE, Engine
 
 
 def test_a_running_task_is_asked_to_stop(engine: Engine) -> None:
-    """Covers F63: the owner keeps the task until it has stopped."""
+    """The owner keeps the task until it has stopped."""
     task_id = engine.enqueue()
     claim = engine.claim_one()
 

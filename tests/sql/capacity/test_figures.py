@@ -27,7 +27,7 @@ def run(engine: Engine, number: int, seconds: float, worker: int) -> None:
 
 
 def test_what_waits_is_told_from_what_is_ready(engine: Engine) -> None:
-    """Covers SPEC 000-24: ready means that scheduled_for has passed."""
+    """Ready means that scheduled_for has passed."""
     engine.enqueue_many([{"role": "work"}, {"role": "work", "after": 60}, {"role": "work", "key": "k"}] * 2)
     engine.claim(3, worker=1)
     assert engine.claim(3, worker=1) == []
@@ -38,7 +38,7 @@ def test_what_waits_is_told_from_what_is_ready(engine: Engine) -> None:
 
 
 def test_the_rate_is_that_of_a_worker_in_an_hour_of_work(engine: Engine) -> None:
-    """Covers SPEC 000-24 and 000-25: fifty in a worker's hour are 72 s a task."""
+    """Fifty in a worker's hour are 72 s a task."""
     worker = engine.worker()
     run(engine, 10, 72, worker)
     engine.enqueue_many([{"role": "work"}] * 500)
@@ -61,7 +61,6 @@ def test_a_worker_with_more_slots_does_as_much_more(engine: Engine) -> None:
 
 @pytest.mark.parametrize(("minutes", "active"), [(4, 2), (6, 1)])
 def test_a_worker_is_active_for_five_minutes_after_its_heartbeat(engine: Engine, minutes: int, active: int) -> None:
-    """Covers SPEC 000-26."""
     engine.worker()
     other = engine.worker("work")
     engine.worker("other-role")
@@ -172,7 +171,7 @@ def test_a_paused_role_says_so(engine: Engine) -> None:
 
 
 def test_only_the_last_hour_of_finished_tasks_is_read(live_engine: Engine) -> None:
-    """Covers SPEC 000-24: whatever was finished before, today or on other days, costs nothing."""
+    """Whatever was finished before, today or on other days, costs nothing."""
     engine = live_engine
     engine.rows("select rolecall.make_partitions()")
     [(line,)] = engine.rows("select rolecall.find_or_add_line('work', 'work', 0, false, '{}')")

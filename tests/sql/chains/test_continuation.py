@@ -17,7 +17,6 @@ def links(engine: Engine, chain_id: int) -> list[tuple[int, str]]:
 
 
 def test_a_continuation_is_the_next_task_of_its_chain(engine: Engine) -> None:
-    """Covers SPEC B4-1, B4-3."""
     chain = engine.enqueue()
     for _ in range(2):
         engine.complete(engine.claim_one(), next={"continuation": WORK})
@@ -33,7 +32,6 @@ def test_a_continuation_knows_the_task_before_it(engine: Engine) -> None:
 
 
 def test_a_chain_has_one_open_continuation_at_most(engine: Engine) -> None:
-    """Covers SPEC B4-3, B4-8."""
     chain = engine.enqueue()
     engine.complete(engine.claim_one(), next={"continuation": WORK})
 
@@ -46,7 +44,6 @@ def test_a_chain_has_one_open_continuation_at_most(engine: Engine) -> None:
 
 
 def test_repeating_the_report_does_not_continue_twice(engine: Engine) -> None:
-    """Covers SPEC B4-3 and invariant 4."""
     engine.enqueue()
     claim = engine.claim_one()
     for _ in range(2):
@@ -56,7 +53,7 @@ def test_repeating_the_report_does_not_continue_twice(engine: Engine) -> None:
 
 
 def test_a_zombies_continuation_is_not_stored(engine: Engine) -> None:
-    """Covers SPEC B4-3 and invariant 3: duplicates of two workers collapse."""
+    """Duplicates of two workers collapse."""
     chain = engine.enqueue()
     zombie = engine.claim_one()
     engine.clock.advance(seconds=LEASE + 1)
@@ -87,7 +84,7 @@ def test_a_continuation_has_the_priority_of_its_chain_but_its_own_place(engine: 
 
 
 def test_a_continuation_may_be_due_later(engine: Engine) -> None:
-    """Covers SPEC B4-3: it may carry a schedule."""
+    """It may carry a schedule."""
     engine.enqueue()
     engine.complete(engine.claim_one(), next={"continuation": {**WORK, "after": 60}})
 
@@ -112,7 +109,7 @@ def test_chains_that_go_on_in_one_call_each_go_on(engine: Engine) -> None:
 
 
 def test_a_parent_waits_for_the_whole_chain_of_its_child(engine: Engine) -> None:
-    """Covers invariant 8: a continuation belongs to the parent of its chain."""
+    """A continuation belongs to the parent of its chain."""
     parent_id, _ = family(engine, 1)
     for _ in range(3):
         engine.complete(engine.claim_one(), next={"continuation": WORK})
@@ -153,7 +150,7 @@ def test_a_failed_last_task_can_be_retried_and_the_chain_goes_on(engine: Engine)
 
 
 def test_a_chain_ends_where_another_task_stands_for_its_continuation(engine: Engine) -> None:
-    """Covers invariant 8: who waits for the chain is not forgotten."""
+    """Who waits for the chain is not forgotten."""
     twin = engine.enqueue(after=600, dedupe_key="d")
     parent_id, (child,) = family(engine, 1)
     dependent = engine.enqueue(needs=[{"chain": child}])
@@ -172,7 +169,6 @@ def test_a_continuation_may_have_the_dedupe_key_of_the_task_before_it(engine: En
 
 
 def test_a_continuation_that_fails_as_it_is_stored_ends_the_chain(engine: Engine) -> None:
-    """Covers invariant 8."""
     engine.enqueue(after=600)
     engine.cancel(1)
     parent_id, (child,) = family(engine, 1)

@@ -49,7 +49,6 @@ def test_role_and_handler_are_the_first_task_s(engine: Engine) -> None:
     ],
 )
 def test_the_state_is_the_last_task_s(engine: Engine, state: str, found: list[str]) -> None:
-    """Covers SPEC B4-2, B4-8."""
     names = ["done", "failed", "ended", "went on", "later"]
     chains = dict(zip(names, (engine.enqueue(after=60 * (name == "later")) for name in names), strict=True))
     engine.complete_task(chains["done"])

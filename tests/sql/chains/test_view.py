@@ -22,14 +22,13 @@ def go_on(engine: Engine, result: object = None) -> int:
 
 
 def test_a_chain_of_one_task_is_that_task(engine: Engine) -> None:
-    """Covers SPEC B4-1, B4-2."""
     task_id = engine.enqueue(after=60)
 
     assert chain(engine, task_id) == ("pending", "scheduled", True, 1, task_id, None, "work", "work")
 
 
 def test_status_and_result_are_the_last_task_s(engine: Engine) -> None:
-    """Covers SPEC B4-2: chain status = status of its last job; output = last job's output."""
+    """Chain status = status of its last job; output = last job's output."""
     first = engine.enqueue()
     second = go_on(engine, "one")
     assert chain(engine, first)[:6] == ("pending", "ready", True, 2, second, None)
@@ -41,7 +40,7 @@ def test_status_and_result_are_the_last_task_s(engine: Engine) -> None:
 
 
 def test_every_open_state_is_open(engine: Engine) -> None:
-    """Covers SPEC B4-8: chain open/closed is derived, and never stored twice."""
+    """Chain open/closed is derived, and never stored twice."""
     later = engine.enqueue(after=60)
     blocked = engine.enqueue(needs=[later])
     running = engine.enqueue()

@@ -41,7 +41,6 @@ def told(engine: Engine, before: Horizon) -> dict[int, str]:
 
 
 def test_a_task_is_told_when_it_is_created(engine: Engine, before: Horizon) -> None:
-    """covers SPEC B2-10"""
     task_id = engine.enqueue()
 
     [change] = look(engine, before).tasks
@@ -50,7 +49,7 @@ def test_a_task_is_told_when_it_is_created(engine: Engine, before: Horizon) -> N
 
 
 def test_a_task_is_told_when_it_is_claimed_started_let_go_and_ended(engine: Engine) -> None:
-    """covers SPEC B2-6: what was claimed shows before it ends"""
+    """What was claimed shows before it ends."""
     task_id = engine.enqueue()
     versions: set[TaskChange] = set()
     before = since(engine)
@@ -163,7 +162,6 @@ def test_horizons_move_on(engine: Engine) -> None:
 
 
 def test_a_look_costs_the_same_beside_very_much_work(live_engine: Engine) -> None:
-    """covers SPEC B2-1 and invariant 13"""
     engine = live_engine
     engine.rows("select rolecall.make_partitions()")
     fill(engine, 20_000)

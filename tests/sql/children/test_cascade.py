@@ -65,7 +65,6 @@ def test_cancelling_a_branch_leaves_the_rest(engine: Engine) -> None:
 
 
 def test_a_task_that_fails_takes_what_it_spawned_before(engine: Engine) -> None:
-    """Covers SPEC B1-10."""
     root = engine.enqueue()
     claim = engine.claim_one()
     running, waiting, pending = engine.spawn(root, WORK, WORK, {**WORK, "after": 60})

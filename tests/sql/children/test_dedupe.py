@@ -11,7 +11,6 @@ TWIN = {**WORK, "dedupe_key": "d"}
 
 
 def test_a_child_that_stands_already_is_not_waited_for(engine: Engine) -> None:
-    """Covers SPEC B1-3: on conflict nothing."""
     twin = engine.enqueue(after=600, dedupe_key="d")
     parent_id, (child,) = parent_of(engine, TWIN, WORK)
 
@@ -21,7 +20,7 @@ def test_a_child_that_stands_already_is_not_waited_for(engine: Engine) -> None:
 
 
 def test_a_parent_whose_children_all_stand_already_is_completed_at_once(engine: Engine) -> None:
-    """Covers invariant 8: nobody else would wake it."""
+    """Nobody else would wake it."""
     engine.enqueue(after=600, dedupe_key="d")
     parent_id, children = parent_of(engine, TWIN)
 

@@ -10,7 +10,6 @@ from tests.sql.families import WORK, finish_off, spread
 
 @pytest.mark.parametrize("depth", [2, 3, 30])
 def test_the_end_of_the_deepest_leaf_ends_all_above_it_in_one_call(engine: Engine, depth: int) -> None:
-    """Covers SPEC B1-1, B1-5, B1-8 and invariant 8."""
     engine.enqueue()
     for _ in range(depth):
         spread(engine, engine.claim_one(), WORK)
@@ -24,7 +23,6 @@ def test_the_end_of_the_deepest_leaf_ends_all_above_it_in_one_call(engine: Engin
 
 
 def test_a_child_knows_how_deep_it_is(engine: Engine) -> None:
-    """Covers SPEC B1-3."""
     engine.enqueue()
     spread(engine, engine.claim_one(), WORK)
     spread(engine, engine.claim_one(), WORK)

@@ -10,7 +10,6 @@ from tests.sql.families import WORK, family, finish_off, parent_of, spread
 
 @pytest.mark.parametrize("rule", [{}, {"on_failure": "fail_parent"}], ids=str)
 def test_a_failed_child_fails_its_parent_after_its_siblings_have_ended(engine: Engine, rule: dict[str, str]) -> None:
-    """Covers SPEC B1-8, B1-9, E3-21."""
     parent_id, (first, second) = parent_of(engine, {**WORK, **rule}, WORK)
     claims = engine.claim_all()
     engine.fail(claims[first], final=True)
@@ -31,7 +30,6 @@ def test_a_parent_fails_for_good_and_is_not_tried_again(engine: Engine) -> None:
 
 
 def test_failure_goes_up_to_the_root(engine: Engine) -> None:
-    """Covers SPEC B1-8: recursively."""
     engine.enqueue()
     for _ in range(3):
         spread(engine, engine.claim_one(), WORK)
@@ -41,7 +39,6 @@ def test_failure_goes_up_to_the_root(engine: Engine) -> None:
 
 
 def test_an_ignored_failure_does_not_fail_the_parent(engine: Engine) -> None:
-    """Covers SPEC E3-21."""
     parent_id, children = parent_of(engine, {**WORK, "on_failure": "ignore"})
     engine.fail(engine.claim_one(), final=True)
 
@@ -49,7 +46,6 @@ def test_an_ignored_failure_does_not_fail_the_parent(engine: Engine) -> None:
 
 
 def test_a_failure_that_cancels_siblings_ends_them_at_once_and_asks_those_that_run(engine: Engine) -> None:
-    """Covers SPEC E3-21."""
     parent_id, children = parent_of(engine, {**WORK, "on_failure": "cancel_siblings"}, WORK, {**WORK, "after": 60})
     claims = engine.claim_all()
     engine.fail(claims[children[0]], final=True)
@@ -107,7 +103,7 @@ def test_a_cancelled_child_fails_its_parent(engine: Engine) -> None:
 
 @pytest.mark.parametrize("way", ["crash", "timeout"])
 def test_a_child_that_dies_for_good_ends_its_parent_like_any_other(engine: Engine, way: str) -> None:
-    """Covers invariant 8: by any path."""
+    """By any path."""
     parent_id, _ = family(engine, 1, max_attempts=1)
     engine.claim_one()
     engine.clock.advance(seconds=LEASE + 1 if way == "crash" else 3601)
@@ -126,7 +122,6 @@ def test_a_worker_that_leaves_ends_its_last_attempts_and_their_parents(engine: E
 
 
 def test_a_child_can_ask_whether_siblings_have_failed(engine: Engine) -> None:
-    """Covers SPEC B1-9."""
     _, (first, second) = family(engine, 2)
     claims = engine.claim_all()
     before = engine.value("select rolecall.failed_siblings(%s)", second)

@@ -17,7 +17,6 @@ def gathering(engine: Engine) -> Claim:
 
 
 def test_the_last_child_makes_its_parent_pending_for_its_next_step(engine: Engine) -> None:
-    """Covers invariant 8."""
     parent_id, _ = parent_of(engine, WORK, WORK, gathers=True)
     for claim in engine.claim_all().values():
         assert engine.state(parent_id) == "waiting"
@@ -81,7 +80,7 @@ def test_a_parent_goes_on_however_often_it_has(engine: Engine, column: str) -> N
 
 
 def test_children_of_the_next_step_may_be_of_the_other_kind(engine: Engine) -> None:
-    """Covers SPEC B1-4: never mixed, which asks only of children that are open together."""
+    """Never mixed, which asks only of children that are open together."""
     parent_of(engine, WORK, serial=True, gathers=True)
     engine.complete(engine.claim_one())
     children = spread(engine, engine.claim_one(), WORK, WORK)
@@ -107,7 +106,7 @@ def test_a_gathering_sees_failures_that_it_does_not_share(engine: Engine) -> Non
 
 
 def test_a_gathering_sees_only_the_children_of_the_claim_that_spawned_them(engine: Engine) -> None:
-    """Covers SPEC B1-8: what an earlier attempt began has no part in it."""
+    """What an earlier attempt began has no part in it."""
     engine.enqueue()
     first = engine.claim_one()
     [old] = engine.spawn(first.id, WORK)

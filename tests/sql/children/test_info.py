@@ -45,12 +45,11 @@ def sum_of(engine: Engine, own: Document | None, *infos: Document | None) -> Doc
 def test_infos_add_up(
     engine: Engine, own: Document | None, infos: list[Document | None], expected: Document | None
 ) -> None:
-    """Covers SPEC B1-17, B1-18: numbers sum, otherwise the child of the highest id tells; the parent's own words win."""
+    """Numbers sum, otherwise the child of the highest id tells; the parent's own words win."""
     assert sum_of(engine, own, *infos) == expected
 
 
 def test_the_last_child_is_that_of_the_highest_id_and_not_the_last_to_end(engine: Engine) -> None:
-    """Covers SPEC B1-17."""
     parent_id, children = family(engine, 2)
     claims = engine.claim_all()
     for child in reversed(children):
@@ -61,7 +60,6 @@ def test_the_last_child_is_that_of_the_highest_id_and_not_the_last_to_end(engine
 
 
 def test_infos_add_up_over_all_levels(engine: Engine) -> None:
-    """Covers SPEC B1-17."""
     root = engine.enqueue()
     branches = spread(engine, engine.claim_one(), WORK, WORK)
     claims = engine.claim_all()
@@ -76,7 +74,7 @@ def test_infos_add_up_over_all_levels(engine: Engine) -> None:
 
 
 def test_what_the_children_of_every_step_told_adds_up(engine: Engine) -> None:
-    """Covers SPEC B1-17: what was told for the first step is no word of the parent's own in the second."""
+    """What was told for the first step is no word of the parent's own in the second."""
     engine.enqueue()
     for _ in range(2):
         spread(engine, engine.claim_one(), WORK, gathers=True)

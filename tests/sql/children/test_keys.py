@@ -18,7 +18,6 @@ def keyed(engine: Engine, *, gathers: bool = False) -> tuple[int, int]:
 
 
 def test_a_waiting_root_keeps_its_key(engine: Engine) -> None:
-    """Covers SPEC E3-10, E3-11 and invariant 5."""
     holder, other = keyed(engine)
     [child] = engine.claim(10)
 
@@ -29,7 +28,7 @@ def test_a_waiting_root_keeps_its_key(engine: Engine) -> None:
 
 
 def test_a_root_keeps_its_key_between_two_steps(engine: Engine) -> None:
-    """Covers SPEC E3-11 and invariant 5: nobody comes in between the last child and the gathering."""
+    """Nobody comes in between the last child and the gathering."""
     holder, other = keyed(engine, gathers=True)
     engine.complete(engine.claim_one())
 
@@ -86,7 +85,7 @@ def test_children_may_share_a_key_of_their_own(engine: Engine) -> None:
 
 @pytest.mark.parametrize("way", ["children", "siblings", "continuation", "outside"])
 def test_a_child_that_wants_the_key_of_its_root_is_refused(engine: Engine, way: str) -> None:
-    """Covers SPEC E3-11 and invariant 7: it would wait for its root, which waits for it."""
+    """It would wait for its root, which waits for it."""
     root = engine.enqueue(key="store")
     spread(engine, engine.claim_one(), WORK)
     claim = engine.claim_one()
@@ -109,7 +108,7 @@ def test_a_child_may_want_the_key_that_its_brother_holds(engine: Engine) -> None
 
 @pytest.mark.parametrize("way", ["spawned", "come to need"])
 def test_a_child_that_needs_a_task_which_wants_the_key_of_its_root_is_refused(engine: Engine, way: str) -> None:
-    """Covers invariant 7: a circle may lead through a key."""
+    """A circle may lead through a key."""
     root, rival = (engine.enqueue(key="store") for _ in range(2))
     claim = engine.claim_one()
     if way == "spawned":
@@ -122,7 +121,7 @@ def test_a_child_that_needs_a_task_which_wants_the_key_of_its_root_is_refused(en
 
 
 def test_two_roots_whose_children_want_each_others_keys_are_refused(engine: Engine) -> None:
-    """Covers invariant 7: the last edge of a circle is the one that is refused."""
+    """The last edge of a circle is the one that is refused."""
     engine.enqueue_many([{**WORK, "key": key} for key in "ab"])
     first, second = engine.claim(2)
     spread(engine, first, {**WORK, "key": "b"})

@@ -13,7 +13,6 @@ def next_ids(engine: Engine, number: int) -> list[int]:
 
 
 def test_the_children_of_an_older_root_come_before_younger_roots(engine: Engine) -> None:
-    """Covers SPEC B1-13."""
     engine.enqueue()
     engine.clock.advance(seconds=1)
     younger = engine.enqueue()
@@ -23,7 +22,7 @@ def test_the_children_of_an_older_root_come_before_younger_roots(engine: Engine)
 
 
 def test_the_children_of_a_root_come_before_roots_of_the_same_batch(engine: Engine) -> None:
-    """Covers SPEC B1-13: roots that were stored at one moment are told apart by their ids, and children have higher ones."""
+    """Roots that were stored at one moment are told apart by their ids, and children have higher ones."""
     _, younger = engine.enqueue_many([WORK, WORK])[0]
     children = spread(engine, engine.claim_one(), WORK, WORK)
 
@@ -31,7 +30,7 @@ def test_the_children_of_a_root_come_before_roots_of_the_same_batch(engine: Engi
 
 
 def test_grandchildren_come_before_the_children_that_are_left(engine: Engine) -> None:
-    """Covers SPEC B1-13: the deepest parent's children first."""
+    """The deepest parent's children first."""
     engine.enqueue()
     first, second = spread(engine, engine.claim_one(), WORK, WORK)
     claim = engine.claim_one()
@@ -42,7 +41,6 @@ def test_grandchildren_come_before_the_children_that_are_left(engine: Engine) ->
 
 
 def test_children_have_the_priority_of_their_root(engine: Engine) -> None:
-    """Covers SPEC E3-1."""
     engine.enqueue(priority=7)
     spread(engine, engine.claim_one(), WORK)
     spread(engine, engine.claim_one(), WORK)

@@ -7,7 +7,6 @@ from tests.sql.families import WORK, family, finish_off, parent_of, spread
 
 
 def test_a_failed_child_that_is_retried_while_its_parent_waits_counts_again(engine: Engine) -> None:
-    """Covers invariant 8."""
     parent_id, (first, second) = family(engine, 2)
     claims = engine.claim_all()
     engine.fail(claims[first], final=True)
@@ -50,7 +49,6 @@ def test_a_retried_parent_begins_with_its_first_step(engine: Engine) -> None:
 
 
 def test_what_old_children_told_does_not_count_for_a_retried_parent(engine: Engine) -> None:
-    """Covers SPEC B1-17."""
     parent_id, _ = family(engine, 1)
     claim = engine.claim_one()
     engine.report_info(claim, {"rows": 100})
@@ -75,7 +73,7 @@ def test_a_retried_task_without_children_keeps_its_info(engine: Engine) -> None:
 
 
 def test_a_retried_parent_waits_for_what_still_runs_below_it(engine: Engine) -> None:
-    """Covers invariant 8: its count has every open child."""
+    """Its count has every open child."""
     parent_id = engine.enqueue()
     claim = engine.claim_one()
     engine.spawn(parent_id, WORK)
@@ -91,7 +89,7 @@ def test_a_retried_parent_waits_for_what_still_runs_below_it(engine: Engine) -> 
 
 
 def test_a_parent_and_its_child_that_are_retried_together_belong_together(engine: Engine) -> None:
-    """Covers invariant 8: the parent waits for the child, and for those that it spawns anew."""
+    """The parent waits for the child, and for those that it spawns anew."""
     parent_id, (child,) = family(engine, 1)
     engine.fail(engine.claim_one(), final=True)
     engine.retry(parent_id, child)

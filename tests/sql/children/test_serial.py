@@ -10,7 +10,6 @@ from tests.sql.refusals import refused
 
 
 def test_serial_children_run_one_after_the_other_in_order(engine: Engine) -> None:
-    """Covers SPEC B1-4, B1-11, E3-17."""
     parent_id, children = parent_of(engine, WORK, WORK, WORK, serial=True)
     taken = []
     for _ in children:
@@ -29,7 +28,7 @@ def test_the_younger_are_blocked_until_the_elder_has_ended(engine: Engine) -> No
 
 
 def test_serial_children_go_on_after_a_failed_elder(engine: Engine) -> None:
-    """Covers SPEC B1-9, E3-17: and the parent fails after all have ended."""
+    """And the parent fails after all have ended."""
     parent_id, (first, second) = parent_of(engine, WORK, WORK, serial=True)
     engine.fail(engine.claim_one(), final=True)
     states = (engine.state(first), engine.state(second), engine.state(parent_id))
@@ -47,7 +46,7 @@ def test_serial_children_go_on_after_a_cancelled_elder(engine: Engine) -> None:
 
 
 def test_a_serial_child_may_stop_those_after_it(engine: Engine) -> None:
-    """Covers SPEC E3-17: run on, unless the child says stop."""
+    """Run on, unless the child says stop."""
     parent_id, (_, second) = parent_of(engine, {**WORK, "on_failure": "cancel_siblings"}, WORK, serial=True)
     engine.fail(engine.claim_one(), final=True)
 
@@ -63,7 +62,7 @@ def test_an_elder_that_is_tried_again_keeps_the_younger_waiting(engine: Engine) 
 
 
 def test_what_is_spawned_later_comes_after_the_last_serial_child(engine: Engine) -> None:
-    """Covers SPEC B1-5: more work while the parent waits."""
+    """More work while the parent waits."""
     parent_id, children = parent_of(engine, WORK, WORK, serial=True)
     added = engine.spawn(parent_id, WORK, WORK)
 
@@ -78,7 +77,7 @@ def test_a_serial_child_that_spawns_siblings_puts_them_at_the_end(engine: Engine
 
 
 def test_a_serial_child_waits_for_the_whole_subtree_of_its_elder(engine: Engine) -> None:
-    """Covers SPEC B1-15: phases, one after the other."""
+    """Phases, one after the other."""
     _, (first, second) = parent_of(engine, WORK, WORK, serial=True)
     [leaf] = spread(engine, engine.claim_one(), WORK)
 
@@ -97,7 +96,7 @@ def test_a_serial_child_may_need_other_tasks_too(engine: Engine) -> None:
 
 
 def test_a_long_row_of_serial_children_keeps_its_place_in_the_line(engine: Engine) -> None:
-    """Covers SPEC B1-13: a child that was blocked comes before younger roots."""
+    """A child that was blocked comes before younger roots."""
     _, children = parent_of(engine, WORK, WORK, serial=True)
     engine.clock.advance(seconds=60)
     engine.enqueue()
@@ -108,7 +107,6 @@ def test_a_long_row_of_serial_children_keeps_its_place_in_the_line(engine: Engin
 
 @pytest.mark.parametrize("first", [True, False])
 def test_open_children_of_both_kinds_are_refused(engine: Engine, first: bool) -> None:
-    """Covers SPEC B1-3, B1-4."""
     parent_id, _ = parent_of(engine, WORK, serial=first)
 
     with refused("RC044", "are serial" if first else "are concurrent"):

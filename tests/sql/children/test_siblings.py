@@ -10,7 +10,7 @@ from tests.sql.refusals import refused
 
 
 def test_a_child_that_ends_may_leave_siblings_behind(engine: Engine) -> None:
-    """Covers SPEC B1-5: dynamic spreading of work."""
+    """Dynamic spreading of work."""
     parent_id, _ = family(engine, 1)
     engine.complete(engine.claim_one(), next={"siblings": [WORK, WORK]})
 
@@ -51,7 +51,7 @@ def test_a_task_without_parent_has_no_siblings(engine: Engine) -> None:
 
 
 def test_siblings_belong_to_the_run_of_the_parent_that_spawned_the_child(engine: Engine) -> None:
-    """Covers invariant 8: what an earlier attempt began does not fail the next one."""
+    """What an earlier attempt began does not fail the next one."""
     engine.enqueue()
     first = engine.claim_one()
     [old] = engine.spawn(first.id, WORK)
@@ -67,7 +67,6 @@ def test_siblings_belong_to_the_run_of_the_parent_that_spawned_the_child(engine:
 
 
 def test_children_are_added_to_a_waiting_parent_from_outside(engine: Engine) -> None:
-    """Covers SPEC B1-3, B1-5."""
     parent_id, (child,) = family(engine, 1)
     added = engine.spawn(parent_id, WORK, WORK)
 
@@ -125,7 +124,6 @@ def test_spawning_nothing_is_nothing(engine: Engine) -> None:
 
 @pytest.mark.parametrize("state", ["pending", "completed", "missing"])
 def test_only_what_runs_or_waits_can_have_more_children(engine: Engine, state: str) -> None:
-    """Covers SPEC B1-3."""
     task_id = engine.enqueue()
     if state == "completed":
         engine.complete(engine.claim_one())

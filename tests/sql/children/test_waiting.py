@@ -11,7 +11,6 @@ from tests.sql.refusals import refused
 
 
 def test_a_parent_waits_for_its_children_without_worker_lease_or_deadline(engine: Engine) -> None:
-    """Covers SPEC B1-1, B1-6."""
     parent_id, children = family(engine, 2)
     parent = engine.task(parent_id)
 
@@ -29,7 +28,6 @@ def test_a_waiting_parent_is_never_claimed_or_rescued(engine: Engine) -> None:
 
 
 def test_a_parent_ends_with_its_last_child_and_not_before(engine: Engine) -> None:
-    """Covers SPEC B1-1, B1-7, B1-8 and invariant 8."""
     parent_id, _ = family(engine, 3)
     states = []
     for claim in engine.claim_all().values():
@@ -59,7 +57,6 @@ def test_the_result_of_a_parent_is_what_its_handler_returned(engine: Engine) -> 
 
 
 def test_a_task_that_spawns_nothing_is_completed_at_once(engine: Engine) -> None:
-    """Covers SPEC B1-6."""
     parent_id, _ = parent_of(engine)
 
     assert engine.state(parent_id) == "completed"
@@ -74,7 +71,6 @@ def test_no_children_are_none(engine: Engine, children: object) -> None:
 
 
 def test_repeating_the_report_of_a_waiting_parent_gives_already_and_spawns_nothing(engine: Engine) -> None:
-    """Covers invariant 4."""
     engine.enqueue()
     claim = engine.claim_one()
     spread(engine, claim, WORK)
@@ -84,7 +80,7 @@ def test_repeating_the_report_of_a_waiting_parent_gives_already_and_spawns_nothi
 
 
 def test_children_of_a_lost_claim_are_not_stored(engine: Engine) -> None:
-    """Covers invariant 3 and SPEC E3-5: spawning shows the fence."""
+    """Spawning shows the fence."""
     engine.enqueue()
     claim = engine.claim_one()
     engine.release(claim)
@@ -95,7 +91,6 @@ def test_children_of_a_lost_claim_are_not_stored(engine: Engine) -> None:
 
 @pytest.mark.parametrize("draft", [{"role": "unknown"}, {"role": "work", "payload": [1]}, {}], ids=str)
 def test_a_bad_child_stores_nothing_of_the_call(engine: Engine, draft: object) -> None:
-    """Covers invariant 4."""
     task_id = engine.enqueue()
 
     with pytest.raises(psycopg.Error, match="^task 1: "):

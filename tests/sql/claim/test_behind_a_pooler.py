@@ -40,7 +40,6 @@ def next_claim(engine: Engine, *roles: str) -> int:
 def test_a_task_below_the_floor_that_another_client_left_is_claimed(
     live_engine: Engine, sharing: tuple[Engine, Engine]
 ) -> None:
-    """covers RELIABILITY F34"""
     one, other = sharing
     taken = live_engine.enqueue()
     assert next_claim(one) == taken

@@ -29,7 +29,6 @@ def durability(engine: Engine, limit: int = 1) -> str:
 def test_a_claim_waits_for_the_disk_where_somebody_else_would_begin_beside_it(
     engine: Engine, task: Document, waits: str
 ) -> None:
-    """Covers invariant 30."""
     engine.enqueue(**task)
 
     assert durability(engine) == waits

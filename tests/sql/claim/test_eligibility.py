@@ -16,7 +16,7 @@ def test_an_empty_pool_gives_nothing(engine: Engine) -> None:
 
 
 def test_a_task_is_not_claimed_before_it_is_due(engine: Engine) -> None:
-    """Covers SPEC 000-10: scheduled_for is in the past or not given."""
+    """scheduled_for is in the past or not given."""
     later = engine.enqueue(after=10)
     assert ready(engine) == []
 
@@ -26,7 +26,6 @@ def test_a_task_is_not_claimed_before_it_is_due(engine: Engine) -> None:
 
 
 def test_a_task_is_claimed_once(engine: Engine) -> None:
-    """Covers SPEC 000-9."""
     engine.enqueue()
 
     assert len(engine.claim(10)) == 1
@@ -41,7 +40,6 @@ def test_no_more_are_claimed_than_asked_for(engine: Engine, limit: int) -> None:
 
 
 def test_a_worker_gets_tasks_of_its_roles_only(engine: Engine) -> None:
-    """Covers SPEC 000-2 and 000-10: the role matches."""
     engine.declare({"name": "other"}, {"name": "third"})
     work, other, _ = engine.enqueue("work"), engine.enqueue("other"), engine.enqueue("third")
 
@@ -55,7 +53,7 @@ def test_a_worker_without_roles_serves_every_role(engine: Engine) -> None:
 
 
 def test_a_handler_that_the_worker_does_not_know_is_never_claimed_but_seen(engine: Engine) -> None:
-    """Covers invariant 19 (F75): unknown names wait, visible and uncompleted."""
+    """Unknown names wait, visible and uncompleted."""
     engine.declare(handlers=[{"name": "newer", "role": "work"}])
     newer, known = engine.enqueue(handler="newer"), engine.enqueue()
 

@@ -127,7 +127,7 @@ def test_a_session_that_claims_ahead_finds_it_when_it_has_a_slot(engine: Engine,
 
 
 def test_a_crash_before_the_start_spends_no_attempt_and_fails_nothing(engine: Engine) -> None:
-    """Covers invariant 31, F11: a neighbour in the batch killed the worker, and this task had not begun."""
+    """A neighbour in the batch killed the worker, and this task had not begun."""
     task_id = engine.enqueue(max_attempts=2)
 
     lose_unbegun(engine, 50)
@@ -149,7 +149,7 @@ def test_who_was_lost_three_times_before_it_began_is_not_claimed_ahead_again(eng
 
 
 def test_what_kills_its_worker_before_it_can_say_that_it_began_fails_after_its_last_attempt(engine: Engine) -> None:
-    """Covers invariant 6 and F11: from the fourth claim on, the claim is the start."""
+    """From the fourth claim on, the claim is the start."""
     task_id = engine.enqueue(max_attempts=2, retry={"kind": "linear", "step": 0})
     claims = 0
     while engine.state(task_id) == "pending":
@@ -161,7 +161,6 @@ def test_what_kills_its_worker_before_it_can_say_that_it_began_fails_after_its_l
 
 
 def test_a_deadline_that_passes_before_the_start_spends_no_attempt(engine: Engine) -> None:
-    """Covers invariant 31."""
     task_id = engine.enqueue(max_attempts=2, timeout=1)
     engine.claim(start=0)
     engine.clock.advance(seconds=LEASE + 1)
@@ -171,7 +170,7 @@ def test_a_deadline_that_passes_before_the_start_spends_no_attempt(engine: Engin
 
 
 def test_a_shutdown_that_stops_an_only_attempt_fails_it(engine: Engine) -> None:
-    """Covers invariant 30: one attempt is never two."""
+    """One attempt is never two."""
     task_id = engine.enqueue(max_attempts=1)
 
     engine.release(engine.claim_one())

@@ -17,7 +17,6 @@ def claimed(engine: Engine, limit: int) -> list[int]:
 
 
 def test_one_task_of_a_key_runs_at_a_time(engine: Engine) -> None:
-    """Covers invariant 5 and SPEC 000-12."""
     first, second = (engine.enqueue(key="store") for _ in range(2))
     [claim] = engine.claim(5)
     assert claim.id == first
@@ -29,7 +28,7 @@ def test_one_task_of_a_key_runs_at_a_time(engine: Engine) -> None:
 
 
 def test_a_second_active_task_of_a_key_is_impossible_even_by_hand(engine: Engine) -> None:
-    """Covers invariant 5: an index enforces it."""
+    """An index enforces it."""
     engine.enqueue(key="store")
     engine.claim_one()
     waiting = engine.enqueue(key="store")
@@ -43,7 +42,7 @@ def test_a_second_active_task_of_a_key_is_impossible_even_by_hand(engine: Engine
 
 
 def test_tasks_without_a_key_hinder_nobody_and_nobody_hinders_them(engine: Engine) -> None:
-    """Covers SPEC 000-15 and E5-3: there is no NULL trap in either direction."""
+    """There is no NULL trap in either direction."""
     store, free = engine.enqueue(key="store"), engine.enqueue()
     assert claimed(engine, 1) == [store]
     assert claimed(engine, 1) == [free]
@@ -59,7 +58,6 @@ def test_any_number_of_keys_run_side_by_side(engine: Engine) -> None:
 
 
 def test_within_a_key_the_order_is_that_of_the_claim(engine: Engine) -> None:
-    """Covers invariant 11 and F23."""
     low, normal, high, later = (engine.enqueue(key="k", priority=p) for p in (-1, 0, 1, 0))
 
     order = []
@@ -149,7 +147,7 @@ def test_less_room_lets_the_running_ones_end(engine: Engine) -> None:
 
 
 def test_a_thousand_tasks_of_a_busy_key_do_not_hold_up_the_task_behind_them(engine: Engine) -> None:
-    """Covers F21: no head-of-line blocking, in the very first claim."""
+    """No head-of-line blocking, in the very first claim."""
     engine.enqueue(key="busy")
     engine.claim_one()
     engine.enqueue_many([{"role": "work", "key": "busy"}] * 1000)
@@ -160,7 +158,7 @@ def test_a_thousand_tasks_of_a_busy_key_do_not_hold_up_the_task_behind_them(engi
 
 
 def test_two_workers_and_the_tasks_of_one_store_a_thousand_times(engine: Engine, session: Session) -> None:
-    """Covers SPEC E5-2 and 000-16: never two active, and no error reaches a caller."""
+    """Never two active, and no error reaches a caller."""
     engine.enqueue_many([{"role": "work", "key": "store"}] * 1000)
     active = "select count(*) from rolecall.tasks where state = 'running'"
 

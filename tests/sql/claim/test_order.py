@@ -19,14 +19,13 @@ def claimed_in_the_end(engine: Engine, limit: int) -> list[int]:
 
 
 def test_a_higher_priority_goes_first_whatever_its_age(engine: Engine) -> None:
-    """Covers SPEC 000-11: higher number first."""
+    """Higher number first."""
     low, normal, high = (engine.enqueue(priority=priority) for priority in (-100, 0, 100))
 
     assert claimed(engine, 3) == [high, normal, low]
 
 
 def test_within_a_priority_the_earlier_due_task_goes_first(engine: Engine) -> None:
-    """covers SPEC 004-9"""
     late, early = engine.enqueue(after=20), engine.enqueue(after=10)
     engine.clock.advance(seconds=30)
 

@@ -9,7 +9,7 @@ from tests.sql.engine import LEASE, START, TIMEOUT, Engine
 
 
 def test_a_running_task_has_a_lease_and_a_deadline_from_the_first_moment(engine: Engine) -> None:
-    """Covers invariant 7, SPEC 000-19 and F1: nothing can be lost between claim and first heartbeat."""
+    """Nothing can be lost between claim and first heartbeat."""
     engine.enqueue()
     claim = engine.claim_one()
     task = engine.task(claim.id)
@@ -30,7 +30,7 @@ def test_a_handlers_own_lease_and_timeout_rule_its_tasks(engine: Engine) -> None
 
 
 def test_every_claim_hands_out_the_next_fence(engine: Engine) -> None:
-    """Covers invariant 3: fences strictly increase, whatever is refunded."""
+    """Fences strictly increase, whatever is refunded."""
     engine.enqueue(max_attempts=0)
     fences = []
     for give_back in (engine.release, engine.fail, lambda claim: engine.snooze(claim, 0)):
@@ -44,7 +44,7 @@ def test_every_claim_hands_out_the_next_fence(engine: Engine) -> None:
 
 
 def test_the_attempt_is_counted_by_the_claim(engine: Engine) -> None:
-    """Covers invariant 6 and F11: whatever becomes of the worker, this attempt was one."""
+    """Whatever becomes of the worker, this attempt was one."""
     engine.enqueue()
     assert engine.claim_one().attempt == 1
     engine.clock.advance(seconds=LEASE + 1)
@@ -64,7 +64,7 @@ def test_the_claim_tells_all_that_a_worker_needs(engine: Engine) -> None:
 
 
 def test_a_lease_counts_from_the_claim_not_from_the_transactions_start(engine: Engine) -> None:
-    """Covers F9: now() stands still in a transaction, and would hand out leases that are already shorter."""
+    """Now() stands still in a transaction, and would hand out leases that are already shorter."""
     engine.clock.set(START)
     engine.enqueue()
     engine.rows("set rolecall.fake_now = ''")

@@ -6,7 +6,6 @@ from tests.sql.engine import Engine
 
 
 def test_every_role_and_state_is_counted(engine: Engine) -> None:
-    """Covers SPEC 000-31 and 000-27 (counts)."""
     engine.declare({"name": "other"}, handlers=[{"name": "h", "role": "work"}])
     engine.enqueue_many([{"role": "work"}] * 3 + [{"handler": "h"}, {"role": "other", "after": 60}])
     first, second, third = engine.claim(3)

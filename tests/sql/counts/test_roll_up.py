@@ -60,7 +60,6 @@ def test_a_roll_up_takes_what_finished_before_it(engine: Engine) -> None:
 
 @pytest.mark.parametrize("seed", range(3))
 def test_after_any_calls_the_counts_are_those_of_a_full_count(engine: Engine, seed: int) -> None:
-    """Covers SPEC 000-27 (counts)."""
     pick = random.Random(seed)
     engine.rows("select rolecall.make_partitions(60)")
 
@@ -152,7 +151,7 @@ def test_what_is_being_deleted_while_others_count_is_counted_no_more(live_engine
 
 
 def test_counting_reads_little_of_what_has_finished(engine: Engine) -> None:
-    """Covers the issue's "counts never scan the finished table" and invariant 13."""
+    """Counts never scan the finished table."""
     engine.rows("select rolecall.make_partitions()")
     engine.rows(
         "insert into rolecall.finished_tasks (id, chain_id, created_at, scheduled_for, finished_at, line_id, chain_index, fence,"

@@ -1,4 +1,4 @@
-"""Declaring procedures of the database as handlers (covers SPEC 002-4, 002-6 and 002-39)."""
+"""Declaring procedures of the database as handlers."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def stored(engine: Engine) -> list[tuple[str | None, ...]]:
 
 
 def test_one_call_makes_a_procedure_a_handler(shop: Engine) -> None:
-    """Covers SPEC 002-4 and 002-39: a procedure and this call; what enqueues is there already."""
+    """A procedure and this call; what enqueues is there already."""
     shop.rows(
         "select rolecall.declare_procedure('count', 'shop.count', p_role => 'work', p_before => 'shop.ring', "
         "p_after => 'shop.ring', p_description => 'Counts stores')"
@@ -83,7 +83,7 @@ def test_what_cannot_be_called_is_refused(shop: Engine, said: Document, problem:
 
 
 def test_the_same_declaration_again_writes_nothing(shop: Engine) -> None:
-    """Covers invariant 15: a hundred workers that start declare the same."""
+    """A hundred workers that start declare the same."""
     document = {"name": "count", "procedure": "shop.count", "before": "shop.ring"}
     shop.declare(handlers=[document])
 
@@ -100,7 +100,7 @@ def test_a_handler_that_is_a_function_again_has_no_procedure(shop: Engine) -> No
 
 
 def test_workers_are_told_of_a_new_procedure(shop: Engine, session: Session) -> None:
-    """Covers SPEC 002-4, 002-10 and 002-13: a worker that listens looks at once."""
+    """A worker that listens looks at once."""
     listener = session()
     listener.rows("listen rolecall_handlers")
 
@@ -110,7 +110,6 @@ def test_workers_are_told_of_a_new_procedure(shop: Engine, session: Session) -> 
 
 
 def test_a_role_is_told_to_run_one_root_at_a_time(engine: Engine) -> None:
-    """Covers SPEC B1-2 and E3-10."""
     engine.declare({"name": "work", "one_root": True})
     engine.declare({"name": "work"})
 

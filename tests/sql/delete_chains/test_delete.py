@@ -23,7 +23,6 @@ def refusal_of(engine: Engine, *ids: int, cascade: bool = False) -> str:
 
 
 def test_all_tasks_of_a_chain_are_deleted_with_all_that_is_stored_about_them(engine: Engine) -> None:
-    """Covers SPEC B9-1 and 004-2."""
     other = engine.enqueue(after=60)
     chain = engine.enqueue(needs=[other])
     engine.complete_task(chain, continuation={"role": "work", "after": 60})
@@ -38,7 +37,7 @@ def test_all_tasks_of_a_chain_are_deleted_with_all_that_is_stored_about_them(eng
 
 
 def test_ids_that_are_no_chain_s_are_left_out(engine: Engine) -> None:
-    """Covers SPEC B9-1: missing ids skipped."""
+    """Missing ids skipped."""
     chain = engine.enqueue()
     engine.complete_task(chain, continuation={"role": "work"})
     [second] = [task.id for task in engine.tasks() if task.chain_index == 1]
@@ -59,7 +58,7 @@ def test_the_tree_below_is_deleted_too(engine: Engine) -> None:
 
 
 def test_a_chain_that_an_open_task_needs_is_not_deleted(engine: Engine) -> None:
-    """Covers SPEC B9-1: the error names the chain and the dependent task."""
+    """The error names the chain and the dependent task."""
     chain = engine.enqueue()
     dependent = engine.enqueue(needs=[{"chain": chain}])
 
@@ -67,7 +66,7 @@ def test_a_chain_that_an_open_task_needs_is_not_deleted(engine: Engine) -> None:
 
 
 def test_a_result_that_an_open_task_will_read_is_not_deleted(engine: Engine) -> None:
-    """Covers SPEC B5-5: the needed chains' outputs are there when the handler asks for them."""
+    """The needed chains' outputs are there when the handler asks for them."""
     chain = engine.enqueue(after=60)
     dependent = engine.enqueue(needs=[chain])
     engine.complete_task(chain, "read me")
@@ -76,7 +75,7 @@ def test_a_result_that_an_open_task_will_read_is_not_deleted(engine: Engine) -> 
 
 
 def test_chains_that_need_each_other_are_deleted_together(engine: Engine) -> None:
-    """Covers SPEC B9-1: co-delete allowed."""
+    """Co-delete allowed."""
     chain = engine.enqueue()
     dependent = engine.enqueue(needs=[chain])
 
@@ -93,7 +92,6 @@ def test_what_a_finished_task_has_needed_may_go(engine: Engine) -> None:
 
 
 def test_a_child_whose_parent_waits_is_not_deleted_alone(engine: Engine) -> None:
-    """Covers SPEC E3-32: delete by root."""
     engine.enqueue()
     parent = engine.claim_one()
     engine.complete(parent, next={"children": [{"role": "work"}] * 2})
@@ -104,7 +102,6 @@ def test_a_child_whose_parent_waits_is_not_deleted_alone(engine: Engine) -> None
 
 
 def test_a_cascade_deletes_what_the_chain_needs_and_so_on(engine: Engine) -> None:
-    """Covers SPEC B9-2."""
     deepest = engine.enqueue(after=60)
     deep = engine.enqueue(needs=[deepest])
     chain = engine.enqueue(needs=[{"chain": deep}])
@@ -123,7 +120,7 @@ def test_without_cascade_what_the_chain_needs_stays(engine: Engine) -> None:
 
 
 def test_a_cascade_stops_at_what_others_need(engine: Engine) -> None:
-    """Covers SPEC B9-2: the same outside check."""
+    """The same outside check."""
     shared = engine.enqueue(after=60)
     chain = engine.enqueue(needs=[shared])
     other = engine.enqueue(needs=[shared])
@@ -134,7 +131,6 @@ def test_a_cascade_stops_at_what_others_need(engine: Engine) -> None:
 
 
 def test_the_worker_of_a_running_task_hears_that_it_is_deleted(engine: Engine) -> None:
-    """Covers SPEC B9-3 and 004-13."""
     engine.enqueue()
     claim = engine.claim_one()
     engine.rows("listen rolecall_cancel")

@@ -13,7 +13,7 @@ def dependents(engine: Engine, chain_id: int, after: int | None = None, limit: i
 
 
 def test_who_needs_the_chain_or_one_of_its_tasks(engine: Engine) -> None:
-    """Covers SPEC B12-2: what a chain is blocking."""
+    """What a chain is blocking."""
     chain = engine.enqueue()
     engine.complete_task(chain, continuation={"role": "work"})
     [second] = [task.id for task in engine.tasks() if task.chain_index == 1]

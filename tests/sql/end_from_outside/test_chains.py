@@ -21,7 +21,6 @@ def chain_of_two(engine: Engine) -> tuple[int, int]:
 
 
 def test_a_completion_may_continue_the_chain(engine: Engine) -> None:
-    """Covers SPEC B8-5 and B4-3."""
     chain = engine.enqueue(after=60)
 
     engine.complete_task(chain, "one", continuation=NEXT)
@@ -88,7 +87,7 @@ def complete_chain(engine: Engine, chain: int, result: object = None) -> str:
 
 
 def test_completing_a_chain_completes_the_task_with_which_it_stands_open(engine: Engine) -> None:
-    """Covers SPEC B8-5: the current job of the chain."""
+    """The current job of the chain."""
     chain, second = chain_of_two(engine)
 
     assert complete_chain(engine, chain, "done") == "completed"
@@ -99,7 +98,7 @@ def test_completing_a_chain_completes_the_task_with_which_it_stands_open(engine:
 
 
 def test_a_held_chain_is_claimed_by_nobody_and_may_go_several_steps(engine: Engine, session: Session) -> None:
-    """Covers SPEC B8-5: may complete several steps, continue, or do nothing."""
+    """May complete several steps, continue, or do nothing."""
     chain = engine.enqueue()
     other = session()
     engine.rows("begin")

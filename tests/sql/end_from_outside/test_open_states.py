@@ -44,7 +44,7 @@ STATES = [blocked, later, running, waiting, parked]
 
 @pytest.mark.parametrize("state", STATES)
 def test_an_open_task_is_completed_with_a_result(engine: Engine, state: Callable[[Engine], int]) -> None:
-    """Covers SPEC B8-5: completed_by is null, and blocked tasks may be completed, too."""
+    """completed_by is null, and blocked tasks may be completed, too."""
     task_id = state(engine)
 
     assert engine.complete_task(task_id, {"approved": True}) == "completed"
@@ -105,7 +105,7 @@ def test_what_cannot_end_a_task_from_outside_is_refused(engine: Engine, end: dic
 
 
 def test_the_running_claim_is_void_and_its_worker_hears_that_the_task_completed(engine: Engine) -> None:
-    """Covers SPEC B8-5 and 004-13: the worker's handler is aborted with the reason `completed`."""
+    """The worker's handler is aborted with the reason `completed`."""
     engine.enqueue()
     claim = engine.claim_one()
     engine.rows("listen rolecall_cancel")
@@ -207,7 +207,7 @@ def test_a_parent_and_its_child_may_end_in_one_batch(engine: Engine) -> None:
 
 
 def test_a_transaction_that_is_rolled_back_leaves_all_as_it_was(engine: Engine) -> None:
-    """Covers SPEC B8-5: it is the caller's transaction that decides."""
+    """It is the caller's transaction that decides."""
     engine.enqueue()
     claim = engine.claim_one()
     engine.rows("begin")

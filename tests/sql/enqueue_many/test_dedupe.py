@@ -13,7 +13,6 @@ from tests.sql.interleavings.stage import Stage, commit, opening, rollback
 
 
 def test_an_open_task_stands_for_the_new_one(engine: Engine) -> None:
-    """Covers invariant 10."""
     first = engine.enqueue(dedupe_key="d", payload={"n": 1})
 
     assert engine.enqueue_many([{"role": "work", "dedupe_key": "d", "payload": {"n": 2}}]) == ([first], [first])
@@ -22,7 +21,7 @@ def test_an_open_task_stands_for_the_new_one(engine: Engine) -> None:
 
 @pytest.mark.parametrize("state", ["scheduled", "ready", "parked", "claimed", "running", "retrying"])
 def test_a_task_stands_in_every_open_state(engine: Engine, state: str) -> None:
-    """Covers F27: no open state is forgotten."""
+    """No open state is forgotten."""
     engine.enqueue(key="k")
     holder = engine.claim_one()
     task_id = engine.enqueue(dedupe_key="d", key="k" if state == "parked" else None, after=60 * (state == "scheduled"))
@@ -71,7 +70,7 @@ def test_twice_in_one_batch_is_once(engine: Engine) -> None:
 
 
 def test_if_the_first_is_rolled_back_the_second_is_stored(stage: Stage) -> None:
-    """Covers invariant 10 and F26: the second waits for the first, in every order."""
+    """The second waits for the first, in every order."""
     for play in stage.orders(2, 1):
         answers = play.run(
             (opening(lambda engine: engine.enqueue(dedupe_key="d")), rollback),
@@ -107,7 +106,6 @@ def test_a_twin_that_ends_meanwhile_makes_room(stage: Stage) -> None:
 
 
 def test_fifty_concurrent_enqueues_make_one_task(engine: Engine, session: Session) -> None:
-    """Covers SPEC E5-12 as far as the key goes."""
     sessions = [session() for _ in range(5)]
     with ThreadPoolExecutor(5) as threads:
         ids = {each for _ in range(10) for each in threads.map(lambda one: one.enqueue(dedupe_key="d"), sessions)}
@@ -117,7 +115,7 @@ def test_fifty_concurrent_enqueues_make_one_task(engine: Engine, session: Sessio
 
 
 def test_at_repeatable_read_a_twin_beyond_the_snapshot_is_an_error_to_retry(engine: Engine, session: Session) -> None:
-    """Covers F24: nobody can be given the id of a task that they cannot see."""
+    """Nobody can be given the id of a task that they cannot see."""
     other = session()
     engine.rows("begin isolation level repeatable read")
     engine.rows("select 1")

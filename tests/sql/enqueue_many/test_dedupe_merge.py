@@ -32,7 +32,6 @@ def problem(engine: Engine, old: Document, new: Document, rule: Document) -> str
 
 @pytest.mark.parametrize("rule", [None, {"kind": "json"}], ids=str)
 def test_by_default_the_newer_fields_are_laid_over_the_older(engine: Engine, rule: Document | None) -> None:
-    """Covers SPEC 002-8."""
     assert merged(engine, {"a": 1, "b": {"x": 1}}, {"b": {"y": 2}, "c": None}, rule) == {
         "a": 1,
         "b": {"y": 2},
@@ -115,7 +114,6 @@ def test_a_function_that_fails_stores_nothing(engine: Engine) -> None:
 
 
 def test_what_grows_beyond_the_roles_limit_is_refused(engine: Engine) -> None:
-    """Covers F66."""
     engine.declare({"name": "work", "max_payload_bytes": 1024})
 
     says = problem(engine, {"ids": ["x" * 600]}, {"ids": ["y" * 600]}, {"fields": {"ids": "union"}})
@@ -133,7 +131,7 @@ def test_the_higher_priority_is_taken(engine: Engine, old: int, new: int, higher
 
 @pytest.mark.parametrize(("old", "new"), [(60, 30), (30, 60), (60, 0)])
 def test_the_newer_start_is_taken(engine: Engine, old: int, new: int) -> None:
-    """Covers SPEC 002-8: merge the payload, refresh the start."""
+    """Merge the payload, refresh the start."""
     first = merge(engine, {"a": 1}, after=old)
     merge(engine, {"b": 2}, after=new)
 
@@ -151,7 +149,7 @@ def test_a_merging_task_gathers_what_comes_within_one_batch(engine: Engine) -> N
 
 
 def test_what_comes_while_it_runs_is_gathered_for_the_next_run(engine: Engine) -> None:
-    """Covers SPEC 002-8: nothing is lost between the claim and the completion."""
+    """Nothing is lost between the claim and the completion."""
     rule = {"fields": {"ids": "union"}}
     merge(engine, {"ids": [1]}, rule)
     first = engine.claim_one()

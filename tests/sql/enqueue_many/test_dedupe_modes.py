@@ -18,7 +18,7 @@ def draft(mode: Document, **words: object) -> Document:
 
 
 def test_the_newer_task_takes_the_place_of_an_unclaimed_one(engine: Engine) -> None:
-    """Covers SPEC 002-8: payload, priority and start are the newer one's."""
+    """Payload, priority and start are the newer one's."""
     first = engine.enqueue(dedupe_key="d", payload={"old": 1}, priority=7, after=60)
 
     assert engine.enqueue_many([draft(REPLACE, payload={"n": 2}, priority=3, after=30)]) == ([first], [first])
@@ -40,7 +40,7 @@ def test_a_debounced_task_starts_when_nothing_came_for_a_while(engine: Engine) -
 
 
 def test_a_running_task_is_not_replaced(engine: Engine) -> None:
-    """Covers SPEC 002-8: it has read its payload."""
+    """It has read its payload."""
     running = engine.enqueue(**draft(REPLACE, payload={"n": 1}))
     engine.claim_one()
 
@@ -51,7 +51,7 @@ def test_a_running_task_is_not_replaced(engine: Engine) -> None:
 
 
 def test_what_is_tried_again_is_not_replaced(engine: Engine) -> None:
-    """Covers SPEC E3-23: an attempt was made with its payload, and may have done half of it."""
+    """An attempt was made with its payload, and may have done half of it."""
     tried = engine.enqueue(**draft(REPLACE, payload={"n": 1}))
     engine.fail(engine.claim_one())
 
@@ -98,7 +98,7 @@ def test_a_parked_task_that_is_put_off_is_parked_no_more(engine: Engine) -> None
 
 
 def test_putting_off_the_task_whose_turn_it_is_gives_its_key_to_the_next(engine: Engine) -> None:
-    """Covers invariant 7: a free key never has only parked tasks."""
+    """A free key never has only parked tasks."""
     engine.enqueue(key="k")
     holder = engine.claim_one()
     first = engine.enqueue(**draft(REPLACE, key="k"))

@@ -20,7 +20,7 @@ def open_ids(engine: Engine) -> list[int]:
 
 @pytest.mark.parametrize("dedupe", [None, {}, {"mode": "keep"}, {"scope": "open"}, PENDING, MINUTE], ids=str)
 def test_in_every_scope_an_unclaimed_task_stands(engine: Engine, dedupe: Document | None) -> None:
-    """Covers SPEC B6-1 and B6-3: the first stays, its id comes back and is said to have stood."""
+    """The first stays, its id comes back and is said to have stood."""
     first = enqueue(engine, dedupe, payload={"n": 1})
     again = {"role": "work", "dedupe_key": "d", "payload": {"n": 2}} | ({"dedupe": dedupe} if dedupe else {})
 
@@ -29,7 +29,7 @@ def test_in_every_scope_an_unclaimed_task_stands(engine: Engine, dedupe: Documen
 
 
 def test_in_scope_pending_a_running_task_does_not_stand(engine: Engine) -> None:
-    """Covers SPEC 002-8: a running task has read its payload, so that what comes now needs another run."""
+    """A running task has read its payload, so that what comes now needs another run."""
     running = enqueue(engine, PENDING)
     engine.claim_one()
 
@@ -41,7 +41,6 @@ def test_in_scope_pending_a_running_task_does_not_stand(engine: Engine) -> None:
 
 @pytest.mark.parametrize("comes_back", ["retried", "released", "rescued", "snoozed"])
 def test_what_comes_back_does_not_collide_with_its_newer_twin(engine: Engine, comes_back: str) -> None:
-    """Covers SPEC E3-23 and 002-32."""
     first = enqueue(engine, PENDING)
     claim = engine.claim_one()
     twin = enqueue(engine, PENDING)
@@ -63,7 +62,6 @@ def test_what_comes_back_does_not_collide_with_its_newer_twin(engine: Engine, co
 
 
 def test_an_operators_retry_finds_room_beside_the_newer_twin(engine: Engine) -> None:
-    """Covers SPEC E3-23."""
     first = enqueue(engine, PENDING)
     engine.fail(engine.claim_one(), final=True)
     twin = enqueue(engine, PENDING)
@@ -92,7 +90,7 @@ def test_a_plain_task_is_met_while_it_is_unclaimed(engine: Engine) -> None:
 
 
 def test_in_one_batch_the_scopes_see_each_other(engine: Engine) -> None:
-    """Covers SPEC B6-3: what is stored first wins within the batch, too."""
+    """What is stored first wins within the batch, too."""
     batch: list[Document] = [{"role": "work", "dedupe_key": "d", "payload": {"n": n}} for n in range(4)]
     batch[1]["dedupe"] = PENDING
     batch[2]["dedupe"] = MINUTE
@@ -108,7 +106,7 @@ def test_in_one_batch_the_scopes_see_each_other(engine: Engine) -> None:
 
 @pytest.mark.parametrize("ending", ["completed", "failed", "cancelled"])
 def test_within_the_window_a_finished_task_stands(engine: Engine, ending: str) -> None:
-    """Covers SPEC B6-1: scope any; the window counts from the task's creation. This is a throttle."""
+    """Scope any; the window counts from the task's creation. This is a throttle."""
     first = enqueue(engine, MINUTE)
     engine.clock.advance(seconds=30)
     engine.report(engine.claim_one(), ending, error="x", final=True)
@@ -127,7 +125,6 @@ def test_beyond_the_window_an_open_task_stands_still(engine: Engine) -> None:
 
 
 def test_the_newest_of_several_finished_ones_stands(engine: Engine) -> None:
-    """Covers SPEC B6-4."""
     for _ in range(2):
         last = enqueue(engine)
         engine.complete(engine.claim_one())
@@ -144,7 +141,7 @@ def test_a_finished_task_is_nothing_to_the_other_scopes(engine: Engine) -> None:
 
 
 def test_a_running_task_can_enqueue_its_own_successor(engine: Engine) -> None:
-    """Covers SPEC B6-5: without the exception, the chain that still runs would swallow it."""
+    """Without the exception, the chain that still runs would swallow it."""
     running = enqueue(engine)
     claim = engine.claim_one()
     assert enqueue(engine) == running
@@ -159,7 +156,6 @@ def test_a_running_task_can_enqueue_its_own_successor(engine: Engine) -> None:
 
 
 def test_the_exception_is_for_one_chain_alone(engine: Engine) -> None:
-    """Covers SPEC B6-5."""
     running = enqueue(engine)
     engine.claim_one()
 
@@ -177,7 +173,7 @@ def test_what_its_chain_has_not_run_yet_stands_all_the_same(engine: Engine) -> N
 def test_what_a_task_enqueues_as_it_completes_has_its_dedupe_key(
     engine: Engine, place: str, dedupe: Document | None
 ) -> None:
-    """Covers SPEC B6-5, B8-3 and 002-35: a task that reschedules itself, in every scope, for ever.
+    """A task that reschedules itself, in every scope, for ever.
 
     A window may be as long as the pause; the task that completes would stand in it, if it counted.
     """
@@ -202,7 +198,6 @@ def test_another_chain_is_throttled_while_one_reschedules_itself(engine: Engine)
 
 
 def test_each_handler_has_dedupe_keys_of_its_own_in_every_scope(engine: Engine) -> None:
-    """Covers SPEC B6-2."""
     engine.declare(handlers=[{"name": "h", "role": "work"}])
 
     for dedupe in (PENDING, MINUTE):

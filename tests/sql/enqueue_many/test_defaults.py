@@ -10,7 +10,6 @@ from tests.sql.engine import START, Engine
 
 
 def test_a_task_is_ready_at_once(engine: Engine) -> None:
-    """Covers SPEC 000-5 and 000-10."""
     task = engine.task(engine.enqueue())
 
     assert (task.state, task.status, task.scheduled_for, task.created_at) == ("pending", "ready", START, START)
@@ -74,7 +73,7 @@ def test_people_can_enqueue_from_psql(engine: Engine) -> None:
 
 
 def test_ids_go_on_beyond_two_to_the_31(engine: Engine) -> None:
-    """Covers F67: a whole life beyond the reach of int."""
+    """A whole life beyond the reach of int."""
     engine.rows("alter sequence rolecall.tasks_id_seq restart 2147483647")
     engine.rows("alter sequence rolecall.workers_id_seq restart 3000000000")
     ids, _ = engine.enqueue_many([{"role": "work", "key": str(n)} for n in range(3)])

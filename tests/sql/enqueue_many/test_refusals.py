@@ -17,7 +17,6 @@ def refused(engine: Engine, task: Document) -> psycopg.Error:
 
 @pytest.mark.parametrize("task", [{"role": "nope"}, {"handler": "nope"}, {}, {"payload": {}}], ids=str)
 def test_an_unknown_role_is_refused(engine: Engine, task: Document) -> None:
-    """Covers invariant 19."""
     assert refused(engine, task).sqlstate == "RC031"
 
 
@@ -69,7 +68,6 @@ def test_values_of_another_type_are_refused(engine: Engine, words: Document, cod
 
 
 def test_the_roles_limit_counts_the_payloads_bytes(engine: Engine) -> None:
-    """Covers F66."""
     engine.declare({"name": "small", "max_payload_bytes": 1024})
     fits = {"text": "x" * (1024 - len('{"text": ""}'))}
     engine.enqueue("small", payload=fits)

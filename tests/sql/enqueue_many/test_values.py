@@ -39,7 +39,6 @@ value = st.recursive(
 
 @pytest.mark.parametrize("word", [text for text in TEXTS if text])
 def test_any_text_is_a_key(engine: Engine, word: str) -> None:
-    """Covers F65 and invariant 20."""
     task_id = engine.enqueue(key=word, dedupe_key=word)
 
     assert engine.enqueue(dedupe_key=word) == task_id
@@ -52,7 +51,7 @@ def test_any_text_is_a_key(engine: Engine, word: str) -> None:
 
 @pytest.mark.parametrize("item", [*TEXTS, *NUMBERS])
 def test_a_value_comes_back_as_it_went_in(engine: Engine, item: Any) -> None:
-    """Covers F65: payload, info and result."""
+    """Payload, info and result."""
     engine.enqueue(payload={"a": item, str(item): [item]})
     claim = engine.claim_one()
     assert claim.payload["a"] == item
@@ -93,7 +92,7 @@ def test_what_jsonb_cannot_hold_is_refused_at_enqueue(engine: Engine, document: 
 @pytest.mark.parametrize("document", UNSTORABLE)
 @pytest.mark.parametrize("part", ["result", "error"])
 def test_a_report_that_cannot_be_stored_leaves_the_task_finishable(engine: Engine, document: str, part: str) -> None:
-    """Covers invariant 20 and F65: no result or error text can leave a task unfinishable."""
+    """No result or error text can leave a task unfinishable."""
     engine.enqueue()
     claim = engine.claim_one()
     words = f'"id": {claim.id}, "fence": {claim.fence}, "outcome": "failed", "{part}": {document}'

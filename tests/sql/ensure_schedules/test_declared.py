@@ -21,7 +21,7 @@ def stored(engine: Engine, columns: str) -> tuple[Any, ...]:
 
 
 def test_a_new_declaration_takes_the_place_of_the_old_one(engine: Engine) -> None:
-    """Covers SPEC 001-8: a release that wants another interval gets it."""
+    """A release that wants another interval gets it."""
     ensure(engine, key="k", priority=3)
 
     assert ensure(engine, every=120) == 1
@@ -36,7 +36,6 @@ def test_the_same_declaration_changes_nothing(engine: Engine) -> None:
 
 
 def test_what_a_person_changed_survives_a_new_declaration(engine: Engine) -> None:
-    """Covers SPEC 001-8."""
     ensure(engine)
     engine.rows("""select rolecall.put_schedule('{"name": "tick", "priority": 9}')""")
 

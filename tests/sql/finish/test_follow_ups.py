@@ -9,7 +9,6 @@ from tests.sql.engine import Engine, report
 
 
 def test_follow_ups_start_chains_of_their_own_and_know_where_they_come_from(engine: Engine) -> None:
-    """Covers SPEC 000-8, B4-7 and F62."""
     first = engine.enqueue()
     engine.complete(engine.claim_one(), next={"follow_ups": [{"role": "work", "payload": {"n": n}} for n in (1, 2)]})
     second, third = engine.claim(2)
@@ -33,7 +32,7 @@ def test_follow_ups_start_chains_of_their_own_and_know_where_they_come_from(engi
     ids=str,
 )
 def test_a_bad_follow_up_stores_nothing_of_the_call(engine: Engine, follow_up: object, code: str) -> None:
-    """Covers invariant 4: the completion and its consequences commit together or not at all."""
+    """The completion and its consequences commit together or not at all."""
     engine.enqueue_many([{"role": "work"}] * 2)
     worker = engine.worker()
     first, second = engine.claim(2, worker=worker)
@@ -50,7 +49,6 @@ def test_a_bad_follow_up_stores_nothing_of_the_call(engine: Engine, follow_up: o
 
 
 def test_a_repeated_completion_stores_no_second_follow_up(engine: Engine) -> None:
-    """Covers F62 and invariant 4."""
     engine.enqueue()
     claim = engine.claim_one()
     for _ in range(2):
@@ -69,7 +67,7 @@ def test_only_a_completion_has_follow_ups(engine: Engine, outcome: str) -> None:
 
 
 def test_a_follow_up_of_a_lost_claim_is_not_stored(engine: Engine) -> None:
-    """Covers invariant 3: spawning shows the fence too."""
+    """Spawning shows the fence too."""
     engine.enqueue()
     claim = engine.claim_one()
     engine.release(claim)

@@ -60,7 +60,7 @@ def test_a_better_task_of_another_role_does_not_keep_this_role_waiting(engine: E
 
 
 def test_a_better_task_that_nobody_can_run_does_not_keep_its_role_waiting(engine: Engine, holder: Claim) -> None:
-    """Covers invariant 19: a handler without workers hinders nobody (RELIABILITY F75)."""
+    """A handler without workers hinders nobody."""
     engine.declare(handlers=[{"name": "gone", "role": "work"}])
     known, unknown = engine.enqueue(key="store"), engine.enqueue(handler="gone", key="store", priority=9)
     park(engine, known, unknown)

@@ -27,7 +27,6 @@ def test_the_same_transaction_may_ask_again(engine: Engine, claim: Claim) -> Non
 
 
 def test_another_transaction_is_told_that_the_claim_has_completed(engine: Engine, claim: Claim) -> None:
-    """covers RELIABILITY invariant 29"""
     finish_here(engine, claim)
 
     assert finish_here(engine, claim) == {claim.id: "already"}

@@ -12,7 +12,6 @@ from tests.sql.engine import START, Engine
 
 
 def test_a_completed_task_keeps_what_it_was_and_what_it_made(engine: Engine) -> None:
-    """Covers SPEC 000-21 and invariant 1."""
     task_id = engine.enqueue(payload={"store": 7}, key="k", dedupe_key="d", priority=3)
     claim = engine.claim_one()
     engine.clock.advance(seconds=5)
@@ -66,7 +65,7 @@ def test_a_snooze_spends_no_attempt(engine: Engine) -> None:
 
 
 def test_what_is_returned_unbegun_is_claimable_at_once_and_never_charged(engine: Engine) -> None:
-    """Covers invariant 31: not even where the claim itself has marked it as started."""
+    """Not even where the claim itself has marked it as started."""
     task_id = engine.enqueue(max_attempts=1)
     for _ in range(20):
         assert engine.report(engine.claim_one(), "returned") is None
@@ -131,7 +130,7 @@ def test_the_same_report_twice_in_one_call_counts_once(engine: Engine) -> None:
 
 
 def test_the_first_outcome_of_two_for_one_claim_that_ends_it_stands(engine: Engine) -> None:
-    """Covers invariant 2: one terminal state, once."""
+    """One terminal state, once."""
     task_id = engine.enqueue()
     claim = engine.claim_one()
     words = {"id": claim.id, "fence": claim.fence}

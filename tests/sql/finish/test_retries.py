@@ -29,17 +29,15 @@ def test_linear_delays_grow_by_a_step_up_to_the_cap(engine: Engine) -> None:
 
 
 def test_exponential_delays_double_up_to_the_cap(engine: Engine) -> None:
-    """covers SPEC 004-14"""
     assert delays(engine, EXPONENTIAL, 7) == [10, 20, 40, 80, 160, 300, 300]
 
 
 def test_an_immediate_retry_is_due_at_once(engine: Engine) -> None:
-    """Covers SPEC 000-20: immediate, without backoff."""
+    """Immediate, without backoff."""
     assert delays(engine, {"kind": "linear", "step": 0}, 2) == [0, 0]
 
 
 def test_jitter_spreads_the_delay_around_its_middle(engine: Engine) -> None:
-    """Covers F55."""
     found = engine.rows(
         """select extract(epoch from rolecall.retry_delay('{"kind": "linear", "step": 100, "jitter": 0.1}', 1))::float8
         from generate_series(1, 200)"""
@@ -69,7 +67,7 @@ def test_a_policy_of_none_fails_at_the_first_failure(engine: Engine) -> None:
 
 
 def test_the_last_attempt_ends_the_task(engine: Engine) -> None:
-    """Covers invariant 6 and SPEC 000-6: back to pending while attempts are left, then failed."""
+    """Back to pending while attempts are left, then failed."""
     task_id = engine.enqueue(max_attempts=3)
     states = []
     for _ in range(3):

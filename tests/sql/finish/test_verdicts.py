@@ -29,7 +29,7 @@ def test_an_accepted_report_has_no_verdict(engine: Engine) -> None:
 
 @pytest.mark.parametrize("outcome", ["completed", "failed", "snoozed", "cancelled"])
 def test_the_same_report_again_gives_already(engine: Engine, outcome: str) -> None:
-    """Covers invariant 4 and F4: a lost answer is asked for again, and nothing happens twice."""
+    """A lost answer is asked for again, and nothing happens twice."""
     engine.enqueue()
     claim = engine.claim_one()
     engine.report(claim, outcome, after=1, error="x", next={"follow_ups": [{"role": "work"}]})
@@ -41,7 +41,7 @@ def test_the_same_report_again_gives_already(engine: Engine, outcome: str) -> No
 
 
 def test_a_task_that_somebody_else_runs_now_is_taken(engine: Engine) -> None:
-    """Covers invariant 3, F5 and SPEC E5-4: the second attempt runs on while the zombie reports."""
+    """The second attempt runs on while the zombie reports."""
     zombie = rescued(engine)
     engine.clock.advance(hours=1)
     owner = engine.claim_one()
@@ -109,7 +109,6 @@ def test_another_worker_cannot_finish_with_a_guessed_fence(engine: Engine) -> No
 
 @pytest.mark.parametrize("step", [-1, 1])
 def test_any_other_fence_changes_nothing(engine: Engine, step: int) -> None:
-    """Covers invariant 3."""
     engine.enqueue()
     claim = engine.claim_one()
 
@@ -118,7 +117,7 @@ def test_any_other_fence_changes_nothing(engine: Engine, step: int) -> None:
 
 
 def test_each_report_of_a_batch_gets_its_own_verdict(engine: Engine) -> None:
-    """Covers invariant 2: one terminal state, once."""
+    """One terminal state, once."""
     worker = engine.worker()
     engine.enqueue_many([{"role": "work"}] * 3)
     first, second, third = engine.claim(3, worker=worker)
@@ -144,7 +143,7 @@ def test_an_empty_batch_says_nothing(engine: Engine) -> None:
 def test_a_zombies_report_in_the_same_call_does_not_stand_in_the_way_of_the_owners(
     engine: Engine, outcome: str
 ) -> None:
-    """Covers F5: a worker that claims again what it lost reports both claims at once."""
+    """A worker that claims again what it lost reports both claims at once."""
     engine.enqueue()
     worker = engine.worker()
     zombie = engine.claim_one(worker=worker)

@@ -55,7 +55,6 @@ def test_the_first_slot_is_that_of_the_expression(engine: Engine) -> None:
 
 
 def test_each_slot_fires_as_itself(engine: Engine) -> None:
-    """Covers invariant 9."""
     put(engine)
     for _ in range(30):
         tick(engine)
@@ -67,7 +66,7 @@ def test_each_slot_fires_as_itself(engine: Engine) -> None:
 
 
 def test_the_same_plan_counts_once(engine: Engine, session: Session) -> None:
-    """Covers SPEC 001-5, E5-7 and F56: whoever comes second with it changes nothing."""
+    """Whoever comes second with it changes nothing."""
     put(engine)
     same = plans(engine)
 
@@ -85,7 +84,7 @@ def test_a_plan_does_not_wait_for_one_that_is_under_way(engine: Engine, session:
 
 
 def test_a_plan_for_another_expression_is_void(engine: Engine) -> None:
-    """Covers invariant 9: nobody fires a slot of a rule that was changed meanwhile."""
+    """Nobody fires a slot of a rule that was changed meanwhile."""
     put(engine)
     old = plans(engine)
     put(engine, "0 12 * * *")
@@ -103,7 +102,6 @@ def test_a_plan_of_a_schedule_that_was_disabled_is_void(engine: Engine) -> None:
 
 
 def test_slots_missed_in_a_downtime_come_to_one_run(engine: Engine) -> None:
-    """Covers F57."""
     put(engine)
     tick(engine)
     engine.clock.advance(minutes=65)
@@ -114,7 +112,7 @@ def test_slots_missed_in_a_downtime_come_to_one_run(engine: Engine) -> None:
 
 
 def test_a_long_downtime_is_made_up_for_by_its_latest_hundred_slots(engine: Engine) -> None:
-    """Covers F57: ten days of minutes cost no ten days of counting."""
+    """Ten days of minutes cost no ten days of counting."""
     put(engine, "* * * * *", misfire="all")
     engine.clock.advance(days=10)
 

@@ -17,7 +17,7 @@ def stored(engine: Engine, column: str) -> Any:
 
 
 def test_a_due_schedule_enqueues_its_task(engine: Engine) -> None:
-    """Covers SPEC 001-7 and 001-9: one task, and the tick is noted."""
+    """One task, and the tick is noted."""
     engine.put_schedule(payload={"state": "AZ"}, priority=5, key="k")
 
     [(name, task_id)] = engine.fire_schedules()
@@ -48,7 +48,7 @@ def test_a_disabled_schedule_does_not_fire(engine: Engine) -> None:
 
 
 def test_the_grid_is_kept_however_late_the_tick_is(engine: Engine) -> None:
-    """Covers invariant 9 and SPEC 001-12: no drift by the delay of a tick."""
+    """No drift by the delay of a tick."""
     engine.put_schedule(every=60)
     for delay in (0, 7, 59):
         engine.clock.set(START + timedelta(seconds=60 * delay + delay))
@@ -58,7 +58,7 @@ def test_the_grid_is_kept_however_late_the_tick_is(engine: Engine) -> None:
 
 
 def test_slots_missed_in_a_downtime_come_to_one_run(engine: Engine) -> None:
-    """Covers F57 and SPEC 001-12: a missed window runs once, no burst."""
+    """A missed window runs once, no burst."""
     engine.put_schedule(every=60)
     engine.fire_schedules()
     engine.clock.advance(seconds=10 * 60 + 30)
@@ -69,7 +69,7 @@ def test_slots_missed_in_a_downtime_come_to_one_run(engine: Engine) -> None:
 
 
 def test_every_slot_of_a_day_gets_its_task(engine: Engine) -> None:
-    """Covers invariant 9: none missing, none double."""
+    """None missing, none double."""
     engine.put_schedule(every=3600)
     for _ in range(4 * 24):
         engine.fire_schedules()
@@ -79,7 +79,7 @@ def test_every_slot_of_a_day_gets_its_task(engine: Engine) -> None:
 
 
 def test_two_tickers_fire_a_slot_once(engine: Engine, session: Session) -> None:
-    """Covers SPEC 001-5, E5-7 and F56: the second skips what the first holds, and finds nothing after it."""
+    """The second skips what the first holds, and finds nothing after it."""
     other = session()
     engine.put_schedule()
     with engine.connection.transaction():
@@ -91,7 +91,7 @@ def test_two_tickers_fire_a_slot_once(engine: Engine, session: Session) -> None:
 
 
 def test_a_rolled_back_tick_leaves_the_slot_to_the_next(engine: Engine, session: Session) -> None:
-    """Covers SPEC 001-5: the task and the plan move in one transaction."""
+    """The task and the plan move in one transaction."""
     engine.put_schedule()
     engine.rows("begin")
     engine.fire_schedules()
@@ -119,7 +119,6 @@ def test_a_slot_that_meets_a_lock_is_not_lost(engine: Engine, session: Session) 
 
 
 def test_a_schedule_whose_task_is_refused_notes_why_and_hinders_no_other(engine: Engine) -> None:
-    """Covers SPEC 001-6: last_error."""
     engine.declare({"name": "gone"})
     engine.put_schedule("bad", role="gone")
     engine.put_schedule("good")

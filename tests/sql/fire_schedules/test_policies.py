@@ -26,7 +26,6 @@ def ten_slots_go_by(engine: Engine, **words: object) -> None:
 
 @pytest.mark.parametrize(("misfire", "tasks"), [("skip", 0), ("one", 1), ("all", 10)])
 def test_the_policy_says_how_many_of_ten_missed_slots_are_run(engine: Engine, misfire: str, tasks: int) -> None:
-    """Covers F57."""
     ten_slots_go_by(engine, misfire=misfire)
 
     assert len(engine.tasks()) == tasks
@@ -34,7 +33,7 @@ def test_the_policy_says_how_many_of_ten_missed_slots_are_run(engine: Engine, mi
 
 
 def test_the_history_counts_what_was_missed(engine: Engine) -> None:
-    """Covers F57: nothing goes by unseen."""
+    """Nothing goes by unseen."""
     ten_slots_go_by(engine)
 
     assert outcomes(engine) == [("enqueued", 9, 120)]
@@ -63,7 +62,7 @@ def test_missed_slots_are_run_in_their_order_each_as_itself(engine: Engine) -> N
 
 
 def test_no_more_than_the_latest_hundred_are_run(engine: Engine) -> None:
-    """Covers F57: a cap on the burst."""
+    """A cap on the burst."""
     engine.put_schedule(every=60, misfire="all")
     engine.clock.advance(minutes=149)
 
@@ -113,7 +112,7 @@ def test_a_chain_that_goes_on_counts_as_open(engine: Engine) -> None:
 
 
 def test_tasks_of_several_schedules_are_cancelled_in_one_go(engine: Engine) -> None:
-    """Covers E5-7: cancel and enqueue are one transaction, in which tasks are locked in one order."""
+    """Cancel and enqueue are one transaction, in which tasks are locked in one order."""
     for name in ("a", "b"):
         engine.put_schedule(name, overlap="cancel")
     engine.fire_schedules()
@@ -144,7 +143,6 @@ def test_jitter_is_the_same_for_the_same_slot(engine: Engine) -> None:
 
 
 def test_what_a_generator_enqueues_is_counted(engine: Engine) -> None:
-    """Covers SPEC 001-6 and 001-9: last_task_count."""
     engine.put_schedule()
     engine.fire_schedules()
     engine.complete(engine.claim_one(), next={"follow_ups": [{"role": "work"}] * 3})
@@ -153,7 +151,7 @@ def test_what_a_generator_enqueues_is_counted(engine: Engine) -> None:
 
 
 def test_what_a_generator_spawns_is_counted(engine: Engine) -> None:
-    """Covers SPEC 001-6: children count too, and what stood already does not."""
+    """Children count too, and what stood already does not."""
     engine.put_schedule()
     engine.fire_schedules()
     drafts = [{"role": "work", "dedupe_key": "one"}, {"role": "work", "dedupe_key": "one"}, {"role": "work"}]

@@ -1,4 +1,4 @@
-"""Somebody's open transaction keeps from everybody what needs the rows that it holds, and nothing else (invariant 33)."""
+"""Somebody's open transaction keeps from everybody what needs the rows that it holds, and nothing else."""
 
 from __future__ import annotations
 

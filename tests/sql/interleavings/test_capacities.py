@@ -28,7 +28,7 @@ def running(engine: Engine) -> int:
 def test_a_claim_beside_a_new_capacity_waits_for_nobody_and_leaves_no_place_unused(
     stage: Stage, is_known: bool
 ) -> None:
-    """Covers invariants 5 and 32: an open transaction in which somebody sets a key's capacity holds up no claim."""
+    """An open transaction in which somebody sets a key's capacity holds up no claim."""
     for play in stage.orders(2, 2):
         if is_known:
             stage.engine.rows("insert into rolecall.keys (key) values ('store')")
@@ -45,7 +45,6 @@ def test_a_claim_beside_a_new_capacity_waits_for_nobody_and_leaves_no_place_unus
 
 
 def test_the_end_of_a_holder_beside_a_new_capacity_leaves_no_place_unused(stage: Stage) -> None:
-    """Covers invariants 5 and 32."""
     for play in stage.orders(2, 2):
         enqueue(stage.engine)
         [holder] = stage.engine.claim(4)
@@ -78,7 +77,7 @@ def test_what_a_claim_parks_while_a_pattern_gets_more_room_is_brought_back_witho
 
 
 def test_a_declaration_beside_another_session_that_brings_back_tasks_of_several_keys(stage: Stage) -> None:
-    """Covers F25: what it changes and what it brings back it locks in the order in which all lock keys."""
+    """What it changes and what it brings back it locks in the order in which all lock keys."""
     for play in stage.orders(2, 1, 1):
         stage.engine.rows("truncate rolecall.key_patterns")
         stage.engine.enqueue_many([{"role": "work", "key": key} for key in "aazz"])

@@ -1,4 +1,4 @@
-"""Children that end beside each other, beside new ones, and beside what operators do, in every order (invariant 8)."""
+"""Children that end beside each other, beside new ones, and beside what operators do, in every order."""
 
 from __future__ import annotations
 
@@ -26,7 +26,6 @@ def refusals(answers: list[list[object]]) -> list[str | None]:
 
 @pytest.mark.parametrize("gathers", [False, True])
 def test_the_two_last_children_end_their_parent_once(stage: Stage, gathers: bool) -> None:
-    """Covers SPEC B1-14, E3-18, E5-5: complete x complete."""
     for play in stage.orders(2, 2):
         parent_id, _ = parent_of(stage.engine, WORK, WORK, gathers=gathers)
         first, second = stage.engine.claim_all().values()
@@ -39,7 +38,7 @@ def test_the_two_last_children_end_their_parent_once(stage: Stage, gathers: bool
 
 
 def test_an_end_that_is_rolled_back_beside_the_other_last_child(stage: Stage) -> None:
-    """Covers SPEC E3-18: complete x complete, one of them undone."""
+    """Complete x complete, one of them undone."""
     for play in stage.orders(2, 2):
         parent_id, _ = family(stage.engine, 2)
         first, second = stage.engine.claim_all().values()
@@ -52,7 +51,7 @@ def test_an_end_that_is_rolled_back_beside_the_other_last_child(stage: Stage) ->
 
 
 def test_three_levels_end_from_two_sides(stage: Stage) -> None:
-    """Covers SPEC B1-8: the last two leaves of a tree, in branches of unlike depth."""
+    """The last two leaves of a tree, in branches of unlike depth."""
     for play in stage.orders(2, 2):
         root, (branch, leaf) = family(stage.engine, 2)
         claims = stage.engine.claim_all()
@@ -66,7 +65,7 @@ def test_three_levels_end_from_two_sides(stage: Stage) -> None:
 
 @pytest.mark.parametrize("serial", [False, True])
 def test_the_last_child_ends_beside_a_sibling_from_outside(stage: Stage, serial: bool) -> None:
-    """Covers SPEC B1-5: complete x spawn. The sibling is waited for, or it is refused."""
+    """Complete x spawn. The sibling is waited for, or it is refused."""
     for play in stage.orders(2, 2):
         parent_id, _ = parent_of(stage.engine, WORK, serial=serial)
         last = stage.engine.claim_one()
@@ -80,7 +79,6 @@ def test_the_last_child_ends_beside_a_sibling_from_outside(stage: Stage, serial:
 
 
 def test_two_siblings_for_a_serial_parent_come_one_after_the_other(stage: Stage) -> None:
-    """Covers SPEC B1-4: spawn x spawn."""
     for play in stage.orders(2, 2):
         parent_id, _ = parent_of(stage.engine, WORK, serial=True)
         script = (opening(lambda engine: engine.spawn(parent_id, WORK)), commit)
@@ -105,7 +103,7 @@ def test_the_last_child_leaves_siblings_beside_the_end_of_another(stage: Stage) 
 
 @pytest.mark.parametrize("after", [{}, {"siblings": [WORK]}, {"children": [WORK]}, {"continuation": WORK}], ids=str)
 def test_a_child_ends_beside_a_cancellation_of_its_root(stage: Stage, after: Document) -> None:
-    """Covers RELIABILITY 4.1, cancel x complete: nothing is left open, whatever the child leaves behind."""
+    """Nothing is left open, whatever the child leaves behind."""
     for play in stage.orders(2, 2):
         root, (child,) = family(stage.engine, 1)
         claim = stage.engine.claim_one()

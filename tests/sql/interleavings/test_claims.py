@@ -14,7 +14,7 @@ def claims_in(answers: list[list[object]]) -> list[Claim]:
 
 
 def test_two_claims_of_one_key_make_one_run(stage: Stage) -> None:
-    """Covers invariant 5, SPEC 000-12, 000-16: neither waits, neither fails, one of them gets a task."""
+    """Neither waits, neither fails, one of them gets a task."""
     for play in stage.orders(2, 2):
         stage.engine.enqueue_many([{"role": "work", "key": "store"}] * 2)
         script = (opening(lambda engine: engine.claim(2, worker=1)), commit)
@@ -40,7 +40,7 @@ def test_a_claim_that_is_rolled_back_leaves_its_key_to_the_others(stage: Stage) 
 
 
 def test_claims_of_new_keys_in_opposite_order_do_not_wait_for_each_other(stage: Stage) -> None:
-    """Covers F25: a key that nobody has used before is a new row, and a new row can be waited for."""
+    """A key that nobody has used before is a new row, and a new row can be waited for."""
 
     def claim_again(engine: Engine, role: str) -> object:
         claims = engine.claim(1, role, worker=1)
@@ -65,7 +65,7 @@ def test_claims_of_new_keys_in_opposite_order_do_not_wait_for_each_other(stage: 
 
 
 def test_a_claim_beside_a_completion_leaves_nothing_parked_behind(stage: Stage) -> None:
-    """Covers F22: park against free, in every order."""
+    """Park against free, in every order."""
     for play in stage.orders(2, 2):
         stage.engine.enqueue_many([{"role": "work", "key": "store"}] * 3)
         holder = stage.engine.claim_one()
@@ -94,7 +94,7 @@ def test_a_claim_beside_a_completion_that_is_rolled_back(stage: Stage) -> None:
 
 
 def test_a_rescue_beside_a_completion_ends_the_task_once(stage: Stage) -> None:
-    """Covers F12: either the completion stands, or the rescue does and the completion hears of it."""
+    """Either the completion stands, or the rescue does and the completion hears of it."""
     for play in stage.orders(2, 2):
         claim = expired(stage.engine)
 
@@ -120,7 +120,7 @@ def test_a_rescue_beside_a_renewal_takes_nothing_that_is_renewed(stage: Stage) -
 
 
 def test_a_cancellation_beside_a_completion(stage: Stage) -> None:
-    """Covers F63: a completion that came first stands, and a cancellation that came first is told."""
+    """A completion that came first stands, and a cancellation that came first is told."""
     for play in stage.orders(2, 2):
         task_id = stage.engine.enqueue()
         claim = stage.engine.claim_one()

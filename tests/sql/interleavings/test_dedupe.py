@@ -49,7 +49,7 @@ def payloads(engine: Engine) -> list[list[int]]:
 
 @pytest.mark.parametrize("dedupe", MODES, ids=str)
 def test_if_the_first_is_rolled_back_the_second_is_stored(stage: Stage, dedupe: Document) -> None:
-    """Covers invariant 10, F26 and SPEC 002-8: the second waits for the first, in every order."""
+    """The second waits for the first, in every order."""
     for play in stage.orders(2, 1):
         answers = play.run((opening(adding(1, dedupe)), rollback), (adding(2, dedupe),))
 
@@ -90,7 +90,7 @@ def test_a_merge_that_is_rolled_back_leaves_no_trace(stage: Stage) -> None:
 
 
 def test_keeping_waits_for_no_one_who_holds_the_standing_task(stage: Stage) -> None:
-    """Covers SPEC 002-9: it takes no row lock."""
+    """It takes no row lock."""
     for play in stage.orders(2, 1):
         first = adding(1)(stage.engine)
 
@@ -132,7 +132,7 @@ def test_a_cancellation_beside_a_merge_loses_nothing(stage: Stage) -> None:
 
 
 def test_a_throttled_task_that_came_and_went_meanwhile_is_seen(stage: Stage) -> None:
-    """Covers SPEC E3-22: what a window lets in is checked by one session at a time."""
+    """What a window lets in is checked by one session at a time."""
 
     def come_and_go(engine: Engine) -> object:
         task_id = adding(1, MODES[3])(engine)
@@ -148,7 +148,7 @@ def test_a_throttled_task_that_came_and_went_meanwhile_is_seen(stage: Stage) -> 
 
 @pytest.mark.parametrize("standing", [False, True])
 def test_mixed_batches_with_the_same_keys_in_unlike_order_do_not_deadlock(stage: Stage, standing: bool) -> None:
-    """Covers F25, F26: a gate holds what is in the middle, so that each has its first locks when it opens."""
+    """A gate holds what is in the middle, so that each has its first locks when it opens."""
     ways = [UNION, {"mode": "replace"}, {"scope": "any", "window": 60}, {"scope": "open"}]
     batches = [
         [draft(n, ways[(n + turn) % 4], key) for n, key in enumerate(keys)]
@@ -166,7 +166,7 @@ def test_mixed_batches_with_the_same_keys_in_unlike_order_do_not_deadlock(stage:
 
 
 def test_a_batch_of_merges_beside_a_cancellation_of_the_same_tasks_does_not_deadlock(stage: Stage) -> None:
-    """Covers F25: the tasks to change are locked in the order of their ids, before the first is changed."""
+    """The tasks to change are locked in the order of their ids, before the first is changed."""
     for play in stage.orders(2, 1, 1):
         ids, _ = stage.engine.enqueue_many([draft(1, UNION, key) for key in "zma"])
 
@@ -180,7 +180,7 @@ def test_a_batch_of_merges_beside_a_cancellation_of_the_same_tasks_does_not_dead
 
 
 def test_merges_into_keyed_tasks_beside_the_end_of_their_keys_holder(stage: Stage) -> None:
-    """Covers F22, F25: who frees a key brings a parked task back, which a merge is putting off."""
+    """Who frees a key brings a parked task back, which a merge is putting off."""
     put_off = {**draft(2, {"mode": "replace"}), "key": "k", "after": 60}
     for play in stage.orders(2, 2):
         stage.engine.enqueue(key="k")
@@ -198,7 +198,7 @@ def test_merges_into_keyed_tasks_beside_the_end_of_their_keys_holder(stage: Stag
 
 @pytest.mark.parametrize("also_claimed", [False, True])
 def test_fifty_concurrent_merges_make_one_whole_payload(engine: Engine, session: Session, also_claimed: bool) -> None:
-    """Covers SPEC E5-12 and B6-3: one row, nothing of it missing; or, beside a worker, one row at a time."""
+    """One row, nothing of it missing; or, beside a worker, one row at a time."""
     sessions = [session() for _ in range(10)]
     rounds = [[(one, 10 * turn + n) for n, one in enumerate(sessions)] for turn in range(5)]
     with ThreadPoolExecutor(10) as threads:

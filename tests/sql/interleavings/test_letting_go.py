@@ -96,7 +96,6 @@ def a_trigger(engine: Engine) -> tuple[int, int, Call]:
 def test_who_waits_for_a_row_lets_another_have_the_first(
     engine: Engine, session: Session, scene: Callable[[Engine], tuple[int, int, Call]]
 ) -> None:
-    """Covers F25."""
     engine.worker()
     first, second, call = scene(engine)
     gate, caller, looker = session(), session(), session()

@@ -1,6 +1,6 @@
 """Batches that touch the same rows in unlike order: one may wait for the other, and no two wait for each other.
 
-A gate holds a row that both want, so that each has its first locks when the gate opens (RELIABILITY F25).
+A gate holds a row that both want, so that each has its first locks when the gate opens.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def test_a_mixed_batch_of_reports_beside_a_cancellation_of_the_same_tasks(stage:
 
 
 def test_cancelling_a_parked_task_beside_the_end_of_its_keys_holder(stage: Stage) -> None:
-    """Park against free (F22): who ends the holder wants the row that the cancellation has."""
+    """Park against free: who ends the holder wants the row that the cancellation has."""
     for play in stage.orders(2, 1, 1):
         holder, first, second = key_with_two_parked(stage.engine)
 
@@ -176,7 +176,7 @@ def test_two_batches_whose_follow_ups_have_the_same_dedupe_keys(stage: Stage) ->
 
 
 def test_two_batches_of_tasks_with_the_same_dedupe_keys(stage: Stage) -> None:
-    """Covers F26: a batch is stored in the order of its dedupe keys."""
+    """A batch is stored in the order of its dedupe keys."""
     for play in stage.orders(2, 1, 1):
         batches = [[{"role": "work", "dedupe_key": key} for key in keys] for keys in ("amz", "zma")]
 

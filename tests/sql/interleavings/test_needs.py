@@ -27,7 +27,7 @@ def failed(answers: list[list[object]]) -> list[str | None]:
 @pytest.mark.parametrize("kind", NEEDS)
 @pytest.mark.parametrize("outcome", ["completed", "failed"])
 def test_what_is_needed_ends_while_its_dependent_is_enqueued(stage: Stage, kind: str, outcome: str) -> None:
-    """Covers SPEC B5-3, E5-6: never stuck blocked."""
+    """Never stuck blocked."""
     for play in stage.orders(2, 2):
         needed = stage.engine.enqueue()
         claim = stage.engine.claim_one()
@@ -39,7 +39,6 @@ def test_what_is_needed_ends_while_its_dependent_is_enqueued(stage: Stage, kind:
 
 
 def test_an_end_that_is_rolled_back_while_its_dependent_is_enqueued(stage: Stage) -> None:
-    """Covers SPEC B5-6."""
     for play in stage.orders(2, 2):
         needed = stage.engine.enqueue()
         claim = stage.engine.claim_one()
@@ -62,7 +61,6 @@ def test_an_enqueue_that_is_rolled_back_while_what_it_needs_ends(stage: Stage) -
 
 
 def test_the_two_last_needs_end_together(stage: Stage) -> None:
-    """Covers SPEC E3-19: complete x complete."""
     for play in stage.orders(2, 2):
         needed, _ = stage.engine.enqueue_many([WORK, WORK])
         task_id = stage.engine.enqueue(needs=needed)
@@ -85,7 +83,7 @@ def test_two_needs_fail_together(stage: Stage) -> None:
 
 
 def test_a_chain_goes_on_while_it_comes_to_be_needed(stage: Stage) -> None:
-    """Covers SPEC B5-3: what is locked is the chain's last task, whichever that is by then."""
+    """What is locked is the chain's last task, whichever that is by then."""
     for play in stage.orders(2, 2):
         chain = stage.engine.enqueue()
         claim = stage.engine.claim_one()
@@ -131,7 +129,6 @@ def test_a_blocked_task_is_cancelled_while_its_need_ends(stage: Stage) -> None:
 
 
 def test_a_running_task_comes_to_need_one_that_ends(stage: Stage) -> None:
-    """Covers SPEC B5-7, E5-6."""
     for play in stage.orders(2, 2):
         stage.engine.enqueue_many([WORK, WORK])
         waiting, needed = stage.engine.claim_all().values()
@@ -184,7 +181,7 @@ def test_a_retried_task_waits_for_what_ends_beside_it(stage: Stage) -> None:
 
 
 def test_a_parent_that_holds_a_key_ends_beside_a_claim_that_wants_it(stage: Stage) -> None:
-    """Covers RELIABILITY 4.1, promote x park: with the holder waiting for its child."""
+    """The holder waits for its child."""
     for play in stage.orders(2, 2):
         stage.engine.enqueue_many([{"role": "work", "key": "store"}] * 3)
         stage.engine.complete(stage.engine.claim_one(), next={"children": [WORK]})

@@ -43,7 +43,7 @@ def delete(*ids: int, cascade: bool = False) -> Step:
 
 
 def test_a_completion_from_outside_beside_the_worker_s(stage: Stage) -> None:
-    """Covers SPEC B8-5: whoever comes first is stored, and the other hears of it."""
+    """Whoever comes first is stored, and the other hears of it."""
     for play in stage.orders(2, 2):
         claim = running(stage.engine)
 
@@ -78,7 +78,7 @@ def test_a_completion_from_outside_beside_a_failure_that_is_to_be_tried_again(st
 
 
 def test_a_completion_from_outside_beside_a_claim(stage: Stage) -> None:
-    """Covers SPEC B8-5: the claim skips the task, or is void."""
+    """The claim skips the task, or is void."""
     for play in stage.orders(2, 2):
         task_id = stage.engine.enqueue(key="k")
 
@@ -115,7 +115,7 @@ def test_one_token_shown_twice_at_once_is_used_once(stage: Stage) -> None:
 
 
 def test_a_parent_completed_from_outside_beside_its_last_child_s_end(stage: Stage) -> None:
-    """Covers invariant 4: the tree's locks are had in one order, children first."""
+    """The tree's locks are had in one order, children first."""
     for play in stage.orders(2, 2):
         parent, [child] = family(stage.engine, 1)
         claim = stage.engine.claim_one()
@@ -133,7 +133,7 @@ def test_a_parent_completed_from_outside_beside_its_last_child_s_end(stage: Stag
 
 
 def test_a_chain_that_goes_on_beside_its_completion_from_outside(stage: Stage) -> None:
-    """Covers SPEC B8-5: the current task is the one that is open once the locks are had."""
+    """The current task is the one that is open once the locks are had."""
     for play in stage.orders(2, 2):
         claim = running(stage.engine)
 
@@ -150,7 +150,7 @@ def test_a_chain_that_goes_on_beside_its_completion_from_outside(stage: Stage) -
 
 
 def test_a_deletion_beside_a_completion(stage: Stage) -> None:
-    """Covers SPEC B9-3, B9-4: the worker hears `deleted`, or what it completed is deleted."""
+    """The worker hears `deleted`, or what it completed is deleted."""
     for play in stage.orders(2, 2):
         claim = running(stage.engine, key="k")
 
@@ -162,7 +162,7 @@ def test_a_deletion_beside_a_completion(stage: Stage) -> None:
 
 
 def test_a_deletion_beside_a_completion_that_continues_the_chain(stage: Stage) -> None:
-    """Covers SPEC B9-4: nothing of the chain is left, whoever came first."""
+    """Nothing of the chain is left, whoever came first."""
     for play in stage.orders(2, 2):
         claim = running(stage.engine)
 
@@ -187,7 +187,7 @@ def test_a_deletion_beside_a_parent_that_spawns(stage: Stage) -> None:
 
 
 def test_a_deletion_beside_a_new_need(stage: Stage) -> None:
-    """Covers SPEC B9-1, B9-4: the chain is kept for the dependent, or the dependent is refused."""
+    """The chain is kept for the dependent, or the dependent is refused."""
     for play in stage.orders(2, 2):
         chain = stage.engine.enqueue()
 
@@ -200,7 +200,7 @@ def test_a_deletion_beside_a_new_need(stage: Stage) -> None:
 
 
 def test_deletions_of_the_same_chains_in_opposite_order(stage: Stage) -> None:
-    """Covers SPEC B9-4: rows are locked in one order, whatever the order of the ids."""
+    """Rows are locked in one order, whatever the order of the ids."""
     for play in stage.orders(2, 2):
         first, second = stage.engine.enqueue(key="k"), stage.engine.enqueue()
         third = stage.engine.enqueue(needs=[first])
@@ -237,7 +237,7 @@ def test_a_deletion_of_a_failed_task_beside_its_retry(stage: Stage) -> None:
 
 
 def test_a_trigger_beside_a_claim(stage: Stage) -> None:
-    """Covers SPEC B8-2: due now, or refused as it runs already."""
+    """Due now, or refused as it runs already."""
     for play in stage.orders(2, 2):
         task_id = stage.engine.enqueue(after=1, key="k")
         stage.engine.clock.advance(seconds=1)

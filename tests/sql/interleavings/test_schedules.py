@@ -56,7 +56,6 @@ THE_SLOT = f"schedule:1:{int(START.timestamp())}"
 
 
 def test_two_ticks_fire_a_slot_once(stage: Stage) -> None:
-    """Covers SPEC 001-5, E5-7 and F56."""
     for play in stage.orders(2, 2):
         stage.engine.put_schedule()
 
@@ -67,7 +66,6 @@ def test_two_ticks_fire_a_slot_once(stage: Stage) -> None:
 
 
 def test_a_tick_that_is_rolled_back_leaves_the_slot(stage: Stage) -> None:
-    """Covers SPEC 001-5."""
     for play in stage.orders(2, 2):
         stage.engine.put_schedule()
 
@@ -78,7 +76,6 @@ def test_a_tick_that_is_rolled_back_leaves_the_slot(stage: Stage) -> None:
 
 
 def test_two_ticks_with_the_same_plan_fire_it_once(stage: Stage) -> None:
-    """Covers SPEC 001-5, E5-7 and F56, by cron expression."""
     for play in stage.orders(2, 2):
         put('{"name": "tick", "role": "work", "cron": "@daily"}')(stage.engine)
 
@@ -88,7 +85,7 @@ def test_two_ticks_with_the_same_plan_fire_it_once(stage: Stage) -> None:
 
 
 def test_a_plan_beside_a_change_of_the_expression(stage: Stage) -> None:
-    """Covers invariant 9: the slot fires before the change, or not at all."""
+    """The slot fires before the change, or not at all."""
     changed = '{"name": "tick", "cron": "@hourly"}'
     for play in stage.orders(2, 2):
         put('{"name": "tick", "role": "work", "cron": "@daily"}')(stage.engine)
@@ -100,7 +97,6 @@ def test_a_plan_beside_a_change_of_the_expression(stage: Stage) -> None:
 
 
 def test_two_runs_now_are_one_task(stage: Stage) -> None:
-    """Covers SPEC 001-11 and E5-7."""
     for play in stage.orders(2, 2):
         stage.engine.put_schedule()
 
@@ -111,7 +107,7 @@ def test_two_runs_now_are_one_task(stage: Stage) -> None:
 
 
 def test_a_run_now_beside_a_tick_leaves_no_slot_out(stage: Stage) -> None:
-    """Covers invariant 9 and E5-7: the slot fires once; the run now is its task, or one of its own before it."""
+    """The slot fires once; the run now is its task, or one of its own before it."""
     for play in stage.orders(2, 2):
         stage.engine.put_schedule()
 
@@ -150,7 +146,7 @@ def test_an_end_that_counts_what_it_made_beside_a_deletion(stage: Stage) -> None
 
 
 def test_a_tick_that_makes_way_beside_the_end_of_the_task_in_its_way(stage: Stage) -> None:
-    """Covers invariant 4: cancel and completion meet in one order of locks; the new task stands in any case."""
+    """Cancel and completion meet in one order of locks; the new task stands in any case."""
     for play in stage.orders(2, 2):
         stage.engine.put_schedule(overlap="cancel", key="k", first_run_at="2025-12-31T23:59:30Z")
         stage.engine.fire_schedules()

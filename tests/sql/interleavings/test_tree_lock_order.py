@@ -1,4 +1,4 @@
-"""Calls that touch the same trees in unlike order: children before parents, deeper parents before those above them (SPEC E3-20)."""
+"""Calls that touch the same trees in unlike order: children before parents, deeper parents before those above them."""
 
 from __future__ import annotations
 

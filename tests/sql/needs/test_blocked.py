@@ -16,7 +16,6 @@ def outcomes(engine: Engine, task_id: int) -> list[tuple[str | None, int, str | 
 
 
 def test_a_task_is_blocked_until_what_it_needs_has_completed(engine: Engine) -> None:
-    """Covers SPEC B5-1, B5-4, E3-19."""
     needed = engine.enqueue()
     task_id = engine.enqueue(needs=[needed])
     [claim] = engine.claim(10)
@@ -27,7 +26,6 @@ def test_a_task_is_blocked_until_what_it_needs_has_completed(engine: Engine) -> 
 
 
 def test_a_task_is_blocked_until_the_last_of_its_needs(engine: Engine) -> None:
-    """Covers SPEC B5-4."""
     needed, _ = engine.enqueue_many([WORK] * 3)
     task_id = engine.enqueue(needs=needed)
     states = []
@@ -48,7 +46,7 @@ def test_a_need_is_an_id_or_an_object(engine: Engine, need: Document) -> None:
 
 
 def test_needs_keep_their_names_and_their_order(engine: Engine) -> None:
-    """Covers SPEC B5-5: the results are read in the order declared, whatever ended first."""
+    """The results are read in the order declared, whatever ended first."""
     first, second, third = engine.enqueue_many([WORK] * 3)[0]
     task_id = engine.enqueue(needs=[third, {"task": first, "name": "menu"}, {"task": second, "name": "store"}])
     claims = engine.claim_all()
@@ -99,7 +97,6 @@ def test_no_needs_are_none(engine: Engine) -> None:
 
 
 def test_a_completed_need_does_not_block(engine: Engine) -> None:
-    """Covers SPEC B5-3."""
     needed = engine.enqueue()
     engine.complete(engine.claim_one())
     task_id = engine.enqueue(needs=[needed])
@@ -135,7 +132,6 @@ def test_a_need_that_is_snoozed_released_or_tried_again_is_open(engine: Engine) 
 
 
 def test_a_completion_that_is_rolled_back_leaves_its_dependents_blocked(engine: Engine) -> None:
-    """Covers SPEC B5-6 and invariant 4."""
     engine.enqueue()
     task_id = engine.enqueue(needs=[1])
     claim = engine.claim_one()

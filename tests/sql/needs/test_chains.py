@@ -15,7 +15,6 @@ def go_on(engine: Engine) -> int:
 
 
 def test_a_task_waits_for_the_end_of_a_chain(engine: Engine) -> None:
-    """Covers SPEC B5-2, B5-4."""
     chain = engine.enqueue()
     task_id = engine.enqueue(needs=[{"chain": chain}])
     states = []
@@ -37,7 +36,7 @@ def test_a_need_on_the_first_task_of_a_chain_is_met_by_that_task(engine: Engine)
 
 
 def test_a_need_on_a_chain_that_has_gone_on_already(engine: Engine) -> None:
-    """Covers SPEC B5-3: what is locked is the chain's last task."""
+    """What is locked is the chain's last task."""
     chain = engine.enqueue()
     last = go_on(engine)
     task_id = engine.enqueue(needs=[{"chain": chain}])
@@ -74,7 +73,6 @@ def test_a_chain_that_fails_fails_who_needs_it(engine: Engine) -> None:
 
 
 def test_the_result_of_a_needed_chain_is_that_of_its_last_task(engine: Engine) -> None:
-    """Covers SPEC B5-5, B4-2."""
     chain = engine.enqueue()
     task_id = engine.enqueue(needs=[{"chain": chain, "name": "menu"}])
     engine.complete(engine.claim_one(), result=1, next={"continuation": WORK})
@@ -109,7 +107,7 @@ def test_a_continuation_that_needs_who_needs_its_chain_is_refused(engine: Engine
 
 
 def test_a_continuation_may_need_other_tasks(engine: Engine) -> None:
-    """Covers SPEC B4-3: it may carry blockers."""
+    """It may carry blockers."""
     engine.enqueue()
     claim = engine.claim_one()
     needed = engine.enqueue(after=60)

@@ -10,7 +10,6 @@ from tests.sql.refusals import refused
 
 
 def test_a_task_that_needs_others_waits_for_them_without_a_slot(engine: Engine) -> None:
-    """Covers SPEC B5-7."""
     task_id = engine.enqueue()
     claim = engine.claim_one()
     needed = engine.enqueue()
@@ -22,7 +21,6 @@ def test_a_task_that_needs_others_waits_for_them_without_a_slot(engine: Engine) 
 
 
 def test_no_attempt_is_spent_by_waiting_for_others(engine: Engine) -> None:
-    """Covers SPEC B5-7, E3-7."""
     task_id = engine.enqueue(max_attempts=1)
     claim = engine.claim_one()
     needed = engine.enqueue()
@@ -52,7 +50,6 @@ def test_a_task_fails_with_a_new_need_that_has_failed(engine: Engine) -> None:
 
 
 def test_new_needs_stand_after_the_old_ones(engine: Engine) -> None:
-    """Covers SPEC B5-5."""
     first, second = engine.enqueue_many([WORK, WORK])[0]
     task_id = engine.enqueue(needs=[second])
     for claim in engine.claim(2):
@@ -96,7 +93,6 @@ def test_waiting_for_others_frees_the_key(engine: Engine) -> None:
 
 
 def test_repeating_the_report_gives_already(engine: Engine) -> None:
-    """Covers invariant 4."""
     engine.enqueue()
     claim = engine.claim_one()
     needed = engine.enqueue()

@@ -20,7 +20,7 @@ def ended_badly(engine: Engine, way: str) -> int:
 
 @pytest.mark.parametrize("way", ["failed", "cancelled"])
 def test_a_task_fails_with_what_it_needs(engine: Engine, way: str) -> None:
-    """Covers SPEC E3-21: the default of a need."""
+    """The default of a need."""
     needed = engine.enqueue()
     task_id = engine.enqueue(needs=[needed])
     if way == "failed":
@@ -41,7 +41,6 @@ def test_a_task_fails_at_once_with_what_has_failed_before(engine: Engine, way: s
 
 @pytest.mark.parametrize("way", ["failed", "cancelled"])
 def test_an_ignored_failure_lets_the_task_run(engine: Engine, way: str) -> None:
-    """Covers SPEC E3-21."""
     needed = ended_badly(engine, way)
     task_id = engine.enqueue(needs=[{"task": needed, "on_failure": "ignore"}])
 
@@ -85,7 +84,7 @@ def test_a_try_that_fails_with_more_to_come_fails_nobody(engine: Engine) -> None
 
 
 def test_a_child_that_fails_with_what_it_needs_ends_its_parent(engine: Engine) -> None:
-    """Covers invariant 8: by any path."""
+    """By any path."""
     needed = engine.enqueue(after=600)
     parent_id, (child,) = parent_of(engine, {**WORK, "needs": [needed]})
     engine.cancel(needed)
@@ -94,7 +93,7 @@ def test_a_child_that_fails_with_what_it_needs_ends_its_parent(engine: Engine) -
 
 
 def test_a_child_that_fails_as_it_is_spawned_is_counted_once(engine: Engine) -> None:
-    """Covers invariant 8: the parent's count is right before the child can end."""
+    """The parent's count is right before the child can end."""
     needed = ended_badly(engine, "cancelled")
     parent_id, _ = parent_of(engine, {**WORK, "needs": [needed]}, WORK)
 
@@ -112,7 +111,6 @@ def test_a_parent_whose_children_all_fail_as_they_are_spawned_fails_at_once(engi
 
 @pytest.mark.parametrize("outside", [True, False])
 def test_a_sibling_that_fails_as_it_is_added_does_not_end_the_parent_early(engine: Engine, outside: bool) -> None:
-    """Covers invariant 8."""
     needed = ended_badly(engine, "cancelled")
     parent_id, _ = family(engine, 2, on_failure="ignore")
     draft = {**WORK, "needs": [needed], "on_failure": "ignore"}

@@ -53,7 +53,7 @@ def test_needing_what_does_not_exist_is_refused(engine: Engine, kind: str) -> No
 
 
 def test_a_task_of_a_batch_needs_only_those_before_it(engine: Engine) -> None:
-    """Covers SPEC B5-1: so that a batch has no circles."""
+    """So that a batch has no circles."""
     with refused("RC040", "only what was enqueued before it"):
         engine.enqueue_many([{**WORK, "needs": [{"item": 1}]}, WORK])
     with refused("RC043", "would wait for itself"):

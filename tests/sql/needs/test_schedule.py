@@ -9,7 +9,7 @@ from tests.sql.families import WORK, finish_off
 
 
 def test_a_task_whose_needs_are_met_still_waits_for_its_moment(engine: Engine) -> None:
-    """Covers SPEC B5-7: blockers first, then schedule."""
+    """Blockers first, then schedule."""
     needed = engine.enqueue()
     task_id = engine.enqueue(needs=[needed], after=60)
     engine.complete(engine.claim_one())
@@ -28,7 +28,6 @@ def test_a_moment_that_has_passed_does_not_wait_for_the_needs(engine: Engine) ->
 
 
 def test_a_task_that_was_blocked_does_not_jump_the_queue_by_its_old_date(engine: Engine) -> None:
-    """Covers SPEC B5-4."""
     needed = engine.enqueue()
     task_id = engine.enqueue(needs=[needed])
     engine.clock.advance(seconds=60)
@@ -41,7 +40,6 @@ def test_a_task_that_was_blocked_does_not_jump_the_queue_by_its_old_date(engine:
 
 
 def test_a_task_that_waited_for_others_during_its_run_does_not_jump_the_queue(engine: Engine) -> None:
-    """Covers SPEC B5-4, B5-7."""
     task_id = engine.enqueue()
     claim = engine.claim_one()
     needed = engine.enqueue()

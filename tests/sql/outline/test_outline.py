@@ -23,7 +23,6 @@ def declare_two(engine: Engine) -> None:
 
 
 def test_few_children_are_named_in_their_order_open_and_finished(engine: Engine) -> None:
-    """covers SPEC B2-11"""
     parent, children = family(engine, 3)
     engine.complete(engine.claim_one())
 
@@ -110,7 +109,6 @@ def test_a_task_without_children_has_no_outline(engine: Engine) -> None:
 
 
 def test_what_a_task_stands_below_is_named_from_the_top(engine: Engine) -> None:
-    """covers SPEC B2-11"""
     top, [middle] = family(engine, 1)
     [child] = spread(engine, engine.claim_one(), {"role": "work"})
 

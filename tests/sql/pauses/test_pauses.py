@@ -31,7 +31,7 @@ def next_due(engine: Engine) -> float | None:
 
 
 def test_nothing_begins_until_the_role_is_resumed_and_what_runs_goes_on(engine: Engine) -> None:
-    """Covers SPEC 002-18: a pause that is resumed."""
+    """A pause that is resumed."""
     first, second = engine.enqueue(), engine.enqueue()
     running = engine.claim_one()
     assert pause(engine) == (START, None)
@@ -48,7 +48,7 @@ def test_nothing_begins_until_the_role_is_resumed_and_what_runs_goes_on(engine: 
 
 
 def test_a_pause_for_a_time_ends_for_claims_at_that_moment(engine: Engine) -> None:
-    """Covers SPEC 002-18: auto-resume, whether or not somebody is there to clear the pause."""
+    """Auto-resume, whether or not somebody is there to clear the pause."""
     task_id = engine.enqueue()
     assert pause(engine, 600) == (START, START + timedelta(seconds=600))
     engine.clock.advance(seconds=599)
@@ -61,7 +61,7 @@ def test_a_pause_for_a_time_ends_for_claims_at_that_moment(engine: Engine) -> No
 
 
 def test_a_pause_whose_time_is_up_is_told_once(engine: Engine) -> None:
-    """Covers SPEC 002-18: the warning names the pause."""
+    """The warning names the pause."""
     pause(engine, 600, "ada")
     assert ended(engine) == []
     engine.clock.advance(seconds=600)

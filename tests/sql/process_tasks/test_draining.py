@@ -1,4 +1,4 @@
-"""CALL rolecall.process_tasks: works off what SQL handlers can do, trees included (covers SPEC 002-23)."""
+"""CALL rolecall.process_tasks: works off what SQL handlers can do, trees included."""
 
 from __future__ import annotations
 
@@ -66,7 +66,6 @@ def test_it_begins_nothing_after_so_long(shop: Engine) -> None:
 
 
 def test_higher_priorities_come_first_then_older_tasks(shop: Engine) -> None:
-    """Covers SPEC 002-25 with this design's direction of priorities."""
     shop.rows("alter table shop.counted add at int generated always as identity")
     enqueue(shop, 1, 2)
     enqueue(shop, 3, priority=5)
@@ -102,7 +101,7 @@ def test_tasks_of_other_handlers_are_left_to_their_workers(shop: Engine) -> None
 
 
 def test_it_drains_a_tree_and_its_parents(shop: Engine) -> None:
-    """Covers SPEC B1-12, B1-6 and B1-7: children, their children, and the parents that wait for them."""
+    """Children, their children, and the parents that wait for them."""
     procedure(shop, "branch", spawning([{"handler": "count", "payload": {"n": n}} for n in (1, 2)]))
     procedure(shop, "root", spawning([{"handler": "branch"}, {"handler": "branch"}]))
     declare(shop, "branch")
@@ -117,7 +116,7 @@ def test_it_drains_a_tree_and_its_parents(shop: Engine) -> None:
 
 
 def test_serial_children_run_one_after_the_other(shop: Engine) -> None:
-    """Covers SPEC B1-4, B1-12 and B1-15: each in its place, also where an elder one only groups others."""
+    """Each in its place, also where an elder one only groups others."""
     shop.rows("alter table shop.counted add at int generated always as identity")
     procedure(shop, "phase", spawning([{"handler": "count", "payload": {"n": n}} for n in (1, 2)]))
     procedure(shop, "root", spawning([{"handler": "phase"}, {"handler": "count", "payload": {"n": 3}}], serial=True))
@@ -132,7 +131,7 @@ def test_serial_children_run_one_after_the_other(shop: Engine) -> None:
 
 
 def test_infos_of_children_add_up(shop: Engine) -> None:
-    """Covers SPEC B1-17: each reports its own contribution."""
+    """Each reports its own contribution."""
     handler(shop, "info := jsonb_build_object('rows', (payload ->> 'n')::int);")
     procedure(shop, "root", spawning([{"handler": "count", "payload": {"n": n}} for n in (1, 2, 3)]))
     declare(shop, "root")
@@ -144,7 +143,6 @@ def test_infos_of_children_add_up(shop: Engine) -> None:
 
 
 def test_a_failed_child_fails_its_parent_after_all_have_ended(shop: Engine) -> None:
-    """Covers SPEC B1-8 and B1-9."""
     handler(shop, "perform 1 / (payload ->> 'n')::int; " + COUNT, retry=NEVER)
     procedure(shop, "root", spawning([{"handler": "count", "payload": {"n": n}} for n in (0, 1)]))
     declare(shop, "root")
@@ -156,7 +154,6 @@ def test_a_failed_child_fails_its_parent_after_all_have_ended(shop: Engine) -> N
 
 
 def test_a_task_that_fails_takes_what_was_spawned_for_it_along(shop: Engine) -> None:
-    """Covers SPEC B1-10."""
     handler(shop, "perform 1 / 0;", name="root", retry=NEVER)
     root = shop.enqueue(handler="root")
     claim = shop.claim_one()
@@ -172,7 +169,7 @@ def test_a_task_that_fails_takes_what_was_spawned_for_it_along(shop: Engine) -> 
 
 
 def test_one_root_of_a_role_runs_at_a_time(shop: Engine) -> None:
-    """Covers SPEC B1-2: a role may be told so; children carry no key and run side by side."""
+    """A role may be told so; children carry no key and run side by side."""
     shop.declare({"name": "work", "one_root": True})
     procedure(shop, "root", spawning([{"handler": "count", "payload": {"n": n}} for n in (1, 2)]))
     declare(shop, "root")
@@ -185,7 +182,6 @@ def test_one_root_of_a_role_runs_at_a_time(shop: Engine) -> None:
 
 
 def test_a_handler_that_is_declared_later_is_served_by_the_next_claim(shop: Engine) -> None:
-    """Covers SPEC 002-13."""
     procedure(shop, "late", COUNT)
     procedure(shop, "early", "perform rolecall.declare_procedure('late', 'shop.late', 'work');")
     declare(shop, "early")

@@ -10,7 +10,7 @@ from tests.sql.procedures import NEVER, handler, process
 
 
 def test_the_pool_shows_all_that_is_known_of_it(engine: Engine) -> None:
-    """Covers SPEC 002-1 and 002-40: one view over open and finished work, with role and handler."""
+    """One view over open and finished work, with role and handler."""
     handler(engine, "info := '{\"rows\": 3}';", description="Counts stores")
     task_id = engine.enqueue(handler="count", payload={"store": 7}, priority=2)
     engine.clock.advance(seconds=5)
@@ -28,7 +28,6 @@ def test_the_pool_shows_all_that_is_known_of_it(engine: Engine) -> None:
 
 
 def test_a_task_has_an_error_if_it_failed_and_none_if_it_completed(engine: Engine) -> None:
-    """Covers SPEC 002-3."""
     handler(engine, "perform 1 / (payload ->> 'n')::int;", retry=NEVER)
     failed, completed = (engine.enqueue(handler="count", payload={"n": n}) for n in (0, 1))
 
@@ -39,7 +38,6 @@ def test_a_task_has_an_error_if_it_failed_and_none_if_it_completed(engine: Engin
 
 
 def test_a_payload_is_an_object(engine: Engine) -> None:
-    """Covers SPEC 002-3."""
     handler(engine, "null;")
 
     with pytest.raises(psycopg.Error, match="the payload is not an object"):
@@ -47,7 +45,7 @@ def test_a_payload_is_an_object(engine: Engine) -> None:
 
 
 def test_what_was_interrupted_is_pending_again_and_says_that_it_was(engine: Engine) -> None:
-    """Covers SPEC 002-2: no state of its own, an event; what waits for children is `waiting`."""
+    """No state of its own, an event; what waits for children is `waiting`."""
     handler(engine, "null;")
     task_id = engine.enqueue(handler="count")
     claim = engine.claim_one()
@@ -58,7 +56,6 @@ def test_what_was_interrupted_is_pending_again_and_says_that_it_was(engine: Engi
 
 
 def test_what_was_interrupted_comes_before_what_was_enqueued_later(engine: Engine) -> None:
-    """Covers SPEC 002-25."""
     handler(engine, "info := jsonb_build_object('turn', nextval('shop.turns'));")
     engine.rows("create sequence shop.turns")
     interrupted = engine.enqueue(handler="count")
@@ -74,7 +71,6 @@ def test_what_was_interrupted_comes_before_what_was_enqueued_later(engine: Engin
 
 
 def test_every_view_shows_what_its_reader_may_read(engine: Engine) -> None:
-    """Covers SPEC 002-40."""
     views = "select relname from pg_class where relnamespace = 'rolecall'::regnamespace and relkind = 'v'"
 
     assert engine.rows(f"{views} and not coalesce(reloptions @> '{{security_invoker=true}}', false)") == []

@@ -1,4 +1,4 @@
-"""Who died over a SQL handler: its session, not a lease alone, tells (covers SPEC 002-31 and 002-32)."""
+"""Who died over a SQL handler: its session, not a lease alone, tells."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def hanging(engine: Engine, claim: Claim | None = None) -> Iterator[Errors]:
 
 
 def test_a_drain_takes_over_what_a_lost_worker_held(engine: Engine) -> None:
-    """Covers SPEC 002-31: at its start, as the first thing."""
+    """At its start, as the first thing."""
     handler(engine, "null;")
     task_id = engine.enqueue(handler="count", retry={"kind": "linear", "step": 0})
     engine.claim_one()
@@ -90,7 +90,7 @@ def test_a_drain_that_hangs_beyond_the_deadline_is_ended(engine: Engine) -> None
 
 @pytest.mark.usefixtures("holder")
 def test_a_session_that_hangs_in_a_rescued_task_is_ended(engine: Engine) -> None:
-    """Covers SPEC 002-31 and 002-32: with its locks, so that the next attempt does not wait for it."""
+    """With its locks, so that the next attempt does not wait for it."""
     task_id = engine.enqueue(handler="count")
 
     with hanging(engine, engine.claim_one()) as errors:
@@ -119,7 +119,7 @@ def test_a_session_that_holds_its_tasks_row_is_ended_once_its_worker_is_gone(eng
 
 
 def test_other_sessions_are_never_ended(engine: Engine, session: Session) -> None:
-    """Covers SPEC 002-32: no pid is taken for another's, and no other database is touched."""
+    """No pid is taken for another's, and no other database is touched."""
     handler(engine, "null;")
     engine.rescue()
     task_id = engine.enqueue(handler="count")

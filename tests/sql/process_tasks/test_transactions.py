@@ -39,7 +39,7 @@ def everything(engine: Engine) -> list[list[tuple[Any, ...]]]:
 
 
 def test_a_drain_that_is_rolled_back_leaves_no_trace(shop: Engine) -> None:
-    """Covers SPEC E5-10, E3-13 and 002-37: the style of a test in SQL."""
+    """The style of a test in SQL."""
     shop.enqueue(handler="count", payload={"n": 1})
     before = everything(shop)
 
@@ -53,7 +53,7 @@ def test_a_drain_that_is_rolled_back_leaves_no_trace(shop: Engine) -> None:
 
 
 def test_a_drain_that_is_rolled_back_notifies_nobody(shop: Engine, session: Session) -> None:
-    """Covers SPEC E5-10: an idle worker hears nothing of tasks that never were."""
+    """An idle worker hears nothing of tasks that never were."""
     shop.rows("select rolecall.mark_idle(%s, true)", shop.worker())
     handler(shop, "perform rolecall.enqueue('work'); notify shop;")
     listener = session()
@@ -84,7 +84,7 @@ def test_it_commits_with_its_callers_transaction(shop: Engine) -> None:
     ],
 )
 def test_a_transaction_of_several_statements_in_one_text_is_noticed_too(shop: Engine, text: str) -> None:
-    """Covers SPEC 002-26: clocks and transaction ids tell nothing there, Postgres itself is asked."""
+    """Clocks and transaction ids tell nothing there, Postgres itself is asked."""
     shop.enqueue(handler="count", payload={"n": 1})
 
     try:
@@ -107,7 +107,6 @@ def test_a_caller_may_forbid_the_commits(shop: Engine) -> None:
 
 
 def test_alone_it_commits_every_task(shop: Engine) -> None:
-    """Covers SPEC 002-26."""
     handler(shop, "info := jsonb_build_object('transaction', pg_current_xact_id()::text);")
     for _ in range(2):
         shop.enqueue(handler="count")
@@ -118,7 +117,7 @@ def test_alone_it_commits_every_task(shop: Engine) -> None:
 
 
 def test_others_see_what_runs(shop: Engine, session: Session) -> None:
-    """Covers SPEC 002-24, 002-26 and 002-40: the claim and the hook before it are committed first."""
+    """The claim and the hook before it are committed first."""
     hook(shop, "before", "insert into shop.counted values (0);")
     handler(shop, WAIT, before="shop.before")
     task_id = shop.enqueue(handler="count")

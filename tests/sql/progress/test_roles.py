@@ -50,7 +50,6 @@ def test_the_longest_wait_is_told_by_its_beginning(engine: Engine) -> None:
 
 
 def test_a_root_under_way_stands_before_one_that_is_pending(engine: Engine) -> None:
-    """covers SPEC B2-3"""
     waiting, _ = family(engine)
     engine.enqueue(priority=5)
 
@@ -58,7 +57,6 @@ def test_a_root_under_way_stands_before_one_that_is_pending(engine: Engine) -> N
 
 
 def test_a_pending_root_still_shows_as_the_next(engine: Engine) -> None:
-    """covers SPEC B2-3"""
     pending = engine.enqueue()
 
     assert look(engine).current_root == pending

@@ -33,14 +33,13 @@ def claims(engine: Engine) -> dict[int, Claim]:
 
 
 def test_a_task_that_has_not_begun_is_pending_and_not_idle(engine: Engine) -> None:
-    """covers SPEC B2-5"""
     seen = look(engine, engine.enqueue())
 
     assert (seen.activity, seen.fraction, seen.phases) == (Activity.PENDING, 0, [])
 
 
 def test_the_children_of_one_handler_are_a_phase_counted_by_state(engine: Engine) -> None:
-    """covers SPEC B2-1, B2-2, B2-4: failed counts as done"""
+    """Failed counts as done."""
     root, children = parent_of(engine, *[{**FETCH, "on_failure": "ignore", "max_attempts": 1}] * 4, MERGE)
     held = claims(engine)
     engine.complete(held[children[0]])
@@ -56,7 +55,6 @@ def test_the_children_of_one_handler_are_a_phase_counted_by_state(engine: Engine
 
 
 def test_nobody_who_looks_between_two_phases_sees_an_idle_tree(engine: Engine) -> None:
-    """covers SPEC B2-2 (the gap bridge), B2-5"""
     root, children = parent_of(engine, FETCH, MERGE, {"role": "work"}, serial=True)
     engine.complete(claims(engine)[children[0]])
 
@@ -72,7 +70,6 @@ def test_nobody_who_looks_between_two_phases_sees_an_idle_tree(engine: Engine) -
 
 
 def test_what_is_expected_shows_before_it_stands(engine: Engine) -> None:
-    """covers SPEC B2-5, B2-9"""
     root = engine.enqueue()
     claim = engine.claim_one()
     engine.report_info(claim, {"expected": {"fetch": 2, "merge": 50}})
@@ -89,7 +86,6 @@ def test_what_is_expected_shows_before_it_stands(engine: Engine) -> None:
 
 
 def test_the_step_counts_the_children_of_the_deepest_that_run_side_by_side(engine: Engine) -> None:
-    """covers SPEC B2-4"""
     root, steps = parent_of(engine, FETCH, MERGE, serial=True)
     children = spread(engine, claims(engine)[steps[0]], *[{"role": "work"}] * 4)
     held = claims(engine)
@@ -104,7 +100,6 @@ def test_the_step_counts_the_children_of_the_deepest_that_run_side_by_side(engin
 
 
 def test_what_children_tell_adds_up_the_tree_while_it_runs(engine: Engine) -> None:
-    """covers SPEC B1-17"""
     root = engine.enqueue()
     claim = engine.claim_one()
     engine.report_info(claim, {"mine": 1, "pages": "own"})
@@ -147,7 +142,6 @@ def test_a_task_that_was_retried_counts_its_new_children_only(engine: Engine) ->
 
 
 def test_between_two_steps_a_tree_is_under_way(engine: Engine) -> None:
-    """covers SPEC B2-2"""
     root, children = parent_of(engine, FETCH, gathers=True)
     engine.complete(claims(engine)[children[0]])
 
@@ -157,7 +151,6 @@ def test_between_two_steps_a_tree_is_under_way(engine: Engine) -> None:
 
 
 def test_ten_thousand_children_are_counted_and_not_listed(live_engine: Engine) -> None:
-    """covers SPEC B2-1"""
     engine = live_engine
     root = engine.enqueue()
     engine.complete(engine.claim_one(), next={"children": [FETCH] * CHILDREN})

@@ -113,7 +113,7 @@ def test_a_day_that_is_in_use_is_tried_again_in_a_minute_and_noted(engine: Engin
 
 
 def test_a_new_roles_days_are_dropped_whole(engine: Engine) -> None:
-    """Covers F69: what completes and what fails is kept for as long, so that no task is deleted by itself."""
+    """What completes and what fails is kept for as long, so that no task is deleted by itself."""
     engine.declare({"name": "new"})
     engine.rows("delete from rolecall.roles where name = 'work'")
     engine.rows("select rolecall.make_partitions(2)")

@@ -1,4 +1,4 @@
-"""Keys are forgotten when nobody wants them, and never while somebody does (RELIABILITY invariant 5)."""
+"""Keys are forgotten when nobody wants them, and never while somebody does."""
 
 from __future__ import annotations
 

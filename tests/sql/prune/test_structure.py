@@ -45,7 +45,7 @@ def parent_with(engine: Engine, *children: dict[str, object]) -> Claim:
 
 
 def test_the_finished_tasks_of_an_open_chain_stay(engine: Engine) -> None:
-    """Covers SPEC E5-16 and E3-26: the first task, and those in the middle."""
+    """The first task, and those in the middle."""
     chain = engine.enqueue()
     for following in ({"role": "work"}, {"role": "work"}, LATER):
         engine.complete(engine.claim_one(), result=1, next={"continuation": following})
@@ -57,7 +57,6 @@ def test_the_finished_tasks_of_an_open_chain_stay(engine: Engine) -> None:
 
 
 def test_the_children_whose_results_a_parent_will_gather_stay(engine: Engine) -> None:
-    """Covers SPEC E5-16."""
     parent = parent_with(engine, {"role": "work"}, LATER)
     child = engine.claim_one()
     engine.complete(child, result="gather me")
@@ -69,7 +68,7 @@ def test_the_children_whose_results_a_parent_will_gather_stay(engine: Engine) ->
 
 
 def test_a_tree_is_kept_down_to_its_leaves_while_its_root_waits(engine: Engine) -> None:
-    """Covers SPEC E3-26: by whole tree only."""
+    """By whole tree only."""
     root = parent_with(engine, {"role": "work"}, LATER)
     middle = engine.claim_one()
     engine.complete(middle, next={"children": [{"role": "work"}]})
@@ -85,7 +84,7 @@ def test_a_tree_is_kept_down_to_its_leaves_while_its_root_waits(engine: Engine) 
 
 
 def test_what_an_open_task_needs_stays_though_it_has_finished(engine: Engine) -> None:
-    """Covers SPEC E5-16 and B5-5: an open need on a finished task."""
+    """An open need on a finished task."""
     engine.enqueue()
     needed = engine.claim_one()
     engine.complete(needed, result="read me")
@@ -122,7 +121,7 @@ def test_the_ancestors_of_a_child_that_was_put_back_stay(engine: Engine) -> None
 
 
 def test_a_closed_tree_goes_as_a_whole_once_its_root_s_time_is_up(engine: Engine) -> None:
-    """Covers SPEC E3-26: a root goes when every member is old enough."""
+    """A root goes when every member is old enough."""
     root = parent_with(engine, {"role": "work"}, {"role": "work"})
     early = engine.claim_one()
     engine.complete(early)
@@ -155,7 +154,7 @@ def test_a_closed_chain_goes_as_a_whole_once_its_last_task_s_time_is_up(engine: 
 
 
 def test_a_parent_outlives_children_that_are_kept_for_longer(engine: Engine) -> None:
-    """Covers SPEC E3-26: no child is left without its tree."""
+    """No child is left without its tree."""
     engine.declare({"name": "work", "keep_completed": KEEP * DAY, "keep_failed": 3 * KEEP * DAY})
     root = parent_with(engine, {"role": "work", "on_failure": "ignore"})
     child = engine.claim_one()

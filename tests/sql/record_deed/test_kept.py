@@ -37,7 +37,6 @@ def rows(log: Connection) -> list[tuple[str, str]]:
 )
 @pytest.mark.parametrize("age", [0, 399])
 def test_a_young_row_is_neither_changed_nor_deleted(log: Connection, clock: Clock, change: str, age: int) -> None:
-    """Covers S16"""
     clock.advance(days=age)
 
     with pytest.raises(errors.InsufficientPrivilege, match="the audit log cannot be changed"):

@@ -8,7 +8,6 @@ from tests.sql.engine import Engine
 
 
 def test_a_released_task_is_claimable_at_once_and_not_charged(engine: Engine) -> None:
-    """Covers F13, F14 and invariant 18."""
     engine.enqueue()
     engine.release(engine.claim_one())
 
@@ -18,7 +17,7 @@ def test_a_released_task_is_claimable_at_once_and_not_charged(engine: Engine) ->
 
 
 def test_ten_releases_are_free_and_the_eleventh_spends_an_attempt(engine: Engine) -> None:
-    """Covers F13: a loop of deploys is no endless retry."""
+    """A loop of deploys is no endless retry."""
     engine.enqueue()
     for _ in range(10):
         engine.release(engine.claim_one())

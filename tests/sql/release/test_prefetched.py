@@ -6,7 +6,6 @@ from tests.sql.engine import Engine
 
 
 def test_a_prefetched_task_is_given_back_for_free_without_end(engine: Engine) -> None:
-    """Covers invariant 18."""
     task_id = engine.enqueue(max_attempts=2)
     worker = engine.worker()
 

@@ -8,7 +8,6 @@ from tests.sql.engine import LEASE, START, TIMEOUT, Engine
 
 
 def test_a_renewal_counts_the_lease_from_now(engine: Engine) -> None:
-    """Covers SPEC 000-17."""
     engine.enqueue()
     claim = engine.claim_one()
     engine.clock.advance(seconds=20)
@@ -27,7 +26,6 @@ def test_one_call_renews_all(engine: Engine) -> None:
 
 
 def test_a_lease_that_ran_out_is_renewed_while_nobody_took_the_task(engine: Engine) -> None:
-    """covers SPEC 004-12"""
     engine.enqueue()
     claim = engine.claim_one()
     engine.clock.advance(seconds=LEASE + 1)
@@ -37,7 +35,7 @@ def test_a_lease_that_ran_out_is_renewed_while_nobody_took_the_task(engine: Engi
 
 
 def test_no_renewal_reaches_beyond_the_deadline(engine: Engine) -> None:
-    """Covers F7: a handler that hangs is not kept alive by its worker's heartbeat."""
+    """A handler that hangs is not kept alive by its worker's heartbeat."""
     engine.enqueue()
     claim = engine.claim_one()
     engine.clock.advance(seconds=TIMEOUT - 10)
@@ -67,7 +65,7 @@ def test_a_cancelled_task_is_not_renewed(engine: Engine) -> None:
 
 
 def test_a_lost_claim_renews_nothing(engine: Engine) -> None:
-    """Covers invariant 3 and F5: a zombie's heartbeat does not extend the new owner's lease."""
+    """A zombie's heartbeat does not extend the new owner's lease."""
     engine.enqueue()
     zombie = engine.claim_one()
     engine.clock.advance(seconds=LEASE + 1)

@@ -31,7 +31,7 @@ def test_facts_outlive_a_failed_attempt_and_the_task(engine: Engine) -> None:
 
 
 def test_a_lost_claim_reports_nothing(engine: Engine) -> None:
-    """Covers invariant 3: every write shows the fence."""
+    """Every write shows the fence."""
     engine.enqueue()
     claim = engine.claim_one()
     engine.clock.advance(seconds=LEASE + 1)

@@ -15,7 +15,7 @@ def expire(engine: Engine) -> None:
 
 
 def test_an_expired_task_is_pending_again(engine: Engine) -> None:
-    """Covers SPEC 004-18, 000-18 and 000-7: stale is a name for a moment, not a state."""
+    """Stale is a name for a moment, not a state."""
     task_id = engine.enqueue()
     engine.claim_one()
     expire(engine)
@@ -47,7 +47,7 @@ def test_a_rescue_finds_each_task_once(engine: Engine) -> None:
 
 
 def test_a_task_that_kills_its_worker_ends_after_its_last_attempt(engine: Engine) -> None:
-    """Covers invariant 6, F11 and SPEC 000-19: it does not stay running, and keeps no store locked."""
+    """It does not stay running, and keeps no store locked."""
     poison = engine.enqueue(key="store", max_attempts=3)
     claims = 0
     while engine.task(poison).state == "pending":
@@ -63,7 +63,6 @@ def test_a_task_that_kills_its_worker_ends_after_its_last_attempt(engine: Engine
 
 
 def test_a_task_over_its_deadline_has_timed_out(engine: Engine) -> None:
-    """Covers F7."""
     task_id = engine.enqueue()
     claim = engine.claim_one()
     for _ in range(TIMEOUT // 30 - 1):
@@ -85,7 +84,7 @@ def test_one_call_rescues_no_more_than_its_limit(engine: Engine) -> None:
 
 
 def test_a_task_of_any_role_is_rescued_whoever_lives(engine: Engine) -> None:
-    """Covers F12: a role without a living worker is rescued too."""
+    """A role without a living worker is rescued too."""
     engine.declare({"name": "lonely", "lease": 10})
     task_id = engine.enqueue("lonely")
     engine.claim_one("lonely")
@@ -132,7 +131,6 @@ def test_two_rescues_share_the_work(engine: Engine, session: Session) -> None:
 def test_after_a_restart_of_the_server_nothing_is_rescued_for_one_lease(
     engine: Engine, moved: int, rescued: int
 ) -> None:
-    """Covers F10 and invariant 17."""
     engine.enqueue()
     engine.claim_one()
     engine.clock.advance(days=1)
@@ -144,7 +142,7 @@ def test_after_a_restart_of_the_server_nothing_is_rescued_for_one_lease(
 
 
 def test_after_a_failover_nothing_is_rescued_for_one_lease(engine: Engine) -> None:
-    """Covers F10: a promoted standby has been up for days, longer than the server before it."""
+    """A promoted standby has been up for days, longer than the server before it."""
     engine.enqueue()
     claim = engine.claim_one()
     engine.clock.advance(days=1)
@@ -181,7 +179,7 @@ def test_a_rescue_says_when_the_task_is_due_again(engine: Engine) -> None:
 def test_with_a_threshold_only_what_nobody_has_renewed_for_so_long_is_rescued(
     engine: Engine, minutes: int, rescued: int
 ) -> None:
-    """Covers SPEC 000-18: the lease ran out in both cases."""
+    """The lease ran out in both cases."""
     engine.rescue()
     engine.enqueue()
     engine.claim_one()

@@ -26,7 +26,7 @@ def test_a_failed_task_has_all_its_attempts_before_it(engine: Engine) -> None:
 
 
 def test_its_fence_goes_on(engine: Engine) -> None:
-    """Covers invariant 3 and F5: not even an operator resets a fence."""
+    """Not even an operator resets a fence."""
     task_id = engine.enqueue(max_attempts=1)
     zombie = engine.claim_one()
     engine.clock.advance(seconds=LEASE + 1)
@@ -60,7 +60,6 @@ def test_each_id_of_a_batch_gets_its_own_answer(engine: Engine) -> None:
 
 
 def test_an_open_task_with_its_dedupe_key_keeps_it_away(engine: Engine) -> None:
-    """Covers invariant 10."""
     failed = fail_for_good(engine, dedupe_key="d")
     engine.enqueue(dedupe_key="d")
 

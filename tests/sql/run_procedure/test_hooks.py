@@ -1,4 +1,4 @@
-"""The hooks before and after a procedure: when they run, and that their errors harm nothing (covers SPEC 002-7)."""
+"""The hooks before and after a procedure: when they run, and that their errors harm nothing."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_one_hook_runs_while_the_task_runs_and_one_when_it_has_completed(noted: 
 
 
 def test_what_the_hook_before_says_is_seen_while_the_procedure_runs(noted: Engine, session: Session) -> None:
-    """Covers SPEC 002-26: it is committed before the procedure begins."""
+    """It is committed before the procedure begins."""
     handler(noted, "null;", before="shop.before")
     task_id = noted.enqueue(handler="count")
     claim = noted.claim_one()
@@ -61,7 +61,7 @@ def test_an_attempt_that_will_be_followed_by_another_is_no_end(noted: Engine) ->
 
 
 def test_the_hook_after_a_parent_runs_when_the_parent_finishes(noted: Engine) -> None:
-    """Covers SPEC 002-7 and B1-8: not when its procedure returns, but when its last child has ended."""
+    """Not when its procedure returns, but when its last child has ended."""
     procedure(noted, "leaf", "null;")
     declare(noted, "leaf")
     handler(noted, spawning([{"handler": "leaf"}]), after="shop.after")

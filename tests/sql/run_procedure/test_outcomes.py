@@ -13,7 +13,7 @@ BOOM = "raise exception 'no such store' using detail = 'store 7', hint = 'ask th
 
 
 def test_the_work_and_the_completion_commit_together(engine: Engine) -> None:
-    """Covers SPEC 002-30 and E3-12: the handler runs wholly inside the database."""
+    """The handler runs wholly inside the database."""
     table(engine)
     handler(engine, COUNT)
 
@@ -37,7 +37,7 @@ def test_an_error_undoes_the_work_and_fails_the_attempt(engine: Engine) -> None:
 
 
 def test_an_error_is_told_with_its_detail_hint_and_context(engine: Engine) -> None:
-    """Covers SPEC 002-28: message, context, detail and hint, without the engine's own frames."""
+    """Message, context, detail and hint, without the engine's own frames."""
     handler(engine, BOOM)
 
     _, end = run_one(engine)
@@ -52,7 +52,7 @@ def test_an_error_is_told_with_its_detail_hint_and_context(engine: Engine) -> No
 
 
 def test_a_policy_that_never_retries_makes_the_first_error_the_last(engine: Engine) -> None:
-    """Covers SPEC 002-28: no automatic retry where the handler is declared so; else the role's policy counts."""
+    """No automatic retry where the handler is declared so; else the role's policy counts."""
     handler(engine, BOOM, retry=NEVER)
 
     task_id, end = run_one(engine)
@@ -62,7 +62,6 @@ def test_a_policy_that_never_retries_makes_the_first_error_the_last(engine: Engi
 
 
 def test_the_info_that_comes_back_is_merged_into_the_tasks(engine: Engine) -> None:
-    """Covers SPEC 002-6 and 002-29."""
     handler(engine, "info := info || jsonb_build_object('stores', (payload ->> 'n')::int, 'seen', info -> 'rows');")
     task_id = engine.enqueue(handler="count", payload={"n": 3})
     claim = engine.claim_one()
@@ -91,7 +90,7 @@ def test_a_procedure_knows_its_task(engine: Engine) -> None:
 
 
 def test_a_procedure_that_commits_fails_its_attempt(engine: Engine) -> None:
-    """Covers SPEC 002-26: work and completion are one transaction, which is not the procedure's to end."""
+    """Work and completion are one transaction, which is not the procedure's to end."""
     handler(engine, "commit;")
 
     _, end = run_one(engine)

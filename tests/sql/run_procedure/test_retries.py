@@ -1,4 +1,4 @@
-"""Deadlocks and serialization failures are tried again inside the attempt (covers SPEC 002-27)."""
+"""Deadlocks and serialization failures are tried again inside the attempt."""
 
 from __future__ import annotations
 

@@ -14,7 +14,6 @@ def target(engine: Engine, role: str = "work") -> int:
 
 
 def test_due_and_running_tasks_of_the_role_are_counted_together(engine: Engine) -> None:
-    """Covers SPEC 003-30"""
     engine.declare({"name": "other"})
     engine.enqueue_many([{"role": "work"}] * 5 + [{"role": "other"}] * 2)
     engine.claim(2, "work")

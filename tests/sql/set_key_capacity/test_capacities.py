@@ -77,7 +77,6 @@ def test_underscores_and_percent_signs_stand_for_themselves(engine: Engine) -> N
 
 @pytest.mark.parametrize("pattern", ["tenant:1", "tenant:*", "*"])
 def test_what_was_parked_runs_at_once_where_there_is_more_room(engine: Engine, pattern: str) -> None:
-    """Covers invariant 32."""
     assert running(engine, "tenant:1") == 1
 
     set_capacity(engine, pattern, 3)

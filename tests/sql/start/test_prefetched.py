@@ -9,7 +9,7 @@ from tests.sql.engine import LEASE, START, Engine
 
 
 def test_a_prefetched_task_starts_when_its_turn_comes(engine: Engine) -> None:
-    """Covers SPEC 000-5 and 000-6: claimed, then running."""
+    """Claimed, then running."""
     engine.enqueue()
     [claim] = engine.claim(start=0)
     assert engine.task(claim.id).status == "claimed"

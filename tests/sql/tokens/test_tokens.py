@@ -34,7 +34,7 @@ def tokens(engine: Engine) -> int:
 
 
 def test_who_shows_the_token_completes_the_task(engine: Engine) -> None:
-    """Covers SPEC B8-5 and B8-6: an early decision from outside."""
+    """An early decision from outside."""
     task_id = engine.enqueue(after=7200)
     token = issue(engine, task_id)
 
@@ -138,7 +138,6 @@ def test_a_time_to_live_that_is_none_is_refused(engine: Engine, seconds: int) ->
 
 
 def test_tokens_that_open_nothing_are_pruned(engine: Engine) -> None:
-    """Covers SPEC B9-5."""
     open_task, ended = engine.enqueue(after=WEEK), engine.enqueue()
     issue(engine, open_task)
     issue(engine, open_task, 60)

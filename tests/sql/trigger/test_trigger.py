@@ -15,7 +15,6 @@ def trigger(engine: Engine, *ids: int) -> list[tuple[int, datetime]]:
 
 
 def test_a_task_that_is_due_later_is_due_now(engine: Engine) -> None:
-    """Covers SPEC B8-2."""
     task_id = engine.enqueue(after=3600)
 
     assert trigger(engine, task_id) == [(task_id, START)]
@@ -35,7 +34,7 @@ def test_a_retry_that_waits_for_its_turn_is_due_now(engine: Engine) -> None:
 
 
 def test_the_answers_stand_in_the_order_of_the_ids(engine: Engine) -> None:
-    """Covers SPEC B8-2: input order kept."""
+    """Input order kept."""
     ids = [engine.enqueue(after=60, key=key) for key in (None, "a", None)]
 
     assert [task_id for task_id, _ in trigger(engine, *reversed(ids))] == ids[::-1]
@@ -51,7 +50,7 @@ def test_what_is_due_already_keeps_its_place(engine: Engine) -> None:
 
 @pytest.mark.parametrize("state", ["blocked", "running", "completed", "cancelled"])
 def test_what_is_not_pending_cannot_be_triggered_and_nothing_is(engine: Engine, state: str) -> None:
-    """Covers SPEC B8-2: a batch is all or nothing, and the error says which and why."""
+    """A batch is all or nothing, and the error says which and why."""
     later = engine.enqueue(after=60)
     odd = engine.enqueue(needs=[later]) if state == "blocked" else engine.enqueue()
     if state in {"running", "completed"}:
@@ -80,7 +79,7 @@ def test_a_task_that_never_was_cannot_be_triggered(engine: Engine) -> None:
 
 
 def test_an_idle_worker_is_woken(engine: Engine) -> None:
-    """Covers SPEC B8-2: the worker is notified."""
+    """The worker is notified."""
     task_id = engine.enqueue(after=60)
     worker = engine.worker("work")
     engine.rows("select rolecall.mark_idle(%s, true)", worker)

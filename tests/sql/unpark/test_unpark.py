@@ -21,7 +21,6 @@ def forget(engine: Engine, *keys: str) -> list[int]:
 
 
 def test_a_forgotten_task_is_brought_back_and_says_so(engine: Engine) -> None:
-    """Covers invariant 32."""
     [task_id] = forget(engine, "k")
     assert engine.claim(5) == []
 
@@ -104,7 +103,7 @@ def test_it_goes_through_the_keys_in_steps(engine: Engine) -> None:
     ],
 )
 def test_what_another_session_has_locked_is_left_for_the_next_time(engine: Engine, session: Session, lock: str) -> None:
-    """Covers F21: an open transaction of somebody's holds up nobody else's tasks, nor the duties beside this one."""
+    """An open transaction of somebody's holds up nobody else's tasks, nor the duties beside this one."""
     first, second = forget(engine, "a", "b")
     engine.rows("insert into rolecall.keys (key) values ('a')")
     other = session()

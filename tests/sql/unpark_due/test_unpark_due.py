@@ -19,7 +19,6 @@ def forget(engine: Engine, *keys: str) -> list[int]:
 
 
 def test_a_pass_goes_on_where_it_stopped_whoever_goes_on(engine: Engine, session: Session) -> None:
-    """Covers invariant 32."""
     first, second, third = forget(engine, "a", "b", "c")
 
     assert unpark_due(engine, 2) == [([first, second], True)]

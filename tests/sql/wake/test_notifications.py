@@ -58,7 +58,7 @@ def test_an_enqueue_wakes_the_role_that_somebody_waits_for(engine: Engine, woken
 
 
 def test_nobody_idle_nobody_notified(engine: Engine, woken: Woken) -> None:
-    """Covers F45: a busy fleet pays nothing for notifications."""
+    """A busy fleet pays nothing for notifications."""
     engine.worker("work")
     engine.enqueue()
 
@@ -69,7 +69,7 @@ def test_nobody_idle_nobody_notified(engine: Engine, woken: Woken) -> None:
 def test_a_task_that_another_stands_for_wakes_all_the_same(
     engine: Engine, woken: Woken, dedupe: Document | None
 ) -> None:
-    """Covers SPEC 002-8 and 002-9: a wake for nothing is accepted; a start that was put forward is none."""
+    """A wake for nothing is accepted; a start that was put forward is none."""
     engine.enqueue(dedupe_key="d", after=60)
     idle_worker(engine, "work")
     engine.enqueue(dedupe_key="d", dedupe=dedupe)
@@ -113,7 +113,7 @@ def test_a_task_due_later_wakes_nobody(engine: Engine, woken: Woken) -> None:
 def test_a_worker_that_has_been_silent_for_five_minutes_is_not_waited_for(
     engine: Engine, woken: Woken, minutes: int
 ) -> None:
-    """Covers SPEC 000-26: a heartbeat is recent for five minutes."""
+    """A heartbeat is recent for five minutes."""
     idle_worker(engine)
     engine.clock.advance(minutes=minutes)
     engine.enqueue()
@@ -122,7 +122,7 @@ def test_a_worker_that_has_been_silent_for_five_minutes_is_not_waited_for(
 
 
 def test_a_rolled_back_enqueue_leaves_no_task_and_wakes_nobody(engine: Engine, woken: Woken) -> None:
-    """Covers SPEC E5-11, B11-3: what a transaction says is said with its commit, or not at all."""
+    """What a transaction says is said with its commit, or not at all."""
     idle_worker(engine)
     engine.rows("begin")
     engine.enqueue()
@@ -190,7 +190,7 @@ def chosen(payload: str) -> set[int]:
 def test_one_idle_worker_more_is_woken_than_there_are_tasks(
     engine: Engine, woken: Woken, tasks: int, number: int
 ) -> None:
-    """Covers F49: a fleet does not claim at once for one task."""
+    """A fleet does not claim at once for one task."""
     idle = {idle_worker(engine, *roles) for roles in [("work",), ()] * 10}
     engine.enqueue_many([{"role": "work"}] * tasks)
 
@@ -272,7 +272,7 @@ def test_a_mark_is_taken_back_after_a_second_at_the_soonest(engine: Engine, woke
 
 
 def test_an_old_snapshot_does_not_make_an_enqueue_pay_for_past_marks(engine: Engine) -> None:
-    """Covers F35: it meets the marks of the last minutes, however long the snapshot is held."""
+    """It meets the marks of the last minutes, however long the snapshot is held."""
     worker = idle_worker(engine, "work")
     engine.enqueue()
     costs = []

@@ -28,7 +28,6 @@ def tell(engine: Engine, worker: int, command: str | None) -> None:
 
 
 def test_a_beat_tells_what_the_worker_uses_and_why_it_backs_off(engine: Engine) -> None:
-    """Covers SPEC 001-33."""
     worker = engine.worker()
     beat(engine, worker, cpu=0.25, memory=0.9, memory_bytes=10**10, backing_off="memory at 90%")
 
@@ -46,7 +45,7 @@ def test_what_the_next_beat_does_not_say_is_unknown_again(engine: Engine) -> Non
 
 @pytest.mark.parametrize("ahead", [-300, 0, 300])
 def test_a_beat_shows_how_far_the_workers_clock_is_ahead(engine: Engine, ahead: int) -> None:
-    """Covers F9: nothing is decided by it, doctor tells it."""
+    """Nothing is decided by it, doctor tells it."""
     worker = engine.worker()
     beat(engine, worker, clock=time.time() + ahead)
 
@@ -54,7 +53,6 @@ def test_a_beat_shows_how_far_the_workers_clock_is_ahead(engine: Engine, ahead: 
 
 
 def test_a_command_stands_until_the_worker_hears_it_and_until_it_is_taken_back(engine: Engine) -> None:
-    """Covers SPEC 001-33."""
     worker = engine.worker()
     assert beat(engine, worker) == (True, None)
 

@@ -34,7 +34,7 @@ def test_a_worker_stands_on_the_roll_with_what_it_said(engine: Engine) -> None:
 
 
 def test_one_name_twice_is_two_workers(engine: Engine) -> None:
-    """Covers F1: a restarted pod with its old name is not the one that died."""
+    """A restarted pod with its old name is not the one that died."""
     first, second = engine.worker(name="pod-1"), engine.worker(name="pod-1")
 
     assert first != second
@@ -46,7 +46,6 @@ def test_a_worker_needs_a_slot(engine: Engine) -> None:
 
 
 def test_a_beat_says_that_it_lives_and_what_it_does(engine: Engine) -> None:
-    """Covers SPEC 000-26."""
     worker = engine.worker()
     engine.clock.advance(seconds=30)
 
@@ -67,7 +66,7 @@ def test_a_worker_that_has_left_is_unknown(engine: Engine) -> None:
 
 
 def test_leaving_gives_back_what_it_held(engine: Engine) -> None:
-    """Covers F13: also a claim whose answer was lost."""
+    """Also a claim whose answer was lost."""
     ids, _ = engine.enqueue_many([{"role": "work", "key": str(n)} for n in range(3)])
     worker, other = engine.worker(), engine.worker()
     engine.claim(2, worker=worker)
@@ -101,7 +100,6 @@ def test_leaving_twice_is_leaving_once(engine: Engine) -> None:
 
 
 def test_a_mark_that_changes_nothing_writes_nothing(engine: Engine) -> None:
-    """Covers invariant 15."""
     worker = engine.worker()
     with engine.connection.transaction():
         engine.rows("select rolecall.mark_idle(%s, false)", worker)

@@ -26,7 +26,7 @@ async def door(database: str, app: App) -> AsyncIterator[Door]:
 
 
 async def test_every_route_stands_in_the_table_and_no_other(door: Door) -> None:
-    """Covers S2: a new route needs a line in routes.txt"""
+    """A new route needs a line in routes.txt."""
     own = routes_of(build("postgresql://", App("bare")))
 
     assert routes_of(door.application) - own == {(entry.method, entry.path) for entry in TABLE}
@@ -34,7 +34,6 @@ async def test_every_route_stands_in_the_table_and_no_other(door: Door) -> None:
 
 @pytest.mark.parametrize("identity", list(IDENTITIES))
 async def test_everybody_gets_where_the_table_says_and_no_further(door: Door, identity: str) -> None:
-    """Covers S2"""
     headers = {} if identity == "nobody" else await door.key(Scope(identity))
 
     assert await departures(door.application, TABLE, identity, headers) == []

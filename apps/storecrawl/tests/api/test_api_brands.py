@@ -36,7 +36,6 @@ async def shops(database: str, shop: Any, make_document: Any) -> list[int]:
 async def test_brands_are_listed_by_name_or_by_their_products_page_by_page(
     http: httpx2.AsyncClient, shops: list[int]
 ) -> None:
-    """covers SPEC C6"""
     assert len(shops) == 2
     for sort, names in (("name", ["Alto", "Kite", "Wana"]), ("products", ["Kite", "Wana", "Alto"])):
         found: list[str] = []
@@ -52,7 +51,6 @@ async def test_brands_are_listed_by_name_or_by_their_products_page_by_page(
 
 
 async def test_a_brand_tells_what_all_menus_have_of_it(http: httpx2.AsyncClient, shops: list[int]) -> None:
-    """covers SPEC C6"""
     [kite] = (await http.get("/api/brands?text=KIT")).json()["items"]
 
     brand = (await http.get(f"/api/brands/{kite['id']}")).json()
@@ -65,7 +63,6 @@ async def test_a_brand_tells_what_all_menus_have_of_it(http: httpx2.AsyncClient,
 
 
 async def test_a_store_tells_what_it_has_by_category(http: httpx2.AsyncClient, shops: list[int]) -> None:
-    """covers SPEC C6"""
     categories = (await http.get(f"/api/stores/{shops[0]}/categories")).json()
 
     assert [(each["category"], each["products"], each["brands"]) for each in categories] == [
@@ -76,7 +73,6 @@ async def test_a_store_tells_what_it_has_by_category(http: httpx2.AsyncClient, s
 
 
 async def test_the_pages_show_the_same(http: httpx2.AsyncClient, shops: list[int]) -> None:
-    """covers SPEC 001-31"""
     listed = (await http.get("/brands?sort=")).text
     [kite] = (await http.get("/api/brands?text=Kite")).json()["items"]
     shown = (await http.get(f"/brands/{kite['id']}")).text

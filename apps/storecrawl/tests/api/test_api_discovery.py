@@ -12,7 +12,6 @@ OTHERS = ("jn", "wm", "lf", "tz", "bl", "fl")
 
 
 async def test_locations_are_listed_page_by_page(http: httpx2.AsyncClient, shop: Any) -> None:
-    """covers SPEC B14-5"""
     ids = [shop.location() for _ in range(3)]
 
     first = (await http.get(f"{LOCATIONS}?limit=2")).json()
@@ -23,7 +22,6 @@ async def test_locations_are_listed_page_by_page(http: httpx2.AsyncClient, shop:
 
 
 async def test_locations_are_found_by_status_place_and_text(http: httpx2.AsyncClient, shop: Any) -> None:
-    """covers SPEC B14-5"""
     sun = shop.location(name="Sun", city="Mesa")
     moon = shop.location(
         name="Moon", state="NV", city="Reno", status="rejected", because="closed", decided_by="ann", decided_at="now"
@@ -39,7 +37,7 @@ async def test_locations_are_found_by_status_place_and_text(http: httpx2.AsyncCl
 
 @pytest.mark.parametrize("platform", OTHERS)
 async def test_the_other_platforms_are_known_and_empty(http: httpx2.AsyncClient, shop: Any, platform: str) -> None:
-    """covers SPEC B14-5: dt, jn, wm, lf, tz, bl, fl"""
+    """Dt, jn, wm, lf, tz, bl, fl."""
     location = shop.location()
     path = f"/api/discovery/platforms/{platform}/locations"
 
@@ -49,14 +47,12 @@ async def test_the_other_platforms_are_known_and_empty(http: httpx2.AsyncClient,
 
 
 async def test_a_platform_that_nobody_knows_is_a_problem(http: httpx2.AsyncClient) -> None:
-    """covers SPEC B14-5"""
     answer = await http.get("/api/discovery/platforms/xx/locations")
 
     assert (answer.status_code, answer.json()["type"]) == (404, "urn:rolecall:platform-not-found")
 
 
 async def test_a_location_becomes_a_store_that_is_crawled(http: httpx2.AsyncClient, shop: Any) -> None:
-    """covers SPEC B14-5: verify-create"""
     location = shop.location(name="Sun", slug=None, state=None)
 
     decided = (await http.post(f"{LOCATIONS}/{location}/verify-create", json={"because": "I was there"})).json()
@@ -70,7 +66,6 @@ async def test_a_location_becomes_a_store_that_is_crawled(http: httpx2.AsyncClie
 async def test_a_location_is_linked_to_a_store_that_takes_its_id_if_it_has_none(
     http: httpx2.AsyncClient, shop: Any
 ) -> None:
-    """covers SPEC B14-5: verify-link"""
     without, with_id = shop.store(platform_store_id=None), shop.store()
     first, second = shop.location(platform_store_id="a" * 24), shop.location()
 
@@ -84,7 +79,7 @@ async def test_a_location_is_linked_to_a_store_that_takes_its_id_if_it_has_none(
 
 
 async def test_a_rejection_is_taken_back(http: httpx2.AsyncClient, shop: Any) -> None:
-    """covers SPEC B14-5: reject, unreject, and the log of both"""
+    """Reject, unreject, and the log of both."""
     location = shop.location()
 
     await http.post(f"{LOCATIONS}/{location}/reject", json={"because": "a warehouse"})
@@ -110,7 +105,6 @@ async def test_a_rejection_is_taken_back(http: httpx2.AsyncClient, shop: Any) ->
 async def test_what_its_status_does_not_allow_is_refused(
     http: httpx2.AsyncClient, shop: Any, first: str, then: str
 ) -> None:
-    """covers SPEC B14-5"""
     location = shop.location()
     assert (await http.post(f"{LOCATIONS}/{location}/{first}", json={"because": "x"})).status_code == 200
 
@@ -146,7 +140,6 @@ async def test_every_decision_stands_in_the_audit_log(http: httpx2.AsyncClient, 
 
 
 async def test_states_and_cities_tell_what_is_there_and_what_failed(http: httpx2.AsyncClient, shop: Any) -> None:
-    """covers SPEC B14-4"""
     shop.city(name="Mesa", crawled_at="now", stores_found=3, stores_told=4)
     shop.city(name="Phoenix", failures=2, failed_at="now", error="HTTP 503")
     shop.location()

@@ -35,7 +35,6 @@ PATHS = {
 
 
 async def test_every_route_of_the_crawler_stands_in_it(http: httpx2.AsyncClient) -> None:
-    """covers SPEC 000-27, 001-22, 001-26, 001-27"""
     paths = (await http.get("/openapi.json")).json()["paths"]
 
     assert {path: next(iter(paths.get(path, [None]))) for path in PATHS} == PATHS

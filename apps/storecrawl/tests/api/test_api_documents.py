@@ -37,7 +37,6 @@ async def server(database: str, app: App) -> AsyncIterator[str]:
 async def test_a_captured_menu_comes_back_byte_by_byte(
     http: httpx2.AsyncClient, shop: Any, captured: Callable[[str], bytes]
 ) -> None:
-    """covers SPEC 001-22, 001-21"""
     menu = captured(CAPTURE)
     payload = shop.payload(shop.store(), menu)
 
@@ -50,7 +49,6 @@ async def test_a_captured_menu_comes_back_byte_by_byte(
 
 
 async def test_a_packed_document_is_the_file_as_it_lies_on_the_disk(http: httpx2.AsyncClient, shop: Any) -> None:
-    """covers SPEC 001-22"""
     payload = shop.payload(shop.store(), {"a": 1})
 
     async with http.stream("GET", f"/api/payloads/{payload}/data", headers={"Accept-Encoding": "gzip"}) as answer:
@@ -60,7 +58,6 @@ async def test_a_packed_document_is_the_file_as_it_lies_on_the_disk(http: httpx2
 
 
 async def test_a_document_is_a_download_of_json(http: httpx2.AsyncClient, shop: Any) -> None:
-    """covers RELIABILITY S18"""
     payload = shop.payload(shop.store(), {})
 
     headers = (await http.get(f"/api/payloads/{payload}/data")).headers
@@ -71,7 +68,6 @@ async def test_a_document_is_a_download_of_json(http: httpx2.AsyncClient, shop: 
 
 
 async def test_damage_is_a_problem_document_whoever_asks(http: httpx2.AsyncClient, shop: Any, tmp_path: Path) -> None:
-    """covers RELIABILITY F68, S18, invariant 21"""
     store = shop.store()
     damages: dict[str, tuple[int, int]] = {}
     for hour, (kind, status, damage) in enumerate(DAMAGES):
@@ -88,7 +84,6 @@ async def test_damage_is_a_problem_document_whoever_asks(http: httpx2.AsyncClien
 
 
 async def test_a_bomb_is_refused_and_never_unpacked(http: httpx2.AsyncClient, shop: Any) -> None:
-    """covers RELIABILITY F68"""
     bomb = bytes(30 * MEBIBYTE)
     payload = shop.payload(shop.store(), bomb)
     before = psutil.Process().memory_info().rss
@@ -133,7 +128,6 @@ async def test_a_client_that_leaves_takes_its_file_and_connection_along(server: 
     ],
 )  # fmt: skip
 def test_gzip_is_sent_to_who_takes_it(header: str, accepted: bool) -> None:
-    """covers SPEC 001-22"""
     assert accepts_gzip(header) is accepted
 
 

@@ -24,7 +24,6 @@ def today() -> date:
 async def test_300_stores_are_50_a_batch_at_six_hours_of_the_day(
     http: httpx2.AsyncClient, shop: Any, today: date
 ) -> None:
-    """covers SPEC 000-22, 000-27"""
     stores = shop.stores(300)
     tomorrow = today + DAY
 
@@ -45,7 +44,6 @@ async def test_300_stores_are_50_a_batch_at_six_hours_of_the_day(
 async def test_a_day_is_generated_once_even_when_its_tasks_have_run(
     http: httpx2.AsyncClient, shop: Any, app: App, database: str, today: date
 ) -> None:
-    """covers SPEC 000-22"""
     store = shop.store()
     first = await http.post("/api/tasks/generate/resync", json={"batches": 1})
     shop.disable(store)  # so that the fetch behind it needs no upstream
@@ -68,7 +66,6 @@ async def test_another_day_is_another_resync(http: httpx2.AsyncClient, shop: Any
 
 
 async def test_what_does_not_divide_differs_by_one_store(http: httpx2.AsyncClient, shop: Any, today: date) -> None:
-    """covers SPEC 000-22"""
     shop.stores(7)
     shop.store(crawl_enabled=False)
     shop.store(platform_store_id=None)
@@ -79,7 +76,6 @@ async def test_what_does_not_divide_differs_by_one_store(http: httpx2.AsyncClien
 
 
 async def test_a_resync_that_cannot_be_is_refused(http: httpx2.AsyncClient, shop: Any, today: date) -> None:
-    """covers RELIABILITY S12"""
     far = (today + 400 * DAY).isoformat()
     past = (today - DAY).isoformat()
     bodies: list[Any] = [
@@ -92,7 +88,6 @@ async def test_a_resync_that_cannot_be_is_refused(http: httpx2.AsyncClient, shop
 
 
 async def test_a_search_for_stores_is_open_once(http: httpx2.AsyncClient, shop: Any) -> None:
-    """covers SPEC 000-27"""
     first = await http.post("/api/tasks/generate/discovery", json={})
     again = await http.post("/api/tasks/generate/discovery", json={})
     other = await http.post("/api/tasks/generate/discovery", json={"states": ["co", "AZ"], "priority": 9})
@@ -105,7 +100,6 @@ async def test_a_search_for_stores_is_open_once(http: httpx2.AsyncClient, shop: 
 
 @pytest.mark.parametrize("role", ["payload_fetch", "product_discovery", "product_resync"])
 async def test_one_store_is_crawled_on_demand_once_at_a_time(http: httpx2.AsyncClient, shop: Any, role: str) -> None:
-    """covers SPEC 001-26, 001-9"""
     store = shop.store()
     body = {"store_id": store, "role": role, "priority": 7, "scheduled_for": "2030-01-01T12:00:00+02:00"}
 
@@ -122,7 +116,6 @@ async def test_one_store_is_crawled_on_demand_once_at_a_time(http: httpx2.AsyncC
 async def test_what_a_schedule_has_stored_for_later_comes_when_it_is_asked_for(
     http: httpx2.AsyncClient, shop: Any
 ) -> None:
-    """covers SPEC 001-26"""
     store = shop.store()
     await http.post("/api/job-queue/enqueue", json={"store_id": store, "scheduled_for": "2030-01-01T12:00:00Z"})
 
@@ -133,7 +126,6 @@ async def test_what_a_schedule_has_stored_for_later_comes_when_it_is_asked_for(
 
 
 async def test_a_batch_of_stores_is_stored_wholly_or_not_at_all(http: httpx2.AsyncClient, shop: Any) -> None:
-    """covers SPEC 001-26"""
     stores = shop.stores(3)
     disabled, unknown = shop.store(crawl_enabled=False), 404
 
@@ -148,7 +140,6 @@ async def test_a_batch_of_stores_is_stored_wholly_or_not_at_all(http: httpx2.Asy
 
 
 async def test_all_stores_of_a_state_are_enqueued(http: httpx2.AsyncClient, shop: Any) -> None:
-    """covers SPEC 001-26"""
     mine = shop.stores(2, state="NV")
     shop.stores(2, state="AZ")
     busy = await http.post("/api/job-queue/enqueue", json={"store_id": mine[0]})
@@ -162,7 +153,6 @@ async def test_all_stores_of_a_state_are_enqueued(http: httpx2.AsyncClient, shop
 
 
 async def test_stores_follow_each_other_in_the_order_given(http: httpx2.AsyncClient, shop: Any) -> None:
-    """covers SPEC 001-27"""
     stores = list(reversed(shop.stores(3)))
     body = {"store_ids": stores, "stagger_seconds": 2.5, "scheduled_for": "2030-01-01T00:00:00Z"}
 
@@ -175,7 +165,6 @@ async def test_stores_follow_each_other_in_the_order_given(http: httpx2.AsyncCli
 
 
 async def test_the_stores_of_a_state_follow_each_other_from_now_on(http: httpx2.AsyncClient, shop: Any) -> None:
-    """covers SPEC 001-27"""
     mine = shop.stores(3, state="AZ")
     shop.store(state="NV")
 
@@ -189,7 +178,6 @@ async def test_the_stores_of_a_state_follow_each_other_from_now_on(http: httpx2.
 
 
 async def test_jobs_that_cannot_be_are_refused(http: httpx2.AsyncClient, shop: Any) -> None:
-    """covers RELIABILITY S2, S12"""
     store = shop.store()
     refused: dict[str, list[dict[str, Any]]] = {
         "/api/job-queue/enqueue": [

@@ -68,7 +68,6 @@ def menu_store(shop: Any, make_document: Callable[..., Any]) -> int:
 async def test_the_difference_of_the_latest_two_has_exactly_this_form(
     http: httpx2.AsyncClient, shop: Any, make_document: Callable[..., Any]
 ) -> None:
-    """covers SPEC 001-23"""
     store = shop.store()
     shop.payload(store, make_document(old={}), hour=0)
     stock = {"manualInventory": [{"option": "1g", "inventory": 4}]}
@@ -104,7 +103,6 @@ async def test_the_difference_of_the_latest_two_has_exactly_this_form(
 async def test_any_two_payloads_of_the_store_can_be_compared(
     http: httpx2.AsyncClient, shop: Any, make_document: Callable[..., Any]
 ) -> None:
-    """covers SPEC 001-23, 001-15"""
     store = shop.store()
     ids = [shop.payload(store, make_document(**{str(hour): {}}), hour=hour) for hour in range(4)]
     pairs = {"": (2, 3), f"?from={ids[0]}": (0, 3), f"?to={ids[1]}": (0, 1), f"?from={ids[3]}&to={ids[1]}": (3, 1)}
@@ -129,7 +127,6 @@ async def test_only_payloads_of_the_store_are_compared(
 
 
 async def test_what_is_no_menu_or_broken_is_said_and_is_no_failure(http: httpx2.AsyncClient, shop: Any) -> None:
-    """covers RELIABILITY F68"""
     store = shop.store()
     broken = shop.payload(store, {"a": 1}, hour=1)
     shop.payload(store, {"no": "menu"}, hour=2)
@@ -143,7 +140,6 @@ async def test_what_is_no_menu_or_broken_is_said_and_is_no_failure(http: httpx2.
 
 
 async def test_a_menu_answers_with_every_field(http: httpx2.AsyncClient, menu_store: int) -> None:
-    """covers SPEC 001-24"""
     answer = (await http.get(f"/api/payloads/store/{menu_store}/query", params={"search": "sunset"})).json()
 
     assert {**answer, "payload": answer["payload"]["product_count"]} == {
@@ -161,21 +157,18 @@ async def test_a_menu_answers_with_every_field(http: httpx2.AsyncClient, menu_st
 
 
 async def test_a_menu_can_be_asked(http: httpx2.AsyncClient, menu_store: int) -> None:
-    """covers SPEC 001-24"""
     for question, found in QUESTIONS.items():
         answer = await http.get(f"/api/payloads/store/{menu_store}/query?{question}")
         assert "".join(item["id"] for item in answer.json()["items"]) == found, question
 
 
 async def test_only_the_fields_that_were_asked_for_come(http: httpx2.AsyncClient, menu_store: int) -> None:
-    """covers SPEC 001-24"""
     answer = await http.get(f"/api/payloads/store/{menu_store}/query?fields=price,brand&search=lighter")
 
     assert answer.json()["items"] == [{"price": None, "brand": None}]
 
 
 async def test_a_question_that_has_no_meaning_is_refused(http: httpx2.AsyncClient, menu_store: int) -> None:
-    """covers SPEC 001-24, RELIABILITY S5, S12"""
     for question in (
         "limit=0", "limit=1001", "offset=-1", "sort=id", "order=up", "fields=name,secret", "category=spaceships",
         "price_min=1.5", "thc_min=nan", "thc_max=inf", "thc_min=-1", "in_stock=perhaps", "brand=a&colour=red", "fields=",
@@ -185,7 +178,6 @@ async def test_a_question_that_has_no_meaning_is_refused(http: httpx2.AsyncClien
 
 
 async def test_a_menu_sums_up_by_brand_and_by_category(http: httpx2.AsyncClient, menu_store: int) -> None:
-    """covers SPEC 001-25"""
     by_category = (await http.get(f"/api/payloads/store/{menu_store}/aggregate?group_by=category")).json()
     by_brand = (await http.get(f"/api/payloads/store/{menu_store}/aggregate")).json()
 
@@ -202,7 +194,6 @@ async def test_a_menu_sums_up_by_brand_and_by_category(http: httpx2.AsyncClient,
 async def test_a_captured_menu_is_asked_whole(
     http: httpx2.AsyncClient, shop: Any, captured: Callable[[str], bytes]
 ) -> None:
-    """covers SPEC 001-24, 001-25"""
     store, document = shop.store(), captured(JOINT)
     shop.payload(store, document)
     products = normalize(parse_document(document)).products

@@ -30,7 +30,6 @@ HOSTILE = ["0", "-1", "9223372036854775808", "1" * 400, "1.0", "1e3", "..%2f..%2
 
 
 async def test_payloads_are_listed_by_fetch_page_by_page(http: httpx2.AsyncClient, shop: Any) -> None:
-    """covers SPEC 001-22"""
     stores = shop.stores(2)
     ids = [shop.payload(stores[number % 2], {}, hour=number) for number in (3, 0, 4, 1, 2)]
     newest_first = [ids[2], ids[0], ids[4], ids[3], ids[1]]
@@ -48,7 +47,6 @@ async def test_payloads_are_listed_by_fetch_page_by_page(http: httpx2.AsyncClien
 
 
 async def test_the_payloads_of_one_store_are_its_own(http: httpx2.AsyncClient, shop: Any) -> None:
-    """covers SPEC 001-22"""
     mine, other = shop.stores(2)
     old, new = (shop.payload(mine, {}, hour=hour) for hour in (1, 2))
     shop.payload(other, {}, hour=3)
@@ -59,7 +57,6 @@ async def test_the_payloads_of_one_store_are_its_own(http: httpx2.AsyncClient, s
 
 
 async def test_a_payload_tells_everything_but_where_its_file_lies(http: httpx2.AsyncClient, shop: Any) -> None:
-    """covers SPEC 001-21, RELIABILITY S18"""
     payload = shop.payload(shop.store(), {"a": 1}, product_count=5)
 
     answer = (await http.get(f"/api/payloads/{payload}")).json()
@@ -75,7 +72,6 @@ async def test_what_is_not_there_is_404(http: httpx2.AsyncClient) -> None:
 
 
 async def test_what_is_no_id_is_refused(http: httpx2.AsyncClient) -> None:
-    """covers RELIABILITY S18"""
     for path in PATHS_WITH_IDS:
         for hostile in HOSTILE:
             answer = await http.get(path.format(hostile))
@@ -84,14 +80,12 @@ async def test_what_is_no_id_is_refused(http: httpx2.AsyncClient) -> None:
 
 
 async def test_a_page_that_nobody_should_ask_for_is_refused(http: httpx2.AsyncClient) -> None:
-    """covers RELIABILITY S12"""
     for question in ("limit=0", "limit=501", "limit=1e9", "cursor=abc", "cursor=%00", "store_id=x", "store_id=-1"):
         answer = await http.get(f"/api/payloads?{question}")
         assert (answer.status_code, answer.headers["content-type"]) == (422, "application/problem+json")
 
 
 async def test_a_replay_is_a_refresh_of_that_payload_stored_once(http: httpx2.AsyncClient, shop: Any) -> None:
-    """covers SPEC 001-15"""
     store = shop.store()
     payload = shop.payload(store, {})
 
@@ -113,7 +107,6 @@ async def test_a_replay_of_what_is_not_there_is_404(http: httpx2.AsyncClient, sh
 async def test_the_replay_of_an_older_payload_takes_nothing_back(
     http: httpx2.AsyncClient, shop: Any, make_document: Any, app: App, database: str, connection: Any
 ) -> None:
-    """covers SPEC 001-14, 001-15, E5-14"""
     store = shop.store()
     old = shop.payload(store, make_document(a={"recPrices": [10]}), hour=1)
     new = shop.payload(store, make_document(a={"recPrices": [30]}), hour=2)

@@ -64,7 +64,6 @@ async def test_raw_menus_are_listed_all_or_the_refused_ones(http: httpx2.AsyncCl
 
 
 async def test_refusals_are_listed_by_payload_and_by_store(http: httpx2.AsyncClient, shop: Shop) -> None:
-    """covers SPEC C5-9"""
     store, other = shop.stores(2)
     first, second, third = shop.payload(store, {}, hour=0), shop.payload(store, {}, hour=1), shop.payload(other, {})
     for payload, whose in ((first, store), (second, store), (third, other)):

@@ -14,7 +14,6 @@ PROXY = {"protocol": "socks5", "host": "10.0.0.1", "port": 1080, "username": "me
 
 
 async def test_a_route_is_added_shown_disabled_enabled_and_removed(http: httpx2.AsyncClient) -> None:
-    """covers SPEC B14-1"""
     added = (await http.post("/api/routes", json=PROXY)).json()
     address = f"/api/routes/{added['id']}"
 
@@ -30,7 +29,6 @@ async def test_a_route_is_added_shown_disabled_enabled_and_removed(http: httpx2.
 async def test_a_password_goes_in_and_never_comes_out(
     http: httpx2.AsyncClient, connection: psycopg.Connection[Any]
 ) -> None:
-    """covers RELIABILITY S10"""
     added = await http.post("/api/routes", json=PROXY)
     again = await http.post("/api/routes", json=PROXY)
     wrong = await http.post("/api/routes", json=PROXY | {"password_env": "X"})

@@ -25,7 +25,7 @@ LOGO = "https://images.example/logo.png"
 async def test_products_of_all_stores_refer_to_one_brand_whatever_its_spelling(
     new_store: NewStore, make_menu: MakeMenu, refresh: Refresh, query: Query
 ) -> None:
-    """covers SPEC C6: brands with name, slug and logo."""
+    """Brands with name, slug and logo."""
     kite = {"brandName": "Dr. Kite's", "brandId": "b7", "brandLogo": LOGO}
     await refresh(await new_store(), 0, make_menu({"a": kite, "b": {"brandName": None}}))
     await refresh(await new_store(), 1, make_menu({"a": {"brandName": "DR KITE'S"}, "b": {"brandName": "Wana"}}))
@@ -45,7 +45,6 @@ async def test_products_of_all_stores_refer_to_one_brand_whatever_its_spelling(
 async def test_a_logo_that_comes_later_is_kept_and_one_that_stands_is_not_replaced(
     new_store: NewStore, make_menu: MakeMenu, refresh: Refresh, query: Query
 ) -> None:
-    """covers SPEC C6"""
     store = await new_store()
     for hour, logo in enumerate((None, LOGO, "https://images.example/other.png")):
         await refresh(store, hour, make_menu({"a": {"brandName": "Kite", "brandLogo": logo}}))
@@ -56,7 +55,6 @@ async def test_a_logo_that_comes_later_is_kept_and_one_that_stands_is_not_replac
 async def test_price_changes_of_an_option_are_counted_and_nothing_else(
     new_store: NewStore, make_menu: MakeMenu, refresh: Refresh, query: Query
 ) -> None:
-    """covers SPEC 001-14"""
     store = await new_store()
     changes: list[dict[str, object]] = [{}, {"recPrices": [25]}, {"Status": "Inactive"}, {"recPrices": [25]}, {}]
     for hour, members in enumerate(changes):
@@ -69,7 +67,6 @@ async def test_price_changes_of_an_option_are_counted_and_nothing_else(
 async def test_the_threshold_of_misses_is_a_setting(
     connection: Any, new_store: NewStore, new_payload: Any, make_menu: MakeMenu, refresh: Refresh, query: Query
 ) -> None:
-    """covers SPEC B14-6"""
     store = await new_store()
     await refresh(store, 0, make_menu(["a", "b"]))
     payload = await new_payload(store, 1)

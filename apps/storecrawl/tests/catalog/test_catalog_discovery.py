@@ -37,7 +37,6 @@ async def _discover(connection: psycopg.AsyncConnection, *stores: DiscoveredStor
 
 
 async def test_a_store_object_is_read_with_its_place() -> None:
-    """covers SPEC C3"""
     record = {
         "id": "621900cebbc5580e15476deb",
         "name": "Ethos &amp; Co ",
@@ -69,7 +68,6 @@ async def test_a_store_object_is_read_with_its_place() -> None:
 
 @pytest.mark.parametrize("coordinates", [None, [1], [500, 1], [1, 91], ["x", 1], {}])
 async def test_impossible_coordinates_are_none(coordinates: object) -> None:
-    """covers SPEC C3"""
     [store] = read_stores([{"id": "a", "location": {"geometry": {"coordinates": coordinates}}}])
 
     assert (store.latitude, store.longitude) == (None, None)
@@ -78,7 +76,6 @@ async def test_impossible_coordinates_are_none(coordinates: object) -> None:
 async def test_what_validates_is_promoted_and_its_new_ids_returned(
     connection: psycopg.AsyncConnection, query: Query
 ) -> None:
-    """covers SPEC 001-19"""
     new_ids = await _discover(connection, _store(1), _store(2), _store(3, platform_store_id="acMFAfbvyQ9CKsrNy"))
 
     assert new_ids == [row["id"] for row in await query("select id from storecrawl.stores order by id")]
@@ -88,12 +85,11 @@ async def test_what_validates_is_promoted_and_its_new_ids_returned(
 
 
 async def test_a_second_discovery_promotes_nothing_again(connection: psycopg.AsyncConnection) -> None:
-    """covers SPEC 001-19"""
     assert [len(await _discover(connection, _store(1))) for _ in range(2)] == [1, 0]
 
 
 async def test_a_store_that_there_is_already_is_linked(connection: psycopg.AsyncConnection, query: Query) -> None:
-    """covers SPEC 001-19: promotion adopts, it does not double"""
+    """Promotion adopts, it does not double."""
     store = _store(1)
     await query(
         "insert into storecrawl.stores (platform_store_id, name) values (%s, 'Known') returning id",
@@ -123,7 +119,6 @@ async def test_a_store_that_there_is_already_is_linked(connection: psycopg.Async
 async def test_what_does_not_validate_is_rejected_with_its_reasons(
     connection: psycopg.AsyncConnection, query: Query, store: DiscoveredStore, reason: str
 ) -> None:
-    """covers SPEC 001-19, B14-4: validate, then promote"""
     assert await _discover(connection, store) == []
 
     [row] = await query("select status::text, because, problems, store_id from storecrawl.locations")
@@ -137,7 +132,6 @@ async def test_a_state_may_be_written_out(connection: psycopg.AsyncConnection) -
 async def test_a_rejected_location_is_promoted_once_it_validates(
     connection: psycopg.AsyncConnection, query: Query
 ) -> None:
-    """covers SPEC 001-19"""
     await _discover(connection, _store(1, slug=None))
 
     assert len(await _discover(connection, _store(1))) == 1
@@ -157,7 +151,6 @@ async def test_what_is_rejected_time_and_again_is_logged_once(
 
 
 async def test_what_a_person_rejected_stays_rejected(connection: psycopg.AsyncConnection, query: Query) -> None:
-    """covers SPEC B14-5"""
     await discover_locations(connection, [_store(1)])
     [found] = await query("select id from storecrawl.locations")
     await reject_location(connection, found["id"], by="ann", because="closed")
@@ -168,7 +161,6 @@ async def test_what_a_person_rejected_stays_rejected(connection: psycopg.AsyncCo
 async def test_a_store_takes_over_what_a_later_discovery_says(
     connection: psycopg.AsyncConnection, query: Query
 ) -> None:
-    """covers SPEC 001-19"""
     await _discover(connection, _store(1, city="Old", state="PA"))
 
     report = await discover_locations(connection, [_store(1, name="Renamed", city="New", state=None)])
@@ -179,7 +171,7 @@ async def test_a_store_takes_over_what_a_later_discovery_says(
 
 
 async def test_what_a_discovery_does_not_see_stays_as_it_was(connection: psycopg.AsyncConnection, query: Query) -> None:
-    """covers SPEC B14-4, B14-7: a partial answer deletes nothing and takes no promotion back"""
+    """A partial answer deletes nothing and takes no promotion back."""
     await _discover(connection, _store(1), _store(2))
 
     await _discover(connection, _store(2))
@@ -192,7 +184,6 @@ async def test_what_a_discovery_does_not_see_stays_as_it_was(connection: psycopg
 async def test_hostile_text_in_a_store_object_is_stored_harmlessly(
     connection: psycopg.AsyncConnection,
 ) -> None:
-    """covers RELIABILITY F65"""
     place = {"state": "AZ"}
     extra = ["\ud800", float("nan"), 10**400]
     record = {"id": f"{1:024x}", "name": "a\x00b", "cName": "s", "location": place, "extra": extra}
@@ -203,7 +194,6 @@ async def test_hostile_text_in_a_store_object_is_stored_harmlessly(
 async def test_a_store_is_due_when_its_interval_has_passed(
     connection: psycopg.AsyncConnection, new_store: NewStore
 ) -> None:
-    """covers SPEC C6"""
     never = await new_store()
     longest = await new_store(last_fetch_at=NOW - 9 * HOUR)
     just_due = await new_store(last_fetch_at=NOW - 4 * HOUR)
@@ -217,7 +207,6 @@ async def test_a_store_is_due_when_its_interval_has_passed(
 async def test_only_enabled_stores_of_the_state_are_due(
     connection: psycopg.AsyncConnection, new_store: NewStore
 ) -> None:
-    """covers SPEC C6"""
     wanted = [await new_store("PA"), await new_store("PA")]
     await new_store("NJ")
     await new_store("PA", crawl_enabled=False)
@@ -227,7 +216,6 @@ async def test_only_enabled_stores_of_the_state_are_due(
 
 
 async def test_a_store_without_a_platform_id_is_never_due(connection: psycopg.AsyncConnection, query: Query) -> None:
-    """covers SPEC C6"""
     await query("insert into storecrawl.stores (name) values ('No id yet') returning id")
 
     assert await stores_due(connection, timedelta(0)) == []

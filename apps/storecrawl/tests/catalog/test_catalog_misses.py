@@ -37,7 +37,6 @@ async def test_the_third_miss_in_a_row_removes_a_product(
     absences: int,
     expected: tuple[int, str, bool],
 ) -> None:
-    """covers SPEC B14-6, 001-14"""
     store = await new_store()
     await refresh(store, 0, make_menu(["a", "b"]))
     for hour in range(1, absences + 1):
@@ -50,7 +49,6 @@ async def test_the_third_miss_in_a_row_removes_a_product(
 async def test_the_report_tells_what_was_missed_and_removed(
     new_store: NewStore, make_menu: MakeMenu, refresh: Refresh
 ) -> None:
-    """covers SPEC B14-6"""
     store = await new_store()
     await refresh(store, 0, make_menu(["a", "b", "c"]))
 
@@ -62,7 +60,6 @@ async def test_the_report_tells_what_was_missed_and_removed(
 async def test_nothing_of_a_removed_product_is_in_stock(
     new_store: NewStore, make_menu: MakeMenu, refresh: Refresh, query: Query
 ) -> None:
-    """covers SPEC B14-6"""
     store = await new_store()
     for hour, products in enumerate((["a", "b"], ["a"], ["a"], ["a"])):
         await refresh(store, hour, make_menu(products))
@@ -77,7 +74,6 @@ async def test_nothing_of_a_removed_product_is_in_stock(
 async def test_a_removed_product_is_never_deleted(
     new_store: NewStore, make_menu: MakeMenu, refresh: Refresh, query: Query
 ) -> None:
-    """covers SPEC B14-7"""
     store = await new_store()
     for hour, products in enumerate((["a", "b"], ["a"], ["a"], ["a"], ["a"])):
         await refresh(store, hour, make_menu(products))
@@ -91,7 +87,6 @@ async def test_a_removed_product_is_never_deleted(
 async def test_a_product_that_returns_starts_anew(
     new_store: NewStore, make_menu: MakeMenu, refresh: Refresh, query: Query, absences: int
 ) -> None:
-    """covers SPEC B14-6"""
     store = await new_store()
     await refresh(store, 0, make_menu(["a", "b"]))
     for hour in range(1, absences + 1):
@@ -108,7 +103,6 @@ async def test_a_product_that_returns_starts_anew(
 async def test_a_product_that_could_not_be_read_is_not_missed(
     new_store: NewStore, make_menu: MakeMenu, refresh: Refresh, query: Query
 ) -> None:
-    """covers SPEC C5-9, B14-6"""
     store = await new_store()
     await refresh(store, 0, make_menu(["a", "b"]))
     for hour in (1, 2, 3):
@@ -122,7 +116,6 @@ async def test_a_product_that_could_not_be_read_is_not_missed(
 async def test_what_an_incomplete_menu_lacks_is_not_missed(
     new_store: NewStore, make_menu: MakeMenu, refresh: Refresh, query: Query
 ) -> None:
-    """covers SPEC C2-7, B14-6"""
     store = await new_store()
     await refresh(store, 0, make_menu(["a", "b"]))
     for hour in (1, 2, 3):

@@ -35,7 +35,6 @@ async def _record(
 async def test_a_row_tells_all_that_reading_the_file_needs(
     connection: psycopg.AsyncConnection, new_store: NewStore
 ) -> None:
-    """covers SPEC 001-21, C6"""
     store = await new_store()
     payload = await find_payload(connection, await _record(connection, store))
 
@@ -48,7 +47,6 @@ async def test_a_row_tells_all_that_reading_the_file_needs(
 async def test_recording_one_file_twice_gives_one_row(
     connection: psycopg.AsyncConnection, new_store: NewStore, query: Query
 ) -> None:
-    """covers SPEC E5-13"""
     store = await new_store()
 
     assert await _record(connection, store) == await _record(connection, store)
@@ -56,7 +54,6 @@ async def test_recording_one_file_twice_gives_one_row(
 
 
 async def test_a_path_belongs_to_one_document(connection: psycopg.AsyncConnection, new_store: NewStore) -> None:
-    """covers SPEC C6"""
     store = await new_store()
     await _record(connection, store)
 
@@ -67,7 +64,6 @@ async def test_a_path_belongs_to_one_document(connection: psycopg.AsyncConnectio
 async def test_recording_notes_the_newest_fetch_at_the_store(
     connection: psycopg.AsyncConnection, new_store: NewStore, query: Query
 ) -> None:
-    """covers SPEC 001-20, C6"""
     store = await new_store()
     await _record(connection, store)
     await _record(connection, store, replace(WRITTEN, path="older"), AT - timedelta(hours=1))
@@ -79,7 +75,6 @@ async def test_recording_notes_the_newest_fetch_at_the_store(
 async def test_a_path_outside_the_root_is_no_row(
     connection: psycopg.AsyncConnection, new_store: NewStore, path: str
 ) -> None:
-    """covers RELIABILITY F68"""
     store = await new_store()
 
     with pytest.raises(psycopg.errors.CheckViolation):
@@ -87,13 +82,11 @@ async def test_a_path_outside_the_root_is_no_row(
 
 
 async def test_a_path_that_no_row_names_is_told(connection: psycopg.AsyncConnection, new_store: NewStore) -> None:
-    """covers RELIABILITY F68"""
     await _record(connection, await new_store())
 
     assert await without_row(connection, [WRITTEN.path, "another"]) == ["another"]
 
 
 async def test_an_unknown_payload_is_told(connection: psycopg.AsyncConnection) -> None:
-    """covers SPEC 001-14"""
     with pytest.raises(UnknownPayload, match="no crawl payload 12"):
         await find_payload(connection, 12)

@@ -23,7 +23,6 @@ def _keys(count: int) -> list[str]:
 
 
 async def test_a_page_of_a_menu_is_no_menu(new_store: NewStore, make_menu: MakeMenu, refresh: Refresh) -> None:
-    """covers SPEC C5-9"""
     with pytest.raises(ImplausibleMenu, match="25 products where the document itself claims 814"):
         await refresh(await new_store(), 0, make_menu(_keys(25), total=814))
 
@@ -31,14 +30,12 @@ async def test_a_page_of_a_menu_is_no_menu(new_store: NewStore, make_menu: MakeM
 async def test_a_few_products_that_shifted_between_pages_do_no_harm(
     new_store: NewStore, make_menu: MakeMenu, refresh: Refresh
 ) -> None:
-    """covers SPEC C2-7, C5-9"""
     assert (await refresh(await new_store(), 0, make_menu(_keys(97), total=100))).new == 97
 
 
 async def test_a_menu_of_less_than_half_is_refused_and_nothing_written(
     new_store: NewStore, make_menu: MakeMenu, refresh: Refresh, query: Query
 ) -> None:
-    """covers SPEC C5-9"""
     store = await new_store()
     await refresh(store, 0, make_menu(_keys(40)))
 
@@ -51,7 +48,6 @@ async def test_a_menu_of_less_than_half_is_refused_and_nothing_written(
 
 
 async def test_a_menu_of_half_is_believed(new_store: NewStore, make_menu: MakeMenu, refresh: Refresh) -> None:
-    """covers SPEC C5-9"""
     store = await new_store()
     await refresh(store, 0, make_menu(_keys(40)))
 
@@ -59,7 +55,6 @@ async def test_a_menu_of_half_is_believed(new_store: NewStore, make_menu: MakeMe
 
 
 async def test_an_emptied_menu_is_refused(new_store: NewStore, make_menu: MakeMenu, refresh: Refresh) -> None:
-    """covers SPEC C5-9, C1-7"""
     store = await new_store()
     await refresh(store, 0, make_menu(_keys(40)))
 
@@ -68,7 +63,6 @@ async def test_an_emptied_menu_is_refused(new_store: NewStore, make_menu: MakeMe
 
 
 async def test_a_small_store_may_shrink_as_it_likes(new_store: NewStore, make_menu: MakeMenu, refresh: Refresh) -> None:
-    """covers SPEC C5-9"""
     store = await new_store()
     await refresh(store, 0, make_menu(_keys(19)))
 
@@ -78,7 +72,6 @@ async def test_a_small_store_may_shrink_as_it_likes(new_store: NewStore, make_me
 async def test_a_store_that_stays_small_is_believed_the_third_time(
     new_store: NewStore, make_menu: MakeMenu, refresh: Refresh
 ) -> None:
-    """covers SPEC C5-9"""
     store = await new_store()
     await refresh(store, 0, make_menu(_keys(40)))
     for hour in (1, 2):
@@ -91,7 +84,6 @@ async def test_a_store_that_stays_small_is_believed_the_third_time(
 async def test_trying_one_cut_payload_again_and_again_confirms_nothing(
     new_store: NewStore, new_payload: NewPayload, make_menu: MakeMenu, refresh: Refresh
 ) -> None:
-    """covers SPEC C5-9"""
     store = await new_store()
     await refresh(store, 0, make_menu(_keys(40)))
     payload = await new_payload(store, 1, 10)
@@ -104,7 +96,6 @@ async def test_trying_one_cut_payload_again_and_again_confirms_nothing(
 async def test_an_older_payload_is_judged_by_what_came_before_it(
     new_store: NewStore, make_menu: MakeMenu, refresh: Refresh
 ) -> None:
-    """covers SPEC C5-9, 001-15"""
     store = await new_store()
     await refresh(store, 5, make_menu(_keys(40)))
 

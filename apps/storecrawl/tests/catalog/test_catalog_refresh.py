@@ -25,7 +25,6 @@ Query = Callable[..., Awaitable[list[dict[str, Any]]]]
 async def test_the_first_payload_makes_products_variants_and_snapshots(
     new_store: NewStore, make_menu: MakeMenu, refresh: Refresh
 ) -> None:
-    """covers SPEC 001-14, C6"""
     menu = make_menu({"a": {}, "b": {"Options": ["1g", "1oz"], "recPrices": [10, 200]}})
 
     report = await refresh(await new_store(), 0, menu)
@@ -37,7 +36,6 @@ async def test_the_first_payload_makes_products_variants_and_snapshots(
 async def test_a_product_is_stored_as_normalized_beside_its_raw_spelling(
     new_store: NewStore, make_menu: MakeMenu, refresh: Refresh, query: Query
 ) -> None:
-    """covers SPEC C5-8, C6"""
     members = {
         "Name": " Salt &amp; Pepper ",
         "brandName": "Cresco ",
@@ -76,7 +74,6 @@ async def test_a_product_is_stored_as_normalized_beside_its_raw_spelling(
 async def test_a_variant_is_stored_in_cents_with_its_special(
     new_store: NewStore, make_menu: MakeMenu, refresh: Refresh, query: Query
 ) -> None:
-    """covers SPEC C5-3, C5-7, C6"""
     members = {
         "Options": ["1/8oz"],
         "recPrices": [43],
@@ -109,7 +106,6 @@ async def test_a_variant_is_stored_in_cents_with_its_special(
 async def test_an_unchanged_product_is_only_seen_again(
     new_store: NewStore, make_menu: MakeMenu, refresh: Refresh, query: Query
 ) -> None:
-    """covers SPEC C6"""
     store = await new_store()
     await refresh(store, 0, make_menu(["a"]))
 
@@ -125,7 +121,6 @@ async def test_an_unchanged_product_is_only_seen_again(
 async def test_a_changed_price_is_written_and_both_stay_in_the_snapshots(
     new_store: NewStore, make_menu: MakeMenu, refresh: Refresh, query: Query
 ) -> None:
-    """covers SPEC 001-14"""
     store = await new_store()
     await refresh(store, 0, make_menu({"a": {"recPrices": [20]}}))
 
@@ -140,7 +135,6 @@ async def test_a_changed_price_is_written_and_both_stay_in_the_snapshots(
 async def test_an_option_that_is_gone_stays_unlisted(
     new_store: NewStore, make_menu: MakeMenu, refresh: Refresh, query: Query
 ) -> None:
-    """covers SPEC B14-7"""
     store = await new_store()
     await refresh(store, 0, make_menu({"a": {"Options": ["1g", "1oz"]}}))
     await refresh(store, 1, make_menu({"a": {"Options": ["1g"]}}))
@@ -152,7 +146,6 @@ async def test_an_option_that_is_gone_stays_unlisted(
 async def test_an_option_that_comes_back_is_listed_again(
     new_store: NewStore, make_menu: MakeMenu, refresh: Refresh, query: Query
 ) -> None:
-    """covers SPEC B14-7"""
     store = await new_store()
     for hour, options in enumerate((["1g", "1oz"], ["1g"], ["1g", "1oz"])):
         await refresh(store, hour, make_menu({"a": {"Options": options}}))
@@ -164,7 +157,6 @@ async def test_an_option_that_comes_back_is_listed_again(
 async def test_equal_products_of_two_stores_stay_apart(
     new_store: NewStore, make_menu: MakeMenu, refresh: Refresh, query: Query
 ) -> None:
-    """covers SPEC C6"""
     for _ in range(2):
         await refresh(await new_store(), 0, make_menu(["a"]))
 
@@ -172,7 +164,6 @@ async def test_equal_products_of_two_stores_stay_apart(
 
 
 async def test_an_empty_first_menu_is_applied(new_store: NewStore, make_menu: MakeMenu, refresh: Refresh) -> None:
-    """covers SPEC C5-9"""
     report = await refresh(await new_store(), 0, make_menu([]))
 
     assert (report.new, report.product_snapshots) == (0, 0)
@@ -181,7 +172,6 @@ async def test_an_empty_first_menu_is_applied(new_store: NewStore, make_menu: Ma
 async def test_a_payload_of_another_store_is_refused(
     connection: psycopg.AsyncConnection, new_store: NewStore, new_payload: NewPayload, make_menu: MakeMenu
 ) -> None:
-    """covers SPEC C6"""
     payload = await new_payload(await new_store(), 0)
     other = await new_store()
 
@@ -196,7 +186,6 @@ async def test_nothing_is_committed_for_the_caller(
     make_menu: MakeMenu,
     query: Query,
 ) -> None:
-    """covers SPEC 001-14"""
     store = await new_store()
     payload = await new_payload(store, 0)
 

@@ -40,7 +40,6 @@ async def _everything(query: Query) -> list[list[dict[str, Any]]]:
 async def test_a_second_run_on_one_payload_changes_nothing(
     new_store: NewStore, new_payload: NewPayload, make_menu: MakeMenu, refresh: Refresh, query: Query
 ) -> None:
-    """covers SPEC E5-14, 001-15"""
     store = await new_store()
     await refresh(store, 0, make_menu(["a", "b", "c"]))
     menu = make_menu({"a": {"recPrices": [5]}, "c": {"Name": None}, "d": {}})
@@ -58,7 +57,6 @@ async def test_a_second_run_on_one_payload_changes_nothing(
 async def test_a_late_second_run_changes_nothing_either(
     new_store: NewStore, new_payload: NewPayload, make_menu: MakeMenu, refresh: Refresh, query: Query
 ) -> None:
-    """covers SPEC E5-14"""
     store = await new_store()
     first = make_menu(["a", "b"])
     payload = await new_payload(store, 0)
@@ -75,7 +73,6 @@ async def test_a_late_second_run_changes_nothing_either(
 async def test_an_older_payload_does_not_regress_a_product_but_adds_its_snapshots(
     new_store: NewStore, make_menu: MakeMenu, refresh: Refresh, query: Query
 ) -> None:
-    """covers SPEC E5-14, C6"""
     store = await new_store()
     await refresh(store, 5, make_menu({"a": {"recPrices": [30]}}))
 
@@ -90,7 +87,6 @@ async def test_an_older_payload_does_not_regress_a_product_but_adds_its_snapshot
 async def test_a_product_that_only_an_older_payload_has_is_known_as_missed_since(
     new_store: NewStore, make_menu: MakeMenu, refresh: Refresh, query: Query
 ) -> None:
-    """covers SPEC E5-14, B14-6"""
     store = await new_store()
     for hour in (2, 3, 4):
         await refresh(store, hour, make_menu(["a"]))
@@ -109,7 +105,6 @@ async def test_a_product_that_only_an_older_payload_has_is_known_as_missed_since
 async def test_any_order_of_payloads_leads_to_the_same_products(
     new_store: NewStore, make_menu: MakeMenu, refresh: Refresh, query: Query
 ) -> None:
-    """covers SPEC E5-14"""
     menus = [
         make_menu({"a": {}, "b": {"Options": ["1g", "1oz"]}, "d": {}}),
         make_menu({"a": {"recPrices": [21]}, "b": {}, "c": {}}),
@@ -132,7 +127,6 @@ async def test_any_order_of_payloads_leads_to_the_same_products(
 async def test_refreshes_of_one_store_at_once_neither_deadlock_nor_double(
     database: str, new_store: NewStore, new_payload: NewPayload, make_menu: MakeMenu, query: Query
 ) -> None:
-    """covers SPEC E5-14, 001-14"""
     store = await new_store()
     keys = [f"{number:03}" for number in range(60)]
     menus = {hour: make_menu({key: {"recPrices": [hour + 1]} for key in keys[:: (-1) ** hour]}) for hour in range(4)}

@@ -1,4 +1,4 @@
-"""A store object of the platform, group by group (covers SPEC C3)."""
+"""A store object of the platform, group by group."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ ROW: dict[str, Any] = {
 
 
 def test_a_whole_row_is_typed_and_kept_as_it_is() -> None:
-    """Covers SPEC C3: identity, place, licence; orders, hours and the rest stay in `raw`."""
+    """Identity, place, licence; orders, hours and the rest stay in `raw`."""
     [store] = stores_of(STORES, [ROW])
 
     assert (store.id, store.slug, store.chain_name, store.status) == (ROW["id"], ROW["cName"], "Green Door", "open")
@@ -64,7 +64,6 @@ def test_a_whole_row_is_typed_and_kept_as_it_is() -> None:
 
 
 def test_a_whole_row_becomes_what_discovery_keeps() -> None:
-    """Covers SPEC C3."""
     [store] = read_stores([ROW])
 
     assert (store.platform_store_id, store.name, store.slug) == (ROW["id"], "Green Door & Sons", "Green-Door-Mesa")
@@ -76,7 +75,6 @@ def test_a_whole_row_becomes_what_discovery_keeps() -> None:
 
 @pytest.mark.parametrize("missing", sorted(ROW.keys() - {"id", "name", "cName"}))
 def test_everything_but_its_identity_may_be_missing(missing: str) -> None:
-    """Covers SPEC C3."""
     row = {name: value for name, value in ROW.items() if name != missing}
 
     assert stores_of(STORES, [row])[0].id == read_stores([row])[0].platform_store_id == ROW["id"]
@@ -84,13 +82,13 @@ def test_everything_but_its_identity_may_be_missing(missing: str) -> None:
 
 @pytest.mark.parametrize("platform_id", ["acMFAfbvyQ9CKsrNy", "605b64fa3da35500d1dd9d05"])
 def test_ids_of_both_forms_are_ids(platform_id: str) -> None:
-    """Covers SPEC C3: older stores have 17 letters and digits, others 24 hex digits."""
+    """Older stores have 17 letters and digits, others 24 hex digits."""
     assert read_stores([{**ROW, "id": platform_id}])[0].platform_store_id == platform_id
 
 
 @pytest.mark.parametrize("coordinates", [[33.41, -111.83], [0], None, ["x", "y"], [-200, 10]])
 def test_a_place_that_cannot_be_is_no_place(coordinates: object) -> None:
-    """Covers SPEC C3: longitude comes first."""
+    """Longitude comes first."""
     [store] = read_stores([{**ROW, "location": {"geometry": {"coordinates": coordinates}}}])
 
     assert (store.latitude, store.longitude) == (None, None)

@@ -28,7 +28,6 @@ async def test_the_figures_follow_from_the_products(
     refresh: Refresh,
     query: Query,
 ) -> None:
-    """covers SPEC C6"""
     flower = {"type": "Flower", "brandName": "Grön"}
     menu = {
         "a": {**flower, "recPrices": [10]},
@@ -57,7 +56,6 @@ async def test_the_price_history_has_the_last_price_of_each_day(
     refresh: Refresh,
     query: Query,
 ) -> None:
-    """covers SPEC C6"""
     store = await new_store()
     for hour, price in ((1, 10), (20, 11), (30, 12)):
         await refresh(store, hour, make_menu({"a": {"recPrices": [price]}}))
@@ -68,7 +66,6 @@ async def test_the_price_history_has_the_last_price_of_each_day(
 
 
 async def test_a_reader_does_not_wait_for_a_refresh(database: str, connection: psycopg.AsyncConnection) -> None:
-    """covers SPEC C6"""
     async with connection.transaction():
         await refresh_views(connection)
         async with await psycopg.AsyncConnection.connect(database, options="-c lock_timeout=500") as reader:
@@ -77,7 +74,6 @@ async def test_a_reader_does_not_wait_for_a_refresh(database: str, connection: p
 
 
 async def test_a_view_that_was_never_filled_is_filled(connection: psycopg.AsyncConnection, query: Query) -> None:
-    """covers SPEC C6"""
     await connection.execute("refresh materialized view storecrawl.store_product_counts with no data")
 
     await refresh_views(connection)

@@ -51,7 +51,6 @@ def _printed(report: NormalizeReport) -> str:
 
 
 def test_the_json_has_shape_counts_products_and_refusals(file: Path) -> None:
-    """covers SPEC C5-2, C5-5, C5-8, C5-9"""
     code, report = normalize_file(file)
     answer = json.loads(render_json(report))
 
@@ -86,7 +85,6 @@ def test_the_json_has_shape_counts_products_and_refusals(file: Path) -> None:
 
 
 def test_a_person_sees_counts_prices_and_refusals(file: Path) -> None:
-    """covers SPEC C5-9"""
     text = _printed(normalize_file(file)[1])
 
     for part in (
@@ -100,7 +98,6 @@ def test_a_person_sees_counts_prices_and_refusals(file: Path) -> None:
 
 
 def test_a_gzipped_menu_is_read_as_it_is(file: Path) -> None:
-    """covers SPEC 001-13"""
     packed = file.with_suffix(".json.gz")
     packed.write_bytes(gzip.compress(file.read_bytes()))
 
@@ -119,7 +116,6 @@ def test_a_gzipped_menu_is_read_as_it_is(file: Path) -> None:
     ],
 )
 def test_what_is_no_menu_ends_with_code_two_and_says_why(tmp_path: Path, content: bytes, seen: str) -> None:
-    """covers SPEC C5-9, RELIABILITY F68"""
     written = tmp_path / "file"
     written.write_bytes(content)
 
@@ -131,7 +127,6 @@ def test_what_is_no_menu_ends_with_code_two_and_says_why(tmp_path: Path, content
 
 
 def test_a_missing_file_and_a_folder_end_with_code_two(tmp_path: Path) -> None:
-    """covers SPEC C5-9"""
     missing, folder = normalize_file(tmp_path / "none"), normalize_file(tmp_path)
 
     assert (missing[0], missing[1].error) == (2, "cannot be read: No such file or directory")

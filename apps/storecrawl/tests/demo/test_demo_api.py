@@ -14,7 +14,6 @@ SMALL = ("--stores", "2", "--step-seconds", "60", "--processes", "1")
 
 
 def test_the_api_answers_where_the_demo_says_and_comes_back_when_it_is_killed(demo: DemoFolder) -> None:
-    """covers SPEC 001-22"""
     process = demo.start(*SMALL)
     assert process.stdout is not None
     found = next(found for line in process.stdout if (found := ADDRESS.search(line)))

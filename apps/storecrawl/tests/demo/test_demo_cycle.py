@@ -21,7 +21,7 @@ def cycle(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[DemoFolder
 
 
 def test_a_cycle_ends_with_exit_code_0_and_nothing_to_complain_about(cycle: tuple[DemoFolder, Outcome]) -> None:
-    """Covers SPEC 001-13, 001-14, 001-18: discovery, first crawl and refresh of every store."""
+    """Discovery, first crawl and refresh of every store."""
     _, outcome = cycle
 
     assert (outcome.code, outcome.err) == (0, "")
@@ -59,7 +59,6 @@ def test_a_cycle_leaves_no_process_behind(cycle: tuple[DemoFolder, Outcome]) -> 
 
 
 def test_every_payload_row_names_a_file_and_every_file_has_a_row(cycle: tuple[DemoFolder, Outcome]) -> None:
-    """Covers SPEC 001-21."""
     demo, _ = cycle
 
     crawled = demo.value("select array_agg(storage_path) from storecrawl.payloads")
@@ -90,7 +89,6 @@ def test_a_second_cycle_finds_all_done_and_says_so_in_a_sentence(cycle: tuple[De
 
 
 def test_a_store_that_is_left_out_is_named_with_its_reason(cycle: tuple[DemoFolder, Outcome]) -> None:
-    """covers SPEC E5-15 from the outside"""
     demo, _ = cycle
     demo.value(
         "insert into storecrawl.stores (platform_store_id, name, state, crawl_enabled)"

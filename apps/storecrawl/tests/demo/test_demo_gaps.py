@@ -66,7 +66,6 @@ def value(connection: psycopg.Connection[Any], query: str) -> Any:
 async def test_at_the_maximum_every_store_is_refreshed_or_named_with_its_reason(
     database: str, connection: psycopg.Connection[Any], tmp_path: Path
 ) -> None:
-    """covers SPEC C1-7, E5-15"""
     async with LocalUpstream(WORLD) as upstream:
         upstream.set_failures(MAXIMUM)
         app = app_for(upstream, tmp_path)
@@ -86,7 +85,6 @@ async def test_at_the_maximum_every_store_is_refreshed_or_named_with_its_reason(
 async def test_stores_of_which_no_menu_comes_are_all_named(
     database: str, connection: psycopg.Connection[Any], tmp_path: Path
 ) -> None:
-    """covers SPEC E5-15"""
     async with LocalUpstream(WORLD) as upstream:
         app = app_for(upstream, tmp_path)
         enqueue(connection, app=app, handler="store_discovery")
@@ -103,7 +101,6 @@ async def test_stores_of_which_no_menu_comes_are_all_named(
 
 
 def test_each_kind_of_gap_says_what_happened(connection: psycopg.Connection[Any], shop: Shop) -> None:
-    """covers SPEC E5-15"""
     forgotten, moved = shop.store(name="Forgotten", state=None), shop.store(name="Moved")
     shop.disable(shop.store(name="Closed"))
     connection.execute(

@@ -34,7 +34,6 @@ def expect_whole(demo: DemoFolder, *, code: int, summary: dict[str, object]) -> 
 
 @pytest.mark.parametrize("kind", ["worker", "upstream", "postgres"])
 def test_a_cycle_survives_the_kill_of(demo: DemoFolder, kind: str) -> None:
-    """Covers SPEC E5-1; RELIABILITY 1 and 2."""
     demo.start(*CYCLE)
     eventually(lambda: demo.sees(PAYLOADS))
 
@@ -71,7 +70,7 @@ def test_a_demo_killed_before_its_workers_are_up_leaves_its_database_to_the_next
 
 @pytest.mark.parametrize("moment", [FIRST_TASK, PAYLOADS])
 def test_after_a_kill_of_everything_the_next_demo_goes_on(demo: DemoFolder, moment: str) -> None:
-    """Covers RELIABILITY 1: an acknowledged task survives the death of all processes, the database's among them."""
+    """An acknowledged task survives the death of all processes, the database's among them."""
     demo.start(*CYCLE)
     eventually(lambda: demo.sees(moment))
 

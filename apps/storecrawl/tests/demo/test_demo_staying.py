@@ -62,7 +62,7 @@ def test_in_a_terminal_it_shows_one_board_and_ctrl_c_ends_it(demo: DemoFolder) -
 
 
 def test_it_fetches_every_store_again_and_again_until_a_single_cycle_is_asked_for(demo: DemoFolder) -> None:
-    """Covers SPEC 001-9 from the outside: the schedule, the fan-out, the fetches, the refreshes."""
+    """The schedule, the fan-out, the fetches, the refreshes."""
     process = demo.start(*SMALL, "--no-api")
     eventually(lambda: (demo.sees(APPLIED) or 0) >= 5)
     process.terminate()

@@ -54,7 +54,6 @@ def _separate_upstream(folder: Path, *flags: str) -> Iterator[str]:
 
 
 def test_with_the_failure_dial_up_every_store_is_still_refreshed(demo: DemoFolder) -> None:
-    """Covers SPEC C1-7, E5-15 from the outside."""
     outcome = demo.run("--once", "--json", "--no-api", "--stores", "4", "--failure-rate", "0.3")
 
     assert (outcome.code, outcome.err) == (0, "")

@@ -112,7 +112,6 @@ async def crawl(tmp_path: Path, store: str, database: str, connection: psycopg.C
 
 @pytest.mark.parametrize("store", ["folder", "bucket"], indirect=True)
 async def test_a_crash_between_payload_files_and_row_leaves_one_row_and_one_refresh(crawl: Crawl) -> None:
-    """Covers SPEC E5-13."""
     crawl.enqueue(_fetch(crawl))
 
     assert crawl.crash("payload_fetch", BEFORE_COMMIT) == KILLED
@@ -126,7 +125,7 @@ async def test_a_crash_between_payload_files_and_row_leaves_one_row_and_one_refr
 
 @pytest.mark.parametrize("store", ["folder", "bucket"], indirect=True)
 async def test_the_files_that_a_crash_orphaned_are_swept_away_and_no_others(crawl: Crawl) -> None:
-    """Covers SPEC E5-13: no orphan stays, in a folder as in a bucket."""
+    """No orphan stays, in a folder as in a bucket."""
     crawl.enqueue(_fetch(crawl))
     crawl.crash("payload_fetch", BEFORE_COMMIT)
     await crawl.recover()
@@ -155,7 +154,6 @@ async def test_the_files_that_a_crash_orphaned_are_swept_away_and_no_others(craw
     ],
 )
 async def test_a_crash_anywhere_loses_nothing_and_doubles_nothing(crawl: Crawl, handler: str, place: str) -> None:
-    """Covers SPEC E5-1 for the pipeline; RELIABILITY 1, 2, 4."""
     fetches = handler in {"payload_fetch", "product_resync"}
     crawl.enqueue(_task(crawl, handler))
 

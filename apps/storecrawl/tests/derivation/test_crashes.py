@@ -25,7 +25,6 @@ EMPTIED_BY_A_CRASH = ("product_changes", "change_log_mark", "store_partials", "t
     [("collect_changes", 1), ("count_stores", 3), ("merge_statistics", 5)],
 )
 async def test_a_worker_that_dies_in_the_middle_of_a_round_costs_no_figure(market: Any, step: str, place: int) -> None:
-    """covers SPEC B3-1, B3-2, E5-1"""
     stores = market.stores(2)
     for store in stores:
         await market.change(store, 0, a={}, b={"brandName": "Wana"})
@@ -40,7 +39,7 @@ async def test_a_worker_that_dies_in_the_middle_of_a_round_costs_no_figure(marke
 
 
 async def test_partials_that_a_crash_of_the_server_emptied_in_the_middle_of_a_round_are_not_merged(market: Any) -> None:
-    """covers SPEC B3-1: the round is given up, and another one counts everything."""
+    """The round is given up, and another one counts everything."""
     stores = market.stores(3)
     for store in stores:
         await market.change(store, 0, a={}, b={"brandName": f"Brand {store}"})
@@ -81,7 +80,6 @@ def crashing(tmp_path: Path) -> Any:
 async def test_a_crash_of_the_server_empties_the_log_and_leads_to_a_round_of_everything(
     crashing: tuple[Market, Callable[[], None]],
 ) -> None:
-    """covers SPEC B3-1, B3-4"""
     market, crash = crashing
     stores = market.stores(2)
     await market.change(stores[0], 0, a={})

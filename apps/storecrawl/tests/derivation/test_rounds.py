@@ -15,7 +15,6 @@ LOGGED = "select coalesce(range_agg(range)::text, '{}') from storecrawl.product_
 
 
 async def test_an_edit_shows_up_in_the_statistics(market: Any) -> None:
-    """covers SPEC B3-1, B3-8, C6"""
     [store, other] = market.stores(2)
     await market.change(store, 0, a={}, b={"brandName": "Wana", "type": "Edible", "recPrices": [10]})
     await market.change(other, 0, a={"recPrices": [30], "Status": "Inactive"})
@@ -32,7 +31,6 @@ async def test_an_edit_shows_up_in_the_statistics(market: Any) -> None:
 
 
 async def test_the_log_has_ids_of_stores_as_ranges_and_one_task_stands_for_all_of_it(market: Any) -> None:
-    """covers SPEC B3-1"""
     stores = market.stores(4)
     for store in (stores[0], stores[1], stores[3]):
         await market.change(store, 0, a={}, b={})
@@ -47,7 +45,6 @@ async def test_the_log_has_ids_of_stores_as_ranges_and_one_task_stands_for_all_o
 
 
 async def test_what_is_seen_again_unchanged_is_counted_by_nobody(market: Any) -> None:
-    """covers SPEC B3-1"""
     [store] = market.stores(1)
     await market.change(store, 0, a={})
     await market.derive()
@@ -60,7 +57,6 @@ async def test_what_is_seen_again_unchanged_is_counted_by_nobody(market: Any) ->
 
 
 async def test_what_is_rolled_back_was_never_logged(market: Any) -> None:
-    """covers SPEC B3-1"""
     [store] = market.stores(1)
     await market.derive()
     async with await psycopg.AsyncConnection.connect(market.dsn) as connection:
@@ -71,7 +67,6 @@ async def test_what_is_rolled_back_was_never_logged(market: Any) -> None:
 
 
 async def test_a_round_overwrites_what_it_counts_and_deletes_what_is_no_longer_sold(market: Any) -> None:
-    """covers SPEC B3-2, B3-3"""
     [store] = market.stores(1)
     await market.change(store, 0, a={}, b={"brandName": "Wana", "type": "Edible"})
     await market.derive()
@@ -88,7 +83,7 @@ async def test_a_round_overwrites_what_it_counts_and_deletes_what_is_no_longer_s
 
 
 async def test_a_round_of_everything_puts_right_what_nobody_logged(market: Any) -> None:
-    """covers SPEC B3-2, B3-4: stores are null, and rows that the source does not have are deleted."""
+    """Stores are null, and rows that the source does not have are deleted."""
     stores = market.stores(3)
     for store in stores:
         await market.change(store, 0, a={}, b={"brandName": "Wana"})
@@ -110,13 +105,12 @@ async def test_a_round_of_everything_puts_right_what_nobody_logged(market: Any) 
 
 
 def test_a_step_that_does_not_say_which_stores_is_refused(market: Any) -> None:
-    """covers SPEC B3-4: the key is there, null for everything."""
+    """The key is there, null for everything."""
     with Client(market.dsn, app=market.app) as client, pytest.raises(InvalidPayload):
         client.enqueue("map_stores", {})
 
 
 def test_a_small_change_has_small_batches_and_a_long_round_large_ones() -> None:
-    """covers SPEC B3-1"""
     sizes = {number: [len(batch) for batch in in_batches(range(number))] for number in (1, 5, 160, 5000, 10_000)}
 
     assert (sizes[1], sizes[5]) == ([1], [1] * 5)
@@ -125,7 +119,6 @@ def test_a_small_change_has_small_batches_and_a_long_round_large_ones() -> None:
 
 
 async def test_all_of_a_round_has_the_priority_of_its_root(market: Any) -> None:
-    """covers SPEC B3-5"""
     for store in market.stores(3):
         await market.change(store, 0, a={})
     with Client(market.dsn, app=market.app) as client:
@@ -138,7 +131,6 @@ async def test_all_of_a_round_has_the_priority_of_its_root(market: Any) -> None:
 
 
 async def test_the_views_are_refreshed_only_when_something_changed(market: Any) -> None:
-    """covers SPEC C6, 000-4"""
     [store] = market.stores(1)
     await market.change(store, 0, a={})
     refreshed = (

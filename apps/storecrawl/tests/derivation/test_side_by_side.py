@@ -34,7 +34,7 @@ async def until(fact: Callable[[], bool]) -> None:
 
 
 async def test_changes_in_the_middle_of_a_round_make_the_next_one_and_wait_for_nothing(market: Any) -> None:
-    """covers SPEC B3-3, B3-5, B3-7: a refresh does not wait for a round that stands still."""
+    """A refresh does not wait for a round that stands still."""
     first, second = market.stores(2)
     await market.change(first, 0, a={})
     await market.derive()
@@ -61,7 +61,7 @@ async def test_changes_in_the_middle_of_a_round_make_the_next_one_and_wait_for_n
 
 
 async def test_a_round_waits_for_no_refresh_and_loses_none(market: Any) -> None:
-    """covers SPEC B3-7, B3-1: what is committed after the log was taken stays in it."""
+    """What is committed after the log was taken stays in it."""
     first, second = market.stores(2)
     await market.change(first, 0, a={})
 
@@ -77,7 +77,7 @@ async def test_a_round_waits_for_no_refresh_and_loses_none(market: Any) -> None:
 
 
 async def test_a_round_that_stands_for_a_change_is_claimed_once_that_is_committed(market: Any) -> None:
-    """covers SPEC B3-1: the one moment at which a change could fall between two rounds."""
+    """The one moment at which a change could fall between two rounds."""
     first, second = market.stores(2)
     await market.change(first, 0, a={})
 
@@ -93,7 +93,7 @@ async def test_a_round_that_stands_for_a_change_is_claimed_once_that_is_committe
 
 
 async def test_refreshes_of_two_stores_do_not_wait_for_each_other(market: Any) -> None:
-    """covers SPEC B3-7: both ask for the same round, each as it commits."""
+    """Both ask for the same round, each as it commits."""
     first, second = market.stores(2)
     await market.derive()
 
@@ -107,7 +107,7 @@ async def test_refreshes_of_two_stores_do_not_wait_for_each_other(market: Any) -
 
 
 async def test_edits_all_the_while_are_all_counted_in_the_end(market: Any) -> None:
-    """covers SPEC B3-3, B3-5: rounds of edits and rounds of everything, none within another."""
+    """Rounds of edits and rounds of everything, none within another."""
     stores = market.stores(4)
 
     async def edit(store: int) -> None:
@@ -133,7 +133,7 @@ async def test_edits_all_the_while_are_all_counted_in_the_end(market: Any) -> No
 async def test_a_reader_in_the_middle_of_a_view_keeps_nobody_waiting_and_waits_for_nobody(
     market: Any, view: str
 ) -> None:
-    """covers SPEC C6, B3-7: views are refreshed under an open reader, who goes on reading."""
+    """Views are refreshed under an open reader, who goes on reading."""
     [store] = market.stores(1)
     await market.change(store, 0, a={})
 

@@ -1,6 +1,6 @@
 """Whom answers 403 are held against: a route on which several stores are forbidden and on no other, or nobody here.
 
-A blamed route is paused, tried by one visit, and paused for longer if that fails (covers SPEC B14-3).
+A blamed route is paused, tried by one visit, and paused for longer if that fails.
 """
 
 from __future__ import annotations
@@ -46,7 +46,6 @@ def forbid(ledger: Ledger) -> Forbid:
 
 
 async def test_a_good_answer_takes_back_what_was_forbidden_before(book: Book, forbid: Forbid) -> None:
-    """covers SPEC B14-3: in a row"""
     route = book.add()
 
     verdicts = [await forbid(route, "a", "b"), await forbid(route, "c", recovered=True), await forbid(route, "d")]
@@ -59,7 +58,7 @@ async def test_a_good_answer_takes_back_what_was_forbidden_before(book: Book, fo
 
 
 async def test_stores_that_are_forbidden_elsewhere_too_are_held_against_no_route(book: Book, forbid: Forbid) -> None:
-    """covers SPEC B14-3: five walled stores, three routes"""
+    """Five walled stores, three routes."""
     routes = [book.add(protocol="http", host=f"10.0.0.{number}", port=1) for number in range(3)]
 
     for store in "abcde":
@@ -96,7 +95,7 @@ async def test_a_store_forbidden_by_a_route_that_is_disabled_counts_against_the_
 async def test_each_pause_in_a_row_is_twice_as_long_and_the_last_routes_is_not(
     book: Book, forbid: Forbid, ledger: Ledger
 ) -> None:
-    """covers SPEC B14-3: a mistake about the last route costs a minute at a time"""
+    """A mistake about the last route costs a minute at a time."""
     route, other = (book.add(protocol="http", host=f"10.0.0.{number}", port=1) for number in range(2))
 
     async def paused_for(verdict: Verdict) -> int:

@@ -55,7 +55,7 @@ async def serve() -> AsyncIterator[Serve]:
 
 
 async def test_codings_around_each_other_are_refused_unread(serve: Serve) -> None:
-    """covers RELIABILITY S8: some kilobytes that unpacked to nothing for a minute"""
+    """Some kilobytes that unpacked to nothing for a minute."""
     bomb = thrice_nothing(4_096)
     assert len(bomb) < 16_000
     url = await serve("Content-Encoding: gzip, gzip, gzip\r\n", bomb)
@@ -81,7 +81,7 @@ async def test_a_coding_that_was_not_asked_for_is_refused(serve: Serve, coding: 
 
 
 async def test_one_layer_that_holds_nothing_ends_with_its_bytes(serve: Serve) -> None:
-    """covers RELIABILITY S8: what counts is also what comes in, however long the answer may take"""
+    """What counts is also what comes in, however long the answer may take."""
     url = await serve("Content-Encoding: gzip\r\n", nothing(1), endless=True)
 
     with pytest.raises(TooLarge, match="more than 16777216 bytes"):

@@ -37,7 +37,6 @@ asyncio.run(main(*json.loads(sys.argv[1])))
 
 
 async def test_the_book_is_kept_behind_a_pooler_too(database: str, book: Book) -> None:
-    """covers RELIABILITY F34"""
     route, tallies = book.add(), Tallies()
     tallies.succeeded(route, recovered=True)
 
@@ -74,7 +73,6 @@ async def test_an_error_that_nobody_has_foreseen_is_told_once_and_loses_no_count
 
 
 async def test_two_processes_lose_no_count_to_each_other(database: str, book: Book) -> None:
-    """covers SPEC B14-3"""
     routes = [book.add(protocol="http", host=f"10.0.0.{number}", port=1) for number in range(3)]
 
     codes = await asyncio.gather(*(_reporting(database, order, 100) for order in (routes, routes[::-1])))

@@ -1,4 +1,4 @@
-"""Each way of failing leads to its stated outcome: another try, another route, or an error that says so (covers SPEC E5-15)."""
+"""Each way of failing leads to its stated outcome: another try, another route, or an error that says so."""
 
 from __future__ import annotations
 
@@ -47,7 +47,6 @@ CATALOGUE = {
 async def test_a_fault_that_stays_is_tried_again_as_stated_and_ends_in_its_error(
     upstream: LocalUpstream, book: Book, proxy: Any, leaving: Any, kind: FaultKind
 ) -> None:
-    """covers SPEC C1-7, E5-15"""
     one, other = await proxy(), await proxy()
     book.add(one), book.add(other)
     client = await leaving(upstream.url, PATIENT)
@@ -66,7 +65,6 @@ async def test_a_fault_that_stays_is_tried_again_as_stated_and_ends_in_its_error
 async def test_a_fault_that_passes_is_an_answer_after_all(
     upstream: LocalUpstream, book: Book, leaving: Any, kind: FaultKind
 ) -> None:
-    """covers SPEC C1-7, C1-8, E5-15"""
     book.add()
     client = await leaving(upstream.url, replace(QUICK, retries=12))
     upstream.set_failures(FaultDial(failure_rate=0.5, weights={kind: 1.0}, retry_after_seconds=0))
@@ -77,7 +75,7 @@ async def test_a_fault_that_passes_is_an_answer_after_all(
 async def test_a_store_that_is_not_there_is_no_fault_of_the_route(
     upstream: LocalUpstream, book: Book, leaving: Any, eventually: Any
 ) -> None:
-    """covers SPEC E5-15: what follows is the investigation of its id, not another try"""
+    """What follows is the investigation of its id, not another try."""
     route = book.add()
 
     with pytest.raises(UnknownStore) as raised:

@@ -1,4 +1,4 @@
-"""A route that is forbidden: what a visit does then, how the others go on, and how it comes back (covers SPEC B14-3)."""
+"""A route that is forbidden: what a visit does then, how the others go on, and how it comes back."""
 
 from __future__ import annotations
 
@@ -24,7 +24,6 @@ Forbid = Callable[..., Any]
 async def test_a_forbidden_request_is_sent_again_over_another_route_with_another_profile(
     upstream: LocalUpstream, book: Book, proxy: Any, leaving: Any
 ) -> None:
-    """covers SPEC B14-3, E5-15"""
     wall, door = await proxy(forbids=True), await proxy()
     book.add(wall), book.add(door)
 
@@ -37,7 +36,7 @@ async def test_a_forbidden_request_is_sent_again_over_another_route_with_another
 async def test_one_store_that_is_forbidden_leaves_the_only_route_in_use(
     upstream: LocalUpstream, book: Book, leaving: Any, eventually: Any
 ) -> None:
-    """covers SPEC B14-3: each time another profile asks, and all of it is one store"""
+    """Each time another profile asks, and all of it is one store."""
     route, client = book.add(), await leaving(upstream.url)
     walled, *others = [store["id"] for store in World(upstream.options).stores({})]
     upstream.wall_off(walled)
@@ -56,7 +55,6 @@ async def test_one_store_that_is_forbidden_leaves_the_only_route_in_use(
 async def test_a_route_on_which_several_stores_are_forbidden_is_paused_and_the_others_go_on(
     upstream: LocalUpstream, book: Book, proxy: Any, leaving: Any, eventually: Any, protocol: str
 ) -> None:
-    """covers SPEC B14-3"""
     wall, door = await proxy(protocol=protocol, forbids=True), await proxy()
     route, other = book.add(wall), book.add(door)
     client = await leaving(upstream.url, replace(QUICK, retries=1))
@@ -74,7 +72,6 @@ async def test_a_route_on_which_several_stores_are_forbidden_is_paused_and_the_o
 async def test_a_paused_route_comes_back_by_itself(
     upstream: LocalUpstream, book: Book, proxy: Any, leaving: Any, eventually: Any
 ) -> None:
-    """covers SPEC B14-3"""
     wall, door = await proxy(forbids=True), await proxy()
     route = book.add(wall)
     book.add(door)
@@ -156,7 +153,6 @@ async def test_a_route_that_one_worker_disables_is_left_by_the_others(
 
 
 async def test_several_workers_report_on_the_same_routes_without_losing_a_count(database: str, book: Book) -> None:
-    """covers SPEC B14-3"""
     routes = [book.add(protocol="http", host=f"10.0.0.{number}", port=1) for number in range(5)]
 
     await asyncio.gather(*(_reports(database, routes[::step]) for step in (1, -1, 1, -1)))

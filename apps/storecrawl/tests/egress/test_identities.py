@@ -1,4 +1,4 @@
-"""Who asks: one identity an errand, with its cookies, and few connections kept (covers SPEC B14-2)."""
+"""Who asks: one identity an errand, with its cookies, and few connections kept."""
 
 from __future__ import annotations
 
@@ -32,7 +32,6 @@ def user_agents(heads: list[str]) -> set[str]:
 async def test_a_whole_menu_is_fetched_by_one_identity(
     upstream: LocalUpstream, book: Book, proxy: Any, leaving: Any
 ) -> None:
-    """covers SPEC B14-2"""
     one, other = await proxy(), await proxy()
     book.add(one), book.add(other)
     client = await leaving(upstream.url)
@@ -49,7 +48,6 @@ async def test_a_whole_menu_is_fetched_by_one_identity(
 async def test_the_place_of_a_route_goes_along_and_its_language_stays(
     upstream: LocalUpstream, book: Book, proxy: Any, leaving: Any
 ) -> None:
-    """covers SPEC B14-2"""
     through = await proxy()
     book.add(through, city="Berlin", country="DE", timezone="Europe/Berlin")
 
@@ -61,7 +59,6 @@ async def test_the_place_of_a_route_goes_along_and_its_language_stays(
 
 
 async def test_an_identity_keeps_its_cookies_and_the_next_one_has_none() -> None:
-    """covers SPEC B14-2"""
     seen: list[str | None] = []
 
     async def respond(request: Request) -> Response:

@@ -96,7 +96,6 @@ async def test_a_turn_that_is_too_far_is_held_back(database: str) -> None:
 async def test_a_host_that_only_fails_is_left_alone_and_then_tried_once(
     upstream: LocalUpstream, direct: Direct
 ) -> None:
-    """covers SPEC C1-7, E5-15"""
     upstream.set_failures(BROKEN)
     client = direct(breaker_failures=3, breaker_seconds=3.0)
     for _ in range(3):
@@ -141,7 +140,6 @@ async def test_a_host_that_refuses_is_there_all_the_same(upstream: LocalUpstream
 async def test_a_route_that_is_asked_to_wait_rests_while_another_is_used(
     upstream: LocalUpstream, book: Book, proxy: Any, leaving: Any
 ) -> None:
-    """covers SPEC C1-7, E5-15"""
     one, other = await proxy(), await proxy()
     book.add(one), book.add(other)
     client = await leaving(upstream.url, ONLY_ONCE)

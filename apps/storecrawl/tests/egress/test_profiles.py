@@ -23,7 +23,6 @@ CONTRADICTIONS = [
 
 
 def test_there_are_twelve_profiles_none_of_which_contradicts_itself() -> None:
-    """covers SPEC B14-2"""
     profiles = load_profiles()
 
     assert len({profile.name for profile in profiles}) == len({profile.user_agent for profile in profiles}) == 12
@@ -31,7 +30,6 @@ def test_there_are_twelve_profiles_none_of_which_contradicts_itself() -> None:
 
 
 def test_all_profiles_speak_the_same_language() -> None:
-    """covers SPEC B14-2"""
     assert {profile.headers["Accept-Language"] for profile in load_profiles()} == {"en-US,en;q=0.9"}
 
 

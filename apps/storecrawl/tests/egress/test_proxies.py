@@ -1,4 +1,4 @@
-"""Requests through real forward proxies (covers SPEC 001-3, B14-1)."""
+"""Requests through real forward proxies."""
 
 from __future__ import annotations
 
@@ -136,7 +136,6 @@ async def test_no_password_stands_in_any_text(
 
 
 async def test_nobody_leaves_where_there_is_no_route(database: str) -> None:
-    """covers SPEC 001-3"""
     with pytest.raises(NoActiveRoute, match="storecrawl routes add"):
         await Egress(ledger=Ledger(database)).__aenter__()
 
@@ -144,7 +143,6 @@ async def test_nobody_leaves_where_there_is_no_route(database: str) -> None:
 async def test_a_route_that_is_added_later_is_used_after_the_next_load(
     upstream: LocalUpstream, book: Book, leaving: Any, eventually: Any
 ) -> None:
-    """covers SPEC 001-3, B14-1"""
     first = book.add()
     client = await leaving(upstream.url, reload_every=0.05)
     book.connection.execute(

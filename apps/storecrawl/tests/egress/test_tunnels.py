@@ -1,4 +1,4 @@
-"""Requests to an https upstream, which go through a tunnel wherever there is a proxy (covers SPEC B14-1, E5-15)."""
+"""Requests to an https upstream, which go through a tunnel wherever there is a proxy."""
 
 from __future__ import annotations
 
@@ -105,7 +105,6 @@ async def test_credentials_that_a_proxy_refuses_are_told_with_the_route_and_with
 async def test_a_proxys_own_403_counts_as_one_and_says_whose_it_is(
     book: Book, by: Any, secure: Any, eventually: Any, protocol: str
 ) -> None:
-    """covers SPEC B14-3"""
     wall = await by(protocol, forbids=True)
     route, client = book.add(wall), await secure(ONLY_ONCE)
 
@@ -125,7 +124,6 @@ async def test_a_proxys_own_403_counts_as_one_and_says_whose_it_is(
 async def test_an_upstreams_403_in_the_tunnel_is_the_upstreams(
     upstream: LocalUpstream, book: Book, by: Any, secure: Any, eventually: Any, protocol: str
 ) -> None:
-    """covers SPEC B14-3"""
     route = book.add(await by(protocol))
     upstream.set_failures(FaultDial(failure_rate=1.0, weights={FaultKind.BLOCKED: 1.0}))
 

@@ -42,14 +42,13 @@ class Names:
 
 @pytest.mark.parametrize("address", PRIVATE)
 async def test_an_address_that_is_not_public_is_refused(address: str) -> None:
-    """covers SPEC B14-8, RELIABILITY S8"""
     with pytest.raises(ImageRefused, match="not a public one"):
         await Addresses(look_up=Names([address])).check(httpx2.URL("http://pictures.test/a.png"))
 
 
 @pytest.mark.parametrize("address", PUBLIC)
 async def test_a_public_address_stands_in_the_place_of_its_name(address: str) -> None:
-    """covers SPEC B14-8, RELIABILITY S8: what is asked is what was judged, and the certificate is the name's"""
+    """What is asked is what was judged, and the certificate is the name's."""
     place = await Addresses(look_up=Names([address])).check(httpx2.URL("https://pictures.test/a.png?x=1"))
 
     assert (place.url.host, place.url.path) == (address, "/a.png")
@@ -60,7 +59,6 @@ async def test_a_public_address_stands_in_the_place_of_its_name(address: str) ->
 async def test_what_is_public_is_no_matter_of_pythons_own_list(
     monkeypatch: pytest.MonkeyPatch, address: str, refused: bool
 ) -> None:
-    """covers RELIABILITY S8"""
     for kind in (ipaddress.IPv4Address, ipaddress.IPv6Address):
         for word in ("is_global", "is_private", "is_multicast", "is_reserved", "is_link_local", "is_loopback"):
             monkeypatch.setattr(kind, word, property(lambda _: refused))
@@ -70,7 +68,6 @@ async def test_what_is_public_is_no_matter_of_pythons_own_list(
 
 
 async def test_one_address_that_is_not_public_spoils_the_name() -> None:
-    """covers RELIABILITY S8"""
     with pytest.raises(ImageRefused):
         await Addresses(look_up=Names([*PUBLIC, "10.0.0.1"])).check(httpx2.URL("http://pictures.test/a.png"))
 
@@ -79,7 +76,7 @@ async def test_one_address_that_is_not_public_spoils_the_name() -> None:
     "url", ["http://2130706433/", "http://0x7f.1/", "http://0177.0.0.1/", "http://[::1]/", "http://localhost/"]
 )
 async def test_this_machine_is_known_by_all_its_names(url: str, egress: Egress) -> None:
-    """covers RELIABILITY S8: decimal, hexadecimal and octal spellings"""
+    """Decimal, hexadecimal and octal spellings."""
     with pytest.raises(ImageRefused):
         await ImageClient(egress, Addresses(), max_bytes=100).fetch(url)
 
@@ -88,19 +85,17 @@ async def test_this_machine_is_known_by_all_its_names(url: str, egress: Egress) 
     "url", ["file:///etc/passwd", "gopher://a/", "ftp://a/", "http:///a", "http://a@169.254.169.254/"]
 )
 async def test_what_is_no_plain_web_address_is_refused(url: str, egress: Egress) -> None:
-    """covers RELIABILITY S8"""
     with pytest.raises(ImageRefused):
         await ImageClient(egress, Addresses(), max_bytes=100).fetch(url)
 
 
 async def test_only_the_ports_of_the_web_are_asked() -> None:
-    """covers RELIABILITY S8"""
     with pytest.raises(ImageRefused, match="port 6379"):
         await Addresses(look_up=Names([PUBLIC[0]])).check(httpx2.URL("http://pictures.test:6379/"))
 
 
 async def test_a_name_is_asked_for_at_the_address_that_was_judged(site: Any, egress: Egress) -> None:
-    """covers RELIABILITY S8: a name that means another place a moment later (rebinding) leads nowhere else"""
+    """A name that means another place a moment later (rebinding) leads nowhere else."""
     site.answers["/a.png"] = Response(b"x")
     names = Names(["127.0.0.1"], ["10.9.9.9"])
     client = ImageClient(egress, Addresses(["127.0.0.1/32"], look_up=names), max_bytes=100)
@@ -113,7 +108,6 @@ async def test_a_name_is_asked_for_at_the_address_that_was_judged(site: Any, egr
 
 
 async def test_where_a_redirect_leads_is_judged_too(site: Any, egress: Egress) -> None:
-    """covers RELIABILITY S8"""
     site.answers["/a.png"] = RedirectResponse("http://metadata.test/latest/meta-data")
     names = Names(["127.0.0.1"], ["169.254.169.254"])
     client = ImageClient(egress, Addresses(["127.0.0.1/32"], look_up=names), max_bytes=100)
@@ -123,7 +117,6 @@ async def test_where_a_redirect_leads_is_judged_too(site: Any, egress: Egress) -
 
 
 async def test_redirects_end(site: Any, egress: Egress) -> None:
-    """covers RELIABILITY S8"""
     site.answers["/a.png"] = RedirectResponse("/a.png")
     client = ImageClient(egress, Addresses(["127.0.0.1/32"]), max_bytes=100)
 
@@ -133,7 +126,6 @@ async def test_redirects_end(site: Any, egress: Egress) -> None:
 
 
 async def test_this_machine_is_asked_only_where_it_is_allowed(site: Any, egress: Egress) -> None:
-    """covers SPEC B14-8"""
     with pytest.raises(ImageRefused, match="not a public one"):
         await ImageClient(egress, Addresses(), max_bytes=100).fetch(f"{site.url}/a.png")
     assert site.asked == []

@@ -48,7 +48,6 @@ def _chunk(name: bytes, content: bytes) -> bytes:
 
 @pytest.mark.parametrize(("kind", "suffix"), [("JPEG", "jpg"), ("PNG", "png"), ("WEBP", "webp"), ("GIF", "gif")])
 def test_images_are_known_by_their_bytes(picture: Callable[..., bytes], kind: str, suffix: str) -> None:
-    """covers SPEC B14-8"""
     facts = inspect(picture(kind), LIMITS)
 
     assert (facts.kind, facts.suffix, facts.width, facts.height) == (kind, suffix, 60, 40)
@@ -67,26 +66,24 @@ def test_images_are_known_by_their_bytes(picture: Callable[..., bytes], kind: st
     ],
 )
 def test_anything_else_is_refused(content: bytes) -> None:
-    """covers SPEC B14-8, RELIABILITY S9: no SVG, no HTML, nothing that only begins like an image"""
+    """No SVG, no HTML, nothing that only begins like an image."""
     with pytest.raises(ImageRefused):
         inspect(content, LIMITS)
 
 
 @pytest.mark.parametrize("size", [(7_000, 7_000), (20_000, 20_000), (50_000, 50_000)])
 def test_a_bomb_is_refused_before_it_is_unpacked(size: tuple[int, int]) -> None:
-    """covers RELIABILITY S9"""
     with pytest.raises(ImageRefused, match="pixels"):
         inspect(_bomb(*size), LIMITS)
 
 
 def test_too_many_bytes_are_refused(picture: Callable[..., bytes]) -> None:
-    """covers SPEC B14-8"""
     with pytest.raises(ImageRefused, match="10 bytes"):
         inspect(picture(), ImageLimits(max_bytes=10))
 
 
 def test_the_tree_is_by_state_store_brand_and_product() -> None:
-    """covers SPEC B14-8, RELIABILITY S9: plain words only"""
+    """Plain words only."""
     path = PLACE.path("ab" * 32, "png")
 
     assert path == "az/7-green-co/nder-dog/12-og-kush_abababababababab.png"
@@ -96,7 +93,7 @@ def test_the_tree_is_by_state_store_brand_and_product() -> None:
 def test_an_image_is_kept_once_and_read_back(
     tmp_path: Path, picture: Callable[..., bytes], bucket: bool, request: pytest.FixtureRequest
 ) -> None:
-    """covers SPEC B14-8: a local tree or an object store; what exists is skipped"""
+    """A local tree or an object store; what exists is skipped."""
     storage = open_storage(request.getfixturevalue("bucket_url") if bucket else "", tmp_path, "images")
     store, content = ImageStore(storage), picture()
 
@@ -108,7 +105,6 @@ def test_an_image_is_kept_once_and_read_back(
 
 
 def test_a_damaged_or_missing_image_is_told(tmp_path: Path, picture: Callable[..., bytes]) -> None:
-    """covers SPEC B14-8"""
     store = ImageStore(open_storage("", tmp_path, "images"))
     path, sha256 = store.keep(PLACE, picture(), "png")
     (tmp_path / "images" / path).write_bytes(b"other")
@@ -133,13 +129,11 @@ def test_a_damaged_or_missing_image_is_told(tmp_path: Path, picture: Callable[..
 def test_an_image_is_made_smaller_and_never_larger(
     picture: Callable[..., bytes], wanted: Wanted, size: tuple[int, int]
 ) -> None:
-    """covers SPEC B14-8"""
     with Image.open(io.BytesIO(resized(picture(), wanted, LIMITS))) as image:
         assert (image.size, image.format) == (size, wanted.format.upper())
 
 
 def test_an_image_that_is_cut_short_cannot_be_resized(picture: Callable[..., bytes]) -> None:
-    """covers RELIABILITY S9"""
     with pytest.raises(ImageGone):
         resized(picture(size=(400, 400))[:200], Wanted(width=10), LIMITS)
 
@@ -150,7 +144,6 @@ def test_an_image_that_is_cut_short_cannot_be_resized(picture: Callable[..., byt
 async def test_a_refusal_lasts_and_a_failure_passes(
     site: Any, egress: Egress, status: int, error: type[Exception]
 ) -> None:
-    """covers SPEC B14-8"""
     site.answers["/a.png"] = Response(status_code=status)
 
     with pytest.raises(error, match=str(status)):
@@ -158,7 +151,6 @@ async def test_a_refusal_lasts_and_a_failure_passes(
 
 
 async def test_an_endless_answer_is_given_up_at_the_limit(site: Any, egress: Egress) -> None:
-    """covers RELIABILITY S9"""
     site.answers["/a.png"] = StreamingResponse(bytes(1_000) for _ in range(10_000))
 
     with pytest.raises(ImageRefused, match="5000 bytes"):
@@ -166,7 +158,6 @@ async def test_an_endless_answer_is_given_up_at_the_limit(site: Any, egress: Egr
 
 
 async def test_an_unchanged_image_is_not_sent_again(site: Any, egress: Egress) -> None:
-    """covers SPEC B14-8"""
     site.answers["/a.png"] = Response(status_code=304, headers={"ETag": '"1"'})
     client = ImageClient(egress, Addresses(["127.0.0.1/32"]), max_bytes=100)
 

@@ -18,7 +18,6 @@ def counts(page: str) -> list[str]:
 async def test_it_counts_and_names_what_was_added_removed_repriced_and_sold(
     http: httpx2.AsyncClient, shop: Any, apply: Any
 ) -> None:
-    """covers SPEC 001-23, 001-31"""
     store = shop.store()
     stock = {"POSMetaData": {"children": [{"option": "1g", "quantityAvailable": 5}]}}
     sold = {"POSMetaData": {"children": [{"option": "1g", "quantityAvailable": 2}]}}

@@ -11,7 +11,6 @@ YES = {"confirmed": "true"}
 
 
 async def test_the_overview_counts_by_state_and_tells_what_fails(http: httpx2.AsyncClient, shop: Any) -> None:
-    """covers SPEC B14-4"""
     shop.city(name="Mesa", crawled_at="now", stores_found=3)
     shop.city(name="Phoenix", failures=2, failed_at="now", error="HTTP 503")
     shop.location(status="needs_investigation", because="no answer", decided_by="task 1", decided_at="now")
@@ -24,7 +23,6 @@ async def test_the_overview_counts_by_state_and_tells_what_fails(http: httpx2.As
 
 
 async def test_a_search_is_asked_for_once(http: httpx2.AsyncClient, shop: Any) -> None:
-    """covers SPEC 001-17: on demand"""
     for _ in range(2):
         assert (await http.post("/discovery/search?state=az")).status_code == 303
 
@@ -33,7 +31,6 @@ async def test_a_search_is_asked_for_once(http: httpx2.AsyncClient, shop: Any) -
 
 
 async def test_locations_are_searched_by_what_the_address_says(http: httpx2.AsyncClient, shop: Any) -> None:
-    """covers SPEC B14-5"""
     shop.location(name="Sun", city="Mesa")
     shop.location(name="Moon", state="NV")
 
@@ -44,7 +41,7 @@ async def test_locations_are_searched_by_what_the_address_says(http: httpx2.Asyn
 
 
 async def test_a_location_tells_what_was_found_and_decided(http: httpx2.AsyncClient, shop: Any) -> None:
-    """covers SPEC B14-5, B14-9: the reason is shown"""
+    """The reason is shown."""
     location = shop.location(
         name="Sun", raw='{"cName": "sun-mesa"}', status="rejected", because="it has no menu on the platform",
         problems=["it has no menu on the platform"], decided_by="task 41", decided_at="now",
@@ -58,7 +55,6 @@ async def test_a_location_tells_what_was_found_and_decided(http: httpx2.AsyncCli
 
 
 async def test_people_decide_by_forms(http: httpx2.AsyncClient, shop: Any) -> None:
-    """covers SPEC B14-5"""
     created, linked, rejected = (shop.location() for _ in range(3))
     store = shop.store()
 

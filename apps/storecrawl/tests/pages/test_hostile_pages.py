@@ -20,7 +20,6 @@ PAGES = [entry.path for entry in read_table(Path(__file__).with_name("routes.txt
 async def test_markup_in_names_and_payloads_is_text_on_every_page(
     http: httpx2.AsyncClient, open_hostile_shop: OpenShop
 ) -> None:
-    """covers RELIABILITY S10"""
     paths = await open_hostile_shop()
 
     for path in paths:

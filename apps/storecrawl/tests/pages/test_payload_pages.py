@@ -12,7 +12,6 @@ YES = {"confirmed": "true"}
 
 
 async def test_payloads_are_listed_the_newest_first_with_their_stores(http: httpx2.AsyncClient, shop: Any) -> None:
-    """covers SPEC 001-22, 001-31"""
     old = shop.payload(shop.store(name="Sun"), {"a": 1}, hour=1)
     new = shop.payload(shop.store(name="Moon"), {"a": 2}, hour=2)
 
@@ -35,7 +34,6 @@ async def test_the_payloads_of_a_store_have_their_sizes_over_time(http: httpx2.A
 async def test_a_payload_shows_the_beginning_of_its_document_and_links_to_all_of_it(
     http: httpx2.AsyncClient, shop: Any
 ) -> None:
-    """covers SPEC 001-21, 001-22"""
     payload = shop.payload(shop.store(), {"first": 1, "rest": ["x" * 1_000] * 100, "last": 1})
 
     page = (await http.get(f"/payloads/{payload}")).text
@@ -48,7 +46,6 @@ async def test_a_payload_shows_the_beginning_of_its_document_and_links_to_all_of
 async def test_a_payload_shows_what_is_in_it_by_category_or_brand(
     http: httpx2.AsyncClient, shop: Any, make_document: Callable[..., dict[str, Any]]
 ) -> None:
-    """covers SPEC 001-25"""
     kite, none = {"brandName": "Kite", "recPrices": [10]}, {"type": "Edible", "recPrices": [30]}
     payload = shop.payload(shop.store(), make_document(a=kite, b={**kite, "recPrices": [20]}, c=none))
 
@@ -61,7 +58,6 @@ async def test_a_payload_shows_what_is_in_it_by_category_or_brand(
 
 
 async def test_a_payload_whose_file_is_gone_still_has_its_page(http: httpx2.AsyncClient, shop: Any) -> None:
-    """covers RELIABILITY F68"""
     payload = shop.payload(shop.store(), {"a": 1})
     shop.file_of(payload).unlink()
 

@@ -20,7 +20,6 @@ def named(page: str) -> list[str]:
 
 
 async def test_products_are_found_by_name_brand_and_store(http: httpx2.AsyncClient, shop: Any, apply: Any) -> None:
-    """covers SPEC 001-31"""
     sun, moon = shop.store(name="Sun"), shop.store(name="Moon")
     await apply(sun, 0, a={"Name": "Blue Dream", "brandName": "Kite"}, b={"Name": "Kite Haze"})
     await apply(moon, 0, a={"Name": "Blue Ice"})
@@ -55,7 +54,6 @@ async def test_a_search_that_reads_enough_goes_on_on_the_next_page(
 async def test_a_product_shows_what_it_cost_over_time_and_whether_it_was_there(
     http: httpx2.AsyncClient, shop: Any, apply: Any
 ) -> None:
-    """covers SPEC 001-31"""
     store = shop.store(name="Sun")
     for hour, (price, status) in enumerate([(20, "Active"), (25, "Active"), (25, "Inactive")]):
         await apply(store, hour, a={"Name": "Blue Dream", "recPrices": [price], "Status": status})

@@ -17,7 +17,6 @@ ANSWER = RawPage(
 async def test_what_was_refused_of_a_payload_is_counted_and_told(
     http: httpx2.AsyncClient, shop: Any, apply: Any
 ) -> None:
-    """covers SPEC C5-9"""
     store = shop.store(name="Sun")
     payload = await apply(store, 0, a={}, b={"Name": ""}, c={"Options": ["1g", "1g"], "recPrices": [1, 2]})
     await apply(store, 1, a={}, x={"Options": 7})

@@ -9,7 +9,6 @@ import pytest
 
 
 async def test_the_list_shows_what_there_is_of_each_store(http: httpx2.AsyncClient, shop: Any, apply: Any) -> None:
-    """covers SPEC 001-31"""
     store = shop.store(name="Sun & Moon", city="Mesa")
     await apply(store, 0, a={"recPrices": [20]}, b={"recPrices": [1250.5]})
 
@@ -58,7 +57,6 @@ async def test_a_store_shows_its_tasks_payloads_and_products(http: httpx2.AsyncC
 
 
 async def test_fetching_now_moves_the_fetch_that_was_planned(http: httpx2.AsyncClient, shop: Any) -> None:
-    """covers SPEC 001-26"""
     store = shop.store()
     later = {"store_id": store, "scheduled_for": "2100-01-01T00:00:00Z"}
     await http.post("/api/job-queue/enqueue", json=later)
@@ -88,7 +86,7 @@ async def test_what_is_not_there_is_a_page_that_says_so(http: httpx2.AsyncClient
 
 
 async def test_a_blocked_store_says_so_in_the_list_and_on_its_page(http: httpx2.AsyncClient, shop: Any) -> None:
-    """covers SPEC B14-3: the store's own state"""
+    """The store's own state."""
     blocked, other = shop.store(name="Sun"), shop.store(name="Moon")
     shop.block(blocked, because="HTTP 403")
 

@@ -18,7 +18,6 @@ __all__ = ["browser", "pictures", "site", "visit"]
 async def test_every_page_is_fit_to_be_seen_and_nothing_on_it_runs(
     open_hostile_shop: Callable[[], Awaitable[list[str]]], visit: Visit, pictures: Path, width: int, theme: str
 ) -> None:
-    """covers SPEC 001-31, RELIABILITY S10"""
     paths = await open_hostile_shop()
     page = await visit("/stores", width=width, theme=theme)
     problems = []

@@ -51,7 +51,6 @@ def plant(root: Path) -> str:
 
 
 def test_a_file_cut_at_any_thousandth_byte_is_corrupt(store: PayloadStore, root: Path, document: bytes) -> None:
-    """covers RELIABILITY F68, invariant 21"""
     written = store.write(7, document, task_id=1, attempt=1)
     whole = (root / written.path).read_bytes()
     assert len(whole) > 20_000
@@ -63,7 +62,6 @@ def test_a_file_cut_at_any_thousandth_byte_is_corrupt(store: PayloadStore, root:
 
 
 def test_a_flipped_bit_is_noticed_or_changes_nothing(store: PayloadStore, root: Path, document: bytes) -> None:
-    """covers RELIABILITY F68, invariant 21"""
     written = store.write(7, document, task_id=1, attempt=1)
     whole = (root / written.path).read_bytes()
     chance = random.Random(3)
@@ -77,7 +75,6 @@ def test_a_flipped_bit_is_noticed_or_changes_nothing(store: PayloadStore, root: 
 
 
 def test_another_documents_file_is_corrupt(store: PayloadStore, document: bytes) -> None:
-    """covers RELIABILITY F68"""
     written = store.write(7, document, task_id=1, attempt=1)
     other = hashlib.sha256(b"another").hexdigest()
 
@@ -87,7 +84,6 @@ def test_another_documents_file_is_corrupt(store: PayloadStore, document: bytes)
 
 @pytest.mark.parametrize("difference", [-1, 1])
 def test_a_size_that_differs_is_corrupt(store: PayloadStore, document: bytes, difference: int) -> None:
-    """covers RELIABILITY F68"""
     written = store.write(7, document, task_id=1, attempt=1)
 
     with pytest.raises(PayloadCorrupt):
@@ -99,7 +95,6 @@ def test_a_size_that_differs_is_corrupt(store: PayloadStore, document: bytes, di
 def test_something_after_the_end_is_corrupt(
     store: PayloadStore, root: Path, plant: str, tail: bytes, size: int
 ) -> None:
-    """covers RELIABILITY F68"""
     content = b"{}" + b" " * (size - 2)
     (root / plant).write_bytes(gzip.compress(content, 1, mtime=0) + tail)
     roomy = store.within(Limits(max_ratio=10_000))
@@ -109,7 +104,7 @@ def test_something_after_the_end_is_corrupt(
 
 
 def test_a_document_in_two_members_is_the_document(store: PayloadStore, root: Path, plant: str) -> None:
-    """covers RELIABILITY F68: gzip may be written so"""
+    """Gzip may be written so."""
     content = b'{"a": "' + random.Random(2).randbytes(150_000).hex().encode() + b'"}'
     (root / plant).write_bytes(two_members(content))
 
@@ -121,7 +116,6 @@ def test_a_document_in_two_members_is_the_document(store: PayloadStore, root: Pa
     [(GIBIBYTE, "PayloadTooLarge"), (100 * MEBIBYTE, "PayloadTooLarge"), (1_000, "PayloadCorrupt")],
 )
 def test_a_bomb_is_refused_in_little_memory(root: Path, size_in_the_row: int, expected: str) -> None:
-    """covers RELIABILITY F68, invariant 21"""
     root.mkdir(parents=True)
     _write_bomb(root / "bomb.json.gz", GIBIBYTE)
 
@@ -134,7 +128,6 @@ def test_a_bomb_is_refused_in_little_memory(root: Path, size_in_the_row: int, ex
 
 
 def test_the_ratio_is_bounded_too(root: Path, plant: str) -> None:
-    """covers RELIABILITY F68"""
     (root / plant).write_bytes(gzip.compress(bytes(1_000_000)))
     store = PayloadStore(FolderStorage(root), limits=Limits(max_ratio=200))
 
@@ -147,7 +140,6 @@ def test_the_ratio_is_bounded_too(root: Path, plant: str) -> None:
     ["../secret", "/etc/passwd", "a/../../secret", "a//b", "./a", "", "a/", "a\x00b", "..", "2026/./x"],
 )
 def test_a_path_that_leaves_the_root_is_refused(store: PayloadStore, root: Path, path: str) -> None:
-    """covers RELIABILITY F68, invariant 21"""
     root.mkdir(parents=True)
     (root.parent / "secret").write_bytes(gzip.compress(b"{}", mtime=0))
 
@@ -157,7 +149,6 @@ def test_a_path_that_leaves_the_root_is_refused(store: PayloadStore, root: Path,
 
 @pytest.mark.parametrize("inside", [True, False])
 def test_a_link_in_the_place_of_the_file_is_refused(store: PayloadStore, root: Path, plant: str, inside: bool) -> None:
-    """covers RELIABILITY F68"""
     target = (root if inside else root.parent) / "target"
     target.write_bytes(gzip.compress(b"{}", mtime=0))
     (root / plant).symlink_to(target)
@@ -167,7 +158,6 @@ def test_a_link_in_the_place_of_the_file_is_refused(store: PayloadStore, root: P
 
 
 def test_a_link_in_the_place_of_a_folder_is_refused(store: PayloadStore, root: Path, plant: str) -> None:
-    """covers RELIABILITY F68"""
     (root.parent / plant).write_bytes(gzip.compress(b"{}", mtime=0))
     (root / "2026").symlink_to(root.parent)
 
@@ -176,7 +166,6 @@ def test_a_link_in_the_place_of_a_folder_is_refused(store: PayloadStore, root: P
 
 
 def test_a_root_that_is_itself_a_link_is_fine(tmp_path: Path, document: bytes) -> None:
-    """covers RELIABILITY F68"""
     (tmp_path / "real").mkdir()
     (tmp_path / "link").symlink_to(tmp_path / "real")
     store = PayloadStore(FolderStorage(tmp_path / "link"))
@@ -186,7 +175,6 @@ def test_a_root_that_is_itself_a_link_is_fine(tmp_path: Path, document: bytes) -
 
 
 def test_a_pipe_or_folder_in_the_place_of_the_file_is_corrupt(store: PayloadStore, root: Path, plant: str) -> None:
-    """covers RELIABILITY F68"""
     os.mkfifo(root / plant)
     (root / "folder").mkdir()
 
@@ -196,7 +184,6 @@ def test_a_pipe_or_folder_in_the_place_of_the_file_is_corrupt(store: PayloadStor
 
 
 def test_a_file_in_the_place_of_a_folder_means_missing(store: PayloadStore, root: Path, plant: str) -> None:
-    """covers RELIABILITY F68"""
     (root / plant).write_bytes(b"")
 
     with pytest.raises(PayloadMissing):

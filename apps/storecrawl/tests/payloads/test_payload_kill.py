@@ -56,7 +56,6 @@ def source(tmp_path: Path, document: bytes) -> Path:
 
 
 def test_a_writer_killed_at_any_step_leaves_a_whole_file_or_none(tmp_path: Path, source: Path, document: bytes) -> None:
-    """covers SPEC E5-13, RELIABILITY F68, invariant 21"""
     steps = int(_write(tmp_path / "unharmed", source, 0, "never").stdout)
     assert steps >= 12
     outcomes = set()
@@ -75,7 +74,6 @@ def test_a_writer_killed_at_any_step_leaves_a_whole_file_or_none(tmp_path: Path,
 def test_what_a_killed_writer_left_is_collected_and_the_retry_succeeds(
     tmp_path: Path, source: Path, document: bytes
 ) -> None:
-    """covers SPEC E5-13, RELIABILITY F68"""
     root = _with_a_temporary_file(tmp_path, source)
     store = PayloadStore(FolderStorage(root))
 

@@ -21,7 +21,6 @@ def _age(file: Path) -> None:
 
 
 def test_an_old_file_may_be_an_orphan(store: PayloadStore, root: Path) -> None:
-    """covers RELIABILITY F68"""
     written = store.write(1, b"{}", task_id=1, attempt=1)
     _age(root / written.path)
 
@@ -29,14 +28,12 @@ def test_an_old_file_may_be_an_orphan(store: PayloadStore, root: Path) -> None:
 
 
 def test_a_young_file_may_be_waiting_for_its_row(store: PayloadStore, root: Path) -> None:
-    """covers RELIABILITY F68"""
     store.write(1, b"{}", task_id=1, attempt=1)
 
     assert _old(store) == []
 
 
 def test_an_old_temporary_file_is_one(store: PayloadStore, root: Path) -> None:
-    """covers RELIABILITY F68"""
     left = root / "2026" / "01" / "01" / "tmp.0123"
     left.parent.mkdir(parents=True)
     left.write_bytes(b"half")
@@ -47,7 +44,6 @@ def test_an_old_temporary_file_is_one(store: PayloadStore, root: Path) -> None:
 
 @pytest.mark.parametrize("name", ["notes.txt", "store_1.json.gz", "store_x_1_1_0123456789abcdef.json.gz"])
 def test_what_we_did_not_write_is_left_alone(store: PayloadStore, root: Path, name: str) -> None:
-    """covers RELIABILITY F68"""
     root.mkdir(parents=True)
     (root / name).write_bytes(b"")
     _age(root / name)
@@ -56,7 +52,6 @@ def test_what_we_did_not_write_is_left_alone(store: PayloadStore, root: Path, na
 
 
 def test_a_linked_folder_is_not_entered(store: PayloadStore, root: Path, tmp_path: Path) -> None:
-    """covers RELIABILITY F68"""
     outside = tmp_path / "outside"
     outside.mkdir()
     (outside / "tmp.1").write_bytes(b"")
@@ -68,5 +63,4 @@ def test_a_linked_folder_is_not_entered(store: PayloadStore, root: Path, tmp_pat
 
 
 def test_nothing_is_found_where_there_is_no_root(store: PayloadStore) -> None:
-    """covers RELIABILITY F68"""
     assert _old(store) == []

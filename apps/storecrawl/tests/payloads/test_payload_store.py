@@ -15,14 +15,12 @@ from storecrawl.storage import FolderStorage
 
 
 def test_what_was_written_is_read_back(store: PayloadStore, document: bytes) -> None:
-    """covers SPEC 001-13, 001-14"""
     written = store.write(7, document, task_id=41, attempt=2)
 
     assert store.read(written.path, written.sha256, written.size_raw) == document
 
 
 def test_a_written_payload_tells_the_facts_of_its_row(store: PayloadStore, root: Path, document: bytes) -> None:
-    """covers SPEC 001-21"""
     written = store.write(7, document, task_id=41, attempt=2)
 
     assert written.size_raw == len(document)
@@ -31,7 +29,6 @@ def test_a_written_payload_tells_the_facts_of_its_row(store: PayloadStore, root:
 
 
 def test_the_path_is_made_of_the_utc_day_and_of_numbers(root: Path) -> None:
-    """covers SPEC 001-13, RELIABILITY F68"""
     late = datetime(2026, 3, 1, 20, 0, tzinfo=timezone(timedelta(hours=-8)))
     written = PayloadStore(FolderStorage(root), clock=lambda: late).write(7, b"{}", task_id=41, attempt=2)
 
@@ -39,7 +36,6 @@ def test_the_path_is_made_of_the_utc_day_and_of_numbers(root: Path) -> None:
 
 
 def test_any_gzip_reader_can_read_a_payload_file(store: PayloadStore, root: Path, document: bytes) -> None:
-    """covers SPEC 001-13"""
     written = store.write(7, document, task_id=1, attempt=1)
 
     assert gzip.decompress((root / written.path).read_bytes()) == document
@@ -48,7 +44,6 @@ def test_any_gzip_reader_can_read_a_payload_file(store: PayloadStore, root: Path
 def test_equal_documents_give_equal_bytes_in_files_of_their_own(
     store: PayloadStore, root: Path, document: bytes
 ) -> None:
-    """covers RELIABILITY F68"""
     first, second = (store.write(7, document, task_id=1, attempt=1) for _ in range(2))
 
     assert first.path != second.path
@@ -56,7 +51,6 @@ def test_equal_documents_give_equal_bytes_in_files_of_their_own(
 
 
 def test_a_write_leaves_nothing_but_its_file(store: PayloadStore, root: Path, document: bytes) -> None:
-    """covers RELIABILITY F68"""
     written = store.write(7, document, task_id=1, attempt=1)
 
     assert [file for file in root.rglob("*") if file.is_file()] == [root / written.path]
@@ -65,7 +59,6 @@ def test_a_write_leaves_nothing_but_its_file(store: PayloadStore, root: Path, do
 def test_a_failed_write_leaves_nothing(
     store: PayloadStore, root: Path, document: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """covers RELIABILITY F68"""
 
     def full(_descriptor: int) -> None:
         raise OSError(28, "No space left on device")
@@ -79,7 +72,6 @@ def test_a_failed_write_leaves_nothing(
 
 
 def test_a_document_that_could_not_be_read_back_is_not_written(root: Path) -> None:
-    """covers RELIABILITY F68"""
     store = PayloadStore(FolderStorage(root), limits=Limits(max_bytes=1_000))
 
     with pytest.raises(PayloadTooLarge):
@@ -88,7 +80,6 @@ def test_a_document_that_could_not_be_read_back_is_not_written(root: Path) -> No
 
 
 def test_a_day_folder_that_is_a_link_to_the_outside_is_not_written_to(root: Path, tmp_path: Path) -> None:
-    """covers RELIABILITY F68"""
     outside = tmp_path / "outside"
     outside.mkdir()
     root.mkdir(parents=True)
@@ -101,7 +92,6 @@ def test_a_day_folder_that_is_a_link_to_the_outside_is_not_written_to(root: Path
 
 
 def test_a_file_that_is_gone_is_missing(store: PayloadStore, root: Path, document: bytes) -> None:
-    """covers RELIABILITY F68"""
     written = store.write(7, document, task_id=1, attempt=1)
     (root / written.path).unlink()
 
@@ -110,6 +100,5 @@ def test_a_file_that_is_gone_is_missing(store: PayloadStore, root: Path, documen
 
 
 def test_a_file_is_missing_where_there_is_no_root(store: PayloadStore) -> None:
-    """covers RELIABILITY F68"""
     with pytest.raises(PayloadMissing):
         store.read("2026/01/01/store_1_1_1_0123456789abcdef.json.gz", "0" * 64, 1)

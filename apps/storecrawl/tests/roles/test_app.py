@@ -14,7 +14,7 @@ from rolecall import ConfigError, NewTask
 
 
 def test_every_role_of_the_crawl_has_its_handler() -> None:
-    """Covers SPEC 000-4, 001-17: the roles of both documents."""
+    """The roles of both documents."""
     roles = {handler.name: handler.role for handler in build_app(CrawlSettings()).handlers.values()}
 
     assert roles == {
@@ -40,7 +40,7 @@ def test_every_role_of_the_crawl_has_its_handler() -> None:
 
 
 def test_the_default_schedules_fetch_discover_and_analyse() -> None:
-    """Covers SPEC 001-8 and settles 001-10: the regular crawl is scheduled as payload_fetch_all."""
+    """The regular crawl is scheduled as payload_fetch_all."""
     schedules = build_app(CrawlSettings()).schedules.values()
 
     assert {(schedule.name, timedelta(seconds=schedule.every or 0), schedule.priority) for schedule in schedules} == {
@@ -60,12 +60,11 @@ def test_no_schedule_piles_up_behind_a_round_that_takes_long() -> None:
 
 
 def test_payloads_expire_by_schedule_where_a_policy_is_given() -> None:
-    """Covers SPEC B14-7."""
     assert "payload_expiry" in build_app(CrawlSettings(keep_days=30)).schedules
 
 
 async def test_the_first_crawl_fetches_within_its_own_task(crawl: Any) -> None:
-    """Covers SPEC 001-16: product_discovery does the fetch itself, no payload_fetch task stands between."""
+    """product_discovery does the fetch itself, no payload_fetch task stands between."""
     await crawl.run(NewTask(handler="store_discovery"))
 
     assert crawl.value("select count(*) from rolecall.all_tasks where handler = 'payload_fetch'") == 0
@@ -87,7 +86,6 @@ def test_settings_survive_the_way_through_the_environment() -> None:
 
 
 def test_hashes_are_configured_by_operation_in_the_order_of_trying() -> None:
-    """Covers SPEC C1-5."""
     products, stores = [f"FilteredProducts={digit * 64}" for digit in "ab"], f"ConsumerDispensaries={'c' * 64}"
 
     settings = CrawlSettings.from_environment({"STORECRAWL_HASHES": f"{products[0]}, {stores},{products[1]}"})

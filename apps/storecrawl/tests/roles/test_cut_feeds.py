@@ -27,7 +27,7 @@ def always(kind: FaultKind) -> FaultDial:
 async def test_a_cut_feed_that_counts_itself_whole_is_kept_but_not_applied(
     crawl: Any, upstream: LocalUpstream, store: int
 ) -> None:
-    """Covers SPEC C5-9: the count falls by an implausible share."""
+    """The count falls by an implausible share."""
     upstream.set_failures(always(FaultKind.TRUNCATED))
 
     await crawl.run(NewTask(handler="payload_fetch", payload={"store_id": store}))
@@ -44,7 +44,6 @@ async def test_a_cut_feed_that_counts_itself_whole_is_kept_but_not_applied(
 async def test_an_upstream_that_rotates_its_hashes_all_the_time_is_crawled(
     crawl: Any, upstream: LocalUpstream, store: int
 ) -> None:
-    """Covers SPEC C1-6 through the role that fetches."""
     upstream.set_failures(always(FaultKind.ROTATED))
 
     await crawl.run(NewTask(handler="payload_fetch", payload={"store_id": store}))
@@ -54,7 +53,6 @@ async def test_an_upstream_that_rotates_its_hashes_all_the_time_is_crawled(
 
 
 async def test_a_store_that_was_renamed_is_found_by_its_old_menu_address(crawl: Any, upstream: LocalUpstream) -> None:
-    """Covers SPEC C2-9 through the role that resolves."""
     await crawl.run(DISCOVER)
     known, slug = crawl.rows("select platform_store_id, slug from storecrawl.stores order by id limit 1")[0]
 

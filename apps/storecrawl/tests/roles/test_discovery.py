@@ -39,7 +39,7 @@ async def upstream() -> AsyncIterator[LocalUpstream]:
 
 
 async def test_every_city_is_crawled_and_says_what_it_found(crawl: Any) -> None:
-    """covers SPEC B14-4, C2-3: cities of each state, stores of each city, locations, stores"""
+    """Cities of each state, stores of each city, locations, stores."""
     await _discover_only(crawl)
 
     assert (
@@ -52,7 +52,6 @@ async def test_every_city_is_crawled_and_says_what_it_found(crawl: Any) -> None:
 
 
 async def test_the_raw_answers_are_kept_as_files(crawl: Any) -> None:
-    """covers SPEC B14-4, C6: discovery_payloads"""
     await _discover_only(crawl)
 
     rows = crawl.rows(
@@ -71,7 +70,7 @@ async def test_the_raw_answers_are_kept_as_files(crawl: Any) -> None:
 async def test_a_city_that_never_answers_is_told_and_the_others_go_on(
     crawl_with: Callable[..., Any], upstream: LocalUpstream
 ) -> None:
-    """covers SPEC B14-4: nothing is lost when a city fails"""
+    """Nothing is lost when a city fails."""
     async with _failing_for(upstream, "Phoenix") as url:
         crawl = crawl_with(upstream=url, retry_first=0.01, backoff=0.001, **NEVER_HELD_BACK)
         await _discover_only(crawl)
@@ -101,7 +100,7 @@ async def test_a_discovery_without_any_answer_fails_and_says_so(crawl_with: Call
 
 
 async def test_a_crash_in_the_middle_resumes_at_the_city(crawl_with: Callable[..., Any]) -> None:
-    """covers SPEC B14-4, E5-1: what was crawled before a kill -9 is not crawled again"""
+    """What was crawled before a kill -9 is not crawled again."""
     crawl = crawl_with(lease=1.0)
     crawl.enqueue(DISCOVER)
 

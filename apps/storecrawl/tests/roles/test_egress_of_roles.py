@@ -27,7 +27,6 @@ ADD_PROXY = (
 
 @pytest.mark.parametrize("role", FETCHING_ROLES)
 async def test_without_a_route_no_worker_starts_that_would_fetch(crawl: Any, role: str) -> None:
-    """covers SPEC 001-3, B14-1"""
     crawl.rows(DISABLE_ALL + " returning id")
 
     with pytest.raises(NoActiveRoute):
@@ -35,7 +34,6 @@ async def test_without_a_route_no_worker_starts_that_would_fetch(crawl: Any, rol
 
 
 def test_the_command_says_what_to_do_about_it(database: str, settings: CrawlSettings) -> None:
-    """covers SPEC 001-3"""
     command = ["worker", "--app", "storecrawl.app:app", "--database-url", database]
     ended = subprocess.run(
         [sys.executable, "-m", "rolecall", *command],
@@ -61,7 +59,6 @@ async def test_a_worker_that_fetches_nothing_needs_no_route(crawl: Any) -> None:
 
 
 async def test_the_crawl_completes_although_some_routes_are_forbidden(crawl: Any, upstream: LocalUpstream) -> None:
-    """covers SPEC B14-3, E5-15"""
     async with ForwardProxy(forbids=True) as wall, ForwardProxy(forbids=True) as other, ForwardProxy() as door:
         walled = [crawl.value(ADD_PROXY, proxy.port) for proxy in (wall, other)]
         crawl.rows(f"{DISABLE_ALL} where protocol = 'direct' returning id")
@@ -82,7 +79,6 @@ async def test_the_crawl_completes_although_some_routes_are_forbidden(crawl: Any
 async def test_a_task_that_is_held_back_spends_no_attempt(
     crawl_with: Callable[..., Any], upstream: LocalUpstream
 ) -> None:
-    """covers SPEC C1-7, E5-15"""
     crawl = crawl_with(breaker_failures=2, breaker_seconds=30.0)
     upstream.set_failures(FaultDial(failure_rate=1.0, weights={FaultKind.UNAVAILABLE: 1.0}))
     [task] = crawl.enqueue(NewTask(handler="entry_point_discovery", payload={"entry": "a-store"}))
@@ -96,7 +92,6 @@ async def test_a_task_that_is_held_back_spends_no_attempt(
 
 
 async def test_a_task_that_the_upstream_refuses_for_good_is_not_tried_again(crawl: Any) -> None:
-    """covers SPEC E5-15"""
     await crawl.run(NewTask(handler="entry_point_discovery", payload={"entry": "no-such-store"}))
 
     assert crawl.value("select max(attempt) from rolecall.all_tasks") == 1

@@ -33,7 +33,7 @@ def _rename(crawl: Any, store: int, *, slug: str | None = None) -> str:
 
 
 async def test_a_store_whose_id_has_changed_is_crawled_by_its_new_one(crawl: Any) -> None:
-    """covers SPEC B14-9, E5-15: a fetch of an id that the upstream does not know leads to its investigation"""
+    """A fetch of an id that the upstream does not know leads to its investigation."""
     await crawl.run(DISCOVER)
     real = _rename(crawl, 1)
 
@@ -46,7 +46,7 @@ async def test_a_store_whose_id_has_changed_is_crawled_by_its_new_one(crawl: Any
 
 
 async def test_a_store_that_the_platform_no_longer_has_needs_investigation(crawl: Any) -> None:
-    """covers SPEC B14-9: found nowhere, it is left to a person with the reason; the store stays"""
+    """Found nowhere, it is left to a person with the reason; the store stays."""
     await crawl.run(DISCOVER)
     _rename(crawl, 1, slug="nowhere-at-all")
 
@@ -60,7 +60,7 @@ async def test_a_store_that_the_platform_no_longer_has_needs_investigation(crawl
 
 
 async def test_what_needed_investigation_is_settled_once_discovery_sees_it_again(crawl: Any) -> None:
-    """covers SPEC B14-9: it heals itself"""
+    """It heals itself."""
     await crawl.run(DISCOVER)
     known = crawl.value("select platform_store_id from storecrawl.stores where id = 1")
     crawl.rows(
@@ -73,7 +73,7 @@ async def test_what_needed_investigation_is_settled_once_discovery_sees_it_again
 
 
 async def test_an_id_that_discovery_has_seen_is_found_without_the_upstream(crawl: Any, upstream: LocalUpstream) -> None:
-    """covers SPEC B14-9: 1 look in discovery locations for an id"""
+    """First the locations of discovery are looked through for an id."""
     await crawl.run(DISCOVER)
     slug = crawl.value("select slug from storecrawl.stores where id = 1")
     asked = upstream.stats()["requests"]
@@ -85,7 +85,7 @@ async def test_an_id_that_discovery_has_seen_is_found_without_the_upstream(crawl
 
 
 async def test_a_store_that_no_discovery_saw_is_found_promoted_and_crawled(crawl: Any) -> None:
-    """covers SPEC 001-17, B14-9: on demand, and never chained by a discovery"""
+    """On demand, and never chained by a discovery."""
     await crawl.run(DISCOVER)
     slug = crawl.value("select slug from storecrawl.stores where id = 1")
     assert crawl.value("select count(*) from rolecall.all_tasks where handler = 'entry_point_discovery'") == 0
@@ -100,7 +100,6 @@ async def test_a_store_that_no_discovery_saw_is_found_promoted_and_crawled(crawl
 
 
 async def test_an_entry_point_that_leads_nowhere_is_kept_with_its_reason(crawl: Any) -> None:
-    """covers SPEC B14-9: 3 mark needs_investigation"""
     await crawl.run(_entry("nowhere-at-all"), _entry("nowhere-at-all"))
 
     [(entry, status, because, by)] = crawl.rows(
@@ -112,7 +111,6 @@ async def test_an_entry_point_that_leads_nowhere_is_kept_with_its_reason(crawl: 
 
 
 async def test_the_network_is_given_five_more_chances(crawl_with: Callable[..., Any], upstream: LocalUpstream) -> None:
-    """covers SPEC B14-9: 2 query with 5 network retries"""
     crawl = crawl_with(breaker_failures=100_000, backoff=0.001)
     upstream.set_failures(FaultDial(failure_rate=1.0, weights={FaultKind.UNAVAILABLE: 1.0}))
 

@@ -79,7 +79,6 @@ def test_every_way_of_failing_has_its_outcome() -> None:
 async def test_a_fault_that_stays_has_its_outcome_and_the_catalog_is_none_the_worse(
     crawled: Any, upstream: LocalUpstream, kind: FaultKind
 ) -> None:
-    """covers SPEC C1-7, C5-9, E5-15"""
     upstream.set_failures(_always(kind))
     before = crawled.rows(CATALOG)
 
@@ -96,7 +95,6 @@ async def test_a_fault_that_stays_has_its_outcome_and_the_catalog_is_none_the_wo
 
 
 async def test_a_fault_that_passes_costs_attempts_and_nothing_else(crawled: Any, upstream: LocalUpstream) -> None:
-    """covers SPEC C1-7, E5-15"""
     upstream.set_failures(_always(FaultKind.UNAVAILABLE))
     [fetch] = crawled.enqueue(FETCH)
     async with working(crawled.app, crawled.database):

@@ -28,7 +28,6 @@ async def pictured(crawl_with: Callable[..., Any]) -> Any:
 
 
 async def test_each_image_is_fetched_once_however_many_products_name_it(pictured: Any) -> None:
-    """covers SPEC B14-8, 001-14"""
     files = list(open_storage("", pictured.settings.data_dir, "images").list())
 
     assert 0 < pictured.value(NAMED) == pictured.value(KEPT) == pictured.value(FETCHED) == len(files)
@@ -36,7 +35,6 @@ async def test_each_image_is_fetched_once_however_many_products_name_it(pictured
 
 
 async def test_what_is_kept_is_not_fetched_again(pictured: Any) -> None:
-    """covers SPEC B14-8: skip existing"""
     before = pictured.value("select count(*) from rolecall.all_tasks where handler = 'image_fetch'")
 
     await pictured.run(NewTask(handler="payload_fetch_all"))
@@ -46,7 +44,6 @@ async def test_what_is_kept_is_not_fetched_again(pictured: Any) -> None:
 
 
 async def test_an_image_that_is_due_again_is_asked_for_by_its_etag(pictured: Any) -> None:
-    """covers SPEC B14-8"""
     store = pictured.value("select min(store_id) from storecrawl.images")
     pictured.rows("update storecrawl.images set due_at = clock_timestamp() where store_id = %s returning id", store)
 
@@ -60,7 +57,6 @@ async def test_an_image_that_is_due_again_is_asked_for_by_its_etag(pictured: Any
 
 
 async def test_an_address_that_is_not_allowed_fails_the_image_and_not_the_task(crawl_with: Callable[..., Any]) -> None:
-    """covers SPEC B14-8, RELIABILITY S8"""
     crawl = crawl_with(images=True)
     await crawl.run(NewTask(handler="store_discovery"))
 
@@ -72,14 +68,12 @@ async def test_an_address_that_is_not_allowed_fails_the_image_and_not_the_task(c
 
 
 async def test_without_the_setting_no_image_is_asked_for(crawl: Any) -> None:
-    """covers SPEC B14-8"""
     await crawl.run(NewTask(handler="store_discovery"))
 
     assert crawl.value("select count(*) from storecrawl.images") == 0
 
 
 async def test_images_are_served_smaller_with_a_tag_and_shown_on_pages(pictured: Any) -> None:
-    """covers SPEC B14-8"""
     product, image, sha256 = pictured.rows(
         "select p.id, i.id, i.sha256 from storecrawl.products p join storecrawl.images i on i.url = p.image_url limit 1"
     )[0]

@@ -12,7 +12,7 @@ FETCH_ALL = NewTask(handler="payload_fetch_all")
 
 
 async def test_stores_that_are_due_are_fetched_again(crawl_with: Callable[..., Any]) -> None:
-    """Covers SPEC 001-9: one fetch for each store that needs a crawl."""
+    """One fetch for each store that needs a crawl."""
     crawl = crawl_with(fetch_every=0.001)
     await crawl.run(DISCOVER)
 
@@ -24,7 +24,7 @@ async def test_stores_that_are_due_are_fetched_again(crawl_with: Callable[..., A
 
 
 async def test_stores_that_were_just_fetched_are_left_alone(crawl: Any) -> None:
-    """Covers SPEC 000-23 as 001 settles it: every store every four hours, not more."""
+    """Every store every four hours, not more."""
     await crawl.run(DISCOVER)
 
     await crawl.run(FETCH_ALL)
@@ -33,7 +33,7 @@ async def test_stores_that_were_just_fetched_are_left_alone(crawl: Any) -> None:
 
 
 async def test_the_fetches_of_a_round_are_spread_over_it(crawl: Any) -> None:
-    """Covers SPEC 000-22 and 000-23: batches over the four hours, every store once in them."""
+    """Batches over the four hours, every store once in them."""
     await crawl.run(DISCOVER)
     crawl.rows("update storecrawl.stores set last_fetch_at = last_fetch_at - interval '4 hours' returning 1")
     [generator] = crawl.enqueue(FETCH_ALL)
@@ -51,7 +51,7 @@ async def test_the_fetches_of_a_round_are_spread_over_it(crawl: Any) -> None:
 
 
 async def test_a_store_keeps_its_place_from_round_to_round(crawl: Any) -> None:
-    """Covers SPEC 000-23: what was fetched late in one round is fetched late in the next, not left out."""
+    """What was fetched late in one round is fetched late in the next, not left out."""
     await crawl.run(DISCOVER)
     last = crawl.value("select max(id) from storecrawl.stores")
     crawl.rows(
@@ -67,7 +67,7 @@ async def test_a_store_keeps_its_place_from_round_to_round(crawl: Any) -> None:
 
 
 async def test_a_schedule_may_be_for_one_state(crawl: Any) -> None:
-    """Covers SPEC 001-6: state_code is the generator's `state`."""
+    """state_code is the generator's `state`."""
     await crawl.run(DISCOVER)
     crawl.rows("update storecrawl.stores set last_fetch_at = null, state = 'ZZ' where id = 1 returning 1")
 
@@ -88,7 +88,7 @@ async def test_a_store_with_an_open_task_is_not_enqueued_again(crawl_with: Calla
 
 
 async def test_the_older_name_of_the_regular_crawl_still_crawls(crawl: Any) -> None:
-    """Covers the contradiction of SPEC 000 and 001: product_resync enqueues payload_fetch."""
+    """product_resync enqueues payload_fetch."""
     await crawl.run(DISCOVER)
     store = crawl.value("select min(id) from storecrawl.stores")
 
@@ -106,7 +106,6 @@ async def test_a_store_that_is_not_to_be_crawled_is_cancelled_with_the_reason(cr
 
 
 async def test_a_store_known_by_its_menu_address_is_found_and_crawled(crawl: Any) -> None:
-    """Covers SPEC 000-4, 001-17: entry_point_discovery on demand."""
     await crawl.run(DISCOVER)
     slug = crawl.value("select slug from storecrawl.stores limit 1")
 

@@ -54,7 +54,6 @@ def keeper(shop: Shop, tmp_path: Path, database: str, connection: psycopg.Connec
 
 
 async def test_without_a_policy_everything_is_kept_for_good(keeper: Keeper) -> None:
-    """covers SPEC B14-7"""
     store = keeper.shop.store()
     payloads = [keeper.payload(store, age) for age in (90_000, 50, 2, 1)]
 
@@ -64,7 +63,6 @@ async def test_without_a_policy_everything_is_kept_for_good(keeper: Keeper) -> N
 
 
 async def test_the_newest_of_each_store_are_kept(keeper: Keeper) -> None:
-    """covers SPEC B14-7"""
     first, second = (keeper.shop.store() for _ in range(2))
     one = [keeper.payload(first, age) for age in (5, 4, 3, 2)]
     other = [keeper.payload(second, age) for age in (9, 8, 7)]
@@ -75,7 +73,6 @@ async def test_the_newest_of_each_store_are_kept(keeper: Keeper) -> None:
 
 
 async def test_what_is_older_than_so_many_days_goes(keeper: Keeper) -> None:
-    """covers SPEC B14-7"""
     store = keeper.shop.store()
     payloads = [keeper.payload(store, age) for age in (49, 47, 3, 2)]
 
@@ -85,7 +82,6 @@ async def test_what_is_older_than_so_many_days_goes(keeper: Keeper) -> None:
 
 
 async def test_a_file_stays_that_either_rule_keeps(keeper: Keeper) -> None:
-    """covers SPEC B14-7"""
     store = keeper.shop.store()
     payloads = [keeper.payload(store, age) for age in (100, 90, 80, 3)]
 
@@ -95,7 +91,6 @@ async def test_a_file_stays_that_either_rule_keeps(keeper: Keeper) -> None:
 
 
 async def test_the_two_that_a_comparison_reads_stay_however_old(keeper: Keeper) -> None:
-    """covers SPEC B14-7, 001-22"""
     store = keeper.shop.store()
     payloads = [keeper.payload(store, age) for age in (9_002, 9_001, 9_000)]
 
@@ -105,7 +100,7 @@ async def test_the_two_that_a_comparison_reads_stay_however_old(keeper: Keeper) 
 
 
 async def test_a_payload_that_was_never_applied_stays(keeper: Keeper) -> None:
-    """covers SPEC B14-7: the file is all that there is of that fetch"""
+    """The file is all that there is of that fetch."""
     store = keeper.shop.store()
     unapplied = keeper.payload(store, 9_000, applied=False)
     newest = [keeper.payload(store, age) for age in (2, 1)]
@@ -116,7 +111,6 @@ async def test_a_payload_that_was_never_applied_stays(keeper: Keeper) -> None:
 
 
 async def test_a_payload_that_an_open_task_is_about_to_read_stays(keeper: Keeper) -> None:
-    """covers SPEC B14-7"""
     store = keeper.shop.store()
     payloads = [keeper.payload(store, age) for age in (4, 3, 2, 1)]
     later = datetime.now(UTC) + timedelta(hours=1)
@@ -128,7 +122,7 @@ async def test_a_payload_that_an_open_task_is_about_to_read_stays(keeper: Keeper
 
 
 async def test_a_file_that_is_gone_already_is_marked(keeper: Keeper) -> None:
-    """covers SPEC B14-7: a crash between the file and its row's mark is made good by the next run"""
+    """A crash between the file and its row's mark is made good by the next run."""
     store = keeper.shop.store()
     payloads = [keeper.payload(store, age) for age in (3, 2, 1)]
     keeper.shop.file_of(payloads[0]).unlink()
@@ -141,7 +135,6 @@ async def test_a_file_that_is_gone_already_is_marked(keeper: Keeper) -> None:
 async def test_an_expired_payload_is_told_as_gone_with_the_reason(
     keeper: Keeper, http: Any, make_document: Callable[..., dict[str, Any]]
 ) -> None:
-    """covers SPEC B14-7, 001-21"""
     store = keeper.shop.store()
     payloads = [keeper.payload(store, age) for age in (3, 2, 1)]
     await keeper.expire(keep_last=1)
@@ -156,7 +149,6 @@ async def test_an_expired_payload_is_told_as_gone_with_the_reason(
 async def test_files_expire_in_a_bucket_too(
     keeper: Keeper, bucket_url: str, database: str, connection: psycopg.Connection[Any]
 ) -> None:
-    """covers SPEC B14-7"""
     storage = open_storage(bucket_url, Path(), "payloads")
     store = keeper.shop.store()
     for age in (3, 2, 1):

@@ -12,7 +12,7 @@ DISCOVER = NewTask(handler="store_discovery")
 
 
 async def test_a_discovery_leads_to_every_stores_products(crawl: Any) -> None:
-    """Covers SPEC 000-8, 001-13, 001-14, 001-18, 001-19: discovery, promotion, first crawl, refresh."""
+    """Discovery, promotion, first crawl, refresh."""
     await crawl.run(DISCOVER)
 
     assert crawl.value("select count(*) from storecrawl.stores") == 5
@@ -21,7 +21,6 @@ async def test_a_discovery_leads_to_every_stores_products(crawl: Any) -> None:
 
 
 async def test_the_result_of_a_discovery_names_the_new_stores(crawl: Any) -> None:
-    """Covers SPEC 001-19."""
     await crawl.run(DISCOVER)
 
     result = crawl.value("select result from rolecall.all_tasks where handler = 'store_discovery'")
@@ -29,7 +28,6 @@ async def test_the_result_of_a_discovery_names_the_new_stores(crawl: Any) -> Non
 
 
 async def test_each_new_store_has_a_chain_that_comes_from_its_discovery(crawl: Any) -> None:
-    """Covers SPEC 000-8, 001-18."""
     await crawl.run(DISCOVER)
 
     of_stores = "select handler, chain_index, count(*) from rolecall.all_tasks where role <> 'analytics_refresh'"
@@ -50,7 +48,7 @@ async def test_a_second_discovery_finds_nothing_new(crawl: Any) -> None:
 
 
 async def test_every_payload_row_has_its_file_and_its_task(crawl: Any) -> None:
-    """Covers SPEC 001-13, 001-21: file, metadata row and follow-up belong together."""
+    """File, metadata row and follow-up belong together."""
     await crawl.run(DISCOVER)
 
     rows = crawl.rows("select storage_path, size_gz, task_id from storecrawl.payloads")
@@ -62,7 +60,6 @@ async def test_every_payload_row_has_its_file_and_its_task(crawl: Any) -> None:
 
 
 async def test_a_payload_refreshed_twice_changes_nothing(crawl: Any) -> None:
-    """Covers SPEC E5-14, 001-15."""
     await crawl.run(DISCOVER)
     before = _catalog(crawl)
 
@@ -73,7 +70,6 @@ async def test_a_payload_refreshed_twice_changes_nothing(crawl: Any) -> None:
 
 
 async def test_a_lost_payload_file_fails_the_refresh_and_says_so(crawl: Any) -> None:
-    """Covers RELIABILITY invariant 21."""
     await crawl.run(DISCOVER)
     (payload, path), *_ = crawl.rows("select id, storage_path from storecrawl.payloads")
     (crawl.settings.data_dir / "payloads" / path).unlink()
@@ -87,7 +83,6 @@ async def test_a_lost_payload_file_fails_the_refresh_and_says_so(crawl: Any) -> 
 
 
 async def test_the_views_are_refreshed(crawl: Any) -> None:
-    """Covers SPEC 000-4, 001-9: analytics_refresh."""
     await crawl.run(DISCOVER)
     await crawl.run(NewTask(handler="analytics_refresh"))
 
@@ -95,7 +90,7 @@ async def test_the_views_are_refreshed(crawl: Any) -> None:
 
 
 async def test_an_upstream_that_often_fails_is_crawled_all_the_same(crawl: Any, upstream: LocalUpstream) -> None:
-    """Covers SPEC E5-15: each fault leads to a retry, in the client or by the task's policy."""
+    """Each fault leads to a retry, in the client or by the task's policy."""
     upstream.set_failures(FaultDial(failure_rate=0.4, slow_seconds=0.01, retry_after_seconds=0))
 
     await crawl.run(DISCOVER)

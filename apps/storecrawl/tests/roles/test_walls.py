@@ -29,7 +29,7 @@ def ids(upstream: LocalUpstream) -> list[str]:
 async def test_a_forbidden_store_is_blocked_and_all_others_are_fetched(
     crawl: Any, upstream: LocalUpstream, ids: list[str]
 ) -> None:
-    """covers SPEC B14-3: over the only route that there is"""
+    """Over the only route that there is."""
     upstream.wall_off(ids[0])
 
     await crawl.run(NewTask(handler="store_discovery"))
@@ -62,7 +62,7 @@ async def test_a_blocked_store_is_asked_again_by_itself_and_is_blocked_no_more(
 async def test_where_every_store_is_forbidden_the_last_route_is_paused_and_comes_back(
     crawl_with: Callable[..., Any], upstream: LocalUpstream, ids: list[str]
 ) -> None:
-    """covers SPEC B14-3: it is no store's fault then, and nobody has to enable anything"""
+    """It is no store's fault then, and nobody has to enable anything."""
     crawl = crawl_with(route_pause=0.3, block_first=0.2)
     upstream.wall_off(*ids)
     crawl.enqueue(NewTask(handler="store_discovery"))

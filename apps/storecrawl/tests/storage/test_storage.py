@@ -13,7 +13,6 @@ CONTENT = os.urandom(200_000)
 
 
 def test_what_was_put_is_read_as_often_as_one_likes(storage: Storage) -> None:
-    """covers SPEC 001-13, 001-21"""
     storage.put("a/b.bin", CONTENT)
     opened = storage.open("a/b.bin")
 
@@ -23,14 +22,12 @@ def test_what_was_put_is_read_as_often_as_one_likes(storage: Storage) -> None:
 
 
 def test_the_content_flows_in_pieces(storage: Storage) -> None:
-    """covers RELIABILITY F68"""
     storage.put("large", CONTENT)
 
     assert len(list(storage.open("large").pieces())) > 1
 
 
 def test_a_taken_path_is_refused_and_what_is_there_stays(storage: Storage) -> None:
-    """covers SPEC B14-7, RELIABILITY F68"""
     storage.put("a", b"first")
 
     with pytest.raises(ObjectExists):
@@ -39,7 +36,7 @@ def test_a_taken_path_is_refused_and_what_is_there_stays(storage: Storage) -> No
 
 
 def test_of_many_that_put_at_once_one_wins(storage: Storage) -> None:
-    """covers RELIABILITY F68: create if absent is one step"""
+    """Create if absent is one step."""
     won: list[bytes] = []
 
     def put(content: bytes) -> None:
@@ -60,20 +57,17 @@ def test_of_many_that_put_at_once_one_wins(storage: Storage) -> None:
 
 
 def test_what_is_not_there_is_missing(storage: Storage) -> None:
-    """covers RELIABILITY F68"""
     with pytest.raises(ObjectMissing):
         storage.open("a/b")
 
 
 def test_existence_is_told(storage: Storage) -> None:
-    """covers RELIABILITY F68"""
     storage.put("a/b", b"")
 
     assert (storage.exists("a/b"), storage.exists("a/c")) == (True, False)
 
 
 def test_what_was_deleted_is_gone_and_can_be_deleted_again(storage: Storage) -> None:
-    """covers RELIABILITY F68"""
     storage.put("a", b"1")
     storage.delete("a")
     storage.delete("a")
@@ -83,14 +77,12 @@ def test_what_was_deleted_is_gone_and_can_be_deleted_again(storage: Storage) -> 
 
 @pytest.mark.parametrize("path", ["../a", "/a", "a/../b", "a//b", "", "a/", "a\x00b", "./a"])
 def test_a_path_that_could_mean_another_place_is_refused(storage: Storage, path: str) -> None:
-    """covers RELIABILITY F68, invariant 21"""
     for use in (storage.open, storage.exists, storage.delete, lambda path: storage.put(path, b"")):
         with pytest.raises(ObjectOutsideRoot):
             use(path)
 
 
 def test_everything_is_listed_with_its_time(storage: Storage) -> None:
-    """covers RELIABILITY F68"""
     for path in ("a", "b/c", "b/d/e"):
         storage.put(path, b"1")
 
@@ -101,7 +93,6 @@ def test_everything_is_listed_with_its_time(storage: Storage) -> None:
 
 
 def test_only_what_is_ours_and_old_may_be_an_orphan(storage: Storage) -> None:
-    """covers RELIABILITY F68"""
     for path in ("x/ours", "x/other", "x/tmp.0123"):
         storage.put(path, b"1")
     later = datetime.now(UTC) + timedelta(minutes=1)

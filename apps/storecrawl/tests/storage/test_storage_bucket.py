@@ -16,14 +16,12 @@ HERE = Path()
 
 
 def test_each_part_has_a_prefix_of_its_own(bucket_url: str) -> None:
-    """covers SPEC 001-21"""
     open_storage(bucket_url, HERE, "payloads").put("a", b"1")
 
     assert list(open_storage(bucket_url, HERE, "images").list()) == []
 
 
 def test_an_object_that_is_exchanged_while_it_is_read_is_noticed(bucket_url: str) -> None:
-    """covers RELIABILITY F68"""
     storage = open_storage(bucket_url, HERE, "payloads")
     storage.put("a", b"first")
     opened = storage.open("a")
@@ -36,7 +34,6 @@ def test_an_object_that_is_exchanged_while_it_is_read_is_noticed(bucket_url: str
 
 
 def test_a_wrong_secret_is_told_without_any(bucket_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """covers RELIABILITY S10"""
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", f"{SECRET}-wrong")
 
     with pytest.raises(StorageUnreachable) as refusal:
@@ -47,7 +44,6 @@ def test_a_wrong_secret_is_told_without_any(bucket_url: str, monkeypatch: pytest
 
 
 def test_a_server_that_is_away_is_unreachable(bucket_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """covers RELIABILITY F68"""
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
 
     with pytest.raises(StorageUnreachable):
@@ -56,13 +52,11 @@ def test_a_server_that_is_away_is_unreachable(bucket_url: str, monkeypatch: pyte
 
 @pytest.mark.parametrize("url", ["s3://", "s3://Bucket", "http://x/y", "s3://bucket/../x", "s3://key:secret@bucket/x"])
 def test_what_is_no_address_of_a_bucket_is_refused(url: str) -> None:
-    """covers RELIABILITY S10"""
     with pytest.raises(ConfigError, match="s3://bucket/prefix"):
         CrawlSettings.from_environment({"STORECRAWL_STORE": url})
 
 
 def test_the_settings_of_a_bucket_go_to_other_processes() -> None:
-    """covers SPEC 001-21"""
     settings = CrawlSettings(store="s3://bucket/a/b", keep_last=3)
 
     assert CrawlSettings.from_environment(settings.to_environment()) == settings

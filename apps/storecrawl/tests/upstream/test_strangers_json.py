@@ -53,7 +53,6 @@ def answer(*members: str, before: str = "", info: str = '{"totalCount": 3, "tota
 
 @pytest.mark.parametrize("kind", UNREADABLE)
 def test_a_member_that_cannot_be_read_is_left_out_and_told(kind: str) -> None:
-    """covers SPEC C5-9"""
     text, key = UNREADABLE[kind]
 
     document, [unread] = read_members(answer(product("a"), text, product("c")), *PATH)
@@ -66,7 +65,7 @@ def test_a_member_that_cannot_be_read_is_left_out_and_told(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", READABLE)
 def test_a_member_with_damaged_text_is_read_and_others_are_as_they_are(kind: str) -> None:
-    """covers SPEC C5-9: a description that was cut within a character is no reason to lose its product"""
+    """A description that was cut within a character is no reason to lose its product."""
     text, meant = READABLE[kind]
 
     document, unread = read_members(answer(product("a"), text, product("c")), *PATH)
@@ -163,7 +162,7 @@ async def fetched(serve: Serve, client_for: ClientFor, body: bytes) -> RawMenu:
 
 @pytest.mark.parametrize("kind", UNREADABLE)
 async def test_a_bad_product_costs_itself_and_not_its_menu(serve: Serve, client_for: ClientFor, kind: str) -> None:
-    """covers SPEC C5-9: each of these cost a store, for good"""
+    """Each of these cost a store, for good."""
     text, key = UNREADABLE[kind]
 
     menu = await fetched(serve, client_for, answer(product("a"), text, product("c")))

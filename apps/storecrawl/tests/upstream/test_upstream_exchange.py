@@ -42,7 +42,6 @@ class Recorder:
 
 
 async def test_a_request_shows_who_asks_for_what(serve: Serve, client_for: ClientFor) -> None:
-    """Covers SPEC C1-4."""
     recorder = Recorder()
     url = await serve(recorder.respond)
 
@@ -202,7 +201,6 @@ async def test_no_connection_is_unavailable(client_for: ClientFor) -> None:
     ],
 )
 def test_only_plain_web_addresses_are_talked_to(url: str) -> None:
-    """Covers RELIABILITY S8, the client's share of it."""
     with pytest.raises(ForbiddenUrl):
         UpstreamClient(url)
 

@@ -50,7 +50,6 @@ async def first_store_id(client: UpstreamClient) -> str:
 async def test_a_failing_menu_page_ends_in_the_error_of_its_kind(
     upstream: LocalUpstream, client_for: ClientFor, kind: FaultKind, outcome: type[UpstreamFailure]
 ) -> None:
-    """Covers SPEC C1-7."""
     client = client_for(upstream.url, ONLY_ONCE)
     store = await first_store_id(client)
     upstream.set_failures(always(kind))
@@ -126,7 +125,6 @@ async def test_a_first_page_that_was_empty_once_brings_the_whole_menu(
 async def test_a_rotation_of_hashes_in_the_midst_of_a_menu_is_no_failure(
     upstream: LocalUpstream, client_for: ClientFor
 ) -> None:
-    """Covers SPEC C1-6."""
     client = client_for(upstream.url, ONLY_ONCE)
     store = await first_store_id(client)
     upstream.set_failures(always(FaultKind.ROTATED))
@@ -140,7 +138,6 @@ async def test_a_rotation_of_hashes_in_the_midst_of_a_menu_is_no_failure(
 async def test_a_menu_that_is_cut_is_refused_where_the_upstream_counts_more(
     serve: Serve, client_for: ClientFor
 ) -> None:
-    """Covers SPEC C5-9."""
     info = {"totalCount": 100, "totalPages": 1}
     known = {"_id": "a", "Name": "x", "Options": ["1g"], "Prices": [1], "Status": "Active", "type": "Flower"}
 
@@ -154,7 +151,6 @@ async def test_a_menu_that_is_cut_is_refused_where_the_upstream_counts_more(
 async def test_a_cut_menu_that_counts_itself_whole_is_seen_by_the_other_mode(
     upstream: LocalUpstream, client: UpstreamClient
 ) -> None:
-    """Covers SPEC C2-8, C5-9."""
     store = await first_store_id(client)
     whole = len((await client.menu(store)).products)
     upstream.set_failures(FaultDial(failure_rate=0.5, weights={FaultKind.TRUNCATED: 1.0}))

@@ -1,4 +1,4 @@
-"""A menu is fetched whole: every page, every product once, both modes (covers SPEC C2-5, C2-7, C2-8)."""
+"""A menu is fetched whole: every page, every product once, both modes."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ async def test_the_document_has_the_shape_of_an_answer(client: UpstreamClient) -
 async def test_the_document_tells_which_walk_lacks_which_product(
     client_for: ClientFor, upstream: LocalUpstream
 ) -> None:
-    """Covers SPEC C2-8: what customers see is not lost by merging."""
+    """What customers see is not lost by merging."""
     client = client_for(upstream.url)
     for store in await client.stores():
         menu = await client.menu(store.id, store.pricing_types)

@@ -80,7 +80,6 @@ async def test_a_partial_selection_brings_only_what_was_asked(http: httpx2.Async
 async def test_an_unknown_hash_is_answered_by_asking_for_the_text(
     upstream: LocalUpstream, client: UpstreamClient
 ) -> None:
-    """Covers SPEC C1-6."""
     await client.stores()
     asked_at_first = upstream.stats()["requests"]
     await client.stores()
@@ -89,7 +88,6 @@ async def test_an_unknown_hash_is_answered_by_asking_for_the_text(
 
 
 async def test_a_rotated_hash_costs_one_request_more(upstream: LocalUpstream, client: UpstreamClient) -> None:
-    """Covers SPEC C1-5, C1-6."""
     await client.stores()
     upstream.forget_queries()
 
@@ -101,7 +99,7 @@ async def test_a_rotated_hash_costs_one_request_more(upstream: LocalUpstream, cl
 async def test_a_stale_hash_of_the_configuration_is_replaced_by_our_own(
     upstream: LocalUpstream, client_for: ClientFor
 ) -> None:
-    """Covers SPEC C1-5, C1-6: each is asked for once, and then the text is sent."""
+    """Each is asked for once, and then the text is sent."""
     client = client_for(upstream.url, replace(QUICK, hashes={STORES.name: (STALE_HASH, "0" * 64)}))
     await client.stores()
     asked_at_first = upstream.stats()["requests"]
@@ -111,7 +109,7 @@ async def test_a_stale_hash_of_the_configuration_is_replaced_by_our_own(
 
 
 async def test_the_hash_that_is_understood_is_the_first_from_then_on(serve: Serve, client_for: ClientFor) -> None:
-    """Covers SPEC C1-5: hashes rotate, and an upstream that takes no texts knows only some of those configured."""
+    """Hashes rotate, and an upstream that takes no texts knows only some of those configured."""
     asked: list[str] = []
 
     async def respond(request: Request) -> Response:

@@ -19,7 +19,6 @@ ONLY_ONCE = replace(QUICK, retries=0)
 
 
 async def test_a_known_name_is_found_without_its_page(upstream: LocalUpstream, client: UpstreamClient) -> None:
-    """Covers SPEC C2-9: cNameOrID first."""
     store = (await client.stores())[0]
 
     ways = [(await client.resolve(entry)).way for entry in (store.slug, store.id, store.menu_url or "")]
@@ -31,7 +30,7 @@ async def test_a_known_name_is_found_without_its_page(upstream: LocalUpstream, c
 async def test_a_renamed_store_is_found_by_its_page_in_each_way(
     upstream: LocalUpstream, client: UpstreamClient
 ) -> None:
-    """Covers SPEC C2-9: redirect, canonical link, data of the page."""
+    """Redirect, canonical link, data of the page."""
     stores = await client.stores()
 
     found = [await client.resolve(f"https://any.example/stores/old-{store.slug}?menuType=rec") for store in stores]
@@ -43,7 +42,7 @@ async def test_a_renamed_store_is_found_by_its_page_in_each_way(
 
 
 async def test_what_has_no_page_is_searched_by_its_words(client: UpstreamClient) -> None:
-    """Covers SPEC C2-9: search comes last."""
+    """Search comes last."""
     stores = await client.stores()
     names = Counter(store.name for store in stores)
     unplaced = next(s for s in stores if names[s.name] == 1 and slugify(s.name).lower() != s.slug.lower())
@@ -54,7 +53,6 @@ async def test_what_has_no_page_is_searched_by_its_words(client: UpstreamClient)
 
 
 async def test_of_several_stores_of_the_same_words_none_is_guessed(serve: Serve, client_for: ClientFor) -> None:
-    """Covers SPEC C2-9."""
 
     async def respond(request: Request) -> Response:
         if request.url.path != "/graphql":
@@ -76,20 +74,18 @@ def walled(results: list[dict[str, str]]) -> Responder:
 
 
 async def test_a_page_that_is_walled_off_leaves_the_search(serve: Serve, client_for: ClientFor) -> None:
-    """Covers SPEC C2-9."""
     url = await serve(walled([{"id": "a", "name": "Green Door", "cName": "green-door-2"}]))
 
     assert (await client_for(url, ONLY_ONCE).resolve("green-door")).store.id == "a"
 
 
 async def test_a_wall_is_told_when_nothing_else_led_to_the_store(serve: Serve, client_for: ClientFor) -> None:
-    """Covers SPEC C2-9, C1-7: the page may tell later what it does not tell now."""
+    """The page may tell later what it does not tell now."""
     with pytest.raises(Blocked):
         await client_for(await serve(walled([])), ONLY_ONCE).resolve("green-door")
 
 
 async def test_what_leads_nowhere_is_an_unknown_store(client: UpstreamClient) -> None:
-    """Covers SPEC C2-9."""
     with pytest.raises(UnknownStore, match="no-such-store"):
         await client.resolve("https://menus.example/dispensary/no-such-store")
 
@@ -98,7 +94,6 @@ async def test_what_leads_nowhere_is_an_unknown_store(client: UpstreamClient) ->
 async def test_what_is_no_entry_point_is_refused_before_anything_is_asked(
     upstream: LocalUpstream, client: UpstreamClient, entry: str
 ) -> None:
-    """Covers SPEC C2-9."""
     with pytest.raises(NoEntryPoint):
         await client.resolve(entry)
 
@@ -120,7 +115,7 @@ async def test_what_is_no_entry_point_is_refused_before_anything_is_asked(
     ],
 )
 def test_the_slug_within_a_menu_address_is_read(entry: str, slug: str | None) -> None:
-    """Covers SPEC C2-9: the shapes of menu addresses."""
+    """The shapes of menu addresses."""
     assert slug_of(entry) == slug
 
 
@@ -136,7 +131,6 @@ def test_the_slug_within_a_menu_address_is_read(entry: str, slug: str | None) ->
     ],
 )
 def test_the_address_that_a_page_calls_its_own_is_read(text: str, address: str | None) -> None:
-    """Covers SPEC C2-9."""
     assert canonical_address(text) == address
 
 
@@ -152,7 +146,6 @@ def test_the_address_that_a_page_calls_its_own_is_read(text: str, address: str |
     ],
 )
 def test_the_store_in_a_pages_data_is_read(data: str, names: list[str]) -> None:
-    """Covers SPEC C2-9."""
     page = f'<script nonce="x" id="__NEXT_DATA__" type="application/json">{data}</script><script>1</script>'
 
     assert store_names(page) == names

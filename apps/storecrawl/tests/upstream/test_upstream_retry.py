@@ -19,14 +19,12 @@ EXACT = RetryRule(ClientOptions(jitter=0.0), Random(1))
 
 
 def test_waits_double() -> None:
-    """Covers SPEC C1-8."""
     waits = [EXACT.wait_after(Unavailable("gone"), failures) for failures in range(3)]
 
     assert waits == [2.0, 4.0, 8.0]
 
 
 def test_waits_are_twice_as_long_after_a_rate_limit() -> None:
-    """Covers SPEC C1-8."""
     assert EXACT.wait_after(RateLimited(None), 1) == 8.0
 
 

@@ -1,4 +1,4 @@
-"""Products look like real ones, odd values included, in the shares of real menus (covers SPEC C4)."""
+"""Products look like real ones, odd values included, in the shares of real menus."""
 
 from __future__ import annotations
 

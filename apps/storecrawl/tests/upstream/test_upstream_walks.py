@@ -94,7 +94,7 @@ class Race:
 async def test_an_empty_first_page_is_asked_for_three_times_more(
     empty: Page, empty_times: int, asked: int, found: int
 ) -> None:
-    """Covers SPEC C1-7: the race of an empty first page."""
+    """The race of an empty first page."""
     race = Race(empty_times, empty)
 
     walk = await walk_pages(race.fetch, QUICK, RULE)
@@ -103,7 +103,7 @@ async def test_an_empty_first_page_is_asked_for_three_times_more(
 
 
 async def test_an_empty_page_in_the_middle_does_not_make_a_menu_whole() -> None:
-    """Covers SPEC C2-7, C5-9: the page that says nothing says nothing of the count either."""
+    """The page that says nothing says nothing of the count either."""
     book = Book(page("ab", 4, 2), page("", 0, 0))
 
     walk = await walk_pages(book.fetch, QUICK, RULE)
@@ -112,7 +112,6 @@ async def test_an_empty_page_in_the_middle_does_not_make_a_menu_whole() -> None:
 
 
 async def test_a_page_that_counts_fewer_than_those_before_it_is_not_believed() -> None:
-    """Covers SPEC C2-7, C5-9."""
     book = Book(page("ab", 9, 5), page("c", 3, 2))
 
     walk = await walk_pages(book.fetch, QUICK, RULE)
@@ -121,7 +120,7 @@ async def test_a_page_that_counts_fewer_than_those_before_it_is_not_believed() -
 
 
 async def test_a_walk_that_nobody_counts_goes_on_until_a_page_is_empty_and_is_never_whole() -> None:
-    """Covers SPEC C5-9: what is missing from it must not be taken for vanished."""
+    """What is missing from it must not be taken for vanished."""
     book = Book(page("ab", None, None), page("cd", None, None), page("", None, None))
 
     walk = await walk_twice_if_short(book.fetch, QUICK, RULE)
@@ -138,7 +137,7 @@ async def test_a_walk_that_nobody_counts_ends_where_pages_bring_nothing_new() ->
 
 
 async def test_what_cannot_be_read_counts_as_collected() -> None:
-    """Covers SPEC C5-9: otherwise one bad product had every menu walked twice, and called it a part."""
+    """Otherwise one bad product had every menu walked twice, and called it a part."""
     unread = Unread(index=2, key="c", reason="NaN")
     book = Book(replace(page("ab", 3, 1), unread=[unread]))
 
@@ -148,7 +147,6 @@ async def test_what_cannot_be_read_counts_as_collected() -> None:
 
 
 async def test_a_later_document_of_a_product_wins_but_its_nulls_take_nothing_back() -> None:
-    """Covers SPEC C5-1, C2-7."""
     first = [{"_id": "a", "Name": "Old", "brandName": "Loam"}, {"_id": "b"}]
     again = [{"_id": "a", "Name": "New", "brandName": None}]
     pages = [Page(products=products, total_count=3, total_pages=2) for products in (first, again)]
@@ -193,7 +191,6 @@ def test_a_page_that_does_not_speak_of_counts_at_all_is_a_drift(info: object) ->
 
 
 def test_members_that_are_no_objects_are_no_drift_and_left_to_the_normalizer() -> None:
-    """Covers SPEC C5-9."""
     members = [None, "a text", 7, KNOWN_PRODUCT, None]
     read = page_of({"products": members, "queryInfo": {"totalCount": 5, "totalPages": 1}})
 
@@ -241,18 +238,15 @@ def a_menu(shown: Walk, full: Walk) -> RawMenu:
 def test_a_menu_is_whole_when_each_mode_is_and_the_full_one_is_the_larger(
     shown: Walk, full: Walk, complete: bool
 ) -> None:
-    """Covers SPEC C2-8, C5-9."""
     assert a_menu(shown, full).is_complete == complete
 
 
 def test_both_modes_are_merged_in_the_order_of_first_sight() -> None:
-    """Covers SPEC C2-8."""
     assert [product["_id"] for product in a_menu(a_walk("bd"), a_walk("abcd")).products] == ["b", "d", "a", "c"]
 
 
 @pytest.mark.parametrize(("served", "counted"), [(9, 20), (0, 20), (25, 814)])
 def test_a_menu_of_less_than_half_of_what_is_counted_is_refused(served: int, counted: int) -> None:
-    """Covers SPEC C5-9."""
     ids = "".join(chr(0x100 + number) for number in range(served))
 
     with pytest.raises(Truncated, match=f"{served} products were served where the upstream counts {counted}") as raised:
@@ -263,14 +257,13 @@ def test_a_menu_of_less_than_half_of_what_is_counted_is_refused(served: int, cou
 
 @pytest.mark.parametrize(("served", "counted"), [(10, 20), (3, 19), (0, 0)])
 def test_a_menu_of_half_or_a_small_one_is_not_judged(served: int, counted: int) -> None:
-    """Covers SPEC C5-9."""
     ids = "".join(chr(0x100 + number) for number in range(served))
 
     a_menu(a_walk(ids, counted), a_walk(ids, counted)).refuse_if_truncated()
 
 
 def test_what_was_served_and_cannot_be_read_was_not_cut() -> None:
-    """Covers SPEC C5-9: a menu most of whose products are bad is refused product by product"""
+    """A menu most of whose products are bad is refused product by product."""
     unread = [Unread(index=number, key=f"k{number}", reason="NaN") for number in range(4, 20)]
     walk = Walk.of([replace(page("abcd", 20, 1), unread=unread)])
 

@@ -54,7 +54,7 @@ def scribe() -> Scribe:
 
 
 async def test_the_endpoints_are_those_of_the_options(serve: Serve, client_for: ClientFor, scribe: Scribe) -> None:
-    """Covers SPEC C1-1: stores and menus have their own, and white-label hosts have others."""
+    """Stores and menus have their own, and white-label hosts have others."""
     url = await serve(scribe.respond)
     for options in (ONLY_ONCE, replace(ONLY_ONCE, stores_path="/api-2/graphql", menus_path="/api-4/graphql")):
         client = client_for(url, replace(options, backoff=0.0))
@@ -67,7 +67,6 @@ async def test_the_endpoints_are_those_of_the_options(serve: Serve, client_for: 
 async def test_a_request_by_hash_is_a_get_with_three_parameters(
     serve: Serve, client_for: ClientFor, scribe: Scribe
 ) -> None:
-    """Covers SPEC C1-2."""
     await client_for(await serve(scribe.respond)).cities("AZ")
 
     [asked] = scribe.by_get
@@ -79,7 +78,6 @@ async def test_a_request_by_hash_is_a_get_with_three_parameters(
 
 
 async def test_a_request_by_text_is_a_post_with_its_hash_beside(serve: Serve, client_for: ClientFor) -> None:
-    """Covers SPEC C1-3, C1-6."""
     scribe = Scribe(knows_hashes=False)
 
     await client_for(await serve(scribe.respond)).cities("AZ")
@@ -95,7 +93,6 @@ async def test_a_request_by_text_is_a_post_with_its_hash_beside(serve: Serve, cl
 
 
 def test_the_figures_of_the_client_are_those_seen() -> None:
-    """Covers SPEC C1-8."""
     options = ClientOptions()
 
     assert (options.retries, options.backoff, options.timeout) == (3, 2.0, 30.0)
@@ -103,7 +100,6 @@ def test_the_figures_of_the_client_are_those_seen() -> None:
 
 
 async def test_a_store_is_asked_for_by_slug_or_id(serve: Serve, client_for: ClientFor, scribe: Scribe) -> None:
-    """Covers SPEC C2-1."""
     with pytest.raises(UnknownStore):
         await client_for(await serve(scribe.respond)).store("green-door")
 
@@ -112,21 +108,18 @@ async def test_a_store_is_asked_for_by_slug_or_id(serve: Serve, client_for: Clie
 
 
 async def test_an_area_is_asked_for_by_its_active_stores(serve: Serve, client_for: ClientFor, scribe: Scribe) -> None:
-    """Covers SPEC C2-2."""
     await client_for(await serve(scribe.respond)).stores(state="AZ", city="Mesa")
 
     assert scribe.variables() == {"dispensaryFilter": {"state": "AZ", "city": "Mesa", "activeOnly": True}}
 
 
 async def test_cities_are_asked_for_by_state(serve: Serve, client_for: ClientFor, scribe: Scribe) -> None:
-    """Covers SPEC C2-3."""
     assert await client_for(await serve(scribe.respond)).cities("AZ") == []
 
     assert (scribe.by_get[0]["operationName"], scribe.variables()) == ("getAllCitiesByState", {"state": "AZ"})
 
 
 async def test_a_search_is_a_term_and_a_limit(serve: Serve, client_for: ClientFor, scribe: Scribe) -> None:
-    """Covers SPEC C2-4."""
     assert await client_for(await serve(scribe.respond)).search("green", limit=7) == []
 
     assert scribe.by_get[0]["operationName"] == STORE_SEARCH.name == "DispensarySearch"
@@ -136,7 +129,6 @@ async def test_a_search_is_a_term_and_a_limit(serve: Serve, client_for: ClientFo
 async def test_a_page_of_products_is_asked_for_by_number_and_size(
     serve: Serve, client_for: ClientFor, scribe: Scribe
 ) -> None:
-    """Covers SPEC C2-5."""
     await client_for(await serve(scribe.respond), replace(ONLY_ONCE, page_size=50)).menu("a" * 24)
 
     asked = scribe.variables()
@@ -146,7 +138,6 @@ async def test_a_page_of_products_is_asked_for_by_number_and_size(
 
 
 async def test_the_two_modes_differ_in_the_thresholds_only(serve: Serve, client_for: ClientFor, scribe: Scribe) -> None:
-    """Covers SPEC C2-6, C2-8."""
     await client_for(await serve(scribe.respond), ONLY_ONCE).menu("a" * 24, ("med",))
 
     shown, full = (scribe.variables(number)["productsFilter"] for number in (0, -1))

@@ -110,7 +110,7 @@ class UpstreamClient:
         )
 
     async def resolve(self, entry: str) -> Resolution:
-        """Return the store behind a slug, an id or a menu's address, however it has to be found (SPEC C2-9).
+        """Return the store behind a slug, an id or a menu's address, however it has to be found.
 
         Raises NoEntryPoint for what is none of these, and UnknownStore where every way leads nowhere. Where a way
         could not be tried and no other led to the store, raises what was in the way: asking later may find it.

@@ -1,6 +1,6 @@
 """Which persisted-query hash stands for an operation at the moment.
 
-Hashes rotate (SPEC C1-5). Those of the configuration are tried in their order, then that of our own text, then the
+Hashes rotate. Those of the configuration are tried in their order, then that of our own text, then the
 text itself is sent: an upstream that accepts texts knows its hash from then on. What answered last is tried first.
 """
 

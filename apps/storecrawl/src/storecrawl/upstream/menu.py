@@ -81,7 +81,7 @@ class RawMenu:
                 yield kind.pricing_type
 
     def refuse_if_truncated(self) -> None:
-        """Raise Truncated if less than half of what the upstream counts was served (SPEC C5-9)."""
+        """Raise Truncated if less than half of what the upstream counts was served."""
         served, counted = len(self.products) + len(self.unread), self.total_count or 0
         if counted >= SMALLEST_JUDGED and served < counted * SMALLEST_SHARE:
             raise Truncated(served, counted)
@@ -138,7 +138,7 @@ def menu_of(dispensary_id: str, page_size: int, answers: Iterable[RawPage]) -> R
 
 
 def merged(walks: Mapping[Kind, Walk]) -> list[Product]:
-    """Return the products of all walks, each once; the order is that of the first walk that shows them (SPEC C2-8).
+    """Return the products of all walks, each once; the order is that of the first walk that shows them.
 
     Of two documents of a product the one with more options that have a price counts, else that of the first walk.
     """

@@ -1,6 +1,6 @@
 """The operations that the client sends: their texts, and the hashes that stand for them.
 
-A request names its operation by a hash first. Hashes rotate (SPEC C1-5), so they come from configuration;
+A request names its operation by a hash first. Hashes rotate, so they come from configuration;
 where none is configured, or the configured one is no longer known, the hash of our own text takes its place.
 """
 

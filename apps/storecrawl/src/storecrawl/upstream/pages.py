@@ -132,7 +132,7 @@ def page_of(root: Any, number: int = 0, unread: Sequence[Unread] = ()) -> Page:
 
 
 async def walk_twice_if_short(fetch: FetchPage, options: ClientOptions, rule: RetryRule) -> Walk:
-    """Walk a list to its end, and once more if products slipped between its pages (SPEC C2-7)."""
+    """Walk a list to its end, and once more if products slipped between its pages."""
     walk = await walk_pages(fetch, options, rule)
     if walk.is_complete or walk.total_count is None or len(walk.pages) >= options.page_cap:
         return walk
@@ -199,7 +199,7 @@ def _goes_on(walk: Walk, before: int, options: ClientOptions) -> bool:
 
 
 async def _first_page(fetch: FetchPage, options: ClientOptions, rule: RetryRule) -> Page:
-    # Upstreams race with themselves: an empty first page of a store that has products is known (SPEC C1-7).
+    # Upstreams race with themselves: an empty first page of a store that has products is known.
     page = await fetch(0)
     for failures_before in range(options.retries):
         if not page.is_empty:

@@ -1,4 +1,4 @@
-"""From what is known of a store (a slug, an id, its menu's address) to the store itself (SPEC C2-9).
+"""From what is known of a store (a slug, an id, its menu's address) to the store itself.
 
 Four ways, each tried only when those before it led nowhere: ask for the name; read the menu's web page, which
 may redirect, name its canonical address or carry the store's data; and search for the words of the name.

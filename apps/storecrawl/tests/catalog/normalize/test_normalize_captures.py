@@ -32,7 +32,7 @@ Captured = Callable[[str], Menu]
 def test_every_captured_menu_is_recognised_and_whole(
     captured: Captured, name: str, counts: tuple[Shape, int, int, int, int | None]
 ) -> None:
-    """Counts products, variants, specials and the total that the page claims; covers SPEC C4, C5-9."""
+    """Counts products, variants, specials and the total that the page claims."""
     menu = captured(name)
 
     assert menu.record_count == len(menu.products)
@@ -42,7 +42,6 @@ def test_every_captured_menu_is_recognised_and_whole(
 
 
 def test_the_seven_specials_have_their_exact_cents(captured: Captured) -> None:
-    """covers SPEC C5-3, C5-8"""
     menu = captured(GRAPHQL)
 
     specials = {
@@ -63,7 +62,6 @@ def test_the_seven_specials_have_their_exact_cents(captured: Captured) -> None:
 
 
 def test_prices_and_quantities_of_the_page_add_up(captured: Captured) -> None:
-    """covers SPEC C5-4, C5-6"""
     variants = [variant for product in captured(GRAPHQL).products for variant in product.variants]
 
     assert sum(variant.price_rec_cents or 0 for variant in variants) == 104_600
@@ -72,7 +70,6 @@ def test_prices_and_quantities_of_the_page_add_up(captured: Captured) -> None:
 
 
 def test_the_options_of_the_page_have_their_weights(captured: Captured) -> None:
-    """covers SPEC C5-7"""
     variants = [variant for product in captured(GRAPHQL).products for variant in product.variants]
 
     weights = Counter((variant.option, variant.weight) for variant in variants)
@@ -86,7 +83,6 @@ def test_the_options_of_the_page_have_their_weights(captured: Captured) -> None:
 
 
 def test_the_page_keeps_the_unit_of_each_potency(captured: Captured) -> None:
-    """covers SPEC C5-5"""
     products = captured(GRAPHQL).products
 
     units = Counter(product.thc.unit if product.thc else None for product in products)
@@ -95,7 +91,6 @@ def test_the_page_keeps_the_unit_of_each_potency(captured: Captured) -> None:
 
 
 def test_categories_outside_the_usual_list_are_kept(captured: Captured) -> None:
-    """covers SPEC C4"""
     categories = Counter((product.category, product.category_raw) for product in captured(GRAPHQL).products)
 
     assert categories == {
@@ -108,7 +103,6 @@ def test_categories_outside_the_usual_list_are_kept(captured: Captured) -> None:
 
 
 def test_a_double_blank_in_a_name_is_collapsed_and_kept_raw(captured: Captured) -> None:
-    """covers SPEC C5-8"""
     products = captured(GRAPHQL).products
 
     changed = [(product.name, product.name_raw) for product in products if product.name != product.name_raw]
@@ -121,7 +115,6 @@ def test_a_double_blank_in_a_name_is_collapsed_and_kept_raw(captured: Captured) 
 
 
 def test_the_plus_specials_are_a_quarter_off_and_only_recreational(captured: Captured) -> None:
-    """covers SPEC C5-3"""
     variants = [variant for product in captured(PLUS).products for variant in product.variants]
 
     reduced = [(variant.price_rec_cents, variant.special_rec_cents) for variant in variants if variant.on_special]
@@ -130,7 +123,6 @@ def test_the_plus_specials_are_a_quarter_off_and_only_recreational(captured: Cap
 
 
 def test_a_pack_option_gives_count_and_total_weight(captured: Captured) -> None:
-    """covers SPEC C5-7"""
     variants = [variant for product in captured(PLUS).products for variant in product.variants]
 
     packs = Counter((variant.option, variant.pack_count, variant.weight) for variant in variants)
@@ -144,14 +136,12 @@ def test_a_pack_option_gives_count_and_total_weight(captured: Captured) -> None:
 
 @pytest.mark.parametrize(("name", "capped"), [(PLUS, 7), (JOINT, 68)])
 def test_a_quantity_of_twenty_five_means_at_least_that(captured: Captured, name: str, capped: int) -> None:
-    """covers SPEC C5-6"""
     variants = [variant for product in captured(name).products for variant in product.variants]
 
     assert [variant.quantity for variant in variants if variant.quantity_capped] == [25] * capped
 
 
 def test_a_menu_that_is_wholly_on_special_is_read_to_the_cent(captured: Captured) -> None:
-    """covers SPEC C5-3, C5-8"""
     variants = [variant for product in captured(JOINT).products for variant in product.variants]
 
     assert sum(variant.price_rec_cents or 0 for variant in variants) == 1_010_216
@@ -160,7 +150,6 @@ def test_a_menu_that_is_wholly_on_special_is_read_to_the_cent(captured: Captured
 
 
 def test_products_of_one_name_stay_apart(captured: Captured) -> None:
-    """covers SPEC C5-1"""
     products = captured(JOINT).products
 
     names = Counter(product.name for product in products)
@@ -170,7 +159,6 @@ def test_products_of_one_name_stay_apart(captured: Captured) -> None:
 
 
 def test_text_figures_become_exact_potencies(captured: Captured) -> None:
-    """covers SPEC C5-5"""
     products = captured(JOINT).products
 
     assert Counter(product.thc.unit for product in products if product.thc) == {
@@ -183,7 +171,6 @@ def test_text_figures_become_exact_potencies(captured: Captured) -> None:
 
 
 def test_the_oldest_form_has_prices_for_each_option_and_no_unit(captured: Captured) -> None:
-    """covers SPEC C5-2, C5-5"""
     taffy, gummies, flower = captured(LEGACY).products
 
     options = [(variant.option, variant.price_rec_cents) for variant in flower.variants]
@@ -209,7 +196,6 @@ def test_the_oldest_form_has_prices_for_each_option_and_no_unit(captured: Captur
     ],
 )
 def test_what_is_no_menu_is_refused_by_what_was_seen(captures: Path, name: str, records: int, seen: str) -> None:
-    """covers SPEC C5-9"""
     with pytest.raises(NotAMenu, match=re.escape(seen)) as refusal:
         normalize(parse_document((captures / name).read_bytes()))
 
@@ -217,7 +203,7 @@ def test_what_is_no_menu_is_refused_by_what_was_seen(captures: Path, name: str, 
 
 
 def test_no_captured_file_is_left_out_here(captures: Path) -> None:
-    """covers SPEC C5-9: a capture that is added has to be counted above"""
+    """A capture that is added has to be counted above."""
     files = {path.name for path in captures.iterdir() if path.suffix != ".md"}
 
     told = Path(__file__).read_text("utf-8")
@@ -235,7 +221,6 @@ def test_no_captured_file_is_left_out_here(captures: Path) -> None:
     ],
 )
 def test_the_made_up_examples_have_no_member_that_real_menus_lack(captures: Path, example: str, capture: str) -> None:
-    """covers SPEC C4"""
     made_up = members_of(parse_document((EXAMPLES / example).read_bytes()))
 
     assert made_up

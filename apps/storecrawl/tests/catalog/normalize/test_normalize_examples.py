@@ -34,7 +34,7 @@ def options_of(product: Product) -> list[tuple[str, int | None, int | None, int 
 def test_every_form_is_recognised_and_every_product_kept(
     name: str, shape: Shape, counts: tuple[int, int, int], total: int | None
 ) -> None:
-    """Counts products, options and specials; covers SPEC C4, C5-9."""
+    """Counts products, options and specials."""
     menu = menu_in(name)
 
     assert (menu.shape, menu.total_count) == (shape, total)
@@ -52,7 +52,6 @@ def test_every_form_is_recognised_and_every_product_kept(
     ],
 )
 def test_what_is_no_menu_of_the_platform_is_refused_whole_and_counted(name: str, records: int, reason: str) -> None:
-    """Covers SPEC C5-9."""
     with pytest.raises(NotAMenu, match=re.escape(reason)) as refusal:
         menu_in(name)
 
@@ -61,7 +60,6 @@ def test_what_is_no_menu_of_the_platform_is_refused_whole_and_counted(name: str,
 
 @pytest.mark.parametrize("name", sorted(path.name for path in EXAMPLES.iterdir() if path.suffix != ".md"))
 def test_the_command_accounts_for_every_record(name: str) -> None:
-    """Covers SPEC C5-9."""
     code, report = normalize_file(EXAMPLES / name)
 
     counts = report.counts
@@ -70,7 +68,7 @@ def test_the_command_accounts_for_every_record(name: str) -> None:
 
 
 def test_the_form_of_today_is_read_in_all_its_groups() -> None:
-    """Covers SPEC C4: identity, brand, class, options, prices, specials, potency, stock, images."""
+    """Identity, brand, class, options, prices, specials, potency, stock, images."""
     product = menu_in("graphql.json").products[0]
 
     assert (product.external_id, product.slug) == ("2f8104fba08f6d3682da2bd8", "ember-loam-basalt-1g")
@@ -87,7 +85,7 @@ def test_the_form_of_today_is_read_in_all_its_groups() -> None:
 
 
 def test_the_plus_form_is_read_by_the_names_of_its_prices() -> None:
-    """Covers SPEC C4: the alternative shape."""
+    """The alternative shape."""
     single, pack = menu_in("plus.json").products
 
     assert (single.category, single.subcategory, single.strain_type) == ("edibles", "gummies", "indica")
@@ -100,7 +98,7 @@ def test_the_plus_form_is_read_by_the_names_of_its_prices() -> None:
 
 
 def test_the_joint_form_is_read_from_its_texts() -> None:
-    """Covers SPEC C4, C5-1: two products of one name are two."""
+    """Two products of one name are two."""
     first, second, *_, unbranded, _, _ = menu_in("joint.json").products
 
     assert (first.name, options_of(first)) == (second.name, [("1g", 1440, 936, 30)])
@@ -110,7 +108,7 @@ def test_the_joint_form_is_read_from_its_texts() -> None:
 
 
 def test_the_oldest_form_is_read_without_what_it_did_not_have_yet() -> None:
-    """Covers SPEC C4, C5-5: bare figures have no unit."""
+    """Bare figures have no unit."""
     first, second, third = menu_in("legacy.json").products
 
     assert (first.external_id, first.slug, options_of(first)) == ("1", None, [("0.1g", 2400, None, 28)])

@@ -70,7 +70,6 @@ json_values = st.recursive(
 @settings(max_examples=100, deadline=None)
 @given(json_values)
 def test_any_json_value_is_a_menu_or_refused(value: object) -> None:
-    """covers SPEC C5-9"""
     try:
         menu = normalize(value)
     except NotAMenu as refusal:
@@ -82,7 +81,6 @@ def test_any_json_value_is_a_menu_or_refused(value: object) -> None:
 @settings(max_examples=100, deadline=None)
 @given(st.lists(st.dictionaries(members, json_values, max_size=12), max_size=3), st.sampled_from(list(Shape)))
 def test_a_good_product_survives_whatever_stands_beside_it(others: list[dict[str, object]], shape: Shape) -> None:
-    """covers SPEC C5-9"""
     good = [{**MARKS[shape], "id": f"good {number}", "posId": f"good {number}"} for number in range(4)]
 
     menu = normalize([*good, *({"id": "a", "posId": "a", **MARKS[shape], **other} for other in others)])
@@ -135,7 +133,6 @@ def menu_of(document: object) -> Menu | None:
 @settings(max_examples=100, deadline=None)
 @given(st.lists(records, max_size=8))
 def test_every_record_is_kept_merged_or_refused_with_a_reason(found: list[object]) -> None:
-    """Covers SPEC C5-9."""
     try:
         menu = normalize({"data": {"filteredProducts": {"products": found}}})
     except NotAMenu as refusal:
@@ -148,7 +145,6 @@ def test_every_record_is_kept_merged_or_refused_with_a_reason(found: list[object
 @settings(max_examples=100, deadline=None)
 @given(st.lists(priced, min_size=1, max_size=6))
 def test_no_figure_of_a_menu_is_a_float_and_money_is_whole_cents(found: list[dict[str, object]]) -> None:
-    """Covers SPEC C5-8."""
     menu = menu_of(found)
 
     for product in menu.products if menu else ():
@@ -160,7 +156,7 @@ def test_no_figure_of_a_menu_is_a_float_and_money_is_whole_cents(found: list[dic
 @settings(max_examples=100, deadline=None)
 @given(st.lists(priced, min_size=1, max_size=6))
 def test_a_menu_said_twice_is_the_same_menu(found: list[dict[str, object]]) -> None:
-    """Covers SPEC C5-1: what comes again on another page changes nothing."""
+    """What comes again on another page changes nothing."""
     once, twice = menu_of(found), menu_of([*found, *found])
 
     assert menu_of(found) == once

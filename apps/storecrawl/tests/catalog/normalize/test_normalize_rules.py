@@ -23,24 +23,20 @@ Document = Callable[..., Menu]
     ],
 )
 def test_the_key_falls_back_from_id_to_slug(product: Make, members: dict[str, object], key: str) -> None:
-    """covers SPEC C5-1"""
     assert product(**members).external_id == key
 
 
 def test_a_repeated_product_is_merged_and_the_later_figure_wins(menu: Document, record: Record) -> None:
-    """covers SPEC C5-1"""
     merged = menu(record(brandName="Old"), record(brandName="New"))
 
     assert ([product.brand for product in merged.products], merged.duplicates) == (["New"], 1)
 
 
 def test_a_later_null_does_not_wipe_an_earlier_figure(menu: Document, record: Record) -> None:
-    """covers SPEC C5-1"""
     assert menu(record(brandName="Old"), record(brandName=None)).products[0].brand == "Old"
 
 
 def test_children_are_joined_by_option_and_not_by_position(product: Make) -> None:
-    """covers SPEC C5-2"""
     children = [{"option": "1/8oz", "quantityAvailable": 7}, {"option": "1g", "quantityAvailable": 3}]
     shuffled = product(Options=["1g", "1/4oz", "1/8oz"], POSMetaData={"children": children})
 
@@ -49,7 +45,6 @@ def test_children_are_joined_by_option_and_not_by_position(product: Make) -> Non
 
 
 def test_an_option_that_occurs_twice_is_kept_once_and_told(menu: Document, record: Record) -> None:
-    """covers SPEC C5-2"""
     twice = menu(record(Options=["1g", " 1g "], recPrices=[20, 30]))
 
     assert [variant.price_rec_cents for variant in twice.products[0].variants] == [2000]
@@ -69,7 +64,7 @@ def test_an_option_that_occurs_twice_is_kept_once_and_told(menu: Document, recor
 def test_a_price_never_slips_to_an_option_of_another_document(
     menu: Document, record: Record, later: dict[str, object], prices: list[int | None]
 ) -> None:
-    """covers SPEC C5-1: lists beside the options are all taken from one of two documents"""
+    """Lists beside the options are all taken from one of two documents."""
     merged = menu(record(), record(**later)).products[0]
 
     assert [variant.price_rec_cents for variant in merged.variants] == prices
@@ -92,7 +87,6 @@ def test_a_price_never_slips_to_an_option_of_another_document(
 def test_a_special_price_needs_flag_length_and_a_real_reduction(
     product: Make, special: object, specials: list[int], cents: int | None
 ) -> None:
-    """covers SPEC C5-3"""
     assert product(special=special, recSpecialPrices=specials).variants[0].special_rec_cents == cents
 
 
@@ -113,7 +107,6 @@ def test_a_special_price_needs_flag_length_and_a_real_reduction(
 def test_a_recreational_price_is_looked_for_in_order(
     product: Make, members: dict[str, object], cents: int | None
 ) -> None:
-    """covers SPEC C5-4"""
     assert product(**members).variants[0].price_rec_cents == cents
 
 
@@ -133,7 +126,6 @@ def test_a_recreational_price_is_looked_for_in_order(
     ],
 )
 def test_a_medical_price_is_looked_for_in_order(product: Make, members: dict[str, object], cents: int | None) -> None:
-    """covers SPEC C5-4"""
     assert product(**members).variants[0].price_med_cents == cents
 
 
@@ -154,14 +146,12 @@ def test_a_medical_price_is_looked_for_in_order(product: Make, members: dict[str
 def test_potency_keeps_its_unit_and_drops_the_impossible(
     product: Make, content: object, expected: tuple[float, float, PotencyUnit] | None
 ) -> None:
-    """covers SPEC C5-5"""
     thc = product(THCContent=content).thc
 
     assert (thc and (float(thc.lo), float(thc.hi), thc.unit)) == expected
 
 
 def test_the_scalar_potency_counts_only_without_a_structured_one(product: Make) -> None:
-    """covers SPEC C5-5"""
     structured = {"unit": "PERCENTAGE", "range": [200]}
 
     assert product(THCContent=structured, THC=20).thc is None
@@ -182,7 +172,6 @@ def test_the_scalar_potency_counts_only_without_a_structured_one(product: Make) 
     ],
 )
 def test_a_quantity_is_the_available_one_first(product: Make, child: dict[str, object], quantity: int | None) -> None:
-    """covers SPEC C5-6"""
     children = {"children": [{"option": "1g", **child}]}
 
     assert product(POSMetaData=children).variants[0].quantity == quantity
@@ -210,7 +199,6 @@ def test_a_quantity_is_the_available_one_first(product: Make, child: dict[str, o
 def test_availability_follows_status_quantity_and_threshold(
     product: Make, members: dict[str, object], availability: Availability
 ) -> None:
-    """covers SPEC C5-6, C5-10"""
     judged = product(**members)
 
     assert judged.availability == availability
@@ -218,7 +206,6 @@ def test_availability_follows_status_quantity_and_threshold(
 
 
 def test_only_the_options_with_stock_are_in_stock(product: Make) -> None:
-    """covers SPEC C5-6"""
     inventory = [{"option": "1g", "inventory": 0}, {"option": "1/8oz", "inventory": 5}]
     judged = product(Options=["1g", "1/8oz", "1oz"], manualInventory=inventory)
 
@@ -226,7 +213,6 @@ def test_only_the_options_with_stock_are_in_stock(product: Make) -> None:
 
 
 def test_names_are_cleaned_and_kept_raw(product: Make) -> None:
-    """covers SPEC C5-8"""
     cleaned = product(Name=" Salt &amp; Pepper\u00a0 | 1g ", brandName="Cresco ")
 
     assert (cleaned.name, cleaned.name_raw) == ("Salt & Pepper | 1g", " Salt &amp; Pepper\u00a0 | 1g ")
@@ -234,7 +220,6 @@ def test_names_are_cleaned_and_kept_raw(product: Make) -> None:
 
 
 def test_a_bad_product_is_recorded_and_the_rest_kept(menu: Document, record: Record) -> None:
-    """covers SPEC C5-9"""
     mixed = menu(
         record(_id="a"),
         record(_id="b", Name=" "),
@@ -257,11 +242,9 @@ def test_a_bad_product_is_recorded_and_the_rest_kept(menu: Document, record: Rec
 
 @pytest.mark.parametrize("created", ["1758030118081", 1758030118081, "2025-09-16T13:41:58.081Z"])
 def test_a_moment_is_read_from_milliseconds_and_from_iso_text(product: Make, created: object) -> None:
-    """covers SPEC C4"""
     assert product(createdAt=created).created_at == datetime(2025, 9, 16, 13, 41, 58, 81_000, tzinfo=UTC)
 
 
 @pytest.mark.parametrize("created", ["99999999999999999", "yesterday", -1, True, {}, "0001-01-01T00:00:00+14:00"])
 def test_an_impossible_moment_is_none(product: Make, created: object) -> None:
-    """covers SPEC C4"""
     assert product(createdAt=created).created_at is None

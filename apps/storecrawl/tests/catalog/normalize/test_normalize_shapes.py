@@ -33,7 +33,6 @@ JOINT_PRODUCT = {
 
 
 def test_our_own_document_is_the_answer_with_a_note_on_the_fetch(record: Record) -> None:
-    """covers SPEC 001-13"""
     answer = {"data": {"filteredProducts": {"products": [record()], "queryInfo": {"totalCount": 1}}}}
 
     assert normalize({**answer, "fetched": {"complete": True, "pages": 1}}) == normalize(answer)
@@ -52,14 +51,12 @@ def test_our_own_document_is_the_answer_with_a_note_on_the_fetch(record: Record)
 def test_a_menu_is_complete_as_its_fetch_or_else_its_count_says(
     record: Record, fetched: dict[str, bool], total: int | None, complete: bool
 ) -> None:
-    """covers SPEC C2-7, C5-9"""
     section = {"products": [record()], "queryInfo": {"totalCount": total}}
 
     assert normalize({"data": {"filteredProducts": section}, "fetched": fetched}).complete == complete
 
 
 def test_a_menu_that_says_it_is_empty_is_a_menu(menu: Callable[..., Menu]) -> None:
-    """covers SPEC C5-9"""
     assert (menu().products, menu().total_count) == ((), 0)
 
 
@@ -73,7 +70,6 @@ def test_a_menu_that_says_it_is_empty_is_a_menu(menu: Callable[..., Menu]) -> No
     ],
 )
 def test_the_plus_form_is_recognised_bare_and_wrapped(document: object) -> None:
-    """covers SPEC C4"""
     menu = normalize(document)
 
     assert menu.shape == Shape.PLUS
@@ -82,7 +78,6 @@ def test_the_plus_form_is_recognised_bare_and_wrapped(document: object) -> None:
 
 
 def test_the_two_menu_types_of_the_joint_form_are_one_option() -> None:
-    """covers SPEC C5-2"""
     product = normalize([JOINT_PRODUCT]).products[0]
 
     prices = [(v.price_rec_cents, v.price_med_cents, v.special_rec_cents) for v in product.variants]
@@ -106,7 +101,6 @@ def test_the_two_menu_types_of_the_joint_form_are_one_option() -> None:
     ],
 )
 def test_a_refusal_names_what_was_seen(reason: Reason, document: object, seen: str) -> None:
-    """covers SPEC C5-9"""
     assert seen in reason(document)
 
 
@@ -124,11 +118,9 @@ def test_a_refusal_names_what_was_seen(reason: Reason, document: object, seen: s
     ],
 )
 def test_bytes_that_are_no_document_are_refused(content: bytes, seen: str) -> None:
-    """covers SPEC C5-9, RELIABILITY F68"""
     with pytest.raises(NotAMenu, match=seen):
         parse_document(content)
 
 
 def test_a_byte_order_mark_does_no_harm() -> None:
-    """covers SPEC C5-9"""
     assert parse_document(b"\xef\xbb\xbf[1]") == [1]

@@ -31,7 +31,6 @@ from storecrawl.catalog.normalize.weight import pack_count_of, weight_of
     ],
 )
 def test_an_option_has_the_weight_that_it_says(option: str, value: str, unit: str) -> None:
-    """covers SPEC C5-7"""
     weight = weight_of(option)
 
     assert weight is not None
@@ -42,13 +41,11 @@ def test_an_option_has_the_weight_that_it_says(option: str, value: str, unit: st
     "option", ["N/A", "Eclipse Gummies", "1/0oz", "0g", "5pk", "g", "1g and more", "999999g", "١g"]
 )
 def test_other_options_have_no_weight(option: str) -> None:
-    """covers SPEC C5-7"""
     assert weight_of(option) is None
 
 
 @pytest.mark.parametrize(("option", "count"), [("10pk/100mg", 10), ("5 pack", 5), ("1g", None), ("0pk", None)])
 def test_a_pack_is_counted(option: str, count: int | None) -> None:
-    """covers SPEC C5-7"""
     assert pack_count_of(option) == count
 
 
@@ -81,7 +78,6 @@ def test_a_pack_is_counted(option: str, count: int | None) -> None:
     ],
 )
 def test_a_price_is_exact_cents_or_nothing(dollars: object, cents: int | None) -> None:
-    """covers SPEC C5-4, C5-8"""
     assert cents_of(dollars) == cents
 
 
@@ -101,7 +97,6 @@ def test_a_price_is_exact_cents_or_nothing(dollars: object, cents: int | None) -
     ],
 )
 def test_text_is_decoded_trimmed_and_made_storable(written: object, read: str | None) -> None:
-    """covers SPEC C5-8"""
     assert clean_text(written) == read
 
 
@@ -123,7 +118,6 @@ def test_text_is_decoded_trimmed_and_made_storable(written: object, read: str | 
     ],
 )
 def test_spellings_of_a_category_are_one(spelling: object, category: str | None) -> None:
-    """covers SPEC C4"""
     assert category_of(spelling) == category
 
 
@@ -132,7 +126,6 @@ def test_spellings_of_a_category_are_one(spelling: object, category: str | None)
     [("live-resin", "live-resin"), ("SHAKE_TRIM", "shake-trim"), ("DEFAULT", None)],
 )
 def test_spellings_of_a_subcategory_are_one(spelling: str, subcategory: str | None) -> None:
-    """covers SPEC C4"""
     assert subcategory_of(spelling) == subcategory
 
 
@@ -150,7 +143,6 @@ def test_spellings_of_a_subcategory_are_one(spelling: str, subcategory: str | No
     ],
 )
 def test_spellings_of_a_strain_type_are_one(spelling: str, strain: str | None) -> None:
-    """covers SPEC C4"""
     assert strain_of(spelling) == strain
 
 
@@ -164,12 +156,10 @@ def test_spellings_of_a_strain_type_are_one(spelling: str, strain: str | None) -
     ],
 )
 def test_only_web_addresses_count_as_pictures(written: str, address: str | None) -> None:
-    """covers SPEC C4"""
     assert web_address(written) == address
 
 
 def test_json_is_made_storable_at_every_depth() -> None:
-    """covers RELIABILITY F65"""
     value = {"a\x00": ["\ud800", float("nan"), 2**70, {"b": [1, True, None]}]}
 
     assert storable_json(value) == {"a\ufffd": ["\ufffd", None, None, {"b": [1, True, None]}]}
