@@ -127,7 +127,7 @@ class Migrations:
         return sorted(found, key=lambda migration: migration.version)
 
     def files(self) -> list[SqlFile]:
-        """Read the tree in the order in which it is applied: functions, then views, then what returns the rows of views."""
+        """Read the tree in the order it is applied: functions, then views, then what returns the rows of views."""
         found = _sql_files(self.functions) if self.functions else ()
         read = [SqlFile(name=name, sql=file.read_text("utf-8")) for name, file in found]
         views = {file.view for file in read if file.view}
