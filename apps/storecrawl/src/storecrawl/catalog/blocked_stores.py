@@ -7,7 +7,8 @@ from datetime import datetime, timedelta
 
 from psycopg.rows import class_row, scalar_row
 
-from storecrawl.catalog.statements import Connection, fetch
+from storecrawl.catalog.sql import STORES
+from storecrawl.statements import Connection, fetch
 
 LONGEST = timedelta(days=1)
 
@@ -30,10 +31,10 @@ async def block_store(connection: Connection, store_id: int, because: str, *, fi
         "first": first.total_seconds(),
         "longest": LONGEST.total_seconds(),
     }
-    [seconds] = await fetch(connection, "block_store", parameters, scalar_row)
+    [seconds] = await fetch(connection, STORES.block_store, parameters, scalar_row)
     return float(seconds)
 
 
 async def count_blocked_stores(connection: Connection) -> BlockedStores:
     """How many stores are blocked now."""
-    return (await fetch(connection, "count_blocked_stores", {}, class_row(BlockedStores)))[0]
+    return (await fetch(connection, STORES.count_blocked_stores, {}, class_row(BlockedStores)))[0]

@@ -9,7 +9,8 @@ from enum import StrEnum
 from psycopg.rows import class_row
 
 from storecrawl.catalog.errors import UnknownBrand
-from storecrawl.catalog.statements import Connection, containing, fetch
+from storecrawl.catalog.sql import BRANDS, STORES
+from storecrawl.statements import Connection, containing, fetch
 
 
 class BrandOrder(StrEnum):
@@ -78,12 +79,13 @@ async def list_brands(
 ) -> list[Brand]:
     """A page of brands; `text` is looked for in the name, `after` is the last one of the page before."""
     parameters = {"pattern": containing(text), "after": after, "limit": limit}
-    return await fetch(connection, f"brands_by_{order}", parameters, class_row(Brand))
+    query = BRANDS.list_by_name if order is BrandOrder.NAME else BRANDS.list_by_products
+    return await fetch(connection, query, parameters, class_row(Brand))
 
 
 async def find_brand(connection: Connection, brand_id: int) -> Brand:
     """One brand. Raises UnknownBrand."""
-    found = await fetch(connection, "brand_by_id", {"brand_id": brand_id}, class_row(Brand))
+    found = await fetch(connection, BRANDS.brand_by_id, {"brand_id": brand_id}, class_row(Brand))
     if not found:
         raise UnknownBrand(brand_id)
     return found[0]
@@ -91,9 +93,11 @@ async def find_brand(connection: Connection, brand_id: int) -> Brand:
 
 async def stores_of_brand(connection: Connection, brand_id: int, *, limit: int = 25) -> list[StoreOfBrand]:
     """The stores that have the most products of a brand, as they are now."""
-    return await fetch(connection, "stores_of_brand", {"brand_id": brand_id, "limit": limit}, class_row(StoreOfBrand))
+    return await fetch(
+        connection, BRANDS.stores_of_brand, {"brand_id": brand_id, "limit": limit}, class_row(StoreOfBrand)
+    )
 
 
 async def store_categories(connection: Connection, store_id: int) -> list[CategoryFigures]:
     """What a store has, by category, the largest first."""
-    return await fetch(connection, "categories_of_store", {"store_id": store_id}, class_row(CategoryFigures))
+    return await fetch(connection, STORES.categories_of_store, {"store_id": store_id}, class_row(CategoryFigures))

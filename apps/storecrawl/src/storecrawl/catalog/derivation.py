@@ -12,7 +12,8 @@ from datetime import timedelta
 
 from psycopg.rows import class_row, scalar_row
 
-from storecrawl.catalog.statements import Connection, execute, fetch
+from storecrawl.catalog.sql import STATISTICS, STORES
+from storecrawl.statements import Connection, execute, fetch
 
 # A small change is counted in small batches, side by side; a long round's batches are few, and none is too large.
 BATCHES = 16
@@ -30,17 +31,17 @@ class Changes:
 
 async def take_changes(connection: Connection) -> Changes:
     """Empty the change log; what others commit from now on is the next round's."""
-    return (await fetch(connection, "take_changes", {}, class_row(Changes)))[0]
+    return (await fetch(connection, STATISTICS.take_changes, {}, class_row(Changes)))[0]
 
 
 async def begin_round(connection: Connection, *, stores: int | None, pause: timedelta, logged: bool) -> None:
     """Note that a round over so many stores begins, None for all; the next one begins a `pause` later."""
-    await execute(connection, "begin_round", {"stores": stores, "pause": pause, "logged": logged})
+    await execute(connection, STATISTICS.begin_round, {"stores": stores, "pause": pause, "logged": logged})
 
 
 async def all_stores(connection: Connection) -> list[int]:
     """The ids of all stores, in order."""
-    return await fetch(connection, "store_ids", {}, scalar_row)
+    return await fetch(connection, STORES.list_ids, {}, scalar_row)
 
 
 def in_batches(stores: Sequence[int]) -> list[Sequence[int]]:
@@ -51,13 +52,13 @@ def in_batches(stores: Sequence[int]) -> list[Sequence[int]]:
 
 async def count_stores(connection: Connection, stores: Sequence[int]) -> int:
     """Overwrite what is counted of these stores; return how many of the partials changed."""
-    [changed] = await fetch(connection, "count_stores", {"stores": list(stores)}, scalar_row)
+    [changed] = await fetch(connection, STATISTICS.count_stores, {"stores": list(stores)}, scalar_row)
     return int(changed)
 
 
 async def nothing_lost(connection: Connection) -> bool:
     """Whether the partials are those that rounds have counted: false after a crash of the server."""
-    return bool(await fetch(connection, "log_is_marked", {}, scalar_row))
+    return bool(await fetch(connection, STATISTICS.log_is_marked, {}, scalar_row))
 
 
 async def merge_statistics(connection: Connection, stores: Sequence[int] | None) -> int:
@@ -65,10 +66,10 @@ async def merge_statistics(connection: Connection, stores: Sequence[int] | None)
 
     Rows that nothing stands for any more are deleted: a full merge puts right whatever went wrong before.
     """
-    touched = await fetch(connection, "take_touched_brands", {}, scalar_row)
+    touched = await fetch(connection, STATISTICS.take_touched_brands, {}, scalar_row)
     brands = None if stores is None else touched
-    changed = await execute(connection, "merge_brand_statistics", {"brands": brands})
+    changed = await execute(connection, STATISTICS.merge_brand_statistics, {"brands": brands})
     some = None if stores is None else list(stores)
-    changed += await execute(connection, "merge_store_statistics", {"stores": some})
-    await execute(connection, "end_round", {})
+    changed += await execute(connection, STATISTICS.merge_store_statistics, {"stores": some})
+    await execute(connection, STATISTICS.end_round, {})
     return changed

@@ -10,7 +10,8 @@ from typing import Any
 from psycopg.rows import class_row, dict_row, scalar_row
 
 from storecrawl.catalog.errors import UnknownImage
-from storecrawl.catalog.statements import Connection, execute, fetch
+from storecrawl.catalog.sql import IMAGES
+from storecrawl.statements import Connection, execute, fetch
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,19 +47,19 @@ class KeptImage:
 
 async def note_images(connection: Connection, store_id: int) -> bool:
     """Enter the images that a store's products name; say whether any of its images is due."""
-    [is_due] = await fetch(connection, "note_images", {"store_id": store_id}, scalar_row)
+    [is_due] = await fetch(connection, IMAGES.note_images, {"store_id": store_id}, scalar_row)
     return bool(is_due)
 
 
 async def due_images(connection: Connection, store_id: int, *, limit: int) -> list[DueImage]:
     """Images of a store that are due, the longest waiting first."""
-    return await fetch(connection, "due_images", {"store_id": store_id, "limit": limit}, class_row(DueImage))
+    return await fetch(connection, IMAGES.due_images, {"store_id": store_id, "limit": limit}, class_row(DueImage))
 
 
 async def keep_image(connection: Connection, image: KeptImage, *, etag: str | None, again: timedelta) -> None:
     """Note what was fetched; it is looked at again after a time."""
     row = {field.name: getattr(image, field.name) for field in fields(image)}
-    await execute(connection, "keep_image", {**row, "etag": etag, "again": again})
+    await execute(connection, IMAGES.keep_image, {**row, "etag": etag, "again": again})
 
 
 async def put_off_image(
@@ -66,12 +67,12 @@ async def put_off_image(
 ) -> None:
     """Note that nothing new was fetched, why, and when to try again; None for never."""
     parameters = {"id": image_id, "tries": tries, "problem": problem, "again": again}
-    await execute(connection, "put_off_image", parameters)
+    await execute(connection, IMAGES.put_off_image, parameters)
 
 
 async def find_image(connection: Connection, image_id: int) -> KeptImage:
     """A kept image. Raises UnknownImage."""
-    rows = await fetch(connection, "image_by_id", {"image_id": image_id}, class_row(KeptImage))
+    rows = await fetch(connection, IMAGES.image_by_id, {"image_id": image_id}, class_row(KeptImage))
     if not rows:
         raise UnknownImage(image_id)
     return rows[0]
@@ -80,11 +81,11 @@ async def find_image(connection: Connection, image_id: int) -> KeptImage:
 async def images_of_products(connection: Connection, product_ids: Iterable[int]) -> dict[int, KeptImage]:
     """The kept images of some products, by the products' ids; what has none is not there."""
     rows: list[dict[str, Any]] = await fetch(
-        connection, "images_of_products", {"product_ids": list(product_ids)}, dict_row
+        connection, IMAGES.images_of_products, {"product_ids": list(product_ids)}, dict_row
     )
     return {row.pop("product_id"): KeptImage(**row) for row in rows}
 
 
 async def without_image(connection: Connection, paths: Sequence[str]) -> list[str]:
     """Those of some paths that no image's row names."""
-    return await fetch(connection, "paths_without_image", {"paths": list(paths)}, scalar_row)
+    return await fetch(connection, IMAGES.paths_without_image, {"paths": list(paths)}, scalar_row)

@@ -8,7 +8,8 @@ from datetime import datetime
 
 from psycopg.rows import class_row
 
-from storecrawl.catalog.statements import Connection, execute, fetch
+from storecrawl.catalog.sql import PAYLOADS
+from storecrawl.statements import Connection, execute, fetch
 
 # What a comparison of a store's latest two payloads reads stays, whatever the policy says.
 NEWEST_KEPT = 2
@@ -49,7 +50,7 @@ async def expirable_payloads(
         "newest": max(retention.newest, NEWEST_KEPT),
         "before": retention.before,
     }
-    rows = await fetch(connection, "expirable_payloads", parameters, class_row(_Row))
+    rows = await fetch(connection, PAYLOADS.expirable_payloads, parameters, class_row(_Row))
     found = [
         ExpirablePayload(id=row.id, paths=tuple(filter(None, (row.storage_path, row.raw_path))))
         for row in rows
@@ -60,4 +61,4 @@ async def expirable_payloads(
 
 async def mark_expired(connection: Connection, payload_ids: Sequence[int]) -> int:
     """Note that the files of these payloads were removed; return how many rows say so now that did not before."""
-    return await execute(connection, "mark_expired", {"ids": list(payload_ids)})
+    return await execute(connection, PAYLOADS.mark_expired, {"ids": list(payload_ids)})

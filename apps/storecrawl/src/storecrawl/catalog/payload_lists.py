@@ -6,7 +6,8 @@ from psycopg.rows import class_row
 
 from storecrawl.catalog.errors import NoPayload, UnknownPayload
 from storecrawl.catalog.payload_rows import StoredPayload, find_payload
-from storecrawl.catalog.statements import Connection, fetch
+from storecrawl.catalog.sql import PAYLOADS
+from storecrawl.statements import Connection, fetch
 
 
 async def list_payloads(
@@ -14,8 +15,8 @@ async def list_payloads(
 ) -> list[StoredPayload]:
     """A page of payloads, the newest fetch first; `before` is the id of the last one of the page before."""
     parameters = {"store_id": store_id, "before": before, "limit": limit}
-    name = "payloads" if store_id is None else "payloads_of_store"
-    return await fetch(connection, name, parameters, class_row(StoredPayload))
+    query = PAYLOADS.list_payloads if store_id is None else PAYLOADS.list_payloads_of_store
+    return await fetch(connection, query, parameters, class_row(StoredPayload))
 
 
 async def latest_payload(connection: Connection, store_id: int) -> StoredPayload:

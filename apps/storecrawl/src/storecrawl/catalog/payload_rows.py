@@ -9,8 +9,9 @@ from datetime import datetime
 from psycopg.rows import class_row, scalar_row
 
 from storecrawl.catalog.errors import DifferentPayload, UnknownPayload
-from storecrawl.catalog.statements import Connection, fetch
+from storecrawl.catalog.sql import PAYLOADS
 from storecrawl.payloads import WrittenPayload
+from storecrawl.statements import Connection, fetch
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,7 +65,7 @@ async def record_payload(
         "fetched_at": fetched_at,
         "product_count": product_count,
     }
-    ids = await fetch(connection, "record_payload", parameters, scalar_row)
+    ids = await fetch(connection, PAYLOADS.record_payload, parameters, scalar_row)
     if not ids:
         raise DifferentPayload(written.path)
     return int(ids[0])
@@ -72,7 +73,7 @@ async def record_payload(
 
 async def find_payload(connection: Connection, payload_id: int) -> StoredPayload:
     """The row of a payload; raises UnknownPayload."""
-    rows = await fetch(connection, "payload_by_id", {"payload_id": payload_id}, class_row(StoredPayload))
+    rows = await fetch(connection, PAYLOADS.payload_by_id, {"payload_id": payload_id}, class_row(StoredPayload))
     if not rows:
         raise UnknownPayload(payload_id)
     return rows[0]
@@ -80,4 +81,4 @@ async def find_payload(connection: Connection, payload_id: int) -> StoredPayload
 
 async def without_row(connection: Connection, paths: Sequence[str]) -> list[str]:
     """Those of some paths that no row names."""
-    return await fetch(connection, "paths_without_payload", {"paths": list(paths)}, scalar_row)
+    return await fetch(connection, PAYLOADS.paths_without_payload, {"paths": list(paths)}, scalar_row)

@@ -8,7 +8,8 @@ from datetime import datetime
 
 from psycopg.rows import class_row, tuple_row
 
-from storecrawl.catalog.statements import Connection, containing, fetch
+from storecrawl.catalog.sql import PRODUCTS
+from storecrawl.statements import Connection, containing, fetch
 
 # A page of a list over all stores reads at most so many products: rather it comes short than late.
 MOST_READ = 20_000
@@ -69,7 +70,7 @@ class ProductPage:
 
 async def list_products(connection: Connection, which: ProductFilter) -> ProductPage:
     """A page of products by name."""
-    name = "find_products" if which.store_id is None else "find_products_of_store"
+    query = PRODUCTS.find_products if which.store_id is None else PRODUCTS.find_products_of_store
     parameters = {
         "store_id": which.store_id,
         "pattern": containing(which.text),
@@ -78,13 +79,13 @@ async def list_products(connection: Connection, which: ProductFilter) -> Product
         "limit": which.limit,
         "most": MOST_READ,
     }
-    [(ids, reached)] = await fetch(connection, name, parameters, tuple_row)
-    items = await fetch(connection, "products_by_id", {"ids": ids}, class_row(ListedProduct))
+    [(ids, reached)] = await fetch(connection, query, parameters, tuple_row)
+    items = await fetch(connection, PRODUCTS.products_by_id, {"ids": ids}, class_row(ListedProduct))
     return ProductPage(items=items, reached=reached)
 
 
 async def known_products(connection: Connection, store_id: int, external_ids: Iterable[str]) -> dict[str, KnownProduct]:
     """Those of a store's products that the catalog knows, by the platform's key."""
     parameters = {"store_id": store_id, "external_ids": list(external_ids)}
-    rows = await fetch(connection, "known_products", parameters, class_row(KnownProduct))
+    rows = await fetch(connection, PRODUCTS.known_products, parameters, class_row(KnownProduct))
     return {row.external_id: row for row in rows}

@@ -11,7 +11,8 @@ from itertools import groupby
 from psycopg.rows import class_row
 
 from storecrawl.catalog.errors import UnknownProduct
-from storecrawl.catalog.statements import Connection, fetch
+from storecrawl.catalog.sql import PRODUCTS, SNAPSHOTS, VARIANTS
+from storecrawl.statements import Connection, fetch
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,7 +103,7 @@ class _HistoryRow:
 
 async def find_product(connection: Connection, product_id: int) -> ProductRecord:
     """One product. Raises UnknownProduct."""
-    rows = await fetch(connection, "product_by_id", {"product_id": product_id}, class_row(ProductRecord))
+    rows = await fetch(connection, PRODUCTS.product_by_id, {"product_id": product_id}, class_row(ProductRecord))
     if not rows:
         raise UnknownProduct(product_id)
     return rows[0]
@@ -110,13 +111,13 @@ async def find_product(connection: Connection, product_id: int) -> ProductRecord
 
 async def product_variants(connection: Connection, product_id: int) -> list[VariantRecord]:
     """The options of a product: those it has, then those it had."""
-    return await fetch(connection, "variants_of_product", {"product_id": product_id}, class_row(VariantRecord))
+    return await fetch(connection, VARIANTS.variants_of_product, {"product_id": product_id}, class_row(VariantRecord))
 
 
 async def product_history(connection: Connection, product_id: int, *, limit: int = 200) -> list[Snapshot]:
     """A product as its last payloads had it, oldest first."""
     parameters = {"product_id": product_id, "limit": limit}
-    rows = await fetch(connection, "product_history", parameters, class_row(_HistoryRow))
+    rows = await fetch(connection, SNAPSHOTS.product_history, parameters, class_row(_HistoryRow))
     return [_snapshot(list(group)) for _, group in groupby(rows, key=lambda row: row.payload_id)]
 
 

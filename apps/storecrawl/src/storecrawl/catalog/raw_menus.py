@@ -9,8 +9,9 @@ from datetime import datetime
 from psycopg.rows import class_row, scalar_row
 
 from storecrawl.catalog.errors import UnknownRawMenu
-from storecrawl.catalog.statements import Connection, execute, fetch
+from storecrawl.catalog.sql import RAW_MENUS
 from storecrawl.payloads import WrittenPayload
+from storecrawl.statements import Connection, execute, fetch
 
 # A store that is refused at each fetch leaves another one each time; what is wrong with it, a few show.
 REFUSED_KEPT = 3
@@ -77,7 +78,7 @@ async def record_raw_menu(
         "payload_id": payload_id,
         "problem": problem,
     }
-    return int((await fetch(connection, "record_raw_menu", parameters, scalar_row))[0])
+    return int((await fetch(connection, RAW_MENUS.record_raw_menu, parameters, scalar_row))[0])
 
 
 async def list_raw_menus(
@@ -86,13 +87,13 @@ async def list_raw_menus(
 ) -> list[RawMenu]:  # fmt: skip
     """A page of raw menus, the newest fetch first: of a store or of all, those of which no payload was made or all."""
     parameters = {"store_id": store_id, "id": None, "refused": refused, "before": before, "limit": limit}
-    return await fetch(connection, "raw_menus", parameters, class_row(RawMenu))
+    return await fetch(connection, RAW_MENUS.list_raw_menus, parameters, class_row(RawMenu))
 
 
 async def find_raw_menu(connection: Connection, raw_menu_id: int) -> RawMenu:
     """One raw menu. Raises UnknownRawMenu."""
     parameters = {"store_id": None, "id": raw_menu_id, "refused": False, "before": None, "limit": 1}
-    for found in await fetch(connection, "raw_menus", parameters, class_row(RawMenu)):
+    for found in await fetch(connection, RAW_MENUS.list_raw_menus, parameters, class_row(RawMenu)):
         return found
     raise UnknownRawMenu(raw_menu_id)
 
@@ -100,9 +101,9 @@ async def find_raw_menu(connection: Connection, raw_menu_id: int) -> RawMenu:
 async def refused_beyond(connection: Connection, store_id: int) -> list[ExpirableRaw]:
     """The kept raw menus of a store of which no payload was made, but for the newest few."""
     parameters = {"store_id": store_id, "newest": REFUSED_KEPT}
-    return await fetch(connection, "refused_beyond", parameters, class_row(ExpirableRaw))
+    return await fetch(connection, RAW_MENUS.refused_beyond, parameters, class_row(ExpirableRaw))
 
 
 async def mark_raw_expired(connection: Connection, ids: Sequence[int]) -> None:
     """Note that the files of these raw menus were removed."""
-    await execute(connection, "mark_raw_expired", {"ids": list(ids)})
+    await execute(connection, RAW_MENUS.mark_raw_expired, {"ids": list(ids)})

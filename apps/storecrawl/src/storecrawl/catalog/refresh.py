@@ -34,7 +34,8 @@ from storecrawl.catalog.refresh_rows import (
     variant_snapshot_row,
 )
 from storecrawl.catalog.refusals import record_refusals
-from storecrawl.catalog.statements import Connection, execute, fetch, json_text
+from storecrawl.catalog.sql import BRANDS, PAYLOADS, PRODUCTS, SNAPSHOTS, VARIANTS
+from storecrawl.statements import Connection, execute, fetch, json_text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,14 +102,14 @@ async def apply_menu(
     anything is written, when the menu is too small to be true. Runs in the caller's transaction.
     """
     place = {"payload_id": payload_id, "store_id": store_id, "fetched_at": fetched_at}
-    if not await fetch(connection, "lock_store", place, scalar_row):
+    if not await fetch(connection, PAYLOADS.lock_store, place, scalar_row):
         raise UnknownPayload(payload_id, store_id)
     history = await _history(connection, place, rules.plausibility)
     if not history.applied:
         rules.plausibility.check_claim(menu)
         rules.plausibility.check_history(menu, history.last_count, history.as_small)
         outcome = {"applied_count": len(menu.products), "complete": menu.complete}
-        await execute(connection, "mark_applied", {"payload_id": payload_id, **outcome})
+        await execute(connection, PAYLOADS.mark_applied, {"payload_id": payload_id, **outcome})
     fetched = Fetched(
         payload_id=payload_id,
         store_id=store_id,
@@ -121,7 +122,7 @@ async def apply_menu(
 
 async def _history(connection: Connection, place: dict[str, object], plausibility: Plausibility) -> _History:
     parameters = {**place, "smallest_share": plausibility.smallest_share}
-    return (await fetch(connection, "read_history", parameters, class_row(_History)))[0]
+    return (await fetch(connection, PAYLOADS.read_history, parameters, class_row(_History)))[0]
 
 
 async def _refresh(connection: Connection, fetched: Fetched, menu: Menu) -> RefreshReport:
@@ -153,7 +154,7 @@ async def _refresh(connection: Connection, fetched: Fetched, menu: Menu) -> Refr
 async def _known_products(connection: Connection, fetched: Fetched, menu: Menu) -> dict[str, KnownProduct]:
     external_ids = [product.external_id for product in menu.products]
     parameters = {"store_id": fetched.store_id, "external_ids": external_ids}
-    rows = await fetch(connection, "lock_products", parameters, class_row(KnownProduct))
+    rows = await fetch(connection, PRODUCTS.lock_products, parameters, class_row(KnownProduct))
     return {row.external_id: row for row in rows}
 
 
@@ -164,7 +165,7 @@ async def _write_products(
     if not plan.written:
         return {}
     if brands := list(brand_rows(plan.written)):
-        await execute(connection, "enter_brands", {"brands": json_text(brands)})
+        await execute(connection, BRANDS.enter_brands, {"brands": json_text(brands)})
     rows = [
         product_row(product, fetched.misses(known.get(product.external_id)), fetched.threshold)
         for product in plan.written
@@ -172,7 +173,7 @@ async def _write_products(
     parameters = {**_place(fetched), "products": json_text(rows)}
     return {
         external_id: product_id
-        for product_id, external_id in await fetch(connection, "upsert_products", parameters, tuple_row)
+        for product_id, external_id in await fetch(connection, PRODUCTS.upsert_products, parameters, tuple_row)
     }
 
 
@@ -196,28 +197,28 @@ async def _write_variants(
     ]
     product_ids = [ids[product.external_id] for product in plan.written]
     parameters = {"fetched_at": fetched.fetched_at, "variants": json_text(rows), "product_ids": product_ids}
-    await execute(connection, "upsert_variants", parameters)
-    await execute(connection, "unlist_variants", parameters)
+    await execute(connection, VARIANTS.upsert_variants, parameters)
+    await execute(connection, VARIANTS.unlist_variants, parameters)
 
 
 async def _touch(connection: Connection, fetched: Fetched, plan: Plan, menu: Menu) -> None:
     """Note the sight of what is not written: unchanged, told better by newer payloads, or refused."""
     place = _place(fetched)
     if plan.unchanged:
-        await execute(connection, "touch_products", {**place, "ids": [known.id for known in plan.unchanged]})
+        await execute(connection, PRODUCTS.touch_products, {**place, "ids": [known.id for known in plan.unchanged]})
     if plan.stale:
-        await execute(connection, "touch_stale_products", {**place, "ids": [known.id for known in plan.stale]})
+        await execute(connection, PRODUCTS.touch_stale_products, {**place, "ids": [known.id for known in plan.stale]})
     refused = [refusal.external_id for refusal in menu.refused if refusal.option is None and refusal.external_id]
     if refused:
-        await execute(connection, "touch_refused_products", {**place, "external_ids": refused})
+        await execute(connection, PRODUCTS.touch_refused_products, {**place, "external_ids": refused})
 
 
 async def _count_misses(connection: Connection, fetched: Fetched) -> list[_Miss]:
-    missed = await fetch(connection, "count_misses", _place(fetched), class_row(_Miss))
+    missed = await fetch(connection, PRODUCTS.count_misses, _place(fetched), class_row(_Miss))
     removed = [miss.id for miss in missed if miss.removed]
     if removed:
         parameters = {"fetched_at": fetched.fetched_at, "product_ids": removed}
-        await execute(connection, "empty_removed_variants", parameters)
+        await execute(connection, VARIANTS.empty_removed_variants, parameters)
     return missed
 
 
@@ -230,8 +231,8 @@ async def _add_snapshots(connection: Connection, fetched: Fetched, menu: Menu, i
     ]
     place = _place(fetched)
     return (
-        await execute(connection, "add_product_snapshots", {**place, "products": json_text(products)}),
-        await execute(connection, "add_variant_snapshots", {**place, "variants": json_text(variants)}),
+        await execute(connection, SNAPSHOTS.add_product_snapshots, {**place, "products": json_text(products)}),
+        await execute(connection, SNAPSHOTS.add_variant_snapshots, {**place, "variants": json_text(variants)}),
     )
 
 

@@ -9,7 +9,8 @@ from datetime import datetime
 from psycopg.rows import class_row
 
 from storecrawl.catalog.normalize import Refusal
-from storecrawl.catalog.statements import Connection, execute, fetch, json_text
+from storecrawl.catalog.sql import REFUSALS
+from storecrawl.statements import Connection, execute, fetch, json_text
 
 # A menu that drifted refuses every product for the same reason.
 MOST_ROWS = 1_000
@@ -44,7 +45,7 @@ async def record_refusals(
         "options": options,
         "refusals": json_text(refused[:MOST_ROWS]),
     }
-    await execute(connection, "record_refusals", parameters)
+    await execute(connection, REFUSALS.record_refusals, parameters)
 
 
 async def list_refusals(
@@ -57,4 +58,4 @@ async def list_refusals(
 ) -> list[StoredRefusal]:
     """A page of refusals, the newest first: of a store, of a payload, or of all."""
     parameters = {"store_id": store_id, "payload_id": payload_id, "before": before, "limit": limit}
-    return await fetch(connection, "refusals", parameters, class_row(StoredRefusal))
+    return await fetch(connection, REFUSALS.list_refusals, parameters, class_row(StoredRefusal))

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from psycopg.rows import class_row, scalar_row, tuple_row
 
-from storecrawl.catalog.statements import Connection, fetch
+from storecrawl.catalog.sql import STORES
+from storecrawl.statements import Connection, fetch
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,15 +28,15 @@ class StoreFigures:
 
 async def store_figures(connection: Connection, store_ids: Iterable[int]) -> dict[int, StoreFigures]:
     """The figures of these stores, by id; each costs reading its whole menu."""
-    rows = await fetch(connection, "store_figures", {"ids": list(store_ids)}, class_row(StoreFigures))
+    rows = await fetch(connection, STORES.figures_of_stores, {"ids": list(store_ids)}, class_row(StoreFigures))
     return {row.store_id: row for row in rows}
 
 
 async def store_names(connection: Connection, store_ids: Iterable[int]) -> dict[int, str]:
     """The names of these stores, by id."""
-    return dict(await fetch(connection, "store_names", {"ids": list(set(store_ids))}, tuple_row))
+    return dict(await fetch(connection, STORES.names_of_stores, {"ids": list(set(store_ids))}, tuple_row))
 
 
 async def states(connection: Connection) -> list[str]:
     """The states that have stores, in order."""
-    return await fetch(connection, "states", {}, scalar_row)
+    return await fetch(connection, STORES.list_states, {}, scalar_row)

@@ -9,7 +9,8 @@ from datetime import datetime, timedelta
 from psycopg.rows import class_row, scalar_row
 
 from storecrawl.catalog.errors import UnknownStore
-from storecrawl.catalog.statements import Connection, containing, fetch
+from storecrawl.catalog.sql import STORES
+from storecrawl.statements import Connection, containing, fetch
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,7 +76,7 @@ async def stores_due(
     database's clock.
     """
     parameters = {"interval": interval, "state": state, "limit": limit, "now": now}
-    return await fetch(connection, "stores_due", parameters, class_row(DueStore))
+    return await fetch(connection, STORES.stores_due, parameters, class_row(DueStore))
 
 
 async def list_stores(connection: Connection, which: StoreFilter) -> list[Store]:
@@ -87,7 +88,7 @@ async def list_stores(connection: Connection, which: StoreFilter) -> list[Store]
         "after": which.after,
         "limit": which.limit,
     }
-    return await fetch(connection, "stores", parameters, class_row(Store))
+    return await fetch(connection, STORES.list_stores, parameters, class_row(Store))
 
 
 async def find_store(connection: Connection, store_id: int) -> Store:
@@ -100,11 +101,11 @@ async def find_store(connection: Connection, store_id: int) -> Store:
 
 async def crawlable_stores(connection: Connection, *, state: str | None = None) -> list[int]:
     """The ids of the stores that are enabled and known to the platform, of all states or one, in order."""
-    return await fetch(connection, "crawlable_stores", {"state": state, "ids": None}, scalar_row)
+    return await fetch(connection, STORES.crawlable_stores, {"state": state, "ids": None}, scalar_row)
 
 
 async def require_crawlable(connection: Connection, store_ids: Sequence[int]) -> None:
     """Raise UnknownStore, naming those of the stores that may not be crawled."""
-    found = await fetch(connection, "crawlable_stores", {"state": None, "ids": list(store_ids)}, scalar_row)
+    found = await fetch(connection, STORES.crawlable_stores, {"state": None, "ids": list(store_ids)}, scalar_row)
     if unfit := [store_id for store_id in dict.fromkeys(store_ids) if store_id not in set(found)]:
         raise UnknownStore(unfit, wanted="enabled store with a platform id:")

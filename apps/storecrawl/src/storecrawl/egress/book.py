@@ -15,7 +15,7 @@ from psycopg.rows import dict_row
 
 from storecrawl.egress.errors import RouteError
 from storecrawl.egress.routes import Route, RouteProtocol, label
-from storecrawl.egress.statements import statement
+from storecrawl.egress.sql import ROUTES
 
 __all__ = [
     "NewRoute",
@@ -147,7 +147,7 @@ async def find_route(connection: Connection, route_id: int) -> StoredRoute:
 
 async def load_route(connection: Connection, route_id: int) -> Route:
     """One route as a worker uses it, active or not, with its password. Raises UnknownRoute."""
-    for row in await _rows(connection, "find_route", {"id": route_id}):
+    for row in await _rows(connection, ROUTES.find_route, {"id": route_id}):
         return msgspec.convert(row, Route)
     raise UnknownRoute(route_id)
 
@@ -155,45 +155,45 @@ async def load_route(connection: Connection, route_id: int) -> Route:
 async def add_route(connection: Connection, route: NewRoute) -> StoredRoute:
     """Add an active route. Raises RouteStands, RouteError."""
     route.check()
-    for row in await _rows(connection, "add_route", msgspec.to_builtins(route)):
+    for row in await _rows(connection, ROUTES.add_route, msgspec.to_builtins(route)):
         return await find_route(connection, row["id"])
     raise RouteStands(label(route.protocol, route.host, route.port))
 
 
 async def remove_route(connection: Connection, route_id: int) -> None:
     """Forget a route and its figures. Raises UnknownRoute."""
-    await _change(connection, "remove_route", {"id": route_id})
+    await _change(connection, ROUTES.remove_route, {"id": route_id})
 
 
 async def enable_route(connection: Connection, route_id: int) -> StoredRoute:
     """Have a route used again, with nothing held against it; one that is active stays so. Raises UnknownRoute."""
-    await _change(connection, "enable_route", {"id": route_id})
+    await _change(connection, ROUTES.enable_route, {"id": route_id})
     return await find_route(connection, route_id)
 
 
 async def disable_route(connection: Connection, route_id: int, reason: str) -> StoredRoute:
     """Have a route used no more; the first reason stays. Raises UnknownRoute."""
-    await _change(connection, "disable_route", {"id": route_id, "reason": reason})
+    await _change(connection, ROUTES.disable_route, {"id": route_id, "reason": reason})
     return await find_route(connection, route_id)
 
 
 def ensure_direct(connection: psycopg.Connection[Any]) -> None:
     """Make sure that there is an active direct route."""
-    connection.execute(statement("ensure_direct"))
+    connection.execute(ROUTES.ensure_direct)
 
 
-async def _change(connection: Connection, name: str, parameters: Mapping[str, object]) -> None:
-    if not await _rows(connection, name, parameters):
+async def _change(connection: Connection, query: bytes, parameters: Mapping[str, object]) -> None:
+    if not await _rows(connection, query, parameters):
         raise UnknownRoute(int(str(parameters["id"])))
 
 
 async def _routes(connection: Connection, route_id: int | None) -> list[StoredRoute]:
-    return [msgspec.convert(row, StoredRoute) for row in await _rows(connection, "list_routes", {"id": route_id})]
+    return [msgspec.convert(row, StoredRoute) for row in await _rows(connection, ROUTES.list_routes, {"id": route_id})]
 
 
-async def _rows(connection: Connection, name: str, parameters: Mapping[str, object]) -> list[dict[str, Any]]:
+async def _rows(connection: Connection, query: bytes, parameters: Mapping[str, object]) -> list[dict[str, Any]]:
     async with connection.cursor(row_factory=dict_row) as cursor:
-        await cursor.execute(statement(name), parameters)
+        await cursor.execute(query, parameters)
         return await cursor.fetchall()
 
 

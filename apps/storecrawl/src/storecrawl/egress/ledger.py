@@ -15,7 +15,7 @@ from psycopg.rows import dict_row
 from rolecall import ConfigError, DatabaseUnavailable
 from storecrawl.egress.options import EgressOptions
 from storecrawl.egress.routes import Route
-from storecrawl.egress.statements import statement
+from storecrawl.egress.sql import ROUTES
 from storecrawl.egress.tallies import Tally
 
 T = TypeVar("T")
@@ -125,22 +125,22 @@ class Ledger:
 
 async def _load(connection: Connection) -> list[dict[str, Any]]:
     async with connection.cursor(row_factory=dict_row) as cursor:
-        await cursor.execute(statement("load_routes"))
+        await cursor.execute(ROUTES.load_routes)
         return await cursor.fetchall()
 
 
 async def _report(connection: Connection, parameters: dict[str, Any]) -> dict[int, Verdict]:
-    for name in ("lock_routes", "forget_forbidden", "note_forbidden"):
-        await connection.execute(statement(name), parameters)
-    cursor = await connection.execute(statement("report_uses"), parameters)
+    for query in (ROUTES.lock_routes, ROUTES.forget_forbidden, ROUTES.note_forbidden):
+        await connection.execute(query, parameters)
+    cursor = await connection.execute(ROUTES.report_uses, parameters)
     verdicts = {route_id: Verdict(*verdict) for route_id, *verdict in await cursor.fetchall()}
     if blamed := [route_id for route_id, verdict in verdicts.items() if verdict.is_blamed]:
-        await connection.execute(statement("pardon_stores"), {"blamed": blamed})
+        await connection.execute(ROUTES.pardon_stores, {"blamed": blamed})
     return verdicts
 
 
 async def _probe(connection: Connection, parameters: dict[str, Any]) -> Probe | None:
-    cursor = await connection.execute(statement("probe_route"), parameters)
+    cursor = await connection.execute(ROUTES.probe_route, parameters)
     row = await cursor.fetchone()
     return None if row is None else Probe(*row)
 
@@ -150,6 +150,6 @@ def _json(value: object) -> str:
 
 
 async def _take_turns(connection: Connection, parameters: dict[str, Any]) -> float:
-    cursor = await connection.execute(statement("take_turns"), parameters)
+    cursor = await connection.execute(ROUTES.take_turns, parameters)
     row = await cursor.fetchone()
     return 0.0 if row is None else max(0.0, float(row[0]))

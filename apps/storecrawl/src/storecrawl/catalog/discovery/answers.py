@@ -9,8 +9,9 @@ from typing import Literal
 from psycopg.rows import class_row, scalar_row
 
 from storecrawl.catalog.errors import UnknownPayload
-from storecrawl.catalog.statements import Connection, fetch
+from storecrawl.catalog.sql import ANSWERS
 from storecrawl.payloads import WrittenPayload
+from storecrawl.statements import Connection, fetch
 
 __all__ = ["AnswerKind", "DiscoveryPayload", "find_answer", "list_answers", "record_answer"]
 
@@ -47,7 +48,7 @@ async def record_answer(  # sizes: what the row is made of
         "size_gz": written.size_gz,
         "sha256": written.sha256,
     }
-    return int((await fetch(connection, "discovery/record_answer", parameters, scalar_row))[0])
+    return int((await fetch(connection, ANSWERS.record_answer, parameters, scalar_row))[0])
 
 
 async def list_answers(
@@ -60,12 +61,12 @@ async def list_answers(
 ) -> list[DiscoveryPayload]:
     """A page of discovery payloads, the newest first; page on with `before` the last one's id."""
     parameters = {"kind": kind, "subject": subject, "before": before, "limit": limit}
-    return await fetch(connection, "discovery/answers", parameters, class_row(DiscoveryPayload))
+    return await fetch(connection, ANSWERS.list_answers, parameters, class_row(DiscoveryPayload))
 
 
 async def find_answer(connection: Connection, answer_id: int) -> DiscoveryPayload:
     """One discovery payload. Raises UnknownPayload."""
-    rows = await fetch(connection, "discovery/answer_by_id", {"answer_id": answer_id}, class_row(DiscoveryPayload))
+    rows = await fetch(connection, ANSWERS.answer_by_id, {"answer_id": answer_id}, class_row(DiscoveryPayload))
     if not rows:
         raise UnknownPayload(answer_id)
     return rows[0]

@@ -13,7 +13,8 @@ from psycopg.rows import class_row, scalar_row, tuple_row
 
 from storecrawl.catalog.discovery.locations import LocationStatus
 from storecrawl.catalog.errors import LocationRefused, UnknownLocation, UnknownStore
-from storecrawl.catalog.statements import Connection, execute, fetch
+from storecrawl.catalog.sql import DECISIONS, LOCATIONS, STORES
+from storecrawl.statements import Connection, execute, fetch
 
 __all__ = ["Verified", "link_location", "reject_location", "unreject_location", "verify_location"]
 
@@ -48,7 +49,7 @@ async def verify_location(connection: Connection, location_id: int, *, by: str, 
     if found.platform_store_id is None or not found.name:
         raise LocationRefused(f"location {location_id} has no id or no name: link it to a store instead")
     given = {"ids": [location_id], "because": because, "by": by}
-    [(store_id, is_new)] = await fetch(connection, "discovery/promote_locations", given, tuple_row)
+    [(store_id, is_new)] = await fetch(connection, LOCATIONS.promote_locations, given, tuple_row)
     return Verified(store_id=store_id, is_new=is_new)
 
 
@@ -59,18 +60,16 @@ async def link_location(connection: Connection, location_id: int, store_id: int,
     LocationRefused for a location that is decided, or whose id another store has.
     """
     found = await _locked(connection, location_id, UNDECIDED, "linked")
-    if not await fetch(connection, "store_names", {"ids": [store_id]}, tuple_row):
+    if not await fetch(connection, STORES.names_of_stores, {"ids": [store_id]}, tuple_row):
         raise UnknownStore([store_id])
     await _require_free(connection, found, store_id)
     given = {"location_id": location_id, "store_id": store_id, "because": because, "by": by}
-    await execute(connection, "discovery/link_location", given)
+    await execute(connection, DECISIONS.link_location, given)
     taken = await execute(
-        connection, "discovery/take_platform_id", {**given, "platform_store_id": found.platform_store_id}
+        connection, DECISIONS.take_platform_id, {**given, "platform_store_id": found.platform_store_id}
     )
     if taken:
-        await execute(
-            connection, "discovery/settle_old_ids", {**given, "because": f"location {location_id} has its id"}
-        )
+        await execute(connection, DECISIONS.settle_old_ids, {**given, "because": f"location {location_id} has its id"})
     return bool(taken)
 
 
@@ -92,11 +91,11 @@ async def unreject_location(connection: Connection, location_id: int, *, by: str
 
 async def _decide(connection: Connection, location_id: int, status: LocationStatus, by: str, because: str) -> None:
     given = {"location_id": location_id, "status": status, "because": because, "by": by}
-    await execute(connection, "discovery/decide_location", given)
+    await execute(connection, DECISIONS.decide_location, given)
 
 
 async def _locked(connection: Connection, location_id: int, wanted: Container[str], what: str) -> _Locked:
-    rows = await fetch(connection, "discovery/lock_location", {"location_id": location_id}, class_row(_Locked))
+    rows = await fetch(connection, DECISIONS.lock_location, {"location_id": location_id}, class_row(_Locked))
     if not rows:
         raise UnknownLocation(location_id)
     if rows[0].status not in wanted:
@@ -107,6 +106,6 @@ async def _locked(connection: Connection, location_id: int, wanted: Container[st
 
 async def _require_free(connection: Connection, found: _Locked, store_id: int) -> None:
     given = {"platform_store_id": found.platform_store_id}
-    owners = await fetch(connection, "discovery/store_by_platform_id", given, scalar_row)
+    owners = await fetch(connection, DECISIONS.store_by_platform_id, given, scalar_row)
     for owner in {*owners, *filter(None, [found.store_id])} - {store_id}:
         raise LocationRefused(f"location {found.id} has the id of store {owner}")

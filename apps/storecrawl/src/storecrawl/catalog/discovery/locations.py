@@ -10,7 +10,8 @@ from typing import Any
 from psycopg.rows import class_row, scalar_row
 
 from storecrawl.catalog.errors import UnknownLocation
-from storecrawl.catalog.statements import Connection, containing, fetch
+from storecrawl.catalog.sql import LOCATIONS
+from storecrawl.statements import Connection, containing, fetch
 
 __all__ = [
     "Location",
@@ -124,12 +125,12 @@ async def list_locations(connection: Connection, which: LocationFilter) -> list[
         "after": which.after,
         "limit": which.limit,
     }
-    return await fetch(connection, "discovery/locations", parameters, class_row(Location))
+    return await fetch(connection, LOCATIONS.list_locations, parameters, class_row(Location))
 
 
 async def find_location(connection: Connection, location_id: int) -> Location:
     """One location. Raises UnknownLocation."""
-    rows = await fetch(connection, "discovery/location_by_id", {"location_id": location_id}, class_row(Location))
+    rows = await fetch(connection, LOCATIONS.location_by_id, {"location_id": location_id}, class_row(Location))
     if not rows:
         raise UnknownLocation(location_id)
     return rows[0]
@@ -138,10 +139,10 @@ async def find_location(connection: Connection, location_id: int) -> Location:
 async def location_promotions(connection: Connection, location_id: int) -> list[Promotion]:
     """What was decided about a location, the latest first."""
     parameters = {"location_id": location_id, "limit": MOST_PROMOTIONS}
-    return await fetch(connection, "discovery/promotions_of_location", parameters, class_row(Promotion))
+    return await fetch(connection, LOCATIONS.promotions_of_location, parameters, class_row(Promotion))
 
 
 async def location_raw(connection: Connection, location_id: int) -> Any:
     """What the platform said of it when it was last seen; None where it never did."""
-    rows = await fetch(connection, "discovery/raw_of_location", {"location_id": location_id}, scalar_row)
+    rows = await fetch(connection, LOCATIONS.raw_of_location, {"location_id": location_id}, scalar_row)
     return rows[0] if rows else None

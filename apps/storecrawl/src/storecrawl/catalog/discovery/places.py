@@ -8,7 +8,8 @@ from datetime import datetime
 
 from psycopg.rows import class_row
 
-from storecrawl.catalog.statements import Connection, execute, fetch, json_text
+from storecrawl.catalog.sql import CITIES
+from storecrawl.statements import Connection, execute, fetch, json_text
 
 __all__ = [
     "CityRecord",
@@ -79,29 +80,29 @@ class StateRecord:
 
 async def enter_cities(connection: Connection, state: str, cities: Sequence[NamedCity]) -> None:
     """Enter what the platform names in a state; a city that it no longer names stays."""
-    await execute(connection, "discovery/note_state_listed", {"state": state})
-    await execute(connection, "discovery/enter_cities", {"state": state, "cities": json_text(cities)})
+    await execute(connection, CITIES.note_state_listed, {"state": state})
+    await execute(connection, CITIES.enter_cities, {"state": state, "cities": json_text(cities)})
 
 
 async def note_state_failed(connection: Connection, state: str, error: str) -> None:
     """Count an attempt that did not bring the cities of a state."""
-    await execute(connection, "discovery/note_state_failed", {"state": state, "error": error[:LONGEST_ERROR]})
+    await execute(connection, CITIES.note_state_failed, {"state": state, "error": error[:LONGEST_ERROR]})
 
 
 async def note_city_crawled(connection: Connection, state: str, city: str, found: int) -> None:
     """Say that the stores of a city were found, and how many."""
-    await execute(connection, "discovery/note_city_crawled", {"state": state, "city": city, "found": found})
+    await execute(connection, CITIES.note_city_crawled, {"state": state, "city": city, "found": found})
 
 
 async def note_city_failed(connection: Connection, state: str, city: str, error: str) -> None:
     """Count an attempt that did not bring the stores of a city."""
     parameters = {"state": state, "city": city, "error": error[:LONGEST_ERROR]}
-    await execute(connection, "discovery/note_city_failed", parameters)
+    await execute(connection, CITIES.note_city_failed, parameters)
 
 
 async def list_states(connection: Connection) -> list[StateRecord]:
     """The states that were ever asked for or have a location, by name."""
-    return await fetch(connection, "discovery/states", {}, class_row(StateRecord))
+    return await fetch(connection, CITIES.list_states, {}, class_row(StateRecord))
 
 
 async def list_cities(
@@ -114,4 +115,4 @@ async def list_cities(
 ) -> list[CityRecord]:
     """A page of cities by state and name; `failing` ones are those whose last attempts brought no answer."""
     parameters = {"state": state, "failing": failing, "after": after, "limit": limit}
-    return await fetch(connection, "discovery/cities", parameters, class_row(CityRecord))
+    return await fetch(connection, CITIES.list_cities, parameters, class_row(CityRecord))

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from psycopg.rows import class_row, scalar_row, tuple_row
 
 from storecrawl.catalog.discovery.rules import Candidate, problems_of
-from storecrawl.catalog.statements import Connection, execute, fetch, json_text
+from storecrawl.catalog.sql import LOCATIONS
 from storecrawl.catalog.store_records import DiscoveredStore
+from storecrawl.statements import Connection, execute, fetch, json_text
 
 __all__ = ["DiscoveryReport", "discover_locations", "promote_locations"]
 
@@ -40,8 +41,8 @@ async def discover_locations(connection: Connection, stores: Sequence[Discovered
     if not by_id:
         return DiscoveryReport(new=0, known=0)
     locations = json_text(list(by_id.values()))
-    new = (await fetch(connection, "discovery/enter_locations", {"locations": locations}, scalar_row))[0]
-    await execute(connection, "discovery/renew_stores", {"platform_store_ids": sorted(by_id)})
+    new = (await fetch(connection, LOCATIONS.enter_locations, {"locations": locations}, scalar_row))[0]
+    await execute(connection, LOCATIONS.renew_stores, {"platform_store_ids": sorted(by_id)})
     return DiscoveryReport(new=new, known=len(by_id) - new)
 
 
@@ -55,11 +56,11 @@ async def promote_locations(
     ascending: the `newStoreIds` of a discovery's result.
     """
     parameters = {"platform_store_ids": sorted(platform_store_ids)}
-    candidates = await fetch(connection, "discovery/locations_to_validate", parameters, class_row(Candidate))
+    candidates = await fetch(connection, LOCATIONS.locations_to_validate, parameters, class_row(Candidate))
     verdicts = {candidate.id: problems_of(candidate, covered) for candidate in candidates}
     bad = [_Verdict(id=location, problems=problems) for location, problems in verdicts.items() if problems]
     if bad:
-        await execute(connection, "discovery/reject_locations", {"verdicts": json_text(bad), "by": by})
+        await execute(connection, LOCATIONS.reject_locations, {"verdicts": json_text(bad), "by": by})
     return await _promote([each for each in candidates if not verdicts[each.id]], connection, by)
 
 
@@ -67,9 +68,9 @@ async def _promote(good: Sequence[Candidate], connection: Connection, by: str) -
     if not good:
         return []
     again = {"ids": [each.id for each in good], "because": SEEN_AGAIN, "by": by}
-    await execute(connection, "discovery/restore_locations", again)
-    await execute(connection, "discovery/reopen_locations", {**again, "because": MEETS_ALL})
+    await execute(connection, LOCATIONS.restore_locations, again)
+    await execute(connection, LOCATIONS.reopen_locations, {**again, "because": MEETS_ALL})
     ids = [each.id for each in good if each.store_id is None]
     found = {"ids": ids, "because": MEETS_ALL, "by": by}
-    promoted = await fetch(connection, "discovery/promote_locations", found, tuple_row)
+    promoted = await fetch(connection, LOCATIONS.promote_locations, found, tuple_row)
     return [store_id for store_id, is_new in promoted if is_new]

@@ -1,3 +1,4 @@
+-- name: list_payloads
 -- returns: a page of crawl payloads, the newest fetch first; the next page is what was before its last one
 select id, store_id, task_id, storage_path, product_count, size_raw, size_gz, sha256, fetched_at, created_at,
     applied_at, applied_count, complete, refused_products, refused_options, expired_at,
@@ -9,3 +10,174 @@ where (fetched_at, id) < (
     )
 order by fetched_at desc, id desc
 limit %(limit)s
+
+
+-- name: list_payloads_of_store
+-- returns: a page of a store's crawl payloads, the newest fetch first; the next page is what was before its last one
+select id, store_id, task_id, storage_path, product_count, size_raw, size_gz, sha256, fetched_at, created_at,
+    applied_at, applied_count, complete, refused_products, refused_options, expired_at,
+    (select raw.id from storecrawl.raw_menus as raw where raw.payload_id = payloads.id) as raw_menu_id
+from storecrawl.payloads
+where store_id = %(store_id)s
+    and (fetched_at, id) < (
+        coalesce((select fetched_at from storecrawl.payloads where id = %(before)s), 'infinity'::timestamptz),
+        coalesce(%(before)s, 9223372036854775807)
+    )
+order by fetched_at desc, id desc
+limit %(limit)s
+
+
+-- name: payload_by_id
+-- returns: what is known of one crawl payload
+select id, store_id, task_id, storage_path, product_count, size_raw, size_gz, sha256, fetched_at, created_at,
+    applied_at, applied_count, complete, refused_products, refused_options, expired_at,
+    (select raw.id from storecrawl.raw_menus as raw where raw.payload_id = payloads.id) as raw_menu_id
+from storecrawl.payloads
+where id = %(payload_id)s
+
+
+-- name: paths_without_payload
+-- returns: those of some paths that no row names
+select path
+from unnest(%(paths)s::text[]) as path
+where not exists (select from storecrawl.payloads where storage_path = path)
+    and not exists (select from storecrawl.raw_menus where storage_path = path)
+    and not exists (select from storecrawl.discovery_payloads where storage_path = path)
+
+
+-- name: record_payload
+-- Enter a written file, once a path, and note the fetch at its store, which is blocked no more.
+-- returns: id of the payload
+with recorded as (
+    insert into storecrawl.payloads as known (
+        store_id, task_id, storage_path, product_count, size_raw, size_gz, sha256, fetched_at
+    )
+    values (
+        %(store_id)s, %(task_id)s, %(path)s, %(product_count)s, %(size_raw)s, %(size_gz)s, %(sha256)s,
+        %(fetched_at)s
+    )
+    on conflict (storage_path) do update
+    set storage_path = excluded.storage_path
+    where (known.store_id, known.sha256, known.fetched_at)
+        = (excluded.store_id, excluded.sha256, excluded.fetched_at)
+    returning known.id, known.store_id, known.fetched_at
+),
+noted as (
+    update storecrawl.stores as store
+    set last_fetch_at = greatest(store.last_fetch_at, recorded.fetched_at)
+    from recorded
+    where store.id = recorded.store_id
+),
+let_in as (
+    delete from storecrawl.blocked_stores as blocked
+    using recorded
+    where blocked.store_id = recorded.store_id
+)
+select id
+from recorded
+
+
+-- name: lock_store
+-- One refresh of a store at a time: the later one waits here.
+-- returns: a row when the payload is this store's, and none else
+-- locks: the store's row
+with store as (
+    select id
+    from storecrawl.stores
+    where id = %(store_id)s
+    for no key update
+)
+select payload.id
+from storecrawl.payloads as payload
+join store on store.id = payload.store_id
+where payload.id = %(payload_id)s
+    and payload.fetched_at = %(fetched_at)s
+
+
+-- name: read_history
+-- What stands around a payload in its store's history; to be read after the store is locked.
+-- returns: whether it was applied before; how many newer complete payloads were applied; the size of the
+--          last one applied before it; how many fetches between the two were below the share of that size
+with earlier as (
+    select id, fetched_at, applied_count
+    from storecrawl.payloads
+    where store_id = %(store_id)s
+        and applied_at is not null
+        and (fetched_at, id) < (%(fetched_at)s, %(payload_id)s)
+    order by fetched_at desc, id desc
+    limit 1
+)
+select
+    (select applied_at is not null from storecrawl.payloads where id = %(payload_id)s) as applied,
+    (
+        select count(*)
+        from storecrawl.payloads
+        where store_id = %(store_id)s
+            and complete
+            and fetched_at > %(fetched_at)s
+    ) as newer,
+    (select applied_count from earlier) as last_count,
+    (
+        select count(*)
+        from storecrawl.payloads as between_them, earlier
+        where between_them.store_id = %(store_id)s
+            and (between_them.fetched_at, between_them.id) > (earlier.fetched_at, earlier.id)
+            and (between_them.fetched_at, between_them.id) < (%(fetched_at)s, %(payload_id)s)
+            and between_them.product_count < earlier.applied_count * %(smallest_share)s::numeric
+    ) as as_small
+
+
+-- name: mark_applied
+-- Note that a payload counts from now on; the second time changes nothing.
+update storecrawl.payloads
+set applied_at = clock_timestamp(),
+    applied_count = %(applied_count)s,
+    complete = %(complete)s
+where id = %(payload_id)s
+    and applied_at is null
+
+
+-- name: expirable_payloads
+-- The newest payloads of each store stay, those that were never applied, and those that an open task is about to read.
+-- returns: of the next stores, the payloads whose files the retention policy no longer keeps
+with next_stores as (
+    select id
+    from storecrawl.stores
+    where id > %(after)s
+    order by id
+    limit %(stores)s
+),
+wanted as (
+    select (payload ->> 'payload_id')::bigint as payload_id
+    from rolecall.all_tasks
+    where finished_at is null
+        and handler = 'product_refresh'
+)
+select next_stores.id as store_id, old.id, old.storage_path, raw.storage_path as raw_path
+from next_stores
+left join lateral (
+    select each.id, each.storage_path, each.fetched_at, each.applied_at
+    from storecrawl.payloads as each
+    where each.store_id = next_stores.id
+        and each.expired_at is null
+    order by each.fetched_at desc, each.id desc
+    offset %(newest)s
+) as old on old.applied_at is not null
+    and (old.fetched_at < %(before)s::timestamptz or %(before)s::timestamptz is null)
+    and old.id not in (select payload_id from wanted where payload_id is not null)
+left join storecrawl.raw_menus as raw on raw.payload_id = old.id and raw.expired_at is null
+order by next_stores.id, old.id
+
+
+-- name: mark_expired
+-- returns: nothing; the rows of some payloads whose files were removed, with those of their raw menus, say since when
+with raw as (
+    update storecrawl.raw_menus
+    set expired_at = clock_timestamp()
+    where payload_id = any(%(ids)s)
+        and expired_at is null
+)
+update storecrawl.payloads
+set expired_at = clock_timestamp()
+where id = any(%(ids)s)
+    and expired_at is null

@@ -1,3 +1,4 @@
+-- name: list_raw_menus
 -- returns: a page of the raw menus of a store or one by its id, the newest fetch first, all or those that were refused
 select id, store_id, task_id, payload_id, problem, storage_path, page_count, size_raw, size_gz, sha256, fetched_at,
     created_at, expired_at
@@ -11,3 +12,34 @@ where (%(store_id)s::bigint is null or store_id = %(store_id)s)
     )
 order by fetched_at desc, id desc
 limit %(limit)s
+
+
+-- name: refused_beyond
+-- returns: the kept raw menus of a store of which no payload was made, but for the newest ones
+select id, storage_path
+from storecrawl.raw_menus
+where store_id = %(store_id)s
+    and payload_id is null
+    and expired_at is null
+order by fetched_at desc, id desc
+offset %(newest)s
+
+
+-- name: record_raw_menu
+-- returns: id of the raw menu
+insert into storecrawl.raw_menus (
+    store_id, task_id, payload_id, problem, storage_path, page_count, size_raw, size_gz, sha256, fetched_at
+)
+values (
+    %(store_id)s, %(task_id)s, %(payload_id)s, %(problem)s, %(path)s, %(page_count)s, %(size_raw)s, %(size_gz)s,
+    %(sha256)s, %(fetched_at)s
+)
+returning id
+
+
+-- name: mark_raw_expired
+-- returns: nothing; the rows of some raw menus whose files were removed say since when
+update storecrawl.raw_menus
+set expired_at = clock_timestamp()
+where id = any(%(ids)s)
+    and expired_at is null

@@ -1,3 +1,4 @@
+-- name: list_refusals
 -- returns: a page of refusals, those of the newest payloads first; the next page is what was before its last one
 select refusal.id, refusal.store_id, refusal.payload_id, refusal.record_index, refusal.external_id, refusal.option,
     refusal.reason, payload.fetched_at
@@ -8,3 +9,21 @@ where (%(store_id)s::bigint is null or refusal.store_id = %(store_id)s)
     and (%(before)s::bigint is null or refusal.id < %(before)s)
 order by refusal.id desc
 limit %(limit)s
+
+
+-- name: record_refusals
+-- What an earlier application said of the payload is forgotten: what is refused, its latest reader says.
+-- returns: nothing
+with forgotten as (
+    delete from storecrawl.refusals
+    where payload_id = %(payload_id)s
+),
+counted as (
+    update storecrawl.payloads
+    set refused_products = %(products)s, refused_options = %(options)s
+    where id = %(payload_id)s
+        and (refused_products, refused_options) is distinct from (%(products)s::integer, %(options)s::integer)
+)
+insert into storecrawl.refusals (store_id, payload_id, record_index, external_id, option, reason)
+select %(store_id)s, %(payload_id)s, index, external_id, option, reason
+from jsonb_to_recordset(%(refusals)s::jsonb) as refusal (index integer, external_id text, option text, reason text)

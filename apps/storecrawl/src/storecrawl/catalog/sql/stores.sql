@@ -1,3 +1,4 @@
+-- name: list_stores
 -- returns: a page of stores by id; the next page is what comes after its last one
 select id, platform_store_id, name, slug, chain, city, state, country, timezone, recreational, medical,
     crawl_enabled, last_fetch_at, first_seen_at, last_seen_at, blocked_at, blocked_until, because as blocked_because
@@ -9,3 +10,115 @@ where id > %(after)s
     and (not %(blocked)s or store_id is not null)
 order by id
 limit %(limit)s
+
+
+-- name: list_states
+-- returns: the states that have stores, in order
+select distinct state
+from storecrawl.stores
+where state is not null
+order by state
+
+
+-- name: list_ids
+-- returns: the ids of all stores, in order
+select id
+from storecrawl.stores
+order by id
+
+
+-- name: names_of_stores
+-- returns: the names of some stores
+select id, name
+from storecrawl.stores
+where id = any(%(ids)s)
+
+
+-- name: crawlable_stores
+-- returns: ids of the stores that may be crawled, in order: all, those of a state, those among the given ids
+select id
+from storecrawl.stores
+where crawl_enabled
+    and platform_store_id is not null
+    and (%(state)s::text is null or state = %(state)s)
+    and (%(ids)s::bigint[] is null or id = any(%(ids)s))
+order by id
+
+
+-- name: stores_due
+-- returns: stores that may be fetched again, the longest unfetched first
+select id, platform_store_id, slug, name, state, last_fetch_at
+from storecrawl.stores
+where crawl_enabled
+    and platform_store_id is not null
+    and (
+        last_fetch_at is null
+        or last_fetch_at <= coalesce(%(now)s::timestamptz, clock_timestamp()) - %(interval)s::interval
+    )
+    and (%(state)s::text is null or state = %(state)s)
+order by last_fetch_at nulls first, id
+limit %(limit)s::bigint
+
+
+-- name: figures_of_stores
+-- What there is of some stores: products on their menus, what the cheapest and the dearest cost, how often they were fetched.
+-- returns: a row for each of the given stores
+select
+    given.id as store_id, counted.products, counted.in_stock, priced.lowest_cents, priced.highest_cents,
+    (select count(*) from storecrawl.payloads where store_id = given.id) as payloads
+from unnest(%(ids)s::bigint[]) as given (id)
+cross join lateral (
+    select count(*) as products, count(*) filter (where in_stock) as in_stock
+    from storecrawl.products
+    where store_id = given.id
+        and availability <> 'removed_from_menu'
+) as counted
+cross join lateral (
+    select min(cents) as lowest_cents, max(cents) as highest_cents
+    from storecrawl.products as product
+    join storecrawl.variants as variant on variant.product_id = product.id and variant.listed
+    cross join lateral (
+        select coalesce(
+            least(price_rec_cents, special_rec_cents), least(price_med_cents, special_med_cents)
+        ) as cents
+    ) as price
+    where product.store_id = given.id
+        and product.availability <> 'removed_from_menu'
+) as priced
+
+
+-- name: categories_of_store
+-- returns: what is on a store's menu, by category, the largest first
+select
+    nullif(category, '') as category, brands, products, in_stock, variants, on_special,
+    lowest_cents, average_cents, highest_cents, price_changes, price_changed_at
+from storecrawl.store_category_statistics
+where store_id = %(store_id)s
+order by products desc, category
+
+
+-- name: block_store
+-- The upstream refuses a store's menu: leave the store alone, the longer the more often in a row.
+-- returns: for how many seconds
+insert into storecrawl.blocked_stores as known (store_id, blocked_until, because)
+values (%(store_id)s, clock_timestamp() + make_interval(secs => %(first)s), %(because)s)
+on conflict (store_id) do update
+set
+    times = known.times + 1,
+    blocked_until = clock_timestamp()
+        + make_interval(secs => least(%(first)s * 2.0 ^ least(known.times, 30), %(longest)s)),
+    because = excluded.because
+returning extract(epoch from blocked_until - clock_timestamp())::double precision
+
+
+-- name: count_blocked_stores
+-- returns: how many stores are blocked, of how many that may be crawled, and since when the first of them is
+select
+    count(*) filter (where blocked.store_id is not null) as blocked,
+    count(*) as stores,
+    min(blocked.blocked_at) as since,
+    (array_agg(blocked.because order by blocked.blocked_at desc) filter (where blocked.store_id is not null))[1] as because
+from storecrawl.stores as store
+left join storecrawl.blocked_stores as blocked on blocked.store_id = store.id
+where store.crawl_enabled
+    and store.platform_store_id is not null

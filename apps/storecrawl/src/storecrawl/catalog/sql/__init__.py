@@ -1,0 +1,21 @@
+"""The SQL of the catalog: the named statements of one file a noun."""
+
+from __future__ import annotations
+
+from storecrawl.statements import Statements
+
+ANSWERS = Statements.of("storecrawl.catalog.sql", "answers")
+BRANDS = Statements.of("storecrawl.catalog.sql", "brands")
+CITIES = Statements.of("storecrawl.catalog.sql", "cities")
+DECISIONS = Statements.of("storecrawl.catalog.sql", "decisions")
+IMAGES = Statements.of("storecrawl.catalog.sql", "images")
+INVESTIGATIONS = Statements.of("storecrawl.catalog.sql", "investigations")
+LOCATIONS = Statements.of("storecrawl.catalog.sql", "locations")
+PAYLOADS = Statements.of("storecrawl.catalog.sql", "payloads")
+PRODUCTS = Statements.of("storecrawl.catalog.sql", "products")
+RAW_MENUS = Statements.of("storecrawl.catalog.sql", "raw_menus")
+REFUSALS = Statements.of("storecrawl.catalog.sql", "refusals")
+SNAPSHOTS = Statements.of("storecrawl.catalog.sql", "snapshots")
+STATISTICS = Statements.of("storecrawl.catalog.sql", "statistics")
+STORES = Statements.of("storecrawl.catalog.sql", "stores")
+VARIANTS = Statements.of("storecrawl.catalog.sql", "variants")

@@ -1,0 +1,68 @@
+-- name: lock_location
+-- returns: the location's status, id of the platform, name and store
+-- locks: its row
+select id, platform_store_id, status::text, name, store_id
+from storecrawl.locations
+where id = %(location_id)s
+for update
+
+
+-- name: store_by_platform_id
+-- returns: id of the store that is crawled by this id of the platform
+select id
+from storecrawl.stores
+where platform_store_id = %(platform_store_id)s
+
+
+-- name: decide_location
+-- Give a location the status that somebody decided on.
+update storecrawl.locations
+set status = %(status)s::storecrawl.location_status,
+    because = %(because)s,
+    rejected_by_person = %(status)s = 'rejected',
+    decided_by = %(by)s,
+    decided_at = clock_timestamp()
+where id = %(location_id)s
+
+
+-- name: link_location
+-- Link a location to a store that there is.
+update storecrawl.locations
+set status = 'linked',
+    store_id = %(store_id)s,
+    promoted_at = clock_timestamp(),
+    because = %(because)s,
+    decided_by = %(by)s,
+    decided_at = clock_timestamp()
+where id = %(location_id)s
+
+
+-- name: take_platform_id
+-- Let a store be crawled by the id of a location, where it has none or one that the platform no longer knows.
+update storecrawl.stores as store
+set platform_store_id = %(platform_store_id)s
+where store.id = %(store_id)s
+    and %(platform_store_id)s::text is not null
+    and (
+        store.platform_store_id is null
+        or exists (
+            select
+            from storecrawl.locations as known
+            where known.platform_store_id = store.platform_store_id
+                and known.status = 'needs_investigation'
+        )
+    )
+
+
+-- name: settle_old_ids
+-- Locations of a store that somebody had to look into, and whose id it no longer goes by: nothing is left to be done.
+update storecrawl.locations as location
+set status = 'linked',
+    because = %(because)s,
+    decided_by = %(by)s,
+    decided_at = clock_timestamp()
+from storecrawl.stores as store
+where store.id = %(store_id)s
+    and location.store_id = store.id
+    and location.status = 'needs_investigation'
+    and location.platform_store_id is distinct from store.platform_store_id

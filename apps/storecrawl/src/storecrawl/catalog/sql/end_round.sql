@@ -1,3 +1,0 @@
--- Note that the statistics are merged.
-update storecrawl.derivation
-set ended_at = clock_timestamp()

@@ -1,0 +1,82 @@
+-- name: image_by_id
+-- returns: a kept image
+select id, path, sha256, content_type, size, width, height
+from storecrawl.images
+where id = %(image_id)s
+    and path is not null
+
+
+-- name: images_of_products
+-- returns: the kept image of each of some products that has one
+select product.id as product_id, image.id, image.path, image.sha256, image.content_type, image.size, image.width, image.height
+from storecrawl.products as product
+join storecrawl.images as image on image.url = product.image_url
+where product.id = any(%(product_ids)s)
+    and image.path is not null
+
+
+-- name: paths_without_image
+-- returns: those of some paths that no image's row names
+select path
+from unnest(%(paths)s::text[]) as path
+where not exists (select from storecrawl.images where images.path = path.path)
+
+
+-- name: note_images
+-- Enter the addresses of images that the products of a payload name and nobody knows yet.
+-- returns: whether any image of the store is due
+with noted as (
+    insert into storecrawl.images (url, store_id, product_id, due_at)
+    select distinct on (product.image_url) product.image_url, product.store_id, product.id, clock_timestamp()
+    from storecrawl.products as product
+    where product.store_id = %(store_id)s
+        and product.image_url ~ '^https?://'
+        and octet_length(product.image_url) <= 2000
+        and not exists (select from storecrawl.images where url = product.image_url)
+    order by product.image_url, product.id
+    on conflict (url) do nothing
+    returning id
+)
+select exists (select from noted)
+    or exists (select from storecrawl.images where store_id = %(store_id)s and due_at <= clock_timestamp())
+
+
+-- name: due_images
+-- returns: images of a store that are due, with whose they are
+select
+    image.id, image.url, image.tries, image.path, image.sha256, image.etag,
+    store.state, store.id as store_id, store.name as store_name,
+    product.brand, product.id as product_id, product.name as product_name
+from storecrawl.images as image
+join storecrawl.stores as store on store.id = image.store_id
+join storecrawl.products as product on product.id = image.product_id
+where image.store_id = %(store_id)s
+    and image.due_at <= clock_timestamp()
+order by image.due_at, image.id
+limit %(limit)s
+
+
+-- name: keep_image
+-- returns: nothing; an image's row says what was fetched and when to look again
+update storecrawl.images
+set due_at = clock_timestamp() + %(again)s::interval,
+    tries = 0,
+    problem = null,
+    path = %(path)s,
+    sha256 = %(sha256)s,
+    content_type = %(content_type)s,
+    size = %(size)s,
+    width = %(width)s,
+    height = %(height)s,
+    etag = %(etag)s,
+    fetched_at = clock_timestamp()
+where id = %(id)s
+
+
+-- name: put_off_image
+-- returns: nothing; an image's row says why nothing new was fetched, if it was not, and when to try again, if ever
+update storecrawl.images
+set due_at = clock_timestamp() + %(again)s::interval,
+    tries = %(tries)s,
+    problem = %(problem)s
+where id = %(id)s

@@ -1,0 +1,54 @@
+-- name: investigate_store
+-- Say of the id that a store goes by that somebody should look into it; who was rejected stays so.
+-- returns: id of the location
+insert into storecrawl.locations as known (
+    platform_store_id, status, because, decided_by, decided_at, store_id, promoted_at, name, slug, chain, address, city,
+    state, postal_code, country, latitude, longitude, timezone, menu_url, recreational, medical, first_seen_at,
+    last_seen_at
+)
+select
+    platform_store_id, 'needs_investigation', %(because)s, %(by)s, clock_timestamp(), id, clock_timestamp(), name, slug,
+    chain, address, city, state, postal_code, country, latitude, longitude, timezone, menu_url, recreational, medical,
+    first_seen_at, last_seen_at
+from storecrawl.stores
+where id = %(store_id)s
+    and platform_store_id is not null
+on conflict (platform_store_id) do update
+set status = 'needs_investigation',
+    because = excluded.because,
+    decided_by = excluded.decided_by,
+    decided_at = excluded.decided_at,
+    store_id = coalesce(known.store_id, excluded.store_id),
+    promoted_at = coalesce(known.promoted_at, excluded.promoted_at)
+where known.status <> 'rejected'
+returning id
+
+
+-- name: investigate_entry
+-- Keep an entry point that leads nowhere, for somebody to look into; what was decided about it stays.
+-- returns: id of the location
+insert into storecrawl.locations as known (entry, status, because, decided_by, decided_at)
+values (%(entry)s, 'needs_investigation', %(because)s, %(by)s, clock_timestamp())
+on conflict (entry) do update
+set because = excluded.because,
+    decided_by = excluded.decided_by,
+    decided_at = excluded.decided_at,
+    last_seen_at = clock_timestamp()
+where known.status = 'needs_investigation'
+returning id
+
+
+-- name: settle_entry
+-- An entry point that led nowhere has led to a store after all.
+update storecrawl.locations as entry
+set status = 'linked',
+    store_id = found.store_id,
+    promoted_at = clock_timestamp(),
+    because = 'location ' || found.id || ' is what it leads to',
+    decided_by = %(by)s,
+    decided_at = clock_timestamp()
+from storecrawl.locations as found
+where entry.entry = %(entry)s
+    and entry.status = 'needs_investigation'
+    and found.platform_store_id = %(platform_store_id)s
+    and found.store_id is not null

@@ -1,0 +1,248 @@
+-- name: find_products
+-- Look for products among the next ones by name: at most so many are read, however few of them fit.
+-- returns: ids of those that fit, in order; where more may follow, the one that the next page comes after
+with passing as (
+    select id, store_id, name, brand, availability, row_number() over () as place
+    from (
+        select id, store_id, name, brand, availability
+        from storecrawl.products
+        where (name, id) > (
+                coalesce((select name from storecrawl.products where id = %(after)s), ''),
+                coalesce(%(after)s::bigint, 0)
+            )
+        order by name, id
+        limit %(most)s
+    ) as next_ones
+),
+found as (
+    select id, place
+    from passing
+    where (%(availability)s::text is null or availability = %(availability)s::text::storecrawl.availability)
+        and (
+            %(pattern)s::text is null
+            or name ilike %(pattern)s
+            or brand ilike %(pattern)s
+            or store_id = any(array(select store.id from storecrawl.stores as store where store.name ilike %(pattern)s))
+        )
+    limit %(limit)s
+)
+select
+    array(select id from found order by place) as ids,
+    case
+        when (select count(*) from found) = %(limit)s then (select id from found order by place desc limit 1)
+        when (select count(*) from passing) = %(most)s then (select id from passing order by place desc limit 1)
+    end as reached
+
+
+-- name: find_products_of_store
+-- Look for products of a store by name.
+-- returns: ids of those that fit, in order; where more may follow, the one that the next page comes after
+with found as (
+    select id, name
+    from storecrawl.products
+    where store_id = %(store_id)s
+        and (name, id) > (
+            coalesce((select name from storecrawl.products where id = %(after)s), ''),
+            coalesce(%(after)s::bigint, 0)
+        )
+        and (%(availability)s::text is null or availability = %(availability)s::text::storecrawl.availability)
+        and (%(pattern)s::text is null or name ilike %(pattern)s or brand ilike %(pattern)s)
+    order by name, id
+    limit %(limit)s
+)
+select
+    array(select id from found order by name, id) as ids,
+    case
+        when (select count(*) from found) = %(limit)s then (select id from found order by name desc, id desc limit 1)
+    end as reached
+
+
+-- name: products_by_id
+-- returns: a line for each of some products: what it is, and what a customer pays for the least and the most of it
+select
+    product.id, product.store_id, store.name as store_name, product.external_id, product.name, product.brand,
+    product.category, product.availability, product.last_seen_at,
+    priced.lowest_cents, priced.highest_cents, coalesce(priced.on_special, false) as on_special
+from storecrawl.products as product
+join storecrawl.stores as store on store.id = product.store_id
+cross join lateral (
+    select
+        min(cents) as lowest_cents, max(cents) as highest_cents, bool_or(is_on_special) as on_special
+    from storecrawl.variants as variant
+    cross join lateral (
+        select coalesce(
+            least(price_rec_cents, special_rec_cents), least(price_med_cents, special_med_cents)
+        ) as cents
+    ) as price
+    where variant.product_id = product.id
+        and variant.listed
+) as priced
+where product.id = any(%(ids)s)
+order by product.name, product.id
+
+
+-- name: known_products
+-- returns: those of some of a store's products that are known, by the platform's key
+select external_id, id, brand, category
+from storecrawl.products
+where store_id = %(store_id)s
+    and external_id = any(%(external_ids)s)
+
+
+-- name: product_by_id
+-- returns: everything that is known of one product
+select
+    product.id, product.store_id, store.name as store_name, product.external_id, product.slug, product.name, product.name_raw,
+    product.brand_id, product.brand, product.category, product.category_raw, product.subcategory, product.strain_type,
+    product.thc_lo, product.thc_hi, product.thc_unit, product.cbd_lo, product.cbd_hi, product.cbd_unit,
+    product.description, product.image_url, product.availability, product.in_stock, product.listed_at,
+    product.consecutive_misses, product.first_seen_at, product.last_seen_at, product.changed_at, product.last_payload_id
+from storecrawl.products as product
+join storecrawl.stores as store on store.id = product.store_id
+where product.id = %(product_id)s
+
+
+-- name: lock_products
+-- returns: what is known of a menu's products, locked in the order of their external ids
+select id, external_id, content_hash, availability::text, consecutive_misses,
+    first_seen_at, last_seen_at, last_fetched_at, last_payload_id
+from storecrawl.products
+where store_id = %(store_id)s
+    and external_id = any(%(external_ids)s)
+order by external_id
+for no key update
+
+
+-- name: upsert_products
+-- Write new and changed products whole; the caller has left out what newer payloads wrote.
+-- returns: id and external id of each
+insert into storecrawl.products as known (
+    store_id, external_id, slug, name, name_raw, brand_id, brand, brand_raw, brand_external_id,
+    category, category_raw, subcategory, subcategory_raw, strain_type, strain_type_raw,
+    thc_lo, thc_hi, thc_unit, cbd_lo, cbd_hi, cbd_unit, description, image_url,
+    availability, in_stock, listed_at, content_hash, consecutive_misses,
+    first_seen_at, last_seen_at, changed_at, last_fetched_at, last_payload_id
+)
+select
+    %(store_id)s, product.external_id, product.slug, product.name, name_raw,
+    entered.id, product.brand, brand_raw, brand_external_id,
+    category, category_raw, subcategory, subcategory_raw, strain_type, strain_type_raw,
+    thc_lo, thc_hi, thc_unit, cbd_lo, cbd_hi, cbd_unit, description, image_url,
+    availability, in_stock, listed_at, decode(content_hash, 'hex'), misses,
+    %(fetched_at)s, %(fetched_at)s, %(fetched_at)s, %(fetched_at)s, %(payload_id)s
+from jsonb_to_recordset(%(products)s::jsonb) as product (
+    external_id text, slug text, name text, name_raw text, brand text, brand_raw text, brand_external_id text,
+    category text, category_raw text, subcategory text, subcategory_raw text,
+    strain_type text, strain_type_raw text,
+    thc_lo numeric, thc_hi numeric, thc_unit text, cbd_lo numeric, cbd_hi numeric, cbd_unit text,
+    description text, image_url text, availability storecrawl.availability, in_stock boolean,
+    listed_at timestamptz, content_hash text, misses integer
+)
+left join storecrawl.brands as entered on entered.slug = storecrawl.brand_slug(product.brand)
+order by product.external_id
+on conflict (store_id, external_id) do update
+set slug = excluded.slug,
+    name = excluded.name,
+    name_raw = excluded.name_raw,
+    brand_id = excluded.brand_id,
+    brand = excluded.brand,
+    brand_raw = excluded.brand_raw,
+    brand_external_id = excluded.brand_external_id,
+    category = excluded.category,
+    category_raw = excluded.category_raw,
+    subcategory = excluded.subcategory,
+    subcategory_raw = excluded.subcategory_raw,
+    strain_type = excluded.strain_type,
+    strain_type_raw = excluded.strain_type_raw,
+    thc_lo = excluded.thc_lo,
+    thc_hi = excluded.thc_hi,
+    thc_unit = excluded.thc_unit,
+    cbd_lo = excluded.cbd_lo,
+    cbd_hi = excluded.cbd_hi,
+    cbd_unit = excluded.cbd_unit,
+    description = excluded.description,
+    image_url = excluded.image_url,
+    availability = excluded.availability,
+    in_stock = excluded.in_stock,
+    listed_at = excluded.listed_at,
+    content_hash = excluded.content_hash,
+    consecutive_misses = excluded.consecutive_misses,
+    first_seen_at = least(known.first_seen_at, excluded.first_seen_at),
+    last_seen_at = greatest(known.last_seen_at, excluded.last_seen_at),
+    changed_at = case
+        when known.content_hash = excluded.content_hash then known.changed_at
+        else excluded.changed_at
+    end,
+    last_fetched_at = excluded.last_fetched_at,
+    last_payload_id = excluded.last_payload_id
+returning known.id, known.external_id
+
+
+-- name: touch_products
+-- Note that products were seen again unchanged.
+update storecrawl.products
+set last_seen_at = greatest(last_seen_at, %(fetched_at)s),
+    last_fetched_at = %(fetched_at)s,
+    last_payload_id = %(payload_id)s,
+    consecutive_misses = case when last_seen_at > %(fetched_at)s then consecutive_misses else %(newer)s end
+where id = any(%(ids)s)
+    and last_payload_id <> %(payload_id)s
+
+
+-- name: touch_stale_products
+-- Note that products, of which newer payloads tell more, were already there earlier.
+update storecrawl.products
+set first_seen_at = least(first_seen_at, %(fetched_at)s)
+where id = any(%(ids)s)
+    and first_seen_at > %(fetched_at)s
+
+
+-- name: touch_refused_products
+-- Products that the payload holds but that could not be normalized are there, whatever they are.
+update storecrawl.products
+set last_seen_at = %(fetched_at)s,
+    consecutive_misses = %(newer)s,
+    availability = case
+        when availability = 'removed_from_menu' and %(newer)s < %(threshold)s then 'unknown' else availability
+    end
+where store_id = %(store_id)s
+    and external_id = any(%(external_ids)s)
+    and last_seen_at < %(fetched_at)s
+
+
+-- name: count_misses
+-- Count, for each product that was last seen before a payload, the complete payloads since: the number
+-- follows from the history alone, so that a second run, or payloads in another order, lead to the same.
+-- At the threshold the product counts as removed and counting stops.
+-- returns: id of each product whose number changed, and whether it was removed by that
+with absent as (
+    select id, last_seen_at
+    from storecrawl.products
+    where store_id = %(store_id)s
+        and availability <> 'removed_from_menu'
+        and last_seen_at < %(fetched_at)s
+    order by external_id
+    for no key update
+),
+counted as (
+    select
+        absent.id,
+        least(%(threshold)s, (
+            select count(*)
+            from storecrawl.payloads
+            where store_id = %(store_id)s
+                and complete
+                and fetched_at > absent.last_seen_at
+        ))::integer as misses
+    from absent
+)
+update storecrawl.products as product
+set consecutive_misses = counted.misses,
+    availability = case
+        when counted.misses >= %(threshold)s then 'removed_from_menu' else product.availability
+    end,
+    in_stock = product.in_stock and counted.misses < %(threshold)s
+from counted
+where product.id = counted.id
+    and product.consecutive_misses <> counted.misses
+returning product.id, product.availability = 'removed_from_menu' as removed

@@ -1,3 +1,0 @@
-select id, protocol::text, host, port, username, password, password_env, city, state, country, timezone, forbidden_with
-from storecrawl.routes
-where id = %(id)s

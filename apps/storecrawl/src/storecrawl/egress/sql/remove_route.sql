@@ -1,3 +1,0 @@
-delete from storecrawl.routes
-where id = %(id)s
-returning id
