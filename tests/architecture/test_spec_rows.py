@@ -10,6 +10,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 PROOFS = ROOT / "tests" / "proofs.toml"
+GUARANTEES = ROOT / "docs" / "guarantees.md"
 NEEDLESS = ROOT / "docs" / "reference" / "spec-rows-needless.md"
 CRAWLER_PARTS = {1: 8, 2: 9, 5: 10}
 CRAWLER_TABLES = ("C3", "C4", "C6")
@@ -76,6 +77,16 @@ def test_code_and_tests_cite_no_rows() -> None:
     ]
 
     assert cited == []
+
+
+def test_every_promise_has_tests_that_exist() -> None:
+    """The promises bear the numbers of the invariants, and each names tests of its own."""
+    promises = re.findall(r"^### (\d+)\. .*\n((?:(?!#).*\n?)*)", GUARANTEES.read_text("utf-8"), re.MULTILINE)
+    named = {number: re.findall(r"^- `(.+)`$", text, re.MULTILINE) for number, text in promises}
+
+    assert named.keys() == proofs()["invariants"].keys()
+    assert [number for number, nodes in named.items() if not nodes] == []
+    assert sorted(node for nodes in named.values() for node in nodes if not exists(node)) == []
 
 
 @cache
