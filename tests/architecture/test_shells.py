@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import inspect
-from dataclasses import fields
+from functools import cached_property
 from pathlib import Path
 from typing import get_type_hints
 
@@ -15,6 +15,8 @@ from rolecall.service.services import Services
 ROLECALL = Path(inspect.getfile(Services)).parents[1]
 # noun.verb: why the shell has no way to it.
 TOKEN = "a token is for who has no way to the database"
+ONE = "the same verb takes many, and tells of each what became of it"
+MANY = "its own route takes one task, and the bulk action those that a filter finds, ids included"
 PART = "the part of another action, which the shell offers: it only looks up what that one is about"
 LOGIN = "a part of coming in over HTTP: the command line runs with the rights of the account on the machine"
 KEPT = "what is remembered of changes is decided beside the database, not from within"
@@ -28,7 +30,12 @@ LEAVING = "what `scale` answers names them; a page shows them before the button 
 GLANCE = "a few of the tasks that every worker runs, for a page; `show` tells all of one worker's"
 APP = "a request is held against the app that is served, which may be newer than what workers have declared"
 COVERAGE = "how many workers take what, counted for a page; `list` tells of each worker what it takes"
-OWNERS = {name: noun for noun, kind in get_type_hints(Services).items() for name in (noun, kind.__name__)}
+NOUNS: dict[str, type] = {
+    noun: get_type_hints(made.func)["return"]
+    for noun, made in vars(Services).items()
+    if isinstance(made, cached_property)
+}
+OWNERS = {name: noun for noun, kind in NOUNS.items() for name in (noun, kind.__name__)}
 MISSING: dict[str, dict[str, str]] = {
     "cli": {
         "chains.get": PART,
@@ -43,14 +50,16 @@ MISSING: dict[str, dict[str, str]] = {
         "scaling.leaving": LEAVING,
         "schedules.create": "`schedules put` stores a new one, too",
         "schedules.put": "`schedules put` says field by field what to change",
+        "tasks.cancel_one": ONE,
         "tasks.complete_by_token": TOKEN,
         "tasks.detail": "all that a page tells at once: `tasks show`, `needs` and `tree` tell it each for itself",
-        "tasks.delete_one": "`tasks delete` takes many, and tells of each what became of it",
+        "tasks.delete_one": ONE,
         "tasks.enqueue_many": "a command enqueues one task; a program with many has the client",
         "tasks.fail_by_token": TOKEN,
         "tasks.get": PART,
         "trees.outline": "what a page has room for; `tasks tree` writes the whole tree",
         "tasks.parents_among": "where a list has links to children; `tasks tree` shows them",
+        "tasks.retry_one": ONE,
         "workers.coverage": COVERAGE,
         "workers.get": PART,
         "workers.in_hand": GLANCE,
@@ -71,9 +80,11 @@ MISSING: dict[str, dict[str, str]] = {
         "people.unlock": PEOPLE,
         "scaling.leaving": LEAVING,
         "schedules.put": "PUT changes one by its id, POST creates one",
-        "tasks.delete": "DELETE takes one task, and the bulk action those that a filter finds, ids included",
+        "tasks.cancel": MANY,
+        "tasks.delete": MANY,
         "tasks.detail": "all that a page tells at once: a task's own routes tell it each for itself",
         "tasks.parents_among": "where a list has links to children; /children lists them",
+        "tasks.retry": MANY,
         "tasks.wait": TOGETHER,
         "trees.outline": "what a page has room for; /tree lists the whole tree",
         "workers.coverage": COVERAGE,
@@ -119,11 +130,10 @@ MISSING: dict[str, dict[str, str]] = {
 
 def offered() -> set[str]:
     """Every public method of every service, as noun.verb."""
-    hints = get_type_hints(Services)
     return {
-        f"{field.name}.{name}"
-        for field in fields(Services)
-        for name, _ in inspect.getmembers(hints[field.name], inspect.isfunction)
+        f"{noun}.{name}"
+        for noun, kind in NOUNS.items()
+        for name, _ in inspect.getmembers(kind, inspect.isfunction)
         if not name.startswith("_")
     }
 

@@ -53,7 +53,7 @@ async def client(shop: FastAPI) -> AsyncIterator[httpx2.AsyncClient]:
     ):
         [queue] = [mount.app for mount in shop.routes if isinstance(mount, Mount)]
         assert isinstance(queue, FastAPI)
-        people = Services.over(Pooled(queue.state.rolecall.pool, Actor(name="root", via="cli"))).people
+        people = Services(Pooled(queue.state.rolecall.pool, Actor(name="root", via="cli"))).people
         await people.add("ada", Scope.ADMIN, hash_password(PASSWORD))
         yield client
 

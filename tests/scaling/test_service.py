@@ -21,7 +21,7 @@ Connection = psycopg.AsyncConnection[Any]
 async def over(connection: Connection, cluster: Cluster) -> Services:
     database = OneConnection(connection, Actor(name="ada", via="cli"))
     await database.run(roles.declare([{"name": "sums"}], []))
-    return Services.over(database, cluster.settings)
+    return Services(database, cluster.settings)
 
 
 @pytest.fixture

@@ -20,7 +20,7 @@ async def services(aconnection: psycopg.AsyncConnection[Any]) -> Services:
     database = OneConnection(aconnection, Actor(name="ada", via="cli"))
     handlers = [{"name": name, "role": "sums"} for name in ("add", "stumble")]
     await database.run(roles.declare([{"name": "sums"}], handlers))
-    return Services.over(database)
+    return Services(database)
 
 
 @pytest.fixture

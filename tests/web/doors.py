@@ -67,5 +67,5 @@ async def opened(dsn: str, base_url: str = SITE, app: App | None = None, **setti
         application.router.lifespan_context(application),
         httpx2.AsyncClient(transport=transport, base_url=base_url) as client,
     ):
-        services = Services.over(Pooled(application.state.rolecall.pool, Actor(name="root", via="cli")))
+        services = Services(Pooled(application.state.rolecall.pool, Actor(name="root", via="cli")))
         yield Door(application=application, services=services, client=client)

@@ -188,7 +188,7 @@ async def locked(database: str, sql: Connection) -> AsyncIterator[Locked]:
     keep_state(application, replace(application.state.rolecall, heartbeat=0.2))
     async with served(application) as site:
         pool = application.state.rolecall.pool
-        yield Locked(site=site, services=Services.over(Pooled(pool, Actor(name="root", via="cli"))))
+        yield Locked(site=site, services=Services(Pooled(pool, Actor(name="root", via="cli"))))
 
 
 async def open_streams(stack: AsyncExitStack, site: Site, number: int, headers: dict[str, str]) -> None:

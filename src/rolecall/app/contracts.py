@@ -9,8 +9,7 @@ from typing import Any
 from rolecall.app.links import Declared, resolve
 from rolecall.app.results import check_result
 from rolecall.model.errors import ContractBroken
-from rolecall.model.needs import Need
-from rolecall.model.tasks import Enqueued, NewTask
+from rolecall.model.tasks import Enqueued, Need, NewTask
 
 __all__ = ["Contract", "contract_of", "contracts_of"]
 

@@ -64,7 +64,7 @@ class Shell:
             await check_async(connection)
             database, settings = OneConnection(connection, _person()), self.settings
             listen_dsn = settings.database.listen_url
-            return await action(Services.over(database, settings.scaling, listen_dsn=listen_dsn, checks=checks))
+            return await action(Services(database, settings.scaling, listen_dsn=listen_dsn, checks=checks))
 
     @contextmanager
     def database(self, *, create: bool = False) -> Iterator[str]:

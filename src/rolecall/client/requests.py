@@ -12,10 +12,9 @@ from rolecall.client.mistakes import no_handler, require_known, require_options
 from rolecall.model.dedupe import Dedupe
 from rolecall.model.durations import Duration
 from rolecall.model.errors import InvalidTask
-from rolecall.model.needs import Need
 from rolecall.model.next_tasks import NextTasks
 from rolecall.model.retry import RetryPolicy
-from rolecall.model.tasks import ChildRule, Enqueued, NewTask
+from rolecall.model.tasks import ChildRule, Enqueued, Need, NewTask
 
 __all__ = ["AnyTask", "TaskOptions", "entries", "following", "new_task", "several"]
 

@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from rolecall.model.needs import Dependent
 from rolecall.model.outline import OutlinePhase
 from rolecall.model.states import TaskState
-from rolecall.model.tasks import TaskSummary
+from rolecall.model.tasks import Dependent, TaskSummary
 
 __all__ = ["Chain", "ChainFilter", "ChainNeed", "ChainOutline", "ChainPart", "ChainSummary"]
 

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from rolecall.model.needs import Need
 from rolecall.model.next_tasks import NextTasks
-from rolecall.model.tasks import Enqueued
+from rolecall.model.tasks import Enqueued, Need
 from rolecall.model.when import require_when
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""A task as it is asked for, as it is claimed, and as it is read back."""
+"""A task as it is asked for, with what it needs, as it is claimed, and as it is read back."""
 
 from __future__ import annotations
 
@@ -10,13 +10,27 @@ from typing import Any, Literal, NamedTuple
 from rolecall.model.dedupe import Dedupe
 from rolecall.model.durations import Duration
 from rolecall.model.idempotency import IdempotencyKey
-from rolecall.model.needs import Need
 from rolecall.model.retry import RetryPolicy
 from rolecall.model.states import TaskState
 
-__all__ = ["Child", "ChildRule", "Claim", "ClaimedTask", "Enqueued", "NewTask", "Task", "TaskSummary", "TreeNode"]
+__all__ = [
+    "Child",
+    "ChildRule",
+    "Claim",
+    "ClaimedTask",
+    "Dependent",
+    "Enqueued",
+    "Need",
+    "NeedRule",
+    "Needed",
+    "NewTask",
+    "Task",
+    "TaskSummary",
+    "TreeNode",
+]
 
 ChildRule = Literal["fail_parent", "ignore", "cancel_siblings"]
+NeedRule = Literal["fail", "ignore"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,6 +70,23 @@ class Enqueued:
 
     id: int
     deduplicated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """One thing that must have finished first.
+
+        report.task(day="monday").options(needs=[sales, Need(stock, name="stock", on_failure="ignore")])
+
+    `task` is an id, what an enqueue answered, or a task that stands earlier in the same batch. With
+    `chain=True` the whole chain that begins with it is needed. Where what is needed fails or is cancelled,
+    the task that needs it fails too, or runs all the same (`ignore`).
+    """
+
+    task: int | Enqueued | NewTask
+    name: str | None = None
+    chain: bool = False
+    on_failure: NeedRule = "fail"
 
 
 class Claim(NamedTuple):
@@ -173,6 +204,38 @@ class Child:
     result: Any
     info: dict[str, Any] | None
     error: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Needed:
+    """What became of one need, in the order in which they were declared.
+
+    `outcome` is None while it is open. For a chain, result and error are those of its last task. A result that could
+    not be stored raises ResultNotStored where it is used.
+    """
+
+    name: str | None
+    task_id: int
+    chain: bool
+    outcome: TaskState | None
+    handler: str | None
+    result: Any
+    error: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dependent:
+    """A task that needs another, or a whole chain; `outcome` is None while that is open, so that it waits for it."""
+
+    task_id: int
+    chain_id: int
+    role: str
+    handler: str
+    state: TaskState
+    name: str | None
+    needed_id: int
+    chain: bool
+    outcome: TaskState | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

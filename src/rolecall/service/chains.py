@@ -9,9 +9,8 @@ from rolecall.client.waiting import until_async
 from rolecall.model.chains import Chain, ChainFilter, ChainOutline, ChainSummary
 from rolecall.model.deeds import Deed
 from rolecall.model.errors import ConfigError, WaitTimeout
-from rolecall.model.needs import Dependent
 from rolecall.model.pages import Page
-from rolecall.model.tasks import Task
+from rolecall.model.tasks import Dependent, Task
 from rolecall.service.database import Database
 from rolecall.service.pages import require_page
 from rolecall.service.tasks import STATUSES

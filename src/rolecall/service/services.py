@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from functools import cached_property
 
 from rolecall.app.checks import AppCheck
 from rolecall.config import ScalingSettings
@@ -29,61 +29,99 @@ from rolecall.service.trees import Trees
 from rolecall.service.workers import Workers
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Services:
-    """What an operator may do, noun by noun."""
+    """What an operator may do, noun by noun; each noun is made when somebody asks for it.
 
-    tasks: Tasks
-    trees: Trees
-    chains: Chains
-    roles: Roles
-    handlers: Handlers
-    key_capacities: KeyCapacities
-    workers: Workers
-    scaling: Scaling
-    schedules: Schedules
-    insight: Insight
-    capacity: Capacity
-    doctor: Doctor
-    progress: Progress
-    overview: Overview
-    maintenance: Maintenance
-    audit: Audit
-    keys: Keys
-    people: People
-    entrance: Entrance
+    They share the database and nothing else. `scaling` says which pods are the workers', `overview` is one that others
+    look at too, `listen_dsn` is the way for notifications where they have their own, `checks` are those of the app.
+    """
 
-    @classmethod
-    def over(
-        cls,
+    def __init__(
+        self,
         database: Database,
         scaling: ScalingSettings | None = None,
         overview: Overview | None = None,
         listen_dsn: str | None = None,
         checks: Sequence[AppCheck] = (),
-    ) -> Services:
-        """Build them all; they share the database and nothing else. `scaling` says which pods are the workers',
-        `overview` is one that others look at too, `listen_dsn` is the way for notifications where they have their own,
-        `checks` are those of the app.
-        """
-        return cls(
-            tasks=Tasks(database),
-            trees=Trees(database),
-            chains=Chains(database),
-            roles=Roles(database),
-            handlers=Handlers(database),
-            key_capacities=KeyCapacities(database),
-            workers=Workers(database),
-            scaling=Scaling(database, Workers(database), scaling or ScalingSettings()),
-            schedules=Schedules(database),
-            insight=Insight(database),
-            capacity=Capacity(database),
-            doctor=Doctor(database, listen_dsn=listen_dsn, checks=checks),
-            progress=Progress(database),
-            overview=overview or Overview(database, checks=checks),
-            maintenance=Maintenance(database),
-            audit=Audit(database),
-            keys=Keys(database),
-            people=People(database),
-            entrance=Entrance(database),
-        )
+    ) -> None:
+        self._database = database
+        self._scaling = scaling or ScalingSettings()
+        self._overview = overview
+        self._listen_dsn = listen_dsn
+        self._checks = checks
+
+    @cached_property
+    def tasks(self) -> Tasks:
+        return Tasks(self._database)
+
+    @cached_property
+    def trees(self) -> Trees:
+        return Trees(self._database)
+
+    @cached_property
+    def chains(self) -> Chains:
+        return Chains(self._database)
+
+    @cached_property
+    def roles(self) -> Roles:
+        return Roles(self._database)
+
+    @cached_property
+    def handlers(self) -> Handlers:
+        return Handlers(self._database)
+
+    @cached_property
+    def key_capacities(self) -> KeyCapacities:
+        return KeyCapacities(self._database)
+
+    @cached_property
+    def workers(self) -> Workers:
+        return Workers(self._database)
+
+    @cached_property
+    def scaling(self) -> Scaling:
+        return Scaling(self._database, self.workers, self._scaling)
+
+    @cached_property
+    def schedules(self) -> Schedules:
+        return Schedules(self._database)
+
+    @cached_property
+    def insight(self) -> Insight:
+        return Insight(self._database)
+
+    @cached_property
+    def capacity(self) -> Capacity:
+        return Capacity(self._database)
+
+    @cached_property
+    def doctor(self) -> Doctor:
+        return Doctor(self._database, listen_dsn=self._listen_dsn, checks=self._checks)
+
+    @cached_property
+    def progress(self) -> Progress:
+        return Progress(self._database)
+
+    @cached_property
+    def overview(self) -> Overview:
+        return self._overview or Overview(self._database, checks=self._checks)
+
+    @cached_property
+    def maintenance(self) -> Maintenance:
+        return Maintenance(self._database)
+
+    @cached_property
+    def audit(self) -> Audit:
+        return Audit(self._database)
+
+    @cached_property
+    def keys(self) -> Keys:
+        return Keys(self._database)
+
+    @cached_property
+    def people(self) -> People:
+        return People(self._database)
+
+    @cached_property
+    def entrance(self) -> Entrance:
+        return Entrance(self._database)

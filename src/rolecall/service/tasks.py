@@ -13,13 +13,20 @@ from rolecall.model.bulk import BulkAction, BulkOutcome
 from rolecall.model.causes import causes_of
 from rolecall.model.deeds import Deed
 from rolecall.model.details import TaskDetail
-from rolecall.model.errors import ConfigError, NoFilter, TaskNotFound, UnknownRole, WaitTimeout
+from rolecall.model.errors import (
+    ConfigError,
+    NoFilter,
+    TaskFinished,
+    TaskNotFound,
+    TaskNotRetryable,
+    UnknownRole,
+    WaitTimeout,
+)
 from rolecall.model.insight import TaskFilter, TimelineEntry
-from rolecall.model.needs import Needed
 from rolecall.model.pages import Page
 from rolecall.model.secrets import Secret
 from rolecall.model.states import TaskState
-from rolecall.model.tasks import Enqueued, NewTask, Task, TaskSummary, TreeNode
+from rolecall.model.tasks import Enqueued, Needed, NewTask, Task, TaskSummary, TreeNode
 from rolecall.model.why import Why
 from rolecall.service.database import Database
 from rolecall.service.details import gather
@@ -134,9 +141,19 @@ class Tasks:
         """Put failed and cancelled tasks back; each id is pending, open, completed, duplicate or missing."""
         return await self._in_batches("tasks.retry", tasks.retry, ids)
 
+    async def retry_one(self, task_id: int) -> str:
+        """Put a failed or cancelled task back: pending. Raises TaskNotFound, TaskNotRetryable."""
+        outcomes = await self.retry([task_id])
+        require_retried(outcomes)
+        return outcomes[task_id]
+
     async def cancel(self, ids: Iterable[int]) -> dict[int, str]:
         """Cancel tasks; each id is cancelled, requested (it was running), finished or missing."""
         return await self._in_batches("tasks.cancel", tasks.cancel, ids)
+
+    async def cancel_one(self, task_id: int) -> str:
+        """Cancel a task: cancelled, or requested where it was running. Raises TaskNotFound, TaskFinished."""
+        return _ended(task_id, (await self.cancel([task_id]))[task_id])
 
     async def delete(self, ids: Iterable[int]) -> dict[int, str]:
         """Delete tasks, each with its chain and all below it: deleted, continued, needed or missing.
@@ -155,13 +172,14 @@ class Tasks:
         return await self._database.act(deed, tasks.delete_one(task_id), tasks.kinds([task_id]))
 
     async def complete(self, task_id: int, result: object = None) -> str:
-        """Complete a task without a worker: completed, finished (it had ended) or missing. Raises InvalidTask."""
-        return await self._database.act(Deed("tasks.complete", {"id": task_id}), outside.complete(task_id, result))
+        """Complete a task without a worker: completed. Raises InvalidTask, TaskNotFound, TaskFinished."""
+        deed = Deed("tasks.complete", {"id": task_id})
+        return _ended(task_id, await self._database.act(deed, outside.complete(task_id, result)))
 
     async def fail(self, task_id: int, error: str) -> str:
-        """Fail a task without a worker, for good: failed, finished (it had ended) or missing."""
+        """Fail a task without a worker, for good: failed. Raises TaskNotFound, TaskFinished."""
         deed = Deed("tasks.fail", {"id": task_id, "error": error})
-        return await self._database.act(deed, outside.fail(task_id, error))
+        return _ended(task_id, await self._database.act(deed, outside.fail(task_id, error)))
 
     async def trigger(self, ids: Iterable[int]) -> dict[int, datetime]:
         """Make pending tasks due now, all or none. Raises TaskNotFound, TaskNotTriggerable."""
@@ -203,6 +221,28 @@ class Tasks:
             answer = await self._database.act(Deed(action, said or {"ids": batch}), verb(batch), was)
             outcomes |= answer
         return {task_id: outcomes[task_id] for task_id in distinct}
+
+
+def require_found(outcomes: Mapping[int, str]) -> None:
+    """Raise TaskNotFound for the first task that is missing."""
+    for task_id, outcome in outcomes.items():
+        if outcome == "missing":
+            raise TaskNotFound(task_id=task_id)
+
+
+def require_retried(outcomes: Mapping[int, str]) -> None:
+    """Raise TaskNotFound or TaskNotRetryable for the first task that is not pending again."""
+    require_found(outcomes)
+    for task_id, outcome in outcomes.items():
+        if outcome != "pending":
+            raise TaskNotRetryable(task_id=task_id, outcome=outcome)
+
+
+def _ended(task_id: int, outcome: str) -> str:
+    require_found({task_id: outcome})
+    if outcome == "finished":
+        raise TaskFinished(task_id=task_id)
+    return outcome
 
 
 async def _find(database: Database, which: TaskFilter, limit: int) -> tuple[list[int], bool]:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rolecall.model.needs import Needed
 from rolecall.model.states import TaskState
-from rolecall.model.tasks import Child, Enqueued, NewTask, TreeNode
+from rolecall.model.tasks import Child, Enqueued, Needed, NewTask, TreeNode
 from rolecall.sql.documents import tasks_document
 from rolecall.sql.results import read_result
 from rolecall.sql.statement import Row, Statement, from_json, single

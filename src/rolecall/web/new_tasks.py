@@ -11,9 +11,8 @@ from rolecall.app import App
 from rolecall.client.requests import TaskOptions, entries, new_task
 from rolecall.model.dedupe import Dedupe, DedupeMode, DedupeScope, FieldRule, MergeRule
 from rolecall.model.errors import InvalidTask
-from rolecall.model.needs import Need, NeedRule
 from rolecall.model.retry import RetryKind, RetryPolicy
-from rolecall.model.tasks import NewTask
+from rolecall.model.tasks import Need, NeedRule, NewTask
 from rolecall.web.fields import Body, Id, Moment, Seconds, ShortText
 
 __all__ = ["Batch", "Wish", "wanted", "wanted_batch"]

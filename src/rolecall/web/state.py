@@ -97,7 +97,7 @@ class WebState:
     def services(self, caller: Caller, database: Database | None = None) -> Services:
         """Return the services, which write the caller's name into the audit log; by default over the pool."""
         database = database or Pooled(self.pool, caller.actor, self.reads, LONGEST_READ)
-        return Services.over(database, self.scaling, self.overview, self.listen_dsn, self.app.checks)
+        return Services(database, self.scaling, self.overview, self.listen_dsn, self.app.checks)
 
 
 def keep_state(application: FastAPI, state: WebState) -> None:

@@ -61,7 +61,7 @@ async def test_the_address_with_the_token_opens_the_dashboard_and_leaves_it_behi
 async def page(browser: Browser, locked: Site, database: str, pool: Engine) -> AsyncIterator[Page]:
     """The browser of ada, who may only look."""
     async with await connect_async(database, "test") as connection:
-        people = Services.over(OneConnection(connection, Actor(name="root", via="cli"))).people
+        people = Services(OneConnection(connection, Actor(name="root", via="cli"))).people
         await people.add("ada", Scope.READ, hash_password(PASSWORD))
     context = await browser.new_context(base_url=locked.address)
     yield await context.new_page()

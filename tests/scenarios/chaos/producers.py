@@ -25,7 +25,7 @@ from rolecall.db.connect import pool
 from rolecall.db.embedded.waiting import wait_until
 from rolecall.db.run import translated
 from rolecall.model.errors import DatabaseError
-from rolecall.model.needs import NeedRule
+from rolecall.model.tasks import NeedRule
 from rolecall.telemetry import set_up_logging
 from tests.scenarios.chaos import lifeline, stacks, steady
 from tests.scenarios.chaos.stop import StopSignal

@@ -15,12 +15,12 @@ from rolecall.cli.output import print_drawing, print_facts, print_line, print_ta
 from rolecall.cli.shell import Shell
 from rolecall.cli.values import read_duration, read_json
 from rolecall.model.bulk import BulkAction, BulkOutcome
-from rolecall.model.errors import TaskNotFound, TaskNotRetryable
+from rolecall.model.errors import TaskFinished, TaskNotFound
 from rolecall.model.insight import TaskFilter
 from rolecall.model.pages import Page
 from rolecall.model.tasks import Task, TaskSummary, TreeNode
 from rolecall.service.services import Services
-from rolecall.service.tasks import TaskHistory
+from rolecall.service.tasks import TaskHistory, require_found, require_retried
 
 SomeIds = Annotated[list[int] | None, Argument(metavar="[ID]...", help="The ids of the tasks.")]
 Limit = Annotated[int, Option(help="With filters: at most so many, the newest first.")]
@@ -66,10 +66,7 @@ def retry(
         return
     outcomes = shell.call(lambda services: services.tasks.retry(ids))
     _show_outcomes(shell, outcomes)
-    _require_found(outcomes)
-    for task_id, outcome in outcomes.items():
-        if outcome != "pending":
-            raise TaskNotRetryable(task_id=task_id, outcome=outcome)
+    require_retried(outcomes)
 
 
 @with_filter
@@ -82,7 +79,7 @@ def cancel(
         return
     outcomes = shell.call(lambda services: services.tasks.cancel(ids))
     _show_outcomes(shell, outcomes)
-    _require_found(outcomes)
+    require_found(outcomes)
 
 
 @with_filter
@@ -95,7 +92,7 @@ def delete(
         return
     outcomes = shell.call(lambda services: services.tasks.delete(ids))
     _show_outcomes(shell, outcomes)
-    _require_found(outcomes)
+    require_found(outcomes)
 
 
 def complete(
@@ -206,17 +203,16 @@ def _branch(node: TreeNode) -> Text:
 
 
 def _decide(shell: Shell, task_id: int, decision: Callable[[Services], Awaitable[str]]) -> None:
-    outcomes = {task_id: shell.call(decision)}
-    _show_outcomes(shell, outcomes)
-    _require_found(outcomes)
+    try:
+        outcome = shell.call(decision)
+    except TaskFinished:
+        outcome = "finished"
+    except TaskNotFound:
+        _show_outcomes(shell, {task_id: "missing"})
+        raise
+    _show_outcomes(shell, {task_id: outcome})
 
 
 def _show_outcomes(shell: Shell, outcomes: Mapping[int, str]) -> None:
     document = [{"id": task_id, "outcome": outcome} for task_id, outcome in outcomes.items()]
     shell.show(document, lambda: print_table(("id", "outcome"), outcomes.items(), "no tasks"))
-
-
-def _require_found(outcomes: Mapping[int, str]) -> None:
-    for task_id, outcome in outcomes.items():
-        if outcome == "missing":
-            raise TaskNotFound(task_id=task_id)

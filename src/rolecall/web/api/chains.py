@@ -6,8 +6,8 @@ from fastapi import APIRouter, Request, Response
 
 from rolecall.model.chains import ChainFilter
 from rolecall.model.errors import ChainFinished, ChainNotFound
-from rolecall.model.needs import Dependent
 from rolecall.model.pages import Page, page_by_id, position
+from rolecall.model.tasks import Dependent
 from rolecall.web.access import KnownCaller, Operates, Reads
 from rolecall.web.etags import UNCHANGED, tagged
 from rolecall.web.fields import Body, Limit, PathId, Patience, Result, ShortText

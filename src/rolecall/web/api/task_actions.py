@@ -8,7 +8,6 @@ from typing import Annotated
 from fastapi import APIRouter
 from pydantic import Field
 
-from rolecall.model.errors import TaskFinished, TaskNotFound, TaskNotRetryable
 from rolecall.web.access import Operates
 from rolecall.web.fields import Body, Id, PathId, Result
 from rolecall.web.problems import refuses
@@ -69,29 +68,25 @@ async def trigger_task(task_id: PathId, services: Operates) -> Due:
 @router.post("/{task_id:int}/retry", responses=refuses(409))
 async def retry_task(task_id: PathId, services: Operates) -> Outcome:
     """Put a failed or cancelled task back, under its old id."""
-    outcome = (await services.tasks.retry([task_id]))[task_id]
-    _require_found(task_id, outcome)
-    if outcome != "pending":
-        raise TaskNotRetryable(task_id=task_id, outcome=outcome)
-    return Outcome(id=task_id, outcome=outcome)
+    return Outcome(id=task_id, outcome=await services.tasks.retry_one(task_id))
 
 
 @router.post("/{task_id:int}/cancel", responses=refuses(409))
 async def cancel_task(task_id: PathId, services: Operates) -> Outcome:
     """Cancel a task, with what is open below it; of a running one it is requested, and its handler must stop."""
-    return _ended(task_id, (await services.tasks.cancel([task_id]))[task_id])
+    return Outcome(id=task_id, outcome=await services.tasks.cancel_one(task_id))
 
 
 @router.post("/{task_id:int}/complete", responses=refuses(409))
-async def complete_task(task_id: PathId, services: Operates, said: Result | None = None) -> Outcome:
+async def complete_task(task_id: PathId, services: Operates, given: Result | None = None) -> Outcome:
     """Complete a task in any open state, without a worker."""
-    return _ended(task_id, await services.tasks.complete(task_id, said and said.result))
+    return Outcome(id=task_id, outcome=await services.tasks.complete(task_id, given and given.result))
 
 
 @router.post("/{task_id:int}/fail", responses=refuses(409))
 async def fail_task(task_id: PathId, why: Failure, services: Operates) -> Outcome:
     """Fail a task in any open state, for good."""
-    return _ended(task_id, await services.tasks.fail(task_id, why.error))
+    return Outcome(id=task_id, outcome=await services.tasks.fail(task_id, why.error))
 
 
 @router.post("/{task_id:int}/token", status_code=201)
@@ -105,15 +100,3 @@ async def issue_token(task_id: PathId, services: Operates, lifetime: Lifetime | 
 async def delete_task(task_id: PathId, services: Operates) -> None:
     """Delete a task that is the whole of its chain, with what is below it, unless an open task needs it."""
     await services.tasks.delete_one(task_id)
-
-
-def _ended(task_id: int, outcome: str) -> Outcome:
-    _require_found(task_id, outcome)
-    if outcome == "finished":
-        raise TaskFinished(task_id=task_id)
-    return Outcome(id=task_id, outcome=outcome)
-
-
-def _require_found(task_id: int, outcome: str) -> None:
-    if outcome == "missing":
-        raise TaskNotFound(task_id=task_id)

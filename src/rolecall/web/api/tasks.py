@@ -9,9 +9,8 @@ from fastapi import APIRouter, Query, Request, Response
 
 from rolecall.model.history import History
 from rolecall.model.insight import RoleCount, TaskFilter, TimelineEntry
-from rolecall.model.needs import Needed
 from rolecall.model.pages import Page
-from rolecall.model.tasks import Enqueued, TreeNode
+from rolecall.model.tasks import Enqueued, Needed, TreeNode
 from rolecall.model.why import Why
 from rolecall.web.access import KnownCaller, Reads
 from rolecall.web.etags import UNCHANGED, tagged

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 from fastapi import Form, Response
 
-from rolecall.model.errors import InvalidTask, TaskFinished, TaskNotFound, TaskNotRetryable
+from rolecall.model.errors import InvalidTask
 from rolecall.web.api.task_actions import DECADE, LONGEST_ERROR, WEEK
 from rolecall.web.dashboard.routing import Pages
 from rolecall.web.dashboard.telling.questions import before_cancelling, before_deleting
@@ -24,10 +24,7 @@ Lifetime = Annotated[float, Form(gt=0, le=DECADE, allow_inf_nan=False)]
 @router.post("/tasks/{task_id:int}/retry")
 async def retry(view: Operating, task_id: PathId) -> Response:
     """Put a failed or cancelled task back, under its old id."""
-    outcome = (await view.services.tasks.retry([task_id]))[task_id]
-    _require_found(task_id, outcome)
-    if outcome != "pending":
-        raise TaskNotRetryable(task_id=task_id, outcome=outcome)
+    await view.services.tasks.retry_one(task_id)
     return view.done(f"Task {task_id} is back in line.")
 
 
@@ -35,8 +32,7 @@ async def retry(view: Operating, task_id: PathId) -> Response:
 async def cancel(view: Operating, task_id: PathId) -> Response:
     """Cancel a task, with what is open below it; one that runs is told to stop."""
     await view.confirm(*before_cancelling(await view.services.tasks.detail(task_id, most=0)))
-    outcome = _ended(task_id, (await view.services.tasks.cancel([task_id]))[task_id])
-    running = outcome == "requested"
+    running = await view.services.tasks.cancel_one(task_id) == "requested"
     return view.done(f"Task {task_id} is told to stop." if running else f"Task {task_id} is cancelled.")
 
 
@@ -66,7 +62,7 @@ async def ask_result(view: Operating, task_id: PathId) -> Response:
 async def complete(view: Operating, task_id: PathId, result: Text = "") -> Response:
     """Complete an open task without a worker."""
     try:
-        _ended(task_id, await view.services.tasks.complete(task_id, _read(result)))
+        await view.services.tasks.complete(task_id, _read(result))
     except InvalidTask as error:
         return await _form(view, "complete", task_id, typed=result, wrong=str(error))
     return view.done(f"Task {task_id} is completed.", to=f"/tasks/{task_id}")
@@ -84,7 +80,7 @@ async def fail(view: Operating, task_id: PathId, error: Text = "") -> Response:
     if not error.strip() or len(error) > LONGEST_ERROR:
         wrong = f"A reason has between 1 and {LONGEST_ERROR:,} characters."
         return await _form(view, "fail", task_id, typed=error, wrong=wrong)
-    _ended(task_id, await view.services.tasks.fail(task_id, error))
+    await view.services.tasks.fail(task_id, error)
     return view.done(f"Task {task_id} has failed.", to=f"/tasks/{task_id}")
 
 
@@ -115,15 +111,3 @@ def _read(text: str) -> Any:
         raise InvalidTask(f"this is no JSON: {error.msg} in line {error.lineno}, column {error.colno}") from error
     except RecursionError as error:
         raise InvalidTask("this JSON is nested too deeply") from error
-
-
-def _ended(task_id: int, outcome: str) -> str:
-    _require_found(task_id, outcome)
-    if outcome == "finished":
-        raise TaskFinished(task_id=task_id)
-    return outcome
-
-
-def _require_found(task_id: int, outcome: str) -> None:
-    if outcome == "missing":
-        raise TaskNotFound(task_id=task_id)
