@@ -1,0 +1,215 @@
+"""Prints how many files one reads to follow a plain task from enqueue to finish, and a click on Retry.
+
+A profiler sees which functions of `src/rolecall` are called; the server counts which of the engine's functions run, and
+those that it expands in place of a call are found in the text of those that call them. `--files` names all of them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import sys
+import tempfile
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import CodeType, FrameType
+from typing import Any
+
+import httpx2
+import psycopg
+
+from rolecall import App, Client, Worker, WorkerOptions
+from rolecall.config import AccessSettings, AuthMode, Settings
+from rolecall.db.embedded import EmbeddedServer
+from rolecall.db.migrator import migrate
+from rolecall.web import build
+from tools.engine import NAME, Engine
+from tools.errors import SetupError
+
+ROOT = Path(__file__).resolve().parent.parent
+PACKAGE = str(ROOT / "src" / "rolecall")
+PATIENCE = 30.0
+# A session of the server tells its counts at most once a second.
+UNTOLD = 1.2
+AFTERWARDS = 0.05
+FINISHED = "select from rolecall.finished_tasks where id = %s"
+CALLED = "select distinct funcname from pg_stat_user_functions where schemaname = 'rolecall'"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Walk:
+    """What was walked through: Python functions by file, and the engine's files."""
+
+    name: str
+    functions: dict[str, set[str]] = field(default_factory=dict)
+    sql: dict[str, set[str]] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        """Say how much there is to read."""
+        parts = (("Python", self.functions), ("SQL", self.sql))
+        return f"{self.name}: " + "; ".join(
+            f"{len(files)} {kind} files, {sum(map(len, files.values()))} functions" for kind, files in parts if files
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """The Python functions that were called, and what was asked of the engine in SQL."""
+
+    functions: set[CodeType] = field(default_factory=set)
+    asked: set[str] = field(default_factory=set)
+
+    def clear(self) -> None:
+        """Forget what was seen so far."""
+        self.functions.clear()
+        self.asked.clear()
+
+
+def main() -> int:
+    """Walk, and print what was seen."""
+    # The counts of a session are told when it ends, and the worker would complain of that.
+    logging.disable()
+    with tempfile.TemporaryDirectory(prefix="rolecall-walks-") as folder, EmbeddedServer(Path(folder)) as server:
+        dsn = server.dsn("walks")
+        with psycopg.connect(dsn, autocommit=True) as connection:
+            migrate(connection)
+        walks = asyncio.run(walk(dsn, server.superuser_dsn("walks")))
+    engine = Engine.read(ROOT)
+    walks.append(Walk(name="all that finish may call", sql=by_file(reached_from({"finish"}, engine), engine)))
+    for each in walks:
+        print(each)
+        if "--files" in sys.argv[1:]:
+            for files in (each.functions, each.sql):
+                print("".join(f"    {file}: {', '.join(sorted(files[file]))}\n" for file in sorted(files)), end="")
+    return 0
+
+
+async def walk(dsn: str, superuser: str) -> list[Walk]:
+    """Walk with a profiler on, and with the counts of the server."""
+    with psycopg.connect(superuser, autocommit=True) as connection:
+        connection.execute(f"alter database {connection.info.dbname} set track_functions = 'all'")
+        functions, asked = await a_plain_task(dsn, connection)
+        called = {name for (name,) in connection.execute(CALLED)}
+        retried = await a_click_on_retry(dsn)
+    engine = Engine.read(ROOT)
+    called &= reached_from(asked, engine)
+    sql = by_file(called | expanded(called, engine), engine)
+    return [Walk(name="a plain task", functions=functions, sql=sql), Walk(name="a click on Retry", functions=retried)]
+
+
+async def a_plain_task(dsn: str, connection: psycopg.Connection[Any]) -> tuple[dict[str, set[str]], set[str]]:
+    """Enqueue a task and wait until a worker that has run some already has finished it; count nothing else."""
+    app = App("walks")
+
+    @app.task(role="sums")
+    async def add(a: int, b: int) -> int:
+        return a + b
+
+    async def one() -> None:
+        task_id = client.enqueue(add, {"a": 1, "b": 2}).id
+        async with asyncio.timeout(PATIENCE):
+            while not connection.execute(FINISHED, (task_id,)).rowcount:  # noqa: ASYNC110 - the table tells nobody
+                await asyncio.sleep(0.01)
+        await asyncio.sleep(AFTERWARDS)
+
+    worker = Worker(app, dsn, WorkerOptions(maintenance=False))
+    with profiler() as seen, Client(dsn, app=app) as client:
+        running = asyncio.create_task(worker.run())
+        for _ in range(3):
+            await one()
+            await asyncio.sleep(UNTOLD)
+        connection.execute("select pg_stat_reset()")
+        seen.clear()
+        await one()
+        functions, asked = functions_by_file(seen.functions), set(seen.asked)
+        await asyncio.sleep(UNTOLD)
+        await one()
+        connection.execute("select pg_terminate_backend(pid, 5000) from pg_stat_activity where pid <> pg_backend_pid()")
+        worker.stop(now=True)
+        await asyncio.wait_for(running, PATIENCE)
+    return functions, asked
+
+
+async def a_click_on_retry(dsn: str) -> dict[str, set[str]]:
+    """Click on Retry on a cancelled task's page, and follow the request from its arrival to its answer."""
+    with Client(dsn) as client:
+        task_id = client.enqueue("add", {"a": 1, "b": 2}).id
+        client.cancel(task_id)
+    application = build(dsn, App("walks"), Settings(access=AccessSettings(auth=AuthMode.off)))
+    async with (
+        application.router.lifespan_context(application),
+        httpx2.AsyncClient(transport=httpx2.ASGITransport(app=application), base_url="http://test") as browser,
+    ):
+        await browser.get(f"/tasks/{task_id}")
+        with profiler() as seen:
+            answer = await browser.post(f"/tasks/{task_id}/retry", headers={"origin": "http://test"})
+            functions = functions_by_file(seen.functions)
+    if not answer.is_redirect:
+        raise SetupError(f"a click on Retry was answered with {answer.status_code}")
+    return functions
+
+
+@contextmanager
+def profiler() -> Iterator[Seen]:
+    """Collect which functions are called, in this thread and in those that begin meanwhile."""
+    seen = Seen()
+
+    def note(frame: FrameType, event: str, _: object) -> None:
+        if event == "call":
+            seen.functions.add(frame.f_code)
+            if frame.f_code.co_name == "execute":
+                seen.asked.update(NAME.findall(str(frame.f_locals.get("query", ""))))
+
+    threading.setprofile(note)
+    sys.setprofile(note)
+    try:
+        yield seen
+    finally:
+        sys.setprofile(None)
+        threading.setprofile(None)
+
+
+def functions_by_file(seen: set[CodeType]) -> dict[str, set[str]]:
+    """Name those of our package that somebody wrote down as functions."""
+    files: dict[str, set[str]] = {}
+    for code in set(seen):
+        if code.co_filename.startswith(PACKAGE) and not code.co_name.startswith("<"):
+            place = str(Path(code.co_filename).relative_to(ROOT))
+            files.setdefault(place, set()).add(code.co_qualname)
+    return files
+
+
+def expanded(called: set[str], engine: Engine) -> set[str]:
+    """Name the functions in plain SQL that run as a part of those that were called, and are not counted alone."""
+    found: set[str] = set()
+    left = called & engine.by_name.keys()
+    while left:
+        named = {name for each in left for name in engine.by_name[each].names} & engine.by_name.keys()
+        left = {name for name in named - called - found if "language sql" in engine.by_name[name].code.lower()}
+        found |= left
+    return found
+
+
+def by_file(names: set[str], engine: Engine) -> dict[str, set[str]]:
+    """Sort the engine's functions by the files in which they stand."""
+    files: dict[str, set[str]] = {}
+    for name in names & engine.by_name.keys():
+        files.setdefault(str(engine.by_name[name].file.relative_to(ROOT)), set()).add(name)
+    return files
+
+
+def reached_from(names: set[str], engine: Engine) -> set[str]:
+    """Name all that some of the engine's functions may call, and what that may call, those themselves included."""
+    reached: set[str] = set()
+    left = names & engine.by_name.keys()
+    while left:
+        reached |= left
+        left = {called.name for name in left for called in engine.called_by(engine.by_name[name])} - reached
+    return reached
+
+
+if __name__ == "__main__":
+    sys.exit(main())
