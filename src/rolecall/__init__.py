@@ -64,7 +64,7 @@ from rolecall.model.unstored import UnstoredResult
 from rolecall.model.workplace import Workplace
 from rolecall.worker.context import BatchContext, Context
 from rolecall.worker.options import WorkerOptions
-from rolecall.worker.process_context import ProcessContext
+from rolecall.worker.subprocess.context import ProcessContext
 from rolecall.worker.worker import Worker
 
 __all__ = [

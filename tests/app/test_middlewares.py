@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from rolecall import App, InvalidDeclaration, Next
-from rolecall.worker.onion import wrap
+from rolecall.worker.runners import wrap
 
 
 async def trace(ctx: Any, call_next: Next) -> object:

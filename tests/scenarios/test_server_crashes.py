@@ -14,7 +14,7 @@ from rolecall.db.run import run, run_async
 from rolecall.model.tasks import ClaimedTask
 from rolecall.sql import roles, tasks, workers
 from rolecall.worker.options import WorkerOptions
-from rolecall.worker.rollcall import introduce
+from rolecall.worker.registration import introduce
 from rolecall.worker.session import Sessions
 from tests.db.embedded.helpers import kill_server
 

@@ -2,8 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from rolecall.wake.backoff import Backoff
-from rolecall.wake.pace import Pace, PaceOptions
+from rolecall.wake.waker import Backoff, Pace, PaceOptions
 
 
 def pace(poll_interval: float = 5.0, *, deaf: bool = False) -> Pace:

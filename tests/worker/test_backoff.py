@@ -8,10 +8,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from rolecall.worker import cgroup
-from rolecall.worker.cgroup import Limit
-from rolecall.worker.resources import Resources, Usage
-from rolecall.worker.vitals import Pressure
+from rolecall.worker import resources
+from rolecall.worker.resources import Limit, Pressure, Resources, Usage
 from tests.worker.bench import Bench, until
 
 
@@ -87,14 +85,14 @@ def pod(tmp_path: Path) -> Path:
 
 
 def test_a_container_is_measured_against_its_tightest_limits(pod: Path) -> None:
-    memory, cpu = cgroup.memory_limit(pod, pod / "own"), cgroup.cpu_limit(pod, pod / "own")
+    memory, cpu = resources.memory_limit(pod, pod / "own"), resources.cpu_limit(pod, pod / "own")
 
     assert memory == Limit(pod / "slice", 1000)
     assert cpu == Limit(pod / "slice" / "pod", 0.5)
     assert Resources(memory=memory, cpu=cpu).read().memory == 0.6
-    assert cgroup.cpu_seconds(cpu.group) == 2.0
+    assert resources.cpu_seconds(cpu.group) == 2.0
 
 
 def test_without_control_groups_there_is_no_limit(tmp_path: Path) -> None:
-    assert cgroup.memory_limit(tmp_path, tmp_path / "none") is None
-    assert cgroup.cpu_limit(tmp_path, tmp_path / "none") is None
+    assert resources.memory_limit(tmp_path, tmp_path / "none") is None
+    assert resources.cpu_limit(tmp_path, tmp_path / "none") is None

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 
-from rolecall.worker.board import Board
-from rolecall.worker.held import Held
+from rolecall.worker.in_flight import Held
+from rolecall.worker.local_queue import Board
 
 
 async def test_a_slot_that_is_cancelled_keeps_no_other_from_being_sent_home() -> None:

@@ -12,8 +12,7 @@ from rolecall.db.connect import connect
 from rolecall.model.errors import DatabaseUnavailable, InvalidTask, SchemaMissing
 from rolecall.sql import tasks
 from rolecall.sql.statement import Statement, single
-from rolecall.worker import complaints
-from rolecall.worker.session import Session, Sessions
+from rolecall.worker.session import Complaints, Session, Sessions
 from tests.worker.bench import BEATEN, PATIENCE, Bench, until
 
 TERMINATE = """
@@ -132,7 +131,7 @@ async def test_a_worker_refuses_a_database_without_the_schema_and_says_so_in_the
 async def test_a_database_that_stays_away_is_complained_of_again_and_again(
     bench: Bench, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(complaints, "FIRST_PAUSE", 0.01)
+    monkeypatch.setattr("rolecall.worker.session.FIRST_PAUSE", 0.01)
     session = Sessions("postgresql://nobody@127.0.0.1:1/nothing", deadline=1.0).open("lost")
     asking = asyncio.create_task(session.run(Statement(query="select 1", read=single)))
 
@@ -144,7 +143,7 @@ async def test_a_database_that_stays_away_is_complained_of_again_and_again(
 
 
 def test_complaints_become_rarer_up_to_a_limit() -> None:
-    trouble = complaints.Complaints()
+    trouble = Complaints()
 
     told = [second for second in range(4_000) if trouble.due(second)]
 

@@ -9,14 +9,13 @@ from rolecall import LostReason
 from rolecall.db.run import run
 from rolecall.model.tasks import ClaimedTask
 from rolecall.sql import tasks
-from rolecall.worker.aborts import Aborter
-from rolecall.worker.board import Board
-from rolecall.worker.held import Hands, Held
-from rolecall.worker.keeper import LeaseKeeper, Lost
-from rolecall.worker.narrator import Narrator
+from rolecall.worker.completer import Settler
+from rolecall.worker.in_flight import Hands, Held
+from rolecall.worker.leases import Aborter, LeaseKeeper, Lost
+from rolecall.worker.local_queue import Board
 from rolecall.worker.outcomes import Outcomes
+from rolecall.worker.reporting import Narrator
 from rolecall.worker.session import Sessions
-from rolecall.worker.settler import Settler
 from rolecall.worker.slots import Slot
 from tests.worker.bench import SOON, Bench, until
 

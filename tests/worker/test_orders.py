@@ -77,7 +77,7 @@ async def test_a_command_that_was_given_while_the_listener_was_away_is_heard_whe
 
 async def test_a_drained_worker_gives_back_what_has_not_begun(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     """What it had claimed ahead goes back unspent."""
-    monkeypatch.setattr("rolecall.worker.delivery.STALE_AFTER", 3600)
+    monkeypatch.setattr("rolecall.worker.producer.STALE_AFTER", 3600)
     enough = asyncio.Event()
 
     @bench.app.task
@@ -138,7 +138,7 @@ async def test_who_was_to_leave_may_be_told_to_stay(bench: Bench) -> None:
 
 async def test_a_pause_lets_what_runs_finish_and_nothing_begin(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also what was claimed ahead does not begin."""
-    monkeypatch.setattr("rolecall.worker.delivery.STALE_AFTER", 3600)
+    monkeypatch.setattr("rolecall.worker.producer.STALE_AFTER", 3600)
     enough = asyncio.Event()
 
     @bench.app.task(role="mail")

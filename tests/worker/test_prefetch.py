@@ -6,7 +6,7 @@ import time
 import pytest
 
 from rolecall.model.errors import ConfigError
-from rolecall.worker.demand import Demand
+from rolecall.worker.local_queue import Demand
 from rolecall.worker.options import WorkerOptions
 from tests.worker.bench import Bench, until
 

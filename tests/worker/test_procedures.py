@@ -9,7 +9,7 @@ import psycopg
 import pytest
 
 from rolecall import App, Context, InvalidDeclaration, NewTask, Next, immediate, no_retry
-from rolecall.worker.failure import describe
+from rolecall.worker.outcomes import describe
 from tests.sql.procedures import WAIT, WAITING
 from tests.worker.bench import Bench, until
 
@@ -60,7 +60,7 @@ async def test_a_procedure_that_is_declared_while_the_worker_runs_is_served(
     bench: Bench, monkeypatch: pytest.MonkeyPatch, listen: bool
 ) -> None:
     if not listen:
-        monkeypatch.setattr("rolecall.worker.staff.LOOK_EVERY", 0.2)
+        monkeypatch.setattr("rolecall.worker.wiring.LOOK_EVERY", 0.2)
 
     async with bench.working(listen=listen, poll_interval=0.2):
         await until(lambda: bench.ask("select count(*) from rolecall.workers"))

@@ -94,7 +94,7 @@ async def test_a_process_can_be_stopped_while_it_still_starts(bench: Bench, tmp_
         alive = psutil.Process().children()
 
     assert task.state == "failed"
-    assert [each for each in alive if "rolecall.worker.child" in " ".join(each.cmdline())] == []
+    assert [each for each in alive if "rolecall.worker.subprocess.child" in " ".join(each.cmdline())] == []
 
 
 async def test_the_slot_of_a_killed_process_goes_on(bench: Bench, tmp_path: Path) -> None:

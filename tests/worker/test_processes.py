@@ -19,7 +19,9 @@ from tests.worker.bench import Bench, until
 
 def children() -> list[psutil.Process]:
     """Return the processes that workers of this process have started for handlers."""
-    return [each for each in psutil.Process().children() if "rolecall.worker.child" in " ".join(each.cmdline())]
+    return [
+        each for each in psutil.Process().children() if "rolecall.worker.subprocess.child" in " ".join(each.cmdline())
+    ]
 
 
 async def test_a_handler_decorated_in_its_module_runs_in_another_process(bench: Bench) -> None:

@@ -6,7 +6,6 @@ import asyncio
 
 import pytest
 
-from rolecall.wake import pace
 from tests.worker.bench import LISTENING, Bench, until
 
 MARKED = "select count(*) from rolecall.idle_marks where worker_id = %s"
@@ -21,7 +20,7 @@ select rolecall.set_idle_mark(id, true) from rolecall.workers where name = 'idle
 
 async def test_a_worker_that_is_woken_without_room_wakes_another(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     """covers decision 0002: whoever is chosen but has no room passes it on"""
-    monkeypatch.setattr(pace, "QUICK_PERIOD", 0.0)  # nobody finds it by a look of his own
+    monkeypatch.setattr("rolecall.wake.waker.QUICK_PERIOD", 0.0)  # nobody finds it by a look of his own
     enough = asyncio.Event()
     ran: list[int] = []
 

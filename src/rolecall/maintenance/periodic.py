@@ -9,8 +9,7 @@ import random
 from collections.abc import Awaitable, Callable
 
 from rolecall.model.errors import RolecallError
-from rolecall.wake.backoff import Backoff
-from rolecall.wake.waker import Waker
+from rolecall.wake.waker import Backoff, Waker
 
 SPREAD = 0.1
 LONGEST_BACKOFF = 60.0

@@ -15,7 +15,7 @@ from psycopg import AsyncConnection, Notify
 
 from rolecall.model.errors import RolecallError
 from rolecall.sql.statement import Statement
-from rolecall.wake.backoff import Backoff
+from rolecall.wake.waker import Backoff
 
 WAKE_CHANNEL = "rolecall_wake"
 CANCEL_CHANNEL = "rolecall_cancel"

@@ -15,9 +15,9 @@ from threading import Thread
 from rolecall.app import App
 from rolecall.maintenance import fire, rescue
 from rolecall.maintenance.crew import Crew
-from rolecall.worker.entry import declare
 from rolecall.worker.loop import run
 from rolecall.worker.options import WorkerOptions
+from rolecall.worker.registration import declare
 from rolecall.worker.session import Session, Sessions
 
 __all__ = ["upkeep"]

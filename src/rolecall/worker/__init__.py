@@ -56,7 +56,7 @@ from __future__ import annotations
 
 from rolecall.worker.context import BatchContext, Context
 from rolecall.worker.options import WorkerOptions
-from rolecall.worker.process_context import ProcessContext
+from rolecall.worker.subprocess.context import ProcessContext
 from rolecall.worker.worker import Worker
 
 __all__ = ["BatchContext", "Context", "ProcessContext", "Worker", "WorkerOptions"]

@@ -25,13 +25,11 @@ from rolecall.model.tasks import Child, ClaimedTask, Needed, NewTask
 from rolecall.sql import outside, structure, tasks
 from rolecall.sql.results import encode_result
 from rolecall.worker import failpoints
-from rolecall.worker.held import Held
-from rolecall.worker.home import Home
-from rolecall.worker.processes import Processes
+from rolecall.worker.in_flight import Held
+from rolecall.worker.outcomes import failure_of, keep
 from rolecall.worker.program import Contract
-from rolecall.worker.promises import keep
-from rolecall.worker.session import Session
-from rolecall.worker.unstored import failure_of
+from rolecall.worker.session import Home, Session
+from rolecall.worker.subprocess.pool import Processes
 
 Connection = AsyncConnection[tuple[Any, ...]]
 P = ParamSpec("P")

@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import traceback
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+from inspect import isawaitable, iscoroutine
+from itertools import chain
+from pathlib import Path
 from time import monotonic
 
+from rolecall.model.errors import ContractBroken, HandlerError, InvalidPayload, PermanentFailure, Retry
 from rolecall.model.next_tasks import NextTasks
 from rolecall.model.outcomes import (
     Blocked,
@@ -20,13 +27,10 @@ from rolecall.model.outcomes import (
     WaitFor,
 )
 from rolecall.model.states import LostReason
-from rolecall.sql.results import encode_result
-from rolecall.worker.failure import judge
-from rolecall.worker.held import Hands, Held
+from rolecall.sql.results import clean_error, encode_result
+from rolecall.worker.completer import Settler
+from rolecall.worker.in_flight import Hands, Held
 from rolecall.worker.program import Contract
-from rolecall.worker.promises import keep
-from rolecall.worker.settler import Settler
-from rolecall.worker.unstored import failure_of
 
 # A timeout is a failure of what has begun; the others lose their deadline with their claim.
 GIVEN_BACK = frozenset({LostReason.SHUTDOWN, LostReason.DATABASE, LostReason.TIMEOUT})
@@ -150,3 +154,116 @@ def _after_abort(held: Held) -> Report | None:
             return Cancelled(id=task.id, fence=task.fence, error="cancelled while it was running", ran=ran)
         case _:
             return None
+
+
+def keep(
+    contracts: Mapping[str, Contract], handler: str, result: object, next_tasks: NextTasks | None
+) -> NextTasks | None:
+    """Return what comes after a step: what it asked for, and what its handler's rule makes of the result.
+
+    Checks the step's end against what its handler promised, and what comes against what that must need. A step
+    that leaves children is not the last: it owes no result yet. Raises ContractBroken and InvalidPayload.
+    """
+    asked = NextTasks() if next_tasks is None else next_tasks
+    contract = contracts.get(handler)
+    if contract is not None and not asked.children:
+        contract.check_result(result)
+        contract.check_continuation(asked.continuation)
+        if derived := contract.follow_ups_of(result):
+            asked = next_tasks = replace(asked, follow_ups=[*asked.follow_ups, *derived])
+    for task in chain(asked.follow_ups, asked.children, asked.siblings, filter(None, [asked.continuation])):
+        if (its_own := contracts.get(task.handler or "")) is not None:
+            its_own.check_needs(task)
+    return next_tasks
+
+
+def failure_of(result: object, why: str, *, handler: str, contract: Contract | None) -> Exception | None:
+    """Return why an attempt with such a result has failed; None where it has completed all the same.
+
+    What was never awaited has not been done, and a promised result is there to be read.
+    """
+    if isawaitable(result):
+        if iscoroutine(result):
+            result.close()  # or Python complains of it at some other time and place
+        return TypeError(f"{handler!r} returned a {type(result).__name__} that nobody awaited: is an `await` missing?")
+    if contract is not None and contract.promises_result:
+        problem = f"result of {handler!r} cannot be stored: {why}"
+        return ContractBroken(problem, code="invalid_output", handler=handler, details={"problem": why})
+    return None
+
+
+MOST_FRAMES = 8
+LONGEST_MESSAGE = 4_000
+OUR_FOLDER = str(Path(__file__).parent)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """What an exception means for its task: the text to store, and when to try again, if not by the policy.
+
+    `after` is in seconds; `final`: never again; `misfit`: it is a task for another release of the program.
+    """
+
+    text: str
+    final: bool = False
+    after: float | None = None
+    at: datetime | None = None
+    misfit: bool = False
+
+
+class RaisedElsewhere(HandlerError):
+    """A handler raised in a process of its own; what that means was decided there, where the error was."""
+
+    def __init__(self, verdict: Verdict) -> None:
+        super().__init__(verdict.text)
+        self.verdict = verdict
+
+
+def judge(error: BaseException) -> Verdict:
+    """Decide what an exception that a handler raised means for its task."""
+    match error:
+        case RaisedElsewhere():
+            return error.verdict
+        case InvalidPayload():
+            return Verdict(text=str(error), final=True, misfit=error.stored)
+        case ContractBroken():
+            return Verdict(text=str(error))
+        case Retry():
+            return Verdict(text=describe(error.__cause__ or error), after=error.after, at=error.at)
+        case _:
+            return Verdict(text=describe(error), final=isinstance(error, PermanentFailure))
+
+
+def describe(error: BaseException) -> str:
+    """Return `Type: message` and the tail of the traceback, without the worker's own frames.
+
+    The text is what the database stores and a log can hold, whatever the error's message was.
+    """
+    frames = _frames(error)
+    tail = "".join(traceback.format_list(frames[-MOST_FRAMES:])).rstrip()
+    cause = error.__cause__
+    because = f"\ncaused by {_headline(cause)}" if cause is not None else ""
+    return clean_error(f"{_headline(error)}{because}\n{tail}" if tail else f"{_headline(error)}{because}")
+
+
+def _headline(error: BaseException) -> str:
+    kind = type(error)
+    name = kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
+    message = _message(error)
+    return f"{name}: {message}" if message else name
+
+
+def _message(error: BaseException) -> str:
+    try:
+        text = str(error)
+    except Exception as unprintable:  # noqa: BLE001 - an error whose own __str__ fails must still be told
+        text = f"(its message cannot be shown: {type(unprintable).__name__})"
+    return text if len(text) <= LONGEST_MESSAGE else f"{text[:LONGEST_MESSAGE]} ..."
+
+
+def _frames(error: BaseException) -> list[traceback.FrameSummary]:
+    return list(_foreign(traceback.extract_tb(error.__traceback__)))
+
+
+def _foreign(frames: Iterable[traceback.FrameSummary]) -> Iterable[traceback.FrameSummary]:
+    return (frame for frame in frames if not frame.filename.startswith(OUR_FOLDER))

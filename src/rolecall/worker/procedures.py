@@ -17,10 +17,9 @@ from rolecall.model.procedures import ProcedureEnd, StoredProcedure
 from rolecall.model.states import LostReason
 from rolecall.sql import procedures
 from rolecall.worker.context import Connection, Context, Services
-from rolecall.worker.held import Held
-from rolecall.worker.onion import wrap
+from rolecall.worker.in_flight import Held
 from rolecall.worker.outcomes import Outcomes
-from rolecall.worker.runners import failed
+from rolecall.worker.runners import failed, wrap
 from rolecall.worker.slots import Slot
 
 ACCEPTED_BEFORE = "already"

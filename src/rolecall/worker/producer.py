@@ -17,20 +17,29 @@ tasks is handled under the mark, so that light load costs no write but its own.
 
 from __future__ import annotations
 
+import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from time import monotonic
+from typing import TypeVar
 
+from rolecall.db.connect import AsyncConnection as Connection
+from rolecall.db.run import run_async
 from rolecall.model.errors import RolecallError
-from rolecall.wake.backoff import Backoff
-from rolecall.wake.pace import Pace
-from rolecall.wake.waker import Waker
-from rolecall.worker.board import NO_CALL, Board
-from rolecall.worker.brake import Brake
-from rolecall.worker.claims import Claims
-from rolecall.worker.delivery import Delivery
-from rolecall.worker.demand import Demand
+from rolecall.model.states import LostReason
+from rolecall.sql import tasks
+from rolecall.sql.statement import Statement
+from rolecall.wake.waker import Backoff, Pace, Waker
+from rolecall.worker import failpoints
+from rolecall.worker.completer import Settler
+from rolecall.worker.in_flight import Hands, Held
+from rolecall.worker.leases import Aborter, LeaseKeeper
+from rolecall.worker.local_queue import NO_CALL, Board, Demand
+from rolecall.worker.registration import RollCall
+from rolecall.worker.reporting import Narrator
+from rolecall.worker.runners import Repertoire
+from rolecall.worker.session import Session
 from rolecall.worker.slots import Slot
 
 BUSY_AFTER = 0.1
@@ -160,3 +169,168 @@ class Producer:
         waited_for = self._chosen or self._claims.marked_idle
         if not await self._board.room.wait(BUSY_AFTER if waited_for else None):
             await self._step_aside()
+
+
+T = TypeVar("T")
+
+
+class Claims:
+    """Claims on one connection of its own: the engine remembers per connection where its last claim
+    stopped.
+    """
+
+    def __init__(self, session: Session, roll: RollCall, repertoire: Repertoire) -> None:
+        self._session = session
+        self._roll = roll
+        self._roles = roll.info.roles
+        self._repertoire = repertoire
+        self.held_back = False  # the task that came next, at the last claim, waits for a free slot
+
+    @property
+    def marked_idle(self) -> bool:
+        """Whether an enqueue notifies this worker."""
+        return self._roll.idle
+
+    async def take(self, limit: int, start: int) -> list[Held]:
+        """Claim up to `limit` tasks, best first; the first `start` count as started."""
+        claimed, self.held_back = await self._claim(self._repertoire.names, limit, start)
+        return claimed
+
+    async def take_more(self, several: Sequence[Held], calls: int) -> list[Held]:
+        """Claim what fills up the batch calls that `several` begins; at most `calls` calls are filled.
+
+        A free slot asks for one task; when that one belongs to a batch handler, the slot can take more like
+        it.
+        """
+        more: list[Held] = []
+        for runner in {held.runner for held in several if held.runner.most > 1}:
+            there = sum(held.runner is runner for held in several)
+            missing = runner.most * min(calls, there) - there
+            if missing > 0:
+                name = next(held.task.handler for held in several if held.runner is runner)
+                more += (await self._claim((name,), missing, missing))[0]
+        return more
+
+    async def next_due(self) -> float | None:
+        """Return the seconds until the earliest pending task is due; None if there is none."""
+        return await self._session.run(tasks.next_due(self._roles, self._repertoire.names, self._roll.worker_id))
+
+    async def mark_idle(self, *, idle: bool) -> None:
+        await self._roll.mark_idle(self._session, idle=idle)
+
+    async def wake_others(self) -> None:
+        await self._roll.wake_others(self._session)
+
+    async def _claim(self, handlers: Sequence[str], limit: int, start: int) -> tuple[list[Held], bool]:
+        worker_id = self._roll.worker_id
+        statement = tasks.claim_what_fits(worker_id, self._roles, handlers, limit, start)
+        asked_at, (claimed, held_back) = await self._session.ask(lambda connection: _timed(connection, statement))
+        if claimed:
+            failpoints.hit(failpoints.AFTER_CLAIM)
+        runner = self._repertoire.runner
+        several = [
+            Held(task, runner(task), worker_id, asked_at, started=number < start) for number, task in enumerate(claimed)
+        ]
+        return several, held_back
+
+
+async def _timed(connection: Connection, statement: Statement[T]) -> tuple[float, T]:
+    # The answer may take long, and the leases run from the claim on: only the moment before the question is safe.
+    asked_at = monotonic()
+    return asked_at, await run_async(connection, statement)
+
+
+NO_LIMIT = 1_000_000
+
+
+class Brake:
+    """Says how many tasks may be claimed at this moment; whoever moves it nudges the producer by `moved`.
+
+    A worker that backs off still takes one task while it runs none: whatever makes the machine busy, its tasks
+    must not wait for ever.
+    """
+
+    def __init__(self, moved: Callable[[], None]) -> None:
+        self._moved = moved
+        self._drained = False
+        self._backing_off = False
+
+    def drain(self, *, on: bool) -> None:
+        """Take nothing at all, or again as before."""
+        self._drained = on
+        self._moved()
+
+    def back_off(self, *, on: bool) -> None:
+        """Take only what keeps one slot busy, or again as before."""
+        self._backing_off = on
+        self._moved()
+
+    def most(self, *, busy: bool) -> int:
+        """Return the most tasks that may be claimed now; `busy` when the worker runs any."""
+        if self._drained:
+            return 0
+        if self._backing_off:
+            return 0 if busy else 1
+        return NO_LIMIT
+
+
+STALE_AFTER = 0.5
+
+
+class Delivery:
+    """From here on a claimed task is held: its lease is kept until it is settled or given back."""
+
+    def __init__(
+        self,
+        board: Board,
+        hands: Hands,
+        *,
+        keeper: LeaseKeeper,
+        settler: Settler,
+        aborter: Aborter,
+        narrator: Narrator,
+    ) -> None:
+        self._board = board
+        self._hands = hands
+        self._keeper = keeper
+        self._settler = settler
+        self._aborter = aborter
+        self._narrator = narrator
+        self._check: asyncio.TimerHandle | None = None
+
+    def deliver(self, several: Sequence[Held], asked_at: float) -> None:
+        """Hold tasks, in claim order, and let the slots begin them; the database was asked for them at `asked_at`."""
+        for older in self._hands.take(several):
+            self._aborter.abort(older, LostReason.TAKEN)
+        self._narrator.claimed(several)
+        now = monotonic()
+        for held in several:
+            held.delivered_at = now
+        self._board.put(several)
+        self._keeper.watch(several, asked_at)
+        self._watch_the_line()
+
+    def take_back_all(self) -> None:
+        """Give back whatever has not begun."""
+        self._settler.give_back(self._board.clear())
+
+    def take_back(self, role: str) -> None:
+        """Give back what has not begun of one role: it was paused."""
+        waiting = self._board.clear()
+        self._board.put(held for held in waiting if held.task.role != role)
+        self._settler.give_back(held for held in waiting if held.task.role == role)
+
+    def stop(self) -> None:
+        if self._check is not None:
+            self._check.cancel()
+
+    def _watch_the_line(self) -> None:
+        if self._check is None and self._board.ready:
+            self._check = asyncio.get_running_loop().call_later(STALE_AFTER, self._take_back_stale)
+
+    def _take_back_stale(self) -> None:
+        # Nothing waits behind a slow handler while another worker may be idle.
+        self._check = None
+        if stale := self._board.take_older(monotonic() - STALE_AFTER):
+            self._settler.give_back(stale)
+        self._watch_the_line()

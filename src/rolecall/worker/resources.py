@@ -1,15 +1,19 @@
-"""How much processor time and memory a worker uses, as a share of what it may use."""
+"""How much processor time and memory a worker uses, as a share of what it may use; and when it backs off before the
+kernel or its neighbours suffer.
+"""
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from time import monotonic
+from pathlib import Path
+from time import monotonic, time
 
 import psutil
 
-from rolecall.worker import cgroup
-from rolecall.worker.cgroup import Limit
+from rolecall.model.workers import Condition
+from rolecall.worker.options import WorkerOptions
 
 SHORTEST_SPAN = 0.5
 
@@ -43,7 +47,7 @@ class Resources:
     @classmethod
     def of_this_process(cls) -> Resources:
         """Look for the container's limits, and measure against them."""
-        return cls(memory=cgroup.memory_limit(), cpu=cgroup.cpu_limit())
+        return cls(memory=memory_limit(), cpu=cpu_limit())
 
     def read(self) -> Usage:
         """Measure; the processor's share is that of the time since the last reading, half a second at least."""
@@ -54,12 +58,12 @@ class Resources:
     def _memory_share(self, own_bytes: int) -> float:
         if self._memory is None:
             return own_bytes / psutil.virtual_memory().total
-        return cgroup.memory_used(self._memory.group) / self._memory.amount
+        return memory_used(self._memory.group) / self._memory.amount
 
     def _cpu_share(self, tree: list[psutil.Process]) -> float | None:
         now = monotonic()
         if self._since is None or now - self._since[0] >= SHORTEST_SPAN:
-            used = cgroup.cpu_seconds(self._cpu.group) if self._cpu else sum(_each(tree, _cpu_seconds))
+            used = cpu_seconds(self._cpu.group) if self._cpu else sum(_each(tree, _cpu_seconds))
             if self._since is not None:
                 before, used_before = self._since
                 self._share = max(0.0, used - used_before) / (now - before) / self._processors
@@ -85,3 +89,138 @@ def _each(tree: list[psutil.Process], read: Callable[[psutil.Process], float]) -
             yield read(process)
         except psutil.Error:
             continue  # it ended meanwhile
+
+
+log = logging.getLogger("rolecall.worker")
+
+
+class Pressure:
+    """Says whether, and why, to back off: from a reading over a threshold until `duration` seconds after the last
+    one. Pure arithmetic.
+    """
+
+    def __init__(self, *, memory: float | None, cpu: float | None, duration: float) -> None:
+        self._thresholds = {"memory": memory, "cpu": cpu}
+        self._duration = duration
+        self._until = 0.0
+        self.reason: str | None = None
+
+    @property
+    def has_threshold(self) -> bool:
+        return any(self._thresholds.values())
+
+    def note(self, usage: Usage, now: float) -> None:
+        """Take a reading into account."""
+        reason = self._excess({"memory": usage.memory, "cpu": usage.cpu})
+        if reason is not None:
+            self.reason, self._until = reason, now + self._duration
+        elif now >= self._until:
+            self.reason = None
+
+    def _excess(self, shares: dict[str, float | None]) -> str | None:
+        for name, share in shares.items():
+            threshold = self._thresholds[name]
+            if threshold is not None and share is not None and share > threshold:
+                return f"{name} at {share:.0%}, over the threshold of {threshold:.0%}"
+        return None
+
+
+class Vitals:
+    """Lives in the pulse's thread; `backs_off` hears there of every change: the reason, or that it is over."""
+
+    def __init__(self, options: WorkerOptions, backs_off: Callable[[str | None], None]) -> None:
+        self._resources = Resources.of_this_process()
+        self._pressure = Pressure(
+            memory=options.memory_backoff, cpu=options.cpu_backoff, duration=options.backoff_duration
+        )
+        self._backs_off = backs_off
+
+    async def look(self) -> None:
+        """Measure, and back off or go on; nothing where no threshold is set."""
+        if self._pressure.has_threshold:
+            self._judge(self._resources.read())
+
+    def condition(self) -> Condition:
+        """Measure, and say what the roll should know of this worker."""
+        usage = self._resources.read()
+        self._judge(usage)
+        return Condition(
+            cpu=usage.cpu,
+            memory=usage.memory,
+            memory_bytes=usage.memory_bytes,
+            clock=time(),
+            backing_off=self._pressure.reason,
+        )
+
+    def _judge(self, usage: Usage) -> None:
+        before = self._pressure.reason
+        self._pressure.note(usage, monotonic())
+        after = self._pressure.reason
+        if (before is None) is not (after is None):
+            log.warning("Backing off: %s" if after else "No longer backing off: %s is over", after or before)
+            self._backs_off(after)
+
+
+ROOT = Path("/sys/fs/cgroup")
+OWN = Path("/proc/self/cgroup")
+NO_LIMIT = "max"
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """The tightest limit on a resource (bytes, or processors), and the group that it is set on."""
+
+    group: Path
+    amount: float
+
+
+def memory_limit(root: Path = ROOT, own: Path = OWN) -> Limit | None:
+    """The bytes at which the kernel kills; None where there is no limit."""
+    limits = ((group, _words(group / "memory.max")) for group in _groups(root, own))
+    return _tightest(Limit(group, float(words[0])) for group, words in limits if words and words[0] != NO_LIMIT)
+
+
+def cpu_limit(root: Path = ROOT, own: Path = OWN) -> Limit | None:
+    """The processors whose time the group may use; None where there is no limit."""
+    limits = ((group, _words(group / "cpu.max")) for group in _groups(root, own))
+    return _tightest(
+        Limit(group, float(words[0]) / float(words[1])) for group, words in limits if words and words[0] != NO_LIMIT
+    )
+
+
+def memory_used(group: Path) -> float:
+    """The bytes that count against the limit and that the kernel could not take back at once."""
+    return float(_words(group / "memory.current")[0]) - _named(group / "memory.stat").get("inactive_file", 0.0)
+
+
+def cpu_seconds(group: Path) -> float:
+    """The processor time that the group has used so far."""
+    return _named(group / "cpu.stat")["usage_usec"] / 1e6
+
+
+def _groups(root: Path, own: Path) -> Iterator[Path]:
+    # A limit on any group above counts as well.
+    path = next((line[3:] for line in _lines(own) if line.startswith("0::")), None)
+    if path is not None:
+        group = root / path.lstrip("/")
+        yield group
+        yield from (above for above in group.parents if above.is_relative_to(root))
+
+
+def _tightest(limits: Iterator[Limit]) -> Limit | None:
+    return min(limits, key=lambda limit: limit.amount, default=None)
+
+
+def _named(file: Path) -> dict[str, float]:
+    return {name: float(number) for name, number in (line.split() for line in _lines(file))}
+
+
+def _words(file: Path) -> list[str]:
+    return [word for line in _lines(file)[:1] for word in line.split()]
+
+
+def _lines(file: Path) -> list[str]:
+    try:
+        return file.read_text().splitlines()
+    except OSError:
+        return []

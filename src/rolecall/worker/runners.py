@@ -5,20 +5,25 @@ for many tasks.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, Protocol
 
 from rolecall.app.middlewares import Middleware
-from rolecall.model.errors import RolecallError
+from rolecall.model.errors import PermanentFailure, RolecallError
 from rolecall.model.outcomes import NoResult
+from rolecall.model.procedures import StoredProcedure
 from rolecall.model.states import LostReason
+from rolecall.model.tasks import ClaimedTask
+from rolecall.sql import procedures
 from rolecall.worker.context import BatchContext, Context, Services
-from rolecall.worker.held import Held
-from rolecall.worker.onion import wrap
+from rolecall.worker.in_flight import Held
 from rolecall.worker.outcomes import Outcomes
-from rolecall.worker.processes import InProcess, Processes
 from rolecall.worker.program import Callee, Handler
+from rolecall.worker.session import Session
 from rolecall.worker.slots import Slot
+from rolecall.worker.subprocess.pool import InProcess, Processes
 
 
 class Runner(Protocol):
@@ -182,3 +187,80 @@ def _one_each(results: object, number: int) -> Sequence[object]:
 
 class WrongResults(RolecallError):
     """A batch handler returned something that does not say what became of each task."""
+
+
+# The first argument is the attempt's context; the others are the runner's own.
+Call = Callable[..., Awaitable[Any]]
+
+
+def wrap(call: Call, middlewares: Sequence[Middleware]) -> Call:
+    """Return the call inside its middlewares, the first outermost; without any it is the call itself."""
+    for middleware in reversed(middlewares):
+        call = _around(middleware, call)
+    return call
+
+
+def _around(middleware: Middleware, inner: Call) -> Call:
+    async def outer(context: Any, *arguments: Any) -> Any:
+        return await middleware(context, lambda: inner(context, *arguments))
+
+    return outer
+
+
+class Repertoire:
+    """Claims ask for its `names`; a procedure that is declared while the worker runs joins them at the next look.
+
+    Where the program has a handler of the same name, that one counts.
+    """
+
+    def __init__(
+        self,
+        own: Mapping[str, Runner],
+        second: Mapping[str, Runner],
+        runner_for: Callable[[StoredProcedure], Runner],
+    ) -> None:
+        self._own = tuple(own)
+        self._second = second
+        self._runner_for = runner_for
+        # Runners are added and replaced, never removed: a claim that is under way may still bring their tasks.
+        self._runners = dict(own)
+        self._known: dict[str, StoredProcedure] = {}
+        self.names = self._own
+
+    def runner(self, task: ClaimedTask) -> Runner:
+        """Return who runs a claimed task: its handler's first step, or the one after its children."""
+        steps = self._second if task.step and task.handler in self._second else self._runners
+        return steps[task.handler]
+
+    @property
+    def procedures(self) -> Mapping[str, StoredProcedure]:
+        """The procedures among the names."""
+        return MappingProxyType(self._known)
+
+    async def look(self, session: Session) -> bool:
+        """Read which procedures there are; return whether the names have changed."""
+        stored = await session.run(procedures.known())
+        known = {procedure.name: procedure for procedure in stored if procedure.name not in self._own}
+        for name, procedure in known.items():
+            if self._known.get(name) != procedure:
+                self._runners[name] = self._runner_for(procedure)
+        before, self._known, self.names = self.names, known, (*self._own, *known)
+        return self.names != before
+
+
+@dataclass(frozen=True, slots=True)
+class NoGather:
+    """Stands for the second step of a handler that has none any more: its tasks fail and say so."""
+
+    handler: str
+    takes_context: bool = False
+
+    def decode(self, payload_json: str | bytes) -> str | bytes:
+        """Leave the payload as it is."""
+        return payload_json
+
+    async def call(self, _context: object, _payload: object) -> Any:
+        """Fail the task for good."""
+        raise PermanentFailure(
+            f"the children have finished, but handler {self.handler!r} has no gather step (any more)"
+        )

@@ -6,10 +6,15 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from functools import partial
 from time import monotonic
-from typing import TypeVar
+from typing import Protocol, TypeVar
+from weakref import WeakSet, ref
 
+import psycopg
 from psycopg_pool import AsyncConnectionPool
 
 from rolecall.db.connect import AsyncConnection as Connection
@@ -17,9 +22,7 @@ from rolecall.db.connect import Pooler, async_pool, connect_async
 from rolecall.db.run import run_async
 from rolecall.model.errors import DatabaseUnavailable
 from rolecall.sql.statement import Statement, single
-from rolecall.wake.backoff import Backoff
-from rolecall.worker.complaints import Complaints
-from rolecall.worker.home import Home
+from rolecall.wake.waker import Backoff
 
 Connect = Callable[[], Awaitable[Connection]]
 T = TypeVar("T")
@@ -152,3 +155,79 @@ class Sessions:
             await connection.close()
             raise
         return connection
+
+
+FIRST_PAUSE = 30.0
+LONGEST_PAUSE = 600.0
+GROWTH = 2.0
+
+
+class Complaints:
+    """The complaints about one trouble, from its beginning to its end. Pure arithmetic on seconds."""
+
+    __slots__ = ("_due_at", "_pause")
+
+    def __init__(self) -> None:
+        self._due_at: float | None = None
+        self._pause = FIRST_PAUSE
+
+    @property
+    def any(self) -> bool:
+        """True once there was one."""
+        return self._due_at is not None
+
+    def due(self, now: float) -> bool:
+        """Say whether to complain now; if so, the next one is due after a longer pause than this one."""
+        if self._due_at is not None and now < self._due_at:
+            return False
+        self._due_at = now + self._pause
+        self._pause = min(LONGEST_PAUSE, self._pause * GROWTH)
+        return True
+
+
+SAID = b"A handler forked, and the child came back into the worker: it ends here. Let it end with os._exit().\n"
+EXIT_CODE = 70
+
+
+class HasDescriptor(Protocol):
+    """A connection."""
+
+    def fileno(self) -> int: ...
+
+
+class Home:
+    """The process in which a worker was made.
+
+    In a child the worker's connections lead nowhere from the start: what awaits there reads no answer that is the
+    worker's, and what is collected there says goodbye to no server. A child that uses none of them notices nothing.
+    """
+
+    def __init__(self) -> None:
+        self._pid = os.getpid()
+        self._connections: WeakSet[HasDescriptor] = WeakSet()
+        os.register_at_fork(after_in_child=partial(_cut_off, ref(self)))
+
+    def add(self, connection: HasDescriptor) -> None:
+        """Take a connection into account that is the worker's alone."""
+        self._connections.add(connection)
+
+    def require(self) -> None:
+        """End this process at once, without touching anything, if it is another one."""
+        if os.getpid() != self._pid:
+            os.write(2, SAID)
+            os._exit(EXIT_CODE)
+
+    def cut_off(self) -> None:
+        """Let every connection lead nowhere in this process; in the one that it comes from it goes on as before."""
+        nowhere = os.open(os.devnull, os.O_RDWR)
+        for connection in self._connections:
+            with suppress(psycopg.Error):  # one that is closed
+                os.dup2(nowhere, connection.fileno(), inheritable=False)
+        os.close(nowhere)
+
+
+def _cut_off(home: ref[Home]) -> None:
+    # What is registered for forks stays registered; a worker that has ended is not to be kept by that.
+    alive = home()
+    if alive is not None:
+        alive.cut_off()

@@ -5,15 +5,17 @@ a time.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+import threading
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from queue import SimpleQueue
 from time import monotonic
+from typing import TypeVar
 
-from rolecall.worker.board import Board
-from rolecall.worker.demand import Demand
-from rolecall.worker.held import Held
-from rolecall.worker.home import Home
-from rolecall.worker.settler import Settler
-from rolecall.worker.threads import SlotThread
+from rolecall.worker.completer import Settler
+from rolecall.worker.in_flight import Held
+from rolecall.worker.local_queue import Board, Demand
+from rolecall.worker.session import Home
 
 
 class Slot:
@@ -98,3 +100,55 @@ class Slot:
             await self.board.wait_for_work()
         finally:
             self._demand.work()
+
+
+T = TypeVar("T")
+Outcome = tuple[object, BaseException | None]
+Call = tuple["asyncio.Future[Outcome]", Callable[..., object], tuple[object, ...]]
+
+
+class SlotThread:
+    """Runs one call at a time; the thread starts with the first call and ends with `stop()`."""
+
+    def __init__(self, name: str, home: Home) -> None:
+        self._name = name
+        self._home = home
+        self._calls: SimpleQueue[Call | None] = SimpleQueue()
+        self._thread: threading.Thread | None = None
+
+    async def call(self, function: Callable[..., T], *arguments: object) -> T:
+        """Return or raise what the function does; the caller's cancellation does not reach the thread."""
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._work, name=self._name, daemon=True)
+            self._thread.start()
+        done: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
+        self._calls.put((done, function, arguments))
+        result, error = await done
+        if error is not None:
+            raise error
+        return result  # type: ignore[return-value]  # what `function` returned
+
+    def stop(self) -> None:
+        """Let the thread end after the call that it is in."""
+        self._calls.put(None)
+
+    def _work(self) -> None:
+        while (call := self._calls.get()) is not None:
+            done, function, arguments = call
+            outcome = _outcome(function, arguments)
+            self._home.require()
+            # A loop that is closed waits for nothing.
+            with suppress(RuntimeError):
+                done.get_loop().call_soon_threadsafe(_deliver, done, outcome)
+
+
+def _outcome(function: Callable[..., object], arguments: tuple[object, ...]) -> Outcome:
+    try:
+        return function(*arguments), None
+    except BaseException as error:  # noqa: BLE001 - whatever a handler raises belongs to its task
+        return None, error
+
+
+def _deliver(done: asyncio.Future[Outcome], outcome: Outcome) -> None:
+    if not done.done():
+        done.set_result(outcome)

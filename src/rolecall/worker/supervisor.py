@@ -17,9 +17,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from time import monotonic
 
-from rolecall.wake.backoff import Backoff
-from rolecall.worker.orphans import following_parent
-from rolecall.worker.signals import stop_on_signals
+from rolecall.wake.waker import Backoff
+from rolecall.worker.signals import following_parent, stop_on_signals
 
 FIRST_RESTART = 0.5
 LONGEST_RESTART = 30.0

@@ -9,10 +9,10 @@ from typing import Any
 
 from rolecall.model.errors import RolecallError
 from rolecall.model.workplace import Workplace
-from rolecall.worker.farewell import Farewell
 from rolecall.worker.options import WorkerOptions
 from rolecall.worker.program import Program
-from rolecall.worker.staff import Staff
+from rolecall.worker.shutdown import Farewell
+from rolecall.worker.wiring import Staff
 
 log = logging.getLogger("rolecall.worker")
 

@@ -26,7 +26,9 @@ select state::text, error from rolecall.all_tasks where handler = 'product_refre
 
 def processes() -> list[psutil.Process]:
     """The processes that workers of this process have started for what can be killed."""
-    return [each for each in psutil.Process().children() if "rolecall.worker.child" in " ".join(each.cmdline())]
+    return [
+        each for each in psutil.Process().children() if "rolecall.worker.subprocess.child" in " ".join(each.cmdline())
+    ]
 
 
 def payload(crawl: Crawl, folder: Path, products: int, options: int = 1) -> int:

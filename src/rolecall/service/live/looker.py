@@ -17,9 +17,8 @@ from rolecall.service.live.looks import Found, RoleLook, TaskLook, TreeLook
 from rolecall.service.live.reach import Start
 from rolecall.service.live.stream import Stream
 from rolecall.service.progress import Progress
-from rolecall.wake.backoff import Backoff
 from rolecall.wake.listener import CANCEL_CHANNEL, WAKE_CHANNEL, Listener, ListenerOptions, send_probe
-from rolecall.wake.waker import Waker
+from rolecall.wake.waker import Backoff, Waker
 
 __all__ = ["Connect", "Looker"]
 

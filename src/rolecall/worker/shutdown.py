@@ -9,7 +9,7 @@ from time import monotonic
 
 from rolecall.model.errors import RolecallError
 from rolecall.model.states import LostReason
-from rolecall.worker.staff import SLOT, Staff
+from rolecall.worker.wiring import SLOT, Staff
 
 log = logging.getLogger("rolecall.worker")
 

@@ -1,4 +1,4 @@
-"""Runs handlers in processes of their own, so that one can be killed whatever it does; see `rolecall.worker.child`.
+"""Runs handlers in processes of their own, so that one can be killed whatever it does.
 
 A process is started when a handler needs one and none is free, and used again and again. It is killed when its
 task must stop, and the task is reported when it is dead: whoever is claimed next for the same key meets nobody.
@@ -20,13 +20,12 @@ from typing import Any, ParamSpec, TypeVar
 
 from rolecall.model.errors import HandlerError, InvalidDeclaration
 from rolecall.sql.results import read_result
-from rolecall.worker.addresses import address_of
-from rolecall.worker.child import MARK
-from rolecall.worker.errands import Answer, Call, Declined, Errand, Gave, Raised, Returned
-from rolecall.worker.failure import RaisedElsewhere
-from rolecall.worker.home import Home
+from rolecall.worker.outcomes import RaisedElsewhere
 from rolecall.worker.program import Handler
-from rolecall.worker.threads import SlotThread
+from rolecall.worker.session import Home
+from rolecall.worker.slots import SlotThread
+from rolecall.worker.subprocess.child import MARK
+from rolecall.worker.subprocess.messages import Answer, Call, Declined, Errand, Gave, Raised, Returned, address_of
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -39,7 +38,7 @@ import sys
 from multiprocessing.connection import Connection
 connection = Connection(int(sys.argv[1]))
 sys.path[:] = connection.recv()
-from rolecall.worker.child import serve
+from rolecall.worker.subprocess.child import serve
 serve(connection, parent=int(sys.argv[2]), log_level=int(sys.argv[3]))
 """
 

@@ -28,13 +28,21 @@ from typing import Any
 from rolecall.app.handlers import Extra, HandlerDefinition, HandlerSettings, define
 from rolecall.model.outcomes import NoResult
 from rolecall.sql.results import encode_result
-from rolecall.worker.addresses import find, function_at
-from rolecall.worker.errands import Answer, Call, Declined, Errand, Gave, Raised, Returned
-from rolecall.worker.failure import judge
-from rolecall.worker.home import Home
-from rolecall.worker.orphans import die_with
-from rolecall.worker.process_context import ProcessContext
-from rolecall.worker.unstored import failure_of
+from rolecall.worker.outcomes import failure_of, judge
+from rolecall.worker.session import Home
+from rolecall.worker.signals import die_with
+from rolecall.worker.subprocess.context import ProcessContext
+from rolecall.worker.subprocess.messages import (
+    Answer,
+    Call,
+    Declined,
+    Errand,
+    Gave,
+    Raised,
+    Returned,
+    find,
+    function_at,
+)
 
 MARK = "ROLECALL_PROCESS"
 STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)

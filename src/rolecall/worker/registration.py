@@ -10,11 +10,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from importlib.metadata import PackageNotFoundError, version
 
+from rolecall.db.migrator import check_async
 from rolecall.model.workers import BeatAnswer, Condition, WorkerCommand, WorkerInfo
-from rolecall.sql import workers
-from rolecall.worker.held import Hands
+from rolecall.sql import keys, roles, schedules, workers
+from rolecall.worker.in_flight import Hands
 from rolecall.worker.options import WorkerOptions
-from rolecall.worker.program import Handler
+from rolecall.worker.program import Handler, Program
 from rolecall.worker.session import Session
 
 log = logging.getLogger("rolecall.worker")
@@ -109,3 +110,14 @@ def _version() -> str:
         return version("rolecall")
     except PackageNotFoundError:
         return "unknown"
+
+
+async def declare(session: Session, app: Program) -> None:
+    """Declare the app's roles, handlers and keys, add the schedules that are missing.
+
+    Raises SchemaMissing, SchemaTooNew.
+    """
+    await session.ask(check_async)
+    await session.run(roles.declare(*app.declaration()))
+    await session.run(keys.declare(app.key_capacities))
+    await session.run(schedules.ensure(app.schedules.values()))

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from time import monotonic
 
 from rolecall.model.outcomes import Completed, Failed, Report
-from rolecall.worker.held import Hands, Held
+from rolecall.worker.in_flight import Hands, Held
 
 SUMMARY_EVERY = 5.0
 FAILURES_TOLD = 10

@@ -22,35 +22,26 @@ from rolecall.wake.listener import (
     ListenerOptions,
     send_probe,
 )
-from rolecall.wake.pace import Pace, PaceOptions
-from rolecall.worker.aborts import Aborter
-from rolecall.worker.board import Board
-from rolecall.worker.claims import Claims
+from rolecall.wake.waker import Pace, PaceOptions
+from rolecall.worker.commands import Orders
+from rolecall.worker.completer import Settler
 from rolecall.worker.context import Services
-from rolecall.worker.delivery import Delivery
-from rolecall.worker.demand import Demand
-from rolecall.worker.entry import declare
-from rolecall.worker.held import Hands
-from rolecall.worker.home import Home
-from rolecall.worker.keeper import LeaseKeeper, Lost
-from rolecall.worker.lag import LagWatch
-from rolecall.worker.narrator import SUMMARY_EVERY, Narrator
+from rolecall.worker.heartbeat import LagWatch, Pulse
+from rolecall.worker.in_flight import Hands
+from rolecall.worker.leases import Aborter, LeaseKeeper, Lost
+from rolecall.worker.local_queue import Board, Demand
 from rolecall.worker.options import WorkerOptions
-from rolecall.worker.orders import Orders
 from rolecall.worker.outcomes import Outcomes
 from rolecall.worker.procedures import ProcedureRunner
-from rolecall.worker.processes import Processes
-from rolecall.worker.producer import Producer
+from rolecall.worker.producer import Claims, Delivery, Producer
 from rolecall.worker.program import Handler, Program
-from rolecall.worker.pulse import Pulse
-from rolecall.worker.repertoire import Repertoire
-from rolecall.worker.rollcall import RollCall, introduce
-from rolecall.worker.runners import AsyncRunner, Runner, runner_for
-from rolecall.worker.session import Sessions
-from rolecall.worker.settler import Settler
+from rolecall.worker.registration import RollCall, declare, introduce
+from rolecall.worker.reporting import SUMMARY_EVERY, Narrator
+from rolecall.worker.resources import Vitals
+from rolecall.worker.runners import AsyncRunner, NoGather, Repertoire, Runner, runner_for
+from rolecall.worker.session import Home, Sessions
 from rolecall.worker.slots import Slot
-from rolecall.worker.steps import NoGather
-from rolecall.worker.vitals import Vitals
+from rolecall.worker.subprocess.pool import Processes
 
 log = logging.getLogger("rolecall.worker")
 

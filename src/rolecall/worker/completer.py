@@ -12,11 +12,10 @@ from time import monotonic
 from rolecall.model.errors import DatabaseError, DatabaseUnavailable, RolecallError
 from rolecall.model.outcomes import Completed, Failed, Returned
 from rolecall.sql import tasks
-from rolecall.wake.backoff import Backoff
-from rolecall.wake.waker import Waker
+from rolecall.wake.waker import Backoff, Waker
 from rolecall.worker import failpoints
-from rolecall.worker.held import Hands, Held, by_worker
-from rolecall.worker.narrator import Narrator
+from rolecall.worker.in_flight import Hands, Held, by_worker
+from rolecall.worker.reporting import Narrator
 from rolecall.worker.session import Session
 
 MOST_REPORTS = 1_000

@@ -7,9 +7,8 @@ import logging
 from collections.abc import Callable
 
 from rolecall.model.workers import WorkerCommand
-from rolecall.worker.brake import Brake
-from rolecall.worker.delivery import Delivery
-from rolecall.worker.held import Hands
+from rolecall.worker.in_flight import Hands
+from rolecall.worker.producer import Brake, Delivery
 
 log = logging.getLogger("rolecall.worker")
 

@@ -11,9 +11,10 @@ from time import monotonic
 from rolecall.model.errors import RolecallError
 from rolecall.model.states import LostReason
 from rolecall.sql import tasks
-from rolecall.wake.backoff import Backoff
-from rolecall.wake.waker import Waker
-from rolecall.worker.held import Hands, Held
+from rolecall.wake.waker import Backoff, Waker
+from rolecall.worker.in_flight import Hands, Held
+from rolecall.worker.local_queue import Board
+from rolecall.worker.outcomes import Outcomes
 from rolecall.worker.session import Session
 
 MOST_RENEWALS = 1_000
@@ -150,3 +151,48 @@ def _portions(due: Iterable[Held]) -> Iterable[tuple[int, list[Held]]]:
     for worker_id, several in by_worker.items():
         for first in range(0, len(several), MOST_RENEWALS):
             yield worker_id, several[first : first + MOST_RENEWALS]
+
+
+class Aborter:
+    """Tells a handler why it must stop, then gives it `grace` seconds before its task is reported without
+    it.
+    """
+
+    def __init__(self, board: Board, outcomes: Outcomes, *, grace: float) -> None:
+        self._board = board
+        self._outcomes = outcomes
+        self._grace = grace
+
+    def abort_each(self, several: Iterable[tuple[Held, LostReason]]) -> None:
+        for held, reason in several:
+            self.abort(held, reason)
+
+    def abort(self, held: Held, reason: LostReason) -> None:
+        """Stop a task for a reason; one that has ended or is stopping already is left alone."""
+        if held.ended or held.aborted is not None:
+            return
+        if reason is LostReason.COMPLETED and held.is_safe:
+            # Its own doing, told by an answer that was under way: what the handler still does is its affair.
+            return
+        held.aborted = reason
+        log.info("Task %d (%s) must stop: %s", held.task.id, held.task.handler, reason)
+        if self._board.withdraw(held) or held.slot is None:
+            self._outcomes.aborted(held)
+            return
+        held.slot.interrupt()
+        asyncio.get_running_loop().call_later(self._grace, self._overdue, held)
+
+    def _overdue(self, held: Held) -> None:
+        if held.slot is None or held not in held.slot.running:
+            return
+        if not held.ended:
+            log.warning(
+                "The handler of task %d (%s) did not stop within %g s; its slot stays occupied until it does",
+                held.task.id,
+                held.task.handler,
+                self._grace,
+            )
+            self._outcomes.aborted(held)
+        # A handler may have swallowed the cancellation: ask again until it ends.
+        held.slot.interrupt()
+        asyncio.get_running_loop().call_later(self._grace, self._overdue, held)
