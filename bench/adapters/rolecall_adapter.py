@@ -29,8 +29,8 @@ from rolecall.client import Client
 from rolecall.db.connect import connect
 from rolecall.db.migrator import migrate
 from rolecall.db.run import run as execute
-from rolecall.model.next_tasks import NextTasks
 from rolecall.model.outcomes import Completed
+from rolecall.model.tasks import NextTasks
 from rolecall.sql import retention, tasks
 from rolecall.worker import Worker, WorkerOptions
 from rolecall.worker.loop import run

@@ -52,16 +52,13 @@ from rolecall.model.errors import (
     WaitTimeout,
     WrongIsolation,
 )
-from rolecall.model.idempotency import IdempotencyKey
 from rolecall.model.keys import KeyCapacity
-from rolecall.model.outcomes import Cancel, Snooze, WaitFor
+from rolecall.model.outcomes import Cancel, Snooze, UnstoredResult, WaitFor
 from rolecall.model.retry import RetryPolicy, exponential, immediate, linear, no_retry
-from rolecall.model.schedules import Schedule
-from rolecall.model.staggering import stagger
+from rolecall.model.schedules import Schedule, stagger
 from rolecall.model.states import LostReason, TaskState
-from rolecall.model.tasks import Child, Enqueued, Need, Needed, NewTask, Task, TreeNode
-from rolecall.model.unstored import UnstoredResult
-from rolecall.model.workplace import Workplace
+from rolecall.model.tasks import Child, Enqueued, IdempotencyKey, Need, Needed, NewTask, Task, TreeNode
+from rolecall.model.workers import Workplace
 from rolecall.worker.context import BatchContext, Context
 from rolecall.worker.options import WorkerOptions
 from rolecall.worker.subprocess.context import ProcessContext

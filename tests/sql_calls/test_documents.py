@@ -8,10 +8,9 @@ from typing import Any
 import pytest
 
 from rolecall.model.errors import InvalidTask
-from rolecall.model.next_tasks import NextTasks
 from rolecall.model.outcomes import Blocked, Cancelled, Completed, Failed, Report, Snoozed
 from rolecall.model.retry import linear
-from rolecall.model.tasks import Enqueued, Need, NewTask
+from rolecall.model.tasks import Enqueued, Need, NewTask, NextTasks
 from rolecall.sql.documents import reports_document, tasks_document
 from rolecall.sql.tasks import enqueue_chunks, enqueue_many
 

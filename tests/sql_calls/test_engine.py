@@ -11,12 +11,11 @@ import pytest
 from rolecall.db.run import run
 from rolecall.model.errors import ScheduleNotFound, TaskNotFound
 from rolecall.model.insight import TaskFilter
-from rolecall.model.next_tasks import NextTasks
 from rolecall.model.outcomes import Cancelled, Completed, Failed, Report, Snoozed
 from rolecall.model.retry import linear, no_retry
 from rolecall.model.schedules import Schedule
 from rolecall.model.states import TaskState
-from rolecall.model.tasks import Claim, ClaimedTask, NewTask
+from rolecall.model.tasks import Claim, ClaimedTask, NewTask, NextTasks
 from rolecall.model.workers import BeatAnswer, Condition, WorkerCommand, WorkerInfo
 from rolecall.sql import capacity, finding, insight, retention, roles, schedules, tasks, workers
 

@@ -23,7 +23,7 @@ from rolecall.model.keys import require_key_capacity
 from rolecall.model.retry import RetryPolicy
 from rolecall.model.schedules import Schedule
 from rolecall.model.tasks import NewTask
-from rolecall.model.workplace import Workplace
+from rolecall.model.workers import Workplace
 
 __all__ = ["App"]
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from typing import Any
 
-from rolecall.model.workplace import Workplace
+from rolecall.model.workers import Workplace
 
 __all__ = ["Lifespan", "begun"]
 

@@ -15,7 +15,7 @@ from rich.table import Table
 from rich.text import Text
 from rich.tree import Tree
 
-from rolecall.model.unstored import UnstoredResult
+from rolecall.model.outcomes import UnstoredResult
 
 WIDE = 10_000
 

@@ -12,9 +12,8 @@ from rolecall.client.mistakes import no_handler, require_known, require_options
 from rolecall.model.dedupe import Dedupe
 from rolecall.model.durations import Duration
 from rolecall.model.errors import InvalidTask
-from rolecall.model.next_tasks import NextTasks
 from rolecall.model.retry import RetryPolicy
-from rolecall.model.tasks import ChildRule, Enqueued, Need, NewTask
+from rolecall.model.tasks import ChildRule, Enqueued, Need, NewTask, NextTasks
 
 __all__ = ["AnyTask", "TaskOptions", "entries", "following", "new_task", "several"]
 

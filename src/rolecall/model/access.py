@@ -1,4 +1,4 @@
-"""Who may do what: three scopes, each of which includes those before it."""
+"""Who may do what, and what is kept for those who come in: keys, sessions, answers, secrets."""
 
 from __future__ import annotations
 
@@ -8,7 +8,20 @@ from enum import StrEnum
 
 from rolecall.model.deeds import Actor
 
-__all__ = ["ApiKey", "Caller", "Credentials", "LoginAttempt", "LoginLimits", "NewApiKey", "Person", "Scope", "Session"]
+__all__ = [
+    "ApiKey",
+    "Caller",
+    "Credentials",
+    "KeptAnswer",
+    "LoginAttempt",
+    "LoginLimits",
+    "NewApiKey",
+    "Person",
+    "RequestKey",
+    "Scope",
+    "Secret",
+    "Session",
+]
 
 
 class Scope(StrEnum):
@@ -114,3 +127,37 @@ class Session:
     secret: str
     expires_at: datetime
     browser: str | None = None
+
+
+class Secret:
+    """Holds a text and does not show it by accident: neither its str nor its repr tells it."""
+
+    __slots__ = ("_text",)
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def __repr__(self) -> str:
+        return "(secret)"
+
+    def reveal(self) -> str:
+        """The text itself."""
+        return self._text
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RequestKey:
+    """Who sends it, under which key, and a digest of all that it says."""
+
+    caller: str
+    key: str
+    digest: bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeptAnswer:
+    """What it was answered; `body` is JSON text."""
+
+    status: int
+    location: str | None
+    body: str

@@ -12,9 +12,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 
-from rolecall.model.situation import KeySituation, LiveWorker, Situation
 from rolecall.model.states import TaskState
-from rolecall.model.why import Cause, CauseKind
+from rolecall.model.why import Cause, CauseKind, KeySituation, LiveWorker, Situation
 
 __all__ = ["causes_of"]
 

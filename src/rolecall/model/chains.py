@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from rolecall.model.outline import OutlinePhase
+from rolecall.model.details import OutlinePhase
 from rolecall.model.states import TaskState
 from rolecall.model.tasks import Dependent, TaskSummary
 

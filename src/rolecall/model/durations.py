@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import math
 import re
-from datetime import timedelta
+from datetime import datetime, timedelta
 
-__all__ = ["Duration", "in_seconds", "read_duration", "write_duration"]
+__all__ = [
+    "Duration",
+    "in_seconds",
+    "read_duration",
+    "require_when",
+    "write_duration",
+]
 
 Duration = float | timedelta
-
 UNITS = {"w": 604_800, "d": 86_400, "h": 3_600, "m": 60, "s": 1}
 DURATION = re.compile(r"(?:\d+(?:\.\d+)?[smhdw])+")
 PART = re.compile(r"(\d+(?:\.\d+)?)([smhdw])")
@@ -40,3 +45,13 @@ def write_duration(seconds: float) -> str:
         if number:
             parts.append(f"{number}{unit}")
     return "".join(parts)
+
+
+def require_when(what: str, seconds: float | None, moment: datetime | None) -> None:
+    """Raise ValueError unless exactly one is given: finite seconds of at least 0, or a moment with a time zone."""
+    if (seconds is None) == (moment is None):
+        raise ValueError(f"{what} takes either a number of seconds or a moment")
+    if seconds is not None and not (math.isfinite(seconds) and seconds >= 0):
+        raise ValueError(f"{what} takes a finite number of seconds of at least 0, not {seconds!r}")
+    if moment is not None and moment.tzinfo is None:
+        raise ValueError(f"{what} takes a moment with a time zone, not {moment.isoformat()}")

@@ -1,4 +1,4 @@
-"""A handler as it is stored: what its tasks take, and what it sets differently from its role."""
+"""A handler as it is stored, and those that are procedures of the database."""
 
 from __future__ import annotations
 
@@ -6,7 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["DeclaredHandler"]
+__all__ = [
+    "DeclaredHandler",
+    "ProcedureEnd",
+    "StoredProcedure",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,3 +30,20 @@ class DeclaredHandler:
     max_attempts: int | None
     retry: Mapping[str, Any] | None
     procedure: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredProcedure:
+    """A handler that some program or somebody in psql declared; `has_before`: a hook runs before it."""
+
+    name: str
+    role: str
+    has_before: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProcedureEnd:
+    """How a procedure's attempt ended: `lost` says why the claim was, `error` why the attempt failed."""
+
+    lost: str | None
+    error: str | None

@@ -1,16 +1,20 @@
-"""What the pool says about itself: counts, capacity, lists, and one task's history."""
+"""What the pool says about itself: counts, lists, pauses, one task's history; and which tasks are asked about."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime
-from typing import Any
+from typing import Any, Literal
 
 from rolecall.model.workers import WorkerCommand
 
 __all__ = [
+    "BulkAction",
+    "BulkOutcome",
     "DeclaredRole",
+    "EndedPause",
+    "Pause",
     "RegisteredWorker",
     "RoleCount",
     "RunningTask",
@@ -19,6 +23,7 @@ __all__ = [
 ]
 
 PAGING = ("cursor", "limit")
+BulkAction = Literal["retry", "cancel", "delete"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,3 +160,37 @@ class DeclaredRole:
     paused_at: datetime | None
     paused_until: datetime | None
     paused_by: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pause:
+    """A pause that stands; `paused_until` of None: until somebody resumes the role."""
+
+    role: str
+    paused_at: datetime
+    paused_until: datetime | None
+    paused_by: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class EndedPause:
+    """A pause whose time is up, and how long it was meant to be."""
+
+    role: str
+    seconds: float
+    paused_by: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BulkOutcome:
+    """How many tasks were meant, how often each outcome came, and the first 100 ids, newest first.
+
+    `more` says that beyond the limit others match, or may. A dry run changes nothing and has no outcomes.
+    """
+
+    action: BulkAction
+    dry_run: bool
+    matched: int
+    more: bool
+    outcomes: Mapping[str, int]
+    ids: list[int]

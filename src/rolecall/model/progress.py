@@ -11,13 +11,24 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from rolecall.model.infos import Facts, sum_up
 from rolecall.model.states import TaskState
 
-__all__ = ["Activity", "Brood", "Phase", "Progress", "Step", "TreeParent", "progress_of"]
+__all__ = [
+    "Activity",
+    "Brood",
+    "Fact",
+    "Facts",
+    "Phase",
+    "Progress",
+    "Step",
+    "TreeParent",
+    "progress_of",
+    "sum_up",
+]
 
 EXPECTED = "expected"
 ALMOST = 0.99
+BEFORE = 0
 
 
 class Activity(StrEnum):
@@ -246,3 +257,41 @@ def _infos(parents: Sequence[TreeParent]) -> dict[int, dict[str, Any]]:
         if task.parent_id is not None:
             below.setdefault(task.parent_id, []).append((task.id, infos[task.id]))
     return infos
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """What several children told under one name: the sum if all are numbers, and the last one's value and id."""
+
+    sum: float | None
+    last: Any
+    last_id: int
+
+    def __add__(self, other: Fact) -> Fact:
+        later = max(self, other, key=lambda fact: fact.last_id)
+        total = None if self.sum is None or other.sum is None else self.sum + other.sum
+        return Fact(total, later.last, later.last_id)
+
+    @property
+    def value(self) -> Any:
+        """What the parent's info says."""
+        return self.last if self.sum is None else self.sum
+
+
+Facts = Mapping[str, Fact]
+
+
+def sum_up(
+    before: Mapping[str, Any], children: Facts, parents: Iterable[tuple[int, Mapping[str, Any]]]
+) -> dict[str, Any]:
+    """Add what earlier steps' children told, what childless children tell, and the infos of those with children."""
+    facts = dict(children)
+    for task_id, info in [(BEFORE, before), *parents]:
+        for name, value in info.items():
+            fact = Fact(_numeric(value), value, task_id)
+            facts[name] = facts[name] + fact if name in facts else fact
+    return {name: fact.value for name, fact in facts.items()}
+
+
+def _numeric(value: object) -> float | None:
+    return value if isinstance(value, int | float) and not isinstance(value, bool) else None

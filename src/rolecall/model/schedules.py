@@ -1,11 +1,11 @@
-"""A rule that enqueues again and again, and what became of its runs."""
+"""A rule that enqueues again and again, and what became of its runs; and what spreads tasks over a time."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
-from typing import Any, Literal
+from datetime import datetime, timedelta
+from typing import Any, Literal, TypeVar
 
 __all__ = [
     "CronPlan",
@@ -19,7 +19,10 @@ __all__ = [
     "ScheduleRun",
     "StoredSchedule",
     "Stretch",
+    "stagger",
 ]
+
+T = TypeVar("T")
 
 Misfire = Literal["skip", "one", "all"]
 Overlap = Literal["skip", "queue", "cancel"]
@@ -160,3 +163,18 @@ class CronPlan:
     come: int = 0
     next: datetime | None = None
     error: str | None = None
+
+
+def stagger(items: Iterable[T], *, batches: int = 6, over: timedelta, start: datetime) -> Iterator[tuple[T, datetime]]:
+    """Pair each item with the moment at which its batch begins, in the items' order.
+
+    The batches are of the same size, give or take one, and begin `over / batches` apart, the first at `start`:
+    300 items in 6 batches over a day are 50 every four hours. Raises ValueError for no batch, a negative time or a
+    start without a time zone.
+    """
+    if batches < 1 or over < timedelta() or start.tzinfo is None:
+        raise ValueError("staggering needs a batch at least, a time that is not negative, and a start with a time zone")
+    everything = list(items)
+    return (
+        (item, start + over * (number * batches // len(everything)) / batches) for number, item in enumerate(everything)
+    )

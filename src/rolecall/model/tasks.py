@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple
 
 from rolecall.model.dedupe import Dedupe
 from rolecall.model.durations import Duration
-from rolecall.model.idempotency import IdempotencyKey
+from rolecall.model.errors import InvalidTask
 from rolecall.model.retry import RetryPolicy
 from rolecall.model.states import TaskState
 
@@ -20,10 +20,12 @@ __all__ = [
     "ClaimedTask",
     "Dependent",
     "Enqueued",
+    "IdempotencyKey",
     "Need",
     "NeedRule",
     "Needed",
     "NewTask",
+    "NextTasks",
     "Task",
     "TaskSummary",
     "TreeNode",
@@ -251,3 +253,54 @@ class TreeNode:
     error: str | None
     started_at: datetime | None
     finished_at: datetime | None
+
+
+class IdempotencyKey(str):
+    """The key of one step of one task, as text; called with a suffix, that of one request among several.
+
+    await charge(order, idempotency_key=ctx.idempotency_key)
+    await notify(order, idempotency_key=ctx.idempotency_key("mail"))
+
+    It is the same at every attempt, after a snooze and after a retry by hand, and another one in the step after the
+    children.
+    """
+
+    __slots__ = ()
+
+    def __call__(self, suffix: str) -> str:
+        """Return the key of one request of this step; another suffix is another request."""
+        return f"{self}:{suffix}"
+
+
+@dataclass(slots=True, kw_only=True)
+class NextTasks:
+    """Collects what a handler asks for, until its task is completed.
+
+    Follow-ups start chains of their own; the continuation is the next task of this chain. Children make the
+    task wait for them; siblings are children of the task's own parent. `gathers` says that the handler has a
+    second step, for when the last child has finished.
+    """
+
+    follow_ups: list[NewTask] = field(default_factory=list)
+    continuation: NewTask | None = None
+    children: list[NewTask] = field(default_factory=list)
+    siblings: list[NewTask] = field(default_factory=list)
+    serial: bool = False
+    gathers: bool = False
+
+    def continue_with(self, task: NewTask) -> None:
+        """Set the continuation; raise InvalidTask for a second one, or where there are children."""
+        if self.continuation is not None:
+            raise InvalidTask("a task is continued once: its chain goes on with one task")
+        if self.children:
+            raise InvalidTask("a task with children continues its chain in the step after them")
+        self.continuation = task
+
+    def spawn(self, tasks: tuple[NewTask, ...], *, serial: bool) -> None:
+        """Add children; raise InvalidTask where others of the other kind, or a continuation, stand."""
+        if self.children and self.serial != serial:
+            raise InvalidTask("the children of one task are all serial or all concurrent")
+        if self.continuation is not None and tasks:
+            raise InvalidTask("a task with children continues its chain in the step after them")
+        self.children.extend(tasks)
+        self.serial = serial

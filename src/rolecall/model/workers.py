@@ -1,11 +1,17 @@
-"""A worker as it introduces itself to the roll call, what it says with each beat, and what it is told."""
+"""A worker as it introduces itself to the roll call; where it works, what it says and what it is told."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
-__all__ = ["BeatAnswer", "Condition", "WorkerCommand", "WorkerInfo"]
+__all__ = [
+    "BeatAnswer",
+    "Condition",
+    "WorkerCommand",
+    "WorkerInfo",
+    "Workplace",
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,3 +57,18 @@ class BeatAnswer:
 
     known: bool
     command: WorkerCommand | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Workplace:
+    """What a lifespan may ask for: the worker's database, which `dsn` reaches (with its password), and its roles.
+
+    No roles means every role.
+    """
+
+    dsn: str = field(repr=False)
+    roles: tuple[str, ...] = ()
+
+    def serves_any(self, *roles: str) -> bool:
+        """Whether a task of one of these roles may come here."""
+        return not self.roles or not set(self.roles).isdisjoint(roles)

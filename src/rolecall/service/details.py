@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from rolecall.model.details import Family, TaskDetail
-from rolecall.model.outline import Ancestor
+from rolecall.model.details import Ancestor, Family, TaskDetail
 from rolecall.model.pages import page_by_id, position
 from rolecall.model.tasks import TaskSummary
 from rolecall.service.database import Database

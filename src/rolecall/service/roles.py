@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from rolecall.model.deeds import Deed
 from rolecall.model.errors import ConfigError, UnknownRole
-from rolecall.model.insight import DeclaredRole
-from rolecall.model.pauses import Pause
+from rolecall.model.insight import DeclaredRole, Pause
 from rolecall.service.database import Database
 from rolecall.service.suggestions import role_not_found
 from rolecall.sql import insight, roles

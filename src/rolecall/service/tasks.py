@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any, cast
 
 from rolecall.client.waiting import until_async
-from rolecall.model.bulk import BulkAction, BulkOutcome
+from rolecall.model.access import Secret
 from rolecall.model.causes import causes_of
 from rolecall.model.deeds import Deed
 from rolecall.model.details import TaskDetail
@@ -22,9 +22,8 @@ from rolecall.model.errors import (
     UnknownRole,
     WaitTimeout,
 )
-from rolecall.model.insight import TaskFilter, TimelineEntry
+from rolecall.model.insight import BulkAction, BulkOutcome, TaskFilter, TimelineEntry
 from rolecall.model.pages import Page
-from rolecall.model.secrets import Secret
 from rolecall.model.states import TaskState
 from rolecall.model.tasks import Enqueued, Needed, NewTask, Task, TaskSummary, TreeNode
 from rolecall.model.why import Why

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from rolecall.model.details import Outline, Unfolded
 from rolecall.model.errors import TaskNotFound
-from rolecall.model.outline import Outline, Unfolded
 from rolecall.service.database import Database
 from rolecall.sql import outlines
 

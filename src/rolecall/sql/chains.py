@@ -8,10 +8,9 @@ from typing import Any, TypeVar
 
 from rolecall.model.chains import Chain, ChainFilter, ChainNeed, ChainPart, ChainSummary
 from rolecall.model.errors import ChainNotFound
-from rolecall.model.next_tasks import NextTasks
 from rolecall.model.pages import Page, write_cursor
 from rolecall.model.states import TaskState
-from rolecall.model.tasks import Dependent, Task
+from rolecall.model.tasks import Dependent, NextTasks, Task
 from rolecall.sql.outside import following_document, result_document
 from rolecall.sql.results import read_result
 from rolecall.sql.statement import Row, Statement, by_first_column, firsts, from_json, single

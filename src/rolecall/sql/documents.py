@@ -7,9 +7,8 @@ from datetime import datetime, timedelta
 from typing import assert_never
 
 from rolecall.model.errors import InvalidTask
-from rolecall.model.next_tasks import NextTasks
 from rolecall.model.outcomes import Blocked, Cancelled, Completed, Failed, Misfit, Report, Returned, Snoozed
-from rolecall.model.tasks import Enqueued, Need, NewTask
+from rolecall.model.tasks import Enqueued, Need, NewTask, NextTasks
 from rolecall.sql.results import clean_error
 from rolecall.sql.strict_json import NotStorable, encode, encode_text
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from itertools import starmap
 
-from rolecall.model.outline import Ancestor, NeedWithin, OutlinePhase, Unfolded
+from rolecall.model.details import Ancestor, NeedWithin, OutlinePhase, Unfolded
 from rolecall.model.states import TaskState
 from rolecall.model.tasks import TaskSummary
 from rolecall.sql.statement import Row, Statement, from_json

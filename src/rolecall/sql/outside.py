@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from datetime import datetime
 
 from rolecall.model.errors import InvalidTask
-from rolecall.model.next_tasks import NextTasks
+from rolecall.model.tasks import NextTasks
 from rolecall.sql.documents import next_document
 from rolecall.sql.results import MAX_RESULT_BYTES, clean_error
 from rolecall.sql.statement import Statement, by_first_column, single

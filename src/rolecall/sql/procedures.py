@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rolecall.model.procedures import ProcedureEnd, StoredProcedure
+from rolecall.model.handlers import ProcedureEnd, StoredProcedure
 from rolecall.sql.statement import Row, Statement, nothing
 
 __all__ = ["known", "run", "run_before_hook"]

@@ -5,9 +5,8 @@ from __future__ import annotations
 
 from itertools import starmap
 
-from rolecall.model.infos import Fact
 from rolecall.model.live import RoleProgress
-from rolecall.model.progress import Brood, TreeParent
+from rolecall.model.progress import Brood, Fact, TreeParent
 from rolecall.model.states import TaskState
 from rolecall.sql.statement import Row, Statement, from_json
 

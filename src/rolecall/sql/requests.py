@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rolecall.model.requests import KeptAnswer, RequestKey
+from rolecall.model.access import KeptAnswer, RequestKey
 from rolecall.sql.statement import Row, Statement, nothing
 
 __all__ = ["keep", "take"]

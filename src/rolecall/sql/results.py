@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from rolecall.model.unstored import MARK, UnstoredResult
+from rolecall.model.outcomes import MARK, UnstoredResult
 from rolecall.sql.statement import from_json
 from rolecall.sql.strict_json import NotStorable, encode
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from itertools import starmap
 
 from rolecall.model.errors import InvalidDeclaration
-from rolecall.model.pauses import EndedPause, Pause
+from rolecall.model.insight import EndedPause, Pause
 from rolecall.sql.statement import Row, Statement, nothing, single
 from rolecall.sql.strict_json import NotStorable, encode
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from rolecall.model.situation import Situation
+from rolecall.model.why import Situation
 from rolecall.sql.statement import Row, Statement
 
 __all__ = ["situation"]

@@ -24,8 +24,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from rolecall.db.run import run_async, translated
 from rolecall.model import access
+from rolecall.model.access import KeptAnswer, RequestKey
 from rolecall.model.errors import RequestUnderWay, RolecallError
-from rolecall.model.requests import KeptAnswer, RequestKey
 from rolecall.service.database import InTransaction
 from rolecall.service.services import Services
 from rolecall.sql import requests

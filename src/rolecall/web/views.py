@@ -8,9 +8,9 @@ from datetime import datetime
 from typing import Any
 
 from rolecall.model.chains import Chain, ChainSummary
+from rolecall.model.outcomes import why_unstored
 from rolecall.model.states import TaskState
 from rolecall.model.tasks import Task, TaskSummary
-from rolecall.model.unstored import why_unstored
 
 __all__ = [
     "ListedChain",

@@ -17,11 +17,9 @@ from psycopg_pool import AsyncConnectionPool
 
 from rolecall.db.run import run_async
 from rolecall.model.errors import AlreadyCompleted, HandlerAborted, LeaseLost
-from rolecall.model.idempotency import IdempotencyKey
-from rolecall.model.next_tasks import NextTasks
 from rolecall.model.outcomes import Completed
 from rolecall.model.states import LostReason
-from rolecall.model.tasks import Child, ClaimedTask, Needed, NewTask
+from rolecall.model.tasks import Child, ClaimedTask, IdempotencyKey, Needed, NewTask, NextTasks
 from rolecall.sql import outside, structure, tasks
 from rolecall.sql.results import encode_result
 from rolecall.worker import failpoints

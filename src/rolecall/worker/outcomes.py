@@ -12,7 +12,6 @@ from pathlib import Path
 from time import monotonic
 
 from rolecall.model.errors import ContractBroken, HandlerError, InvalidPayload, PermanentFailure, Retry
-from rolecall.model.next_tasks import NextTasks
 from rolecall.model.outcomes import (
     Blocked,
     Cancel,
@@ -27,6 +26,7 @@ from rolecall.model.outcomes import (
     WaitFor,
 )
 from rolecall.model.states import LostReason
+from rolecall.model.tasks import NextTasks
 from rolecall.sql.results import clean_error, encode_result
 from rolecall.worker.completer import Settler
 from rolecall.worker.in_flight import Hands, Held

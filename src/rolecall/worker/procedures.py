@@ -12,8 +12,8 @@ from psycopg.errors import Diagnostic
 from rolecall.app.middlewares import Middleware
 from rolecall.db.run import run_async, translated
 from rolecall.model.errors import DatabaseUnavailable, HandlerAborted, HandlerError
+from rolecall.model.handlers import ProcedureEnd, StoredProcedure
 from rolecall.model.outcomes import Failed
-from rolecall.model.procedures import ProcedureEnd, StoredProcedure
 from rolecall.model.states import LostReason
 from rolecall.sql import procedures
 from rolecall.worker.context import Connection, Context, Services

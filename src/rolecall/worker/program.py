@@ -9,7 +9,7 @@ from typing import Any, Protocol
 from rolecall.app.middlewares import Middleware
 from rolecall.model.schedules import Schedule
 from rolecall.model.tasks import NewTask
-from rolecall.model.workplace import Workplace
+from rolecall.model.workers import Workplace
 
 
 class Callee(Protocol):

@@ -12,8 +12,8 @@ from typing import Any, Protocol
 
 from rolecall.app.middlewares import Middleware
 from rolecall.model.errors import PermanentFailure, RolecallError
+from rolecall.model.handlers import StoredProcedure
 from rolecall.model.outcomes import NoResult
-from rolecall.model.procedures import StoredProcedure
 from rolecall.model.states import LostReason
 from rolecall.model.tasks import ClaimedTask
 from rolecall.sql import procedures

@@ -8,7 +8,7 @@ from collections.abc import Coroutine
 from typing import Any
 
 from rolecall.model.errors import RolecallError
-from rolecall.model.workplace import Workplace
+from rolecall.model.workers import Workplace
 from rolecall.worker.options import WorkerOptions
 from rolecall.worker.program import Program
 from rolecall.worker.shutdown import Farewell

@@ -14,9 +14,8 @@ from rolecall.cli.filters import with_filter
 from rolecall.cli.output import print_drawing, print_facts, print_line, print_table, shown
 from rolecall.cli.shell import Shell
 from rolecall.cli.values import read_duration, read_json
-from rolecall.model.bulk import BulkAction, BulkOutcome
 from rolecall.model.errors import TaskFinished, TaskNotFound
-from rolecall.model.insight import TaskFilter
+from rolecall.model.insight import BulkAction, BulkOutcome, TaskFilter
 from rolecall.model.pages import Page
 from rolecall.model.tasks import Task, TaskSummary, TreeNode
 from rolecall.service.services import Services

@@ -7,7 +7,7 @@ from typing import Annotated
 from fastapi import APIRouter
 from pydantic import Field
 
-from rolecall.model.bulk import BulkOutcome
+from rolecall.model.insight import BulkOutcome
 from rolecall.web.access import Operates
 from rolecall.web.fields import Body
 from rolecall.web.filters import BodyFilter, meant

@@ -7,7 +7,7 @@ from typing import Annotated
 from fastapi import APIRouter
 from pydantic import BaseModel, Field
 
-from rolecall.model.pauses import Pause
+from rolecall.model.insight import Pause
 from rolecall.web.access import Operates
 from rolecall.web.fields import Body
 from rolecall.web.problems import refuses

@@ -5,8 +5,7 @@ from __future__ import annotations
 import logging
 from dataclasses import dataclass
 
-from rolecall.model.idempotency import IdempotencyKey
-from rolecall.model.tasks import ClaimedTask
+from rolecall.model.tasks import ClaimedTask, IdempotencyKey
 
 __all__ = ["ProcessContext"]
 

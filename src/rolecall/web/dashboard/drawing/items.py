@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from rolecall.model.outline import Outline, OutlinePhase
+from rolecall.model.details import Outline, OutlinePhase
 from rolecall.model.tasks import TaskSummary
 from rolecall.web.dashboard.drawing.places import Branch
 

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Literal
 from urllib.parse import urlencode
 
-from rolecall.model.outline import Outline, OutlinePhase, Unfolded
+from rolecall.model.details import Outline, OutlinePhase, Unfolded
 from rolecall.model.states import TaskState
 from rolecall.model.tasks import TaskSummary
 from rolecall.web.dashboard.drawing.items import Item, PhaseItem, TaskItem, branch_of, items_of, key_of_task, walk

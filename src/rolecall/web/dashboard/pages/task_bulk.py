@@ -8,8 +8,8 @@ from typing import Annotated
 
 from fastapi import Form, Query, Request, Response
 
-from rolecall.model.bulk import BulkAction
 from rolecall.model.errors import FilterError
+from rolecall.model.insight import BulkAction
 from rolecall.service.tasks import Tasks
 from rolecall.web.api.bulk import MOST_AT_ONCE
 from rolecall.web.dashboard.forms.asked_tasks import AskedTasks, asked_by

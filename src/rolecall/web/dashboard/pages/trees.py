@@ -7,8 +7,8 @@ from typing import Annotated
 
 from fastapi import Query, Response
 
+from rolecall.model.details import Unfolded
 from rolecall.model.errors import FilterError
-from rolecall.model.outline import Unfolded
 from rolecall.web.dashboard.drawing.tree_picture import counted, draw_tree
 from rolecall.web.dashboard.routing import Pages
 from rolecall.web.dashboard.view import Reading

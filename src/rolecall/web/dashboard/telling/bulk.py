@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from rolecall.model.bulk import BulkAction
+from rolecall.model.insight import BulkAction
 from rolecall.web.dashboard.formats import count
 from rolecall.web.dashboard.said import Said
 
