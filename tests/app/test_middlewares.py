@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from rolecall import App, InvalidDeclaration, Next
-from rolecall.worker.runners import wrap
+from rolecall.worker.runners import chain_middlewares
 
 
 async def trace(ctx: Any, call_next: Next) -> object:
@@ -68,7 +68,7 @@ def test_a_handler_that_no_app_defines_has_the_apps_middlewares() -> None:
 def test_a_handler_without_middlewares_is_called_directly() -> None:
     async def call(ctx: object) -> None: ...
 
-    assert wrap(call, ()) is call
+    assert chain_middlewares(call, ()) is call
 
 
 @pytest.mark.parametrize("middleware", [Limit(), partial(trace)])

@@ -13,15 +13,15 @@ from rolecall.maintenance.crew import Crew
 from rolecall.maintenance.duties import Duty, Runs
 from rolecall.model.workers import WorkerInfo
 from rolecall.sql import keys, retention, roles, schedules, tasks, workers
-from rolecall.worker.session import Session, Sessions
+from rolecall.worker.session import DatabaseSession, DatabaseSessions
 from tests.worker.bench import Bench, until
 
 PARTITIONS = "select count(*) from pg_class where relname like 'finished_tasks_2%%'"
 
 
 @pytest.fixture
-def session(bench: Bench) -> Session:
-    return Sessions(bench.dsn, deadline=5).open("maintain")
+def session(bench: Bench) -> DatabaseSession:
+    return DatabaseSessions(bench.dsn, deadline=5).open("maintain")
 
 
 def lose(bench: Bench, number: int) -> list[int]:
@@ -38,7 +38,7 @@ def lose(bench: Bench, number: int) -> list[int]:
 
 
 async def test_the_tasks_of_a_lost_worker_are_rescued_all_in_one_run(
-    bench: Bench, session: Session, monkeypatch: pytest.MonkeyPatch
+    bench: Bench, session: DatabaseSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(rescue, "MOST_AT_ONCE", 10)
     ids = lose(bench, 25)
@@ -52,14 +52,14 @@ async def test_the_tasks_of_a_lost_worker_are_rescued_all_in_one_run(
     await session.close()
 
 
-async def test_due_schedules_fire_once_whoever_ticks(bench: Bench, session: Session) -> None:
+async def test_due_schedules_fire_once_whoever_ticks(bench: Bench, session: DatabaseSession) -> None:
 
     @bench.app.task
     async def sweep() -> None: ...
 
     bench.enqueue()
     run(bench.connection, schedules.put(bench.app.schedule("sweep often", sweep, every=timedelta(hours=1))))
-    other = Sessions(bench.dsn, deadline=5).open("other")
+    other = DatabaseSessions(bench.dsn, deadline=5).open("other")
 
     summaries = await asyncio.gather(fire.run_once(session), fire.run_once(other))
 
@@ -69,7 +69,7 @@ async def test_due_schedules_fire_once_whoever_ticks(bench: Bench, session: Sess
     await other.close()
 
 
-async def test_housekeeping_makes_the_coming_partitions_and_then_nothing(session: Session) -> None:
+async def test_housekeeping_makes_the_coming_partitions_and_then_nothing(session: DatabaseSession) -> None:
     first = await housekeeping.run_once(session)
 
     assert "partitions made" in (first or "")
@@ -78,7 +78,7 @@ async def test_housekeeping_makes_the_coming_partitions_and_then_nothing(session
 
 
 async def test_housekeeping_prunes_until_nothing_is_left(
-    bench: Bench, session: Session, monkeypatch: pytest.MonkeyPatch
+    bench: Bench, session: DatabaseSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(retention.prune_due, "__defaults__", (10,))
     bench.connection.execute("insert into rolecall.keys (key) select n::text from generate_series(1, 95) as n")
@@ -102,7 +102,7 @@ def forget(bench: Bench, number: int) -> list[int]:
 
 
 async def test_forgotten_tasks_are_brought_back_in_one_run_and_somebody_is_told(
-    bench: Bench, session: Session, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    bench: Bench, session: DatabaseSession, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(keys.unpark_due, "__defaults__", (5,))
     ids = forget(bench, 12)
@@ -117,7 +117,9 @@ async def test_forgotten_tasks_are_brought_back_in_one_run_and_somebody_is_told(
     await session.close()
 
 
-async def test_where_nothing_is_forgotten_nothing_is_told(session: Session, caplog: pytest.LogCaptureFixture) -> None:
+async def test_where_nothing_is_forgotten_nothing_is_told(
+    session: DatabaseSession, caplog: pytest.LogCaptureFixture
+) -> None:
     assert await unparking.run_once(session) is None
     assert caplog.records == []
     await session.close()
@@ -132,7 +134,7 @@ async def test_a_worker_runs_what_was_forgotten(bench: Bench) -> None:
     assert task.state == "completed"
 
 
-async def test_a_crew_that_is_stopped_leaves_a_long_run_to_the_next(session: Session) -> None:
+async def test_a_crew_that_is_stopped_leaves_a_long_run_to_the_next(session: DatabaseSession) -> None:
     asked = 0
 
     async def endless(runs: Runs) -> str | None:
@@ -150,7 +152,9 @@ async def test_a_crew_that_is_stopped_leaves_a_long_run_to_the_next(session: Ses
     await session.close()
 
 
-async def test_a_failing_duty_harms_no_other(bench: Bench, session: Session, caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_failing_duty_harms_no_other(
+    bench: Bench, session: DatabaseSession, caplog: pytest.LogCaptureFixture
+) -> None:
     runs = 0
 
     async def fine(_session: Runs) -> str | None:
@@ -188,7 +192,7 @@ async def test_a_worker_does_the_standing_duties(bench: Bench) -> None:
 
 
 async def test_the_end_of_a_pause_is_warned_of_once_and_names_it(
-    bench: Bench, session: Session, caplog: pytest.LogCaptureFixture
+    bench: Bench, session: DatabaseSession, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Auto-resume at expiry with a warning that names the pause."""
     run(bench.connection, roles.declare([{"name": "mail"}], []))

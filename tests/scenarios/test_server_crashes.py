@@ -14,8 +14,8 @@ from rolecall.db.run import run, run_async
 from rolecall.model.tasks import ClaimedTask
 from rolecall.sql import roles, tasks, workers
 from rolecall.worker.options import WorkerOptions
-from rolecall.worker.registration import introduce
-from rolecall.worker.session import Sessions
+from rolecall.worker.registration import describe_worker
+from rolecall.worker.session import DatabaseSessions
 from tests.db.embedded.helpers import kill_server
 
 # What nobody waits for reaches the disk so late that the crash comes first.
@@ -31,7 +31,7 @@ class Crashing:
         with connect(self.dsn, "migrate") as connection:
             migrate(connection)
             run(connection, roles.declare([{"name": "work"}], []))
-            who = introduce(WorkerOptions(), {})
+            who = describe_worker(WorkerOptions(), {})
             self._workers = [run(connection, workers.register(who)) for _ in range(2)]
 
     @property
@@ -44,7 +44,7 @@ class Crashing:
 
     async def claim(self, worker: int) -> list[ClaimedTask]:
         """Claim as a worker does, on its connection for claims."""
-        session = Sessions(self.dsn, deadline=20).open_relaxed("claim")
+        session = DatabaseSessions(self.dsn, deadline=20).open_relaxed("claim")
         try:
             return await session.ask(
                 lambda connection: run_async(connection, tasks.claim(self._workers[worker], (), ("work",), 10, 10))

@@ -10,13 +10,13 @@ import sys
 
 from rolecall.maintenance import fire
 from rolecall.worker.loop import run
-from rolecall.worker.session import Sessions
+from rolecall.worker.session import DatabaseSessions
 
 PAUSE = 0.01
 
 
 async def main(dsn: str) -> None:
-    sessions = Sessions(dsn, deadline=20)
+    sessions = DatabaseSessions(dsn, deadline=20)
     while True:
         session = sessions.open("tick")
         try:

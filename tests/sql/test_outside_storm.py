@@ -1,7 +1,7 @@
 """Trees and chains that several sessions work on, end from outside, trigger and delete at once: no error, nothing stuck.
 
 Children are locked before parents, and what is needed before what needs it; no order of ids keeps both where somebody
-ends several tasks of one graph at once. What ends in a deadlock then is repeated, as the settler does.
+ends several tasks of one graph at once. What ends in a deadlock then is repeated, as the completer does.
 """
 
 from __future__ import annotations

@@ -102,7 +102,7 @@ async def test_a_start_that_met_a_locked_row_is_told_later(bench: Bench) -> None
 
     async with bench.working(slots=1):
         await asyncio.wait_for(going.wait(), PATIENCE)
-        # A free slot's task is marked by its claim; of any other the settler tells.
+        # A free slot's task is marked by its claim; of any other the completer tells.
         await until(lambda: bench.task(ids[-1]).started_at or bench.ask(TELLS_OF_START))
         locked.close()
         await until(lambda: bench.task(ids[-1]).started_at)

@@ -12,7 +12,7 @@ from rolecall.db.connect import connect
 from rolecall.model.errors import DatabaseUnavailable, InvalidTask, SchemaMissing
 from rolecall.sql import tasks
 from rolecall.sql.statement import Statement, single
-from rolecall.worker.session import Complaints, Session, Sessions
+from rolecall.worker.session import Complaints, DatabaseSession, DatabaseSessions
 from tests.worker.bench import BEATEN, PATIENCE, Bench, until
 
 TERMINATE = """
@@ -132,7 +132,7 @@ async def test_a_database_that_stays_away_is_complained_of_again_and_again(
     bench: Bench, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("rolecall.worker.session.FIRST_PAUSE", 0.01)
-    session = Sessions("postgresql://nobody@127.0.0.1:1/nothing", deadline=1.0).open("lost")
+    session = DatabaseSessions("postgresql://nobody@127.0.0.1:1/nothing", deadline=1.0).open("lost")
     asking = asyncio.create_task(session.run(Statement(query="select 1", read=single)))
 
     await until(lambda: sum(record.levelno == logging.WARNING for record in caplog.records) >= 3)
@@ -152,7 +152,7 @@ def test_complaints_become_rarer_up_to_a_limit() -> None:
 
 
 async def test_a_call_that_is_not_answered_in_time_is_asked_again(bench: Bench) -> None:
-    session = Sessions(bench.dsn, deadline=0.2).open("slow")
+    session = DatabaseSessions(bench.dsn, deadline=0.2).open("slow")
     bench.connection.execute("create sequence tries")
     slow_at_first: Statement[int] = Statement(
         query="select case when nextval('tries') < 3 then pg_sleep(5)::text::int else 7 end", read=single
@@ -163,7 +163,7 @@ async def test_a_call_that_is_not_answered_in_time_is_asked_again(bench: Bench) 
 
 
 async def test_an_error_of_the_statement_itself_is_raised_at_once(bench: Bench) -> None:
-    session = Sessions(bench.dsn, deadline=5).open("refused")
+    session = DatabaseSessions(bench.dsn, deadline=5).open("refused")
     unreadable: Statement[None] = Statement(query="select '{'::jsonb", read=single)
 
     with pytest.raises(InvalidTask):
@@ -176,7 +176,7 @@ async def test_a_session_that_gave_up_raises_instead_of_waiting(bench: Bench) ->
     async def refuse() -> object:
         raise DatabaseUnavailable("nobody there")
 
-    session = Session("none", refuse, deadline=1)  # type: ignore[arg-type]
+    session = DatabaseSession("none", refuse, deadline=1)  # type: ignore[arg-type]
     asking = asyncio.create_task(session.run(tasks.next_due([], [])))
     await asyncio.sleep(0.1)
     session.give_up()
@@ -186,7 +186,7 @@ async def test_a_session_that_gave_up_raises_instead_of_waiting(bench: Bench) ->
 
 
 async def test_claims_do_not_wait_for_the_disk_and_everything_else_does(bench: Bench) -> None:
-    sessions = Sessions(bench.dsn, deadline=5)
+    sessions = DatabaseSessions(bench.dsn, deadline=5)
     setting: Statement[str] = Statement(query="show synchronous_commit", read=single)
     relaxed, strict = sessions.open_relaxed("claim"), sessions.open("settle")
 

@@ -18,7 +18,7 @@ from rolecall.maintenance.crew import Crew
 from rolecall.worker.loop import run
 from rolecall.worker.options import WorkerOptions
 from rolecall.worker.registration import declare
-from rolecall.worker.session import Session, Sessions
+from rolecall.worker.session import DatabaseSession, DatabaseSessions
 
 __all__ = ["upkeep"]
 
@@ -44,7 +44,7 @@ def upkeep(dsn: str, app: App, *, pooled: bool | None) -> Iterator[None]:
 class _Upkeep:
     def __init__(self, dsn: str, app: App, *, pooled: bool | None) -> None:
         self._app = app
-        self._session = Sessions(dsn, deadline=WorkerOptions().call_deadline, pooled=pooled).open("upkeep")
+        self._session = DatabaseSessions(dsn, deadline=WorkerOptions().call_deadline, pooled=pooled).open("upkeep")
         self._crew = Crew(self._session)
         self._begun: Future[asyncio.AbstractEventLoop] = Future()
         # As a daemon it holds nobody's end, whatever the database does.
@@ -77,7 +77,7 @@ class _Upkeep:
             await self._session.close()
 
 
-async def _put_right(session: Session, app: App) -> None:
+async def _put_right(session: DatabaseSession, app: App) -> None:
     app.check()
     await declare(session, app)
     await rescue.run_once(session)

@@ -1,4 +1,4 @@
-"""What people tell a worker to do: take no more tasks, leave for good, go on."""
+"""What people tell a worker to do while it runs: take no more tasks, leave for good, go on."""
 
 from __future__ import annotations
 
@@ -7,19 +7,21 @@ import logging
 from collections.abc import Callable
 
 from rolecall.model.workers import WorkerCommand
-from rolecall.worker.in_flight import Hands
-from rolecall.worker.producer import Brake, Delivery
+from rolecall.worker.in_flight import InFlight
+from rolecall.worker.producer import ClaimLimit, Delivery
 
 log = logging.getLogger("rolecall.worker")
 
 
-class Orders:
+class CommandFollower:
     """Follows the command that stands on the roll; heard twice it is followed once. For the worker's loop only."""
 
-    def __init__(self, brake: Brake, delivery: Delivery, hands: Hands, leave: Callable[[], None]) -> None:
-        self._brake = brake
+    def __init__(
+        self, claim_limit: ClaimLimit, delivery: Delivery, in_flight: InFlight, leave: Callable[[], None]
+    ) -> None:
+        self._claim_limit = claim_limit
         self._delivery = delivery
-        self._hands = hands
+        self._in_flight = in_flight
         self._leave = leave
         self.command: WorkerCommand | None = None
         self._leaving: asyncio.Task[None] | None = None
@@ -30,22 +32,22 @@ class Orders:
             return
         self.command = command
         self._stay()
-        self._brake.drain(on=command is not None)
+        self._claim_limit.drain(on=command is not None)
         if command is None:
             log.info("Told to go on")
             return
         log.info("Told to %s: nothing more is claimed, running tasks finish", command)
         self._delivery.take_back_all()
         if command is WorkerCommand.DECOMMISSION:
-            self._leaving = asyncio.create_task(self._leave_with_empty_hands())
+            self._leaving = asyncio.create_task(self._leave_when_empty())
 
     def _stay(self) -> None:
         if self._leaving is not None:
             self._leaving.cancel()
             self._leaving = None
 
-    async def _leave_with_empty_hands(self) -> None:
-        while len(self._hands):
-            await self._hands.emptied.wait()
+    async def _leave_when_empty(self) -> None:
+        while len(self._in_flight):
+            await self._in_flight.emptied.wait()
         log.info("Everything held has ended: leaving for good")
         self._leave()

@@ -1,6 +1,4 @@
-"""Writes what became of claimed tasks, in batches: outcomes, late starts, and tasks given back, on one
-connection.
-"""
+"""Writes what became of claimed tasks, in batches: outcomes, late starts, and tasks given back, on one connection."""
 
 from __future__ import annotations
 
@@ -14,9 +12,9 @@ from rolecall.model.outcomes import Completed, Failed, Returned
 from rolecall.sql import tasks
 from rolecall.wake.waker import Backoff, Waker
 from rolecall.worker import failpoints
-from rolecall.worker.in_flight import Hands, Held, by_worker
-from rolecall.worker.reporting import Narrator
-from rolecall.worker.session import Session
+from rolecall.worker.in_flight import HeldTask, InFlight, by_worker
+from rolecall.worker.reporting import LogReporter
+from rolecall.worker.session import DatabaseSession
 
 MOST_REPORTS = 1_000
 START_AFTER = 0.01
@@ -24,14 +22,14 @@ AGAIN_AFTER = 1.0
 GATHER_FROM = 32
 GATHER_UP_TO = 500
 GATHER_FOR = 0.01
-MOST_TROUBLES = 8
+MOST_FAILED_FLUSHES = 8
 ACCEPTED_BEFORE = "already"
 BUSY = "busy"
 
 log = logging.getLogger("rolecall.worker")
 
 
-class Settler:
+class Completer:
     """One flush at a time: what is reported while it is under way goes with the next one.
 
     That alone makes single outcomes quick and bursts cheap. A finish that the database cannot take (a
@@ -41,44 +39,50 @@ class Settler:
     harmless.
     """
 
-    def __init__(self, session: Session, hands: Hands, narrator: Narrator, stir: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        session: DatabaseSession,
+        in_flight: InFlight,
+        log_reporter: LogReporter,
+        on_freed_work: Callable[[], None],
+    ) -> None:
         self._session = session
-        self._hands = hands
-        self._narrator = narrator
-        self._stir = stir
-        self._reports: list[Held] = []
-        self._begun: list[Held] = []
-        self._interrupted: list[Held] = []
-        self._kept: list[Held] = []
+        self._in_flight = in_flight
+        self._log_reporter = log_reporter
+        self._on_freed_work = on_freed_work
+        self._reports: list[HeldTask] = []
+        self._begun: list[HeldTask] = []
+        self._interrupted: list[HeldTask] = []
+        self._kept: list[HeldTask] = []
         self._send_again_at = 0.0  # while something is kept
-        self._patience = Backoff(0.1, 2.0)
+        self._kept_backoff = Backoff(0.1, 2.0)
         self._bell = Waker()
         self._resting = True
         self._closing = False
         self._busy = False
-        self._troubles = 0
+        self._failed_flushes = 0
 
-    def settle(self, held: Held) -> None:
+    def add(self, held: HeldTask) -> None:
         """Take an ended task whose `report` stands."""
         self._reports.append(held)
         if self._resting:
             self._bell.nudge()
 
-    def settled_by_handler(self, held: Held) -> None:
+    def finished_by_handler(self, held: HeldTask) -> None:
         """Take a task whose end its handler's own transaction stored: nothing is left to write."""
         if held.report is None:
             held.report = Completed(id=held.task.id, fence=held.task.fence)
         self._answered([held], {})
 
-    def began(self, held: Held) -> None:
+    def began(self, held: HeldTask) -> None:
         """Take a prefetched task that has begun: the database hears of it unless it ends at once."""
         self._begun.append(held)
         if self._resting:
             self._bell.nudge()
 
-    def give_back(self, several: Iterable[Held]) -> None:
+    def give_back(self, held_tasks: Iterable[HeldTask]) -> None:
         """Take tasks that are to be claimable again: those that have not begun, and those that a stop interrupts."""
-        for held in several:
+        for held in held_tasks:
             held.ended = True
             if held.began_at:
                 self._interrupted.append(held)
@@ -93,13 +97,13 @@ class Settler:
         self._bell.nudge()
 
     @property
-    def unsettled(self) -> int:
+    def unwritten(self) -> int:
         """How many outcomes and interrupted tasks are not written yet."""
         return len(self._reports) + len(self._interrupted) + len(self._kept)
 
     async def run(self) -> None:
         """Flush until closed; raise DatabaseUnavailable only after the session was told to give up."""
-        while not (self._closing and not self.unsettled):
+        while not (self._closing and not self.unwritten):
             await self._rest()
             await self._flush()
 
@@ -127,18 +131,18 @@ class Settler:
         batch = self._reports[:MOST_REPORTS]
         del self._reports[: len(batch)]
         begun = self._take_begun(monotonic() - START_AFTER)
-        for worker_id, some in by_worker(batch):
-            await self._finish(worker_id, some)
+        for worker_id, group in by_worker(batch):
+            await self._finish(worker_id, group)
         if self._kept and monotonic() >= self._send_again_at:
             await self._send_kept()
-        for worker_id, some in by_worker(begun):
-            await self._start(worker_id, some)
+        for worker_id, group in by_worker(begun):
+            await self._start(worker_id, group)
         interrupted, self._interrupted = self._interrupted, []
-        for worker_id, some in by_worker(interrupted):
-            await self._release(worker_id, some)
+        for worker_id, group in by_worker(interrupted):
+            await self._release(worker_id, group)
         self._busy = len(self._reports) >= GATHER_FROM
 
-    def _take_begun(self, before: float) -> list[Held]:
+    def _take_begun(self, before: float) -> list[HeldTask]:
         running = [held for held in self._begun if not (held.ended or held.finishing)]
         self._begun = [held for held in running if held.began_at > before]
         return [held for held in running if held.began_at <= before]
@@ -146,55 +150,55 @@ class Settler:
     async def _send_kept(self) -> None:
         kept = len(self._kept)
         again, self._kept = self._kept[:MOST_REPORTS], self._kept[MOST_REPORTS:]
-        for worker_id, some in by_worker(again):
-            await self._finish(worker_id, some)
+        for worker_id, group in by_worker(again):
+            await self._finish(worker_id, group)
         if len(self._kept) < kept:
-            self._patience.reset()
-        self._send_again_at = monotonic() + self._patience.next() if self._kept else 0.0
+            self._kept_backoff.reset()
+        self._send_again_at = monotonic() + self._kept_backoff.next() if self._kept else 0.0
 
-    async def _finish(self, worker_id: int, some: Sequence[Held]) -> None:
+    async def _finish(self, worker_id: int, group: Sequence[HeldTask]) -> None:
         try:
-            verdicts = await self._send(worker_id, some)
+            verdicts = await self._send(worker_id, group)
         except DatabaseUnavailable:
-            self._reports[:0] = some
+            self._reports[:0] = group
             raise
         except DatabaseError as error:
-            await self._postpone(worker_id, some, error)
+            await self._postpone(worker_id, group, error)
         except RolecallError as error:
-            await self._isolate(worker_id, some, error)
+            await self._isolate(worker_id, group, error)
         else:
-            self._troubles = 0
-            self._answered(some, verdicts)
+            self._failed_flushes = 0
+            self._answered(group, verdicts)
 
-    async def _send(self, worker_id: int, some: Sequence[Held]) -> dict[int, str]:
+    async def _send(self, worker_id: int, group: Sequence[HeldTask]) -> dict[int, str]:
         failpoints.hit(failpoints.BEFORE_FINISH)
-        reports = [held.report for held in some if held.report]
+        reports = [held.report for held in group if held.report]
         verdicts = await self._session.run(tasks.finish_free(worker_id, reports, apart=self._send_again_at > 0))
         failpoints.hit(failpoints.AFTER_FINISH)
         return verdicts
 
-    async def _postpone(self, worker_id: int, some: Sequence[Held], error: DatabaseError) -> None:
+    async def _postpone(self, worker_id: int, group: Sequence[HeldTask], error: DatabaseError) -> None:
         # Not the reports' fault, as far as one can tell: a schema that is being changed, a full disk, a bug.
-        self._troubles += 1
-        if self._troubles > MOST_TROUBLES or self._closing:
-            await self._isolate(worker_id, some, error)
+        self._failed_flushes += 1
+        if self._failed_flushes > MOST_FAILED_FLUSHES or self._closing:
+            await self._isolate(worker_id, group, error)
             return
-        log.warning("%d outcomes could not be stored, trying again: %s", len(some), error)
-        self._reports[:0] = some
-        await asyncio.sleep(self._troubles)
+        log.warning("%d outcomes could not be stored, trying again: %s", len(group), error)
+        self._reports[:0] = group
+        await asyncio.sleep(self._failed_flushes)
 
-    async def _isolate(self, worker_id: int, some: Sequence[Held], error: RolecallError) -> None:
-        if len(some) == 1:
-            await self._refused(worker_id, some[0], error)
+    async def _isolate(self, worker_id: int, group: Sequence[HeldTask], error: RolecallError) -> None:
+        if len(group) == 1:
+            await self._refused(worker_id, group[0], error)
             return
-        for held in some:
+        for held in group:
             await self._finish(worker_id, [held])
 
-    async def _refused(self, worker_id: int, held: Held, error: RolecallError) -> None:
+    async def _refused(self, worker_id: int, held: HeldTask, error: RolecallError) -> None:
         task = held.task
         log.warning("The outcome of task %d (%s) was refused: %s", task.id, task.handler, error)
         if type(held.report) is Returned:
-            self._hands.drop([held])
+            self._in_flight.drop([held])
             return
         held.report = Failed(id=task.id, fence=task.fence, error=f"the outcome was refused: {error}")
         try:
@@ -204,68 +208,68 @@ class Settler:
             raise
         except RolecallError as again:
             log.warning("Task %d cannot be finished; it will run again after its lease: %s", task.id, again)
-            self._hands.drop([held])
+            self._in_flight.drop([held])
 
-    def _answered(self, some: Sequence[Held], verdicts: dict[int, str]) -> None:
+    def _answered(self, group: Sequence[HeldTask], verdicts: dict[int, str]) -> None:
         if BUSY in verdicts.values():
-            self._keep([held for held in some if verdicts.get(held.task.id) == BUSY])
-            some = [held for held in some if verdicts.get(held.task.id) != BUSY]
+            self._keep([held for held in group if verdicts.get(held.task.id) == BUSY])
+            group = [held for held in group if verdicts.get(held.task.id) != BUSY]
             verdicts = {task_id: verdict for task_id, verdict in verdicts.items() if verdict != BUSY}
-        self._hands.drop(some)
+        self._in_flight.drop(group)
         for task_id, verdict in verdicts.items():
             if verdict == ACCEPTED_BEFORE:
                 log.info("The outcome of task %d had been stored before its answer was lost", task_id)
             else:
                 log.info("The outcome of task %d was dropped: %s", task_id, verdict)
-        self._narrator.settled(some, verdicts)
-        if any(_may_free_work(held) for held in some):
-            self._stir()
+        self._log_reporter.finished(group, verdicts)
+        if any(_may_free_work(held) for held in group):
+            self._on_freed_work()
 
-    def _keep(self, busy: list[Held]) -> None:
+    def _keep(self, busy: list[HeldTask]) -> None:
         self._kept += busy
         if not self._send_again_at:
-            self._send_again_at = monotonic() + self._patience.next()
-            told = "%d outcomes cannot be stored yet (task %d): an open transaction holds what they need"
-            log.warning(told, len(busy), busy[0].task.id)
+            self._send_again_at = monotonic() + self._kept_backoff.next()
+            message = "%d outcomes cannot be stored yet (task %d): an open transaction holds what they need"
+            log.warning(message, len(busy), busy[0].task.id)
 
-    async def _start(self, worker_id: int, some: Sequence[Held]) -> None:
+    async def _start(self, worker_id: int, group: Sequence[HeldTask]) -> None:
         try:
-            answers = await self._session.run(tasks.start(worker_id, map(_claim, some)))
+            answers = await self._session.run(tasks.start(worker_id, map(_claim, group)))
         except DatabaseUnavailable:
             raise
         except RolecallError as error:
-            log.warning("%d tasks could not be marked as started: %s", len(some), error)
+            log.warning("%d tasks could not be marked as started: %s", len(group), error)
             return
-        if busy := [held for held in some if answers.get(held.task.id) == BUSY]:
+        if busy := [held for held in group if answers.get(held.task.id) == BUSY]:
             asyncio.get_running_loop().call_later(AGAIN_AFTER, self._begin_again, busy)
 
-    def _begin_again(self, several: Sequence[Held]) -> None:
-        self._begun.extend(several)
+    def _begin_again(self, held_tasks: Sequence[HeldTask]) -> None:
+        self._begun.extend(held_tasks)
         self._bell.nudge()
 
-    async def _release(self, worker_id: int, some: Sequence[Held]) -> None:
+    async def _release(self, worker_id: int, group: Sequence[HeldTask]) -> None:
         try:
-            answers = await self._session.run(tasks.release(worker_id, map(_claim, some)))
+            answers = await self._session.run(tasks.release(worker_id, map(_claim, group)))
         except DatabaseUnavailable:
-            self._interrupted[:0] = some
+            self._interrupted[:0] = group
             raise
         except RolecallError as error:
-            log.warning("%d tasks could not be given back; their leases will run out: %s", len(some), error)
+            log.warning("%d tasks could not be given back; their leases will run out: %s", len(group), error)
             answers = {}
         # A worker that closes tries it once more when it leaves the roll.
-        busy = [] if self._closing else [held for held in some if answers.get(held.task.id) == BUSY]
+        busy = [] if self._closing else [held for held in group if answers.get(held.task.id) == BUSY]
         if busy:
             asyncio.get_running_loop().call_later(AGAIN_AFTER, self.give_back, busy)
-        done = [held for held in some if held not in busy]
-        self._hands.drop(done)
-        self._narrator.released(done)
+        done = [held for held in group if held not in busy]
+        self._in_flight.drop(done)
+        self._log_reporter.released(done)
 
 
-def _claim(held: Held) -> tuple[int, int]:
+def _claim(held: HeldTask) -> tuple[int, int]:
     return held.task.id, held.task.fence
 
 
-def _may_free_work(held: Held) -> bool:
+def _may_free_work(held: HeldTask) -> bool:
     report = held.report
     # What was given back is for others: whoever could not begin it in time should not claim it again at once.
     if type(report) is Returned:

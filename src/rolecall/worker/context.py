@@ -1,6 +1,4 @@
-"""What a handler is given besides its payload: who it is, whether it must stop, and what it may still
-write.
-"""
+"""What a handler is given besides its payload: who it is, whether it must stop, and what it may still write."""
 
 from __future__ import annotations
 
@@ -23,10 +21,10 @@ from rolecall.model.tasks import Child, ClaimedTask, IdempotencyKey, Needed, New
 from rolecall.sql import outside, structure, tasks
 from rolecall.sql.results import encode_result
 from rolecall.worker import failpoints
-from rolecall.worker.in_flight import Held
-from rolecall.worker.outcomes import failure_of, keep
+from rolecall.worker.in_flight import HeldTask
+from rolecall.worker.outcomes import check_contract, unstored_failure
 from rolecall.worker.program import Contract
-from rolecall.worker.session import Home, Session
+from rolecall.worker.session import DatabaseSession, ForkGuard
 from rolecall.worker.subprocess.pool import Processes
 
 Connection = AsyncConnection[tuple[Any, ...]]
@@ -38,17 +36,17 @@ log = logging.getLogger("rolecall.task")
 
 
 @dataclass(frozen=True, slots=True)
-class Services:
+class HandlerServices:
     """What every context of a worker shares: a session for facts, a pool for handlers' transactions, the
     loop, what handlers promised, processes that can be killed, and which handlers have a step after their children.
     """
 
-    session: Session
+    session: DatabaseSession
     pool: AsyncConnectionPool[Any]
     loop: asyncio.AbstractEventLoop
     contracts: Mapping[str, Contract]
     processes: Processes
-    home: Home
+    fork_guard: ForkGuard
     gathering: AbstractSet[str] = frozenset()
 
 
@@ -66,7 +64,7 @@ class Context:
 
     __slots__ = ("_held", "_next", "_services")
 
-    def __init__(self, held: Held, services: Services) -> None:
+    def __init__(self, held: HeldTask, services: HandlerServices) -> None:
         self._held = held
         self._services = services
         self._next: NextTasks | None = None
@@ -164,11 +162,11 @@ class Context:
 
     def follow_up(self, *tasks: NewTask) -> None:
         """Enqueue tasks, each at the head of a chain of its own, in the transaction that completes this one."""
-        self._asked().follow_ups.extend(tasks)
+        self._collect().follow_ups.extend(tasks)
 
     def continue_with(self, task: NewTask) -> None:
         """Let this task's chain go on with another; raise InvalidTask for a second one."""
-        self._asked().continue_with(task)
+        self._collect().continue_with(task)
 
     def spawn(self, *tasks: NewTask, serial: bool = False) -> None:
         """Let this task wait, without its slot, for children; they begin when this step has returned.
@@ -176,11 +174,11 @@ class Context:
         Serial ones run one after the other, whatever becomes of each. The task completes with its last child,
         or goes on with its `gather` step. Raises InvalidTask for a mixture.
         """
-        self._asked().spawn(tasks, serial=serial)
+        self._collect().spawn(tasks, serial=serial)
 
     def spawn_sibling(self, *tasks: NewTask) -> None:
         """Give this task's own parent more children to wait for."""
-        self._asked().siblings.extend(tasks)
+        self._collect().siblings.extend(tasks)
 
     async def children(self) -> list[Child]:
         """Return what became of the children, in the order in which they were spawned."""
@@ -242,7 +240,7 @@ class Context:
         """
         self.check()
         held, task = self._held, self._held.task
-        next_tasks = keep(self._services.contracts, task.handler, result, self._next)
+        next_tasks = check_contract(self._services.contracts, task.handler, result, self._next)
         report = Completed(
             id=task.id,
             fence=task.fence,
@@ -260,7 +258,7 @@ class Context:
         held, task = self._held, self._held.task
         if verdict == ACCEPTED_BEFORE:
             self.log.warning("Task %d had completed: what its handler did again in a transaction is undone", task.id)
-            held.settled = True
+            held.committed = True
             return AlreadyCompleted(task_id=task.id)
         held.aborted = LostReason(verdict)
         return HandlerAborted(reason=held.aborted)
@@ -278,12 +276,12 @@ class Context:
         text, why = encode_result(result)
         if why is not None:
             contract = self._services.contracts.get(self.handler)
-            if error := failure_of(result, why, handler=self.handler, contract=contract):
+            if error := unstored_failure(result, why, handler=self.handler, contract=contract):
                 raise error
             self.log.warning("The result of task %d (%s) was not stored: %s", self.task_id, self.handler, why)
         return text
 
-    def _asked(self) -> NextTasks:
+    def _collect(self) -> NextTasks:
         if self._next is None:
             self._next = NextTasks(gathers=self._held.task.handler in self._services.gathering)
         return self._next
@@ -298,7 +296,7 @@ class BatchContext:
 
     __slots__ = ("_services", "tasks")
 
-    def __init__(self, contexts: Sequence[Context], services: Services) -> None:
+    def __init__(self, contexts: Sequence[Context], services: HandlerServices) -> None:
         self.tasks = tuple(contexts)
         self._services = services
 
@@ -322,20 +320,20 @@ class BatchContext:
 
 
 @asynccontextmanager
-async def open_transaction(services: Services, several: Sequence[Held]) -> AsyncIterator[Connection]:
-    """Open a transaction on the handlers' pool and note which tasks its commit has settled."""
+async def open_transaction(services: HandlerServices, held_tasks: Sequence[HeldTask]) -> AsyncIterator[Connection]:
+    """Open a transaction on the handlers' pool and note which tasks its commit has completed."""
     await services.pool.open()
     try:
         async with services.pool.connection() as connection:
-            services.home.add(connection)
+            services.fork_guard.add(connection)
             async with connection.transaction():
                 yield connection
-                for held in several:
+                for held in held_tasks:
                     if held.refusal is not None:
                         raise held.refusal
     except BaseException:
-        for held in several:
+        for held in held_tasks:
             held.finishing = False
         raise
-    for held in several:
-        held.settled = held.settled or held.finishing
+    for held in held_tasks:
+        held.committed = held.committed or held.finishing

@@ -14,35 +14,44 @@ from rolecall.maintenance.periodic import Periodic
 from rolecall.model.outcomes import Returned
 from rolecall.model.states import LostReason
 from rolecall.sql import tasks
-from rolecall.worker.in_flight import LOOKS_PER_LEASE, Hands, Held, by_worker
+from rolecall.worker.in_flight import LOOKS_PER_LEASE, HeldTask, InFlight, by_worker
 from rolecall.worker.leases import LeaseKeeper
-from rolecall.worker.local_queue import Board
-from rolecall.worker.registration import RollCall
-from rolecall.worker.resources import Vitals
-from rolecall.worker.session import Session
+from rolecall.worker.local_queue import LocalQueue
+from rolecall.worker.registration import Registration
+from rolecall.worker.resources import ResourceMonitor
+from rolecall.worker.session import DatabaseSession
 
 CLOSING_TIME = 2.0
 LAG_CHECK = 0.5
-VITALS_CHECK = 1.0
+RESOURCE_CHECK = 1.0
+USUAL_LEASE = 60.0
+BLOCKED_AFTER = 1.0
 
 log = logging.getLogger("rolecall.worker")
 
 
-class Pulse:
+class HeartbeatThread:
     """Runs lease keeper and heartbeat on one connection, and watches how late the worker's loop is and what the
     worker uses.
     """
 
     def __init__(  # sizes: what it runs, and on what
-        self, keeper: LeaseKeeper, roll: RollCall, lag: LagWatch, vitals: Vitals, *, session: Session, beat_every: float
+        self,
+        keeper: LeaseKeeper,
+        registration: Registration,
+        lag: LagWatch,
+        resource_monitor: ResourceMonitor,
+        *,
+        session: DatabaseSession,
+        beat_every: float,
     ) -> None:
         self._keeper = keeper
         self._session = session
-        self._heartbeat = Periodic("Heartbeat", lambda: roll.beat(session), every=beat_every, log=log)
+        self._heartbeat = Periodic("Heartbeat", lambda: registration.beat(session), every=beat_every, log=log)
         self._lag_watch = Periodic("Lag watch", lag.look, every=LAG_CHECK, log=log)
-        self._vitals_watch = Periodic("Watching resources", vitals.look, every=VITALS_CHECK, log=log)
+        self._resource_watch = Periodic("Watching resources", resource_monitor.look, every=RESOURCE_CHECK, log=log)
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._thread = threading.Thread(target=self._work, name="rolecall-pulse", daemon=True)
+        self._thread = threading.Thread(target=self._work, name="rolecall-heartbeat", daemon=True)
         self._standing = threading.Event()
 
     def start(self) -> None:
@@ -66,7 +75,7 @@ class Pulse:
         self._session.give_up()
         self._heartbeat.stop()
         self._lag_watch.stop()
-        self._vitals_watch.stop()
+        self._resource_watch.stop()
         self._keeper.close()
 
     def _work(self) -> None:
@@ -80,26 +89,25 @@ class Pulse:
     async def _main(self) -> None:
         self._loop = asyncio.get_running_loop()
         self._loop.call_soon(self._standing.set)
-        await asyncio.gather(self._keeper.run(), self._heartbeat.run(), self._lag_watch.run(), self._vitals_watch.run())
+        await asyncio.gather(
+            self._keeper.run(), self._heartbeat.run(), self._lag_watch.run(), self._resource_watch.run()
+        )
         await self._session.close()
 
 
-USUAL_LEASE = 60.0
-BLOCKED_AFTER = 1.0
-
-
 class LagWatch:
-    """Pings the loop and warns, once a blockage, when the answer takes longer than a quarter of the
-    shortest lease.
+    """Pings the loop and warns, once a blockage, when the answer takes longer than a quarter of the shortest lease.
 
     After a second without an answer it gives back what has not begun: the leases of a blocked worker are kept
     from here, and who knows for how long. What blocks the loop stays the worker's until its deadline.
     """
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, hands: Hands, board: Board, session: Session) -> None:
+    def __init__(
+        self, loop: asyncio.AbstractEventLoop, in_flight: InFlight, local_queue: LocalQueue, session: DatabaseSession
+    ) -> None:
         self._loop = loop
-        self._hands = hands
-        self._board = board
+        self._in_flight = in_flight
+        self._queue = local_queue
         self._session = session
         self._asked_at: float | None = None
         self._warned = False
@@ -113,27 +121,27 @@ class LagWatch:
         lag = monotonic() - self._asked_at
         if not self._warned:
             self._judge(lag)
-        if lag > BLOCKED_AFTER and (waiting := self._board.clear()):
+        if lag > BLOCKED_AFTER and (waiting := self._queue.clear()):
             await self._give_back(waiting, lag)
 
     def _judge(self, lag: float) -> None:
-        held = self._hands.all()
-        if lag > min((each.task.lease_seconds for each in held), default=USUAL_LEASE) / LOOKS_PER_LEASE:
+        held_tasks = self._in_flight.all()
+        if lag > min((held.task.lease_seconds for held in held_tasks), default=USUAL_LEASE) / LOOKS_PER_LEASE:
             self._warned = True
-            culprits = {each.task.handler for each in held if each.slot is not None and not each.ended}
+            culprits = {held.task.handler for held in held_tasks if held.slot is not None and not held.ended}
             names = ", ".join(sorted(culprits)) or "something"
             log.warning("The loop has not turned for %.1f s: %s blocks it (make it a plain `def`)", lag, names)
 
-    async def _give_back(self, waiting: Sequence[Held], lag: float) -> None:
+    async def _give_back(self, waiting: Sequence[HeldTask], lag: float) -> None:
         log.warning("The loop has not turned for %.1f s: %d tasks are given back, not begun", lag, len(waiting))
         for held in waiting:
             held.aborted = LostReason.SHUTDOWN  # nobody renews it from now on
         try:
-            for worker_id, some in by_worker(waiting):
-                reports = [Returned(id=held.task.id, fence=held.task.fence) for held in some]
+            for worker_id, group in by_worker(waiting):
+                reports = [Returned(id=held.task.id, fence=held.task.fence) for held in group]
                 await self._session.run(tasks.finish_free(worker_id, reports))
         finally:
-            self._loop.call_soon_threadsafe(self._hands.drop, waiting)
+            self._loop.call_soon_threadsafe(self._in_flight.drop, waiting)
 
     def _answer(self) -> None:
         self._asked_at = None

@@ -1,27 +1,58 @@
-"""The tasks in this process's hands: from the claim's answer until the answer to their report."""
+"""The tasks in flight in this process: from the claim's answer until the answer to their report."""
 
 from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from itertools import groupby
 from operator import attrgetter
-from typing import TYPE_CHECKING
+from typing import Protocol, TypeVar
 
+from rolecall.model.outcomes import Report
+from rolecall.model.states import LostReason
+from rolecall.model.tasks import ClaimedTask
 from rolecall.wake.waker import Waker
-
-if TYPE_CHECKING:
-    from rolecall.model.outcomes import Report
-    from rolecall.model.states import LostReason
-    from rolecall.model.tasks import ClaimedTask
-    from rolecall.worker.runners import Runner
-    from rolecall.worker.slots import Slot
 
 LOOKS_PER_LEASE = 4
 
+T = TypeVar("T")
 
-class Held:
+
+class Runner(Protocol):
+    """Runs one handler. `interruptible`: a cancellation of the slot reaches the handler. `most`: tasks a
+    call takes.
+    """
+
+    interruptible: bool
+    most: int
+
+    async def run(self, held: HeldTask, slot: RunnerSlot) -> None:
+        """Run a task (and others like it, for a batch) to its outcome; raise only if the slot must end."""
+
+
+class RunnerSlot(Protocol):
+    """The slot that a task runs in, as its runner and an abort see it."""
+
+    running: Sequence[HeldTask]
+
+    def begin(self, held_tasks: Sequence[HeldTask]) -> None:
+        """Note what the handler call that comes next works on."""
+
+    def interrupt(self) -> None:
+        """Cancel the running handler, if every task it works on must stop and it can be cancelled at all."""
+
+    def absorb(self) -> bool:
+        """Take a cancellation back that an abort caused; false when somebody else cancelled the slot."""
+
+    def take_like(self, held: HeldTask, most: int) -> list[HeldTask]:
+        """Take up to `most` more tasks of the same handler."""
+
+    def call_in_thread(self, function: Callable[..., T], *arguments: object) -> Awaitable[T]:
+        """Return or raise what the function does in the slot's thread, which a cancellation does not reach."""
+
+
+class HeldTask:
     """One claimed task: who runs it, since when, and what became of it. Times are monotonic seconds.
 
     `claimed_at` is the moment at which the database was asked for it: the lease that it gave is no shorter than from
@@ -32,6 +63,7 @@ class Held:
         "aborted",
         "began_at",
         "claimed_at",
+        "committed",
         "deadline",
         "delivered_at",
         "ended",
@@ -41,7 +73,6 @@ class Held:
         "refusal",
         "report",
         "runner",
-        "settled",
         "slot",
         "started",
         "task",
@@ -58,18 +89,18 @@ class Held:
         self.started = started  # the database knows that it began
         self.delivered_at = claimed_at  # since when it waits for a slot
         self.began_at = 0.0  # until its handler is called
-        self.slot: Slot | None = None
+        self.slot: RunnerSlot | None = None
         self.aborted: LostReason | None = None
         self.ended = False  # the handler returned, raised, or is not waited for any more
         self.finishing = False  # its row is locked by the handler's own transaction
         self.refusal: BaseException | None = None  # why no transaction of the handler's may commit any more
-        self.settled = False  # a transaction of the handler's has completed it: nothing is left to report
+        self.committed = False  # a transaction of the handler's has completed it: nothing is left to report
         self.report: Report | None = None
 
     @property
     def is_safe(self) -> bool:
         """Whether its handler's own transaction completes it, or has: nobody else can take it then."""
-        return self.finishing or self.settled
+        return self.finishing or self.committed
 
     def look_again(self, asked_at: float) -> None:
         """Plan the next question to the database about it, after one that was asked then and answered."""
@@ -79,47 +110,44 @@ class Held:
         self.lease_ends_at = min(asked_at + lease, deadline)
 
 
-def by_worker(several: Iterable[Held]) -> Iterator[tuple[int, list[Held]]]:
+def by_worker(held_tasks: Iterable[HeldTask]) -> Iterator[tuple[int, list[HeldTask]]]:
     """Group tasks by the id under which they were claimed; a worker that the roll had forgotten has more than one."""
-    for worker_id, group in groupby(several, attrgetter("worker_id")):
+    for worker_id, group in groupby(held_tasks, attrgetter("worker_id")):
         yield worker_id, list(group)
 
 
-class Hands:
+class InFlight:
     """Every held task by its id; read by the thread that renews, written by the loop that works."""
 
     def __init__(self) -> None:
         self.emptied = Waker()  # nudged when the last one was dropped
-        self._held: dict[int, Held] = {}
+        self._held: dict[int, HeldTask] = {}
         self._lock = threading.Lock()
 
     def __len__(self) -> int:
         return len(self._held)
 
-    def take(self, several: Iterable[Held]) -> list[Held]:
+    def take(self, held_tasks: Iterable[HeldTask]) -> list[HeldTask]:
         """Remember new ones; return the older claims on the same tasks that they replace."""
         replaced = []
         with self._lock:
-            for held in several:
+            for held in held_tasks:
                 older = self._held.get(held.task.id)
                 if older is not None:
                     replaced.append(older)
                 self._held[held.task.id] = held
         return replaced
 
-    def drop(self, several: Iterable[Held]) -> None:
+    def drop(self, held_tasks: Iterable[HeldTask]) -> None:
         """Forget them, whatever became of them."""
         with self._lock:
-            for held in several:
+            for held in held_tasks:
                 if self._held.get(held.task.id) is held:
                     del self._held[held.task.id]
         if not self._held:
             self.emptied.nudge()
 
-    def find(self, task_id: int) -> Held | None:
-        return self._held.get(task_id)
-
-    def all(self) -> list[Held]:
+    def all(self) -> list[HeldTask]:
         """Return a copy that any thread may walk."""
         with self._lock:
             return list(self._held.values())

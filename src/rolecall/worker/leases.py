@@ -1,4 +1,4 @@
-"""Keeps the leases of everything held, and finds out which tasks must stop."""
+"""Keeps the leases of everything held, finds out which tasks must stop, and stops their handlers."""
 
 from __future__ import annotations
 
@@ -12,38 +12,42 @@ from rolecall.model.errors import RolecallError
 from rolecall.model.states import LostReason
 from rolecall.sql import tasks
 from rolecall.wake.waker import Backoff, Waker
-from rolecall.worker.in_flight import Hands, Held
-from rolecall.worker.local_queue import Board
+from rolecall.worker.in_flight import HeldTask, InFlight
+from rolecall.worker.local_queue import LocalQueue
 from rolecall.worker.outcomes import Outcomes
-from rolecall.worker.session import Session
+from rolecall.worker.session import DatabaseSession
 
 MOST_RENEWALS = 1_000
 SLACK = 0.02
 LONGEST_NAP = 60.0
+LostTask = tuple[HeldTask, LostReason]
 
-Lost = tuple[Held, LostReason]
 log = logging.getLogger("rolecall.worker")
 
 
 class LeaseKeeper:
-    """One statement renews every lease that is due: a quarter of its lease after the claim or the last
-    renewal.
+    """One statement renews every lease that is due: a quarter of its lease after the claim or the last renewal.
 
-    It lives in the pulse's thread, so that leases are kept while a handler blocks the worker's loop;
-    `watch` and `look_now` may be called from any thread, `lost` is called in the pulse's. A deadline counts
+    It lives in the heartbeat thread, so that leases are kept while a handler blocks the worker's loop;
+    `watch` and `look_now` may be called from any thread, `on_lost` is called in the heartbeat thread. A deadline counts
     whether the database answers or not. Otherwise its silence aborts nothing (whoever lost a task learns it
     from the first answer after that) unless this worker `fences` itself off when a lease has run out.
     """
 
     def __init__(
-        self, hands: Hands, session: Session, lost: Callable[[list[Lost]], None], *, fences: bool = False
+        self,
+        in_flight: InFlight,
+        session: DatabaseSession,
+        on_lost: Callable[[list[LostTask]], None],
+        *,
+        fences: bool = False,
     ) -> None:
-        self._hands = hands
+        self._in_flight = in_flight
         self._session = session
-        self._lost = lost
+        self._on_lost = on_lost
         self._fences = fences
         self._renewal: asyncio.Task[None] | None = None
-        self._told: set[Held] = set()
+        self._reported: set[HeldTask] = set()
         self._waker = Waker()
         self._backoff = Backoff(0.1, 5.0)
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -52,12 +56,12 @@ class LeaseKeeper:
         self._all = False
         self._closing = False
 
-    def watch(self, several: Sequence[Held], asked_at: float) -> None:
-        """Take new tasks into account, that were asked for at a moment; call it after they are in the hands."""
+    def watch(self, held_tasks: Sequence[HeldTask], asked_at: float) -> None:
+        """Take new tasks into account, that were asked for at a moment; call it after they are in flight."""
         if asked_at <= self._heard_at:
             # What was heard while their claim was under way may have been about them.
             self.look_now()
-        elif min(held.look_at for held in several) < self._planned:
+        elif min(held.look_at for held in held_tasks) < self._planned:
             self._nudge()
 
     def look_now(self) -> None:
@@ -76,7 +80,7 @@ class LeaseKeeper:
         self._waker.nudge()  # for what was said before
         while not self._closing:
             await self._waker.wait(self._until_next())
-            self._tell_overdue()
+            self._report_overdue()
             due = [] if self._renewal or self._closing else self._take_due()
             if due:
                 self._renewal = asyncio.create_task(self._renew_each(due))
@@ -98,26 +102,26 @@ class LeaseKeeper:
         self._planned = min(moments, default=math.inf)
         return max(0.0, min(self._planned - monotonic(), LONGEST_NAP))
 
-    def _tell_overdue(self) -> None:
+    def _report_overdue(self) -> None:
         now = monotonic()
         overdue = [held for held in self._watched() if self._ends_at(held) <= now]
         if overdue:
-            self._told = {*self._told.intersection(self._hands.all()), *overdue}
-            self._lost([(held, _why_overdue(held, now)) for held in overdue])
+            self._reported = {*self._reported.intersection(self._in_flight.all()), *overdue}
+            self._on_lost([(held, _why_overdue(held, now)) for held in overdue])
 
-    def _ends_at(self, held: Held) -> float:
+    def _ends_at(self, held: HeldTask) -> float:
         deadline = math.inf if held.deadline is None else held.deadline
         return min(deadline, held.lease_ends_at) if self._fences else deadline
 
-    def _take_due(self) -> list[Held]:
+    def _take_due(self) -> list[HeldTask]:
         before = monotonic() + SLACK
         everything, self._all = self._all, False
         return [held for held in self._watched() if everything or held.look_at <= before]
 
-    async def _renew_each(self, due: Iterable[Held]) -> None:
+    async def _renew_each(self, due: Iterable[HeldTask]) -> None:
         try:
-            for worker_id, some in _portions(due):
-                await self._renew(worker_id, some)
+            for worker_id, portion in _portions(due):
+                await self._renew(worker_id, portion)
         except Exception as error:
             if not self._closing:
                 expected = isinstance(error, RolecallError)
@@ -126,48 +130,48 @@ class LeaseKeeper:
         else:
             self._backoff.reset()
 
-    async def _renew(self, worker_id: int, some: Sequence[Held]) -> None:
+    async def _renew(self, worker_id: int, portion: Sequence[HeldTask]) -> None:
         asked_at = monotonic()
-        reasons = await self._session.run(tasks.renew(worker_id, [(held.task.id, held.task.fence) for held in some]))
-        for held in some:
+        reasons = await self._session.run(tasks.renew(worker_id, [(held.task.id, held.task.fence) for held in portion]))
+        for held in portion:
             held.look_again(asked_at)
         if reasons:
-            self._lost([(held, LostReason(reasons[held.task.id])) for held in some if held.task.id in reasons])
+            self._on_lost([(held, LostReason(reasons[held.task.id])) for held in portion if held.task.id in reasons])
 
-    def _watched(self) -> Iterable[Held]:
+    def _watched(self) -> Iterable[HeldTask]:
         return (
-            held for held in self._hands.all() if held.aborted is None and not held.is_safe and held not in self._told
+            held
+            for held in self._in_flight.all()
+            if held.aborted is None and not held.is_safe and held not in self._reported
         )
 
 
-def _why_overdue(held: Held, now: float) -> LostReason:
+def _why_overdue(held: HeldTask, now: float) -> LostReason:
     return LostReason.TIMEOUT if held.deadline is not None and held.deadline <= now else LostReason.DATABASE
 
 
-def _portions(due: Iterable[Held]) -> Iterable[tuple[int, list[Held]]]:
-    by_worker: dict[int, list[Held]] = {}
+def _portions(due: Iterable[HeldTask]) -> Iterable[tuple[int, list[HeldTask]]]:
+    by_worker: dict[int, list[HeldTask]] = {}
     for held in due:
         by_worker.setdefault(held.worker_id, []).append(held)
-    for worker_id, several in by_worker.items():
-        for first in range(0, len(several), MOST_RENEWALS):
-            yield worker_id, several[first : first + MOST_RENEWALS]
+    for worker_id, group in by_worker.items():
+        for first in range(0, len(group), MOST_RENEWALS):
+            yield worker_id, group[first : first + MOST_RENEWALS]
 
 
 class Aborter:
-    """Tells a handler why it must stop, then gives it `grace` seconds before its task is reported without
-    it.
-    """
+    """Tells a handler why it must stop, then gives it `grace` seconds before its task is reported without it."""
 
-    def __init__(self, board: Board, outcomes: Outcomes, *, grace: float) -> None:
-        self._board = board
+    def __init__(self, local_queue: LocalQueue, outcomes: Outcomes, *, grace: float) -> None:
+        self._queue = local_queue
         self._outcomes = outcomes
         self._grace = grace
 
-    def abort_each(self, several: Iterable[tuple[Held, LostReason]]) -> None:
-        for held, reason in several:
+    def abort_each(self, lost_tasks: Iterable[LostTask]) -> None:
+        for held, reason in lost_tasks:
             self.abort(held, reason)
 
-    def abort(self, held: Held, reason: LostReason) -> None:
+    def abort(self, held: HeldTask, reason: LostReason) -> None:
         """Stop a task for a reason; one that has ended or is stopping already is left alone."""
         if held.ended or held.aborted is not None:
             return
@@ -176,13 +180,13 @@ class Aborter:
             return
         held.aborted = reason
         log.info("Task %d (%s) must stop: %s", held.task.id, held.task.handler, reason)
-        if self._board.withdraw(held) or held.slot is None:
+        if self._queue.withdraw(held) or held.slot is None:
             self._outcomes.aborted(held)
             return
         held.slot.interrupt()
         asyncio.get_running_loop().call_later(self._grace, self._overdue, held)
 
-    def _overdue(self, held: Held) -> None:
+    def _overdue(self, held: HeldTask) -> None:
         if held.slot is None or held not in held.slot.running:
             return
         if not held.ended:

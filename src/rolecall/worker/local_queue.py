@@ -1,4 +1,6 @@
-"""Where claimed tasks wait for a slot, slots wait for tasks, and the loop gets its turn in between."""
+"""Where claimed tasks wait for a slot, slots wait for tasks, and the loop gets its turn in between; and how many tasks
+may wait here beyond the free slots.
+"""
 
 from __future__ import annotations
 
@@ -11,26 +13,29 @@ from itertools import islice
 from time import monotonic
 
 from rolecall.wake.waker import Waker
-from rolecall.worker.in_flight import Held
+from rolecall.worker.in_flight import HeldTask
 
 SLICE = 0.001
 NO_CALL = -1
+HORIZON = 0.15
+SPAN = 0.25
+GROWTH = 2
 
 log = logging.getLogger("rolecall.worker")
 
 
-class Board:
-    """The local line of claimed tasks that have not begun, in claim order.
+class LocalQueue:
+    """Claimed tasks of this worker that have not begun, in claim order.
 
-    Slots take from the left. When the line is as short as `call_at`, or a slot finds it empty, the producer
+    Slots take from the left. When the queue is as short as `call_at`, or a slot finds it empty, the producer
     is called. Handlers that never suspend would starve the loop: `slice_ends` says when a slot must let
-    it turn. What is not to begin any more is handed to `give_back`. Tasks are taken from the line by the worker's loop,
-    and by the pulse's thread while that one stands still.
+    it turn. What is not to begin any more is handed to `give_back`. Tasks are taken from it by the worker's loop, and
+    by the heartbeat thread while that one stands still.
     """
 
-    def __init__(self, give_back: Callable[[list[Held]], None]) -> None:
+    def __init__(self, give_back: Callable[[list[HeldTask]], None]) -> None:
         self._give_back = give_back
-        self.ready: deque[Held] = deque()
+        self.ready: deque[HeldTask] = deque()
         self._lock = threading.Lock()
         self.room = Waker()
         self.call_at = NO_CALL
@@ -43,7 +48,7 @@ class Board:
     def free_slots(self) -> int:
         return len(self._waiting)
 
-    def take(self) -> Held | None:
+    def take(self) -> HeldTask | None:
         """Take the next task whose lease stands; those on the way there whose lease has run out are given back."""
         now, late, next_one = monotonic(), [], None
         with self._lock:
@@ -54,16 +59,16 @@ class Board:
                 else:
                     late.append(held)
         if late:
-            self._return(late)
+            self._give_back_late(late)
         return next_one
 
-    def put(self, several: Iterable[Held]) -> None:
+    def put(self, held_tasks: Iterable[HeldTask]) -> None:
         """Add tasks in claim order and wake as many slots as there is work for."""
         with self._lock:
-            self.ready.extend(several)
+            self.ready.extend(held_tasks)
         self._wake(len(self.ready))
 
-    def withdraw(self, held: Held) -> bool:
+    def withdraw(self, held: HeldTask) -> bool:
         """Take back a task that has not begun; false when it is not here any more."""
         with self._lock:
             try:
@@ -72,7 +77,7 @@ class Board:
                 return False
         return True
 
-    def take_like(self, held: Held, most: int) -> list[Held]:
+    def take_like(self, held: HeldTask, most: int) -> list[HeldTask]:
         """Take up to `most` more tasks of the same handler, in claim order, wherever they stand."""
         with self._lock:
             alike = list(islice((other for other in self.ready if other.runner is held.runner), most))
@@ -87,10 +92,10 @@ class Board:
             self.call_producer()
         now = monotonic()
         if late := [other for other in alike if other.lease_ends_at <= now]:
-            self._return(late)
+            self._give_back_late(late)
         return [other for other in alike if other.lease_ends_at > now]
 
-    def take_older(self, before: float) -> list[Held]:
+    def take_older(self, before: float) -> list[HeldTask]:
         """Take back what has lain here since that moment, or longer."""
         older = []
         with self._lock:
@@ -98,7 +103,7 @@ class Board:
                 older.append(self.ready.popleft())
         return older
 
-    def clear(self) -> list[Held]:
+    def clear(self) -> list[HeldTask]:
         """Take back everything that has not begun."""
         with self._lock:
             unbegun = list(self.ready)
@@ -115,7 +120,7 @@ class Board:
         self.room.nudge()
 
     async def wait_for_work(self) -> None:
-        """Wait as a free slot until there is a task or the board closes."""
+        """Wait as a free slot until there is a task or the queue closes."""
         waiting = asyncio.get_running_loop().create_future()
         self._waiting.append(waiting)
         self.call_producer()
@@ -134,7 +139,7 @@ class Board:
             asyncio.get_running_loop().call_soon(self._turn)
         await asyncio.sleep(0)
 
-    def _return(self, late: list[Held]) -> None:
+    def _give_back_late(self, late: list[HeldTask]) -> None:
         # This process stood still, or the claim's answer was late: another worker may have them, or have ended them.
         log.warning("%d tasks are not begun, as their leases have run out meanwhile", len(late))
         self._give_back(late)
@@ -152,13 +157,9 @@ class Board:
                 slots -= 1
 
 
-HORIZON = 0.15
-SPAN = 0.25
-GROWTH = 2
-
-
 class Demand:
-    """Measures the throughput of the whole worker, and says how much of it may be claimed ahead.
+    """Measures the throughput of the whole worker, and says how much of it may be claimed ahead: what the worker, as it
+    goes now, will begin in a blink. Pure arithmetic.
 
     What counts is the time in which any slot had work, whatever took it: handlers, the loop, or a machine that is
     busy with something else. Of the last quarter to half a second of it, a blink's share may wait for a slot, and no

@@ -1,4 +1,6 @@
-"""From the way a handler ended to what is reported about its task."""
+"""From the way a handler ended to what is reported about its task: its result is held against what it declared, and an
+exception becomes a text and a verdict.
+"""
 
 from __future__ import annotations
 
@@ -28,86 +30,109 @@ from rolecall.model.outcomes import (
 from rolecall.model.states import LostReason
 from rolecall.model.tasks import NextTasks
 from rolecall.sql.results import clean_error, encode_result
-from rolecall.worker.completer import Settler
-from rolecall.worker.in_flight import Hands, Held
+from rolecall.worker.completer import Completer
+from rolecall.worker.in_flight import HeldTask, InFlight
 from rolecall.worker.program import Contract
 
 # A timeout is a failure of what has begun; the others lose their deadline with their claim.
 GIVEN_BACK = frozenset({LostReason.SHUTDOWN, LostReason.DATABASE, LostReason.TIMEOUT})
+MOST_FRAMES = 8
+LONGEST_MESSAGE = 4_000
+OUR_FOLDER = str(Path(__file__).parent)
 
 
 class Outcomes:
     """Takes each task once: what comes after its abort was already dealt with is dropped."""
 
-    __slots__ = ("_contracts", "_hands", "_intakes", "_settler")
+    __slots__ = ("_completer", "_contracts", "_in_flight", "_intakes")
 
     def __init__(
-        self, settler: Settler, hands: Hands, contracts: Mapping[str, Contract], intakes: Mapping[str, str]
+        self, completer: Completer, in_flight: InFlight, contracts: Mapping[str, Contract], intakes: Mapping[str, str]
     ) -> None:
-        self._settler = settler
-        self._hands = hands
+        self._completer = completer
+        self._in_flight = in_flight
         self._contracts = contracts
         self._intakes = intakes
 
-    def returned(self, held: Held, result: object, next_tasks: NextTasks | None = None) -> None:
+    def returned(self, held: HeldTask, result: object, next_tasks: NextTasks | None = None) -> None:
         """The handler returned a result, a Snooze, a WaitFor, a Cancel, or (in a batch) an exception.
 
         What it asked for to come next counts only for a completed task.
         """
-        if held.aborted is not None or held.settled or held.ended:
+        if held.aborted is not None or held.committed or held.ended:
             self.aborted(held)
             return
         held.ended = True
         if next_tasks is not None or held.task.handler in self._contracts:
-            result, next_tasks = self._as_promised(held.task.handler, result, next_tasks)
+            result, next_tasks = self._checked(held.task.handler, result, next_tasks)
         held.report = _report(held, result, next_tasks, self._contracts.get(held.task.handler))
-        self._settler.settle(held)
+        self._completer.add(held)
 
-    def raised(self, held: Held, error: BaseException) -> None:
+    def raised(self, held: HeldTask, error: BaseException) -> None:
         """The handler raised."""
-        if held.aborted is not None or held.settled or held.ended:
+        if held.aborted is not None or held.committed or held.ended:
             self.aborted(held)
             return
         held.ended = True
         held.report = self._misfit(held, error) or _failure(held, error)
-        self._settler.settle(held)
+        self._completer.add(held)
 
-    def aborted(self, held: Held) -> None:
+    def aborted(self, held: HeldTask) -> None:
         """The handler of a task that must stop has ended, never began, or is not waited for any longer."""
         if held.ended:
             return
         held.ended = True
-        if held.settled:
-            self._settler.settled_by_handler(held)
+        if held.committed:
+            self._completer.finished_by_handler(held)
             return
         held.report = _after_abort(held)
         if held.report is not None:
-            self._settler.settle(held)
+            self._completer.add(held)
         elif held.aborted in GIVEN_BACK:
-            self._settler.give_back([held])
+            self._completer.give_back([held])
         else:
-            self._hands.drop([held])
+            self._in_flight.drop([held])
 
-    def _misfit(self, held: Held, error: BaseException) -> Misfit | None:
+    def _misfit(self, held: HeldTask, error: BaseException) -> Misfit | None:
         task, verdict = held.task, judge(error)
         if not verdict.misfit:
             return None
         intake = self._intakes[task.handler]
         return Misfit(id=task.id, fence=task.fence, intake=intake, error=verdict.text)
 
-    def _as_promised(
-        self, handler: str, result: object, next_tasks: NextTasks | None
-    ) -> tuple[object, NextTasks | None]:
-        """Return the result with what follows it; or, in its place, the error that it is not what was promised."""
+    def _checked(self, handler: str, result: object, next_tasks: NextTasks | None) -> tuple[object, NextTasks | None]:
+        """Return the result with what follows it; or, in its place, the error that it is not what was declared."""
         if isinstance(result, NoResult | BaseException):
             return result, None
         try:
-            return result, keep(self._contracts, handler, result, next_tasks)
+            return result, check_contract(self._contracts, handler, result, next_tasks)
         except Exception as error:  # noqa: BLE001 - what a handler's own rule raises belongs to its task
             return error, None
 
 
-def _report(held: Held, result: object, next_tasks: NextTasks | None, contract: Contract | None) -> Report:
+def check_contract(
+    contracts: Mapping[str, Contract], handler: str, result: object, next_tasks: NextTasks | None
+) -> NextTasks | None:
+    """Return what comes after a step: what it asked for, and what its handler's rule makes of the result.
+
+    Checks the step's end against its handler's contract, and what comes against what that must need. A step
+    that leaves children is not the last: it owes no result yet. Raises ContractBroken and InvalidPayload.
+    """
+    following = NextTasks() if next_tasks is None else next_tasks
+    contract = contracts.get(handler)
+    if contract is not None and not following.children:
+        contract.check_result(result)
+        contract.check_continuation(following.continuation)
+        if derived := contract.follow_ups_of(result):
+            following = next_tasks = replace(following, follow_ups=[*following.follow_ups, *derived])
+    continuation = filter(None, [following.continuation])
+    for task in chain(following.follow_ups, following.children, following.siblings, continuation):
+        if (its_contract := contracts.get(task.handler or "")) is not None:
+            its_contract.check_needs(task)
+    return next_tasks
+
+
+def _report(held: HeldTask, result: object, next_tasks: NextTasks | None, contract: Contract | None) -> Report:
     task = held.task
     ran = monotonic() - held.began_at
     match result:
@@ -123,14 +148,14 @@ def _report(held: Held, result: object, next_tasks: NextTasks | None, contract: 
             return _failure(held, result)
         case _:
             text, why = encode_result(result)
-            if why is not None and (error := failure_of(result, why, handler=task.handler, contract=contract)):
+            if why is not None and (error := unstored_failure(result, why, handler=task.handler, contract=contract)):
                 return _failure(held, error)
             return Completed(
                 id=task.id, fence=task.fence, result_json=text, unstored=why, ran=ran, next_tasks=next_tasks
             )
 
 
-def _failure(held: Held, error: BaseException) -> Failed:
+def _failure(held: HeldTask, error: BaseException) -> Failed:
     task, verdict = held.task, judge(error)
     return Failed(
         id=task.id,
@@ -143,7 +168,7 @@ def _failure(held: Held, error: BaseException) -> Failed:
     )
 
 
-def _after_abort(held: Held) -> Report | None:
+def _after_abort(held: HeldTask) -> Report | None:
     task = held.task
     ran = monotonic() - held.began_at if held.began_at else 0.0
     match held.aborted:
@@ -156,29 +181,8 @@ def _after_abort(held: Held) -> Report | None:
             return None
 
 
-def keep(
-    contracts: Mapping[str, Contract], handler: str, result: object, next_tasks: NextTasks | None
-) -> NextTasks | None:
-    """Return what comes after a step: what it asked for, and what its handler's rule makes of the result.
-
-    Checks the step's end against what its handler promised, and what comes against what that must need. A step
-    that leaves children is not the last: it owes no result yet. Raises ContractBroken and InvalidPayload.
-    """
-    asked = NextTasks() if next_tasks is None else next_tasks
-    contract = contracts.get(handler)
-    if contract is not None and not asked.children:
-        contract.check_result(result)
-        contract.check_continuation(asked.continuation)
-        if derived := contract.follow_ups_of(result):
-            asked = next_tasks = replace(asked, follow_ups=[*asked.follow_ups, *derived])
-    for task in chain(asked.follow_ups, asked.children, asked.siblings, filter(None, [asked.continuation])):
-        if (its_own := contracts.get(task.handler or "")) is not None:
-            its_own.check_needs(task)
-    return next_tasks
-
-
-def failure_of(result: object, why: str, *, handler: str, contract: Contract | None) -> Exception | None:
-    """Return why an attempt with such a result has failed; None where it has completed all the same.
+def unstored_failure(result: object, why: str, *, handler: str, contract: Contract | None) -> Exception | None:
+    """Return why an attempt whose result cannot be stored has failed; None where it has completed all the same.
 
     What was never awaited has not been done, and a promised result is there to be read.
     """
@@ -190,11 +194,6 @@ def failure_of(result: object, why: str, *, handler: str, contract: Contract | N
         problem = f"result of {handler!r} cannot be stored: {why}"
         return ContractBroken(problem, code="invalid_output", handler=handler, details={"problem": why})
     return None
-
-
-MOST_FRAMES = 8
-LONGEST_MESSAGE = 4_000
-OUR_FOLDER = str(Path(__file__).parent)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

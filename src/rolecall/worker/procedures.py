@@ -16,11 +16,10 @@ from rolecall.model.handlers import ProcedureEnd, StoredProcedure
 from rolecall.model.outcomes import Failed
 from rolecall.model.states import LostReason
 from rolecall.sql import procedures
-from rolecall.worker.context import Connection, Context, Services
-from rolecall.worker.in_flight import Held
+from rolecall.worker.context import Connection, Context, HandlerServices
+from rolecall.worker.in_flight import HeldTask, RunnerSlot
 from rolecall.worker.outcomes import Outcomes
-from rolecall.worker.runners import failed, wrap
-from rolecall.worker.slots import Slot
+from rolecall.worker.runners import chain_middlewares, report_error
 
 ACCEPTED_BEFORE = "already"
 # The server stopped, or recovered from another session's crash: this task did nothing wrong, and is undone.
@@ -44,46 +43,46 @@ class ProcedureRunner:
     def __init__(
         self,
         procedure: StoredProcedure,
-        services: Services,
+        services: HandlerServices,
         outcomes: Outcomes,
         middlewares: Sequence[Middleware],
     ) -> None:
         self._procedure = procedure
         self._services = services
         self._outcomes = outcomes
-        self._call = wrap(self._run, middlewares)
+        self._call = chain_middlewares(self._run, middlewares)
 
-    async def run(self, held: Held, slot: Slot) -> None:
+    async def run(self, held: HeldTask, slot: RunnerSlot) -> None:
         slot.begin((held,))
         context = Context(held, self._services)
         try:
             result = await self._call(context, held)
         except BaseException as error:  # noqa: BLE001 - whatever happens there belongs to the task
-            failed(self._outcomes, slot, error)
+            report_error(self._outcomes, slot, error)
             return
         if held.aborted is not None:
             slot.absorb()
         self._outcomes.returned(held, result, context.next_tasks)
 
-    async def _run(self, context: Context, held: Held) -> None:
+    async def _run(self, context: Context, held: HeldTask) -> None:
         end = await self._end_of(held, context)
         if end.lost is not None and end.lost != ACCEPTED_BEFORE:
             held.aborted = LostReason(end.lost)
             raise HandlerAborted(reason=held.aborted)
-        held.settled = True
+        held.committed = True
         if end.error is not None:
             ran = monotonic() - held.began_at
             held.report = Failed(id=held.task.id, fence=held.task.fence, error=end.error, ran=ran)
             raise ProcedureFailed(end.error)
 
-    async def _end_of(self, held: Held, context: Context) -> ProcedureEnd:
+    async def _end_of(self, held: HeldTask, context: Context) -> ProcedureEnd:
         claim = (held.worker_id, held.task.id, held.task.fence)
         begun = False
         try:
             with translated():
                 await self._services.pool.open()
                 async with self._services.pool.connection() as connection:
-                    with _heard(connection, context):
+                    with _notices_logged(connection, context):
                         if self._procedure.has_before:
                             await run_async(connection, procedures.run_before_hook(*claim))
                         begun = True
@@ -96,15 +95,15 @@ class ProcedureRunner:
 
 
 @contextmanager
-def _heard(connection: Connection, context: Context) -> Iterator[None]:
-    """Log what the procedure tells meanwhile; the failure of a hook is nothing but such a warning."""
+def _notices_logged(connection: Connection, context: Context) -> Iterator[None]:
+    """Log the notices of the procedure meanwhile; the failure of a hook is nothing but such a warning."""
 
-    def hear(notice: Diagnostic) -> None:
+    def log_notice(notice: Diagnostic) -> None:
         level = logging.WARNING if notice.severity_nonlocalized == "WARNING" else logging.DEBUG
         context.log.log(level, "%s", notice.message_primary)
 
-    connection.add_notice_handler(hear)
+    connection.add_notice_handler(log_notice)
     try:
         yield
     finally:
-        connection.remove_notice_handler(hear)
+        connection.remove_notice_handler(log_notice)

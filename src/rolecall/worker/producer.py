@@ -7,8 +7,8 @@
        │             │           marked idle already: wait, whatever comes from now on notifies
        │             └─────▶ nothing: mark idle, claim once more, then wait (rolecall.wake)
        │
-    no demand ──▶ wait until a slot is free, or the prefetched line is half empty
-    the brake is on (an order, or the worker uses too much) ──▶ wait until it moves, or nothing runs any more
+    no demand ──▶ wait until a slot is free, or the local queue is half empty
+    the claim limit is 0 (a command, or the worker uses too much) ──▶ wait until it changes, or nothing runs any more
     woken (the notification names it), and no room for a tenth of a second ──▶ wake others
 
 A worker takes its idle mark back only when claims come back full, or its slots stay busy: a trickle of
@@ -32,25 +32,27 @@ from rolecall.sql import tasks
 from rolecall.sql.statement import Statement
 from rolecall.wake.waker import Backoff, Pace, Waker
 from rolecall.worker import failpoints
-from rolecall.worker.completer import Settler
-from rolecall.worker.in_flight import Hands, Held
+from rolecall.worker.completer import Completer
+from rolecall.worker.in_flight import HeldTask, InFlight
 from rolecall.worker.leases import Aborter, LeaseKeeper
-from rolecall.worker.local_queue import NO_CALL, Board, Demand
-from rolecall.worker.registration import RollCall
-from rolecall.worker.reporting import Narrator
-from rolecall.worker.runners import Repertoire
-from rolecall.worker.session import Session
+from rolecall.worker.local_queue import NO_CALL, Demand, LocalQueue
+from rolecall.worker.registration import Registration
+from rolecall.worker.reporting import LogReporter
+from rolecall.worker.runners import HandlerRegistry
+from rolecall.worker.session import DatabaseSession
 from rolecall.worker.slots import Slot
 
 BUSY_AFTER = 0.1
+STALE_AFTER = 0.5
+NO_LIMIT = 1_000_000
+
+T = TypeVar("T")
 
 log = logging.getLogger("rolecall.worker")
 
 
 class Producer:
-    """Claims the next batch while the current one runs. `work` is nudged by whatever may have made a claim
-    worthwhile.
-    """
+    """Claims the next batch while the current one runs. `work` is nudged by what may have made a claim worthwhile."""
 
     def __init__(
         self,
@@ -58,7 +60,7 @@ class Producer:
         delivery: Delivery,
         slots: Sequence[Slot],
         *,
-        board: Board,
+        local_queue: LocalQueue,
         demand: Demand,
         pace: Pace,
     ) -> None:
@@ -66,21 +68,30 @@ class Producer:
         self._claims = claims
         self._delivery = delivery
         self._slots = slots
-        self._board = board
+        self._queue = local_queue
         self._demand = demand
         self._pace = pace
-        self.brake = Brake(self._reconsider)
+        self.claim_limit = ClaimLimit(self._reconsider)
         self._backoff = Backoff(0.1, 10.0)
         self._full_claims = 0
         self._chosen = False
         self._closing = False
 
-    def choose(self) -> None:
-        """Note that this worker is among the few that were woken for a task: if it has no room, others must be."""
+    def hear_wake(self, payload: str) -> None:
+        """Take a notification that a role has work; it may name the few workers that were chosen for it."""
+        role, _, worker_ids = payload.partition(":")
+        if worker_ids:
+            if self._claims.is_among(worker_ids.split(",")):
+                self._choose()
+        elif self._claims.serves(role):
+            self.work.nudge()
+
+    def _choose(self) -> None:
+        # If this worker has no room, others must be woken.
         self.work.nudge()
         if not self._chosen:
             self._chosen = True
-            self._board.room.nudge()
+            self._queue.room.nudge()
 
     def close(self) -> None:
         """Claim no more; `run()` ends after the claim that is under way."""
@@ -91,18 +102,18 @@ class Producer:
         """Claim and deliver until closed; what the database refuses is tried again later."""
         while not self._closing:
             try:
-                await self._step()
+                await self._claim_or_wait()
             except RolecallError as error:
                 if not self._closing:
                     log.warning("Claiming failed, trying again later: %s", error)
                     await self.work.wait(self._backoff.next())
         with suppress(RolecallError):
-            await self._step_aside()
+            await self._leave_to_others()
 
-    async def _step(self) -> None:
+    async def _claim_or_wait(self) -> None:
         idle, ahead = sum(not slot.running for slot in self._slots), self._demand.prefetch()
-        waiting = len(self._board.ready)
-        most = self.brake.most(busy=idle < len(self._slots) or waiting > 0)
+        waiting = len(self._queue.ready)
+        most = self.claim_limit.most(busy=idle < len(self._slots) or waiting > 0)
         wanted = min(idle + ahead - waiting, most)
         if not most:
             await self._stand_by()
@@ -113,13 +124,13 @@ class Producer:
 
     def _reconsider(self) -> None:
         self.work.nudge()
-        self._board.room.nudge()
+        self._queue.room.nudge()
 
     async def _stand_by(self) -> None:
-        await self._step_aside()
-        await self._board.room.wait()
+        await self._leave_to_others()
+        await self._queue.room.wait()
 
-    async def _step_aside(self) -> None:
+    async def _leave_to_others(self) -> None:
         chosen, self._chosen = self._chosen, False
         if chosen:
             await self._claims.wake_others()
@@ -128,7 +139,7 @@ class Producer:
 
     async def _fill(self, wanted: int, start: int) -> None:
         self.work.forget()
-        self._board.room.forget()
+        self._queue.room.forget()
         self._chosen = False
         asked_at = monotonic()
         claimed = await self._claims.take(wanted, start)
@@ -165,73 +176,74 @@ class Producer:
             await self.work.wait(self._pace.next_delay(now, next_due=due))
 
     async def _wait_for_room(self, ahead: int) -> None:
-        self._board.call_at = ahead // 2 if ahead else NO_CALL
+        self._queue.call_at = ahead // 2 if ahead else NO_CALL
         waited_for = self._chosen or self._claims.marked_idle
-        if not await self._board.room.wait(BUSY_AFTER if waited_for else None):
-            await self._step_aside()
-
-
-T = TypeVar("T")
+        if not await self._queue.room.wait(BUSY_AFTER if waited_for else None):
+            await self._leave_to_others()
 
 
 class Claims:
-    """Claims on one connection of its own: the engine remembers per connection where its last claim
-    stopped.
-    """
+    """Claims on one connection of its own: the engine remembers per connection where its last claim stopped."""
 
-    def __init__(self, session: Session, roll: RollCall, repertoire: Repertoire) -> None:
+    def __init__(self, session: DatabaseSession, registration: Registration, handler_registry: HandlerRegistry) -> None:
         self._session = session
-        self._roll = roll
-        self._roles = roll.info.roles
-        self._repertoire = repertoire
+        self._registration = registration
+        self._roles = registration.info.roles
+        self._registry = handler_registry
         self.held_back = False  # the task that came next, at the last claim, waits for a free slot
 
     @property
     def marked_idle(self) -> bool:
         """Whether an enqueue notifies this worker."""
-        return self._roll.idle
+        return self._registration.idle
 
-    async def take(self, limit: int, start: int) -> list[Held]:
+    def serves(self, role: str) -> bool:
+        return not self._roles or role in self._roles
+
+    def is_among(self, worker_ids: Sequence[str]) -> bool:
+        return str(self._registration.worker_id) in worker_ids
+
+    async def take(self, limit: int, start: int) -> list[HeldTask]:
         """Claim up to `limit` tasks, best first; the first `start` count as started."""
-        claimed, self.held_back = await self._claim(self._repertoire.names, limit, start)
+        claimed, self.held_back = await self._claim(self._registry.names, limit, start)
         return claimed
 
-    async def take_more(self, several: Sequence[Held], calls: int) -> list[Held]:
-        """Claim what fills up the batch calls that `several` begins; at most `calls` calls are filled.
+    async def take_more(self, held_tasks: Sequence[HeldTask], calls: int) -> list[HeldTask]:
+        """Claim what fills up the batch calls that `held_tasks` begin; at most `calls` calls are filled.
 
-        A free slot asks for one task; when that one belongs to a batch handler, the slot can take more like
-        it.
+        A free slot asks for one task; when that one belongs to a batch handler, the slot can take more like it.
         """
-        more: list[Held] = []
-        for runner in {held.runner for held in several if held.runner.most > 1}:
-            there = sum(held.runner is runner for held in several)
+        more: list[HeldTask] = []
+        for runner in {held.runner for held in held_tasks if held.runner.most > 1}:
+            there = sum(held.runner is runner for held in held_tasks)
             missing = runner.most * min(calls, there) - there
             if missing > 0:
-                name = next(held.task.handler for held in several if held.runner is runner)
+                name = next(held.task.handler for held in held_tasks if held.runner is runner)
                 more += (await self._claim((name,), missing, missing))[0]
         return more
 
     async def next_due(self) -> float | None:
         """Return the seconds until the earliest pending task is due; None if there is none."""
-        return await self._session.run(tasks.next_due(self._roles, self._repertoire.names, self._roll.worker_id))
+        return await self._session.run(tasks.next_due(self._roles, self._registry.names, self._registration.worker_id))
 
     async def mark_idle(self, *, idle: bool) -> None:
-        await self._roll.mark_idle(self._session, idle=idle)
+        await self._registration.mark_idle(self._session, idle=idle)
 
     async def wake_others(self) -> None:
-        await self._roll.wake_others(self._session)
+        await self._registration.wake_others(self._session)
 
-    async def _claim(self, handlers: Sequence[str], limit: int, start: int) -> tuple[list[Held], bool]:
-        worker_id = self._roll.worker_id
+    async def _claim(self, handlers: Sequence[str], limit: int, start: int) -> tuple[list[HeldTask], bool]:
+        worker_id = self._registration.worker_id
         statement = tasks.claim_what_fits(worker_id, self._roles, handlers, limit, start)
         asked_at, (claimed, held_back) = await self._session.ask(lambda connection: _timed(connection, statement))
         if claimed:
             failpoints.hit(failpoints.AFTER_CLAIM)
-        runner = self._repertoire.runner
-        several = [
-            Held(task, runner(task), worker_id, asked_at, started=number < start) for number, task in enumerate(claimed)
+        runner = self._registry.runner
+        held_tasks = [
+            HeldTask(task, runner(task), worker_id, asked_at, started=number < start)
+            for number, task in enumerate(claimed)
         ]
-        return several, held_back
+        return held_tasks, held_back
 
 
 async def _timed(connection: Connection, statement: Statement[T]) -> tuple[float, T]:
@@ -240,30 +252,27 @@ async def _timed(connection: Connection, statement: Statement[T]) -> tuple[float
     return asked_at, await run_async(connection, statement)
 
 
-NO_LIMIT = 1_000_000
-
-
-class Brake:
-    """Says how many tasks may be claimed at this moment; whoever moves it nudges the producer by `moved`.
+class ClaimLimit:
+    """Says how many tasks may be claimed at this moment; every change of it nudges the producer by `changed`.
 
     A worker that backs off still takes one task while it runs none: whatever makes the machine busy, its tasks
     must not wait for ever.
     """
 
-    def __init__(self, moved: Callable[[], None]) -> None:
-        self._moved = moved
+    def __init__(self, changed: Callable[[], None]) -> None:
+        self._changed = changed
         self._drained = False
         self._backing_off = False
 
     def drain(self, *, on: bool) -> None:
         """Take nothing at all, or again as before."""
         self._drained = on
-        self._moved()
+        self._changed()
 
     def back_off(self, *, on: bool) -> None:
         """Take only what keeps one slot busy, or again as before."""
         self._backing_off = on
-        self._moved()
+        self._changed()
 
     def most(self, *, busy: bool) -> int:
         """Return the most tasks that may be claimed now; `busy` when the worker runs any."""
@@ -274,63 +283,60 @@ class Brake:
         return NO_LIMIT
 
 
-STALE_AFTER = 0.5
-
-
 class Delivery:
-    """From here on a claimed task is held: its lease is kept until it is settled or given back."""
+    """From here on a claimed task is held: its lease is kept until it is finished or given back."""
 
     def __init__(
         self,
-        board: Board,
-        hands: Hands,
+        local_queue: LocalQueue,
+        in_flight: InFlight,
         *,
         keeper: LeaseKeeper,
-        settler: Settler,
+        completer: Completer,
         aborter: Aborter,
-        narrator: Narrator,
+        log_reporter: LogReporter,
     ) -> None:
-        self._board = board
-        self._hands = hands
+        self._queue = local_queue
+        self._in_flight = in_flight
         self._keeper = keeper
-        self._settler = settler
+        self._completer = completer
         self._aborter = aborter
-        self._narrator = narrator
+        self._log_reporter = log_reporter
         self._check: asyncio.TimerHandle | None = None
 
-    def deliver(self, several: Sequence[Held], asked_at: float) -> None:
+    def deliver(self, held_tasks: Sequence[HeldTask], asked_at: float) -> None:
         """Hold tasks, in claim order, and let the slots begin them; the database was asked for them at `asked_at`."""
-        for older in self._hands.take(several):
+        for older in self._in_flight.take(held_tasks):
             self._aborter.abort(older, LostReason.TAKEN)
-        self._narrator.claimed(several)
+        self._log_reporter.claimed(held_tasks)
         now = monotonic()
-        for held in several:
+        for held in held_tasks:
             held.delivered_at = now
-        self._board.put(several)
-        self._keeper.watch(several, asked_at)
-        self._watch_the_line()
+        self._queue.put(held_tasks)
+        self._keeper.watch(held_tasks, asked_at)
+        self._watch_the_queue()
 
     def take_back_all(self) -> None:
         """Give back whatever has not begun."""
-        self._settler.give_back(self._board.clear())
+        self._completer.give_back(self._queue.clear())
 
     def take_back(self, role: str) -> None:
         """Give back what has not begun of one role: it was paused."""
-        waiting = self._board.clear()
-        self._board.put(held for held in waiting if held.task.role != role)
-        self._settler.give_back(held for held in waiting if held.task.role == role)
+        waiting = self._queue.clear()
+        self._queue.put(held for held in waiting if held.task.role != role)
+        self._completer.give_back(held for held in waiting if held.task.role == role)
 
     def stop(self) -> None:
         if self._check is not None:
             self._check.cancel()
 
-    def _watch_the_line(self) -> None:
-        if self._check is None and self._board.ready:
+    def _watch_the_queue(self) -> None:
+        if self._check is None and self._queue.ready:
             self._check = asyncio.get_running_loop().call_later(STALE_AFTER, self._take_back_stale)
 
     def _take_back_stale(self) -> None:
         # Nothing waits behind a slow handler while another worker may be idle.
         self._check = None
-        if stale := self._board.take_older(monotonic() - STALE_AFTER):
-            self._settler.give_back(stale)
-        self._watch_the_line()
+        if stale := self._queue.take_older(monotonic() - STALE_AFTER):
+            self._completer.give_back(stale)
+        self._watch_the_queue()

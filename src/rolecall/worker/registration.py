@@ -1,4 +1,6 @@
-"""The worker's entry in the roll: registered at the start, confirmed by heartbeats, taken out at the end."""
+"""What a process says of itself to the pool: its app is declared and the worker registered at the start, confirmed by
+heartbeats, taken off the roll at the end.
+"""
 
 from __future__ import annotations
 
@@ -13,48 +15,59 @@ from importlib.metadata import PackageNotFoundError, version
 from rolecall.db.migrator import check_async
 from rolecall.model.workers import BeatAnswer, Condition, WorkerCommand, WorkerInfo
 from rolecall.sql import keys, roles, schedules, workers
-from rolecall.worker.in_flight import Hands
+from rolecall.worker.in_flight import InFlight
 from rolecall.worker.options import WorkerOptions
 from rolecall.worker.program import Handler, Program
-from rolecall.worker.session import Session
+from rolecall.worker.session import DatabaseSession
 
 log = logging.getLogger("rolecall.worker")
 
 
-class RollCall:
+async def declare(session: DatabaseSession, app: Program) -> None:
+    """Declare the app's roles, handlers and keys, add the schedules that are missing.
+
+    Raises SchemaMissing, SchemaTooNew.
+    """
+    await session.ask(check_async)
+    await session.run(roles.declare(*app.declaration()))
+    await session.run(keys.declare(app.key_capacities))
+    await session.run(schedules.ensure(app.schedules.values()))
+
+
+class Registration:
     """Holds the id under which new claims are made; tasks claimed under an older id keep that one.
 
-    Each beat tells how the worker is (`condition`), and hears what it is told to do (`told`).
+    Each beat tells how the worker is (`condition`), and hears what it is told to do (`on_command`).
     """
 
     def __init__(
         self,
         info: WorkerInfo,
-        hands: Hands,
+        in_flight: InFlight,
         *,
         condition: Callable[[], Condition],
-        told: Callable[[WorkerCommand | None], None],
+        on_command: Callable[[WorkerCommand | None], None],
     ) -> None:
         self.info = info
         self._condition = condition
-        self._told = told
+        self._on_command = on_command
         self.worker_id = 0
         self.idle = False
-        self._hands = hands
+        self._in_flight = in_flight
 
-    async def register(self, session: Session) -> None:
+    async def register(self, session: DatabaseSession) -> None:
         """Enter the roll under a new id."""
         worker_id = await session.run(workers.register(self.info))
         await session.run(workers.tell_intakes(worker_id, self.info.intakes))
         self.worker_id = worker_id
 
-    async def serve(self, session: Session, handlers: tuple[str, ...]) -> None:
+    async def serve(self, session: DatabaseSession, handlers: tuple[str, ...]) -> None:
         """Say which handlers this worker can run by now; before it has registered, it says so by that."""
         self.info = replace(self.info, handlers=handlers)
         if self.worker_id:
             await session.run(workers.serve(self.worker_id, handlers))
 
-    async def beat(self, session: Session) -> None:
+    async def beat(self, session: DatabaseSession) -> None:
         """Say that this worker lives; register again if nobody knows it any more."""
         answer = await self._beat(session)
         if not answer.known:
@@ -62,34 +75,32 @@ class RollCall:
             await self._beat(session)
             log.warning("The roll did not know this worker any more; it goes on as worker %d", self.worker_id)
         else:
-            self._told(answer.command)
+            self._on_command(answer.command)
 
-    async def mark_idle(self, session: Session, *, idle: bool) -> None:
+    async def mark_idle(self, session: DatabaseSession, *, idle: bool) -> None:
         """Say whether this worker waits for work: while it does, an enqueue notifies it."""
         if self.idle != idle:
             self.idle = idle
             await session.run(workers.mark_idle(self.worker_id, idle=idle))
 
-    async def wake_others(self, session: Session) -> None:
+    async def wake_others(self, session: DatabaseSession) -> None:
         """Say that this worker was woken and has no room."""
         self.idle = False
         await session.run(workers.wake_others(self.worker_id, self.info.roles, self.info.handlers))
 
-    async def _beat(self, session: Session) -> BeatAnswer:
-        said = self.idle
-        answer = await session.run(workers.beat(self.worker_id, len(self._hands), self._condition(), idle=said))
+    async def _beat(self, session: DatabaseSession) -> BeatAnswer:
+        idle = self.idle
+        answer = await session.run(workers.beat(self.worker_id, len(self._in_flight), self._condition(), idle=idle))
         # A mark set meanwhile, in the other thread, may have been overwritten by what this beat said.
-        return answer if self.idle == said else await self._beat(session)
+        return answer if self.idle == idle else await self._beat(session)
 
-    async def deregister(self, session: Session) -> int:
+    async def deregister(self, session: DatabaseSession) -> int:
         """Leave the roll and give back what is still held; return how many tasks that were."""
         return await session.run(workers.deregister(self.worker_id))
 
 
-def introduce(options: WorkerOptions, handlers: Mapping[str, Handler]) -> WorkerInfo:
-    """Describe this process for the roll; the name is for people, the identity is the id that the roll
-    gives.
-    """
+def describe_worker(options: WorkerOptions, handlers: Mapping[str, Handler]) -> WorkerInfo:
+    """Describe this process for the roll; the name is for people, the identity is the id that the roll gives."""
     place = options.roles[0] if len(options.roles) == 1 else "any" if not options.roles else "several"
     return WorkerInfo(
         name=options.name or f"worker-{place}-{secrets.token_hex(4)}",
@@ -110,14 +121,3 @@ def _version() -> str:
         return version("rolecall")
     except PackageNotFoundError:
         return "unknown"
-
-
-async def declare(session: Session, app: Program) -> None:
-    """Declare the app's roles, handlers and keys, add the schedules that are missing.
-
-    Raises SchemaMissing, SchemaTooNew.
-    """
-    await session.ask(check_async)
-    await session.run(roles.declare(*app.declaration()))
-    await session.run(keys.declare(app.key_capacities))
-    await session.run(schedules.ensure(app.schedules.values()))

@@ -16,17 +16,78 @@ from rolecall.model.workers import Condition
 from rolecall.worker.options import WorkerOptions
 
 SHORTEST_SPAN = 0.5
+ROOT = Path("/sys/fs/cgroup")
+OWN = Path("/proc/self/cgroup")
+NO_LIMIT = "max"
+
+log = logging.getLogger("rolecall.worker")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Usage:
-    """Shares of 1: of the container's limit where it has one, else of the machine; `memory_bytes` is the process
-    tree's own. `cpu` is None until there was a span to measure it over.
+class ResourceMonitor:
+    """Lives in the heartbeat thread; `backs_off` hears there of every change: the reason, or that it is over."""
+
+    def __init__(self, options: WorkerOptions, backs_off: Callable[[str | None], None]) -> None:
+        self._resources = Resources.of_this_process()
+        self._pressure = Pressure(
+            memory=options.memory_backoff, cpu=options.cpu_backoff, duration=options.backoff_duration
+        )
+        self._backs_off = backs_off
+
+    async def look(self) -> None:
+        """Measure, and back off or go on; nothing where no threshold is set."""
+        if self._pressure.has_threshold:
+            self._judge(self._resources.read())
+
+    def condition(self) -> Condition:
+        """Measure, and say what the roll should know of this worker."""
+        usage = self._resources.read()
+        self._judge(usage)
+        return Condition(
+            cpu=usage.cpu,
+            memory=usage.memory,
+            memory_bytes=usage.memory_bytes,
+            clock=time(),
+            backing_off=self._pressure.reason,
+        )
+
+    def _judge(self, usage: Usage) -> None:
+        before = self._pressure.reason
+        self._pressure.note(usage, monotonic())
+        after = self._pressure.reason
+        if (before is None) is not (after is None):
+            log.warning("Backing off: %s" if after else "No longer backing off: %s is over", after or before)
+            self._backs_off(after)
+
+
+class Pressure:
+    """Says whether, and why, to back off: from a reading over a threshold until `duration` seconds after the last
+    one. Pure arithmetic.
     """
 
-    cpu: float | None
-    memory: float
-    memory_bytes: int
+    def __init__(self, *, memory: float | None, cpu: float | None, duration: float) -> None:
+        self._thresholds = {"memory": memory, "cpu": cpu}
+        self._duration = duration
+        self._until = 0.0
+        self.reason: str | None = None
+
+    @property
+    def has_threshold(self) -> bool:
+        return any(self._thresholds.values())
+
+    def note(self, usage: Usage, now: float) -> None:
+        """Take a reading into account."""
+        reason = self._excess({"memory": usage.memory, "cpu": usage.cpu})
+        if reason is not None:
+            self.reason, self._until = reason, now + self._duration
+        elif now >= self._until:
+            self.reason = None
+
+    def _excess(self, shares: dict[str, float | None]) -> str | None:
+        for name, share in shares.items():
+            threshold = self._thresholds[name]
+            if threshold is not None and share is not None and share > threshold:
+                return f"{name} at {share:.0%}, over the threshold of {threshold:.0%}"
+        return None
 
 
 class Resources:
@@ -71,99 +132,15 @@ class Resources:
         return self._share
 
 
-def _descendants(process: psutil.Process) -> list[psutil.Process]:
-    try:
-        return process.children(recursive=True)
-    except psutil.Error:
-        return []
-
-
-def _cpu_seconds(process: psutil.Process) -> float:
-    # Those of children count once they have been waited for, so that no time is lost with who used it.
-    return float(sum(process.cpu_times()[:4]))
-
-
-def _each(tree: list[psutil.Process], read: Callable[[psutil.Process], float]) -> Iterator[float]:
-    for process in tree:
-        try:
-            yield read(process)
-        except psutil.Error:
-            continue  # it ended meanwhile
-
-
-log = logging.getLogger("rolecall.worker")
-
-
-class Pressure:
-    """Says whether, and why, to back off: from a reading over a threshold until `duration` seconds after the last
-    one. Pure arithmetic.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Usage:
+    """Shares of 1: of the container's limit where it has one, else of the machine; `memory_bytes` is the process
+    tree's own. `cpu` is None until there was a span to measure it over.
     """
 
-    def __init__(self, *, memory: float | None, cpu: float | None, duration: float) -> None:
-        self._thresholds = {"memory": memory, "cpu": cpu}
-        self._duration = duration
-        self._until = 0.0
-        self.reason: str | None = None
-
-    @property
-    def has_threshold(self) -> bool:
-        return any(self._thresholds.values())
-
-    def note(self, usage: Usage, now: float) -> None:
-        """Take a reading into account."""
-        reason = self._excess({"memory": usage.memory, "cpu": usage.cpu})
-        if reason is not None:
-            self.reason, self._until = reason, now + self._duration
-        elif now >= self._until:
-            self.reason = None
-
-    def _excess(self, shares: dict[str, float | None]) -> str | None:
-        for name, share in shares.items():
-            threshold = self._thresholds[name]
-            if threshold is not None and share is not None and share > threshold:
-                return f"{name} at {share:.0%}, over the threshold of {threshold:.0%}"
-        return None
-
-
-class Vitals:
-    """Lives in the pulse's thread; `backs_off` hears there of every change: the reason, or that it is over."""
-
-    def __init__(self, options: WorkerOptions, backs_off: Callable[[str | None], None]) -> None:
-        self._resources = Resources.of_this_process()
-        self._pressure = Pressure(
-            memory=options.memory_backoff, cpu=options.cpu_backoff, duration=options.backoff_duration
-        )
-        self._backs_off = backs_off
-
-    async def look(self) -> None:
-        """Measure, and back off or go on; nothing where no threshold is set."""
-        if self._pressure.has_threshold:
-            self._judge(self._resources.read())
-
-    def condition(self) -> Condition:
-        """Measure, and say what the roll should know of this worker."""
-        usage = self._resources.read()
-        self._judge(usage)
-        return Condition(
-            cpu=usage.cpu,
-            memory=usage.memory,
-            memory_bytes=usage.memory_bytes,
-            clock=time(),
-            backing_off=self._pressure.reason,
-        )
-
-    def _judge(self, usage: Usage) -> None:
-        before = self._pressure.reason
-        self._pressure.note(usage, monotonic())
-        after = self._pressure.reason
-        if (before is None) is not (after is None):
-            log.warning("Backing off: %s" if after else "No longer backing off: %s is over", after or before)
-            self._backs_off(after)
-
-
-ROOT = Path("/sys/fs/cgroup")
-OWN = Path("/proc/self/cgroup")
-NO_LIMIT = "max"
+    cpu: float | None
+    memory: float
+    memory_bytes: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,6 +175,10 @@ def cpu_seconds(group: Path) -> float:
     return _named(group / "cpu.stat")["usage_usec"] / 1e6
 
 
+def _tightest(limits: Iterator[Limit]) -> Limit | None:
+    return min(limits, key=lambda limit: limit.amount, default=None)
+
+
 def _groups(root: Path, own: Path) -> Iterator[Path]:
     # A limit on any group above counts as well.
     path = next((line[3:] for line in _lines(own) if line.startswith("0::")), None)
@@ -205,10 +186,6 @@ def _groups(root: Path, own: Path) -> Iterator[Path]:
         group = root / path.lstrip("/")
         yield group
         yield from (above for above in group.parents if above.is_relative_to(root))
-
-
-def _tightest(limits: Iterator[Limit]) -> Limit | None:
-    return min(limits, key=lambda limit: limit.amount, default=None)
 
 
 def _named(file: Path) -> dict[str, float]:
@@ -224,3 +201,23 @@ def _lines(file: Path) -> list[str]:
         return file.read_text().splitlines()
     except OSError:
         return []
+
+
+def _descendants(process: psutil.Process) -> list[psutil.Process]:
+    try:
+        return process.children(recursive=True)
+    except psutil.Error:
+        return []
+
+
+def _cpu_seconds(process: psutil.Process) -> float:
+    # Those of children count once they have been waited for, so that no time is lost with who used it.
+    return float(sum(process.cpu_times()[:4]))
+
+
+def _each(tree: list[psutil.Process], read: Callable[[psutil.Process], float]) -> Iterator[float]:
+    for process in tree:
+        try:
+            yield read(process)
+        except psutil.Error:
+            continue  # it ended meanwhile

@@ -1,5 +1,5 @@
-"""The ways to run a handler: awaited on the loop, called in the slot's thread or in a process, or called once
-for many tasks.
+"""The ways to run a handler: awaited on the loop, called in the slot's thread or in a process, or called once for many
+tasks; each inside its chain of middlewares. The registry knows which runner does a claimed task.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, Protocol
+from typing import Any
 
 from rolecall.app.middlewares import Middleware
 from rolecall.model.errors import PermanentFailure, RolecallError
@@ -17,30 +17,61 @@ from rolecall.model.outcomes import NoResult
 from rolecall.model.states import LostReason
 from rolecall.model.tasks import ClaimedTask
 from rolecall.sql import procedures
-from rolecall.worker.context import BatchContext, Context, Services
-from rolecall.worker.in_flight import Held
+from rolecall.worker.context import BatchContext, Context, HandlerServices
+from rolecall.worker.in_flight import HeldTask, Runner, RunnerSlot
 from rolecall.worker.outcomes import Outcomes
 from rolecall.worker.program import Callee, Handler
-from rolecall.worker.session import Session
-from rolecall.worker.slots import Slot
+from rolecall.worker.session import DatabaseSession
 from rolecall.worker.subprocess.pool import InProcess, Processes
 
+# The first argument is the attempt's context; the others are the runner's own.
+Call = Callable[..., Awaitable[Any]]
 
-class Runner(Protocol):
-    """Runs one handler. `interruptible`: a cancellation of the slot reaches the handler. `most`: tasks a
-    call takes.
+
+class HandlerRegistry:
+    """Claims ask for its `names`; a procedure that is declared while the worker runs joins them at the next look.
+
+    Where the program has a handler of the same name, that one counts.
     """
 
-    interruptible: bool
-    most: int
+    def __init__(
+        self,
+        own: Mapping[str, Runner],
+        gathers: Mapping[str, Runner],
+        runner_for: Callable[[StoredProcedure], Runner],
+    ) -> None:
+        self._own = tuple(own)
+        self._gathers = gathers
+        self._runner_for = runner_for
+        # Runners are added and replaced, never removed: a claim that is under way may still bring their tasks.
+        self._runners = dict(own)
+        self._known: dict[str, StoredProcedure] = {}
+        self.names = self._own
 
-    async def run(self, held: Held, slot: Slot) -> None:
-        """Run a task (and others like it, for a batch) to its outcome; raise only if the slot must end."""
+    def runner(self, task: ClaimedTask) -> Runner:
+        """Return who runs a claimed task: its handler's first step, or the one after its children."""
+        runners = self._gathers if task.step and task.handler in self._gathers else self._runners
+        return runners[task.handler]
+
+    @property
+    def procedures(self) -> Mapping[str, StoredProcedure]:
+        """The procedures among the names."""
+        return MappingProxyType(self._known)
+
+    async def look(self, session: DatabaseSession) -> bool:
+        """Read which procedures there are; return whether the names have changed."""
+        stored = await session.run(procedures.known())
+        known = {procedure.name: procedure for procedure in stored if procedure.name not in self._own}
+        for name, procedure in known.items():
+            if self._known.get(name) != procedure:
+                self._runners[name] = self._runner_for(procedure)
+        before, self._known, self.names = self.names, known, (*self._own, *known)
+        return self.names != before
 
 
 def runner_for(
     handler: Handler,
-    services: Services,
+    services: HandlerServices,
     outcomes: Outcomes,
     *,
     processes: Processes,
@@ -63,21 +94,21 @@ class AsyncRunner:
     most = 1
 
     def __init__(
-        self, handler: Callee, services: Services, outcomes: Outcomes, middlewares: Sequence[Middleware]
+        self, handler: Callee, services: HandlerServices, outcomes: Outcomes, middlewares: Sequence[Middleware]
     ) -> None:
         self._decode = handler.decode
-        self._call = wrap(handler.call, middlewares)
+        self._call = chain_middlewares(handler.call, middlewares)
         self._takes_context = handler.takes_context or bool(middlewares)
         self._services = services
         self._outcomes = outcomes
 
-    async def run(self, held: Held, slot: Slot) -> None:
+    async def run(self, held: HeldTask, slot: RunnerSlot) -> None:
         slot.begin((held,))
         context = Context(held, self._services) if self._takes_context else None
         try:
             result = await self._call(context, self._decode(held.task.payload_json))
         except BaseException as error:  # noqa: BLE001 - whatever a handler raises belongs to its task
-            failed(self._outcomes, slot, error)
+            report_error(self._outcomes, slot, error)
             return
         if held.aborted is not None:
             slot.absorb()
@@ -91,62 +122,62 @@ class ThreadRunner:
     most = 1
 
     def __init__(
-        self, handler: Handler, services: Services, outcomes: Outcomes, middlewares: Sequence[Middleware]
+        self, handler: Handler, services: HandlerServices, outcomes: Outcomes, middlewares: Sequence[Middleware]
     ) -> None:
         self._decode = handler.decode
         self._handle = handler.call
-        self._call = wrap(self._call_in_thread, middlewares)
+        self._call = chain_middlewares(self._call_in_thread, middlewares)
         self._services = services
         self._outcomes = outcomes
 
-    async def run(self, held: Held, slot: Slot) -> None:
+    async def run(self, held: HeldTask, slot: RunnerSlot) -> None:
         slot.begin((held,))
         context = Context(held, self._services)
         try:
             arguments = self._decode(held.task.payload_json)
             result = await self._call(context, slot, arguments)
         except BaseException as error:  # noqa: BLE001 - whatever a handler raises belongs to its task
-            failed(self._outcomes, slot, error)
+            report_error(self._outcomes, slot, error)
             return
         self._outcomes.returned(held, result, context.next_tasks)
 
-    def _call_in_thread(self, context: Context, slot: Slot, arguments: dict[str, Any]) -> Awaitable[Any]:
-        return slot.thread.call(self._handle, context, arguments)
+    def _call_in_thread(self, context: Context, slot: RunnerSlot, arguments: dict[str, Any]) -> Awaitable[Any]:
+        return slot.call_in_thread(self._handle, context, arguments)
 
 
 class BatchRunner:
     """Calls the handler once with what is there of its tasks; each of them still has its own outcome."""
 
     def __init__(
-        self, handler: Handler, services: Services, outcomes: Outcomes, middlewares: Sequence[Middleware]
+        self, handler: Handler, services: HandlerServices, outcomes: Outcomes, middlewares: Sequence[Middleware]
     ) -> None:
         self._handler = handler
         self._is_async = handler.is_async
-        self._call = wrap(self._call_for_all, middlewares)
+        self._call = chain_middlewares(self._call_for_all, middlewares)
         self._services = services
         self._outcomes = outcomes
         self.interruptible = self._is_async
         self.most = handler.batch or 1
 
-    async def run(self, held: Held, slot: Slot) -> None:
-        together = [held, *slot.board.take_like(held, self.most - 1)]
+    async def run(self, held: HeldTask, slot: RunnerSlot) -> None:
+        together = [held, *slot.take_like(held, self.most - 1)]
         slot.begin(together)
         items = self._decode(together)
         if not items:
             return
         fit = list(items)
-        contexts = [Context(each, self._services) for each in fit]
+        contexts = [Context(held_task, self._services) for held_task in fit]
         try:
             results = await self._call(BatchContext(contexts, self._services), slot, list(items.values()))
             outcomes = _one_each(results, len(fit))
         except BaseException as error:  # noqa: BLE001 - whatever a handler raises belongs to its tasks
-            failed(self._outcomes, slot, error)
+            report_error(self._outcomes, slot, error)
             return
         slot.absorb()
-        for each, context, outcome in zip(fit, contexts, outcomes, strict=True):
-            self._outcomes.returned(each, outcome, context.next_tasks)
+        for held_task, context, outcome in zip(fit, contexts, outcomes, strict=True):
+            self._outcomes.returned(held_task, outcome, context.next_tasks)
 
-    def _decode(self, together: Sequence[Held]) -> dict[Held, Any]:
+    def _decode(self, together: Sequence[HeldTask]) -> dict[HeldTask, Any]:
         items = {}
         for held in together:
             try:
@@ -155,16 +186,27 @@ class BatchRunner:
                 self._outcomes.raised(held, error)
         return items
 
-    async def _call_for_all(self, context: BatchContext, slot: Slot, items: list[Any]) -> Any:
+    async def _call_for_all(self, context: BatchContext, slot: RunnerSlot, items: list[Any]) -> Any:
         if self._is_async:
             return await self._handler.call_batch(context, items)
-        return await slot.thread.call(self._handler.call_batch, context, items)
+        return await slot.call_in_thread(self._handler.call_batch, context, items)
 
 
-def failed(outcomes: Outcomes, slot: Slot, error: BaseException) -> None:
-    """Report an error for every task of the call that has no outcome yet; re-raise the end of the slot
-    itself.
-    """
+class WrongResults(RolecallError):
+    """A batch handler returned something that does not say what became of each task."""
+
+
+def _one_each(results: object, number: int) -> Sequence[object]:
+    if results is None or isinstance(results, NoResult):
+        return [results] * number
+    if not isinstance(results, list | tuple) or len(results) != number:
+        got = f"{len(results)} results" if isinstance(results, list | tuple) else type(results).__name__
+        raise WrongResults(f"a batch handler returns None or one result an item: got {got} for {number} items")
+    return results
+
+
+def report_error(outcomes: Outcomes, slot: RunnerSlot, error: BaseException) -> None:
+    """Report an error for every task of the call that has no outcome yet; re-raise the end of the slot itself."""
     unfinished = [held for held in slot.running if not held.ended]
     if isinstance(error, asyncio.CancelledError) and not slot.absorb():
         for held in unfinished:
@@ -176,24 +218,7 @@ def failed(outcomes: Outcomes, slot: Slot, error: BaseException) -> None:
         outcomes.raised(held, error)
 
 
-def _one_each(results: object, number: int) -> Sequence[object]:
-    if results is None or isinstance(results, NoResult):
-        return [results] * number
-    if not isinstance(results, list | tuple) or len(results) != number:
-        said = f"{len(results)} results" if isinstance(results, list | tuple) else type(results).__name__
-        raise WrongResults(f"a batch handler returns None or one result an item: got {said} for {number} items")
-    return results
-
-
-class WrongResults(RolecallError):
-    """A batch handler returned something that does not say what became of each task."""
-
-
-# The first argument is the attempt's context; the others are the runner's own.
-Call = Callable[..., Awaitable[Any]]
-
-
-def wrap(call: Call, middlewares: Sequence[Middleware]) -> Call:
+def chain_middlewares(call: Call, middlewares: Sequence[Middleware]) -> Call:
     """Return the call inside its middlewares, the first outermost; without any it is the call itself."""
     for middleware in reversed(middlewares):
         call = _around(middleware, call)
@@ -207,50 +232,9 @@ def _around(middleware: Middleware, inner: Call) -> Call:
     return outer
 
 
-class Repertoire:
-    """Claims ask for its `names`; a procedure that is declared while the worker runs joins them at the next look.
-
-    Where the program has a handler of the same name, that one counts.
-    """
-
-    def __init__(
-        self,
-        own: Mapping[str, Runner],
-        second: Mapping[str, Runner],
-        runner_for: Callable[[StoredProcedure], Runner],
-    ) -> None:
-        self._own = tuple(own)
-        self._second = second
-        self._runner_for = runner_for
-        # Runners are added and replaced, never removed: a claim that is under way may still bring their tasks.
-        self._runners = dict(own)
-        self._known: dict[str, StoredProcedure] = {}
-        self.names = self._own
-
-    def runner(self, task: ClaimedTask) -> Runner:
-        """Return who runs a claimed task: its handler's first step, or the one after its children."""
-        steps = self._second if task.step and task.handler in self._second else self._runners
-        return steps[task.handler]
-
-    @property
-    def procedures(self) -> Mapping[str, StoredProcedure]:
-        """The procedures among the names."""
-        return MappingProxyType(self._known)
-
-    async def look(self, session: Session) -> bool:
-        """Read which procedures there are; return whether the names have changed."""
-        stored = await session.run(procedures.known())
-        known = {procedure.name: procedure for procedure in stored if procedure.name not in self._own}
-        for name, procedure in known.items():
-            if self._known.get(name) != procedure:
-                self._runners[name] = self._runner_for(procedure)
-        before, self._known, self.names = self.names, known, (*self._own, *known)
-        return self.names != before
-
-
 @dataclass(frozen=True, slots=True)
 class NoGather:
-    """Stands for the second step of a handler that has none any more: its tasks fail and say so."""
+    """Stands for the gather step of a handler that has none any more: its tasks fail and say so."""
 
     handler: str
     takes_context: bool = False

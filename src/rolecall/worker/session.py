@@ -1,5 +1,11 @@
-"""A connection that comes back by itself: run this statement, reconnecting until it is answered or given
-up.
+"""A connection that comes back by itself: run this statement, reconnecting until it is answered or given up.
+
+A process that a handler forks out of the worker is kept from using it, should it come back into the worker:
+
+    handler ──fork──▶ child: exec, or `os._exit` at its end     nothing of the worker's is touched
+                      child: returns, raises, awaits            leaves where the worker's own code goes on
+
+Such a child has a copy of everything: it would finish the worker's tasks a second time, over sockets that both share.
 """
 
 from __future__ import annotations
@@ -26,14 +32,19 @@ from rolecall.wake.waker import Backoff
 
 Connect = Callable[[], Awaitable[Connection]]
 T = TypeVar("T")
-
 FIRST_RETRY = 0.05
 LONGEST_RETRY = 5.0
 RELAX: Statement[str] = Statement(query="select set_config('synchronous_commit', 'off', false)", read=single)
+FIRST_PAUSE = 30.0
+LONGEST_PAUSE = 600.0
+GROWTH = 2.0
+CAME_BACK = b"A handler forked, and the child came back into the worker: it ends here. Let it end with os._exit().\n"
+EXIT_CODE = 70
+
 log = logging.getLogger("rolecall.worker")
 
 
-class Session:
+class DatabaseSession:
     """One connection, one statement at a time, each answered within `deadline` seconds or asked again.
 
     Only for statements that may run twice: every write of a worker shows its fence, so a repetition whose
@@ -114,32 +125,34 @@ class Session:
         self._backoff.reset()
 
 
-class Sessions:
+class DatabaseSessions:
     """Opens every connection of one process to one database; behind a transaction pooler nothing is prepared or set.
 
     `pooled`: whether one stands there; None finds out.
     """
 
-    def __init__(self, dsn: str, *, deadline: float, pooled: bool | None = None, home: Home | None = None) -> None:
-        self._home = home or Home()
+    def __init__(
+        self, dsn: str, *, deadline: float, pooled: bool | None = None, fork_guard: ForkGuard | None = None
+    ) -> None:
+        self._fork_guard = fork_guard or ForkGuard()
         self._dsn = dsn
         self._deadline = deadline
         self._pooler = Pooler(told=pooled)
 
-    def open(self, name: str) -> Session:
+    def open(self, name: str) -> DatabaseSession:
         """Make a session whose commits wait for the disk."""
-        return Session(name, lambda: self.connect(name), deadline=self._deadline)
+        return DatabaseSession(name, lambda: self.connect(name), deadline=self._deadline)
 
-    def open_relaxed(self, name: str) -> Session:
+    def open_relaxed(self, name: str) -> DatabaseSession:
         """Make a session whose commits a crash of the server may undo, unless a pooler stands there: for claims,
         which are then simply repeated.
         """
-        return Session(name, lambda: self._connect_relaxed(name), deadline=self._deadline)
+        return DatabaseSession(name, lambda: self._connect_relaxed(name), deadline=self._deadline)
 
     async def connect(self, name: str) -> Connection:
-        self._home.require()
+        self._fork_guard.require()
         connection = await connect_async(self._dsn, f"worker:{name}", self._pooler)
-        self._home.add(connection)
+        self._fork_guard.add(connection)
         return connection
 
     def pool(self, name: str, *, most: int) -> AsyncConnectionPool[Connection]:
@@ -157,13 +170,10 @@ class Sessions:
         return connection
 
 
-FIRST_PAUSE = 30.0
-LONGEST_PAUSE = 600.0
-GROWTH = 2.0
-
-
 class Complaints:
-    """The complaints about one trouble, from its beginning to its end. Pure arithmetic on seconds."""
+    """How often the log is told of one trouble, from its beginning to its end: at once, and then ever more rarely, but
+    again and again. Pure arithmetic on seconds.
+    """
 
     __slots__ = ("_due_at", "_pause")
 
@@ -185,17 +195,7 @@ class Complaints:
         return True
 
 
-SAID = b"A handler forked, and the child came back into the worker: it ends here. Let it end with os._exit().\n"
-EXIT_CODE = 70
-
-
-class HasDescriptor(Protocol):
-    """A connection."""
-
-    def fileno(self) -> int: ...
-
-
-class Home:
+class ForkGuard:
     """The process in which a worker was made.
 
     In a child the worker's connections lead nowhere from the start: what awaits there reads no answer that is the
@@ -214,7 +214,7 @@ class Home:
     def require(self) -> None:
         """End this process at once, without touching anything, if it is another one."""
         if os.getpid() != self._pid:
-            os.write(2, SAID)
+            os.write(2, CAME_BACK)
             os._exit(EXIT_CODE)
 
     def cut_off(self) -> None:
@@ -226,8 +226,14 @@ class Home:
         os.close(nowhere)
 
 
-def _cut_off(home: ref[Home]) -> None:
+class HasDescriptor(Protocol):
+    """A connection."""
+
+    def fileno(self) -> int: ...
+
+
+def _cut_off(fork_guard: ref[ForkGuard]) -> None:
     # What is registered for forks stays registered; a worker that has ended is not to be kept by that.
-    alive = home()
+    alive = fork_guard()
     if alive is not None:
         alive.cut_off()

@@ -1,4 +1,6 @@
-"""SIGTERM and SIGINT: the first one lets what runs finish, the second one does not."""
+"""SIGTERM and SIGINT: the first one lets what runs finish, the second one does not. And no process outlives the
+one that started it, however that one ended.
+"""
 
 from __future__ import annotations
 
@@ -16,6 +18,8 @@ from functools import partial
 from typing import Protocol
 
 STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
+PR_SET_PDEATHSIG = 1
+LOOK_EVERY = 0.5
 
 log = logging.getLogger("rolecall.worker")
 
@@ -30,11 +34,11 @@ class Stops(Protocol):
 
 
 @contextmanager
-def stop_on_signals(*several: Stops) -> Iterator[None]:
+def stop_on_signals(*stoppables: Stops) -> Iterator[None]:
     """Let the process's stop signals stop them all; only a program's entry does this, never a library."""
     loop = asyncio.get_running_loop()
     for number in STOP_SIGNALS:
-        loop.add_signal_handler(number, _on_signal, several, number)
+        loop.add_signal_handler(number, _on_signal, stoppables, number)
     try:
         yield
     finally:
@@ -42,18 +46,14 @@ def stop_on_signals(*several: Stops) -> Iterator[None]:
             loop.remove_signal_handler(number)
 
 
-def _on_signal(several: tuple[Stops, ...], number: signal.Signals) -> None:
-    again = any(each.stopping for each in several)
+def _on_signal(stoppables: tuple[Stops, ...], number: signal.Signals) -> None:
+    again = any(stoppable.stopping for stoppable in stoppables)
     if again:
         log.warning("%s again: stopping now", number.name)
     else:
         log.info("%s: stopping, what runs may finish", number.name)
-    for each in several:
-        each.stop(now=again)
-
-
-PR_SET_PDEATHSIG = 1
-LOOK_EVERY = 0.5
+    for stoppable in stoppables:
+        stoppable.stop(now=again)
 
 
 def following_parent() -> Callable[[], None] | None:

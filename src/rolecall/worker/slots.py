@@ -1,69 +1,74 @@
-"""A slot: one long-lived coroutine that takes claimed tasks from the board and runs their handlers, one at
-a time.
+"""A slot: one long-lived coroutine that takes claimed tasks from the local queue and runs their handlers, one at a
+time; and its thread for handlers that are not async.
 """
 
 from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from queue import SimpleQueue
 from time import monotonic
 from typing import TypeVar
 
-from rolecall.worker.completer import Settler
-from rolecall.worker.in_flight import Held
-from rolecall.worker.local_queue import Board, Demand
-from rolecall.worker.session import Home
+from rolecall.worker.completer import Completer
+from rolecall.worker.in_flight import HeldTask
+from rolecall.worker.local_queue import Demand, LocalQueue
+from rolecall.worker.session import ForkGuard
+
+T = TypeVar("T")
+Outcome = tuple[object, BaseException | None]
+Call = tuple["asyncio.Future[Outcome]", Callable[..., object], tuple[object, ...]]
 
 
 class Slot:
-    """Awaits handlers directly: no coroutine, timer or context of its own for a task, which is what makes
-    it fast.
+    """Awaits handlers directly: no coroutine, timer or context of its own for a task, which is what makes it fast.
 
     The price is that an abort must cancel the slot itself; `interrupt` does so only while a handler is
     running, and the runner that awaited it turns the cancellation back into an outcome, so the slot lives
     on.
     """
 
-    def __init__(self, number: int, board: Board, demand: Demand, *, settler: Settler, home: Home) -> None:
-        self.board = board
-        self.thread = SlotThread(f"rolecall-slot-{number}", home)
-        self._home = home
-        self.running: Sequence[Held] = ()
+    def __init__(
+        self, number: int, local_queue: LocalQueue, demand: Demand, *, completer: Completer, fork_guard: ForkGuard
+    ) -> None:
+        self._queue = local_queue
+        self._thread = SlotThread(f"rolecall-slot-{number}", fork_guard)
+        self._fork_guard = fork_guard
+        self.running: Sequence[HeldTask] = ()
         self._demand = demand
-        self._settler = settler
+        self._completer = completer
         self._task: asyncio.Task[None] | None = None
 
     async def run(self) -> None:
-        """Work until the board closes; a handler that runs then is waited for."""
+        """Work until the queue closes; a handler that runs then is waited for."""
         self._task = asyncio.current_task()
-        board, ready = self.board, self.board.ready
+        queue, ready = self._queue, self._queue.ready
         self._demand.work()
         try:
-            while not board.closed:
-                held = board.take()
+            while not queue.closed:
+                held = queue.take()
                 if held is None:
                     await self._rest()
                     continue
-                if len(ready) <= board.call_at:
-                    board.call_producer()
+                if len(ready) <= queue.call_at:
+                    queue.call_producer()
                 await self._work(held)
-                if monotonic() > board.slice_ends:
-                    await board.let_the_loop_turn()
+                if monotonic() > queue.slice_ends:
+                    await queue.let_the_loop_turn()
         finally:
-            self.thread.stop()
+            self._thread.stop()
 
-    def begin(self, several: Sequence[Held]) -> None:
+    def begin(self, held_tasks: Sequence[HeldTask]) -> None:
         """Note what the handler call that comes next works on."""
         began_at = monotonic()
-        for held in several:
+        for held in held_tasks:
             held.slot = self
             held.began_at = began_at
             if not held.started:
-                self._settler.began(held)
-        self.running = several
+                self._completer.began(held)
+        self.running = held_tasks
 
     def interrupt(self) -> None:
         """Cancel the running handler, if every task it works on must stop and it can be cancelled at all."""
@@ -81,15 +86,23 @@ class Slot:
             task.uncancel()
         return True
 
+    def take_like(self, held: HeldTask, most: int) -> list[HeldTask]:
+        """Take up to `most` more tasks of the same handler from the queue."""
+        return self._queue.take_like(held, most)
+
+    def call_in_thread(self, function: Callable[..., T], *arguments: object) -> Awaitable[T]:
+        """Return or raise what the function does in the slot's thread, which a cancellation does not reach."""
+        return self._thread.call(function, *arguments)
+
     @property
     def _must_stop(self) -> bool:
         return all(held.aborted or held.ended for held in self.running)
 
-    async def _work(self, held: Held) -> None:
+    async def _work(self, held: HeldTask) -> None:
         try:
             await held.runner.run(held, self)
         finally:
-            self._home.require()
+            self._fork_guard.require()
         running, self.running = self.running, ()
         if running:
             self._demand.note(len(running))
@@ -97,22 +110,20 @@ class Slot:
     async def _rest(self) -> None:
         self._demand.rest()
         try:
-            await self.board.wait_for_work()
+            await self._queue.wait_for_work()
         finally:
             self._demand.work()
 
 
-T = TypeVar("T")
-Outcome = tuple[object, BaseException | None]
-Call = tuple["asyncio.Future[Outcome]", Callable[..., object], tuple[object, ...]]
-
-
 class SlotThread:
-    """Runs one call at a time; the thread starts with the first call and ends with `stop()`."""
+    """Runs one call at a time; the thread starts with the first call and ends with `stop()`.
 
-    def __init__(self, name: str, home: Home) -> None:
+    It is a daemon, so that a handler that never returns cannot hold the exit.
+    """
+
+    def __init__(self, name: str, fork_guard: ForkGuard) -> None:
         self._name = name
-        self._home = home
+        self._fork_guard = fork_guard
         self._calls: SimpleQueue[Call | None] = SimpleQueue()
         self._thread: threading.Thread | None = None
 
@@ -136,7 +147,7 @@ class SlotThread:
         while (call := self._calls.get()) is not None:
             done, function, arguments = call
             outcome = _outcome(function, arguments)
-            self._home.require()
+            self._fork_guard.require()
             # A loop that is closed waits for nothing.
             with suppress(RuntimeError):
                 done.get_loop().call_soon_threadsafe(_deliver, done, outcome)

@@ -1,4 +1,4 @@
-"""The collaborators of one worker, made and introduced to one another."""
+"""The parts of one worker, made and connected to one another: read this first to see who calls whom."""
 
 from __future__ import annotations
 
@@ -23,23 +23,23 @@ from rolecall.wake.listener import (
     send_probe,
 )
 from rolecall.wake.waker import Pace, PaceOptions
-from rolecall.worker.commands import Orders
-from rolecall.worker.completer import Settler
-from rolecall.worker.context import Services
-from rolecall.worker.heartbeat import LagWatch, Pulse
-from rolecall.worker.in_flight import Hands
-from rolecall.worker.leases import Aborter, LeaseKeeper, Lost
-from rolecall.worker.local_queue import Board, Demand
+from rolecall.worker.commands import CommandFollower
+from rolecall.worker.completer import Completer
+from rolecall.worker.context import HandlerServices
+from rolecall.worker.heartbeat import HeartbeatThread, LagWatch
+from rolecall.worker.in_flight import InFlight, Runner
+from rolecall.worker.leases import Aborter, LeaseKeeper, LostTask
+from rolecall.worker.local_queue import Demand, LocalQueue
 from rolecall.worker.options import WorkerOptions
 from rolecall.worker.outcomes import Outcomes
 from rolecall.worker.procedures import ProcedureRunner
 from rolecall.worker.producer import Claims, Delivery, Producer
 from rolecall.worker.program import Handler, Program
-from rolecall.worker.registration import RollCall, declare, introduce
-from rolecall.worker.reporting import SUMMARY_EVERY, Narrator
-from rolecall.worker.resources import Vitals
-from rolecall.worker.runners import AsyncRunner, NoGather, Repertoire, Runner, runner_for
-from rolecall.worker.session import Home, Sessions
+from rolecall.worker.registration import Registration, declare, describe_worker
+from rolecall.worker.reporting import SUMMARY_EVERY, LogReporter
+from rolecall.worker.resources import ResourceMonitor
+from rolecall.worker.runners import AsyncRunner, HandlerRegistry, NoGather, runner_for
+from rolecall.worker.session import DatabaseSessions, ForkGuard
 from rolecall.worker.slots import Slot
 from rolecall.worker.subprocess.pool import Processes
 
@@ -49,9 +49,10 @@ SLOT = "slot-"
 LOOK_EVERY = 30.0
 
 
-class Staff:
-    """Everything that a worker consists of, built inside its running loop; `rolecall.worker` draws how it
-    hangs together. `leave` ends the worker, when it is told to.
+class Wiring:
+    """Everything that a worker consists of, built inside its running loop; `rolecall.worker` draws it.
+
+    `leave` ends the worker, when it is told to.
     """
 
     def __init__(self, app: Program, dsn: str, options: WorkerOptions, leave: Callable[[], None]) -> None:
@@ -59,73 +60,89 @@ class Staff:
         self._options = options
         self._leave = leave
         self._loop = asyncio.get_running_loop()
-        self._home = Home()
-        self._sessions = Sessions(dsn, deadline=options.call_deadline, pooled=options.pooled, home=self._home)
+        self._fork_guard = ForkGuard()
+        self._sessions = DatabaseSessions(
+            dsn, deadline=options.call_deadline, pooled=options.pooled, fork_guard=self._fork_guard
+        )
         direct = options.listen_dsn
-        self._listen = Sessions(direct, deadline=options.call_deadline, home=self._home) if direct else self._sessions
+        self._listen = (
+            DatabaseSessions(direct, deadline=options.call_deadline, fork_guard=self._fork_guard)
+            if direct
+            else self._sessions
+        )
         self._build_foundations()
         self._build_execution()
         self._build_production()
-        self._build_rounds()
+        self._build_background()
 
     async def open(self) -> None:
         """Make sure that the schema fits, declare the app, add its schedules, enter the roll."""
-        await declare(self.claiming, self._app)
+        await declare(self.claim_session, self._app)
         await self._look_for_procedures()
-        await self.roll.register(self.claiming)
+        await self.registration.register(self.claim_session)
 
     def duties(self) -> dict[str, Coroutine[Any, Any, None]]:
         """Return what runs side by side in the worker's loop, by name."""
         running = {f"{SLOT}{number}": slot.run() for number, slot in enumerate(self.slots, 1)}
         running |= {
-            "settler": self.settler.run(),
+            "completer": self.completer.run(),
             "producer": self.producer.run(),
             "summary": self.summary.run(),
-            "repertoire": self.looking.run(),
+            "procedures": self.procedure_check.run(),
         }
         if self._options.may_hear:
             running["listener"] = self.listener.run()
         if self._options.maintenance:
-            running["maintenance"] = self.crew.run()
+            running["maintenance"] = self.maintenance.run()
         return running
 
     async def close(self) -> None:
-        """End the handlers' processes and close every connection of the worker's loop; the pulse closes its own."""
+        """End the handlers' processes and close every connection but the heartbeat thread's, which closes its own."""
         await self.processes.close()
-        for session in (self.claiming, self.settling, self.minding):
+        for session in (self.claim_session, self.finish_session, self.maintenance_session):
             await session.close()
         await self.pool.close()
 
     def _build_foundations(self) -> None:
         options = self._options
-        self.claiming = self._sessions.open_relaxed("claim")
-        self.settling = self._sessions.open("settle")
-        self.renewing = self._sessions.open("renew")
-        self.minding = self._sessions.open("maintain")
+        self.claim_session = self._sessions.open_relaxed("claim")
+        self.finish_session = self._sessions.open("settle")
+        self.renew_session = self._sessions.open("renew")
+        self.maintenance_session = self._sessions.open("maintain")
         self.pool = self._sessions.pool("handlers", most=options.slots)
-        self.hands = Hands()
-        self.narrator = Narrator(self.hands)
-        self.vitals = Vitals(options, self._backs_off)
-        self.roll = RollCall(
-            introduce(options, self._app.handlers), self.hands, condition=self._condition, told=self._told
+        self.in_flight = InFlight()
+        self.log_reporter = LogReporter(self.in_flight)
+        self.resource_monitor = ResourceMonitor(options, self._back_off)
+        self.registration = Registration(
+            describe_worker(options, self._app.handlers),
+            self.in_flight,
+            condition=self._condition,
+            on_command=self._hear_command,
         )
-        self.settler = Settler(self.settling, self.hands, self.narrator, self._stir)
-        self.board = Board(self.settler.give_back)
+        self.completer = Completer(self.finish_session, self.in_flight, self.log_reporter, self._nudge_producer)
+        self.local_queue = LocalQueue(self.completer.give_back)
 
     def _build_execution(self) -> None:
         options = self._options
         contracts = self._app.contracts()
         intakes = {name: handler.intake for name, handler in self._app.handlers.items()}
-        self.outcomes = Outcomes(self.settler, self.hands, contracts, intakes)
-        self.aborter = Aborter(self.board, self.outcomes, grace=options.abort_grace)
+        self.outcomes = Outcomes(self.completer, self.in_flight, contracts, intakes)
+        self.aborter = Aborter(self.local_queue, self.outcomes, grace=options.abort_grace)
         self.demand = Demand(options.prefetch, options.slots)
         self.slots = [
-            Slot(n, self.board, self.demand, settler=self.settler, home=self._home) for n in range(1, options.slots + 1)
+            Slot(n, self.local_queue, self.demand, completer=self.completer, fork_guard=self._fork_guard)
+            for n in range(1, options.slots + 1)
         ]
         gathering = {name: handler.gather for name, handler in self._app.handlers.items() if handler.gather}
-        self.processes = Processes(self._home)
-        services = Services(
-            self.settling, self.pool, self._loop, contracts, self.processes, self._home, frozenset(gathering)
+        self.processes = Processes(self._fork_guard)
+        services = HandlerServices(
+            self.finish_session,
+            self.pool,
+            self._loop,
+            contracts,
+            self.processes,
+            self._fork_guard,
+            frozenset(gathering),
         )
 
         def run(handler: Handler) -> Runner:
@@ -133,15 +150,15 @@ class Staff:
             return runner_for(handler, services, self.outcomes, processes=self.processes, middlewares=middlewares)
 
         own = {name: run(handler) for name, handler in self._app.handlers.items()}
-        second = {
+        gather_runners = {
             name: run(gathering[name])
             if name in gathering
             else AsyncRunner(NoGather(name), services, self.outcomes, ())
             for name in own
         }
-        self.repertoire = Repertoire(
+        self.handler_registry = HandlerRegistry(
             own,
-            second,
+            gather_runners,
             lambda procedure: ProcedureRunner(
                 procedure, services, self.outcomes, self._app.middlewares_of(procedure.name)
             ),
@@ -149,99 +166,98 @@ class Staff:
 
     def _build_production(self) -> None:
         options = self._options
-        self.keeper = LeaseKeeper(self.hands, self.renewing, self._lost, fences=options.stop_when_cut_off)
+        self.keeper = LeaseKeeper(
+            self.in_flight, self.renew_session, self._abort_lost, fences=options.stop_when_cut_off
+        )
         self.delivery = Delivery(
-            self.board,
-            self.hands,
+            self.local_queue,
+            self.in_flight,
             keeper=self.keeper,
-            settler=self.settler,
+            completer=self.completer,
             aborter=self.aborter,
-            narrator=self.narrator,
+            log_reporter=self.log_reporter,
         )
         self.producer = Producer(
-            Claims(self.claiming, self.roll, self.repertoire),
+            Claims(self.claim_session, self.registration, self.handler_registry),
             self.delivery,
             self.slots,
-            board=self.board,
+            local_queue=self.local_queue,
             demand=self.demand,
             pace=Pace(PaceOptions(poll_interval=options.poll_interval), self._is_deaf),
         )
-        self.orders = Orders(self.producer.brake, self.delivery, self.hands, self._leave)
+        self.commands = CommandFollower(self.producer.claim_limit, self.delivery, self.in_flight, self._leave)
 
-    def _build_rounds(self) -> None:
+    def _build_background(self) -> None:
         options = self._options
         self.listener = Listener(
             connect=lambda: self._listen.connect("listen"),
-            probe=lambda channel: self.settling.run(send_probe(channel)),
+            probe=lambda channel: self.finish_session.run(send_probe(channel)),
             hears={
-                WAKE_CHANNEL: self._hear_wake,
+                WAKE_CHANNEL: self.producer.hear_wake,
                 CANCEL_CHANNEL: self._hear_cancel,
                 HANDLERS_CHANNEL: self._hear_handlers,
-                COMMAND_CHANNEL: self._hear_command,
+                COMMAND_CHANNEL: self._hear_of_command,
                 PAUSE_CHANNEL: self.delivery.take_back,
             },
-            on_return=self._hear_again,
+            on_return=self._listen_again,
             options=ListenerOptions(),
         )
-        lag = LagWatch(self._loop, self.hands, self.board, self.renewing)
-        self.pulse = Pulse(
-            self.keeper, self.roll, lag, self.vitals, session=self.renewing, beat_every=options.heartbeat_interval
+        lag = LagWatch(self._loop, self.in_flight, self.local_queue, self.renew_session)
+        self.heartbeat = HeartbeatThread(
+            self.keeper,
+            self.registration,
+            lag,
+            self.resource_monitor,
+            session=self.renew_session,
+            beat_every=options.heartbeat_interval,
         )
-        self.crew = Crew(self.minding)
-        self.summary = Periodic("Summary", self.narrator.summarize, every=SUMMARY_EVERY, log=log)
-        self.looking = Periodic("Looking for procedures", self._look_for_procedures, every=LOOK_EVERY, log=log)
+        self.maintenance = Crew(self.maintenance_session)
+        self.summary = Periodic("Summary", self.log_reporter.summarize, every=SUMMARY_EVERY, log=log)
+        self.procedure_check = Periodic("Looking for procedures", self._look_for_procedures, every=LOOK_EVERY, log=log)
 
-    def _stir(self) -> None:
+    def _nudge_producer(self) -> None:
         self.producer.work.nudge()
 
     def _is_deaf(self) -> bool:
         return self._options.listen and not self.listener.alive
 
-    def _hear_again(self) -> None:
+    def _listen_again(self) -> None:
         # What was said meanwhile is lost: there may be work, tasks that must stop, and a command.
-        self._stir()
+        self._nudge_producer()
         self.keeper.look_now()
-        self.looking.nudge()
-        self.pulse.beat_now()
-
-    def _hear_wake(self, woken: str) -> None:
-        role, _, workers = woken.partition(":")
-        if workers:
-            if str(self.roll.worker_id) in workers.split(","):
-                self.producer.choose()
-        elif not self._options.roles or role in self._options.roles:
-            self._stir()
+        self.procedure_check.nudge()
+        self.heartbeat.beat_now()
 
     def _hear_cancel(self, worker_id: str) -> None:
-        if worker_id == str(self.roll.worker_id):
+        if worker_id == str(self.registration.worker_id):
             self.keeper.look_now()
 
-    def _hear_command(self, worker_id: str) -> None:
-        if worker_id == str(self.roll.worker_id):
-            self.pulse.beat_now()
+    def _hear_of_command(self, worker_id: str) -> None:
+        if worker_id == str(self.registration.worker_id):
+            self.heartbeat.beat_now()
 
     def _condition(self) -> Condition:
-        return replace(self.vitals.condition(), following=self.orders.command)
+        return replace(self.resource_monitor.condition(), following=self.commands.command)
 
-    def _told(self, command: WorkerCommand | None) -> None:
-        if command is not self.orders.command:
+    def _hear_command(self, command: WorkerCommand | None) -> None:
+        if command is not self.commands.command:
             self._loop.call_soon_threadsafe(self._follow, command)
 
     def _follow(self, command: WorkerCommand | None) -> None:
-        self.orders.follow(command)
-        self.pulse.beat_now()
+        self.commands.follow(command)
+        self.heartbeat.beat_now()
 
-    def _backs_off(self, reason: str | None) -> None:
-        self._loop.call_soon_threadsafe(partial(self.producer.brake.back_off, on=reason is not None))
-        self.pulse.beat_now()
+    def _back_off(self, reason: str | None) -> None:
+        self._loop.call_soon_threadsafe(partial(self.producer.claim_limit.back_off, on=reason is not None))
+        self.heartbeat.beat_now()
 
     def _hear_handlers(self, _nothing: str) -> None:
-        self.looking.nudge()
+        self.procedure_check.nudge()
 
     async def _look_for_procedures(self) -> None:
-        if await self.repertoire.look(self.minding):
-            await self.roll.serve(self.minding, self.repertoire.names)
-            self._stir()
+        if await self.handler_registry.look(self.maintenance_session):
+            await self.registration.serve(self.maintenance_session, self.handler_registry.names)
+            self._nudge_producer()
 
-    def _lost(self, several: list[Lost]) -> None:
-        self._loop.call_soon_threadsafe(self.aborter.abort_each, several)
+    def _abort_lost(self, lost_tasks: list[LostTask]) -> None:
+        self._loop.call_soon_threadsafe(self.aborter.abort_each, lost_tasks)

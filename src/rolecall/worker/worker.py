@@ -1,4 +1,4 @@
-"""A worker from its start to its end: opens its staff, lets it work, and sends it home in the right order."""
+"""A worker from its start to its end: opens its parts, lets them work, and stops them in the right order."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from rolecall.model.errors import RolecallError
 from rolecall.model.workers import Workplace
 from rolecall.worker.options import WorkerOptions
 from rolecall.worker.program import Program
-from rolecall.worker.shutdown import Farewell
-from rolecall.worker.wiring import Staff
+from rolecall.worker.shutdown import Shutdown
+from rolecall.worker.wiring import Wiring
 
 log = logging.getLogger("rolecall.worker")
 
@@ -65,9 +65,9 @@ class Worker:
         following = asyncio.create_task(self._follow(stop)) if stop is not None else None
         try:
             async with self._app.lifespan(Workplace(dsn=self._dsn, roles=tuple(self._options.roles))):
-                staff = Staff(self._app, self._dsn, self._options, leave=self.stop)
-                if await self._opened(staff):
-                    await self._work(staff)
+                wiring = Wiring(self._app, self._dsn, self._options, leave=self.stop)
+                if await self._opened(wiring):
+                    await self._work(wiring)
         finally:
             if following is not None:
                 following.cancel()
@@ -78,9 +78,9 @@ class Worker:
         await stop.wait()
         self.stop()
 
-    async def _opened(self, staff: Staff) -> bool:
+    async def _opened(self, wiring: Wiring) -> bool:
         """Wait for the database, but not longer than until a stop; false if that came first."""
-        opening = asyncio.create_task(staff.open())
+        opening = asyncio.create_task(wiring.open())
         stopping = asyncio.create_task(self._stopping.wait())
         opened = False
         try:
@@ -93,27 +93,27 @@ class Worker:
             opening.cancel()
             if not opened:
                 await asyncio.wait({opening})
-                await staff.close()
+                await wiring.close()
         return opened
 
-    async def _work(self, staff: Staff) -> None:
-        self._announce(staff)
-        working = {name: self._start(name, duty) for name, duty in staff.duties().items()}
-        staff.pulse.start()
+    async def _work(self, wiring: Wiring) -> None:
+        self._announce(wiring)
+        working = {name: self._start(name, duty) for name, duty in wiring.duties().items()}
+        wiring.heartbeat.start()
         try:
             await self._stopping.wait()
         except asyncio.CancelledError:
             self.stop(now=True)
             raise
         finally:
-            await Farewell(staff, working, self._now, grace=self._options.grace).say()
-            log.info("Worker %d has stopped", staff.roll.worker_id)
+            await Shutdown(wiring, working, self._now, grace=self._options.grace).run()
+            log.info("Worker %d has stopped", wiring.registration.worker_id)
 
-    def _announce(self, staff: Staff) -> None:
+    def _announce(self, wiring: Wiring) -> None:
         served = self._options.roles
-        log.info("Starting worker %d for role: %s", staff.roll.worker_id, ", ".join(served) or "all")
+        log.info("Starting worker %d for role: %s", wiring.registration.worker_id, ", ".join(served) or "all")
         known = {handler.role for handler in self._app.handlers.values()}
-        known |= {procedure.role for procedure in staff.repertoire.procedures.values()}
+        known |= {procedure.role for procedure in wiring.handler_registry.procedures.values()}
         for role in set(served) - known:
             log.warning("No handler has the role %s by default", role)
 

@@ -2,7 +2,7 @@
 (`ctx.in_process`), one at a time, until its worker has gone.
 
     worker                                   this process
-    Processes ──▶ Child ──────Errand──────▶ serve ──call──▶ handler
+    Processes ──▶ Child ──────Request──────▶ serve ──call──▶ handler
                     ▲                         │                │
                     └──log records, Answer────┘◀───────────────┘
 
@@ -28,18 +28,19 @@ from typing import Any
 from rolecall.app.handlers import Extra, HandlerDefinition, HandlerSettings, define
 from rolecall.model.outcomes import NoResult
 from rolecall.sql.results import encode_result
-from rolecall.worker.outcomes import failure_of, judge
-from rolecall.worker.session import Home
+from rolecall.worker.outcomes import judge, unstored_failure
+from rolecall.worker.session import ForkGuard
 from rolecall.worker.signals import die_with
 from rolecall.worker.subprocess.context import ProcessContext
 from rolecall.worker.subprocess.messages import (
     Answer,
-    Call,
-    Declined,
-    Errand,
-    Gave,
+    CallFunction,
+    NoTaskResult,
     Raised,
-    Returned,
+    Request,
+    ReturnValue,
+    RunTask,
+    TaskResult,
     find,
     function_at,
 )
@@ -49,44 +50,44 @@ STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
 
 def serve(connection: Connection, *, parent: int, log_level: int) -> None:
-    """Answer errands until the worker closes the connection or ends."""
+    """Answer requests until the worker closes the connection or ends."""
     os.environ[MARK] = str(os.getpid())
     del sys.argv[1:]
     die_with(parent)
     _leave_stopping_to_the_worker()
-    home = Home()
+    fork_guard = ForkGuard()
     wire = Wire(connection)
     _log_over(wire, log_level)
-    while (errand := wire.next()) is not None:
-        said = answer(errand) if isinstance(errand, Errand) else outcome_of(errand)
-        home.require()
-        wire.send(said)
+    while (request := wire.next()) is not None:
+        reply = run_task(request) if isinstance(request, RunTask) else call_function(request)
+        fork_guard.require()
+        wire.send(reply)
 
 
-def outcome_of(call: Call) -> Answer:
-    """Call a function for a handler; whatever it raises is the answer."""
+def call_function(call: CallFunction) -> Answer:
+    """CallFunction a function for a handler; whatever it raises is the answer."""
     try:
-        return Gave(pickled=pickle.dumps(function_at(call.address)(*call.arguments, **call.named)))
+        return ReturnValue(pickled=pickle.dumps(function_at(call.address)(*call.arguments, **call.named)))
     except BaseException as error:  # noqa: BLE001 - whatever a function raises belongs to the task
         return Raised(verdict=judge(error))
 
 
-def answer(errand: Errand) -> Answer:
+def run_task(request: RunTask) -> Answer:
     """Run a task's handler; whatever it raises is the answer."""
     try:
-        definition = _definition(errand)
-        arguments = definition.decode(errand.task.payload_json)
-        result = definition.call(ProcessContext(errand.task), arguments)
+        definition = _definition(request)
+        arguments = definition.decode(request.task.payload_json)
+        result = definition.call(ProcessContext(request.task), arguments)
     except BaseException as error:  # noqa: BLE001 - whatever a handler raises belongs to its task
         return Raised(verdict=judge(error))
     if isinstance(result, NoResult):
-        return Declined(outcome=result)
+        return NoTaskResult(outcome=result)
     if isinstance(result, BaseException):
         return Raised(verdict=judge(result))
     text, why = encode_result(result)
-    if why is not None and (failure := failure_of(result, why, handler=errand.task.handler, contract=None)):
+    if why is not None and (failure := unstored_failure(result, why, handler=request.task.handler, contract=None)):
         return Raised(verdict=judge(failure))
-    return Returned(result_json=text)
+    return TaskResult(result_json=text)
 
 
 class Wire:
@@ -96,13 +97,13 @@ class Wire:
         self._connection = connection
         self._turn = threading.Lock()
 
-    def next(self) -> Errand | Call | None:
-        """Wait for an errand; None when the worker has closed the connection or ended."""
+    def next(self) -> Request | None:
+        """Wait for a request; None when the worker has closed the connection or ended."""
         try:
-            errand: Errand | Call = self._connection.recv()
+            request: Request = self._connection.recv()
         except (EOFError, OSError):
             return None
-        return errand
+        return request
 
     def send(self, message: Answer | logging.LogRecord) -> None:
         with self._turn:
@@ -112,13 +113,13 @@ class Wire:
 
 
 @cache
-def _definition(errand: Errand) -> HandlerDefinition[..., Any]:
-    found = find(errand.address)
+def _definition(request: RunTask) -> HandlerDefinition[..., Any]:
+    found = find(request.address)
     if isinstance(found, HandlerDefinition):
         return found
     function: Callable[..., Any] = found  # type: ignore[assignment]  # the worker has seen that it is one
-    extra: Extra = "forbid" if errand.strict else "ignore"
-    return define(function, errand.task.handler, HandlerSettings(process=True, extra=extra))
+    extra: Extra = "forbid" if request.strict else "ignore"
+    return define(function, request.task.handler, HandlerSettings(process=True, extra=extra))
 
 
 def _leave_stopping_to_the_worker() -> None:

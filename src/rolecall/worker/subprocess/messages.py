@@ -1,4 +1,6 @@
-"""What a worker and a process that runs handlers and functions for it say to each other."""
+"""The messages between a worker and a process that runs handlers and functions for it; and the address of a function,
+by which the process finds it: its module, or the script's file, and its name there.
+"""
 
 from __future__ import annotations
 
@@ -17,9 +19,12 @@ from rolecall.model.outcomes import NoResult
 from rolecall.model.tasks import ClaimedTask
 from rolecall.worker.outcomes import Verdict
 
+MAIN = "__main__"
+SCRIPT = "__rolecall_main__"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Errand:
+class RunTask:
     """Run this task with the handler that stands there."""
 
     address: Address
@@ -28,8 +33,8 @@ class Errand:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Call:
-    """Call the function that stands there, for a handler that waits for it in the worker."""
+class CallFunction:
+    """CallFunction the function that stands there, for a handler that waits for it in the worker."""
 
     address: Address
     arguments: tuple[object, ...]
@@ -37,14 +42,14 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Returned:
+class TaskResult:
     """The handler returned a result, here as JSON text."""
 
     result_json: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Declined:
+class NoTaskResult:
     """The handler returned what stands for no result."""
 
     outcome: NoResult
@@ -58,17 +63,14 @@ class Raised:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Gave:
+class ReturnValue:
     """The function returned this object."""
 
     pickled: bytes
 
 
-Answer = Returned | Declined | Raised | Gave
-
-
-MAIN = "__main__"
-SCRIPT = "__rolecall_main__"
+Request = RunTask | CallFunction
+Answer = TaskResult | NoTaskResult | Raised | ReturnValue
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -22,10 +22,20 @@ from rolecall.model.errors import HandlerError, InvalidDeclaration
 from rolecall.sql.results import read_result
 from rolecall.worker.outcomes import RaisedElsewhere
 from rolecall.worker.program import Handler
-from rolecall.worker.session import Home
+from rolecall.worker.session import ForkGuard
 from rolecall.worker.slots import SlotThread
 from rolecall.worker.subprocess.child import MARK
-from rolecall.worker.subprocess.messages import Answer, Call, Declined, Errand, Gave, Raised, Returned, address_of
+from rolecall.worker.subprocess.messages import (
+    Answer,
+    CallFunction,
+    NoTaskResult,
+    Raised,
+    Request,
+    ReturnValue,
+    RunTask,
+    TaskResult,
+    address_of,
+)
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -54,25 +64,25 @@ class ProcessDied(HandlerError):
 class Processes:
     """The processes of one worker; never more of them than calls at a time."""
 
-    def __init__(self, home: Home) -> None:
+    def __init__(self, fork_guard: ForkGuard) -> None:
         if os.environ.get(MARK) == str(os.getpid()):
             raise InvalidDeclaration(
                 "a module with a process handler starts a worker when it is imported: put that under "
                 "if __name__ == '__main__'"
             )
-        self._home = home
+        self._fork_guard = fork_guard
         self._idle: list[Child] = []
         self._busy: set[Child] = set()
         self._started = 0
 
     async def call(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Call a function in a process; when this is cancelled, the process is killed.
+        """CallFunction a function in a process; when this is cancelled, the process is killed.
 
         Raises RaisedElsewhere for what it raises, ProcessDied, and InvalidDeclaration for one that no process finds.
         """
         address = address_of(function, what=f"function {function.__qualname__!r}")
-        match await self.run(Call(address=address, arguments=args, named=kwargs)):
-            case Gave(pickled=pickled):
+        match await self.run(CallFunction(address=address, arguments=args, named=kwargs)):
+            case ReturnValue(pickled=pickled):
                 # In a thread: to make a large object takes its time, and this is the loop.
                 value: T = await asyncio.to_thread(pickle.loads, pickled)
                 return value
@@ -81,7 +91,7 @@ class Processes:
             case other:
                 raise AssertionError(f"no answer to a call: {type(other).__name__}")
 
-    async def run(self, errand: Errand | Call) -> Answer:
+    async def run(self, request: Request) -> Answer:
         """Return the answer of a process; when this is cancelled, after the process has been killed.
 
         Raises ProcessDied.
@@ -89,7 +99,7 @@ class Processes:
         child = await self._take()
         self._busy.add(child)
         try:
-            answer = await child.run(errand)
+            answer = await child.run(request)
         except BaseException:
             await child.end()
             raise
@@ -113,18 +123,18 @@ class Processes:
                 return child
             await child.end()
         self._started += 1
-        return Child(f"rolecall-process-{self._started}", self._home)
+        return Child(f"rolecall-process-{self._started}", self._fork_guard)
 
 
 class Child:
-    """One process and the thread that minds it: starts it, hands it errands, waits for answers or for its end.
+    """One process and the thread that minds it: starts it, hands it requests, waits for answers or for its end.
 
     The kernel kills the process when that thread ends, so the thread stays as long as the process does.
     """
 
-    def __init__(self, name: str, home: Home) -> None:
+    def __init__(self, name: str, fork_guard: ForkGuard) -> None:
         self._name = name
-        self._thread = SlotThread(name, home)
+        self._thread = SlotThread(name, fork_guard)
         self._process: subprocess.Popen[bytes] | None = None
         self._connection: Connection | None = None
         self._is_killed = False
@@ -133,9 +143,9 @@ class Child:
     def is_alive(self) -> bool:
         return self._process is not None and self._process.poll() is None
 
-    async def run(self, errand: Errand | Call) -> Answer:
-        """Return the answer to an errand; raise ProcessDied. When this is cancelled, the process is killed."""
-        running = asyncio.ensure_future(self._thread.call(self._run, errand))
+    async def run(self, request: Request) -> Answer:
+        """Return the answer to a request; raise ProcessDied. When this is cancelled, the process is killed."""
+        running = asyncio.ensure_future(self._thread.call(self._run, request))
         running.add_done_callback(_note_error)
         try:
             return await asyncio.shield(running)
@@ -156,10 +166,10 @@ class Child:
         finally:
             self._thread.stop()
 
-    def _run(self, errand: Errand) -> Answer:
+    def _run(self, request: Request) -> Answer:
         try:
             connection = self._connection or self._start()
-            connection.send(errand)
+            connection.send(request)
             return _answer(connection)
         except (EOFError, OSError):
             if self._process is None:
@@ -168,8 +178,8 @@ class Child:
 
     def _start(self) -> Connection:
         ours, theirs = Pipe()
-        words = [theirs.fileno(), os.getpid(), logging.getLogger().getEffectiveLevel(), self._name]
-        command = [sys.executable, "-c", START, *map(str, words)]
+        arguments = [theirs.fileno(), os.getpid(), logging.getLogger().getEffectiveLevel(), self._name]
+        command = [sys.executable, "-c", START, *map(str, arguments)]
         with theirs:
             self._process = subprocess.Popen(command, stdin=subprocess.DEVNULL, pass_fds=[theirs.fileno()])
         self._connection = ours
@@ -201,10 +211,10 @@ class InProcess:
 
     async def call(self, context: Any, _payload_json: object) -> Any:
         """Return or raise what the function did."""
-        match await self._processes.run(Errand(address=self._address, task=context.task, strict=self._strict)):
-            case Returned(result_json=text):
+        match await self._processes.run(RunTask(address=self._address, task=context.task, strict=self._strict)):
+            case TaskResult(result_json=text):
                 return read_result(text)
-            case Declined(outcome=outcome):
+            case NoTaskResult(outcome=outcome):
                 return outcome
             case Raised(verdict=verdict):
                 raise RaisedElsewhere(verdict)

@@ -9,14 +9,13 @@ from rolecall import LostReason
 from rolecall.db.run import run
 from rolecall.model.tasks import ClaimedTask
 from rolecall.sql import tasks
-from rolecall.worker.completer import Settler
-from rolecall.worker.in_flight import Hands, Held
-from rolecall.worker.leases import Aborter, LeaseKeeper, Lost
-from rolecall.worker.local_queue import Board
+from rolecall.worker.completer import Completer
+from rolecall.worker.in_flight import HeldTask, InFlight, RunnerSlot
+from rolecall.worker.leases import Aborter, LeaseKeeper, LostTask
+from rolecall.worker.local_queue import LocalQueue
 from rolecall.worker.outcomes import Outcomes
-from rolecall.worker.reporting import Narrator
-from rolecall.worker.session import Sessions
-from rolecall.worker.slots import Slot
+from rolecall.worker.reporting import LogReporter
+from rolecall.worker.session import DatabaseSessions
 from tests.worker.bench import SOON, Bench, until
 
 REGISTER = "select rolecall.register_worker('w', '{}', '{work}', 1, 'h', 1, '0')"
@@ -28,7 +27,7 @@ class Idle:
     interruptible = False
     most = 1
 
-    async def run(self, held: Held, slot: Slot) -> None: ...
+    async def run(self, held: HeldTask, slot: RunnerSlot) -> None: ...
 
 
 def claim(bench: Bench, worker_id: int) -> ClaimedTask:
@@ -41,18 +40,18 @@ def claim(bench: Bench, worker_id: int) -> ClaimedTask:
 
 
 async def test_what_is_heard_while_a_claim_is_under_way_may_be_about_its_tasks(bench: Bench) -> None:
-    hands, lost = Hands(), list[Lost]()
-    renewing = Sessions(bench.dsn, deadline=SOON).open("renew")
-    keeper = LeaseKeeper(hands, renewing, lost.extend)
+    in_flight, lost = InFlight(), list[LostTask]()
+    renewing = DatabaseSessions(bench.dsn, deadline=SOON).open("renew")
+    keeper = LeaseKeeper(in_flight, renewing, lost.extend)
     keeping = asyncio.create_task(keeper.run())
     worker_id = bench.ask(REGISTER)
     asked_at = monotonic()
-    held = Held(claim(bench, worker_id), Idle(), worker_id, monotonic(), started=True)
+    held = HeldTask(claim(bench, worker_id), Idle(), worker_id, monotonic(), started=True)
     bench.cancel(held.task.id)
     keeper.look_now()
     await until(lambda: not keeper._all)
 
-    hands.take([held])
+    in_flight.take([held])
     keeper.watch([held], asked_at)
     await until(lambda: lost, SOON)
     keeper.close()
@@ -64,15 +63,17 @@ async def test_what_is_heard_while_a_claim_is_under_way_may_be_about_its_tasks(b
 
 async def test_what_a_handlers_own_transaction_has_completed_is_not_stopped_for_that(bench: Bench) -> None:
     """A renewal that was under way when it committed brings this answer."""
-    hands, worker_id = Hands(), bench.ask(REGISTER)
-    settler = Settler(Sessions(bench.dsn, deadline=SOON).open("settle"), hands, Narrator(hands), lambda: None)
-    aborter = Aborter(Board(settler.give_back), Outcomes(settler, hands, {}, {}), grace=SOON)
-    held = Held(claim(bench, worker_id), Idle(), worker_id, monotonic(), started=True)
-    hands.take([held])
+    in_flight, worker_id = InFlight(), bench.ask(REGISTER)
+    completer = Completer(
+        DatabaseSessions(bench.dsn, deadline=SOON).open("settle"), in_flight, LogReporter(in_flight), lambda: None
+    )
+    aborter = Aborter(LocalQueue(completer.give_back), Outcomes(completer, in_flight, {}, {}), grace=SOON)
+    held = HeldTask(claim(bench, worker_id), Idle(), worker_id, monotonic(), started=True)
+    in_flight.take([held])
     held.finishing = True
 
     aborter.abort(held, LostReason.COMPLETED)
-    assert (held.aborted, len(hands)) == (None, 1)
+    assert (held.aborted, len(in_flight)) == (None, 1)
 
     aborter.abort(held, LostReason.DELETED)
-    assert (held.aborted, len(hands)) == (LostReason.DELETED, 0)
+    assert (held.aborted, len(in_flight)) == (LostReason.DELETED, 0)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 
-from rolecall.worker.in_flight import Held
-from rolecall.worker.local_queue import Board
+from rolecall.worker.in_flight import HeldTask
+from rolecall.worker.local_queue import LocalQueue
 
 
 async def test_a_slot_that_is_cancelled_keeps_no_other_from_being_sent_home() -> None:
-    board = Board(list[Held]().extend)
+    board = LocalQueue(list[HeldTask]().extend)
     slots = [asyncio.create_task(board.wait_for_work()) for _ in range(2)]
     while board.free_slots < len(slots):
         await asyncio.sleep(0)
