@@ -11,6 +11,7 @@ from pathlib import Path
 PACKAGE = Path("src/rolecall")
 SQL = PACKAGE / "sql"
 FUNCTIONS = SQL / "functions"
+MIGRATIONS = SQL / "migrations"
 CREATE = re.compile(
     r"^create\s+(or\s+replace\s+)?(function|procedure|view)\s+(?:\w+\.)?(\w+)", re.IGNORECASE | re.MULTILINE
 )

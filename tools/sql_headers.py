@@ -8,6 +8,8 @@ error. `as X` stands for what the header of X says, `nothing of X` for a call of
 A file is called by its first object. What stands below that is called from within the file alone; and what has one
 caller stands below it, unless it is public, a view, or named outside of the tree.
 
+A line has at most 110 columns.
+
 A function that keeps the planner from a kind of plan must also keep it from compiling: before Postgres 18 such a plan,
 where there is no other, costs 1e10, and whatever is that costly is compiled at each call, for a tenth of a second.
 
@@ -22,9 +24,10 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from tools.engine import FUNCTIONS, SQL, Engine, Made, line_of, without_comments
+from tools.engine import FUNCTIONS, MIGRATIONS, SQL, Engine, Made, line_of, without_comments
 from tools.offences import ROOT, Offence, project_files, report
 
+MOST_COLUMNS = 110
 CLOCK = FUNCTIONS / "base" / "clock.sql"
 OTHER_CLOCKS = re.compile(r"\bnow\s*\(|\b(current_timestamp|localtimestamp|current_date)\b", re.IGNORECASE)
 SEARCH_PATH = re.compile(r"set\s+search_path\s*(=|to)\s*''", re.IGNORECASE)
@@ -42,8 +45,11 @@ NOTHING_OF = re.compile(r"\bnothing of `?(\w+)`?")
 def offences(root: Path) -> Iterator[Offence]:
     """Look at every SQL file of the engine."""
     for file in project_files(root, ".sql"):
-        if (place := file.relative_to(root)).is_relative_to(SQL) and place != CLOCK:
+        place = file.relative_to(root)
+        if place.is_relative_to(SQL) and place != CLOCK:
             yield from clock_offences(file, file.read_text())
+        if place.is_relative_to(SQL) and not place.is_relative_to(MIGRATIONS):
+            yield from width_offences(file, file.read_text())
     engine = Engine.read(root)
     for made in engine.made:
         for wrong in (
@@ -60,6 +66,12 @@ def clock_offences(file: Path, text: str) -> Iterator[Offence]:
     for found in OTHER_CLOCKS.finditer(code):
         wrong = f"{found[0].strip('( ')} is not rolecall.clock(), the one clock, which tests can set"
         yield Offence(file, line_of(code, found.start()), wrong)
+
+
+def width_offences(file: Path, text: str) -> Iterator[Offence]:
+    for number, line in enumerate(text.splitlines(), 1):
+        if len(line) > MOST_COLUMNS:
+            yield Offence(file, number, f"the line has {len(line)} columns, of at most {MOST_COLUMNS}")
 
 
 def header_faults(made: Made) -> Iterator[str]:

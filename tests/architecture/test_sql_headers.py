@@ -38,6 +38,7 @@ def test_a_file_in_the_house_style_is_no_offence(tmp_path: Path, seed: Seed) -> 
         ("set search_path = ''\n", "", 5, "lacks `set search_path = ''`"),
         ("rolecall.clock()", "pg_catalog.now()", 8, "now is not rolecall.clock()"),
         ("set search_path = ''", "set search_path = ''\nset enable_seqscan = off", 5, "needs `set jit = off`"),
+        ("which no test can set", "which no test can set " + "x" * 60, 8, "has 122 columns, of at most 110"),
     ],
 )
 def test_a_departure_is_an_offence_at_its_line(  # sizes: a case's four parts and two fixtures

@@ -8,7 +8,6 @@ from pathlib import Path
 import psycopg
 import pytest
 
-import rolecall
 from rolecall.db.connect import connect
 from rolecall.db.migrator import grant_roles, migrate
 from rolecall.db.privileges import roles_text
@@ -16,9 +15,10 @@ from rolecall.model.errors import ConfigError
 from rolecall.testing import TestServer, clone
 from tests.db.shop import Connection
 from tests.logins import login
+from tools.engine import Engine
 
 ROLES = ("rolecall_enqueue", "rolecall_read", "rolecall_work", "rolecall_operate")
-PUBLIC = Path(str(rolecall.__file__)).parent / "sql" / "functions" / "public"
+ROOT = Path(__file__).resolve().parents[2]
 OWNERS_ALONE = {"declare_procedure", "process_tasks"}
 LENT = """\
 select proname from pg_proc
@@ -87,9 +87,8 @@ def test_every_public_function_is_somebodys(connection: Connection) -> None:
     named = {name for role in ROLES for name in lent(connection, role)} | OWNERS_ALONE
     views = {name for (name,) in connection.execute("select relname from pg_class where relkind = 'v'")}
     triggers = "select proname from pg_proc where prorettype = 'trigger'::regtype"
-    unsaid = (
-        {file.stem for file in PUBLIC.iterdir()} - named - views - {name for (name,) in connection.execute(triggers)}
-    )
+    public = {made.name for made in Engine.read(ROOT).made if made.is_public}
+    unsaid = public - named - views - {name for (name,) in connection.execute(triggers)}
 
     assert unsaid == set(), "say in src/rolecall/db/roles.sql who may call these"
 

@@ -1,11 +1,13 @@
--- A role is the lane a task stands in and a worker is assigned to; its settings are the defaults of its tasks.
+-- A role is the lane a task stands in and a worker is assigned to; its settings are the defaults of its
+-- tasks.
 create table rolecall.roles (
     name text collate "C" primary key,
     description text not null default '',
     lease interval not null default '60 s',
     timeout interval not null default '1 h',
     max_attempts int default 5,
-    retry jsonb not null default '{"kind": "exponential", "first": 10, "factor": 2, "cap": 300, "jitter": 0.1}',
+    retry jsonb not null
+        default '{"kind": "exponential", "first": 10, "factor": 2, "cap": 300, "jitter": 0.1}',
     max_payload_bytes int not null default 1048576,
     keep_completed interval not null default '14 days',
     keep_failed interval not null default '14 days',
@@ -18,7 +20,9 @@ create table rolecall.roles (
     constraint timeout_is_positive check (timeout > '0 s'),
     constraint max_attempts_is_positive_or_null_for_unlimited check (max_attempts > 0),
     constraint retry_is_a_policy check (retry ->> 'kind' in ('none', 'linear', 'exponential')),
-    constraint max_payload_bytes_is_between_1_kb_and_64_mb check (max_payload_bytes between 1024 and 67108864),
+    constraint max_payload_bytes_is_between_1_kb_and_64_mb check (
+        max_payload_bytes between 1024 and 67108864
+    ),
     constraint only_a_paused_role_says_by_whom_and_until_when check (
         paused_at is not null or num_nonnulls(paused_until, paused_by) = 0
     ),

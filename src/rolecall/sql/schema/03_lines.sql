@@ -1,7 +1,8 @@
--- A line is one role, handler and priority; its tasks stand in order of scheduled_for and id. Lines are never deleted, and
--- two equal ones may exist: enqueuing a line's first task must not wait for another transaction that does the same. Beside the line
--- that anybody claims from there are others for tasks that may be claimed into a free slot only, and for those that do not fit some
--- signatures of their handler: who may not take them passes them by at no cost.
+-- A line is one role, handler and priority; its tasks stand in order of scheduled_for and id. Lines are never
+-- deleted, and two equal ones may exist: enqueuing a line's first task must not wait for another transaction
+-- that does the same. Beside the line that anybody claims from there are others for tasks that may be claimed
+-- into a free slot only, and for those that do not fit some signatures of their handler: who may not take
+-- them passes them by at no cost.
 create table rolecall.lines (
     id int generated always as identity primary key,
     role text collate "C" not null,
@@ -13,8 +14,8 @@ create table rolecall.lines (
 );
 create index lines_by_name on rolecall.lines (role, handler, priority);
 
--- A key's row carries its lock, and how many of its tasks may run at once where that was said of this very key: as an app declares it,
--- or as somebody has set it since. Who holds the key stands in tasks.key_slot.
+-- A key's row carries its lock, and how many of its tasks may run at once where that was said of this very
+-- key: as an app declares it, or as somebody has set it since. Who holds the key stands in tasks.key_slot.
 create table rolecall.keys (
     key text collate "C" primary key,
     capacity smallint,
@@ -32,8 +33,9 @@ create table rolecall.key_patterns (
     constraint somebody_says_a_capacity check (num_nonnulls(declared, capacity) > 0)
 );
 
--- How far bringing back what is parked though its key has room has come: one row, which whoever goes on with it holds until the commit,
--- so that one process at a time does. `place` is the last key that was looked at, `next_at` says when to go on.
+-- How far bringing back what is parked though its key has room has come: one row, which whoever goes on with
+-- it holds until the commit, so that one process at a time does. `place` is the last key that was looked at,
+-- `next_at` says when to go on.
 create table rolecall.unpark_pass (
     only_row boolean primary key default true,
     place text collate "C" not null default '',

@@ -43,13 +43,22 @@ create table rolecall.tasks (
     step_number int,
     constraint only_open_states_stand_here check (state in ('blocked', 'pending', 'running', 'waiting')),
     constraint running_iff_owned_leased_and_bounded check (
-        num_nonnulls(worker_id, claimed_at, lease_until, deadline_at) = case when state = 'running' then 4 else 0 end
+        num_nonnulls(worker_id, claimed_at, lease_until, deadline_at)
+            = case when state = 'running' then 4 else 0 end
     ),
-    constraint only_running_or_waiting_tasks_have_started check (started_at is null or state in ('running', 'waiting')),
-    constraint only_running_tasks_await_their_cancellation check (cancel_requested_at is null or state = 'running'),
+    constraint only_running_or_waiting_tasks_have_started check (
+        started_at is null or state in ('running', 'waiting')
+    ),
+    constraint only_running_tasks_await_their_cancellation check (
+        cancel_requested_at is null or state = 'running'
+    ),
     constraint a_claim_counts_an_attempt check (state <> 'running' or (attempt > 0 and fence > 0)),
-    constraint attempts_stay_within_max_attempts check (attempt >= 0 and (max_attempts is null or attempt <= max_attempts)),
-    constraint only_pending_keyed_tasks_are_parked check (not parked or (state = 'pending' and key is not null)),
+    constraint attempts_stay_within_max_attempts check (
+        attempt >= 0 and (max_attempts is null or attempt <= max_attempts)
+    ),
+    constraint only_pending_keyed_tasks_are_parked check (
+        not parked or (state = 'pending' and key is not null)
+    ),
     constraint payload_is_an_object check (jsonb_typeof(payload) = 'object'),
     constraint holds_a_slot_iff_keyed_and_active_but_may_keep_it_between_steps check (case
         when key is not null and state in ('running', 'waiting') then key_slot is not null
@@ -60,7 +69,9 @@ create table rolecall.tasks (
     constraint open_needs_are_counted_from_one check (open_needs > 0),
     constraint waiting_only_for_children check (state <> 'waiting' or open_children is not null),
     constraint open_children_are_counted_from_one check (open_children > 0),
-    constraint a_child_knows_which_claim_spawned_it check (num_nonnulls(parent_id, parent_fence, depth) in (0, 3)),
+    constraint a_child_knows_which_claim_spawned_it check (
+        num_nonnulls(parent_id, parent_fence, depth) in (0, 3)
+    ),
     constraint timeout_is_positive check (timeout > '0 s')
 ) with (
     fillfactor = 80,
@@ -71,17 +82,22 @@ create table rolecall.tasks (
 );
 
 -- What a claim walks: only what may be taken, in claim order.
-create index tasks_in_line on rolecall.tasks (line_id, scheduled_for, id) where state = 'pending' and not parked;
+create index tasks_in_line on rolecall.tasks (line_id, scheduled_for, id)
+    where state = 'pending' and not parked;
 -- What renewals, rescue and a worker's farewell walk.
 create index tasks_running on rolecall.tasks (worker_id) where state = 'running';
 -- At most `capacity` active tasks a key: each holds another slot.
 create unique index one_active_task_per_key_slot on rolecall.tasks (key, key_slot) where key_slot is not null;
 -- What waits for a key, parked or not.
-create index tasks_wanting_key on rolecall.tasks (key, line_id, scheduled_for, id) where state = 'pending' and key is not null;
--- What a claim parks when it meets a busy key; said in words that the planner cannot mistake for those of tasks_in_line.
-create index tasks_to_park on rolecall.tasks (key) where state = 'pending' and parked is not true and key is not null;
--- One open task a dedupe key; of those that only a task that nobody has claimed yet stands for, one unclaimed: what is retried
--- must not meet its newer twin here. One index for both, as an insert that meets a twin can name but one.
+create index tasks_wanting_key on rolecall.tasks (key, line_id, scheduled_for, id)
+    where state = 'pending' and key is not null;
+-- What a claim parks when it meets a busy key; said in words that the planner cannot mistake for those of
+-- tasks_in_line.
+create index tasks_to_park on rolecall.tasks (key)
+    where state = 'pending' and parked is not true and key is not null;
+-- One open task a dedupe key; of those that only a task that nobody has claimed yet stands for, one
+-- unclaimed: what is retried must not meet its newer twin here. One index for both, as an insert that meets a
+-- twin can name but one.
 create unique index one_task_per_dedupe_key on rolecall.tasks (dedupe_key, coalesce(dedupe_pending, false))
 where dedupe_key is not null and (dedupe_pending is not true or fence = 0);
 create index tasks_beside_a_twin on rolecall.tasks (dedupe_key) where dedupe_pending;

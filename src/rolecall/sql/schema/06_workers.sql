@@ -1,6 +1,7 @@
--- The roll: one row a worker process, under an id that is never used again. With each beat it says what it uses (cpu and memory as
--- shares of what it may use), how far its own clock is ahead (seconds), why it takes no new tasks for now, which
--- command it has heard of, and once, as intakes, which payloads its handlers take.
+-- The roll: one row a worker process, under an id that is never used again. With each beat it says what it
+-- uses (cpu and memory as shares of what it may use), how far its own clock is ahead (seconds), why it takes
+-- no new tasks for now, which command it has heard of, and once, as intakes, which payloads its handlers
+-- take.
 create table rolecall.workers (
     id bigint generated always as identity (maxvalue 9007199254740991) primary key,
     name text not null,
@@ -33,8 +34,9 @@ create table rolecall.workers (
     constraint a_command_has_a_time check ((command is null) = (commanded_at is null))
 ) with (fillfactor = 50);
 
--- Who waits for work, by the roles from which it claims ('' for all): an enqueue notifies some of these. A mark counts until its time has
--- passed, unless the worker renews it: what an enqueue looks for is among the newest, whatever an old snapshot keeps of older ones.
+-- Who waits for work, by the roles from which it claims ('' for all): an enqueue notifies some of these. A
+-- mark counts until its time has passed, unless the worker renews it: what an enqueue looks for is among the
+-- newest, whatever an old snapshot keeps of older ones.
 create table rolecall.idle_marks (
     role text collate "C" not null,
     worker_id bigint not null,

@@ -1,4 +1,5 @@
--- The audit log: one row a change that somebody asked for through the service layer. It is only ever added to.
+-- The audit log: one row a change that somebody asked for through the service layer. It is only ever added
+-- to.
 create table rolecall.deeds (
     id bigint generated always as identity (maxvalue 9007199254740991) primary key,
     at timestamptz not null,

@@ -1,4 +1,5 @@
--- Answers that are kept for a day, so that a request which is sent again with the same key is answered and not carried out again.
+-- Answers that are kept for a day, so that a request which is sent again with the same key is answered and
+-- not carried out again.
 create table rolecall.requests (
     caller text collate "C" not null,
     key text collate "C" not null,

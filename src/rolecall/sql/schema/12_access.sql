@@ -1,4 +1,5 @@
--- Who may come in over HTTP: programs show an API key, people log in by name. Only digests of secrets are stored.
+-- Who may come in over HTTP: programs show an API key, people log in by name. Only digests of secrets are
+-- stored.
 create table rolecall.api_keys (
     id bigint generated always as identity (maxvalue 9007199254740991) primary key,
     name text not null,
@@ -41,8 +42,9 @@ create table rolecall.known_browsers (
     constraint digest_is_sha256 check (length(digest) = 32)
 );
 create index known_browsers_by_person on rolecall.known_browsers (person_id);
--- Attempts to log in since the last success, whether anybody bears the name or not: by the digest of the name, of the name and the
--- network that they came from, or of what a known browser shows. All say which name it was, by its digest.
+-- Attempts to log in since the last success, whether anybody bears the name or not: by the digest of the
+-- name, of the name and the network that they came from, or of what a known browser shows. All say which name
+-- it was, by its digest.
 create table rolecall.login_attempts (
     digest bytea primary key,
     attempts int not null,

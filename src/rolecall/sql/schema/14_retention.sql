@@ -1,6 +1,7 @@
--- What is forgotten when its time is up, one row a kind. Who forgets some of it holds the row until the commit, so that one process
--- at a time does. `keep` says after what time, where that is neither each role's to say nor fixed; `next_at` when to look again,
--- `place` up to where the pass that is under way has come; `in_use_since` since when something would go, but is in use.
+-- What is forgotten when its time is up, one row a kind. Who forgets some of it holds the row until the
+-- commit, so that one process at a time does. `keep` says after what time, where that is neither each role's
+-- to say nor fixed; `next_at` when to look again, `place` up to where the pass that is under way has come;
+-- `in_use_since` since when something would go, but is in use.
 create table rolecall.retention (
     kind text collate "C" primary key,
     keep interval,

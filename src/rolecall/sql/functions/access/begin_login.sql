@@ -15,14 +15,18 @@ declare
     v_old rolecall.login_attempts;
     v_attempts int;
 begin
-    insert into rolecall.login_attempts (digest, attempts, last_at) values (p_digest, 0, rolecall.clock()) on conflict do nothing;
+    insert into rolecall.login_attempts (digest, attempts, last_at) values (p_digest, 0, rolecall.clock())
+    on conflict do nothing;
     select * into v_old from rolecall.login_attempts where digest = p_digest for update;
     -- Only now: whoever was waited for here has read the clock later than this call began.
     v_now := rolecall.clock();
     if v_old.locked_until > v_now then
         return extract(epoch from v_old.locked_until - v_now);
     end if;
-    v_attempts := 1 + case when v_old.locked_until is null and v_old.last_at > v_now - p_lockout then v_old.attempts else 0 end;
+    v_attempts := 1 + case
+        when v_old.locked_until is null and v_old.last_at > v_now - p_lockout then v_old.attempts
+        else 0
+    end;
     update rolecall.login_attempts
     set attempts = v_attempts, last_at = v_now,
         locked_until = case when v_attempts >= p_most then v_now + p_lockout end

@@ -2,7 +2,9 @@
 -- neither without the other.
 -- locks: the row of caller and key
 -- public: yes
-create or replace function rolecall.keep_answer(p_caller text, p_key text, p_digest bytea, p_status int, p_location text, p_body text)
+create or replace function rolecall.keep_answer(
+    p_caller text, p_key text, p_digest bytea, p_status int, p_location text, p_body text
+)
 returns void
 language sql
 volatile

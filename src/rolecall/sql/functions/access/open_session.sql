@@ -17,7 +17,8 @@ declare
     v_expires_at timestamptz;
 begin
     perform rolecall.require_durability();
-    update rolecall.people set last_login_at = v_now where id = p_person_id and password_hash = p_password_hash;
+    update rolecall.people set last_login_at = v_now
+    where id = p_person_id and password_hash = p_password_hash;
     if found then
         insert into rolecall.sessions (digest, person_id, origin, created_at, expires_at)
         values (p_digest, p_person_id, p_origin, v_now, v_now + p_lifetime)

@@ -11,12 +11,15 @@ begin
     if tg_op = 'DELETE' then
         if not exists (
             select from gone
-            where gone.at > rolecall.clock() - (select kept.keep from rolecall.retention as kept where kept.kind = 'deeds')
+            where gone.at > rolecall.clock() - (
+                select kept.keep from rolecall.retention as kept where kept.kind = 'deeds'
+            )
         ) then
             return null;
         end if;
     end if;
-    raise exception using errcode = '42501', message = format('the audit log cannot be changed (%s)', lower(tg_op)),
+    raise exception using errcode = '42501',
+        message = format('the audit log cannot be changed (%s)', lower(tg_op)),
         hint = 'rolecall prune --keep-audit says for how long it is kept.';
 end
 $$;

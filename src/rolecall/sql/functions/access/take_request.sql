@@ -24,7 +24,9 @@ begin
         return;
     end if;
     if v_kept.digest <> p_digest then
-        perform rolecall.refuse('RC061', 'this key was used for another request: each needs a key of its own');
+        perform rolecall.refuse(
+            'RC061', 'this key was used for another request: each needs a key of its own'
+        );
     end if;
     return query select v_kept.status, v_kept.location, v_kept.body;
 end

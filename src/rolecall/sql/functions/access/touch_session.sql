@@ -8,5 +8,7 @@ volatile
 set search_path = ''
 as $$
     update rolecall.sessions set last_used_at = rolecall.clock()
-    where digest = (select used.digest from rolecall.sessions as used where used.digest = p_digest for update skip locked)
+    where digest = (
+        select used.digest from rolecall.sessions as used where used.digest = p_digest for update skip locked
+    )
 $$;

@@ -33,7 +33,8 @@ begin
     -- Only now: whoever was waited for here has read the clock later than this call began.
     v_now := rolecall.clock();
     select extract(epoch from max(counter.locked_until) - v_now) into wait
-    from rolecall.login_attempts as counter where counter.digest = any(v_counters) and counter.locked_until > v_now;
+    from rolecall.login_attempts as counter
+    where counter.digest = any(v_counters) and counter.locked_until > v_now;
     is_last := false;
     if wait is null then
         with counted as (
@@ -43,7 +44,10 @@ begin
             from (
                 select
                     old.digest, case when old.digest = p_name then p_most_of_name else p_most end as most,
-                    1 + case when old.locked_until is null and old.last_at > v_now - p_lockout then old.attempts else 0 end as attempts
+                    1 + case
+                        when old.locked_until is null and old.last_at > v_now - p_lockout then old.attempts
+                        else 0
+                    end as attempts
                 from rolecall.login_attempts as old where old.digest = any(v_counters)
             ) as next
             where counter.digest = next.digest

@@ -15,6 +15,9 @@ declare
 begin
     -- Who waits for what was let go must first wake up: on a busy machine it is all taken again before that.
     perform pg_sleep(extract(epoch from v_now) * random() / 5);
-    perform set_config('lock_timeout', round(extract(epoch from least(2 * v_now, v_most)) * (600 + 400 * random()))::text, true);
+    perform set_config(
+        'lock_timeout', round(extract(epoch from least(2 * v_now, v_most)) * (600 + 400 * random()))::text,
+        true
+    );
 end
 $$;

@@ -44,9 +44,12 @@ begin
             attempt = task.attempt + 1, claimed_at = v_now,
             lease_until = v_now + least(setting.lease, coalesce(task.timeout, setting.timeout)),
             deadline_at = v_now + coalesce(task.timeout, setting.timeout),
-            started_at = case when p_start is null or picked.n <= p_start or setting.never_ahead then v_now end,
+            started_at = case
+                when p_start is null or picked.n <= p_start or setting.never_ahead then v_now
+            end,
             key_slot = coalesce(task.key_slot, picked.slot)
-        from unnest(v_picked.ids, v_picked.slots) with ordinality as picked (id, slot, n), rolecall.line_settings as setting
+        from unnest(v_picked.ids, v_picked.slots) with ordinality as picked (id, slot, n),
+            rolecall.line_settings as setting
         where task.id = picked.id and setting.line_id = task.line_id
         returning task.*, setting.role, setting.handler, setting.priority, setting.lease,
             coalesce(task.timeout, setting.timeout) as bound
@@ -76,7 +79,9 @@ $$;
 -- returns: one row: picked tasks in claim order, locked, with the slot of its key that each wins; held_back =
 -- the next one waits for a free slot
 -- locks: tasks rows, then keys rows in key order, all skipping locked ones
-create or replace function rolecall.choose_tasks(p_claimant rolecall.claimant, p_limit int, p_start int, p_now timestamptz)
+create or replace function rolecall.choose_tasks(
+    p_claimant rolecall.claimant, p_limit int, p_start int, p_now timestamptz
+)
 returns table (ids bigint[], slots smallint[], held_back boolean)
 language plpgsql
 volatile
@@ -149,7 +154,9 @@ set search_path = ''
 as $$
 declare
     v_ahead rolecall.claimant := (p_claimant.worker_id, p_claimant.roles, p_claimant.handlers, true);
-    v_others int[] := array(select line.line_id from rolecall.lines_of_claim(p_level, v_ahead, p_now) as line);
+    v_others int[] := array(
+        select line.line_id from rolecall.lines_of_claim(p_level, v_ahead, p_now) as line
+    );
     v_got record;
 begin
     ids := '{}';
@@ -167,7 +174,9 @@ begin
     -- The walks that follow start from the same floors.
     perform rolecall.renew_floors(p_level, p_now);
     held_back := exists (
-        select from rolecall.share_out(p_level, 1, p_taken || ids, p_now) as head where head.line_id <> all(v_others)
+        select
+        from rolecall.share_out(p_level, 1, p_taken || ids, p_now) as head
+        where head.line_id <> all(v_others)
     );
     if not held_back and v_others <> '{}' and cardinality(ids) < p_limit then
         select * into v_got

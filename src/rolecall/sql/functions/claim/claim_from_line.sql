@@ -57,7 +57,9 @@ declare
     v_after rolecall.floor := p_after;
     v_step int := p_limit;
     v_whole boolean := true;
-    v_met text[] := array(select task.key from rolecall.tasks as task where task.id = any(p_taken) and task.key is not null);
+    v_met text[] := array(
+        select task.key from rolecall.tasks as task where task.id = any(p_taken) and task.key is not null
+    );
     v_free bigint[];
     v_keys text[];
     v_seen int;
@@ -95,7 +97,9 @@ begin
             );
             ids := ids || v_won.ids;
             slots := slots || v_won.slots;
-            keyed := keyed || array(select won.id from unnest(v_won.ids, v_won.slots) as won (id, slot) where won.slot is not null);
+            keyed := keyed || array(
+                select won.id from unnest(v_won.ids, v_won.slots) as won (id, slot) where won.slot is not null
+            );
             v_met := v_met || v_keys;
             v_whole := v_whole and v_won.whole;
         end if;
@@ -141,7 +145,9 @@ begin
         from candidate
         -- By the id of each, whatever the statistics say.
         cross join lateral (
-            select task.line_id, task.scheduled_for from rolecall.tasks as task where task.id = candidate.id offset 0
+            select task.line_id, task.scheduled_for
+            from rolecall.tasks as task
+            where task.id = candidate.id offset 0
         ) as task
         join rolecall.lines as line on line.id = task.line_id
         order by line.priority desc, task.scheduled_for, candidate.id
@@ -158,7 +164,9 @@ begin
         left join (select key, count(*) as number from unnest(v_won) as key group by key) as won using (key)
         where cardinality(room.free) <= coalesce(won.number, 0)
     );
-    whole := rolecall.park_losers(v_full, ids, p_now) and cardinality(v_locked) = cardinality(p_keys) and v_offered <= p_limit;
+    whole := rolecall.park_losers(v_full, ids, p_now)
+        and cardinality(v_locked) = cardinality(p_keys)
+        and v_offered <= p_limit;
     return next;
 end
 $$;
@@ -166,7 +174,9 @@ $$;
 -- Gives the room of keys to the best due tasks that want them, that this claimant may take.
 -- returns: the winners, with the slot that each takes
 -- locks: the caller holds the keys; the winners, skipping locked ones
-create or replace function rolecall.win_keys(p_rooms rolecall.key_room[], p_claimant rolecall.claimant, p_now timestamptz)
+create or replace function rolecall.win_keys(
+    p_rooms rolecall.key_room[], p_claimant rolecall.claimant, p_now timestamptz
+)
 returns table (id bigint, key text, slot smallint)
 language plpgsql
 volatile
@@ -190,7 +200,8 @@ begin
         ) as turn
         from head
         join (
-            select * from rolecall.lines_of_claim(array(select distinct head.line_id from head), p_claimant, p_now)
+            select *
+            from rolecall.lines_of_claim(array(select distinct head.line_id from head), p_claimant, p_now)
         ) as line using (line_id)
     ),
     placed as materialized (

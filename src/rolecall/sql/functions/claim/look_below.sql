@@ -30,7 +30,9 @@ begin
         v_floor := (v_first.scheduled_for, v_first.id - 1, null);
     end if;
     v_took := clock_timestamp() - v_began;
-    v_floor.look_below_at := clock_timestamp() + greatest('50 ms', 19 * least(v_took, coalesce(v_before, '0 s')));
+    v_floor.look_below_at := clock_timestamp() + greatest(
+        '50 ms', 19 * least(v_took, coalesce(v_before, '0 s'))
+    );
     perform set_config(v_looked, v_took::text, false);
     perform set_config('rolecall.floor_' || p_line_id, v_floor::text, false);
     return v_floor;

@@ -11,7 +11,9 @@ set search_path = ''
 set jit = off
 set enable_seqscan = off
 as $$
-    select greatest(extract(epoch from min(head.scheduled_for) - rolecall.clock()), case when count(*) > 0 then 0 end)::float8
+    select greatest(
+        extract(epoch from min(head.scheduled_for) - rolecall.clock()), case when count(*) > 0 then 0 end
+    )::float8
     from rolecall.lines_of_claim(
         rolecall.open_lines(), (p_worker_id, p_roles, p_handlers, false)::rolecall.claimant, rolecall.clock()
     ) as line

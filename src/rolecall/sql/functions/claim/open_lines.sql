@@ -26,7 +26,8 @@ declare
     v_took interval;
     v_ids int[];
 begin
-    if v_began < v_all_until or (select count(*) from (select from rolecall.lines limit v_few + 1) as line) <= v_few then
+    if v_began < v_all_until
+        or (select count(*) from (select from rolecall.lines limit v_few + 1) as line) <= v_few then
         return array(select line.id from rolecall.lines as line);
     end if;
     v_ids := array(
@@ -51,7 +52,9 @@ begin
     );
     v_took := clock_timestamp() - v_began;
     if least(v_took, coalesce(v_before, '0 s')) > v_quick + v_a_step * cardinality(v_ids) then
-        perform set_config('rolecall.all_lines_until', (clock_timestamp() + 19 * least(v_took, v_before))::text, false);
+        perform set_config(
+            'rolecall.all_lines_until', (clock_timestamp() + 19 * least(v_took, v_before))::text, false
+        );
     end if;
     perform set_config('rolecall.open_lines_took', v_took::text, false);
     return v_ids;

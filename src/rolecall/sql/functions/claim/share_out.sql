@@ -1,7 +1,9 @@
 -- Says how many of the next p_limit tasks each of several lines of one priority has, by claim order across
 -- the lines. Like the walks themselves it starts at this session's floors.
 -- returns: one row a line that has any
-create or replace function rolecall.share_out(p_line_ids int[], p_limit int, p_taken bigint[], p_now timestamptz)
+create or replace function rolecall.share_out(
+    p_line_ids int[], p_limit int, p_taken bigint[], p_now timestamptz
+)
 returns table (line_id int, number int)
 language sql
 volatile

@@ -6,5 +6,7 @@ language sql
 stable
 set search_path = ''
 as $$
-    select min(event.at) from rolecall.task_events as event where event.task_id = p_task_id and event.kind = 'misfit'
+    select min(event.at)
+    from rolecall.task_events as event
+    where event.task_id = p_task_id and event.kind = 'misfit'
 $$;

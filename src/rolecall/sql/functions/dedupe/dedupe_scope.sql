@@ -7,5 +7,10 @@ returns text
 language sql
 immutable
 as $$
-    select coalesce(p_dedupe ->> 'scope', case when p_dedupe ->> 'mode' in ('replace', 'merge') then 'pending' else 'open' end)
+    select coalesce(
+        p_dedupe ->> 'scope', case
+            when p_dedupe ->> 'mode' in ('replace', 'merge') then 'pending'
+            else 'open'
+        end
+    )
 $$;

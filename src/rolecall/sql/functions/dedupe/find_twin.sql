@@ -18,16 +18,26 @@ begin
     -- No max: it would be looked for from the newest id on, down a million others.
     select (array_agg(task.id order by task.id desc))[1] into v_id
     from (
-        select id, fence, chain_id from rolecall.tasks where dedupe_key = p_dedupe_key and dedupe_pending is not true
+        select id, fence, chain_id
+        from rolecall.tasks
+        where dedupe_key = p_dedupe_key and dedupe_pending is not true
         union all
         select id, fence, chain_id from rolecall.tasks where dedupe_key = p_dedupe_key and dedupe_pending
     ) as task
     where task.fence = 0 or (v_scope <> 'pending' and task.chain_id is distinct from v_except);
     if v_id is null and v_scope = 'any' then
-        v_id := rolecall.find_ended_twin(p_dedupe_key, rolecall.clock() - make_interval(secs => (p_dedupe ->> 'window')::float8), array[
-            v_except,
-            (select origin.chain_id from rolecall.find_finished(array[p_place.origin_id]) as origin limit 1)
-        ]);
+        v_id := rolecall.find_ended_twin(
+            p_dedupe_key,
+            rolecall.clock() - make_interval(secs => (p_dedupe ->> 'window')::float8),
+            array[
+                v_except,
+                (
+                    select origin.chain_id
+                    from rolecall.find_finished(array[p_place.origin_id]) as origin
+                    limit 1
+                )
+            ]
+        );
     end if;
     return v_id;
 end
@@ -36,7 +46,9 @@ $$;
 -- Finds the newest ended task that stands for a new one with the same dedupe_key, because it was created
 -- within the window of that; not one of the chains that do not count.
 -- returns: the task's id, or null
-create or replace function rolecall.find_ended_twin(p_dedupe_key text, p_since timestamptz, p_but_chains bigint[])
+create or replace function rolecall.find_ended_twin(
+    p_dedupe_key text, p_since timestamptz, p_but_chains bigint[]
+)
 returns bigint
 language plpgsql
 volatile

@@ -26,7 +26,8 @@ begin
         from (select * from rolecall.read_drafts(p_tasks, v_now) order by n) as read
     ),
     placed as materialized (
-        select draft.*, place.chain_id, place.chain_index, place.origin_id, place.parent_id, place.parent_fence, place.depth,
+        select draft.*, place.chain_id, place.chain_index, place.origin_id, place.parent_id,
+            place.parent_fence, place.depth,
             place.needed, coalesce(draft.priority, place.priority, 0) as level,
             case when place.parent_id is null or draft.due > v_now then greatest(draft.due, v_now)
                 else coalesce(place.scheduled_for, v_now) end as turn,
@@ -54,21 +55,35 @@ begin
         select
             placed.id, coalesce(placed.chain_id, placed.id), coalesce(placed.chain_index, 0), v_now,
             placed.turn,
-            coalesce(line.id, rolecall.find_or_add_line(placed.role, placed.handler, placed.level, placed.never_ahead, '{}')),
+            coalesce(
+                line.id,
+                rolecall.find_or_add_line(placed.role, placed.handler, placed.level, placed.never_ahead, '{}')
+            ),
             placed.max_attempts,
-            case when placed.one_root and placed.parent_id is null then coalesce(placed.key, 'role:' || placed.role)
-                else placed.key end,
+            case
+                when placed.one_root and placed.parent_id is null
+                    then coalesce(placed.key, 'role:' || placed.role)
+                else placed.key
+            end,
             placed.dedupe_key, placed.payload, placed.retry, placed.timeout, placed.origin_id,
             placed.parent_id, placed.parent_fence, placed.depth, placed.needed, placed.rule,
             case when placed.needs is null then 'pending' else 'blocked' end::rolecall.task_state,
             jsonb_array_length(placed.needs),
-            case when placed.dedupe is not null then rolecall.stands_beside(placed.dedupe_key, placed.dedupe) end
+            case
+                when placed.dedupe is not null then rolecall.stands_beside(placed.dedupe_key, placed.dedupe)
+            end
         from placed
         left join line using (role, handler, level, never_ahead)
         where placed.dedupe_key is null or placed.n <> all(p_later) and case
-            when placed.dedupe is not null then rolecall.find_twin(placed.dedupe_key, placed.dedupe, p_places[placed.n]) is null
+            when placed.dedupe is not null then rolecall.find_twin(
+                placed.dedupe_key, placed.dedupe, p_places[placed.n]
+            ) is null
             -- Not `exists`, which may be answered from a list of all that stand beside a twin.
-            else (select true from rolecall.tasks as twin where twin.dedupe_key = placed.dedupe_key and twin.dedupe_pending limit 1) is null
+            else (
+                select true
+                from rolecall.tasks as twin
+                where twin.dedupe_key = placed.dedupe_key and twin.dedupe_pending limit 1
+            ) is null
         end
         order by placed.dedupe_key collate "C", placed.n
         on conflict (dedupe_key, coalesce(dedupe_pending, false))
@@ -81,7 +96,9 @@ begin
             filter (where placed.dedupe_key is not null and stored.id is null),
         jsonb_agg(jsonb_build_object('id', placed.id, 'needs', placed.needs))
             filter (where placed.needs is not null and stored.id is not null),
-        array_agg(coalesce(stored.line_id, line.id)) filter (where placed.turn <= v_now and placed.needs is null)
+        array_agg(coalesce(stored.line_id, line.id)) filter (
+            where placed.turn <= v_now and placed.needs is null
+        )
     into ids, refused, needy, v_lines
     from placed
     left join stored on stored.id = placed.id

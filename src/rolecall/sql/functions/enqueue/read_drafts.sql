@@ -41,7 +41,9 @@ as $$
                 p_now + make_interval(secs => least(greatest(item.after, 0), 4e9))
             ) as due
     ) as named
-    left join lateral (select * from rolecall.roles as known where known.name = named.role offset 0) as role on true
+    left join lateral (
+        select * from rolecall.roles as known where known.name = named.role offset 0
+    ) as role on true
     cross join lateral (
         select coalesce(
             rolecall.task_problem(
@@ -57,7 +59,9 @@ as $$
             'task %s: unknown role %s', item.n - 1,
             coalesce(quote_literal(named.role), '(neither role nor handler given)')
         ))
-        when problem.text is not null then rolecall.refuse('RC040', format('task %s: %s', item.n - 1, problem.text))
+        when problem.text is not null then rolecall.refuse(
+            'RC040', format('task %s: %s', item.n - 1, problem.text)
+        )
         else true
     end
 $$;
@@ -76,8 +80,12 @@ as $$
     select case
         when jsonb_typeof(p_payload) <> 'object'
             then format('the payload is not an object but %s', jsonb_typeof(p_payload))
-        when pg_column_size(p_payload) > p_max_payload_bytes / 64 and octet_length(p_payload::text) > p_max_payload_bytes
-            then format('the payload has %s bytes, the role allows %s', octet_length(p_payload::text), p_max_payload_bytes)
+        when pg_column_size(p_payload) > p_max_payload_bytes / 64
+            and octet_length(p_payload::text) > p_max_payload_bytes
+            then format(
+                'the payload has %s bytes, the role allows %s', octet_length(p_payload::text),
+                p_max_payload_bytes
+            )
         when p_priority not between -100 and 100
             then format('priority %s is not between -100 and 100', p_priority)
         when p_due > p_now + interval '100 years' or p_due = '-infinity'
@@ -120,10 +128,15 @@ set search_path = ''
 as $$
     select case
         when p_dedupe_key is null then 'dedupe says how to treat a dedupe_key, but there is none'
-        when jsonb_typeof(p_dedupe) <> 'object' then format('dedupe is not an object but %s', jsonb_typeof(p_dedupe))
+        when jsonb_typeof(p_dedupe) <> 'object' then format(
+            'dedupe is not an object but %s', jsonb_typeof(p_dedupe)
+        )
         when p_dedupe - array['mode', 'scope', 'window', 'merge', 'except_chain'] <> '{}'
             then format('dedupe has mode, scope, window, merge and except_chain, but no %s', (
-                select string_agg(key, ', ') from jsonb_object_keys(p_dedupe - array['mode', 'scope', 'window', 'merge', 'except_chain']) as key
+                select string_agg(key, ', ')
+                from jsonb_object_keys(
+                    p_dedupe - array['mode', 'scope', 'window', 'merge', 'except_chain']
+                ) as key
             ))
         when p_dedupe ->> 'mode' not in ('keep', 'replace', 'merge', 'error')
             then format('the dedupe mode is %L; it is keep, replace, merge or error', p_dedupe ->> 'mode')
@@ -131,9 +144,12 @@ as $$
             then format('the dedupe scope is %L; it is pending, open or any', p_dedupe ->> 'scope')
         when p_dedupe ->> 'mode' in ('replace', 'merge') and p_dedupe ->> 'scope' <> 'pending'
             then format('%s changes only what nobody has claimed: its scope is pending', p_dedupe ->> 'mode')
-        when (coalesce(p_dedupe ->> 'scope', '') = 'any') <> (nullif(p_dedupe -> 'window', 'null') is not null)
+        when (coalesce(p_dedupe ->> 'scope', '') = 'any') <> (
+            nullif(p_dedupe -> 'window', 'null') is not null
+        )
             then 'the scope any needs a window, in seconds, and no other scope has one'
-        when jsonb_typeof(p_dedupe -> 'window') not in ('number', 'null') or (p_dedupe ->> 'window')::float8 not between 0.001 and 4e9
+        when jsonb_typeof(p_dedupe -> 'window') not in ('number', 'null')
+            or (p_dedupe ->> 'window')::float8 not between 0.001 and 4e9
             then format('the dedupe window is %s s, allowed are 0.001 to 4e9', p_dedupe ->> 'window')
         when p_dedupe ->> 'except_chain' !~ '^[0-9]{1,18}$'
             then format('except_chain is %L, not the id of a chain', p_dedupe ->> 'except_chain')
@@ -154,16 +170,25 @@ as $$
     select case
         when jsonb_typeof(p_rule) <> 'object' or (select count(*) from jsonb_object_keys(p_rule)) <> 1
             or p_rule not in ('{"kind": "json"}') and not p_rule ?| array['fields', 'function']
-            then format('%s is no rule to merge by: it is {"kind": "json"}, {"fields": ...} or {"function": ...}', p_rule)
+            then format(
+                '%s is no rule to merge by: it is {"kind": "json"}, {"fields": ...} or {"function": ...}',
+                p_rule
+            )
         when jsonb_typeof(p_rule -> 'fields') <> 'object'
             then format('the fields of a merge are not an object but %s', jsonb_typeof(p_rule -> 'fields'))
         when p_rule ? 'fields' then (
-            select format('field %s merges by %s; it is union, sum, max, min, last or keep', quote_literal(field.key), field.value)
+            select format(
+                'field %s merges by %s; it is union, sum, max, min, last or keep', quote_literal(field.key),
+                field.value
+            )
             from jsonb_each(p_rule -> 'fields') as field
             where field.value not in ('"union"', '"sum"', '"max"', '"min"', '"last"', '"keep"')
             limit 1
         )
         when p_rule ? 'function' and rolecall.find_merger(p_rule ->> 'function') is null
-            then format('there is no function %s(jsonb, jsonb) that returns jsonb; say its schema too', p_rule ->> 'function')
+            then format(
+                'there is no function %s(jsonb, jsonb) that returns jsonb; say its schema too',
+                p_rule ->> 'function'
+            )
     end
 $$;

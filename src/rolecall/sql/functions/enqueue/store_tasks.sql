@@ -85,7 +85,9 @@ $$;
 -- locks: what `hold_tasks` locks, of tasks to change; dedupe keys, waiting for an uncommitted task with the
 -- same one
 -- notifies: rolecall_wake, where an idle worker waits for the role
-create or replace function rolecall.meet_twins(p_tasks jsonb, p_places rolecall.place[], p_positions bigint[], p_ids bigint[])
+create or replace function rolecall.meet_twins(
+    p_tasks jsonb, p_places rolecall.place[], p_positions bigint[], p_ids bigint[]
+)
 returns table (ids bigint[], deduplicated bigint[], needy jsonb)
 language plpgsql
 volatile
@@ -104,7 +106,9 @@ begin
             deduplicated := deduplicated || v_twin.id;
             continue;
         end if;
-        select * into v_met from rolecall.find_or_insert(p_tasks -> (v_twin.n - 1)::int, v_twin.n, p_places[v_twin.n]);
+        select *
+        into v_met
+        from rolecall.find_or_insert(p_tasks -> (v_twin.n - 1)::int, v_twin.n, p_places[v_twin.n]);
         ids[v_twin.n] := v_met.id;
         needy := coalesce(needy || v_met.needy, needy, v_met.needy);
         if v_met.stood then
@@ -124,7 +128,9 @@ volatile
 set search_path = ''
 as $$
     select rolecall.hold_tasks(array(
-        select rolecall.find_twin(rolecall.full_dedupe_key(item.draft), item.draft -> 'dedupe', p_places[item.n])
+        select rolecall.find_twin(
+            rolecall.full_dedupe_key(item.draft), item.draft -> 'dedupe', p_places[item.n]
+        )
         from (select n, p_tasks -> (n - 1)::int as draft from unnest(p_positions) as n) as item
         where item.draft -> 'dedupe' ->> 'mode' in ('replace', 'merge')
     ))
@@ -183,14 +189,19 @@ begin
         id := rolecall.find_twin(v_dedupe_key, v_dedupe, p_place);
         stood := id is not null;
         if not stood then
-            select * into v_inserted from rolecall.insert_tasks(jsonb_build_array(p_task), array[p_place], '{}');
+            select *
+            into v_inserted
+            from rolecall.insert_tasks(jsonb_build_array(p_task), array[p_place], '{}');
             id := v_inserted.ids[1];
             needy := v_inserted.needy;
             exit when v_inserted.refused is null;
         elsif v_mode = 'error' then
             perform rolecall.refuse_twin(p_n, p_task ->> 'dedupe_key', id);
         else
-            exit when case v_mode when 'keep' then rolecall.keep_twin(id, v_dedupe) else rolecall.refresh_twin(id, p_task, p_place) end;
+            exit when case v_mode
+                when 'keep' then rolecall.keep_twin(id, v_dedupe)
+                else rolecall.refresh_twin(id, p_task, p_place)
+            end;
         end if;
     end loop;
     return next;
@@ -260,7 +271,8 @@ declare
     v_turn timestamptz;
     v_line_id int;
 begin
-    select task.payload, task.key, line.role, line.handler, line.priority::int, line.never_ahead, role.max_payload_bytes
+    select task.payload, task.key, line.role, line.handler, line.priority::int, line.never_ahead,
+        role.max_payload_bytes
     into v_twin
     from rolecall.tasks as task
     join rolecall.lines as line on line.id = task.line_id
@@ -274,14 +286,20 @@ begin
     from rolecall.read_drafts(jsonb_build_array(p_task), v_now) as draft;
     v_turn := greatest(v_draft.due, v_now);
     if v_merges then
-        v_draft.payload := rolecall.merge_payloads(v_twin.payload, v_draft.payload, p_task -> 'dedupe' -> 'merge');
+        v_draft.payload := rolecall.merge_payloads(
+            v_twin.payload, v_draft.payload, p_task -> 'dedupe' -> 'merge'
+        );
         v_draft.priority := greatest(v_draft.priority, v_twin.priority);
         if octet_length(v_draft.payload::text) > v_twin.max_payload_bytes then
-            perform rolecall.refuse('RC040', format('the merged payload of task %s has %s bytes, the role allows %s',
-                p_id, octet_length(v_draft.payload::text), v_twin.max_payload_bytes));
+            perform rolecall.refuse('RC040', format(
+                'the merged payload of task %s has %s bytes, the role allows %s', p_id,
+                octet_length(v_draft.payload::text), v_twin.max_payload_bytes
+            ));
         end if;
     end if;
-    v_line_id := rolecall.find_or_add_line(v_twin.role, v_twin.handler, v_draft.priority, v_twin.never_ahead, '{}');
+    v_line_id := rolecall.find_or_add_line(
+        v_twin.role, v_twin.handler, v_draft.priority, v_twin.never_ahead, '{}'
+    );
     update rolecall.tasks as task
     set payload = v_draft.payload, scheduled_for = v_turn, parked = false, line_id = v_line_id
     where task.id = p_id;
@@ -311,13 +329,19 @@ declare
     v_merged jsonb;
 begin
     if p_rule ? 'function' then
-        execute format('select %s($1, $2)', rolecall.find_merger(p_rule ->> 'function')) into v_merged using p_old, p_new;
+        execute format(
+            'select %s($1, $2)', rolecall.find_merger(p_rule ->> 'function')
+        ) into v_merged using p_old, p_new;
         if jsonb_typeof(v_merged) is distinct from 'object' then
-            perform rolecall.refuse('RC040', format('%s made no object of two payloads', p_rule ->> 'function'));
+            perform rolecall.refuse(
+                'RC040', format('%s made no object of two payloads', p_rule ->> 'function')
+            );
         end if;
         return v_merged;
     end if;
-    select jsonb_object_agg(field.key, rolecall.merge_field(field.key, field.value, p_old -> field.key, p_new -> field.key))
+    select jsonb_object_agg(
+        field.key, rolecall.merge_field(field.key, field.value, p_old -> field.key, p_new -> field.key)
+    )
     into v_merged
     from jsonb_each_text(nullif(p_rule -> 'fields', 'null')) as field
     where p_old ? field.key or p_new ? field.key;
@@ -343,24 +367,35 @@ begin
     elsif p_rule = 'union' and v_types = 'array and array' then
         return coalesce((
             select jsonb_agg(once.value order by once.n)
-            from (select value, min(n) as n from jsonb_array_elements(p_old || p_new) with ordinality as item (value, n) group by value) as once
+            from (
+                select value, min(n) as n
+                from jsonb_array_elements(p_old || p_new) with ordinality as item (value, n)
+                group by value
+            ) as once
         ), '[]');
     elsif p_rule = 'sum' and v_types = 'number and number' then
         return to_jsonb(p_old::numeric + p_new::numeric);
     elsif p_rule in ('max', 'min') and v_types = 'number and number' then
         return case when (p_new::numeric > p_old::numeric) = (p_rule = 'max') then p_new else p_old end;
     elsif p_rule in ('max', 'min') and v_types = 'string and string' then
-        return case when (p_new #>> '{}' collate "C" > p_old #>> '{}' collate "C") = (p_rule = 'max') then p_new else p_old end;
+        return case
+            when (p_new #>> '{}' collate "C" > p_old #>> '{}' collate "C") = (p_rule = 'max') then p_new
+            else p_old
+        end;
     elsif p_rule in ('last', 'keep') then
         return case p_rule when 'last' then p_new else p_old end;
     end if;
-    perform rolecall.refuse('RC040', format('field %s cannot be merged: %s of %s', quote_literal(p_field), p_rule, v_types));
+    perform rolecall.refuse(
+        'RC040', format('field %s cannot be merged: %s of %s', quote_literal(p_field), p_rule, v_types)
+    );
 end
 $$;
 
 -- Counts, in the history of schedules, what their tasks have brought into the pool: follow-ups and children.
 -- locks: schedule_runs rows of tasks that the caller holds
-create or replace function rolecall.note_generated(p_places rolecall.place[], p_ids bigint[], p_deduplicated bigint[])
+create or replace function rolecall.note_generated(
+    p_places rolecall.place[], p_ids bigint[], p_deduplicated bigint[]
+)
 returns void
 language plpgsql
 volatile
@@ -370,15 +405,22 @@ set enable_seqscan = off
 as $$
 declare
     v_makers bigint[] := array(
-        select coalesce(place.parent_id, place.origin_id) from unnest(p_places) as place where coalesce(place.chain_index, 0) = 0
+        select coalesce(place.parent_id, place.origin_id)
+        from unnest(p_places) as place
+        where coalesce(place.chain_index, 0) = 0
     );
 begin
     -- Most tasks that make others are no schedule's.
-    if not exists (select from rolecall.schedule_runs as run where run.task_id = any(v_makers) and run.outcome = 'enqueued') then
+    if not exists (
+        select
+        from rolecall.schedule_runs as run
+        where run.task_id = any(v_makers) and run.outcome = 'enqueued'
+    ) then
         return;
     end if;
     with made as (
-        select distinct coalesce(place.parent_id, place.origin_id) as maker, p_ids[place.ordinality::int] as id
+        select distinct coalesce(place.parent_id, place.origin_id) as maker,
+            p_ids[place.ordinality::int] as id
         from unnest(p_places) with ordinality as place
         where coalesce(place.chain_index, 0) = 0
     ),

@@ -12,6 +12,8 @@ as $$
     select jsonb_agg(document order by task.parent_id nulls first, task.id)
     from jsonb_array_elements(p_documents) as document
     left join lateral (
-        select open.parent_id, open.id from rolecall.tasks as open where open.id = (document -> 'id')::bigint offset 0
+        select open.parent_id, open.id
+        from rolecall.tasks as open
+        where open.id = (document -> 'id')::bigint offset 0
     ) as task on true
 $$;

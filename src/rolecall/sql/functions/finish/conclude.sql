@@ -23,7 +23,9 @@ begin
     loop
         if cardinality(v_new) > 0 then
             v_children := v_children || array(
-                select ending from unnest(v_new) as ending where ending.parent_id is not null and ending.continued is not true
+                select ending
+                from unnest(v_new) as ending
+                where ending.parent_id is not null and ending.continued is not true
             );
             v_needed := v_needed || array(select ending from unnest(v_new) as ending where ending.needed);
             select * into v_got from rolecall.release_dependents(v_new, true);
@@ -35,7 +37,9 @@ begin
             -- Whoever locks several parents takes the deepest first: no two can wait for each other.
             v_level := (select max(ending.depth) from unnest(v_children) as ending);
             select * into v_got
-            from rolecall.settle_parents(array(select ending from unnest(v_children) as ending where ending.depth = v_level));
+            from rolecall.settle_parents(
+                array(select ending from unnest(v_children) as ending where ending.depth = v_level)
+            );
             v_children := array(select ending from unnest(v_children) as ending where ending.depth < v_level);
         elsif v_needed <> '{}' then
             select * into v_got from rolecall.release_dependents(v_needed, false);
@@ -76,11 +80,14 @@ begin
         where ending.needed and need.outcome is null and (
             (not need.whole_chain and need.needed_id = ending.id)
             or (need.whole_chain and need.needed_id = ending.chain_id and ending.continued is not true)
-        ) and p_children = exists (select from rolecall.tasks as task where task.id = need.task_id and task.parent_id is not null)
+        ) and p_children = exists (
+            select from rolecall.tasks as task where task.id = need.task_id and task.parent_id is not null
+        )
         returning need.task_id, ending.id as needed_id,
         need.on_failure = 'fail' and ending.state <> 'completed' as fatal
     )
-    select jsonb_agg(jsonb_build_object('id', hit.task_id, 'number', hit.number, 'culprit', hit.culprit)) into v_hit
+    select jsonb_agg(jsonb_build_object('id', hit.task_id, 'number', hit.number, 'culprit', hit.culprit))
+    into v_hit
     from (
         select met.task_id, count(*) as number, min(met.needed_id) filter (where met.fatal) as culprit
         from met
@@ -118,7 +125,10 @@ begin
     v_siblings := array(
         select distinct child.id
         from unnest(p_endings) as ending
-        join rolecall.tasks as child on child.parent_id = case when ending.state = 'cancelled' then ending.id else ending.parent_id end
+        join rolecall.tasks as child on child.parent_id = case
+            when ending.state = 'cancelled' then ending.id
+            else ending.parent_id
+        end
         where (ending.open_children is not null and ending.state = 'cancelled')
             or (ending.on_failure = 'cancel_siblings' and ending.state <> 'completed')
     );

@@ -47,11 +47,16 @@ begin
     )
     select
         array_agg(distinct key) filter (where key is not null),
-        array_agg((
-            id, last_state, chain_id, parent_id, depth, on_failure, needed, coalesce(continued, false),
-            open_children
-        )::rolecall.ending order by id) filter (where parent_id is not null or needed or open_children is not null)
+        array_agg(
+            (
+                id, last_state, chain_id, parent_id, depth, on_failure, needed, coalesce(continued, false),
+                open_children
+            )::rolecall.ending
+            order by id
+        ) filter (where parent_id is not null or needed or open_children is not null)
     from ended;
-    perform rolecall.run_after_hooks(array(select (item ->> 'id')::bigint from jsonb_array_elements(p_ends) as item));
+    perform rolecall.run_after_hooks(
+        array(select (item ->> 'id')::bigint from jsonb_array_elements(p_ends) as item)
+    );
 end
 $$;

@@ -7,7 +7,9 @@
 -- locks: as finish; for each wait a tenth of a second at most, for all together half a second
 -- notifies: as finish
 -- public: yes
-create or replace function rolecall.finish_free(p_worker_id bigint, p_reports jsonb, p_apart boolean default false)
+create or replace function rolecall.finish_free(
+    p_worker_id bigint, p_reports jsonb, p_apart boolean default false
+)
 returns table (task_id bigint, verdict text)
 language plpgsql
 volatile
@@ -54,7 +56,9 @@ begin
     exception when lock_not_available or deadlock_detected or sqlstate 'RC090' then
         null;
     end;
-    if jsonb_array_length(p_reports) = 1 or clock_timestamp() > p_until or rolecall.have_one_parent(p_reports) then
+    if jsonb_array_length(p_reports) = 1
+        or clock_timestamp() > p_until
+        or rolecall.have_one_parent(p_reports) then
         return query select (report -> 'id')::bigint, 'busy' from jsonb_array_elements(p_reports) as report;
     else
         return query

@@ -18,10 +18,13 @@ declare
     v_ids bigint[];
     v_verdicts text[];
 begin
-    select coalesce(array_agg(answer.task_id), '{}'), coalesce(array_agg(answer.verdict), '{}') into v_ids, v_verdicts
+    select coalesce(array_agg(answer.task_id), '{}'), coalesce(array_agg(answer.verdict), '{}')
+    into v_ids, v_verdicts
     from rolecall.finish(p_worker_id, p_reports) as answer;
     perform set_config('rolecall.ended_here', (v_ended || array(
-        select report.id from jsonb_to_recordset(p_reports) as report (id bigint) where report.id <> all(v_ids)
+        select report.id
+        from jsonb_to_recordset(p_reports) as report (id bigint)
+        where report.id <> all(v_ids)
     ))::text, true);
     return query
     select answer.id, answer.verdict

@@ -34,13 +34,18 @@ begin
             else told.reason
         end), 'detail', given.error,
         'fence', task.fence + (given.reported is not true)::int, 'refund', blameless.so,
-        'line_id', case when blameless.so and task.refunds >= 2 and not setting.never_ahead
-            then rolecall.find_or_add_line(setting.role, setting.handler, setting.priority, true, setting.misfit_for)
+        'line_id', case
+            when blameless.so and task.refunds >= 2 and not setting.never_ahead
+                then rolecall.find_or_add_line(
+                    setting.role, setting.handler, setting.priority, true, setting.misfit_for
+                )
             when told.reason = 'misfit' and judged.next_state = 'pending'
-            then rolecall.find_or_add_line(setting.role, setting.handler, setting.priority, setting.never_ahead, array(
-                select unnest(setting.misfit_for || given.intake) as one order by one
-            ))
-            else task.line_id end
+                then rolecall.find_or_add_line(
+                    setting.role, setting.handler, setting.priority, setting.never_ahead,
+                    array(select unnest(setting.misfit_for || given.intake) as one order by one)
+                )
+            else task.line_id
+        end
     ))
     into v_judged
     from jsonb_to_recordset(p_losses) as given (
@@ -66,7 +71,9 @@ begin
             and (told.reason = 'crashed' or (told.reason = 'shutdown' and task.started_at is not null)) as so
     ) as blameless;
     select * into v_end
-    from rolecall.end_tasks(jsonb_path_query_array(v_judged, '$[*] ? (@.state == "failed" || @.state == "cancelled")'));
+    from rolecall.end_tasks(
+        jsonb_path_query_array(v_judged, '$[*] ? (@.state == "failed" || @.state == "cancelled")')
+    );
     with loss as materialized (
         select * from jsonb_to_recordset(v_judged) as judged (
             id bigint, attempt int, worker_id bigint, reason text, spent boolean, state rolecall.task_state,
@@ -119,7 +126,8 @@ as $$
             when 'blocked' then false
             when 'returned' then false
             when 'misfit' then coalesce(p_final, false)
-            when 'shutdown' then p_task.started_at is not null and (p_task.refunds >= 10 or p_task.max_attempts is not distinct from 1)
+            when 'shutdown' then p_task.started_at is not null
+                and (p_task.refunds >= 10 or p_task.max_attempts is not distinct from 1)
             when 'crashed' then p_task.started_at is not null
             else true
         end as spent

@@ -19,7 +19,8 @@ begin
     return query
     select released.task_id, released.reason
     from rolecall.release_claims(p_worker_id, (
-        select jsonb_agg(jsonb_build_object('id', claim.id, 'fence', claim.fence)) from unnest(p_ids, p_fences) as claim (id, fence)
+        select jsonb_agg(jsonb_build_object('id', claim.id, 'fence', claim.fence))
+        from unnest(p_ids, p_fences) as claim (id, fence)
     )) as released;
 end
 $$;

@@ -21,7 +21,9 @@ begin
     end;
     return query
     select apart.task_id, apart.reason
-    from rolecall.release_apart(p_worker_id, rolecall.children_together(p_claims), clock_timestamp() + interval '400 ms') as apart;
+    from rolecall.release_apart(
+        p_worker_id, rolecall.children_together(p_claims), clock_timestamp() + interval '400 ms'
+    ) as apart;
 end
 $$;
 

@@ -16,6 +16,11 @@ begin
     update rolecall.tasks as task
     set info = coalesce(task.info, '{}') || p_info
     where task.id = p_id and task.fence = p_fence and task.worker_id = p_worker_id and task.state = 'running';
-    return case when not found then (select lost.reason from rolecall.lost_claims(p_worker_id, array[p_id], array[p_fence]) as lost) end;
+    return case
+        when not found
+            then (
+                select lost.reason from rolecall.lost_claims(p_worker_id, array[p_id], array[p_fence]) as lost
+            )
+    end;
 end
 $$;

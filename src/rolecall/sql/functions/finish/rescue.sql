@@ -39,7 +39,9 @@ begin
     end;
     return query
     select apart.task_id, apart.state
-    from rolecall.rescue_apart(rolecall.children_together(v_expired), clock_timestamp() + interval '1 s') as apart;
+    from rolecall.rescue_apart(
+        rolecall.children_together(v_expired), clock_timestamp() + interval '1 s'
+    ) as apart;
 end
 $$;
 
@@ -59,13 +61,17 @@ as $$
 declare
     v_now timestamptz := rolecall.clock();
     v_up_since timestamptz := rolecall.server_up_since();
-    v_drained bigint[] := array(select session.task_id from rolecall.procedure_sessions() as session where session.is_drain);
+    v_drained bigint[] := array(
+        select session.task_id from rolecall.procedure_sessions() as session where session.is_drain
+    );
 begin
     return query
     select jsonb_build_object('id', task.id) || case
         when task.cancel_requested_at is not null then '{"reason": "cancelled"}'
         when task.deadline_at <= v_now then '{"reason": "timeout", "error": "the deadline passed"}'
-        else '{"reason": "crashed", "error": "the lease ran out: its worker crashed, hung or lost the database"}'
+        else '{
+            "reason": "crashed", "error": "the lease ran out: its worker crashed, hung or lost the database"
+        }'
     end::jsonb
     from rolecall.tasks as task
     join rolecall.line_settings as setting on setting.line_id = task.line_id
@@ -130,7 +136,9 @@ begin
     exception when lock_not_available or deadlock_detected or sqlstate 'RC090' then
         null;
     end;
-    if jsonb_array_length(p_expired) > 1 and clock_timestamp() < p_until and not rolecall.have_one_parent(p_expired) then
+    if jsonb_array_length(p_expired) > 1
+        and clock_timestamp() < p_until
+        and not rolecall.have_one_parent(p_expired) then
         return query
         select apart.task_id, apart.state
         from rolecall.halves(p_expired) as half

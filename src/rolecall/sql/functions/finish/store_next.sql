@@ -27,9 +27,13 @@ begin
         )
     ),
     draft as (
-        select follow_up.draft, (null, null, done.id, null, null, null, null, null, null, null)::rolecall.place as place, done.id, n
+        select follow_up.draft,
+            (null, null, done.id, null, null, null, null, null, null, null)::rolecall.place as place, done.id,
+            n
         from done
-        cross join lateral jsonb_array_elements(nullif(next -> 'follow_ups', 'null')) with ordinality as follow_up (draft, n)
+        cross join lateral jsonb_array_elements(
+            nullif(next -> 'follow_ups', 'null')
+        ) with ordinality as follow_up (draft, n)
         union all
         select done.next -> 'continuation', (
             chain_id, chain_index + 1, done.id, parent_id, parent_fence, depth, priority, null, needed,
@@ -38,13 +42,16 @@ begin
         from done
         where nullif(done.next -> 'continuation', 'null') is not null
     )
-    select jsonb_agg(draft.draft order by draft.id, draft.n), array_agg(draft.place order by draft.id, draft.n)
+    select jsonb_agg(draft.draft order by draft.id, draft.n),
+        array_agg(draft.place order by draft.id, draft.n)
     into v_drafts, v_places
     from draft;
     perform rolecall.refuse('RC040', format('the chain %s goes on already', link.chain_id))
     from rolecall.tasks as link
     where link.chain_index > 0
-        and link.chain_id = any(array(select place.chain_id from unnest(v_places) as place where place.chain_index > 0));
+        and link.chain_id = any(
+            array(select place.chain_id from unnest(v_places) as place where place.chain_index > 0)
+        );
     if v_drafts is not null then
         select * into v_stored from rolecall.store_tasks(v_drafts, v_places);
         perform rolecall.refuse_circle(array[link.id], link.id)
@@ -55,7 +62,9 @@ begin
             from unnest(v_places) with ordinality as link
             where link.chain_index > 0 and v_stored.ids[link.ordinality] = any(v_stored.deduplicated)
                 and not exists (
-                select from rolecall.tasks as task where task.id = v_stored.ids[link.ordinality] and task.chain_id = link.chain_id
+                select
+                from rolecall.tasks as task
+                where task.id = v_stored.ids[link.ordinality] and task.chain_id = link.chain_id
             )
         );
         -- Only then: it looks into every day.
@@ -65,7 +74,9 @@ begin
     end if;
     for v_siblings in
         select done.parent_id, done.parent_fence, done.next -> 'siblings' as drafts
-        from jsonb_to_recordset(p_next_tasks) as done (next jsonb, id bigint, parent_id bigint, parent_fence int, depth int)
+        from jsonb_to_recordset(p_next_tasks) as done (
+            next jsonb, id bigint, parent_id bigint, parent_fence int, depth int
+        )
         where jsonb_array_length(nullif(done.next -> 'siblings', 'null')) > 0
         order by done.depth desc, done.parent_id, done.id
     loop

@@ -86,11 +86,13 @@ declare
     v_above bigint[];
 begin
     with owned as materialized (
-        select report.id, task.parent_id, task.serial, task.open_children is not null as has_children, outcome.is_bad as fails,
+        select report.id, task.parent_id, task.serial, task.open_children is not null as has_children,
+            outcome.is_bad as fails,
             outcome.is_bad and task.on_failure = 'cancel_siblings' and task.parent_id is not null as cancels
         from jsonb_to_recordset(p_reports) as report (id bigint, fence int, outcome text)
         cross join lateral (
-            select owned.parent_id, owned.serial, owned.on_failure, owned.open_children, owned.cancel_requested_at
+            select owned.parent_id, owned.serial, owned.on_failure, owned.open_children,
+                owned.cancel_requested_at
             from rolecall.tasks as owned
             where owned.id = report.id and owned.fence = report.fence
                 and (owned.worker_id = p_worker_id) is true
@@ -102,9 +104,14 @@ begin
     )
     select
         array_agg(owned.id),
-        case when bool_or(owned.has_children) then array_agg(owned.parent_id) filter (where owned.parent_id is not null) end
+        case
+            when bool_or(owned.has_children)
+                then array_agg(owned.parent_id) filter (where owned.parent_id is not null)
+        end
             -- More serial children need the last that stands.
-            || array_agg((select max(task.id) from rolecall.tasks as task where task.parent_id = owned.id)) filter (where owned.serial),
+            || array_agg(
+                (select max(task.id) from rolecall.tasks as task where task.parent_id = owned.id)
+            ) filter (where owned.serial),
         array_agg(case when owned.cancels then owned.parent_id else owned.id end)
             filter (where owned.cancels or (owned.has_children and owned.fails))
     into v_owned, v_parents, v_above
@@ -130,7 +137,9 @@ declare
     v_all bigint[];
 begin
     v_all := p_ids || array(
-        select below.id from unnest(rolecall.with_open_descendants(p_above)) as below (id) where below.id <> all(p_above)
+        select below.id
+        from unnest(rolecall.with_open_descendants(p_above)) as below (id)
+        where below.id <> all(p_above)
     );
     perform rolecall.hold_tasks(v_all);
     if exists (
@@ -228,7 +237,9 @@ begin
         or outcome not in ('completed', 'failed', 'snoozed', 'blocked', 'cancelled', 'returned', 'misfit')
     limit 1;
     if found then
-        perform rolecall.refuse('RC042', format('the report on task %s has the unknown outcome %L', v_odd.id, v_odd.outcome));
+        perform rolecall.refuse(
+            'RC042', format('the report on task %s has the unknown outcome %L', v_odd.id, v_odd.outcome)
+        );
     end if;
     select report.id, rolecall.needs_problem(report.needs) as problem into v_odd
     from jsonb_to_recordset(p_reports) as report (id bigint, outcome text, needs jsonb)
@@ -238,7 +249,10 @@ begin
     if found then
         perform rolecall.refuse(
             case when v_odd.problem is null then 'RC042' else 'RC040' end,
-            format('the report on task %s is blocked: %s', v_odd.id, coalesce(v_odd.problem, 'it says not by what'))
+            format(
+                'the report on task %s is blocked: %s', v_odd.id,
+                coalesce(v_odd.problem, 'it says not by what')
+            )
         );
     end if;
 end
@@ -252,7 +266,9 @@ $$;
 -- locks: tasks rows, those that have children with the parents of what has ended; dedupe keys of children in
 -- their order
 -- notifies: rolecall_wake, where an idle worker waits for a role
-create or replace function rolecall.suspend_tasks(p_worker_id bigint, p_reports jsonb, p_endings rolecall.ending[])
+create or replace function rolecall.suspend_tasks(
+    p_worker_id bigint, p_reports jsonb, p_endings rolecall.ending[]
+)
 returns table (ids bigint[], keys text[], endings rolecall.ending[])
 language plpgsql
 volatile
@@ -267,12 +283,17 @@ begin
     ids := '{}';
     perform rolecall.hold_parents(p_worker_id, p_reports, p_endings);
     for v_report in
-        select report.id, report.result, report.next, nullif(report.next -> 'children', 'null') as children, jsonb_build_object(
-            'next', report.next - 'children', 'id', report.id, 'parent_id', task.parent_id, 'parent_fence',
-            task.parent_fence, 'depth', task.depth
-        ) as others
+        select report.id, report.result, report.next,
+            nullif(report.next -> 'children', 'null') as children,
+            jsonb_build_object(
+                'next', report.next - 'children', 'id', report.id, 'parent_id', task.parent_id,
+                'parent_fence', task.parent_fence, 'depth', task.depth
+            ) as others
         from (
-            select * from jsonb_to_recordset(p_reports) as given (id bigint, fence int, outcome text, result jsonb, next jsonb)
+            select *
+            from jsonb_to_recordset(p_reports) as given (
+                id bigint, fence int, outcome text, result jsonb, next jsonb
+            )
             where given.outcome = 'completed'
             order by given.id
         ) as report
@@ -286,20 +307,29 @@ begin
         ) as task
     loop
         if nullif(v_report.next -> 'continuation', 'null') is not null then
-            perform rolecall.refuse('RC042', format('task %s has children: only its last step may continue the chain', v_report.id));
+            perform rolecall.refuse(
+                'RC042',
+                format('task %s has children: only its last step may continue the chain', v_report.id)
+            );
         end if;
         ids := ids || v_report.id;
         if v_report.next is not null then
             perform rolecall.store_next(jsonb_build_array(v_report.others));
         end if;
         if v_report.children is not null then
-            perform rolecall.add_children(v_report.id, null, v_report.children, (v_report.next ->> 'serial')::boolean);
+            perform rolecall.add_children(
+                v_report.id, null, v_report.children, (v_report.next ->> 'serial')::boolean
+            );
         end if;
-        if not rolecall.start_waiting(v_report.id, v_report.result, (v_report.next ->> 'gathers')::boolean) then
+        if not rolecall.start_waiting(
+            v_report.id, v_report.result, (v_report.next ->> 'gathers')::boolean
+        ) then
             v_childless := v_childless || v_report.id;
         end if;
     end loop;
-    select resumed.keys, resumed.endings into keys, endings from rolecall.resume_parents(v_childless) as resumed;
+    select resumed.keys, resumed.endings
+    into keys, endings
+    from rolecall.resume_parents(v_childless) as resumed;
     return next;
 end
 $$;
@@ -308,7 +338,9 @@ $$;
 -- what has ended, and with what is open below those that are to be cancelled: children before parents, and
 -- the deepest of those first.
 -- locks: what hold_tasks locks; nothing where no report is of a task with open children
-create or replace function rolecall.hold_parents(p_worker_id bigint, p_reports jsonb, p_endings rolecall.ending[])
+create or replace function rolecall.hold_parents(
+    p_worker_id bigint, p_reports jsonb, p_endings rolecall.ending[]
+)
 returns void
 language plpgsql
 volatile
@@ -405,7 +437,11 @@ begin
         'id', id, 'error', error, 'after', coalesce(after, extract(epoch from at - rolecall.clock())),
         'final', final, 'reported', true, 'needs', needs, 'intake', intake,
         'reason',
-        case outcome when 'failed' then coalesce(reason, 'error') when 'completed' then 'cancelled' else outcome end
+        case outcome
+            when 'failed' then coalesce(reason, 'error')
+            when 'completed' then 'cancelled'
+            else outcome
+        end
     ))
     into v_losses
     from owned;

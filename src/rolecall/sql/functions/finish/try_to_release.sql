@@ -24,7 +24,9 @@ begin
     cross join lateral rolecall.lost_claims(p_worker_id, given.ids, given.fences) as lost;
     with owned as (
         select task.id, task.started_at
-        from (select * from jsonb_to_recordset(p_claims) as given (id bigint, fence int) order by given.id) as claim
+        from (
+            select * from jsonb_to_recordset(p_claims) as given (id bigint, fence int) order by given.id
+        ) as claim
         cross join lateral (
             select owned.id, owned.started_at
             from rolecall.tasks as owned
@@ -33,7 +35,11 @@ begin
             for update
         ) as task
     )
-    select jsonb_agg(jsonb_build_object('id', id, 'reason', case when started_at is null then 'returned' else 'shutdown' end))
+    select jsonb_agg(
+        jsonb_build_object(
+            'id', id, 'reason', case when started_at is null then 'returned' else 'shutdown' end
+        )
+    )
     into v_losses
     from owned;
     select * into v_let_go from rolecall.let_go(v_losses);

@@ -14,7 +14,10 @@ set plan_cache_mode = force_custom_plan
 as $$
     with stretch as materialized (
         select tier.width, rolecall.begin_of_bin(tier.width, p_until) as until,
-            case when tier.width = p_source then p_from else greatest(p_from, rolecall.begin_of_bin(tier.wider, p_until)) end as since
+            case
+                when tier.width = p_source then p_from
+                else greatest(p_from, rolecall.begin_of_bin(tier.wider, p_until))
+            end as since
         from rolecall.history_tiers() as tier
         where tier.width <= p_source
     ),
@@ -32,7 +35,8 @@ as $$
         where p_role is null or known.name = p_role
     ),
     wait as (
-        select role, bin, array_agg(bucket order by bucket) as buckets, array_agg(number order by bucket) as counts
+        select role, bin, array_agg(bucket order by bucket) as buckets,
+            array_agg(number order by bucket) as counts
         from (
             select role, bin, bucket, sum(number)::int as number
             from part cross join lateral unnest(wait_buckets, wait_counts) as waited (bucket, number)
@@ -41,7 +45,8 @@ as $$
         group by role, bin
     ),
     run as (
-        select role, bin, array_agg(bucket order by bucket) as buckets, array_agg(number order by bucket) as counts
+        select role, bin, array_agg(bucket order by bucket) as buckets,
+            array_agg(number order by bucket) as counts
         from (
             select role, bin, bucket, sum(number)::int as number
             from part cross join lateral unnest(run_buckets, run_counts) as ran (bucket, number)
@@ -50,14 +55,16 @@ as $$
         group by role, bin
     ),
     total as (
-        select role, bin, sum(completed)::int as completed, sum(failed)::int as failed, sum(cancelled)::int as cancelled,
+        select role, bin, sum(completed)::int as completed, sum(failed)::int as failed,
+            sum(cancelled)::int as cancelled,
             sum(retried)::int as retried, sum(samples)::int as samples, sum(ready)::bigint as ready,
             sum(running)::bigint as running,
             max(longest_wait) as longest_wait, max(longest_run) as longest_run
         from part
         group by role, bin
     )
-    select total.role, p_width, total.bin, completed, failed, cancelled, retried, samples, ready, running, longest_wait, longest_run,
+    select total.role, p_width, total.bin, completed, failed, cancelled, retried, samples, ready, running,
+        longest_wait, longest_run,
         coalesce(wait.buckets, '{}'), coalesce(wait.counts, '{}'), coalesce(run.buckets, '{}'),
         coalesce(run.counts, '{}')
     from total

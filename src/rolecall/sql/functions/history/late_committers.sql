@@ -16,8 +16,12 @@ volatile
 set search_path = ''
 as $$
 declare
-    v_database constant oid := (select database.oid from pg_catalog.pg_database as database where datname = current_database());
-    v_ours constant oid[] := array(select oid from pg_catalog.pg_class where relnamespace = 'rolecall'::regnamespace);
+    v_database constant oid := (
+        select database.oid from pg_catalog.pg_database as database where datname = current_database()
+    );
+    v_ours constant oid[] := array(
+        select oid from pg_catalog.pg_class where relnamespace = 'rolecall'::regnamespace
+    );
     v_told constant oid[] := array['rolecall.finished_tasks'::regclass, 'rolecall.task_events'::regclass];
     v_sessions jsonb;
 begin
@@ -41,7 +45,8 @@ begin
         select * from pg_catalog.pg_locks
     ),
     held as (
-        select lock.pid, lock.virtualtransaction, lock.relation = any(v_told) and lock.mode <> 'AccessShareLock' as writes
+        select lock.pid, lock.virtualtransaction, lock.relation = any(v_told)
+            and lock.mode <> 'AccessShareLock' as writes
         from lock
         where lock.database = v_database and lock.relation = any(v_ours)
             and (lock.mode <> 'AccessShareLock' or not lock.granted)

@@ -25,7 +25,10 @@ begin
     v_settled := rolecall.settled_until(p_margin);
     v_until := least(v_settled, coalesce(
         date_trunc('day', nullif(v_from, '-infinity'), 'UTC') + interval '1 day',
-        (select min(to_date(right(name, 8), 'YYYYMMDD')) from rolecall.old_partitions('rolecall.finished_tasks', 'infinity') as name)
+        (
+            select min(to_date(right(name, 8), 'YYYYMMDD'))
+            from rolecall.old_partitions('rolecall.finished_tasks', 'infinity') as name
+        )
             ::timestamp at time zone 'utc',
         v_settled
     ));
@@ -41,7 +44,13 @@ begin
     ),
     gone as (
         delete from rolecall.finished_counts
-        where day in (select came.day from came union select less.day from rolecall.finished_counts as less where less.number < 0)
+        where day in (
+            select came.day
+            from came
+            union select less.day
+            from rolecall.finished_counts as less
+            where less.number < 0
+        )
         returning day, line_id, state, number
     )
     insert into rolecall.finished_counts (day, line_id, state, number)

@@ -34,15 +34,21 @@ begin
     end if;
     -- An hour that was begun in narrow bins is ended in them.
     if v_from = rolecall.begin_of_bin(3600, v_from) then
-        select min(width) into v_width from rolecall.history_tiers() where wider is null or v_from >= v_settled - kept;
+        select min(width)
+        into v_width
+        from rolecall.history_tiers()
+        where wider is null or v_from >= v_settled - kept;
     end if;
     perform rolecall.count_ended(v_width, v_from, v_until);
     perform rolecall.count_retried(v_width, v_from, v_until);
     if v_until = v_settled then
-        perform rolecall.count_open(v_width, rolecall.begin_of_bin(v_width, v_until - interval '1 us'), rolecall.clock());
+        perform rolecall.count_open(
+            v_width, rolecall.begin_of_bin(v_width, v_until - interval '1 us'), rolecall.clock()
+        );
     end if;
     for v_tier in
-        select tier.width, tier.wider, rolecall.begin_of_bin(tier.wider, v_from) as begun, rolecall.begin_of_bin(tier.wider, v_until) as over
+        select tier.width, tier.wider, rolecall.begin_of_bin(tier.wider, v_from) as begun,
+            rolecall.begin_of_bin(tier.wider, v_until) as over
         from rolecall.history_tiers() as tier
         where tier.wider is not null and tier.width >= v_width
         order by tier.width
@@ -66,10 +72,13 @@ language sql
 stable
 set search_path = ''
 as $$
-    select rolecall.begin_of_bin(3600, greatest(p_now - (select max(kept) from rolecall.history_tiers()), least(p_now, (
-        select min(to_date(right(name, 8), 'YYYYMMDD'))
-        from rolecall.old_partitions('rolecall.finished_tasks', (p_now at time zone 'utc')::date) as name
-    )::timestamp at time zone 'utc')))
+    select rolecall.begin_of_bin(3600, greatest(
+        p_now - (select max(kept) from rolecall.history_tiers()),
+        least(p_now, (
+            select min(to_date(right(name, 8), 'YYYYMMDD'))
+            from rolecall.old_partitions('rolecall.finished_tasks', (p_now at time zone 'utc')::date) as name
+        )::timestamp at time zone 'utc')
+    ))
 $$;
 
 -- Makes the history's bins of one width from what finished within a time: how much, how it went, how long it
@@ -91,11 +100,15 @@ begin
         run_buckets, run_counts
     )
     with ended as (
-        select task.line_id, task.state, date_bin(make_interval(secs => p_width), task.finished_at, 'epoch') as bin,
+        select task.line_id, task.state,
+            date_bin(make_interval(secs => p_width), task.finished_at, 'epoch') as bin,
             -- A first claim and a retry begin to wait when they are due; a parent that goes on, for one, has
             -- waited for its children.
             case when task.fence = 1 or task.attempt > 1 then
-                date_part('epoch', coalesce(task.started_at, task.claimed_at) - greatest(task.created_at, task.scheduled_for))
+                date_part(
+                    'epoch',
+                    coalesce(task.started_at, task.claimed_at) - greatest(task.created_at, task.scheduled_for)
+                )
             end as waited,
             case when task.worker_id is not null and task.claimed_at is not null then
                 date_part('epoch', task.finished_at - task.started_at)
@@ -104,7 +117,8 @@ begin
         where task.finished_at >= p_from and task.finished_at < p_until
     ),
     grouped as (
-        select line_id, state, bin, width_bucket(waited, v_bounds) as wait_bucket, width_bucket(ran, v_bounds) as run_bucket,
+        select line_id, state, bin, width_bucket(waited, v_bounds) as wait_bucket,
+            width_bucket(ran, v_bounds) as run_bucket,
             count(*) as number, max(waited) as waited, max(ran) as ran
         from ended
         group by 1, 2, 3, 4, 5
@@ -116,16 +130,24 @@ begin
         cross join lateral (values (line.role), ('')) as shown (role)
     ),
     wait as (
-        select role, bin, array_agg(bucket order by bucket) as buckets, array_agg(number order by bucket) as counts
+        select role, bin, array_agg(bucket order by bucket) as buckets,
+            array_agg(number order by bucket) as counts
         from (
-            select role, bin, wait_bucket as bucket, sum(number) as number from share where wait_bucket is not null group by 1, 2, 3
+            select role, bin, wait_bucket as bucket, sum(number) as number
+            from share
+            where wait_bucket is not null
+            group by 1, 2, 3
         ) as summed
         group by role, bin
     ),
     run as (
-        select role, bin, array_agg(bucket order by bucket) as buckets, array_agg(number order by bucket) as counts
+        select role, bin, array_agg(bucket order by bucket) as buckets,
+            array_agg(number order by bucket) as counts
         from (
-            select role, bin, run_bucket as bucket, sum(number) as number from share where run_bucket is not null group by 1, 2, 3
+            select role, bin, run_bucket as bucket, sum(number) as number
+            from share
+            where run_bucket is not null
+            group by 1, 2, 3
         ) as summed
         group by role, bin
     ),
@@ -137,7 +159,8 @@ begin
         from share
         group by role, bin
     )
-    select role, p_width, bin, coalesce(completed, 0), coalesce(failed, 0), coalesce(cancelled, 0), waited, ran,
+    select role, p_width, bin, coalesce(completed, 0), coalesce(failed, 0), coalesce(cancelled, 0), waited,
+        ran,
         coalesce(wait.buckets, '{}'), coalesce(wait.counts, '{}'), coalesce(run.buckets, '{}'),
         coalesce(run.counts, '{}')
     from total
@@ -155,7 +178,8 @@ language sql
 immutable
 set search_path = ''
 as $$
-    select array_agg(0.001 * power(10::float8, number / 10.0::float8) order by number) from generate_series(0, 94) as number
+    select array_agg(0.001 * power(10::float8, number / 10.0::float8) order by number)
+    from generate_series(0, 94) as number
 $$;
 
 -- Adds to the history's bins of one width the attempts that failed within a time and were not their task's
@@ -207,7 +231,8 @@ as $$
     insert into rolecall.history (role, width, at, samples, ready, running)
     select role, p_width, p_at, 1, ready, running from counted
     union all
-    select '', p_width, p_at, 1, coalesce(sum(ready), 0)::bigint, coalesce(sum(running), 0)::bigint from counted
+    select '', p_width, p_at, 1, coalesce(sum(ready), 0)::bigint, coalesce(sum(running), 0)::bigint
+    from counted
     on conflict (role, width, at) do update
     set samples = rolecall.history.samples + 1, ready = rolecall.history.ready + excluded.ready,
         running = rolecall.history.running + excluded.running

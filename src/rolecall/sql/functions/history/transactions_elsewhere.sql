@@ -12,7 +12,9 @@ as $$
         select session.backend_xid
         from pg_catalog.pg_stat_activity as session
         where session.backend_xid is not null and (
-            session.datid is distinct from (select oid from pg_catalog.pg_database where datname = current_database())
+            session.datid is distinct from (
+                select oid from pg_catalog.pg_database where datname = current_database()
+            )
             or session.backend_type = 'autovacuum worker'
         )
     );

@@ -10,9 +10,14 @@ begin
     if p_pattern is null or length(p_pattern) not between 1 and 200 then
         perform rolecall.refuse('RC041', 'a key has 1 to 200 characters');
     elsif position('*' in left(p_pattern, -1)) > 0 then
-        perform rolecall.refuse('RC041', format('%L has a star before its end: a pattern of keys is a beginning and one star', p_pattern));
+        perform rolecall.refuse(
+            'RC041',
+            format('%L has a star before its end: a pattern of keys is a beginning and one star', p_pattern)
+        );
     elsif p_capacity not between 1 and 32767 then
-        perform rolecall.refuse('RC041', format('the capacity of %L is a number from 1 to 32767, not %s', p_pattern, p_capacity));
+        perform rolecall.refuse(
+            'RC041', format('the capacity of %L is a number from 1 to 32767, not %s', p_pattern, p_capacity)
+        );
     end if;
 end
 $$;

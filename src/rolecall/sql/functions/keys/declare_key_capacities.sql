@@ -34,7 +34,8 @@ begin
     order by lock.key
     for update;
     for v_new in
-        select changed.pattern, rolecall.key_prefix(changed.pattern) as prefix, (p_capacities ->> changed.pattern)::int as capacity
+        select changed.pattern, rolecall.key_prefix(changed.pattern) as prefix,
+            (p_capacities ->> changed.pattern)::int as capacity
         from unnest(v_changed) as changed (pattern)
     loop
         if v_new.prefix is null then

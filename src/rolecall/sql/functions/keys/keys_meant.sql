@@ -14,7 +14,9 @@ as $$
         union
         select holder.key from rolecall.tasks as holder
         where holder.key_slot is not null and exists (
-            select from unnest(p_patterns) as pattern where starts_with(holder.key, rolecall.key_prefix(pattern))
+            select
+            from unnest(p_patterns) as pattern
+            where starts_with(holder.key, rolecall.key_prefix(pattern))
         )
     )
 $$;

@@ -24,7 +24,9 @@ as $$
     cross join lateral rolecall.capacity_of(wanted.key, coalesce(lock.capacity, lock.declared)) as room
     cross join lateral (
         select array(
-            select task.key_slot from rolecall.tasks as task where task.key = wanted.key and task.key_slot is not null
+            select task.key_slot
+            from rolecall.tasks as task
+            where task.key = wanted.key and task.key_slot is not null
         ) as slots
     ) as holder
 $$;

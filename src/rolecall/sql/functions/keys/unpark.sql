@@ -47,7 +47,9 @@ begin
     if cardinality(v_keys) = p_limit then
         reached := v_keys[p_limit];
     end if;
-    v_keys := rolecall.lock_keys(array(select distinct head.key from rolecall.parked_heads(v_keys) as head order by head.key));
+    v_keys := rolecall.lock_keys(
+        array(select distinct head.key from rolecall.parked_heads(v_keys) as head order by head.key)
+    );
     -- A statement of its own: what looked forgotten may have been on its way, brought back by whoever had the
     -- key's lock.
     v_back := array(
@@ -58,7 +60,9 @@ begin
         for update skip locked
     );
     update rolecall.tasks set parked = false where id = any(v_back);
-    perform rolecall.wake_lines(array(select task.line_id from rolecall.tasks as task where task.id = any(v_back)));
+    perform rolecall.wake_lines(
+        array(select task.line_id from rolecall.tasks as task where task.id = any(v_back))
+    );
     ids := array(
         select task.id from rolecall.tasks as task
         join rolecall.lines as line on line.id = task.line_id
@@ -77,7 +81,10 @@ begin
     if ids <> '{}' then
         perform rolecall.require_durability();
         insert into rolecall.task_events (task_id, at, kind, attempt)
-        select task.id, rolecall.clock(), 'unparked', task.attempt from rolecall.tasks as task where task.id = any(ids) order by task.id;
+        select task.id, rolecall.clock(), 'unparked', task.attempt
+        from rolecall.tasks as task
+        where task.id = any(ids)
+        order by task.id;
     end if;
     return next;
 end

@@ -17,7 +17,11 @@ declare
     v_place text;
     v_reached text;
 begin
-    select pass.place into v_place from rolecall.unpark_pass as pass where pass.next_at <= v_now for update skip locked;
+    select pass.place
+    into v_place
+    from rolecall.unpark_pass as pass
+    where pass.next_at <= v_now
+    for update skip locked;
     if not found then
         return;
     end if;

@@ -23,7 +23,9 @@ begin
     -- Statements of their own: they see what was parked before the locks were had.
     v_wanted := array(
         select wanted.key from unnest(p_keys) as wanted (key)
-        where exists (select from rolecall.tasks as task where task.key = wanted.key and task.state = 'pending' offset 0)
+        where exists (
+            select from rolecall.tasks as task where task.key = wanted.key and task.state = 'pending' offset 0
+        )
     );
     if v_wanted = '{}' then
         return '{}';

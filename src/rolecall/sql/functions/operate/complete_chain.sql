@@ -4,7 +4,9 @@
 -- locks: as end_from_outside does
 -- notifies: as end_from_outside does
 -- public: yes
-create or replace function rolecall.complete_chain(p_chain_id bigint, p_result jsonb default null, p_next jsonb default null)
+create or replace function rolecall.complete_chain(
+    p_chain_id bigint, p_result jsonb default null, p_next jsonb default null
+)
 returns text
 language plpgsql
 volatile

@@ -44,7 +44,9 @@ volatile
 set search_path = ''
 as $$
 declare
-    v_held bigint[] := rolecall.hold_trees(rolecall.tasks_of_chains(rolecall.chains_with_all_below(p_ids, p_cascade)));
+    v_held bigint[] := rolecall.hold_trees(
+        rolecall.tasks_of_chains(rolecall.chains_with_all_below(p_ids, p_cascade))
+    );
     v_chains bigint[] := rolecall.chains_with_all_below(p_ids, p_cascade);
     v_ids bigint[] := rolecall.tasks_of_chains(v_chains);
 begin
@@ -52,7 +54,8 @@ begin
         perform rolecall.refuse('RC090', 'a task came while others were waited for');
     end if;
     return query
-    select chain.id, (select count(*)::int from rolecall.tasks_of_chain(chain.id)) from unnest(v_chains) as chain (id);
+    select chain.id, (select count(*)::int from rolecall.tasks_of_chain(chain.id))
+    from unnest(v_chains) as chain (id);
     perform rolecall.refuse_needed_chains(v_ids);
     perform rolecall.forget_tasks(v_ids);
 end
@@ -68,7 +71,11 @@ set search_path = ''
 set jit = off
 set enable_seqscan = off
 as $$
-    select array(select task.id from unnest(p_chain_ids) as chain (id) cross join lateral rolecall.tasks_of_chain(chain.id) as task)
+    select array(
+        select task.id
+        from unnest(p_chain_ids) as chain (id)
+        cross join lateral rolecall.tasks_of_chain(chain.id) as task
+    )
 $$;
 
 -- Finds chains with those that their tasks have spawned, and so on; and with all that they need, where that
@@ -97,7 +104,11 @@ as $$
             union all
             select coalesce(
                 (select needed.chain_id from rolecall.tasks as needed where needed.id = need.needed_id),
-                (select needed.chain_id from rolecall.finished_tasks as needed where needed.id = need.needed_id limit 1)
+                (
+                    select needed.chain_id
+                    from rolecall.finished_tasks as needed
+                    where needed.id = need.needed_id limit 1
+                )
             )
             from rolecall.needs as need
             where p_needed_too and need.task_id = task.id
@@ -125,7 +136,9 @@ begin
     cross join lateral (
         select open.chain_id, open.parent_id from rolecall.tasks as open where open.id = given.id
         union all
-        select finished.chain_id, finished.parent_id from rolecall.finished_tasks as finished where finished.id = given.id
+        select finished.chain_id, finished.parent_id
+        from rolecall.finished_tasks as finished
+        where finished.id = given.id
     ) as task
     cross join lateral (
         select task.parent_id as id
@@ -138,7 +151,9 @@ begin
     limit 1;
     if found then
         raise exception using errcode = 'RC005', detail = format('%s %s', v_tie.chain_id, v_tie.id),
-            message = format('chain %s is needed by task %s, which is open and stays', v_tie.chain_id, v_tie.id);
+            message = format(
+                'chain %s is needed by task %s, which is open and stays', v_tie.chain_id, v_tie.id
+            );
     end if;
 end
 $$;
@@ -164,7 +179,8 @@ begin
     with gone as (
         delete from rolecall.tasks as task where task.id = any(p_ids) returning task.worker_id, task.key
     )
-    select array_agg(gone.worker_id), array_agg(distinct gone.key) filter (where gone.key is not null) into v_workers, v_keys
+    select array_agg(gone.worker_id), array_agg(distinct gone.key) filter (where gone.key is not null)
+    into v_workers, v_keys
     from gone;
     delete from rolecall.needs as need where need.task_id = any(p_ids);
     delete from rolecall.task_events as event where event.task_id = any(p_ids);

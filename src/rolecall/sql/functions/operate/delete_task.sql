@@ -18,14 +18,17 @@ declare
     v_gone int;
 begin
     if v_chain is null then
-        raise exception using errcode = 'RC002', detail = p_id::text, message = format('there is no task %s', p_id);
+        raise exception using errcode = 'RC002', detail = p_id::text,
+            message = format('there is no task %s', p_id);
     end if;
     -- Counted by the deletion itself, under its locks: a chain may go on until then. The error undoes it.
     select sum(gone.tasks), max(gone.tasks) filter (where gone.chain_id = v_chain) into v_gone, v_length
     from rolecall.delete_chains(array[v_chain]) as gone;
     if v_length > 1 then
         raise exception using errcode = 'RC007', detail = format('%s %s', v_chain, p_id),
-            message = format('task %s is one of the %s tasks of chain %s: delete the chain', p_id, v_length, v_chain);
+            message = format(
+                'task %s is one of the %s tasks of chain %s: delete the chain', p_id, v_length, v_chain
+            );
     end if;
     return coalesce(v_gone, 0);
 end

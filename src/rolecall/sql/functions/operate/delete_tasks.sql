@@ -21,15 +21,20 @@ begin
         array_agg(found.id) as ids, array_agg(found.chain_id) as chains,
         array_agg(found.id) filter (where found.continued) as continued,
         array(
-            select distinct last.chain_id from unnest(array_agg(found.chain_id) filter (where found.continued is not true))
+            select distinct last.chain_id
+            from unnest(array_agg(found.chain_id) filter (where found.continued is not true))
             as last (chain_id) order by last.chain_id desc
         ) as whole
     into v_known
     from unnest(p_ids) as given (id)
     cross join lateral (
-        select task.id, task.chain_id, null::boolean as continued from rolecall.tasks as task where task.id = given.id
+        select task.id, task.chain_id, null::boolean as continued
+        from rolecall.tasks as task
+        where task.id = given.id
         union all
-        select task.id, task.chain_id, task.continued from rolecall.finished_tasks as task where task.id = given.id
+        select task.id, task.chain_id, task.continued
+        from rolecall.finished_tasks as task
+        where task.id = given.id
     ) as found;
     begin
         perform rolecall.delete_chains(v_known.whole);

@@ -53,7 +53,11 @@ begin
     into v_problem
     from jsonb_to_recordset(p_ends) as item (id bigint, state text, next jsonb)
     where item.state is null or item.state not in ('completed', 'failed')
-        or (item.next is not null and (item.state = 'failed' or nullif(item.next -> 'children', 'null') is not null))
+        or (
+            item.next is not null and (
+                item.state = 'failed' or nullif(item.next -> 'children', 'null') is not null
+            )
+        )
     limit 1;
     if found then
         perform rolecall.refuse('RC042', v_problem);
@@ -81,7 +85,10 @@ as $$
 declare
     v_ends jsonb := (
         select jsonb_agg(item.doc order by item.id)
-        from (select distinct on (id) id, doc from jsonb_array_elements(p_ends) as doc, cast(doc ->> 'id' as bigint) as id) as item
+        from (
+            select distinct on (id) id, doc
+            from jsonb_array_elements(p_ends) as doc, cast(doc ->> 'id' as bigint) as id
+        ) as item
     );
     v_ids bigint[] := array(select (item ->> 'id')::bigint from jsonb_array_elements(v_ends) as item);
     v_held bigint[] := rolecall.hold_trees(v_ids);
@@ -90,9 +97,13 @@ declare
     v_ended record;
 begin
     select * into v_below from rolecall.cancel_below(array(
-        select (item ->> 'id')::bigint from jsonb_array_elements(v_ends) as item where item ->> 'state' = 'completed'
+        select (item ->> 'id')::bigint
+        from jsonb_array_elements(v_ends) as item
+        where item ->> 'state' = 'completed'
     ), v_ids);
-    perform rolecall.tell_workers(array(select task.worker_id from rolecall.tasks as task where task.id = any(v_ids)));
+    perform rolecall.tell_workers(
+        array(select task.worker_id from rolecall.tasks as task where task.id = any(v_ids))
+    );
     select * into v_ended from rolecall.end_tasks((
         select jsonb_agg(item || jsonb_build_object(
             'outside', true, 'fence', task.fence + 1, 'continued',
@@ -134,7 +145,11 @@ as $$
     ) order by task.id)
     from (
         select (doc -> 'id')::bigint as id,
-            (select jsonb_object_agg(key, value) from jsonb_each(nullif(doc -> 'next', 'null')) where value <> 'null') as given
+            (
+                select jsonb_object_agg(key, value)
+                from jsonb_each(nullif(doc -> 'next', 'null'))
+                where value <> 'null'
+            ) as given
         from jsonb_array_elements(p_ends) as doc
     ) as item
     join rolecall.tasks as task on task.id = item.id
@@ -157,7 +172,9 @@ set enable_seqscan = off
 as $$
 declare
     v_below bigint[] := array(
-        select tree.id from unnest(rolecall.with_open_descendants(p_ids)) as tree (id) where tree.id <> all(p_ids || p_but)
+        select tree.id
+        from unnest(rolecall.with_open_descendants(p_ids)) as tree (id)
+        where tree.id <> all(p_ids || p_but)
     );
 begin
     if v_below = '{}' then

@@ -27,7 +27,8 @@ begin
         end;
     end loop;
     if not exists (select from rolecall.chains as chain where chain.id = p_chain_id) then
-        raise exception using errcode = 'RC006', detail = p_chain_id::text, message = format('there is no chain %s', p_chain_id);
+        raise exception using errcode = 'RC006', detail = p_chain_id::text,
+            message = format('there is no chain %s', p_chain_id);
     end if;
     return null;
 end

@@ -86,7 +86,9 @@ begin
         v_held := array(
             select task.id from rolecall.tasks as task
             where task.parent_id = any(p_ids)
-                or task.id = any(array(select need.needed_id from rolecall.needs as need where need.task_id = any(p_ids)))
+                or task.id = any(
+                    array(select need.needed_id from rolecall.needs as need where need.task_id = any(p_ids))
+                )
             order by task.id
             for update
         );
@@ -97,7 +99,9 @@ begin
     end loop;
     perform from rolecall.tasks as parent
     where parent.id = any(array(
-        select ended.parent_id from rolecall.finished_tasks as ended where ended.id = any(p_ids) and ended.parent_id is not null
+        select ended.parent_id
+        from rolecall.finished_tasks as ended
+        where ended.id = any(p_ids) and ended.parent_id is not null
     ))
     order by coalesce(parent.depth, 0) desc, parent.id
     for update;
@@ -134,12 +138,19 @@ begin
         select
             id, chain_id, chain_index, created_at, v_now, line.here, fence, max_attempts, key, dedupe_key,
             payload, retry,
-            case when not exists (select from rolecall.finished_tasks as child where child.parent_id = ended.id) then info end,
+            case
+                when not exists (
+                    select from rolecall.finished_tasks as child where child.parent_id = ended.id
+                )
+                    then info
+            end,
             error, origin_id, parent_id, parent_fence, depth, on_failure, dedupe_pending, timeout
         from rolecall.finished_tasks as ended
         cross join lateral (
             -- What became of it before says nothing about who may take it now.
-            select rolecall.find_or_add_line(last.role, last.handler, last.priority, coalesce(ended.max_attempts = 1, false), '{}') as here
+            select rolecall.find_or_add_line(
+                last.role, last.handler, last.priority, coalesce(ended.max_attempts = 1, false), '{}'
+            ) as here
             from rolecall.lines as last
             where last.id = ended.line_id
         ) as line

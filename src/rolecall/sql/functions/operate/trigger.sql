@@ -52,7 +52,10 @@ begin
     order by given.n
     limit 1;
     if found then
-        raise exception using detail = v_odd.id::text, errcode = case when v_odd.state is null then 'RC002' else 'RC003' end,
+        raise exception using detail = v_odd.id::text, errcode = case
+            when v_odd.state is null then 'RC002'
+            else 'RC003'
+        end,
             message = coalesce(
                 format('task %s cannot be triggered: it is not pending but ', v_odd.id) || v_odd.state,
                 format('there is no task %s', v_odd.id)

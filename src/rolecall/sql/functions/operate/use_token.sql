@@ -15,7 +15,8 @@ declare
         where token.digest = sha256(convert_to(p_token, 'UTF8')) and token.expires_at > rolecall.clock()
     );
     v_outcome text := (
-        select ended.outcome from rolecall.end_from_outside(jsonb_build_array(p_end || jsonb_build_object('id', v_id))) as ended
+        select ended.outcome
+        from rolecall.end_from_outside(jsonb_build_array(p_end || jsonb_build_object('id', v_id))) as ended
         where v_id is not null
     );
 begin

@@ -15,12 +15,15 @@ begin
     perform rolecall.check_procedures(p_handlers);
     -- A role that only a handler names gets the defaults.
     insert into rolecall.roles (name)
-    select distinct coalesce(said.role, said.name) as role from jsonb_to_recordset(p_handlers) as said (name text, role text)
+    select distinct coalesce(said.role, said.name) as role
+    from jsonb_to_recordset(p_handlers) as said (name text, role text)
     where not exists (select from rolecall.roles where roles.name = coalesce(said.role, said.name))
     order by role
     on conflict do nothing;
     perform rolecall.declare_role(said) from jsonb_array_elements(p_roles) as said order by said ->> 'name';
-    perform rolecall.declare_handler(said) from jsonb_array_elements(p_handlers) as said order by said ->> 'name';
+    perform rolecall.declare_handler(said)
+    from jsonb_array_elements(p_handlers) as said
+    order by said ->> 'name';
 end
 $$;
 
@@ -37,17 +40,31 @@ declare
 begin
     for v_said in select * from jsonb_array_elements(p_said) loop
         if coalesce(v_said ->> 'name', '') !~ '^[A-Za-z][A-Za-z0-9_.-]{0,62}$' then
-            perform rolecall.refuse('RC041', format('%s is not a name of a role or handler', coalesce(v_said ->> 'name', 'null')));
+            perform rolecall.refuse(
+                'RC041', format('%s is not a name of a role or handler', coalesce(v_said ->> 'name', 'null'))
+            );
         elsif v_said -> 'retry' <> 'null' and not rolecall.is_retry_policy(v_said -> 'retry') then
-            perform rolecall.refuse('RC041', format('%s: %s is not a retry policy', v_said ->> 'name', v_said -> 'retry'));
-        elsif (v_said ->> 'lease')::float8 not between 0.1 and 86400 or (v_said ->> 'timeout')::float8 not between 0.001 and 4e9 then
-            perform rolecall.refuse('RC041', format('%s: lease is 0.1 to 86400 s, timeout 0.001 to 4e9 s', v_said ->> 'name'));
+            perform rolecall.refuse(
+                'RC041', format('%s: %s is not a retry policy', v_said ->> 'name', v_said -> 'retry')
+            );
+        elsif (v_said ->> 'lease')::float8 not between 0.1 and 86400
+            or (v_said ->> 'timeout')::float8 not between 0.001 and 4e9 then
+            perform rolecall.refuse(
+                'RC041', format('%s: lease is 0.1 to 86400 s, timeout 0.001 to 4e9 s', v_said ->> 'name')
+            );
         elsif (v_said ->> 'max_attempts')::int < 0 then
-            perform rolecall.refuse('RC041', format('%s: max_attempts is positive, or 0 for unlimited', v_said ->> 'name'));
+            perform rolecall.refuse(
+                'RC041', format('%s: max_attempts is positive, or 0 for unlimited', v_said ->> 'name')
+            );
         elsif (v_said ->> 'max_payload_bytes')::int not between 1024 and 67108864 then
-            perform rolecall.refuse('RC041', format('%s: max_payload_bytes is 1024 to 67108864', v_said ->> 'name'));
-        elsif (v_said ->> 'keep_completed')::float8 not between 0 and 4e9 or (v_said ->> 'keep_failed')::float8 not between 0 and 4e9 then
-            perform rolecall.refuse('RC041', format('%s: what is finished is kept 0 to 4e9 s', v_said ->> 'name'));
+            perform rolecall.refuse(
+                'RC041', format('%s: max_payload_bytes is 1024 to 67108864', v_said ->> 'name')
+            );
+        elsif (v_said ->> 'keep_completed')::float8 not between 0 and 4e9
+            or (v_said ->> 'keep_failed')::float8 not between 0 and 4e9 then
+            perform rolecall.refuse(
+                'RC041', format('%s: what is finished is kept 0 to 4e9 s', v_said ->> 'name')
+            );
         end if;
     end loop;
 end
@@ -65,10 +82,13 @@ declare
     v_said record;
 begin
     for v_said in
-        select * from jsonb_to_recordset(p_handlers) as said (name text, procedure text, before text, after text)
+        select *
+        from jsonb_to_recordset(p_handlers) as said (name text, procedure text, before text, after text)
     loop
         if v_said.procedure is null and num_nonnulls(v_said.before, v_said.after) > 0 then
-            perform rolecall.refuse('RC041', format('%s: only a procedure has hooks before and after it', v_said.name));
+            perform rolecall.refuse(
+                'RC041', format('%s: only a procedure has hooks before and after it', v_said.name)
+            );
         elsif v_said.procedure is not null and rolecall.find_procedure(v_said.procedure, false) is null then
             perform rolecall.refuse('RC041', format(
                 '%s: there is no procedure %s(payload jsonb, inout info jsonb); say its schema too',
@@ -106,8 +126,12 @@ as $$
                 else nullif((p_said ->> 'max_attempts')::int, 0) end as max_attempts,
             coalesce(nullif(p_said -> 'retry', 'null'), role.retry) as retry,
             coalesce((p_said ->> 'max_payload_bytes')::int, role.max_payload_bytes) as max_payload_bytes,
-            coalesce(make_interval(secs => (p_said ->> 'keep_completed')::float8), role.keep_completed) as keep_completed,
-            coalesce(make_interval(secs => (p_said ->> 'keep_failed')::float8), role.keep_failed) as keep_failed,
+            coalesce(
+                make_interval(secs => (p_said ->> 'keep_completed')::float8), role.keep_completed
+            ) as keep_completed,
+            coalesce(
+                make_interval(secs => (p_said ->> 'keep_failed')::float8), role.keep_failed
+            ) as keep_failed,
             coalesce((p_said ->> 'one_root')::boolean, role.one_root) as one_root
         from rolecall.roles as role
         where role.name = p_said ->> 'name'
@@ -118,10 +142,13 @@ as $$
         keep_completed = said.keep_completed, keep_failed = said.keep_failed, one_root = said.one_root
     from said
     where role.name = said.name
-        and (role.description, role.lease, role.timeout, role.max_attempts, role.retry, role.max_payload_bytes,
-            role.keep_completed, role.keep_failed, role.one_root)
-        is distinct from (said.description, said.lease, said.timeout, said.max_attempts, said.retry, said.max_payload_bytes,
-            said.keep_completed, said.keep_failed, said.one_root);
+        and (
+            role.description, role.lease, role.timeout, role.max_attempts, role.retry, role.max_payload_bytes,
+            role.keep_completed, role.keep_failed, role.one_root
+        ) is distinct from (
+            said.description, said.lease, said.timeout, said.max_attempts, said.retry, said.max_payload_bytes,
+            said.keep_completed, said.keep_failed, said.one_root
+        );
 $$;
 
 -- Stores what is said of one handler, where that is new; unlike a role's settings, what is not said is left
@@ -156,11 +183,14 @@ as $$
         select * from said
         where not exists (
             select from rolecall.handlers as known
-            where (known.name, known.role, known.description, known.signature, known.lease, known.timeout,
+            where (
+                known.name, known.role, known.description, known.signature, known.lease, known.timeout,
                 known.max_attempts, known.retry, known.procedure, known.before_procedure,
-                known.after_procedure)
-            is not distinct from (said.name, said.role, said.description, said.signature, said.lease, said.timeout,
-                said.max_attempts, said.retry, said.procedure, said.before_procedure, said.after_procedure)
+                known.after_procedure
+            ) is not distinct from (
+                said.name, said.role, said.description, said.signature, said.lease, said.timeout,
+                said.max_attempts, said.retry, said.procedure, said.before_procedure, said.after_procedure
+            )
         )
         on conflict (name) do update
         set role = excluded.role, description = excluded.description, signature = excluded.signature,

@@ -14,6 +14,10 @@ as $$
             from jsonb_each(p_policy - 'kind') as part
             where part.key not in ('first', 'factor', 'step', 'cap', 'jitter')
                 or jsonb_typeof(part.value) <> 'number'
-                or part.value::float8 not between 0 and case part.key when 'jitter' then 1 when 'factor' then 1000 else 31536000 end
+                or part.value::float8 not between 0 and case part.key
+                    when 'jitter' then 1
+                    when 'factor' then 1000
+                    else 31536000
+                end
         )
 $$;

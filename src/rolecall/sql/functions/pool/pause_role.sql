@@ -6,7 +6,9 @@
 -- locks: the roles row
 -- notifies: rolecall_pause with the role
 -- public: yes
-create or replace function rolecall.pause_role(p_role text, p_seconds float8 default null, p_by text default null)
+create or replace function rolecall.pause_role(
+    p_role text, p_seconds float8 default null, p_by text default null
+)
 returns table (paused_at timestamptz, paused_until timestamptz)
 language plpgsql
 volatile

@@ -18,8 +18,11 @@ begin
         begin
             perform pg_terminate_backend(v_hanging.pid);
         exception when insufficient_privilege then
-            raise warning 'session % hangs in task % of the lost worker %, but belongs to a user whose sessions this one may not end',
-                v_hanging.pid, v_hanging.task_id, v_hanging.worker_id;
+            raise warning using message = format(
+                'session %s hangs in task %s of the lost worker %s, but belongs to a user whose sessions this'
+                ' one may not end',
+                v_hanging.pid, v_hanging.task_id, v_hanging.worker_id
+            );
         end;
     end loop;
 end

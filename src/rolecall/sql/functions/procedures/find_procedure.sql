@@ -10,7 +10,9 @@ as $$
     select format('%I.%I', place.nspname, found.proname)
     from pg_catalog.pg_proc as found
     join pg_catalog.pg_namespace as place on place.oid = found.pronamespace
-    where p_name in (format('%I.%I', place.nspname, found.proname), format('%s.%s', place.nspname, found.proname))
+    where p_name in (
+        format('%I.%I', place.nspname, found.proname), format('%s.%s', place.nspname, found.proname)
+    )
         and found.prokind = 'p'
         and oidvectortypes(found.proargtypes) = case when p_is_hook then 'jsonb' else 'jsonb, jsonb' end
         and (rolecall.is_owners_session() or found.proowner = current_user::regrole)

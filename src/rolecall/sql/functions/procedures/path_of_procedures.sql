@@ -12,7 +12,9 @@ as $$
         select substr(setting, length('search_path=') + 1)
         from pg_catalog.pg_db_role_setting as said, unnest(said.setconfig) as setting
         where setting like 'search_path=%' and said.setrole in (0, current_user::regrole)
-            and said.setdatabase in (0, (select oid from pg_catalog.pg_database where datname = current_database()))
+            and said.setdatabase in (
+                0, (select oid from pg_catalog.pg_database where datname = current_database())
+            )
         order by said.setrole <> 0 desc, said.setdatabase <> 0 desc
         limit 1
     ), 'public') || ', pg_temp' end

@@ -8,7 +8,9 @@ stable
 set search_path = ''
 as $$
     select session.pid, named.worker_id, named.task_id, worker.host is null and worker.id is not null,
-        coalesce(worker.stopped_at is not null or worker.heartbeat_at < rolecall.clock() - interval '5 min', true)
+        coalesce(
+            worker.stopped_at is not null or worker.heartbeat_at < rolecall.clock() - interval '5 min', true
+        )
     from pg_catalog.pg_stat_activity as session
     cross join regexp_match(session.application_name, '^rolecall:worker:(\d{1,18}):task:(\d{1,18})$') as part
     cross join lateral (select part[1]::bigint as worker_id, part[2]::bigint as task_id) as named

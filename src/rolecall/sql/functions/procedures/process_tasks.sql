@@ -121,7 +121,9 @@ declare
     v_handlers text[] := array(select name from rolecall.procedures);
     v_turn int;
 begin
-    if exists (select from rolecall.workers where workers.id = p_worker_id and workers.command is not null) then
+    if exists (
+        select from rolecall.workers where workers.id = p_worker_id and workers.command is not null
+    ) then
         return;
     end if;
     for v_turn in 1..2 loop
@@ -144,7 +146,9 @@ $$;
 -- raises: RC050 wrong isolation level
 -- locks: as run_procedure does
 -- notifies: as run_procedure does
-create or replace function rolecall.run_for_drain(p_worker_id bigint, p_id bigint, p_fence int, p_owns_transaction boolean)
+create or replace function rolecall.run_for_drain(
+    p_worker_id bigint, p_id bigint, p_fence int, p_owns_transaction boolean
+)
 returns table (lost text, error text, interruption text, code text)
 language plpgsql
 volatile

@@ -51,7 +51,9 @@ $$;
 -- everything, if one did
 -- locks: what the procedure locks; then as finish does
 -- notifies: what the procedure notifies; rolecall_wake, where an idle worker waits for a role
-create or replace function rolecall.try_procedure(p_worker_id bigint, p_id bigint, p_fence int, p_owns_transaction boolean)
+create or replace function rolecall.try_procedure(
+    p_worker_id bigint, p_id bigint, p_fence int, p_owns_transaction boolean
+)
 returns table (lost text, code text, error text)
 language plpgsql
 volatile
@@ -84,10 +86,13 @@ begin
         -- What is deferred to the commit would fail there, out of reach of this task's savepoint.
         set constraints all immediate;
     end if;
-    lost := coalesce(lost, (select finished.verdict from rolecall.finish(p_worker_id, jsonb_build_array(jsonb_build_object(
-        'id', p_id, 'fence', p_fence, 'outcome', 'completed', 'ran',
-        extract(epoch from clock_timestamp() - v_began)
-    ))) as finished));
+    lost := coalesce(lost, (
+        select finished.verdict
+        from rolecall.finish(p_worker_id, jsonb_build_array(jsonb_build_object(
+            'id', p_id, 'fence', p_fence, 'outcome', 'completed', 'ran',
+            extract(epoch from clock_timestamp() - v_began)
+        ))) as finished
+    ));
     if lost is not null then
         perform rolecall.refuse('RC091', lost);
     end if;

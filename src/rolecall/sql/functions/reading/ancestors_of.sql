@@ -15,7 +15,12 @@ as $$
         union all
         select task.id, task.parent_id, above.distance + 1, task.handler, task.state
         from above
-        cross join lateral (select each.* from rolecall.all_tasks as each where each.id = above.parent_id offset 0) as task
+        cross join lateral (
+            select each.* from rolecall.all_tasks as each where each.id = above.parent_id offset 0
+        ) as task
     )
-    select above.id, above.handler, above.state from above where above.distance > 0 order by above.distance desc
+    select above.id, above.handler, above.state
+    from above
+    where above.distance > 0
+    order by above.distance desc
 $$;

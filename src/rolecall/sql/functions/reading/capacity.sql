@@ -109,13 +109,21 @@ as $$
             -- A parent that ended with its last child has no claim of its own, and waited for most of its
             -- time.
             count(task.started_at) filter (where task.claimed_at is not null) as runs,
-            sum(greatest(task.attempt, 1)) filter (where task.claimed_at is not null and task.started_at is not null) as attempts,
+            sum(greatest(task.attempt, 1)) filter (
+                where task.claimed_at is not null and task.started_at is not null
+            ) as attempts,
             sum(task.finished_at - task.started_at) filter (where task.claimed_at is not null) as took,
             min(task.started_at) filter (where task.claimed_at is not null) as first_start,
-            max(task.finished_at) filter (where task.claimed_at is not null and task.started_at is not null) as last_end
+            max(task.finished_at) filter (
+                where task.claimed_at is not null and task.started_at is not null
+            ) as last_end
         from rolecall.finished_tasks as task
         where task.finished_at > p_now - interval '1 hour' and task.finished_at < p_now + interval '1 hour'
-            and (p_role is null or task.line_id = any(array(select line.id from rolecall.lines as line where line.role = p_role)))
+            and (
+                p_role is null or task.line_id = any(
+                    array(select line.id from rolecall.lines as line where line.role = p_role)
+                )
+            )
         group by 1, 2, 3
     ),
     minutes as (
@@ -130,10 +138,13 @@ as $$
         left join rolecall.workers as worker on worker.id = ended.worker_id
         group by line.role, ended.worker_id, ended.minute
     )
-    select minutes.role, sum(claimed)::bigint, sum(completed)::bigint, sum(failed)::bigint, sum(arrived)::bigint,
+    select minutes.role, sum(claimed)::bigint, sum(completed)::bigint, sum(failed)::bigint,
+        sum(arrived)::bigint,
         coalesce(sum(runs) filter (where measured), 0)::bigint,
         (sum(least(seconds, minutes.slots * span) * attempts) filter (where measured))::float8,
-        (sum(minutes.slots * runs) filter (where measured) / nullif(sum(runs) filter (where measured), 0))::float8
+        (
+            sum(minutes.slots * runs) filter (where measured) / nullif(sum(runs) filter (where measured), 0)
+        )::float8
     from minutes
     group by minutes.role
 $$;

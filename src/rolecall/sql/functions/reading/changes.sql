@@ -14,8 +14,11 @@ language sql
 stable
 set search_path = ''
 as $$
-    select rolecall.clock(), case when drawn.is_called then drawn.last_value else 0 end, pg_current_snapshot(),
-        array(select session.backend_xid from pg_stat_activity as session where session.backend_xid is not null),
+    select rolecall.clock(), case when drawn.is_called then drawn.last_value else 0 end,
+        pg_current_snapshot(),
+        array(
+            select session.backend_xid from pg_stat_activity as session where session.backend_xid is not null
+        ),
         task.id, task.parent_id, task.role, task.state, task.version
     from rolecall.tasks_id_seq as drawn
     left join rolecall.changed_tasks(p_since, p_after_id, p_limit) as task on true
@@ -48,14 +51,19 @@ begin
         limit p_limit + 1
     ),
     born as materialized (
-        select task.id, task.parent_id from rolecall.tasks as task where task.id > p_after_id order by task.id limit p_limit + 1
+        select task.id, task.parent_id
+        from rolecall.tasks as task
+        where task.id > p_after_id
+        order by task.id limit p_limit + 1
     ),
     touched as (
         select born.id from born
         union
         select begun.id from rolecall.begun_tasks(p_since) as begun (id)
         union
-        select event.task_id from rolecall.task_events as event where event.at >= p_since and event.at < v_until
+        select event.task_id
+        from rolecall.task_events as event
+        where event.at >= p_since and event.at < v_until
         union
         select born.parent_id from born
         union
@@ -70,7 +78,10 @@ begin
         select ended.id, ended.parent_id, ended.line_id, ended.state, ended.fence::text as version from ended
         union all
         select task.id, task.parent_id, task.line_id, task.state,
-            concat_ws('/', task.fence, task.attempt, coalesce(task.step_number, task.step), task.open_children, task.started_at is not null)
+            concat_ws(
+                '/', task.fence, task.attempt, coalesce(task.step_number, task.step), task.open_children,
+                task.started_at is not null
+            )
         from touched
         join rolecall.tasks as task on task.id = touched.id
         limit p_limit + 1

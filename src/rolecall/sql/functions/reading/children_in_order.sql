@@ -2,7 +2,9 @@
 -- them if that is given.
 -- returns: the ids of at most p_limit of them
 -- public: yes
-create or replace function rolecall.children_in_order(p_parent_id bigint, p_after bigint default null, p_limit int default 50)
+create or replace function rolecall.children_in_order(
+    p_parent_id bigint, p_after bigint default null, p_limit int default 50
+)
 returns setof bigint
 language sql
 stable

@@ -3,7 +3,9 @@
 -- returns: one row a task, by its id, after a task if that is given, at most p_limit; of several needs of a
 -- task, one that is open
 -- public: yes
-create or replace function rolecall.dependents_of(p_chain_id bigint, p_after bigint default null, p_limit int default 50)
+create or replace function rolecall.dependents_of(
+    p_chain_id bigint, p_after bigint default null, p_limit int default 50
+)
 returns table (
     task_id bigint, chain_id bigint, role text, handler text, state rolecall.task_state, name text,
     needed_id bigint, whole_chain boolean, outcome rolecall.task_state
@@ -12,7 +14,8 @@ language sql
 stable
 set search_path = ''
 as $$
-    select need.task_id, task.chain_id, task.role, task.handler, task.state, need.name, need.needed_id, need.whole_chain, need.outcome
+    select need.task_id, task.chain_id, task.role, task.handler, task.state, need.name, need.needed_id,
+        need.whole_chain, need.outcome
     from (
         select distinct on (need.task_id) need.*
         from rolecall.needs as need
@@ -22,7 +25,9 @@ as $$
         limit p_limit
     ) as need
     cross join lateral (
-        select task.chain_id, task.role, task.handler, task.state from rolecall.all_tasks as task where task.id = need.task_id offset 0
+        select task.chain_id, task.role, task.handler, task.state
+        from rolecall.all_tasks as task
+        where task.id = need.task_id offset 0
     ) as task
     order by need.task_id
 $$;

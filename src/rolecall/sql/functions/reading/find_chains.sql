@@ -19,7 +19,9 @@ set enable_bitmapscan = off
 set enable_sort = off
 as $$
 declare
-    v_lines int[] := coalesce(rolecall.lines_of(p_role, p_handler), array(select line.id from rolecall.lines as line));
+    v_lines int[] := coalesce(
+        rolecall.lines_of(p_role, p_handler), array(select line.id from rolecall.lines as line)
+    );
     v_state rolecall.task_state := case when p_state in ('failed', 'cancelled') then p_state end;
     v_before bigint := coalesce(p_before, 9223372036854775807);
     v_found refcursor;
@@ -29,43 +31,79 @@ begin
     -- Each source in its own order, so that they are merged by their indexes.
     if p_state is null or p_state = 'completed' then
         open v_found for
-            select seen.id, seen.line_id = any(v_lines) and (p_state is null or seen.continued or seen.state = 'completed') as fits,
-                p_state is null or seen.continued is not true as sure,
-                row_number() over (order by seen.id desc) as n
-            from (select * from (
-                    select id, line_id, chain_index, null::rolecall.task_state as state, false as continued from rolecall.tasks
-                    union all
-                    select id, line_id, chain_index, state, continued from rolecall.finished_tasks
-                ) as first where first.id < v_before and first.chain_index = 0 and (p_state is null or first.state is not null)
-                order by first.id desc limit p_most
-            ) as seen;
+            with first as (
+                select id, line_id, chain_index, null::rolecall.task_state as state, false as continued
+                from rolecall.tasks
+                union all
+                select id, line_id, chain_index, state, continued
+                from rolecall.finished_tasks
+            ),
+            seen as (
+                select *
+                from first
+                where id < v_before and chain_index = 0 and (p_state is null or state is not null)
+                order by id desc
+                limit p_most
+            )
+            select id, row_number() over (order by id desc) as n,
+                line_id = any(v_lines) and (p_state is null or continued or state = 'completed') as fits,
+                p_state is null or continued is not true as sure
+            from seen;
     elsif v_state is not null then
         open v_found for
-            select seen.begun_as as id, seen.chain_index = 0 as sure, row_number() over (order by seen.begun_as desc) as n,
-                seen.state = v_state and seen.continued is not true and (seen.chain_index > 0 or seen.line_id = any(v_lines)) as fits
-            from (select * from (
-                    (select task.id as begun_as, task.* from rolecall.finished_tasks as task
-                    where task.chain_index = 0 and task.state = v_state
-                        and task.state <> 'completed' order by task.id desc)
-                    union all
-                    (select chain_id, task.* from rolecall.finished_tasks as task where task.chain_index > 0
+            with last as (
+                (
+                    select task.id as begun_as, task.*
+                    from rolecall.finished_tasks as task
+                    where task.chain_index = 0 and task.state = v_state and task.state <> 'completed'
+                    order by task.id desc
+                )
+                union all
+                (
+                    select task.chain_id, task.*
+                    from rolecall.finished_tasks as task
+                    where task.chain_index > 0
                     -- Its last task comes first, wherever the look ends.
-                    order by chain_id desc, chain_index desc)
-                ) as last where last.begun_as < v_before order by last.begun_as desc limit p_most
-            ) as seen;
+                    order by task.chain_id desc, task.chain_index desc
+                )
+            ),
+            seen as (
+                select * from last where begun_as < v_before order by begun_as desc limit p_most
+            )
+            select begun_as as id, row_number() over (order by begun_as desc) as n,
+                state = v_state and continued is not true
+                    and (chain_index > 0 or line_id = any(v_lines)) as fits,
+                chain_index = 0 as sure
+            from seen;
     else
         open v_found for
-            select last.begun_as as id, (last.chain_index > 0 or last.line_id = any(v_lines)) and (
-                    p_state in ('open', last.state::text) or p_state = rolecall.status_of(
-                        last.state, last.parked, last.scheduled_for, last.attempt, last.lease_until,
-                        last.started_at)
-                ) as fits, last.chain_index = 0 as sure, row_number() over (order by last.begun_as desc) as n
-            from (
-                (select task.id as begun_as, task.* from rolecall.tasks as task where task.chain_index = 0 order by task.id desc)
+            with last as (
+                (
+                    select task.id as begun_as, task.*
+                    from rolecall.tasks as task
+                    where task.chain_index = 0
+                    order by task.id desc
+                )
                 union all
-                (select task.chain_id, task.* from rolecall.tasks as task where task.chain_index > 0 order by task.chain_id desc)
-            ) as last
-            where last.begun_as < v_before order by last.begun_as desc limit p_most;
+                (
+                    select task.chain_id, task.*
+                    from rolecall.tasks as task
+                    where task.chain_index > 0
+                    order by task.chain_id desc
+                )
+            )
+            select begun_as as id, row_number() over (order by begun_as desc) as n,
+                (chain_index > 0 or line_id = any(v_lines)) and (
+                    p_state in ('open', state::text)
+                    or p_state = rolecall.status_of(
+                        state, parked, scheduled_for, attempt, lease_until, started_at
+                    )
+                ) as fits,
+                chain_index = 0 as sure
+            from last
+            where begun_as < v_before
+            order by begun_as desc
+            limit p_most;
     end if;
     -- One by one, as a page needs few of them, however many there are: a plan for all at once would read them
     -- all.
@@ -97,7 +135,13 @@ as $$
     select exists (
         select from rolecall.chains as chain
         where chain.id = p_id
-            and (p_state is null or p_state = chain.state::text or p_state = chain.status or (p_state = 'open' and chain.open))
-            and (p_role is null or chain.role = p_role) and (p_handler is null or chain.handler = p_handler)
+            and (
+                p_state is null
+                or p_state = chain.state::text
+                or p_state = chain.status
+                or (p_state = 'open' and chain.open)
+            )
+            and (p_role is null or chain.role = p_role)
+            and (p_handler is null or chain.handler = p_handler)
     )
 $$;

@@ -5,7 +5,9 @@
 -- returns: one row: at most p_limit ids, and the id before which the next page begins; null where there is
 -- none
 -- public: yes
-create or replace function rolecall.find_tasks(p_filter jsonb, p_before bigint default null, p_limit int default 50)
+create or replace function rolecall.find_tasks(
+    p_filter jsonb, p_before bigint default null, p_limit int default 50
+)
 returns table (ids bigint[], reached bigint)
 language plpgsql
 volatile
@@ -20,64 +22,99 @@ declare
     v_most int := case when v.text is null then 50000 else 5000 end;
     v_text text := lower(v.text);
     v_lines int[] := rolecall.lines_of(v.role, v.handler);
-    v_worded int[] := array(select line.id from rolecall.lines as line where strpos(lower(line.handler), v_text) > 0);
-    v_few rolecall.task_state := case when v.state in ('blocked', 'waiting', 'running', 'failed', 'cancelled') then v.state
-        when v.state in ('claimed', 'stale') then 'running' end;
+    v_worded int[] := array(
+        select line.id from rolecall.lines as line where strpos(lower(line.handler), v_text) > 0
+    );
+    -- The state by which an index finds tasks: few are in one of these.
+    v_few rolecall.task_state := case
+        when v.state in ('blocked', 'waiting', 'running', 'failed', 'cancelled') then v.state
+        when v.state in ('claimed', 'stale') then 'running'
+    end;
     v_finished boolean := v.state is null or v.state in ('completed', 'failed', 'cancelled');
-    v_open boolean := num_nonnulls(v.finished_from, v.finished_to) = 0 and (v.state is null or not v_finished);
+    v_open boolean := v.finished_from is null and v.finished_to is null
+        and (v.state is null or v.state not in ('completed', 'failed', 'cancelled'));
     -- Whole days, so that nothing is passed over in silence within one.
-    v_from timestamptz := coalesce(date_trunc('day', greatest(v.created_from, v.finished_from), 'UTC'), '-infinity');
+    v_from timestamptz := coalesce(
+        date_trunc('day', greatest(v.created_from, v.finished_from), 'UTC'), '-infinity'
+    );
     v_to timestamptz := coalesce(date_trunc('day', v.finished_to, 'UTC') + interval '1 day', 'infinity');
-    v_ids bigint[] := coalesce(v.ids, case when v.chain_id > 0 then array(select id from rolecall.tasks_of_chain(v.chain_id)) end);
+    v_ids bigint[] := coalesce(
+        v.ids, case when v.chain_id > 0 then array(select id from rolecall.tasks_of_chain(v.chain_id)) end
+    );
     v_keyed bigint[] := case when v.key <> '' then rolecall.open_tasks_with_key(v.key) end;
     v_span record := rolecall.id_span(v.created_from, v.created_to, p_before);
 begin
-    select coalesce(array_agg(page.id order by page.id desc) filter (where page.fits), '{}'), min(page.id) filter (where page.n = v_most)
-    into ids, reached
-    from (
-        select numbered.id, numbered.n, numbered.fits
-        from (
-            select seen.id, row_number() over (order by seen.id desc) as n, coalesce(
-                (v_lines is null or seen.line_id = any(v_lines)) and (v.worker_id is null or seen.worker_id = v.worker_id)
-                and (v.chain_id is null or seen.chain_id = v.chain_id)
-                and (v.roots is not true or seen.parent_id is null)
-                and (v.created_from is null or seen.created_at >= v.created_from)
-                and (v.created_to is null or seen.created_at < v.created_to)
-                and (v.finished_from is null or seen.finished_at >= v.finished_from)
-                and (v.finished_to is null or seen.finished_at < v.finished_to)
-                and (v.state is null or v.state = seen.state::text or v.state = rolecall.status_of(
-                    seen.state, seen.parked, seen.scheduled_for, seen.attempt, seen.lease_until,
-                    seen.started_at))
-                and (v.text is null or seen.line_id = any(v_worded) or strpos(lower(concat_ws(' ', seen.key, seen.dedupe_key,
-                    seen.error,
-                    case when pg_column_size(seen.payload) <= 8192 then seen.payload::text end)), v_text) > 0),
-                false) as fits
-            from (
-                -- All conditions stand outside of the union, as inside they would keep it from being merged
-                -- by the indexes.
-                select * from (
-                    select id, line_id, worker_id, chain_id, parent_id, state, created_at, null::timestamptz as finished_at,
-                        true as open, parked, scheduled_for, attempt, lease_until, started_at, key,
-                        dedupe_key, error, payload
-                    from rolecall.tasks
-                    union all
-                    select id, line_id, worker_id, chain_id, parent_id, state, created_at, finished_at,
-                        false, false, scheduled_for, attempt, null, started_at, key, dedupe_key, error,
-                        payload
-                    from rolecall.finished_tasks
-                ) as either
-                where id >= v_span.low and id < v_span.high and (v_ids is null or id = any(v_ids))
-                    and ((open and v_open) or (not open and v_finished and finished_at >= v_from and finished_at < v_to))
-                    and (v.key is null or (open and id = any(v_keyed)) or (not open and key = v.key))
-                    and (v.parent_id is null or parent_id = v.parent_id) and (v_few is null or state = v_few)
-                order by id desc
-                limit v_most
-            ) as seen
-        ) as numbered
-        where numbered.fits or numbered.n = v_most
-        order by numbered.id desc
+    with known as (
+        select true as open, id, line_id, worker_id, chain_id, parent_id, state, created_at,
+            null::timestamptz as finished_at, parked, scheduled_for, attempt, lease_until, started_at, key,
+            dedupe_key, error, payload
+        from rolecall.tasks
+        union all
+        select false, id, line_id, worker_id, chain_id, parent_id, state, created_at, finished_at, false,
+            scheduled_for, attempt, null, started_at, key, dedupe_key, error, payload
+        from rolecall.finished_tasks
+    ),
+    -- What an index narrows. The conditions stand outside of the union, as inside they would keep it from
+    -- being merged by the indexes.
+    seen as (
+        select *
+        from known
+        where id >= v_span.low and id < v_span.high
+            and (v_ids is null or id = any(v_ids))
+            and (
+                (open and v_open)
+                or (not open and v_finished and finished_at >= v_from and finished_at < v_to)
+            )
+            and (v.key is null or (open and id = any(v_keyed)) or (not open and key = v.key))
+            and (v.parent_id is null or parent_id = v.parent_id)
+            and (v_few is null or state = v_few)
+        order by id desc
+        limit v_most
+    ),
+    -- What no index knows, looked at one by one.
+    judged as (
+        select id, row_number() over (order by id desc) as n, coalesce(
+            (v_lines is null or line_id = any(v_lines))
+            and (v.worker_id is null or worker_id = v.worker_id)
+            and (v.chain_id is null or chain_id = v.chain_id)
+            and (v.roots is not true or parent_id is null)
+            and (v.created_from is null or created_at >= v.created_from)
+            and (v.created_to is null or created_at < v.created_to)
+            and (v.finished_from is null or finished_at >= v.finished_from)
+            and (v.finished_to is null or finished_at < v.finished_to)
+            and (
+                v.state is null
+                or v.state = state::text
+                or v.state = rolecall.status_of(
+                    state, parked, scheduled_for, attempt, lease_until, started_at
+                )
+            )
+            and (
+                v.text is null
+                or line_id = any(v_worded)
+                or strpos(
+                    lower(concat_ws(
+                        ' ', key, dedupe_key, error,
+                        case when pg_column_size(payload) <= 8192 then payload::text end
+                    )),
+                    v_text
+                ) > 0
+            ),
+            false
+        ) as fits
+        from seen
+    ),
+    page as (
+        select *
+        from judged
+        where fits or n = v_most
+        order by id desc
         limit p_limit + 1
-    ) as page;
+    )
+    select coalesce(array_agg(page.id order by page.id desc) filter (where page.fits), '{}'),
+        min(page.id) filter (where page.n = v_most)
+    into ids, reached
+    from page;
     reached := coalesce(case when cardinality(ids) > p_limit then ids[p_limit] end, reached);
     ids := ids[:p_limit];
     return next;

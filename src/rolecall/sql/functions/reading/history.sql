@@ -20,7 +20,8 @@ as $$
         cross join lateral rolecall.history_bins(asked.role, p_width, p_source, p_from, moment) as bin
         where asked.role is not null
     )
-    select pool.at, coalesce(own.completed, 0), coalesce(own.failed, 0), coalesce(own.cancelled, 0), coalesce(own.retried, 0),
+    select pool.at, coalesce(own.completed, 0), coalesce(own.failed, 0), coalesce(own.cancelled, 0),
+        coalesce(own.retried, 0),
         coalesce(own.ready, 0)::float8 / nullif(pool.samples, 0),
         coalesce(own.running, 0)::float8 / nullif(pool.samples, 0),
         own.longest_wait, own.longest_run, own.wait_buckets, own.wait_counts, own.run_buckets, own.run_counts

@@ -31,7 +31,8 @@ as $$
         ) as ids
     ) as holder
     cross join lateral (
-        select count(*) filter (where next.is_due)::int as waiting, count(*) filter (where not next.is_due)::int as later
+        select count(*) filter (where next.is_due)::int as waiting,
+            count(*) filter (where not next.is_due)::int as later
         from (
             select task.scheduled_for <= moment.now as is_due from rolecall.tasks as task
             where task.key = wanted.key and task.state = 'pending' and task.key_slot is null

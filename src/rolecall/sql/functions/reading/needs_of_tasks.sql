@@ -12,7 +12,10 @@ set search_path = ''
 as $$
     select need.task_id, need.name, need.needed_id, need.whole_chain, need.outcome, needed.handler
     from (
-        select need.* from rolecall.needs as need where need.task_id = any(p_ids) order by need.task_id, need.position limit p_limit
+        select need.*
+        from rolecall.needs as need
+        where need.task_id = any(p_ids)
+        order by need.task_id, need.position limit p_limit
     ) as need
     left join lateral (
         select task.handler from rolecall.all_tasks as task where task.id = need.needed_id limit 1

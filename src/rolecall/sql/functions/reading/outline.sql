@@ -8,7 +8,9 @@ create or replace function rolecall.outline(
     p_id bigint, p_depth int default 5, p_few int default 12, p_most int default 150,
     p_unfolded_parent bigint default null, p_unfolded_handler text default null
 )
-returns table (parent_id bigint, depth int, handler text, number int, first_id bigint, states jsonb, named bigint[])
+returns table (
+    parent_id bigint, depth int, handler text, number int, first_id bigint, states jsonb, named bigint[]
+)
 language plpgsql
 stable
 set search_path = ''

@@ -1,7 +1,9 @@
 -- Finds the last tasks of a chain, or the last ones before an index.
 -- returns: the ids of at most p_limit tasks, in their order
 -- public: yes
-create or replace function rolecall.parts_of_chain(p_chain_id bigint, p_before int default null, p_limit int default 50)
+create or replace function rolecall.parts_of_chain(
+    p_chain_id bigint, p_before int default null, p_limit int default 50
+)
 returns table (id bigint)
 language sql
 stable
@@ -13,11 +15,17 @@ as $$
     from (
         select part.id, part.chain_index
         from (
-            select task.id, task.chain_index from rolecall.tasks as task where task.id = p_chain_id and task.chain_index = 0
+            select task.id, task.chain_index
+            from rolecall.tasks as task
+            where task.id = p_chain_id and task.chain_index = 0
             union all
-            select task.id, task.chain_index from rolecall.tasks as task where task.chain_id = p_chain_id and task.chain_index > 0
+            select task.id, task.chain_index
+            from rolecall.tasks as task
+            where task.chain_id = p_chain_id and task.chain_index > 0
             union all
-            select task.id, task.chain_index from rolecall.finished_tasks as task where task.id = p_chain_id and task.chain_index = 0
+            select task.id, task.chain_index
+            from rolecall.finished_tasks as task
+            where task.id = p_chain_id and task.chain_index = 0
             union all
             (
                 select task.id, task.chain_index

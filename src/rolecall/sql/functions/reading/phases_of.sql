@@ -17,7 +17,10 @@ as $$
     with child as (
         select parent.n, parent.id as parent_id, line.handler, task.id, task.state,
             parent.id = p_unfolded_parent and line.handler = p_unfolded_handler as unfolded,
-            case when task.state = 'failed' then 1 when task.state in ('waiting', 'running') then 2 end as urgency
+            case
+                when task.state = 'failed' then 1
+                when task.state in ('waiting', 'running') then 2
+            end as urgency
         from unnest(p_parents) with ordinality as parent (id, n)
         cross join lateral (
             select open.id, open.line_id, open.state
@@ -35,7 +38,10 @@ as $$
     ),
     numbered as (
         select *, count(*) over phase as number,
-            row_number() over (phase order by urgency, array_position('{waiting,running,pending,blocked,cancelled}', state), id) as place,
+            row_number() over (
+                phase order by urgency, array_position('{waiting,running,pending,blocked,cancelled}', state),
+                id
+            ) as place,
             row_number() over (partition by n, handler, urgency order by state desc, id) as place_of_urgency
         from child
         window phase as (partition by n, handler)
@@ -43,13 +49,18 @@ as $$
     phase as (
         select n, parent_id, handler, number::int as number, min(id) as first_id,
             coalesce(array_agg(id order by number > p_few and state = 'failed' desc, id) filter (where case
-                when number <= p_few then true when unfolded then place <= 30 else urgency is not null and place_of_urgency <= 3
+                when number <= p_few then true when unfolded then place <= 30 else urgency is not null
+                    and place_of_urgency <= 3
             end), '{}') as named
         from numbered
         group by n, parent_id, handler, number
     )
     select phase.parent_id, phase.handler, phase.number, phase.first_id, counted.states,
-        case when sum(cardinality(phase.named)) over (order by phase.n, phase.first_id) <= p_left then phase.named else '{}' end
+        case
+            when sum(cardinality(phase.named)) over (order by phase.n, phase.first_id) <= p_left
+                then phase.named
+            else '{}'
+        end
     from phase
     join (
         select n, handler, jsonb_object_agg(state, number) as states

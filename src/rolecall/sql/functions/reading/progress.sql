@@ -23,11 +23,13 @@ as $$
         select * from task where is_parent or depth = 0
     ),
     child as materialized (
-        select task.parent_id, task.id, task.line_id, task.parent_fence, task.state, task.info, task.is_parent, false as continued
+        select task.parent_id, task.id, task.line_id, task.parent_fence, task.state, task.info,
+            task.is_parent, false as continued
         from task
         where task.parent_id is not null
         union all
-        select parent.id, ended.id, ended.line_id, ended.parent_fence, ended.state, ended.info, false, ended.continued is true
+        select parent.id, ended.id, ended.line_id, ended.parent_fence, ended.state, ended.info, false,
+            ended.continued is true
         from parent
         cross join lateral (
             select finished.*
@@ -54,11 +56,15 @@ as $$
         group by parent_id
     ),
     told as (
-        select parent_id, jsonb_object_agg(key, jsonb_build_object('sum', total, 'last', last, 'last_id', last_id)) as facts
+        select parent_id,
+            jsonb_object_agg(key, jsonb_build_object('sum', total, 'last', last, 'last_id', last_id)) as facts
         from (
-            select child.parent_id, fact.key, max(child.id) as last_id, (array_agg(fact.value order by child.id desc))[1] as last,
-                case when bool_and(jsonb_typeof(fact.value) = 'number')
-                    then sum(case when jsonb_typeof(fact.value) = 'number' then fact.value::numeric end) end as total
+            select child.parent_id, fact.key, max(child.id) as last_id,
+                (array_agg(fact.value order by child.id desc))[1] as last,
+                case
+                    when bool_and(jsonb_typeof(fact.value) = 'number')
+                        then sum(case when jsonb_typeof(fact.value) = 'number' then fact.value::numeric end)
+                end as total
             from child
             join parent on parent.id = child.parent_id and parent.fence = child.parent_fence
                 and parent.counting
@@ -95,12 +101,14 @@ set jit = off
 set enable_seqscan = off
 as $$
     with recursive open as (
-        select task.id, null::bigint as parent_id, 0 as depth, task.line_id, task.state, task.info, task.children_info, task.fence,
+        select task.id, null::bigint as parent_id, 0 as depth, task.line_id, task.state, task.info,
+            task.children_info, task.fence,
             task.parent_fence, task.step, task.open_children, task.serial, task.created_at
         from rolecall.tasks as task
         where task.id = p_id
         union all
-        select child.id, open.id, open.depth + 1, child.line_id, child.state, child.info, child.children_info, child.fence,
+        select child.id, open.id, open.depth + 1, child.line_id, child.state, child.info, child.children_info,
+            child.fence,
             child.parent_fence, child.step, child.open_children, child.serial, child.created_at
         from open
         cross join lateral (
@@ -110,13 +118,15 @@ as $$
             offset 0
         ) as child
     )
-    select open.id, open.parent_id, open.depth, open.line_id, open.state, open.info, open.children_info, open.fence,
+    select open.id, open.parent_id, open.depth, open.line_id, open.state, open.info, open.children_info,
+        open.fence,
         open.parent_fence, coalesce(open.open_children, open.step) is not null,
         open.open_children is not null, coalesce(open.serial, false), open.created_at
     from open
     union all
     (
-        select task.id, null, 0, task.line_id, task.state, task.info, null, task.fence, null, true, false, false, task.created_at
+        select task.id, null, 0, task.line_id, task.state, task.info, null, task.fence, null, true, false,
+            false, task.created_at
         from rolecall.finished_tasks as task
         where task.id = p_id and not exists (select from open)
         limit 1

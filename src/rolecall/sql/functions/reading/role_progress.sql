@@ -25,8 +25,12 @@ begin
             count(*) filter (where parked) as parked,
             count(*) filter (where state = 'running') as running,
             count(*) filter (where state = 'waiting') as waiting,
-            min(greatest(created_at, scheduled_for)) filter (where state = 'pending' and scheduled_for <= v_now) as waiting_since,
-            min(id) filter (where parent_id is null and (state in ('running', 'waiting') or step is not null)) as begun_root,
+            min(greatest(created_at, scheduled_for)) filter (
+                where state = 'pending' and scheduled_for <= v_now
+            ) as waiting_since,
+            min(id) filter (
+                where parent_id is null and (state in ('running', 'waiting') or step is not null)
+            ) as begun_root,
             min(id) filter (where parent_id is null and state = 'pending') as next_root
         from rolecall.tasks
         group by line_id

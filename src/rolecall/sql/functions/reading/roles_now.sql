@@ -16,7 +16,9 @@ as $$
 #variable_conflict use_column
 declare
     v_now timestamptz := rolecall.clock();
-    v_until timestamptz := (select moment from rolecall.history_until where moment > v_now - interval '1 min');
+    v_until timestamptz := (
+        select moment from rolecall.history_until where moment > v_now - interval '1 min'
+    );
 begin
     return query
     with load as (

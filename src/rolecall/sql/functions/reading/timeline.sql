@@ -12,7 +12,8 @@ as $$
     )
     select moment.at, moment.kind, moment.attempt, moment.worker_id, moment.detail
     from (
-        select created_at as at, 1 as turn, 'created' as kind, null::int as attempt, null::bigint as worker_id, null as detail
+        select created_at as at, 1 as turn, 'created' as kind, null::int as attempt,
+            null::bigint as worker_id, null as detail
         from task
         union all
         select claimed_at, 2, 'claimed', attempt, worker_id, null from task

@@ -12,8 +12,8 @@ stable
 set search_path = ''
 as $$
     with recursive below as (
-        select task.id, null::bigint as parent_id, 0 as level, task.handler, task.state, task.info, task.error,
-            task.started_at, task.finished_at
+        select task.id, null::bigint as parent_id, 0 as level, task.handler, task.state, task.info,
+            task.error, task.started_at, task.finished_at
         from rolecall.all_tasks as task
         where task.id = p_root_id
         union all

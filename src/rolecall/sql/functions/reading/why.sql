@@ -11,7 +11,8 @@ set jit = off
 set enable_seqscan = off
 as $$
     with open as materialized (
-        select task, setting.role, setting.handler, setting.lease, setting.misfit_for, moment.now, (task).state as state,
+        select task, setting.role, setting.handler, setting.lease, setting.misfit_for, moment.now,
+            (task).state as state,
             (task).state = 'pending' and (task).scheduled_for <= moment.now as due
         from (select rolecall.clock() as now) as moment
         join rolecall.tasks as task on task.id = p_task_id
@@ -30,9 +31,14 @@ as $$
                 limit 1
             ),
             'key',
-            case when open.state in ('pending', 'blocked') then rolecall.key_situation(open.task, 10001, open.now) end,
+            case
+                when open.state in ('pending', 'blocked')
+                    then rolecall.key_situation(open.task, 10001, open.now)
+            end,
             'pause', (
-                select jsonb_build_object('since', role.paused_at, 'until', role.paused_until, 'by', role.paused_by)
+                select jsonb_build_object(
+                    'since', role.paused_at, 'until', role.paused_until, 'by', role.paused_by
+                )
                 from rolecall.roles as role
                 where role.name = open.role and role.paused_at is not null
                     and (role.paused_until <= open.now) is not true
@@ -42,13 +48,18 @@ as $$
             ),
             'parked', (open.task).parked,
             'unfit_since',
-            case when open.state = 'pending' and open.misfit_for <> '{}' then rolecall.unfit_since(p_task_id) end,
+            case
+                when open.state = 'pending' and open.misfit_for <> '{}' then rolecall.unfit_since(p_task_id)
+            end,
             'workers', (
                 select coalesce(jsonb_agg(to_jsonb(worker) order by worker.id), '[]')
                 from rolecall.live_workers(open.role, open.handler, open.now) as worker
             ),
             'ahead',
-            case when open.due and not (open.task).parked then rolecall.ahead_in_line(open.task, 10001, open.now) end
+            case
+                when open.due and not (open.task).parked
+                    then rolecall.ahead_in_line(open.task, 10001, open.now)
+            end
         ) as facts
         from open
     )
@@ -94,7 +105,10 @@ as $$
         when 'waiting' then jsonb_build_object('number', p_task.open_children, 'first', (
             select jsonb_agg(jsonb_build_object('id', child.id) order by child.id)
             from (
-                select task.id from rolecall.tasks as task where task.parent_id = p_task.id order by task.id limit 10
+                select task.id
+                from rolecall.tasks as task
+                where task.parent_id = p_task.id
+                order by task.id limit 10
             ) as child
         ))
     end
@@ -141,7 +155,9 @@ as $$
         where p_task.state = 'pending' and p_task.key_slot is null and p_task.scheduled_for <= p_now
     ),
     holder as materialized (
-        select task.id, task.key_slot from rolecall.tasks as task where task.key = p_task.key and task.key_slot is not null
+        select task.id, task.key_slot
+        from rolecall.tasks as task
+        where task.key = p_task.key and task.key_slot is not null
     )
     select jsonb_build_object(
         'capacity', (select room.capacity from rolecall.room_of_keys(array[p_task.key]) as room),
@@ -192,10 +208,13 @@ set search_path = ''
 set jit = off
 set enable_seqscan = off
 as $$
-    select worker.id, p_handler = any(worker.handlers), worker.slots, held.number, worker.command, worker.backing_off
+    select worker.id, p_handler = any(worker.handlers), worker.slots, held.number, worker.command,
+        worker.backing_off
     from rolecall.workers as worker
     cross join lateral (
-        select count(*) as number from rolecall.tasks as task where task.worker_id = worker.id and task.state = 'running'
+        select count(*) as number
+        from rolecall.tasks as task
+        where task.worker_id = worker.id and task.state = 'running'
     ) as held
     where worker.stopped_at is null and worker.heartbeat_at > p_now - interval '5 min'
         and (worker.roles = '{}' or p_role = any(worker.roles))

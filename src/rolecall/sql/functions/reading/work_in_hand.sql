@@ -2,7 +2,9 @@
 -- returns: one row a task, a worker's longest running first
 -- public: yes
 create or replace function rolecall.work_in_hand(p_worker_ids bigint[], p_most int)
-returns table (id bigint, worker_id bigint, role text, handler text, key text, attempt int, started_at timestamptz)
+returns table (
+    id bigint, worker_id bigint, role text, handler text, key text, attempt int, started_at timestamptz
+)
 language sql
 stable
 set search_path = ''
@@ -10,7 +12,8 @@ as $$
     select task.id, task.worker_id, line.role, line.handler, task.key, task.attempt, task.started_at
     from unnest(p_worker_ids) as asked (worker_id)
     cross join lateral (
-        select running.id, running.worker_id, running.line_id, running.key, running.attempt, running.started_at
+        select running.id, running.worker_id, running.line_id, running.key, running.attempt,
+            running.started_at
         from rolecall.tasks as running
         where running.worker_id = asked.worker_id and running.state = 'running'
             and running.started_at is not null

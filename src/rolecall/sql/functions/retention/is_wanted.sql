@@ -1,7 +1,9 @@
 -- Says whether a finished task must be kept although its own time is up: its chain, or one above it in its
 -- tree, is open, is held by something open, or ended so lately that its last task is kept.
 -- returns: true or false
-create or replace function rolecall.is_wanted(p_chain_id bigint, p_parent_id bigint, p_held bigint[], p_now timestamptz)
+create or replace function rolecall.is_wanted(
+    p_chain_id bigint, p_parent_id bigint, p_held bigint[], p_now timestamptz
+)
 returns boolean
 language sql
 stable
@@ -17,14 +19,19 @@ as $$
         cross join lateral (
             select open.chain_id, open.parent_id from rolecall.tasks as open where open.id = above.parent_id
             union all
-            select finished.chain_id, finished.parent_id from rolecall.finished_tasks as finished where finished.id = above.parent_id
+            select finished.chain_id, finished.parent_id
+            from rolecall.finished_tasks as finished
+            where finished.id = above.parent_id
         ) as task
     )
     select exists (
         select from above
         where above.chain_id = any(p_held) or rolecall.is_open(above.chain_id, true)
             or (
-                select last.finished_at >= p_now - case last.state when 'completed' then role.keep_completed else role.keep_failed end
+                select last.finished_at >= p_now - case last.state
+                    when 'completed' then role.keep_completed
+                    else role.keep_failed
+                end
                 from (
                     (
                         select task.finished_at, task.line_id, task.state, 1 as turn

@@ -10,7 +10,9 @@ set search_path = ''
 as $$
 begin
     if p_seconds is null or p_seconds not between 86400 and 3.2e9 then
-        perform rolecall.refuse('RC041', 'the audit log is kept for a day at least, and for a hundred years at most');
+        perform rolecall.refuse(
+            'RC041', 'the audit log is kept for a day at least, and for a hundred years at most'
+        );
     end if;
     update rolecall.retention set keep = make_interval(secs => p_seconds),
     next_at = '-infinity' where kind = 'deeds';

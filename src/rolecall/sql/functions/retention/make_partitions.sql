@@ -83,7 +83,10 @@ begin
     if v_settled then
         return 0;
     end if;
-    execute format('create table rolecall.%I partition of rolecall.%I for values from (%L) to (%L)', v_name, p_table, v_from, v_to);
+    execute format(
+        'create table rolecall.%I partition of rolecall.%I for values from (%L) to (%L)', v_name, p_table,
+        v_from, v_to
+    );
     -- Its parent's is not inherited.
     execute format('alter table rolecall.%I replica identity full', v_name);
     return 1;

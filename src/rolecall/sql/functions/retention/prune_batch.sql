@@ -10,17 +10,24 @@ volatile
 set search_path = ''
 as $$
 declare
-    v_oldest timestamptz := p_now - coalesce((select max(greatest(keep_completed, keep_failed)) from rolecall.roles), interval '30 days');
+    v_oldest timestamptz := p_now - coalesce(
+        (select max(greatest(keep_completed, keep_failed)) from rolecall.roles), interval '30 days'
+    );
     v_place text;
     v_in_use boolean := false;
 begin
     case p_row.kind
         when 'finished_tasks' then
-            select * into number, v_place from rolecall.prune_finished(p_row.place, rolecall.held_chains(), p_now, p_limit);
+            select *
+            into number, v_place
+            from rolecall.prune_finished(p_row.place, rolecall.held_chains(), p_now, p_limit);
         when 'task_partitions', 'event_partitions' then
             select * into number, v_place, v_in_use
             from rolecall.drop_day(
-                case p_row.kind when 'task_partitions' then 'rolecall.finished_tasks' else 'rolecall.task_events' end::regclass,
+                case p_row.kind
+                    when 'task_partitions' then 'rolecall.finished_tasks'
+                    else 'rolecall.task_events'
+                end::regclass,
                 p_row.place, (v_oldest at time zone 'utc')::date, rolecall.held_chains(), p_now
             );
         when 'keys' then
@@ -53,7 +60,9 @@ $$;
 -- has such ones; a parent goes after its children. What a task needed goes with it.
 -- returns: one row: how many; up to which partition all is done, null at the end
 -- locks: finished_tasks rows
-create or replace function rolecall.prune_finished(p_after text, p_held bigint[], p_now timestamptz, p_limit int)
+create or replace function rolecall.prune_finished(
+    p_after text, p_held bigint[], p_now timestamptz, p_limit int
+)
 returns table (number bigint, place text)
 language plpgsql
 volatile
@@ -96,9 +105,15 @@ begin
     return query
     select part.name, part.most
     from (
-        select old.name, day.ends_at, case when day.ends_at >= p_now - v_longest - interval '1 day' then v_longest - interval '1 day' end as most
-        from rolecall.old_partitions('rolecall.finished_tasks', ((p_now - v_shortest) at time zone 'utc')::date + 1) as old (name)
-        cross join lateral (select (to_date(right(old.name, 8), 'YYYYMMDD') + 1)::timestamp at time zone 'utc' as ends_at) as day
+        select old.name, day.ends_at, case
+            when day.ends_at >= p_now - v_longest - interval '1 day' then v_longest - interval '1 day'
+        end as most
+        from rolecall.old_partitions(
+            'rolecall.finished_tasks', ((p_now - v_shortest) at time zone 'utc')::date + 1
+        ) as old (name)
+        cross join lateral (
+            select (to_date(right(old.name, 8), 'YYYYMMDD') + 1)::timestamp at time zone 'utc' as ends_at
+        ) as day
         union all
         select 'finished_tasks_default', 'infinity', null where v_shortest is not null
     ) as part
@@ -109,7 +124,10 @@ begin
             join rolecall.lines as line on line.id = counted.line_id
             join rolecall.roles as role on role.name = line.role
             cross join lateral (
-                select case counted.state when 'completed' then role.keep_completed else role.keep_failed end as keep
+                select case counted.state
+                    when 'completed' then role.keep_completed
+                    else role.keep_failed
+                end as keep
             ) as said
             where counted.day = to_date(right(part.name, 8), 'YYYYMMDD')
                 and part.ends_at - interval '1 day' < p_now - said.keep
@@ -126,7 +144,9 @@ $$;
 -- goes after its children. What a role keeps for longer than p_most stays.
 -- returns: their ids, at most p_limit
 -- locks: finished_tasks rows
-create or replace function rolecall.prune_day(p_name text, p_most interval, p_held bigint[], p_now timestamptz, p_limit int)
+create or replace function rolecall.prune_day(
+    p_name text, p_most interval, p_held bigint[], p_now timestamptz, p_limit int
+)
 returns bigint[]
 language plpgsql
 volatile
@@ -145,15 +165,24 @@ begin
                 join rolecall.lines as line on line.id = old.line_id
                 join rolecall.roles as role on role.name = line.role
                 cross join lateral (
-                    select case old.state when ''completed'' then role.keep_completed else role.keep_failed end as keep
+                    select case old.state
+                        when ''completed'' then role.keep_completed
+                        else role.keep_failed
+                    end as keep
                 ) as said
                 where old.finished_at < $2 - said.keep and (said.keep > $4) is not true
                     and case
-                        when old.parent_id is null and old.chain_index = 0 and old.continued is not true then old.id <> all($1)
+                        when old.parent_id is null
+                            and old.chain_index = 0
+                            and old.continued is not true then old.id <> all($1)
                         else not rolecall.is_wanted(old.chain_id, old.parent_id, $1, $2)
                     end
                     -- Not `exists`, which may be answered from a list of all children.
-                    and (select true from rolecall.finished_tasks as child where child.parent_id = old.id limit 1) is null
+                    and (
+                        select true
+                        from rolecall.finished_tasks as child
+                        where child.parent_id = old.id limit 1
+                    ) is null
                 limit $3
             )
             returning finished.id
@@ -182,7 +211,9 @@ as $$
         from (
             select child.parent_id as id from rolecall.tasks as child where child.parent_id is not null
             union
-            select need.needed_id from rolecall.needs as need join rolecall.tasks as dependent on dependent.id = need.task_id
+            select need.needed_id
+            from rolecall.needs as need
+            join rolecall.tasks as dependent on dependent.id = need.task_id
         ) as wanted
         join rolecall.finished_tasks as task on task.id = wanted.id
         union
@@ -200,7 +231,9 @@ $$;
 -- returns: one row: how many were dropped; up to which partition all is done, null at the end; whether one
 -- was in use, with which it ends
 -- locks: needs rows, skipping locked ones; then the partitioned table
-create or replace function rolecall.drop_day(p_table regclass, p_after text, p_before date, p_held bigint[], p_now timestamptz)
+create or replace function rolecall.drop_day(
+    p_table regclass, p_after text, p_before date, p_held bigint[], p_now timestamptz
+)
 returns table (number bigint, place text, in_use boolean)
 language plpgsql
 volatile
@@ -246,7 +279,9 @@ $$;
 
 -- Finds, among a day's finished tasks whose own time is up, those that must be kept for what they belong to.
 -- returns: their ids, at most p_limit
-create or replace function rolecall.wanted_of_partition(p_name text, p_held bigint[], p_now timestamptz, p_limit int)
+create or replace function rolecall.wanted_of_partition(
+    p_name text, p_held bigint[], p_now timestamptz, p_limit int
+)
 returns bigint[]
 language plpgsql
 volatile
@@ -305,7 +340,9 @@ begin
     select moment into v_until from rolecall.counted_until for share;
     delete from rolecall.finished_counts where day = v_day;
     if p_kept <> '{}' then
-        execute format('insert into rolecall.finished_tasks select * from rolecall.%I where id = any($1)', p_name) using p_kept;
+        execute format(
+            'insert into rolecall.finished_tasks select * from rolecall.%I where id = any($1)', p_name
+        ) using p_kept;
         insert into rolecall.finished_counts (day, line_id, state, number)
         select v_day, line_id, state, count(*)
         from rolecall.finished_tasks_default
@@ -334,12 +371,21 @@ declare
     v_looked_at text[];
     v_idle text[];
 begin
-    v_looked_at := array(select known.key from rolecall.keys as known where known.key > coalesce(p_after, '') order by known.key limit p_limit);
+    v_looked_at := array(
+        select known.key
+        from rolecall.keys as known
+        where known.key > coalesce(p_after, '')
+        order by known.key limit p_limit
+    );
     v_idle := array(
         select known.key from rolecall.keys as known
         where known.key = any(v_looked_at) and num_nonnulls(known.capacity, known.declared) = 0
-            and not exists (select from rolecall.tasks as task where task.key = known.key and task.key_slot is not null)
-            and not exists (select from rolecall.tasks as task where task.key = known.key and task.state = 'pending')
+            and not exists (
+                select from rolecall.tasks as task where task.key = known.key and task.key_slot is not null
+            )
+            and not exists (
+                select from rolecall.tasks as task where task.key = known.key and task.state = 'pending'
+            )
         order by known.key
         for update of known skip locked
     );
@@ -347,8 +393,12 @@ begin
     -- that had locked it.
     delete from rolecall.keys as known
     where known.key = any(v_idle)
-        and not exists (select from rolecall.tasks as task where task.key = known.key and task.key_slot is not null)
-        and not exists (select from rolecall.tasks as task where task.key = known.key and task.state = 'pending');
+        and not exists (
+            select from rolecall.tasks as task where task.key = known.key and task.key_slot is not null
+        )
+        and not exists (
+            select from rolecall.tasks as task where task.key = known.key and task.state = 'pending'
+        );
     get diagnostics number = row_count;
     place := case when cardinality(v_looked_at) = p_limit then v_looked_at[p_limit] end;
     return next;
@@ -375,7 +425,11 @@ begin
     );
     delete from rolecall.task_tokens as token
     where token.digest = any(v_looked_at)
-        and (token.expires_at < p_now or not exists (select from rolecall.tasks as task where task.id = token.task_id));
+        and (
+            token.expires_at < p_now or not exists (
+                select from rolecall.tasks as task where task.id = token.task_id
+            )
+        );
     get diagnostics number = row_count;
     place := case when cardinality(v_looked_at) = p_limit then encode(v_looked_at[p_limit], 'hex') end;
     return next;
@@ -458,7 +512,10 @@ begin
         when 'sessions' then
             delete from rolecall.sessions
             where digest = any(array(
-                select old.digest from rolecall.sessions as old where old.expires_at < p_now limit p_limit for update skip locked
+                select old.digest
+                from rolecall.sessions as old
+                where old.expires_at < p_now limit p_limit
+                for update skip locked
             ));
         when 'known_browsers' then
             delete from rolecall.known_browsers
@@ -482,7 +539,9 @@ $$;
 -- workers that are long gone, marks of idle ones.
 -- returns: how many, at most p_limit
 -- locks: the rows, skipping locked ones where anybody else writes them
-create or replace function rolecall.prune_rows(p_kind text, p_keep interval, p_oldest timestamptz, p_now timestamptz, p_limit int)
+create or replace function rolecall.prune_rows(
+    p_kind text, p_keep interval, p_oldest timestamptz, p_now timestamptz, p_limit int
+)
 returns bigint
 language plpgsql
 volatile
@@ -495,7 +554,13 @@ begin
         when 'task_events' then
             -- Only the net is read row by row: events of days with a partition go with it.
             delete from rolecall.task_events_default
-            where ctid = any(array(select old.ctid from rolecall.task_events_default as old where old.at < p_oldest limit p_limit));
+            where ctid = any(
+                array(
+                    select old.ctid
+                    from rolecall.task_events_default as old
+                    where old.at < p_oldest limit p_limit
+                )
+            );
         when 'requests' then
             delete from rolecall.requests
             where ctid = any(array(
@@ -505,7 +570,10 @@ begin
         when 'deeds' then
             delete from rolecall.deeds
             where id = any(array(
-                select old.id from rolecall.deeds as old where old.at < p_now - p_keep order by old.at limit p_limit
+                select old.id
+                from rolecall.deeds as old
+                where old.at < p_now - p_keep
+                order by old.at limit p_limit
             ));
         when 'workers' then
             delete from rolecall.workers
@@ -518,7 +586,10 @@ begin
             -- Of workers that died; the others take theirs away.
             delete from rolecall.idle_marks
             where ctid = any(array(
-                select old.ctid from rolecall.idle_marks as old where old.until < p_now limit p_limit for update skip locked
+                select old.ctid
+                from rolecall.idle_marks as old
+                where old.until < p_now limit p_limit
+                for update skip locked
             ));
     end case;
     get diagnostics v_gone = row_count;

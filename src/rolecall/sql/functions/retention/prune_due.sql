@@ -14,7 +14,12 @@ declare
     v_row rolecall.retention;
 begin
     -- Any of them: if one could not be pruned for an error, it must not keep all others from their turn.
-    select * into v_row from rolecall.retention where next_at <= v_now order by random() limit 1 for update skip locked;
+    select *
+    into v_row
+    from rolecall.retention
+    where next_at <= v_now
+    order by random() limit 1
+    for update skip locked;
     if not found then
         return;
     end if;

@@ -3,7 +3,9 @@
 -- returns: one row a schedule, the most overdue first, with the present as the engine's clock shows it
 -- public: yes
 create or replace function rolecall.due_cron(p_limit int default 100)
-returns table (id bigint, name text, cron text, zone text, revision int, next_run_at timestamptz, present timestamptz)
+returns table (
+    id bigint, name text, cron text, zone text, revision int, next_run_at timestamptz, present timestamptz
+)
 language sql
 volatile
 set search_path = ''

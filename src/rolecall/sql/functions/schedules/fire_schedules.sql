@@ -32,7 +32,10 @@ begin
         return query
         select * from rolecall.run_due_slots(
             v_due,
-            array(select v_due.next_run_at + n * v_due.every from generate_series(greatest(0, v_passed - 99), v_passed) as n),
+            array(
+                select v_due.next_run_at + n * v_due.every
+                from generate_series(greatest(0, v_passed - 99), v_passed) as n
+            ),
             v_passed + 1,
             v_due.next_run_at + (v_passed + 1) * v_due.every
         );

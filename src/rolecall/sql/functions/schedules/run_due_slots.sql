@@ -15,7 +15,10 @@ set search_path = ''
 as $$
 declare
     v_now timestamptz := rolecall.clock();
-    v_chosen timestamptz[] := case p_schedule.misfire when 'all' then p_slots else p_slots[cardinality(p_slots):] end;
+    v_chosen timestamptz[] := case p_schedule.misfire
+        when 'all' then p_slots
+        else p_slots[cardinality(p_slots):]
+    end;
     v_missed bigint := p_come - cardinality(v_chosen);
     v_outcome text := case
         when p_schedule.misfire = 'skip' and v_chosen[1] < v_now - interval '1 minute' then 'missed'

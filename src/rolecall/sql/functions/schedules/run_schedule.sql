@@ -5,7 +5,9 @@
 -- be tried again
 -- locks: the caller holds the schedules row
 -- notifies: rolecall_wake, where an idle worker waits for the role
-create or replace function rolecall.run_schedule(p_schedule rolecall.schedules, p_slot timestamptz, p_missed bigint)
+create or replace function rolecall.run_schedule(
+    p_schedule rolecall.schedules, p_slot timestamptz, p_missed bigint
+)
 returns bigint
 language plpgsql
 volatile
@@ -25,11 +27,16 @@ begin
             'role', p_schedule.role, 'handler', p_schedule.handler, 'priority', p_schedule.priority, 'key',
             p_schedule.key, 'dedupe_key', format('schedule:%s:%s', p_schedule.id, v_slot),
             'scheduled_for', case
-                when p_schedule.jitter > '0 s' then p_slot + rolecall.slot_offset(p_schedule.id, p_slot, p_schedule.jitter)
+                when p_schedule.jitter > '0 s' then p_slot + rolecall.slot_offset(
+                    p_schedule.id, p_slot, p_schedule.jitter
+                )
             end
         )) || jsonb_build_object('payload', p_schedule.payload)), null) as stored;
     exception
-        when connection_exception or invalid_transaction_state or transaction_rollback or insufficient_resources
+        when connection_exception
+            or invalid_transaction_state
+            or transaction_rollback
+            or insufficient_resources
             or object_not_in_prerequisite_state or operator_intervention or system_error or internal_error
             or sqlstate 'RC090' then
             raise;

@@ -6,5 +6,7 @@ language sql
 immutable
 set search_path = ''
 as $$
-    select ('x' || substr(md5(format('%s:%s', p_schedule_id, extract(epoch from p_slot))), 1, 8))::bit(32)::bigint / 4294967296.0 * p_jitter
+    select (
+        'x' || substr(md5(format('%s:%s', p_schedule_id, extract(epoch from p_slot))), 1, 8)
+    )::bit(32)::bigint / 4294967296.0 * p_jitter
 $$;

@@ -18,7 +18,9 @@ declare
 begin
     perform rolecall.require_durability();
     select * into v_old from rolecall.schedules where name = p_said ->> 'name' for update;
-    v_full := rolecall.amended_schedule(case when p_declared is null then rolecall.schedule_document(v_old) else '{}' end, p_said);
+    v_full := rolecall.amended_schedule(
+        case when p_declared is null then rolecall.schedule_document(v_old) else '{}' end, p_said
+    );
     perform rolecall.check_schedule(v_full);
     perform rolecall.guard_schedule(v_old, v_full, p_declared);
     insert into rolecall.schedules as old (
@@ -96,15 +98,25 @@ begin
             'it has either an interval (every) or a cron expression (cron), not both'
         when v_every not between 1 and 315360000 then 'every is 1 to 315360000 seconds'
         when length(p_schedule ->> 'cron') > 200 then 'a cron expression has at most 200 characters'
-        when not isfinite((p_schedule ->> 'first_run_at')::timestamptz) then 'first_run_at is a moment, not infinity'
-        when v_misfire not in ('skip', 'one', 'all') then format('misfire is skip, one or all, not %L', v_misfire)
-        when v_overlap not in ('skip', 'queue', 'cancel') then format('overlap is skip, queue or cancel, not %L', v_overlap)
+        when not isfinite(
+            (p_schedule ->> 'first_run_at')::timestamptz
+        ) then 'first_run_at is a moment, not infinity'
+        when v_misfire not in ('skip', 'one', 'all') then format(
+            'misfire is skip, one or all, not %L', v_misfire
+        )
+        when v_overlap not in ('skip', 'queue', 'cancel') then format(
+            'overlap is skip, queue or cancel, not %L', v_overlap
+        )
         when v_misfire = 'all' and v_overlap <> 'queue' then
-            format('misfire all needs overlap queue: with %s only one of the missed runs would stay', v_overlap)
+            format(
+                'misfire all needs overlap queue: with %s only one of the missed runs would stay', v_overlap
+            )
         when v_jitter not between 0 and 86400 then 'jitter is 0 to 86400 seconds'
         when v_jitter > v_every then 'jitter is no longer than the interval'
     end;
-    perform rolecall.refuse('RC021', format('schedule %s: %s', v_name, v_problem)) where v_problem is not null;
+    if v_problem is not null then
+        perform rolecall.refuse('RC021', format('schedule %s: %s', v_name, v_problem));
+    end if;
     -- What refuses a task refuses the schedule that would enqueue it.
     perform rolecall.read_drafts(jsonb_build_array(
         jsonb_build_object('payload', '{}'::jsonb) || (
@@ -120,7 +132,9 @@ $$;
 -- so.
 -- raises: RC022 where it stands already and should be new (revision 0), or where it is immutable; RC023 where
 -- it was changed meanwhile
-create or replace function rolecall.guard_schedule(p_standing rolecall.schedules, p_amended jsonb, p_declared jsonb)
+create or replace function rolecall.guard_schedule(
+    p_standing rolecall.schedules, p_amended jsonb, p_declared jsonb
+)
 returns void
 language plpgsql
 volatile
@@ -154,7 +168,9 @@ $$;
 -- Says where a schedule's plan goes on after a change: where it stood, unless the change moves it. A cron
 -- expression's slots are looked for from there on by the next tick.
 -- returns: the next moment to look at the schedule; for an interval, its next slot
-create or replace function rolecall.next_plan(p_standing rolecall.schedules, p_amended jsonb, p_now timestamptz)
+create or replace function rolecall.next_plan(
+    p_standing rolecall.schedules, p_amended jsonb, p_now timestamptz
+)
 returns timestamptz
 language sql
 stable
@@ -167,13 +183,16 @@ as $$
             greatest(p_now, p_standing.last_run_at + interval '1 us')
         when moved.rhythm then greatest(p_now, coalesce(p_standing.last_run_at, p_now) + given.every)
         when moved.wakes and p_standing.next_run_at < p_now then
-            p_standing.next_run_at + ceil(extract(epoch from p_now - p_standing.next_run_at) / extract(epoch from given.every)) * given.every
+            p_standing.next_run_at + ceil(
+                extract(epoch from p_now - p_standing.next_run_at) / extract(epoch from given.every)
+            ) * given.every
         else p_standing.next_run_at
     end
     from (select make_interval(secs => (p_amended ->> 'every')::float8) as every) as given
     cross join lateral (select
         (given.every, p_amended ->> 'cron') is distinct from (p_standing.every, p_standing.cron)
-            or p_standing.cron is not null and coalesce(p_amended ->> 'zone', 'UTC') is distinct from p_standing.zone as rhythm,
+            or p_standing.cron is not null
+            and coalesce(p_amended ->> 'zone', 'UTC') is distinct from p_standing.zone as rhythm,
         not p_standing.enabled and (p_amended ->> 'enabled')::boolean as wakes
     ) as moved
 $$;

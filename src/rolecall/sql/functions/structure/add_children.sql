@@ -6,7 +6,9 @@
 -- is put off
 -- locks: the caller holds the parent; dedupe keys in their order; needed tasks, children before parents
 -- notifies: rolecall_wake, where an idle worker waits for the role
-create or replace function rolecall.add_children(p_parent_id bigint, p_fence int, p_drafts jsonb, p_serial boolean)
+create or replace function rolecall.add_children(
+    p_parent_id bigint, p_fence int, p_drafts jsonb, p_serial boolean
+)
 returns bigint[]
 language plpgsql
 volatile
@@ -24,7 +26,8 @@ begin
     elsif p_drafts = '[]' then
         return '{}';
     end if;
-    select task.fence, coalesce(task.depth, 0) + 1 as depth, task.scheduled_for - interval '1 us' as turn, task.serial,
+    select task.fence, coalesce(task.depth, 0) + 1 as depth, task.scheduled_for - interval '1 us' as turn,
+        task.serial,
         line.priority
     into v_parent
     from rolecall.tasks as task
@@ -35,7 +38,9 @@ begin
     end if;
     if coalesce(p_serial, v_parent.serial) then
         v_drafts := rolecall.one_after_the_other(p_drafts, (
-            select max(task.id) from rolecall.tasks as task where v_parent.serial and task.parent_id = p_parent_id
+            select max(task.id)
+            from rolecall.tasks as task
+            where v_parent.serial and task.parent_id = p_parent_id
         ));
     end if;
     -- Counted before they are stored: one that fails at once, with what it needs, is taken off again.
@@ -47,7 +52,9 @@ begin
         null, null, null, p_parent_id, coalesce(p_fence, v_parent.fence), v_parent.depth, v_parent.priority,
         v_parent.turn, null, null
     );
-    select * into v_stored from rolecall.store_tasks(v_drafts, array_fill(v_place, array[jsonb_array_length(v_drafts)]));
+    select *
+    into v_stored
+    from rolecall.store_tasks(v_drafts, array_fill(v_place, array[jsonb_array_length(v_drafts)]));
     if p_drafts @? '$[*].key' then
         perform rolecall.refuse_circle(v_stored.ids, p_parent_id);
     end if;
@@ -74,7 +81,10 @@ as $$
     select jsonb_agg(case
         when n = 1 and p_last_id is null then draft
         else draft || jsonb_build_object('needs', jsonb_build_array(
-            case when n = 1 then jsonb_build_object('task', p_last_id) else jsonb_build_object('item', n - 2) end
+            case
+                when n = 1 then jsonb_build_object('task', p_last_id)
+                else jsonb_build_object('item', n - 2)
+            end
                 || '{"on_failure": "ignore"}'
         ) || coalesce(nullif(draft -> 'needs', 'null'), '[]'))
     end order by n)

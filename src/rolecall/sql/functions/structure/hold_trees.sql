@@ -17,7 +17,9 @@ declare
 begin
     perform rolecall.hold_tasks(v_all);
     v_all := rolecall.with_open_descendants(v_all);
-    v_held := array(select task.id from rolecall.tasks as task where task.id = any(v_all) for update skip locked);
+    v_held := array(
+        select task.id from rolecall.tasks as task where task.id = any(v_all) for update skip locked
+    );
     if cardinality(v_held) < (select count(*) from rolecall.tasks as task where task.id = any(v_all)) then
         perform rolecall.refuse('RC090', 'a task came or was claimed while others were waited for');
     end if;

@@ -24,7 +24,10 @@ begin
         select array_agg(waiting.id) as ids, target.id as target
         from rolecall.tasks as waiting
         cross join lateral (
-            select case when p_batch_ids is null or waiting.chain_index > 0 then waiting.id else waiting.parent_id end as id
+            select case
+                when p_batch_ids is null or waiting.chain_index > 0 then waiting.id
+                else waiting.parent_id
+            end as id
         ) as target
         where waiting.id = any(v_ids) and target.id is not null
         group by target.id
@@ -38,13 +41,18 @@ begin
             and not rolecall.is_open(need.needed_id, need.whole_chain)
         returning need.task_id, need.needed_id, need.outcome, need.on_failure
     )
-    select jsonb_agg(jsonb_build_object('id', hit.task_id, 'number', hit.number, 'culprit', hit.culprit)) into v_hits
+    select jsonb_agg(jsonb_build_object('id', hit.task_id, 'number', hit.number, 'culprit', hit.culprit))
+    into v_hits
     from (
         select met.task_id, count(*) as number,
-            min(met.needed_id) filter (where met.on_failure = 'fail' and met.outcome <> 'completed') as culprit
+            min(met.needed_id) filter (
+                where met.on_failure = 'fail' and met.outcome <> 'completed'
+            ) as culprit
         from met
         where case when met.outcome is null
-            then rolecall.refuse('RC040', format('task %s needs %s, which does not exist', met.task_id, met.needed_id))
+            then rolecall.refuse(
+                'RC040', format('task %s needs %s, which does not exist', met.task_id, met.needed_id)
+            )
             else true
         end
         group by met.task_id
@@ -68,11 +76,16 @@ set search_path = ''
 as $$
 begin
     insert into rolecall.needs (task_id, position, name, needed_id, whole_chain, on_failure)
-    select want.id, coalesce(known.number, 0) + want.n, want.name, case when want.chain_id is null then want.needed_id else coalesce(
-            (select task.chain_id from rolecall.tasks as task where task.id = want.chain_id),
-            (select task.chain_id from rolecall.find_finished(array[want.chain_id]) as task limit 1),
-            want.chain_id
-        ) end, want.chain_id is not null, want.on_failure
+    select want.id, coalesce(known.number, 0) + want.n, want.name,
+        case
+            when want.chain_id is null then want.needed_id
+            else coalesce(
+                (select task.chain_id from rolecall.tasks as task where task.id = want.chain_id),
+                (select task.chain_id from rolecall.find_finished(array[want.chain_id]) as task limit 1),
+                want.chain_id
+            )
+        end,
+        want.chain_id is not null, want.on_failure
     from (
         select needy.id, item.n, item.need ->> 'name' as name, (item.need ->> 'chain')::bigint as chain_id,
             (item.need ->> 'item')::bigint + 1 as place,
@@ -87,7 +100,9 @@ begin
         from jsonb_to_recordset(p_needy) as needy (id bigint, needs jsonb)
         cross join lateral jsonb_array_elements(needy.needs) with ordinality as item (need, n)
     ) as want
-    left join lateral (select max(position) as number from rolecall.needs where needs.task_id = want.id) as known on true
+    left join lateral (
+        select max(position) as number from rolecall.needs where needs.task_id = want.id
+    ) as known on true
     where case
             when p_batch_ids is null then want.needed_id <> want.id
             -- Another task may stand for one earlier in the batch: one that is younger.
@@ -96,7 +111,9 @@ begin
         end is true
         or case when want.needed_id = want.id
             then rolecall.refuse('RC043', format('task %s would wait for itself', want.id))
-            else rolecall.refuse('RC040', format('task %s can need only what was enqueued before it', want.id))
+            else rolecall.refuse(
+                'RC040', format('task %s can need only what was enqueued before it', want.id)
+            )
         end;
 exception when unique_violation then
     perform rolecall.refuse('RC040', 'two needs of one task have the same name');

@@ -10,15 +10,21 @@ set jit = off
 set enable_seqscan = off
 as $$
 declare
-    v_ids bigint[] := array(select needed_id from rolecall.needs where task_id = any(p_task_ids) and outcome is null);
+    v_ids bigint[] := array(
+        select needed_id from rolecall.needs where task_id = any(p_task_ids) and outcome is null
+    );
     v_chains bigint[] := array(
-        select needed_id from rolecall.needs where task_id = any(p_task_ids) and outcome is null and whole_chain
+        select needed_id
+        from rolecall.needs
+        where task_id = any(p_task_ids) and outcome is null and whole_chain
     );
     v_held bigint[];
 begin
     loop
         v_held := rolecall.hold_in_order(v_ids || array(
-            select link.id from rolecall.tasks as link where link.chain_id = any(v_chains) and link.chain_index > 0
+            select link.id
+            from rolecall.tasks as link
+            where link.chain_id = any(v_chains) and link.chain_index > 0
         ));
         -- A chain may have gone on while its last link was waited for.
         exit when not exists (

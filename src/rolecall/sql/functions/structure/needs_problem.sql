@@ -7,7 +7,9 @@ immutable
 set search_path = ''
 as $$
     select case
-        when jsonb_typeof(p_needs) <> 'array' then format('needs is not an array but %s', jsonb_typeof(p_needs))
+        when jsonb_typeof(p_needs) <> 'array' then format(
+            'needs is not an array but %s', jsonb_typeof(p_needs)
+        )
         when jsonb_array_length(p_needs) > 10000 then 'a task needs at most 10000 others'
         else (
             select format('%s is no need: it is a task''s id, or an object with task, chain or item', need)

@@ -18,7 +18,9 @@ begin
         );
     end if;
     return coalesce(v_state, (
-        select task.state from rolecall.find_finished(array[p_id]) as task order by task.finished_at desc limit 1
+        select task.state
+        from rolecall.find_finished(array[p_id]) as task
+        order by task.finished_at desc limit 1
     ));
 end
 $$;

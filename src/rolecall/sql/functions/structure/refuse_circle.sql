@@ -38,7 +38,9 @@ begin
         )
         select from wait where wait.id = p_target and wait.is_reached
     ) then
-        perform rolecall.refuse('RC043', format('task %s would wait for itself: through needs, children or a key', p_target));
+        perform rolecall.refuse(
+            'RC043', format('task %s would wait for itself: through needs, children or a key', p_target)
+        );
     end if;
 end
 $$;

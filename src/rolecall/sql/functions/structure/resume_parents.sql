@@ -31,7 +31,8 @@ begin
         where task.id = summary.id
         returning task.id, task.gathers, task.line_id, summary.failed
     )
-    select array_agg(parent.id) filter (where failed > 0), array_agg(parent.id) filter (where failed = 0 and gathers),
+    select array_agg(parent.id) filter (where failed > 0),
+        array_agg(parent.id) filter (where failed = 0 and gathers),
         array_agg(parent.line_id) filter (where failed = 0 and gathers)
     into v_failed, v_going_on, v_lines
     from parent;
@@ -44,7 +45,8 @@ begin
     perform rolecall.wake_lines(v_lines);
     return query select * from rolecall.end_tasks((
         select jsonb_agg(jsonb_build_object('id', given.id) || case
-            when given.id = any(v_failed) then '{"state": "failed", "error": "One or more child tasks failed"}'::jsonb
+            when given.id = any(v_failed)
+                then '{"state": "failed", "error": "One or more child tasks failed"}'::jsonb
             else '{"state": "completed"}'
         end)
         from unnest(p_ids) as given (id)
@@ -58,7 +60,9 @@ $$;
 -- into.
 -- returns: one row: how many failures the parent shares, and the infos as one: numbers add up, else the last
 -- child's value stands
-create or replace function rolecall.sum_up_children(p_parent_id bigint, p_fence int, p_created_at timestamptz, p_before jsonb)
+create or replace function rolecall.sum_up_children(
+    p_parent_id bigint, p_fence int, p_created_at timestamptz, p_before jsonb
+)
 returns table (failed bigint, info jsonb)
 language plpgsql
 stable
@@ -69,7 +73,8 @@ as $$
 begin
     return query
     with child as materialized (
-        select task.id, task.info, task.state <> 'completed' and coalesce(task.on_failure <> 'ignore', true) as shared
+        select task.id, task.info, task.state <> 'completed'
+            and coalesce(task.on_failure <> 'ignore', true) as shared
         from rolecall.finished_tasks as task
         where task.parent_id = p_parent_id and task.parent_fence = p_fence
             and task.finished_at >= p_created_at

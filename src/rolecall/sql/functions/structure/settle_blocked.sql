@@ -26,7 +26,10 @@ begin
     moved as (
         update rolecall.tasks as task
         set open_needs = nullif(task.open_needs - hit.number, 0),
-            state = case when task.open_needs > hit.number then 'blocked' else 'pending' end::rolecall.task_state,
+            state = case
+                when task.open_needs > hit.number then 'blocked'
+                else 'pending'
+            end::rolecall.task_state,
             -- A child keeps its place with its tree; others do not jump the queue by an old date.
             scheduled_for = case
                 when task.open_needs > hit.number or task.parent_id is not null then task.scheduled_for

@@ -52,7 +52,9 @@ begin
     where task.id = p_parent_id and task.state in ('running', 'waiting')
     for update;
     if not found then
-        perform rolecall.refuse('RC044', format('Parent task %s not found among those that run or wait', p_parent_id));
+        perform rolecall.refuse(
+            'RC044', format('Parent task %s not found among those that run or wait', p_parent_id)
+        );
     elsif v_serial <> p_serial then
         perform rolecall.refuse('RC044', format(
             'the children of task %s are %s', p_parent_id,

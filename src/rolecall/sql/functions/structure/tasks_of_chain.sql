@@ -12,5 +12,7 @@ as $$
     union all
     select task.id from rolecall.finished_tasks as task where task.id = p_chain_id and task.chain_index = 0
     union all
-    select task.id from rolecall.finished_tasks as task where task.chain_id = p_chain_id and task.chain_index > 0
+    select task.id
+    from rolecall.finished_tasks as task
+    where task.chain_id = p_chain_id and task.chain_index > 0
 $$;

@@ -13,7 +13,9 @@ as $$
         union
         select child.id
         from tree
-        cross join lateral (select task.id from rolecall.tasks as task where task.parent_id = tree.id offset 0) as child
+        cross join lateral (
+            select task.id from rolecall.tasks as task where task.parent_id = tree.id offset 0
+        ) as child
     )
     select coalesce(array_agg(id), '{}') from tree
 $$;

@@ -16,7 +16,9 @@ begin
     perform rolecall.set_idle_mark(p_worker_id, false);
     v_lines := array(
         select line.line_id
-        from rolecall.lines_of_claim(rolecall.open_lines(), (p_worker_id, p_roles, p_handlers, false)::rolecall.claimant, v_now) as line
+        from rolecall.lines_of_claim(
+            rolecall.open_lines(), (p_worker_id, p_roles, p_handlers, false)::rolecall.claimant, v_now
+        ) as line
     );
     perform rolecall.renew_floors(v_lines, v_now);
     -- Whoever comes after the first twenty is woken by those who claim them.

@@ -9,7 +9,10 @@ select
         when worker.stopped_at is not null then 'stopped'
         when not roll.active then 'silent'
         when worker.command = 'decommission' then 'leaving'
-        when worker.command = 'drain' then case when worker.following is not null and running.ids = '{}' then 'drained' else 'draining' end
+        when worker.command = 'drain' then case
+            when worker.following is not null and running.ids = '{}' then 'drained'
+            else 'draining'
+        end
         when worker.backing_off is not null then 'backing off'
         when roll.idle then 'idle'
         else 'busy'
@@ -22,7 +25,9 @@ cross join lateral (
     select
         worker.stopped_at is null and worker.heartbeat_at > rolecall.clock() - interval '5 min' as active,
         exists (
-            select from rolecall.idle_marks as mark where mark.worker_id = worker.id and mark.until > rolecall.clock()
+            select
+            from rolecall.idle_marks as mark
+            where mark.worker_id = worker.id and mark.until > rolecall.clock()
         ) as idle
 ) as roll
 cross join lateral (

@@ -4,7 +4,9 @@
 -- returns: one row: whether the roll knows it (if not, it must register again), and what it is told to do
 -- locks: the workers row; the worker's idle marks
 -- public: yes
-create or replace function rolecall.beat(p_worker_id bigint, p_held int, p_idle boolean, p_condition jsonb default '{}')
+create or replace function rolecall.beat(
+    p_worker_id bigint, p_held int, p_idle boolean, p_condition jsonb default '{}'
+)
 returns table (known boolean, command text)
 language plpgsql
 volatile

@@ -13,7 +13,10 @@ as $$
 begin
     update rolecall.workers
     set command = p_command,
-        commanded_at = case when p_command = command then commanded_at when p_command is not null then rolecall.clock() end
+        commanded_at = case
+            when p_command = command then commanded_at
+            when p_command is not null then rolecall.clock()
+        end
     where id = p_worker_id and stopped_at is null;
     if not found then
         perform rolecall.refuse('RC030', format('no worker %s is on the roll', p_worker_id));

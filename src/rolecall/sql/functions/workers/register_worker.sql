@@ -13,7 +13,9 @@ set search_path = ''
 as $$
     select rolecall.require_durability();
     select rolecall.server_up_since();
-    insert into rolecall.workers (name, roles, handlers, slots, host, pid, version, pod, node, started_at, heartbeat_at)
+    insert into rolecall.workers (
+        name, roles, handlers, slots, host, pid, version, pod, node, started_at, heartbeat_at
+    )
     select p_name, p_roles, p_handlers, p_slots, p_host, p_pid, p_version, p_pod, p_node, clock, clock
     from rolecall.clock() as clock
     returning id

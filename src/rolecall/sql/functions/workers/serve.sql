@@ -7,6 +7,7 @@ language sql
 volatile
 set search_path = ''
 as $$
-    update rolecall.idle_marks set handlers = p_handlers where worker_id = p_worker_id and until > rolecall.clock();
+    update rolecall.idle_marks set handlers = p_handlers
+    where worker_id = p_worker_id and until > rolecall.clock();
     update rolecall.workers set handlers = p_handlers where id = p_worker_id and handlers <> p_handlers
 $$;
