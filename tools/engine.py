@@ -15,6 +15,7 @@ MIGRATIONS = SQL / "migrations"
 CREATE = re.compile(
     r"^create\s+(or\s+replace\s+)?(function|procedure|view)\s+(?:\w+\.)?(\w+)", re.IGNORECASE | re.MULTILINE
 )
+TRIGGER = re.compile(r"^returns\s+trigger\b", re.IGNORECASE | re.MULTILINE)
 COMMENT = re.compile(r"--[^\n]*|/\*.*?\*/", re.DOTALL)
 ANSWER = re.compile(r"(public|returns|raises|locks|notifies|search_path): ?(.*)")
 NAME = re.compile(r"\brolecall\.([a-z_][a-z_0-9]*)\b")
@@ -55,6 +56,7 @@ class Made:
     header: Header
     code: str
     replaces: bool
+    is_first: bool
 
     @property
     def is_public(self) -> bool:
@@ -62,9 +64,9 @@ class Made:
         return "public" in self.header.answers
 
     @property
-    def leads(self) -> bool:
-        """Whether its file is called by it; what else a file makes are helpers of this one."""
-        return self.name == self.file.stem
+    def is_trigger(self) -> bool:
+        """Whether a table calls it."""
+        return bool(TRIGGER.search(self.code))
 
     @property
     def names(self) -> frozenset[str]:
@@ -97,6 +99,20 @@ class Engine:
         """Who of the tree names each of it."""
         return {name: frozenset(each.name for each in self.made if name in each.names) for name in self.by_name}
 
+    def is_for_others(self, made: Made) -> bool:
+        """Whether something outside of the tree calls it: callers of the engine, a table, the rest of the package."""
+        return made.is_public or made.is_trigger or made.kind == "view" or made.name in self.asked
+
+    def files_that_call(self, made: Made) -> set[Path]:
+        """The files of the tree with a function that names it."""
+        return {self.by_name[name].file for name in self.callers[made.name]}
+
+    def is_shared(self, file: Path) -> bool:
+        """Whether a file holds what the engine alone calls, and several files call."""
+        inside = [made for made in self.made if made.file == file]
+        callers = set().union(*map(self.files_that_call, inside)) - {file}
+        return len(callers) > 1 and not any(self.is_for_others(made) for made in inside)
+
     def called_by(self, made: Made) -> list[Made]:
         """What an object names of the tree, in the order in which it first does."""
         found = dict.fromkeys(NAME.findall(made.code))
@@ -119,6 +135,7 @@ def objects_of(file: Path) -> list[Made]:
             header=header,
             code=code[start.start() : end],
             replaces=start[1] is not None,
+            is_first=start is starts[0],
         )
         for start, (_, header), end in zip(starts, headers, ends, strict=True)
     ]

@@ -5,8 +5,8 @@ something to say. What a function calls may raise, lock and notify: its own head
 error. `as X` stands for what the header of X says, `nothing of X` for a call of X that cannot raise what others can.
 `-- public: yes` marks what is made for callers outside of the engine.
 
-A file is called by its first object. What stands below that is called from within the file alone; and what has one
-caller stands below it, unless it is public, a view, or named outside of the tree.
+A file holds a subject: it is called by its first object, or by a word that no object bears. What is made for the engine
+alone stands in the file that calls it; what several files call, in one that holds nothing else.
 
 A line has at most 110 columns.
 
@@ -28,7 +28,7 @@ from tools.engine import FUNCTIONS, MIGRATIONS, SQL, Engine, Made, line_of, with
 from tools.offences import ROOT, Offence, project_files, report
 
 MOST_COLUMNS = 110
-CLOCK = FUNCTIONS / "base" / "clock.sql"
+CLOCK = FUNCTIONS / "base.sql"
 OTHER_CLOCKS = re.compile(r"\bnow\s*\(|\b(current_timestamp|localtimestamp|current_date)\b", re.IGNORECASE)
 SEARCH_PATH = re.compile(r"set\s+search_path\s*(=|to)\s*''", re.IGNORECASE)
 STEERS = re.compile(r"^set\s+enable_\w+\s*(=|to)\s*off", re.IGNORECASE | re.MULTILINE)
@@ -93,16 +93,16 @@ def object_faults(made: Made) -> Iterator[str]:
 
 
 def place_faults(engine: Engine, made: Made) -> Iterator[str]:
-    callers = engine.callers[made.name]
-    inside = {each.name for each in engine.made if each.file == made.file}
-    if made.leads:
-        is_helper = len(callers) == 1 and made.kind != "view" and not made.is_public and made.name not in engine.asked
-        if is_helper:
-            yield f"is called by {next(iter(callers))} alone: it stands below that"
-    elif not any(each.leads for each in engine.made if each.file == made.file):
-        yield f"stands in {made.file.name}, which must be called by its first object"
-    elif made.is_public or made.name in engine.asked or not callers or not callers <= inside:
-        yield f"is not called from within {made.file.name} alone: it needs a file of its own"
+    stem = made.file.stem
+    if made.is_first and stem != made.name and stem in engine.by_name:
+        yield f"is the first in {made.file.name}, which is called like another object"
+    if engine.is_for_others(made):
+        return
+    callers = engine.files_that_call(made)
+    if not callers:
+        yield "is called by nobody"
+    elif made.file not in callers and len(callers) == 1 and not engine.is_shared(made.file):
+        yield f"is called from {min(callers).name} alone: it stands there"
 
 
 def call_faults(engine: Engine, made: Made) -> Iterator[str]:

@@ -10,6 +10,7 @@ from tools import sql_headers
 Seed = Callable[[str, str], None]
 
 PLACE = "src/rolecall/sql/functions/claim/claim_tasks.sql"
+CALLS = "select rolecall.find_role()"
 GOOD = """\
 -- Claims pending tasks.
 -- returns: the tasks
@@ -34,11 +35,10 @@ def test_a_file_in_the_house_style_is_no_offence(tmp_path: Path, seed: Seed) -> 
         ("-- Claims pending tasks.\n", "", 4, "begins with one sentence"),
         ("-- locks: tasks rows, in id order\n", "-- locks: nothing\n", 5, "`-- locks:` that says nothing"),
         ("create or replace", "create", 5, "say `create or replace function`"),
-        ("rolecall.claim_tasks", "rolecall.take_tasks", 5, "must be called by its first object"),
         ("set search_path = ''\n", "", 5, "lacks `set search_path = ''`"),
         ("rolecall.clock()", "pg_catalog.now()", 8, "now is not rolecall.clock()"),
         ("set search_path = ''", "set search_path = ''\nset enable_seqscan = off", 5, "needs `set jit = off`"),
-        ("which no test can set", "which no test can set " + "x" * 60, 8, "has 122 columns, of at most 110"),
+        ("which no test can set", "which no test can set " + "x" * 60, 8, "has 132 columns, of at most 110"),
     ],
 )
 def test_a_departure_is_an_offence_at_its_line(  # sizes: a case's four parts and two fixtures
@@ -67,8 +67,8 @@ def test_a_header_says_what_the_functions_that_it_calls_may_do(
     tmp_path: Path, seed: Seed, called: str, header: str, wrong: list[str]
 ) -> None:
     seed("src/rolecall/sql/functions/pool/find_role.sql", _function("find_role", called, "select 1"))
-    seed("src/rolecall/sql/functions/pool/pause.sql", _function("pause", header, "select rolecall.find_role()"))
-    seed("src/rolecall/sql/functions/pool/resume.sql", _function("resume", called, "select rolecall.find_role()"))
+    seed("src/rolecall/sql/functions/pool/pause.sql", _function("pause", f"{header}\n-- public: yes", CALLS))
+    seed("src/rolecall/sql/functions/pool/resume.sql", _function("resume", f"{called}\n-- public: yes", CALLS))
 
     found = list(sql_headers.offences(tmp_path))
 
@@ -93,29 +93,49 @@ def test_a_header_says_what_the_function_raises_itself(tmp_path: Path, seed: See
     ] == wrong
 
 
-def test_a_helper_stands_below_the_only_function_that_calls_it(tmp_path: Path, seed: Seed) -> None:
+def test_a_file_is_not_called_like_what_stands_below_its_first_object(tmp_path: Path, seed: Seed) -> None:
+    both = _function("pause", "-- public: yes", CALLS) + _function("find_role", "", "select 1")
+    seed("src/rolecall/sql/functions/pool/find_role.sql", both)
+
+    [found] = sql_headers.offences(tmp_path)
+
+    assert found.wrong == "function pause is the first in find_role.sql, which is called like another object"
+
+
+def test_a_helper_stands_in_the_only_file_that_calls_it(tmp_path: Path, seed: Seed) -> None:
     seed("src/rolecall/sql/functions/pool/find_role.sql", _function("find_role", "", "select 1"))
-    seed(
-        "src/rolecall/sql/functions/pool/pause.sql", _function("pause", "-- public: yes", "select rolecall.find_role()")
-    )
+    seed("src/rolecall/sql/functions/pool/pause.sql", _function("pause", "-- public: yes", CALLS))
 
     [found] = sql_headers.offences(tmp_path)
 
-    assert found.wrong == "function find_role is called by pause alone: it stands below that"
+    assert found.wrong == "function find_role is called from pause.sql alone: it stands there"
 
 
-def test_what_others_call_needs_a_file_of_its_own(tmp_path: Path, seed: Seed) -> None:
-    pause = _function("pause", "-- public: yes", "select rolecall.find_role()")
-    seed("src/rolecall/sql/functions/pool/pause.sql", f"{pause}\n{_function('find_role', '', 'select 1')}")
-    seed("src/rolecall/sql/functions/pool/resume.sql", pause.replace("pause", "resume"))
+def test_what_several_files_call_may_stand_by_itself(tmp_path: Path, seed: Seed) -> None:
+    seed("src/rolecall/sql/functions/pool/roles.sql", _function("find_role", "", "select 1"))
+    seed("src/rolecall/sql/functions/pool/pause.sql", _function("pause", "-- public: yes", CALLS))
+    seed("src/rolecall/sql/functions/pool/resume.sql", _function("resume", "-- public: yes", CALLS))
+
+    assert not list(sql_headers.offences(tmp_path))
+
+
+def test_what_nobody_calls_is_an_offence(tmp_path: Path, seed: Seed) -> None:
+    seed("src/rolecall/sql/functions/pool/roles.sql", _function("find_role", "", "select 1"))
 
     [found] = sql_headers.offences(tmp_path)
 
-    assert found.wrong == "function find_role is not called from within pause.sql alone: it needs a file of its own"
+    assert found.wrong == "function find_role is called by nobody"
+
+
+def test_what_a_table_calls_is_no_offence(tmp_path: Path, seed: Seed) -> None:
+    trigger = _function("count_rows", "", "begin end").replace("void", "trigger").replace("returns", "\nreturns")
+    seed("src/rolecall/sql/functions/pool/roles.sql", trigger)
+
+    assert not list(sql_headers.offences(tmp_path))
 
 
 def _function(name: str, header: str, body: str) -> str:
-    said = f"-- Does it.\n{header}\n" if header else "-- Does it.\n"
+    said = f"-- Does it.\n{header.strip()}\n" if header else "-- Does it.\n"
     return f"{said}create or replace function rolecall.{name}() returns void\nset search_path = ''\nas $$ {body} $$;\n"
 
 

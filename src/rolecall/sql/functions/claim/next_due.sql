@@ -10,3 +10,36 @@ set search_path = ''
 as $$
     select rolecall.next_due_for(null, p_roles, p_handlers)
 $$;
+
+-- Says how long a worker may sleep until the earliest pending task of some roles and handlers is due that is
+-- offered to it (null: to any). Like a claim it leaves out what is below this session's floors while a look
+-- there is expensive.
+-- returns: seconds; 0 when one is due, null when none is pending
+-- public: yes
+create or replace function rolecall.next_due_for(p_worker_id bigint, p_roles text[], p_handlers text[])
+returns float8
+language sql
+volatile
+set search_path = ''
+set jit = off
+set enable_seqscan = off
+as $$
+    select greatest(
+        extract(epoch from min(head.scheduled_for) - rolecall.clock()), case when count(*) > 0 then 0 end
+    )::float8
+    from rolecall.lines_of_claim(
+        rolecall.open_lines(), (p_worker_id, p_roles, p_handlers, false)::rolecall.claimant, rolecall.clock()
+    ) as line
+    cross join lateral rolecall.line_floor(line.line_id) as floor
+    cross join lateral (
+        select task.scheduled_for
+        from rolecall.tasks as task
+        where task.line_id = line.line_id and task.state = 'pending' and not task.parked
+            and task.scheduled_for >= case
+                when floor.look_below_at > clock_timestamp() + interval '1 s' then floor.scheduled_for
+                else '-infinity'
+            end
+        order by task.scheduled_for
+        limit 1
+    ) as head
+$$;

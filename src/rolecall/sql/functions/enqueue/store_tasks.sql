@@ -45,352 +45,6 @@ begin
 end
 $$;
 
--- Prepares a batch with drafts that say how their dedupe keys are to be treated: what is checked within a
--- window is checked by one session at a time.
--- returns: the positions (from 1) of drafts that an earlier one of the batch has the key of; they come after
--- it is stored
--- locks: a number for each windowed dedupe key, in order, until the transaction ends
-create or replace function rolecall.prepare_dedupe(p_tasks jsonb)
-returns bigint[]
-language plpgsql
-volatile
-set search_path = ''
-as $$
-begin
-    -- A thousand numbers keep the locks few, however long the batch.
-    perform pg_advisory_xact_lock(7246927, slot.number)
-    from (
-        select distinct hashtext(rolecall.full_dedupe_key(draft)) & 1023 as number
-        from jsonb_array_elements(p_tasks) as draft
-        where draft -> 'dedupe' ->> 'scope' = 'any' and draft ->> 'dedupe_key' is not null
-        order by number
-    ) as slot;
-    return array(
-        select item.n
-        from (
-            select n, row_number() over (partition by rolecall.full_dedupe_key(draft) order by n) as turn
-            from jsonb_array_elements(p_tasks) with ordinality as given (draft, n)
-            where rolecall.full_dedupe_key(draft) is not null
-        ) as item
-        where item.turn > 1
-    );
-end
-$$;
-
--- Brings drafts together with the tasks that stand for them, one after the other, in the order of the
--- positions.
--- returns: one row: the batch's ids with those filled in, which of them already stood, and what stored ones
--- need
--- raises: as find_or_insert
--- locks: what `hold_tasks` locks, of tasks to change; dedupe keys, waiting for an uncommitted task with the
--- same one
--- notifies: rolecall_wake, where an idle worker waits for the role
-create or replace function rolecall.meet_twins(
-    p_tasks jsonb, p_places rolecall.place[], p_positions bigint[], p_ids bigint[]
-)
-returns table (ids bigint[], deduplicated bigint[], needy jsonb)
-language plpgsql
-volatile
-set search_path = ''
-as $$
-declare
-    v_twin record;
-    v_met record;
-begin
-    ids := p_ids;
-    deduplicated := '{}';
-    perform rolecall.hold_twins(p_tasks, p_positions, p_places);
-    for v_twin in select * from rolecall.plain_twins(p_tasks, p_positions) loop
-        if v_twin.id is not null then
-            ids[v_twin.n] := v_twin.id;
-            deduplicated := deduplicated || v_twin.id;
-            continue;
-        end if;
-        select *
-        into v_met
-        from rolecall.find_or_insert(p_tasks -> (v_twin.n - 1)::int, v_twin.n, p_places[v_twin.n]);
-        ids[v_twin.n] := v_met.id;
-        needy := coalesce(needy || v_met.needy, needy, v_met.needy);
-        if v_met.stood then
-            deduplicated := deduplicated || v_met.id;
-        end if;
-    end loop;
-    return next;
-end
-$$;
-
--- Locks the unclaimed tasks that drafts are to change, all before the first is changed.
--- locks: what `hold_tasks` locks, in its order
-create or replace function rolecall.hold_twins(p_tasks jsonb, p_positions bigint[], p_places rolecall.place[])
-returns void
-language sql
-volatile
-set search_path = ''
-as $$
-    select rolecall.hold_tasks(array(
-        select rolecall.find_twin(
-            rolecall.full_dedupe_key(item.draft), item.draft -> 'dedupe', p_places[item.n]
-        )
-        from (select n, p_tasks -> (n - 1)::int as draft from unnest(p_positions) as n) as item
-        where item.draft -> 'dedupe' ->> 'mode' in ('replace', 'merge')
-    ))
-$$;
-
--- Finds, for refused drafts that say no more than a dedupe_key, the open task that stands for each: in one
--- go, as there may be many.
--- returns: one row a draft, in the order of the positions; the task's id is null where none stands (any
--- more), or the draft says more
-create or replace function rolecall.plain_twins(p_tasks jsonb, p_positions bigint[])
-returns table (n bigint, id bigint)
-language plpgsql
-volatile
-set search_path = ''
-set jit = off
-set enable_seqscan = off
-as $$
-begin
-    return query
-    select item.n, (
-        select task.id from rolecall.tasks as task
-        where item.draft -> 'dedupe' is null
-            and task.dedupe_key = rolecall.full_dedupe_key(item.draft) and task.dedupe_pending is not true
-    )
-    from (
-        select refused.n, refused.turn, p_tasks -> (refused.n - 1)::int as draft
-        from unnest(p_positions) with ordinality as refused (n, turn)
-    ) as item
-    order by item.turn;
-end
-$$;
-
--- Finds the task that stands for this one, and lets its dedupe mode decide; or stores this one when none does
--- any more.
--- returns: the id, whether it already stood, and what it needs, as `link_needs` takes it
--- raises: RC031 unknown role, RC040 invalid task or payloads that cannot be merged, RC045 the dedupe_key is
--- to be new, RC050 wrong isolation level, where a keyed task is put off
--- locks: the dedupe key, waiting for an uncommitted task with the same one; what `hold_tasks` locks of a task
--- to change
--- notifies: rolecall_wake, where an idle worker waits for the role
-create or replace function rolecall.find_or_insert(p_task jsonb, p_n bigint, p_place rolecall.place)
-returns table (id bigint, stood boolean, needy jsonb)
-language plpgsql
-volatile
-set search_path = ''
-as $$
-declare
-    v_dedupe_key text := rolecall.full_dedupe_key(p_task);
-    v_dedupe jsonb := nullif(p_task -> 'dedupe', 'null');
-    v_mode text := coalesce(v_dedupe ->> 'mode', 'keep');
-    v_inserted record;
-begin
-    -- Each turn of the loop is decided by another session's commit in between; it ends with the first quiet
-    -- moment.
-    loop
-        id := rolecall.find_twin(v_dedupe_key, v_dedupe, p_place);
-        stood := id is not null;
-        if not stood then
-            select *
-            into v_inserted
-            from rolecall.insert_tasks(jsonb_build_array(p_task), array[p_place], '{}');
-            id := v_inserted.ids[1];
-            needy := v_inserted.needy;
-            exit when v_inserted.refused is null;
-        elsif v_mode = 'error' then
-            perform rolecall.refuse_twin(p_n, p_task ->> 'dedupe_key', id);
-        else
-            exit when case v_mode
-                when 'keep' then rolecall.keep_twin(id, v_dedupe)
-                else rolecall.refresh_twin(id, p_task, p_place)
-            end;
-        end if;
-    end loop;
-    return next;
-end
-$$;
-
--- Refuses a task whose dedupe_key must be new, and says which task has it.
--- returns: never
--- raises: RC045, with the standing task's id as the detail
-create or replace function rolecall.refuse_twin(p_n bigint, p_dedupe_key text, p_id bigint)
-returns void
-language plpgsql
-volatile
-set search_path = ''
-as $$
-begin
-    raise exception using errcode = 'RC045', detail = p_id::text,
-        message = format('task %s: task %s has the dedupe_key %L already', p_n - 1, p_id, p_dedupe_key);
-end
-$$;
-
--- Lets a task stand for a new one. Where only unclaimed ones do, it is kept from being claimed until this
--- transaction ends: its handler is to see what the transaction writes.
--- returns: false when the task was claimed or ended meanwhile
--- locks: the task, shared, where it is to be unclaimed
--- notifies: rolecall_wake, where an idle worker waits for the role: it may have passed the locked task over
-create or replace function rolecall.keep_twin(p_id bigint, p_dedupe jsonb)
-returns boolean
-language plpgsql
-volatile
-set search_path = ''
-as $$
-begin
-    if rolecall.dedupe_scope(p_dedupe) <> 'pending' then
-        return true;
-    end if;
-    perform from rolecall.tasks as task where task.id = p_id and task.fence = 0 for share;
-    if not found then
-        return false;
-    end if;
-    perform rolecall.wake_lines(array(
-        select task.line_id from rolecall.tasks as task
-        where task.id = p_id and task.state = 'pending' and task.scheduled_for <= rolecall.clock()
-    ));
-    return true;
-end
-$$;
-
--- Gives an unclaimed task what a newer draft of its dedupe key asks for: its moment, and its payload and
--- priority, or both payloads merged and the higher priority.
--- returns: false when the task was claimed or ended meanwhile
--- raises: RC031 unknown role; RC040 payloads that cannot be merged, or become too large; RC050 wrong
--- isolation level, where a keyed one is put off
--- locks: the task, which `hold_twins` has locked, unless it came since; its key
--- notifies: rolecall_wake, where an idle worker waits for the role
-create or replace function rolecall.refresh_twin(p_id bigint, p_task jsonb, p_place rolecall.place)
-returns boolean
-language plpgsql
-volatile
-set search_path = ''
-as $$
-declare
-    v_now timestamptz := rolecall.clock();
-    v_merges boolean := p_task -> 'dedupe' ->> 'mode' = 'merge';
-    v_twin record;
-    v_draft record;
-    v_turn timestamptz;
-    v_line_id int;
-begin
-    select task.payload, task.key, line.role, line.handler, line.priority::int, line.never_ahead,
-        role.max_payload_bytes
-    into v_twin
-    from rolecall.tasks as task
-    join rolecall.lines as line on line.id = task.line_id
-    join rolecall.roles as role on role.name = line.role
-    where task.id = p_id and task.fence = 0
-    for update of task;
-    if not found then
-        return false;
-    end if;
-    select draft.payload, draft.due, coalesce(draft.priority, p_place.priority, 0) as priority into v_draft
-    from rolecall.read_drafts(jsonb_build_array(p_task), v_now) as draft;
-    v_turn := greatest(v_draft.due, v_now);
-    if v_merges then
-        v_draft.payload := rolecall.merge_payloads(
-            v_twin.payload, v_draft.payload, p_task -> 'dedupe' -> 'merge'
-        );
-        v_draft.priority := greatest(v_draft.priority, v_twin.priority);
-        if octet_length(v_draft.payload::text) > v_twin.max_payload_bytes then
-            perform rolecall.refuse('RC040', format(
-                'the merged payload of task %s has %s bytes, the role allows %s', p_id,
-                octet_length(v_draft.payload::text), v_twin.max_payload_bytes
-            ));
-        end if;
-    end if;
-    v_line_id := rolecall.find_or_add_line(
-        v_twin.role, v_twin.handler, v_draft.priority, v_twin.never_ahead, '{}'
-    );
-    update rolecall.tasks as task
-    set payload = v_draft.payload, scheduled_for = v_turn, parked = false, line_id = v_line_id
-    where task.id = p_id;
-    if v_turn <= v_now then
-        perform rolecall.wake_lines(array[v_line_id]);
-    elsif v_twin.key is not null then
-        -- It may have been the one whose turn with the key it was.
-        perform rolecall.require_read_committed();
-        perform rolecall.unpark_heads(array[v_twin.key]);
-    end if;
-    return true;
-end
-$$;
-
--- Makes one payload of the one that stands and a newer one: by a function of the database, or field by field;
--- what no rule names is taken from the newer one.
--- returns: the payload
--- raises: RC040 a field that its rule cannot merge, or a function that returned no object; whatever that
--- function raises
-create or replace function rolecall.merge_payloads(p_old jsonb, p_new jsonb, p_rule jsonb)
-returns jsonb
-language plpgsql
-volatile
-set search_path = ''
-as $$
-declare
-    v_merged jsonb;
-begin
-    if p_rule ? 'function' then
-        execute format(
-            'select %s($1, $2)', rolecall.find_merger(p_rule ->> 'function')
-        ) into v_merged using p_old, p_new;
-        if jsonb_typeof(v_merged) is distinct from 'object' then
-            perform rolecall.refuse(
-                'RC040', format('%s made no object of two payloads', p_rule ->> 'function')
-            );
-        end if;
-        return v_merged;
-    end if;
-    select jsonb_object_agg(
-        field.key, rolecall.merge_field(field.key, field.value, p_old -> field.key, p_new -> field.key)
-    )
-    into v_merged
-    from jsonb_each_text(nullif(p_rule -> 'fields', 'null')) as field
-    where p_old ? field.key or p_new ? field.key;
-    return p_old || p_new || coalesce(v_merged, '{}');
-end
-$$;
-
--- Makes one value of the one that stands and a newer one; where one is missing or null, the other is taken.
--- returns: the value; a union keeps the order in which its elements came
--- raises: RC040 values that the rule cannot merge: a union is of arrays, a sum of numbers, max and min of two
--- numbers or two texts
-create or replace function rolecall.merge_field(p_field text, p_rule text, p_old jsonb, p_new jsonb)
-returns jsonb
-language plpgsql
-immutable
-set search_path = ''
-as $$
-declare
-    v_types text := format('%s and %s', jsonb_typeof(p_old), jsonb_typeof(p_new));
-begin
-    if coalesce(p_old, 'null') = 'null' or coalesce(p_new, 'null') = 'null' then
-        return coalesce(nullif(p_new, 'null'), p_old, p_new);
-    elsif p_rule = 'union' and v_types = 'array and array' then
-        return coalesce((
-            select jsonb_agg(once.value order by once.n)
-            from (
-                select value, min(n) as n
-                from jsonb_array_elements(p_old || p_new) with ordinality as item (value, n)
-                group by value
-            ) as once
-        ), '[]');
-    elsif p_rule = 'sum' and v_types = 'number and number' then
-        return to_jsonb(p_old::numeric + p_new::numeric);
-    elsif p_rule in ('max', 'min') and v_types = 'number and number' then
-        return case when (p_new::numeric > p_old::numeric) = (p_rule = 'max') then p_new else p_old end;
-    elsif p_rule in ('max', 'min') and v_types = 'string and string' then
-        return case
-            when (p_new #>> '{}' collate "C" > p_old #>> '{}' collate "C") = (p_rule = 'max') then p_new
-            else p_old
-        end;
-    elsif p_rule in ('last', 'keep') then
-        return case p_rule when 'last' then p_new else p_old end;
-    end if;
-    perform rolecall.refuse(
-        'RC040', format('field %s cannot be merged: %s of %s', quote_literal(p_field), p_rule, v_types)
-    );
-end
-$$;
-
 -- Counts, in the history of schedules, what their tasks have brought into the pool: follow-ups and children.
 -- locks: schedule_runs rows of tasks that the caller holds
 create or replace function rolecall.note_generated(
@@ -434,5 +88,159 @@ begin
     set generated = run.generated + born.number
     from (select made.maker, count(*) as number from made join new using (id) group by made.maker) as born
     where run.task_id = born.maker and run.outcome = 'enqueued';
+end
+$$;
+
+-- Stores a batch of tasks; of those for whose dedupe_key a task stands already, and of those to come later,
+-- it stores nothing.
+-- returns: one row: all ids in input order; the input positions (from 1) that were not stored, in the order
+-- of their dedupe keys; and the stored ones that need others, as `link_needs` takes them
+-- raises: RC031 unknown role, RC040 invalid task
+-- locks: dedupe keys in their order; waits for an uncommitted task with the same one
+-- notifies: rolecall_wake, where an idle worker waits for the role
+create or replace function rolecall.insert_tasks(p_tasks jsonb, p_places rolecall.place[], p_later bigint[])
+returns table (ids bigint[], refused bigint[], needy jsonb)
+language plpgsql
+volatile
+set search_path = ''
+set jit = off
+set enable_seqscan = off
+set plan_cache_mode = force_generic_plan
+as $$
+declare
+    v_now timestamptz := rolecall.clock();
+    v_lines int[];
+begin
+    with place as materialized (
+        select * from unnest(p_places) with ordinality
+    ),
+    draft as materialized (
+        select nextval('rolecall.tasks_id_seq') as id, read.*
+        from (select * from rolecall.read_drafts(p_tasks, v_now) order by n) as read
+    ),
+    placed as materialized (
+        select draft.*, place.chain_id, place.chain_index, place.origin_id, place.parent_id,
+            place.parent_fence, place.depth,
+            place.needed, coalesce(draft.priority, place.priority, 0) as level,
+            case when place.parent_id is null or draft.due > v_now then greatest(draft.due, v_now)
+                else coalesce(place.scheduled_for, v_now) end as turn,
+            coalesce(draft.on_failure, place.on_failure) as rule,
+            -- Never to run twice: it is not to wait where a dying worker would take it along.
+            coalesce(draft.max_attempts = 1, false) as never_ahead
+        from draft
+        left join place on place.ordinality = draft.n
+    ),
+    line as materialized (
+        select wanted.*, (
+            select min(line.id) from rolecall.lines as line
+            where line.role = wanted.role and line.handler = wanted.handler and line.priority = wanted.level
+                and line.never_ahead = wanted.never_ahead and line.misfit_for = '{}'
+        ) as id
+        from (select distinct role, handler, level, never_ahead from placed) as wanted
+    ),
+    stored as (
+        insert into rolecall.tasks (
+            id, chain_id, chain_index, created_at, scheduled_for, line_id, max_attempts, key, dedupe_key,
+            payload, retry,
+            timeout, origin_id, parent_id, parent_fence, depth, needed, on_failure, state, open_needs,
+            dedupe_pending
+        )
+        select
+            placed.id, coalesce(placed.chain_id, placed.id), coalesce(placed.chain_index, 0), v_now,
+            placed.turn,
+            coalesce(
+                line.id,
+                rolecall.find_or_add_line(placed.role, placed.handler, placed.level, placed.never_ahead, '{}')
+            ),
+            placed.max_attempts,
+            case
+                when placed.one_root and placed.parent_id is null
+                    then coalesce(placed.key, 'role:' || placed.role)
+                else placed.key
+            end,
+            placed.dedupe_key, placed.payload, placed.retry, placed.timeout, placed.origin_id,
+            placed.parent_id, placed.parent_fence, placed.depth, placed.needed, placed.rule,
+            case when placed.needs is null then 'pending' else 'blocked' end::rolecall.task_state,
+            jsonb_array_length(placed.needs),
+            case
+                when placed.dedupe is not null then rolecall.stands_beside(placed.dedupe_key, placed.dedupe)
+            end
+        from placed
+        left join line using (role, handler, level, never_ahead)
+        where placed.dedupe_key is null or placed.n <> all(p_later) and case
+            when placed.dedupe is not null then rolecall.find_twin(
+                placed.dedupe_key, placed.dedupe, p_places[placed.n]
+            ) is null
+            -- Not `exists`, which may be answered from a list of all that stand beside a twin.
+            else (
+                select true
+                from rolecall.tasks as twin
+                where twin.dedupe_key = placed.dedupe_key and twin.dedupe_pending limit 1
+            ) is null
+        end
+        order by placed.dedupe_key collate "C", placed.n
+        on conflict (dedupe_key, coalesce(dedupe_pending, false))
+            where dedupe_key is not null and (dedupe_pending is not true or fence = 0) do nothing
+        returning tasks.id, tasks.line_id
+    )
+    select
+        array_agg(placed.id order by placed.n),
+        array_agg(placed.n order by placed.dedupe_key collate "C", placed.n)
+            filter (where placed.dedupe_key is not null and stored.id is null),
+        jsonb_agg(jsonb_build_object('id', placed.id, 'needs', placed.needs))
+            filter (where placed.needs is not null and stored.id is not null),
+        array_agg(coalesce(stored.line_id, line.id)) filter (
+            where placed.turn <= v_now and placed.needs is null
+        )
+    into ids, refused, needy, v_lines
+    from placed
+    left join stored on stored.id = placed.id
+    left join line using (role, handler, level, never_ahead);
+    perform rolecall.wake_lines(v_lines);
+    return next;
+end
+$$;
+
+-- Says whether a new task may stand beside an open one with the same dedupe_key: because only unclaimed ones
+-- stand for it, or because the one that does so belongs to a chain that does not count.
+-- returns: true, else null
+create or replace function rolecall.stands_beside(p_dedupe_key text, p_dedupe jsonb)
+returns boolean
+language sql
+volatile
+set search_path = ''
+as $$
+    select true
+    where rolecall.dedupe_scope(p_dedupe) = 'pending' or exists (
+        select from rolecall.tasks as task
+        where task.dedupe_key = p_dedupe_key and task.dedupe_pending is not true
+            and task.fence > 0 and task.chain_id = (p_dedupe ->> 'except_chain')::bigint
+    )
+$$;
+
+-- Finds or adds the line of a role, handler and priority, with those who may not take its tasks; never waits
+-- for another transaction that adds the same.
+-- returns: the line's id
+create or replace function rolecall.find_or_add_line(
+    p_role text, p_handler text, p_priority int, p_never_ahead boolean, p_misfit_for text[]
+)
+returns int
+language plpgsql
+volatile
+set search_path = ''
+as $$
+declare
+    v_id int;
+begin
+    select min(id) into v_id
+    from rolecall.lines
+    where role = p_role and handler = p_handler and priority = p_priority
+        and never_ahead = p_never_ahead and misfit_for = p_misfit_for;
+    if v_id is null then
+        insert into rolecall.lines (role, handler, priority, never_ahead, misfit_for)
+        values (p_role, p_handler, p_priority, p_never_ahead, p_misfit_for)
+        returning id into v_id;
+    end if;
+    return v_id;
 end
 $$;

@@ -29,3 +29,552 @@ begin
     end loop;
 end
 $$;
+
+-- Ends claims as finish does, unless something was waited for too long, or came meanwhile.
+-- returns: one row a report that was not simply accepted: already, or why the task was lost
+-- raises: RC031, RC040 for a next task that is none; RC042 for a report of unknown outcome; RC043 for needs
+-- in a circle; RC044, RC045, RC050 as finish; 55P03, RC090 undo this and try again
+-- locks: other calls that report needs; tasks rows in id order; dedupe keys of next tasks in their order;
+-- dependents and parents, level by level; keys rows in key order
+-- notifies: rolecall_wake, where an idle worker waits for the role; rolecall_cancel for what ends with a task
+create or replace function rolecall.try_to_finish(p_worker_id bigint, p_reports jsonb)
+returns table (task_id bigint, verdict text)
+language plpgsql
+volatile
+set search_path = ''
+as $$
+declare
+    v_done record;
+    v_stopped bigint[];
+    v_other record;
+    v_accepted bigint[];
+    v_keys text[];
+    v_endings rolecall.ending[];
+begin
+    if jsonb_path_exists(p_reports, '$[*] ? (@.outcome == "blocked")') then
+        -- Two that came to need each other at once would not see the circle.
+        perform pg_advisory_xact_lock(7246926, -2);
+    end if;
+    if jsonb_path_exists(p_reports, '$[*] ? (@.outcome != "completed" || exists (@.next.children))') then
+        perform rolecall.lock_claims(p_worker_id, p_reports);
+    end if;
+    select * into v_done from rolecall.complete_tasks(p_worker_id, p_reports, rolecall.clock());
+    v_accepted := v_done.ids;
+    v_keys := v_done.keys;
+    v_endings := v_done.endings;
+    -- Before the keys: who waits for a next task's dedupe key should keep no key from the others.
+    if v_done.next_tasks is not null then
+        v_stopped := rolecall.store_next(v_done.next_tasks);
+        if v_stopped <> '{}' then
+            v_endings := array(
+                select (
+                    done.id, state, chain_id, parent_id, depth, on_failure, needed,
+                    continued and done.id <> all(v_stopped), null
+                )::rolecall.ending
+                from unnest(v_endings) as done
+            );
+        end if;
+    end if;
+    if cardinality(v_accepted) < jsonb_array_length(p_reports) then
+        perform rolecall.check_outcomes(p_reports);
+        select * into v_other from rolecall.suspend_tasks(p_worker_id, p_reports, v_endings);
+        v_accepted := v_accepted || v_other.ids;
+        v_keys := v_keys || v_other.keys;
+        v_endings := v_endings || v_other.endings;
+        select * into v_other from rolecall.lose_tasks(p_worker_id, p_reports);
+        v_accepted := v_accepted || v_other.ids;
+        v_keys := v_keys || v_other.keys;
+        v_endings := v_endings || v_other.endings;
+        if v_other.needy is not null then
+            perform rolecall.link_needs(v_other.needy, null);
+        end if;
+    end if;
+    perform rolecall.conclude(v_endings, v_keys);
+    if cardinality(v_accepted) < jsonb_array_length(p_reports) then
+        return query
+        select report.id, rolecall.why_lost(p_worker_id, report.id, report.fence)
+        from jsonb_to_recordset(p_reports) as report (id bigint, fence int)
+        where report.id <> all(v_accepted);
+    end if;
+end
+$$;
+
+-- Locks those tasks among some reports that this worker still owns, in id order; those that a failing one
+-- takes with it too, and beside one that has open children the parents of the others, in the order that
+-- everybody keeps.
+-- raises: RC090 a task came below one of them meanwhile: undo this and try again
+-- locks: tasks rows in id order, else what hold_tasks locks
+create or replace function rolecall.lock_claims(p_worker_id bigint, p_reports jsonb)
+returns void
+language plpgsql
+volatile
+set search_path = ''
+set jit = off
+set enable_seqscan = off
+as $$
+declare
+    v_owned bigint[];
+    v_parents bigint[];
+    v_above bigint[];
+begin
+    with owned as materialized (
+        select report.id, task.parent_id, task.serial, task.open_children is not null as has_children,
+            outcome.is_bad as fails,
+            outcome.is_bad and task.on_failure = 'cancel_siblings' and task.parent_id is not null as cancels
+        from jsonb_to_recordset(p_reports) as report (id bigint, fence int, outcome text)
+        cross join lateral (
+            select owned.parent_id, owned.serial, owned.on_failure, owned.open_children,
+                owned.cancel_requested_at
+            from rolecall.tasks as owned
+            where owned.id = report.id and owned.fence = report.fence
+                and (owned.worker_id = p_worker_id) is true
+            offset 0
+        ) as task
+        cross join lateral (
+            select report.outcome <> 'completed' or task.cancel_requested_at is not null as is_bad
+        ) as outcome
+    )
+    select
+        array_agg(owned.id),
+        case
+            when bool_or(owned.has_children)
+                then array_agg(owned.parent_id) filter (where owned.parent_id is not null)
+        end
+            -- More serial children need the last that stands.
+            || array_agg(
+                (select max(task.id) from rolecall.tasks as task where task.parent_id = owned.id)
+            ) filter (where owned.serial),
+        array_agg(case when owned.cancels then owned.parent_id else owned.id end)
+            filter (where owned.cancels or (owned.has_children and owned.fails))
+    into v_owned, v_parents, v_above
+    from owned;
+    if v_above is not null or v_parents is not null then
+        perform rolecall.hold_below(coalesce(v_above, '{}'), v_owned || v_parents);
+    else
+        perform from rolecall.tasks as task where task.id = any(v_owned) order by task.id for update;
+    end if;
+end
+$$;
+
+-- Locks some tasks with all that is open below others, all before the first is changed.
+-- raises: RC090 one came meanwhile: undo this and try again
+-- locks: what hold_tasks locks
+create or replace function rolecall.hold_below(p_above bigint[], p_ids bigint[])
+returns void
+language plpgsql
+volatile
+set search_path = ''
+as $$
+declare
+    v_all bigint[];
+begin
+    v_all := p_ids || array(
+        select below.id
+        from unnest(rolecall.with_open_descendants(p_above)) as below (id)
+        where below.id <> all(p_above)
+    );
+    perform rolecall.hold_tasks(v_all);
+    if exists (
+        select from unnest(rolecall.with_open_descendants(p_above)) as below (id)
+        where below.id <> all(p_above) and below.id <> all(v_all)
+    ) then
+        perform rolecall.refuse('RC090', 'a task came while others were waited for');
+    end if;
+end
+$$;
+
+-- Moves the completed among some reports into the finished tasks, where the fence and the worker still own
+-- them; not those that have children to wait for or to be judged by, nor those that are to be cancelled and
+-- would let more come.
+-- returns: one row: which moved, their keys, who waits for them, and what their reports say comes next
+-- locks: tasks rows in id order
+create or replace function rolecall.complete_tasks(p_worker_id bigint, p_reports jsonb, p_now timestamptz)
+returns table (ids bigint[], keys text[], endings rolecall.ending[], next_tasks jsonb)
+language plpgsql
+volatile
+set search_path = ''
+set plan_cache_mode = force_generic_plan
+set jit = off
+set enable_seqscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+as $$
+#variable_conflict use_column
+begin
+    return query
+    with report as materialized (
+        select * from jsonb_to_recordset(p_reports) as given (
+            id bigint, fence int, outcome text, result jsonb, ran float8, next jsonb
+        )
+        where outcome = 'completed'
+        order by id
+    ),
+    done as (
+        delete from rolecall.tasks as task
+        using report
+        -- The worker is compared in a form that no index serves: each row is to be found by its id.
+        where task.id = report.id and task.fence = report.fence and (task.worker_id = p_worker_id) is true
+            -- Who has had children, of whichever kind, is judged by how they ended.
+            and task.open_children is null and task.serial is null
+            and nullif(report.next -> 'children', 'null') is null
+            and (task.cancel_requested_at is null or (report.next ?| '{continuation,siblings}') is not true)
+        returning task.*, report.result as last_result, report.ran, report.next,
+            nullif(report.next -> 'continuation', 'null') is not null as continued
+    ),
+    moved as (
+        insert into rolecall.finished_tasks (
+            id, chain_id, chain_index, created_at, scheduled_for, claimed_at, started_at, finished_at,
+            worker_id, line_id, fence, attempt, max_attempts, state, key, dedupe_key, payload, retry, info,
+            result, origin_id, parent_id, parent_fence, depth, on_failure, continued, dedupe_pending, timeout
+        )
+        select
+            id, chain_id, chain_index, created_at, scheduled_for, claimed_at,
+            coalesce(greatest(p_now - make_interval(secs => ran), claimed_at), started_at), p_now, worker_id,
+            line_id, fence, attempt, max_attempts, 'completed', key, dedupe_key, payload, retry,
+            coalesce(children_info || coalesce(info, '{}'), info), coalesce(last_result, result),
+            origin_id, parent_id, parent_fence, depth, on_failure, nullif(continued, false), dedupe_pending,
+            timeout
+        from done
+    )
+    select
+        coalesce(array_agg(id), '{}'),
+        array_agg(distinct key) filter (where key is not null),
+        array_agg((
+            id, 'completed', chain_id, parent_id, depth, on_failure, needed, continued, null
+        )::rolecall.ending order by id) filter (where parent_id is not null or needed),
+        jsonb_agg(jsonb_build_object(
+            'next', next, 'id', id, 'chain_id', chain_id, 'chain_index', chain_index, 'parent_id', parent_id,
+            'parent_fence', parent_fence, 'depth', depth, 'priority',
+            (select priority from rolecall.lines where lines.id = line_id),
+            'scheduled_for', scheduled_for, 'needed', needed, 'on_failure', on_failure
+        ) order by id) filter (where next is not null)
+    from done;
+end
+$$;
+
+-- Insists that every report says one of the known outcomes, and that a blocked one says what it needs.
+-- raises: RC042 unknown outcome, or nothing that is needed; RC040 what is no need
+create or replace function rolecall.check_outcomes(p_reports jsonb)
+returns void
+language plpgsql
+stable
+set search_path = ''
+as $$
+declare
+    v_odd record;
+begin
+    select * into v_odd
+    from jsonb_to_recordset(p_reports) as report (id bigint, outcome text)
+    where outcome is null
+        or outcome not in ('completed', 'failed', 'snoozed', 'blocked', 'cancelled', 'returned', 'misfit')
+    limit 1;
+    if found then
+        perform rolecall.refuse(
+            'RC042', format('the report on task %s has the unknown outcome %L', v_odd.id, v_odd.outcome)
+        );
+    end if;
+    select report.id, rolecall.needs_problem(report.needs) as problem into v_odd
+    from jsonb_to_recordset(p_reports) as report (id bigint, outcome text, needs jsonb)
+    where outcome = 'blocked'
+        and (report.needs is null or report.needs = '[]' or rolecall.needs_problem(report.needs) is not null)
+    limit 1;
+    if found then
+        perform rolecall.refuse(
+            case when v_odd.problem is null then 'RC042' else 'RC040' end,
+            format(
+                'the report on task %s is blocked: %s', v_odd.id,
+                coalesce(v_odd.problem, 'it says not by what')
+            )
+        );
+    end if;
+end
+$$;
+
+-- Lets completed tasks wait for their children: those that their reports spawn, and those that stand already.
+-- The slot is given back, the key is kept. One whose children all stood for others' goes on at once; one that
+-- is to be cancelled spawns nothing.
+-- returns: one row: which were accepted, and the keys and endings of those that ended at once
+-- raises: RC042 for children and a continuation in one report; and as add_children
+-- locks: tasks rows, those that have children with the parents of what has ended; dedupe keys of children in
+-- their order
+-- notifies: rolecall_wake, where an idle worker waits for a role
+create or replace function rolecall.suspend_tasks(
+    p_worker_id bigint, p_reports jsonb, p_endings rolecall.ending[]
+)
+returns table (ids bigint[], keys text[], endings rolecall.ending[])
+language plpgsql
+volatile
+set search_path = ''
+set jit = off
+set enable_seqscan = off
+as $$
+declare
+    v_report record;
+    v_childless bigint[] := '{}';
+begin
+    ids := '{}';
+    perform rolecall.hold_parents(p_worker_id, p_reports, p_endings);
+    for v_report in
+        select report.id, report.result, report.next,
+            nullif(report.next -> 'children', 'null') as children,
+            jsonb_build_object(
+                'next', report.next - 'children', 'id', report.id, 'parent_id', task.parent_id,
+                'parent_fence', task.parent_fence, 'depth', task.depth
+            ) as others
+        from (
+            select *
+            from jsonb_to_recordset(p_reports) as given (
+                id bigint, fence int, outcome text, result jsonb, next jsonb
+            )
+            where given.outcome = 'completed'
+            order by given.id
+        ) as report
+        cross join lateral (
+            select owned.parent_id, owned.parent_fence, owned.depth
+            from rolecall.tasks as owned
+            where owned.id = report.id and owned.fence = report.fence
+                and (owned.worker_id = p_worker_id) is true
+                and owned.cancel_requested_at is null
+            for update
+        ) as task
+    loop
+        if nullif(v_report.next -> 'continuation', 'null') is not null then
+            perform rolecall.refuse(
+                'RC042',
+                format('task %s has children: only its last step may continue the chain', v_report.id)
+            );
+        end if;
+        ids := ids || v_report.id;
+        if v_report.next is not null then
+            perform rolecall.store_next(jsonb_build_array(v_report.others));
+        end if;
+        if v_report.children is not null then
+            perform rolecall.add_children(
+                v_report.id, null, v_report.children, (v_report.next ->> 'serial')::boolean
+            );
+        end if;
+        if not rolecall.start_waiting(
+            v_report.id, v_report.result, (v_report.next ->> 'gathers')::boolean
+        ) then
+            v_childless := v_childless || v_report.id;
+        end if;
+    end loop;
+    select resumed.keys, resumed.endings
+    into keys, endings
+    from rolecall.resume_parents(v_childless) as resumed;
+    return next;
+end
+$$;
+
+-- Locks those among some reports that have open children, which end beside them, together with the parents of
+-- what has ended, and with what is open below those that are to be cancelled: children before parents, and
+-- the deepest of those first.
+-- locks: what hold_tasks locks; nothing where no report is of a task with open children
+create or replace function rolecall.hold_parents(
+    p_worker_id bigint, p_reports jsonb, p_endings rolecall.ending[]
+)
+returns void
+language plpgsql
+volatile
+set search_path = ''
+set jit = off
+set enable_seqscan = off
+as $$
+declare
+    v_running bigint[];
+    v_cancelled bigint[];
+begin
+    select array_agg(task.id), array_agg(task.id) filter (where task.is_cancelled) into v_running, v_cancelled
+    from jsonb_to_recordset(p_reports) as report (id bigint, fence int)
+    cross join lateral (
+        select owned.id, owned.cancel_requested_at is not null as is_cancelled
+        from rolecall.tasks as owned
+        where owned.id = report.id and owned.fence = report.fence and (owned.worker_id = p_worker_id) is true
+            and owned.open_children is not null
+        offset 0
+    ) as task;
+    if v_running is not null then
+        perform rolecall.hold_tasks(v_running || rolecall.with_open_descendants(v_cancelled) || array(
+            select ending.parent_id from unnest(p_endings) as ending where ending.parent_id is not null
+        ));
+    end if;
+end
+$$;
+
+-- Takes what a parent's handler returned and lets the task wait, if it has open children.
+-- returns: whether it waits now
+-- locks: the caller holds the task
+create or replace function rolecall.start_waiting(p_id bigint, p_result jsonb, p_gathers boolean)
+returns boolean
+language plpgsql
+volatile
+set search_path = ''
+as $$
+declare
+    v_task rolecall.tasks;
+begin
+    update rolecall.tasks as task
+    set result = coalesce(p_result, task.result), gathers = p_gathers
+    where task.id = p_id
+    returning task.* into v_task;
+    if v_task.open_children is null then
+        return false;
+    end if;
+    insert into rolecall.task_events (task_id, at, kind, attempt, worker_id)
+    values (p_id, rolecall.clock(), 'waiting', v_task.attempt, v_task.worker_id);
+    update rolecall.tasks as task
+    set state = 'waiting', worker_id = null, claimed_at = null, lease_until = null, deadline_at = null
+    where task.id = p_id;
+    return true;
+end
+$$;
+
+-- Lets go of the failed, snoozed, blocked, cancelled, returned and misfit among some reports, where the fence
+-- and the worker still own them; and of the completed ones that have children but are to be cancelled.
+-- returns: one row: which were still owned; their keys and endings; what the blocked ones need, as
+-- `link_needs` takes it
+-- locks: tasks rows in id order
+-- notifies: rolecall_wake, where an idle worker waits for the role
+create or replace function rolecall.lose_tasks(p_worker_id bigint, p_reports jsonb)
+returns table (ids bigint[], keys text[], endings rolecall.ending[], needy jsonb)
+language plpgsql
+volatile
+set search_path = ''
+set jit = off
+set enable_seqscan = off
+as $$
+declare
+    v_losses jsonb;
+    v_let_go record;
+begin
+    with owned as (
+        select distinct on (report.id) report.*
+        from (
+            select * from jsonb_to_recordset(p_reports) as given (
+                id bigint, fence int, outcome text, reason text, error text, after float8, at timestamptz,
+                final boolean, needs jsonb, intake text
+            )
+            order by given.id
+        ) as report
+        cross join lateral (
+            select owned.id
+            from rolecall.tasks as owned
+            where owned.id = report.id and owned.fence = report.fence
+                and (owned.worker_id = p_worker_id) is true
+            for update
+        ) as task
+        order by report.id
+    )
+    select jsonb_agg(jsonb_build_object(
+        'id', id, 'error', error, 'after', coalesce(after, extract(epoch from at - rolecall.clock())),
+        'final', final, 'reported', true, 'needs', needs, 'intake', intake,
+        'reason',
+        case outcome
+            when 'failed' then coalesce(reason, 'error')
+            when 'completed' then 'cancelled'
+            else outcome
+        end
+    ))
+    into v_losses
+    from owned;
+    select * into v_let_go from rolecall.let_go(v_losses);
+    ids := coalesce(v_let_go.ids, '{}');
+    keys := v_let_go.keys;
+    endings := v_let_go.endings;
+    select jsonb_agg(jsonb_build_object('id', gone.id, 'needs', loss -> 'needs')) into needy
+    from unnest(v_let_go.ids, v_let_go.states) as gone (id, state)
+    join jsonb_array_elements(v_losses) as loss on (loss -> 'id')::bigint = gone.id
+    where gone.state = 'blocked';
+    return next;
+end
+$$;
+
+-- Stores what reports say comes next: follow-ups, the chain's continuation, and siblings, which their
+-- parent's count must have.
+-- returns: whose chain ends nevertheless, as another task stands for the continuation
+-- raises: RC031, RC040 for what is no task; RC043 for one that would wait for itself; RC044 siblings of a
+-- task whose parent is not open; RC045 a dedupe_key that is to be new; RC050 wrong isolation level, where a
+-- keyed task is put off
+-- locks: dedupe keys in their order; needed tasks, children before parents; parents of siblings, the deepest
+-- first, in id order
+-- notifies: rolecall_wake, where an idle worker waits for the role
+create or replace function rolecall.store_next(p_next_tasks jsonb)
+returns bigint[]
+language plpgsql
+volatile
+set search_path = ''
+as $$
+declare
+    v_drafts jsonb;
+    v_places rolecall.place[];
+    v_stored record;
+    v_stopped bigint[] := '{}';
+    v_siblings record;
+begin
+    with done as (
+        select * from jsonb_to_recordset(p_next_tasks) as given (
+            next jsonb, id bigint, chain_id bigint, chain_index int, parent_id bigint, parent_fence int,
+            depth int, priority int, scheduled_for timestamptz, needed boolean, on_failure rolecall.child_rule
+        )
+    ),
+    draft as (
+        select follow_up.draft,
+            (null, null, done.id, null, null, null, null, null, null, null)::rolecall.place as place, done.id,
+            n
+        from done
+        cross join lateral jsonb_array_elements(
+            nullif(next -> 'follow_ups', 'null')
+        ) with ordinality as follow_up (draft, n)
+        union all
+        select done.next -> 'continuation', (
+            chain_id, chain_index + 1, done.id, parent_id, parent_fence, depth, priority, null, needed,
+            on_failure
+        )::rolecall.place, done.id, 0
+        from done
+        where nullif(done.next -> 'continuation', 'null') is not null
+    )
+    select jsonb_agg(draft.draft order by draft.id, draft.n),
+        array_agg(draft.place order by draft.id, draft.n)
+    into v_drafts, v_places
+    from draft;
+    perform rolecall.refuse('RC040', format('the chain %s goes on already', link.chain_id))
+    from rolecall.tasks as link
+    where link.chain_index > 0
+        and link.chain_id = any(
+            array(select place.chain_id from unnest(v_places) as place where place.chain_index > 0)
+        );
+    if v_drafts is not null then
+        select * into v_stored from rolecall.store_tasks(v_drafts, v_places);
+        perform rolecall.refuse_circle(array[link.id], link.id)
+        from unnest(v_stored.ids) with ordinality as link (id, n)
+        where v_drafts -> (link.n - 1)::int ? 'key' and v_places[link.n].chain_index > 0;
+        v_stopped := array(
+            select link.origin_id
+            from unnest(v_places) with ordinality as link
+            where link.chain_index > 0 and v_stored.ids[link.ordinality] = any(v_stored.deduplicated)
+                and not exists (
+                select
+                from rolecall.tasks as task
+                where task.id = v_stored.ids[link.ordinality] and task.chain_id = link.chain_id
+            )
+        );
+        -- Only then: it looks into every day.
+        if v_stopped <> '{}' then
+            update rolecall.finished_tasks as task set continued = null where task.id = any(v_stopped);
+        end if;
+    end if;
+    for v_siblings in
+        select done.parent_id, done.parent_fence, done.next -> 'siblings' as drafts
+        from jsonb_to_recordset(p_next_tasks) as done (
+            next jsonb, id bigint, parent_id bigint, parent_fence int, depth int
+        )
+        where jsonb_array_length(nullif(done.next -> 'siblings', 'null')) > 0
+        order by done.depth desc, done.parent_id, done.id
+    loop
+        perform rolecall.hold_needed(v_siblings.drafts, v_siblings.parent_id);
+        perform from rolecall.tasks as task where task.id = v_siblings.parent_id for update;
+        perform rolecall.add_children(v_siblings.parent_id, v_siblings.parent_fence, v_siblings.drafts, null);
+    end loop;
+    return v_stopped;
+end
+$$;

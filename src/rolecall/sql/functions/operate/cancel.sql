@@ -25,3 +25,46 @@ begin
     end loop;
 end
 $$;
+
+-- Cancels tasks with all that is open below them, unless one came, or was claimed, while this call waited for
+-- others.
+-- returns: one row a given id: cancelled, requested (it was running), finished (it had ended), missing
+-- raises: RC090 one came or was claimed: undo this and try again, as to wait for it now would be out of order
+-- locks: running tasks and those without a key, the deepest first, in id order; keys of the others in key
+-- order, then those tasks
+-- notifies: rolecall_cancel with the worker's id
+create or replace function rolecall.try_to_cancel(p_ids bigint[])
+returns table (task_id bigint, outcome text)
+language plpgsql
+volatile
+set search_path = ''
+set jit = off
+set enable_seqscan = off
+as $$
+declare
+    v_all bigint[] := rolecall.with_open_descendants(p_ids);
+    v_asked bigint[];
+    v_losses jsonb;
+    v_let_go record;
+begin
+    perform rolecall.hold_tasks(v_all);
+    v_asked := rolecall.request_cancellation(v_all);
+    select jsonb_agg(jsonb_build_object('id', task.id, 'reason', 'cancelled')) into v_losses
+    from rolecall.tasks as task
+    where task.id = any(v_all) and task.state <> 'running';
+    select * into v_let_go from rolecall.let_go(v_losses);
+    v_all := rolecall.with_open_descendants(v_all);
+    if exists (select from rolecall.tasks where id = any(v_all) and id <> all(v_asked)) then
+        perform rolecall.refuse('RC090', 'a task came or was claimed while others were waited for');
+    end if;
+    perform rolecall.conclude(v_let_go.endings, v_let_go.keys);
+    return query
+    select given.id, case
+        when given.id = any(v_asked) then 'requested'
+        when given.id = any(v_let_go.ids) then 'cancelled'
+        when exists (select from rolecall.find_finished(array[given.id])) then 'finished'
+        else 'missing'
+    end
+    from unnest(p_ids) as given (id);
+end
+$$;

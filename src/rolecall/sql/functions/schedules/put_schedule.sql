@@ -15,3 +15,268 @@ set search_path = ''
 as $$
     select rolecall.store_schedule(p_schedule, null)
 $$;
+
+-- Stores the schedules that an app declares: those that are not there yet, and those whose declaration has
+-- changed since. What people have made or changed stays as they want it.
+-- returns: how many were stored
+-- raises: RC021 invalid schedule, RC022, RC023 somebody stored or changed it meanwhile, RC031 unknown role,
+-- RC040 what is no task
+-- locks: the schedules rows, in name order
+-- public: yes
+create or replace function rolecall.ensure_schedules(p_schedules jsonb)
+returns int
+language plpgsql
+volatile
+set search_path = ''
+as $$
+declare
+    v_said record;
+    v_stored int := 0;
+begin
+    for v_said in
+        select said.document, standing.id is not null as stands
+        from jsonb_array_elements(p_schedules) as said (document)
+        left join rolecall.schedules as standing on standing.name = said.document ->> 'name'
+        where standing.id is null or (standing.edited_at is null and standing.declared <> said.document)
+        order by said.document ->> 'name'
+    loop
+        -- The first run of one that stands is over, or planned.
+        perform rolecall.store_schedule(
+            case when v_said.stands then v_said.document - 'first_run_at' else v_said.document end,
+            v_said.document
+        );
+        v_stored := v_stored + 1;
+    end loop;
+    return v_stored;
+end
+$$;
+
+-- Stores a schedule or changes the one of that name. For a person, what is not said keeps its value; for the
+-- app that declares it, what is not said is the default.
+-- returns: the schedule's id
+-- raises: RC021 invalid schedule, RC022 it may not be changed so, RC023 it was changed meanwhile, RC031
+-- unknown role, RC040 what is no task
+-- locks: the schedules row
+create or replace function rolecall.store_schedule(p_said jsonb, p_declared jsonb)
+returns bigint
+language plpgsql
+volatile
+set search_path = ''
+as $$
+declare
+    v_now timestamptz := rolecall.clock();
+    v_old rolecall.schedules;
+    v_full jsonb;
+    v_id bigint;
+begin
+    perform rolecall.require_durability();
+    select * into v_old from rolecall.schedules where name = p_said ->> 'name' for update;
+    v_full := rolecall.amended_schedule(
+        case when p_declared is null then rolecall.schedule_document(v_old) else '{}' end, p_said
+    );
+    perform rolecall.check_schedule(v_full);
+    perform rolecall.guard_schedule(v_old, v_full, p_declared);
+    insert into rolecall.schedules as old (
+        name, role, handler, payload, priority, key, every, cron, zone, misfire, overlap, jitter, enabled,
+        immutable, next_run_at, created_at, declared
+    )
+    select
+        given.name, coalesce(given.role, handler.role, given.handler), coalesce(given.handler, given.role),
+        coalesce(given.payload, '{}'), coalesce(given.priority, 0), given.key,
+        make_interval(secs => given.every), given.cron, coalesce(given.zone, 'UTC'),
+        coalesce(given.misfire, 'one'), coalesce(given.overlap, 'queue'),
+        make_interval(secs => coalesce(given.jitter, 0)), coalesce(given.enabled, true),
+        coalesce(given.immutable, false), rolecall.next_plan(v_old, v_full, v_now), v_now, p_declared
+    from jsonb_to_record(v_full) as given (
+        name text, role text, handler text, payload jsonb, priority int, key text, every float8, cron text,
+        zone text, misfire text, overlap text, jitter float8, enabled boolean, immutable boolean
+    )
+    left join rolecall.handlers as handler on handler.name = coalesce(given.handler, given.role)
+    on conflict (name) do update
+    set role = excluded.role, handler = excluded.handler, payload = excluded.payload,
+        priority = excluded.priority, key = excluded.key, every = excluded.every, cron = excluded.cron,
+        zone = excluded.zone, misfire = excluded.misfire, overlap = excluded.overlap,
+        jitter = excluded.jitter, enabled = excluded.enabled, immutable = excluded.immutable,
+        next_run_at = excluded.next_run_at, revision = old.revision + 1,
+        declared = coalesce(p_declared, old.declared),
+        edited_at = case when p_declared is null then v_now else old.edited_at end
+    returning old.id into v_id;
+    return v_id;
+end
+$$;
+
+-- Puts what is said of a schedule over what stands. Another handler comes with its own role, an interval
+-- stands in for a cron expression and the other way round; a null says nothing, but takes a key away.
+-- returns: the whole document
+create or replace function rolecall.amended_schedule(p_standing jsonb, p_said jsonb)
+returns jsonb
+language sql
+immutable
+set search_path = ''
+as $$
+    select (p_standing - array_remove(array[
+            case when p_said -> 'key' = 'null' then 'key' end,
+            case when said.document ->> 'handler' <> p_standing ->> 'handler' then 'role' end,
+            case when said.document ? 'every' then 'cron' end,
+            case when said.document ? 'cron' then 'every' end
+        ], null)) || said.document
+    from (select rolecall.without_nulls(p_said) as document) as said
+$$;
+
+-- Insists that a schedule is one: a name, a known role, a rhythm, policies that go together, a task that
+-- could be enqueued. Whether a cron expression and its zone mean anything is for those to judge who compute
+-- its slots.
+-- raises: RC021 invalid schedule, RC031 unknown role, RC040 what is no task
+create or replace function rolecall.check_schedule(p_schedule jsonb)
+returns void
+language plpgsql
+volatile
+set search_path = ''
+as $$
+declare
+    v_name text := p_schedule ->> 'name';
+    v_every float8 := (p_schedule ->> 'every')::float8;
+    v_jitter float8 := coalesce((p_schedule ->> 'jitter')::float8, 0);
+    v_misfire text := coalesce(p_schedule ->> 'misfire', 'one');
+    v_overlap text := coalesce(p_schedule ->> 'overlap', 'queue');
+    v_problem text;
+begin
+    if coalesce(length(v_name), 0) not between 1 and 100 then
+        perform rolecall.refuse('RC021', 'a schedule has a name of 1 to 100 characters');
+    end if;
+    v_problem := case
+        when num_nonnulls(p_schedule ->> 'every', p_schedule ->> 'cron') = 0 then
+            'it needs an interval (every) or a cron expression (cron)'
+        when num_nonnulls(p_schedule ->> 'every', p_schedule ->> 'cron') = 2 then
+            'it has either an interval (every) or a cron expression (cron), not both'
+        when v_every not between 1 and 315360000 then 'every is 1 to 315360000 seconds'
+        when length(p_schedule ->> 'cron') > 200 then 'a cron expression has at most 200 characters'
+        when not isfinite(
+            (p_schedule ->> 'first_run_at')::timestamptz
+        ) then 'first_run_at is a moment, not infinity'
+        when v_misfire not in ('skip', 'one', 'all') then format(
+            'misfire is skip, one or all, not %L', v_misfire
+        )
+        when v_overlap not in ('skip', 'queue', 'cancel') then format(
+            'overlap is skip, queue or cancel, not %L', v_overlap
+        )
+        when v_misfire = 'all' and v_overlap <> 'queue' then
+            format(
+                'misfire all needs overlap queue: with %s only one of the missed runs would stay', v_overlap
+            )
+        when v_jitter not between 0 and 86400 then 'jitter is 0 to 86400 seconds'
+        when v_jitter > v_every then 'jitter is no longer than the interval'
+    end;
+    if v_problem is not null then
+        perform rolecall.refuse('RC021', format('schedule %s: %s', v_name, v_problem));
+    end if;
+    -- What refuses a task refuses the schedule that would enqueue it.
+    perform rolecall.read_drafts(jsonb_build_array(
+        jsonb_build_object('payload', '{}'::jsonb) || (
+            select coalesce(jsonb_object_agg(said.key, said.value), '{}')
+            from jsonb_each(p_schedule) as said
+            where said.key in ('role', 'handler', 'payload', 'priority', 'key')
+        )
+    ), rolecall.clock());
+end
+$$;
+
+-- Keeps a change away from a schedule that is not what the caller takes it for, or that may not be changed
+-- so.
+-- raises: RC022 where it stands already and should be new (revision 0), or where it is immutable; RC023 where
+-- it was changed meanwhile
+create or replace function rolecall.guard_schedule(
+    p_standing rolecall.schedules, p_amended jsonb, p_declared jsonb
+)
+returns void
+language plpgsql
+volatile
+set search_path = ''
+as $$
+declare
+    v_revision int := (p_amended ->> 'revision')::int;
+    v_editable constant text[] := '{name,every,cron,zone,priority,revision}';
+begin
+    if p_standing.id is null then
+        if v_revision > 0 then
+            perform rolecall.refuse('RC023', format('schedule %s is gone', p_amended ->> 'name'));
+        end if;
+    elsif v_revision = 0 then
+        perform rolecall.refuse('RC022', format('there is already a schedule %L', p_standing.name));
+    elsif v_revision <> p_standing.revision then
+        perform rolecall.refuse('RC023', format(
+            'schedule %s was changed meanwhile: it has revision %s, not %s', p_standing.name,
+            p_standing.revision, v_revision
+        ));
+    elsif p_standing.immutable and p_declared is null
+        and p_amended - v_editable <> rolecall.schedule_document(p_standing) - v_editable
+    then
+        perform rolecall.refuse('RC022', format(
+            'schedule %s is immutable: only its rhythm and its priority can be changed', p_standing.name
+        ));
+    end if;
+end
+$$;
+
+-- Says where a schedule's plan goes on after a change: where it stood, unless the change moves it. A cron
+-- expression's slots are looked for from there on by the next tick.
+-- returns: the next moment to look at the schedule; for an interval, its next slot
+create or replace function rolecall.next_plan(
+    p_standing rolecall.schedules, p_amended jsonb, p_now timestamptz
+)
+returns timestamptz
+language sql
+stable
+set search_path = ''
+as $$
+    select case
+        when p_amended ->> 'first_run_at' is not null then (p_amended ->> 'first_run_at')::timestamptz
+        when p_standing.id is null then p_now
+        when p_amended ? 'cron' and (moved.rhythm or moved.wakes) then
+            greatest(p_now, p_standing.last_run_at + interval '1 us')
+        when moved.rhythm then greatest(p_now, coalesce(p_standing.last_run_at, p_now) + given.every)
+        when moved.wakes and p_standing.next_run_at < p_now then
+            p_standing.next_run_at + ceil(
+                extract(epoch from p_now - p_standing.next_run_at) / extract(epoch from given.every)
+            ) * given.every
+        else p_standing.next_run_at
+    end
+    from (select make_interval(secs => (p_amended ->> 'every')::float8) as every) as given
+    cross join lateral (select
+        (given.every, p_amended ->> 'cron') is distinct from (p_standing.every, p_standing.cron)
+            or p_standing.cron is not null
+            and coalesce(p_amended ->> 'zone', 'UTC') is distinct from p_standing.zone as rhythm,
+        not p_standing.enabled and (p_amended ->> 'enabled')::boolean as wakes
+    ) as moved
+$$;
+
+-- Writes a stored schedule as the document that would store it so.
+-- returns: the document, without what is null
+create or replace function rolecall.schedule_document(p_schedule rolecall.schedules)
+returns jsonb
+language sql
+immutable
+set search_path = ''
+as $$
+    select rolecall.without_nulls(jsonb_build_object(
+        'name', p_schedule.name, 'role', p_schedule.role, 'handler', p_schedule.handler, 'payload',
+        p_schedule.payload, 'priority', p_schedule.priority, 'key', p_schedule.key, 'every',
+        extract(epoch from p_schedule.every), 'cron', p_schedule.cron, 'zone', p_schedule.zone, 'misfire',
+        p_schedule.misfire, 'overlap', p_schedule.overlap,
+        'jitter', extract(epoch from p_schedule.jitter), 'enabled', p_schedule.enabled, 'immutable',
+        p_schedule.immutable
+    ))
+$$;
+
+-- Leaves out the members of an object that are null; what stands deeper stays as it is.
+-- returns: the object
+create or replace function rolecall.without_nulls(p_object jsonb)
+returns jsonb
+language sql
+immutable
+set search_path = ''
+as $$
+    select coalesce(jsonb_object_agg(member.key, member.value), '{}')
+    from jsonb_each(p_object) as member
+    where member.value <> 'null'
+$$;

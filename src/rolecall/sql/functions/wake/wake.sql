@@ -16,3 +16,145 @@ as $$
         where mark.until > rolecall.clock()
     )
 $$;
+
+-- Notifies, for tasks that have become due in some lines (one line a task), idle workers that could run them:
+-- one more than there are tasks, chosen by chance, as a notification to all would have a fleet claim at once.
+-- Where nobody is idle there is no NOTIFY, which takes a lock at the commit.
+-- notifies: rolecall_wake with the role and the workers that are to look (mail:7,12), or with the role alone
+-- where all are to
+create or replace function rolecall.wake_lines(p_line_ids int[])
+returns void
+language sql
+volatile
+set search_path = ''
+set jit = off
+set enable_seqscan = off
+as $$
+    select rolecall.notify('rolecall_wake', woken.role || case
+        when cardinality(woken.ids) = woken.number then ':' || array_to_string(woken.ids, ',') else ''
+    end)
+    from (
+        select due.role, due.number, array(
+            select mark.worker_id
+            from unnest(array[due.role, '']) as served (role)
+            cross join lateral (
+                (
+                    select mark.worker_id, 0 as round from rolecall.idle_marks as mark
+                    where mark.role = served.role and mark.until >= due.chance
+                        and due.handler = any(mark.handlers)
+                    order by mark.until
+                    limit least(due.number, 20)
+                )
+                union all
+                (
+                    select mark.worker_id, 1 from rolecall.idle_marks as mark
+                    where mark.role = served.role and mark.until > due.now and mark.until < due.chance
+                        and due.handler = any(mark.handlers)
+                    order by mark.until desc
+                    limit least(due.number, 20)
+                )
+            ) as mark
+            order by mark.round
+            limit least(due.number, 20)
+        ) as ids
+        from (
+            select line.role, line.handler, given.now, given.number + 1 as number,
+                -- Marks of workers that live end four to five minutes from now; those of dead ones, before
+                -- that, come last.
+                given.now + interval '4 min' + random() * interval '1 min' as chance
+            from (
+                select line_id, count(*) as number, rolecall.clock() as now
+                from unnest(p_line_ids) as line_id
+                group by line_id
+            ) as given
+            join rolecall.lines as line on line.id = given.line_id
+        ) as due
+    ) as woken
+    where woken.ids <> '{}'
+$$;
+
+-- For a worker that was woken and has no room: takes its idle mark away and wakes other idle workers for what
+-- is due, as an enqueue does.
+-- locks: the worker's marks
+-- notifies: rolecall_wake, where an idle worker waits for one of the next tasks
+-- public: yes
+create or replace function rolecall.wake_others(p_worker_id bigint, p_roles text[], p_handlers text[])
+returns void
+language plpgsql
+volatile
+set search_path = ''
+as $$
+declare
+    v_now timestamptz := rolecall.clock();
+    v_lines int[];
+begin
+    perform rolecall.set_idle_mark(p_worker_id, false);
+    v_lines := array(
+        select line.line_id
+        from rolecall.lines_of_claim(
+            rolecall.open_lines(), (p_worker_id, p_roles, p_handlers, false)::rolecall.claimant, v_now
+        ) as line
+    );
+    perform rolecall.renew_floors(v_lines, v_now);
+    -- Whoever comes after the first twenty is woken by those who claim them.
+    perform rolecall.wake_lines(array(
+        select share.line_id
+        from rolecall.share_out(v_lines, 20, '{}', v_now) as share
+        cross join generate_series(1, share.number)
+    ));
+end
+$$;
+
+-- Marks a worker as idle for five minutes, unless it is for nearly so long already, or takes its mark away.
+-- locks: the worker's marks
+create or replace function rolecall.set_idle_mark(p_worker_id bigint, p_idle boolean)
+returns void
+language plpgsql
+volatile
+set search_path = ''
+set jit = off
+set enable_seqscan = off
+as $$
+declare
+    v_now timestamptz := rolecall.clock();
+begin
+    if p_idle is distinct from true then
+        delete from rolecall.idle_marks as mark where mark.worker_id = p_worker_id and mark.until > v_now;
+    elsif not exists (
+        select
+        from rolecall.idle_marks as mark
+        where mark.worker_id = p_worker_id and mark.until > v_now + interval '4 min'
+    ) then
+        delete from rolecall.idle_marks as mark where mark.worker_id = p_worker_id and mark.until > v_now;
+        insert into rolecall.idle_marks (role, worker_id, handlers, until)
+        select served.role, worker.id, worker.handlers, v_now + interval '5 min'
+        from rolecall.workers as worker
+        cross join lateral unnest(
+            case when worker.roles = '{}' then '{""}' else worker.roles end
+        ) as served (role)
+        where worker.id = p_worker_id and worker.stopped_at is null;
+    end if;
+end
+$$;
+
+-- Says that a worker waits for work and wants to be notified, or no longer does; which is not heard within a
+-- second after the mark, as each is a write, and a notification for nothing costs less.
+-- locks: the worker's marks
+-- public: yes
+create or replace function rolecall.mark_idle(p_worker_id bigint, p_idle boolean)
+returns void
+language plpgsql
+volatile
+set search_path = ''
+set jit = off
+set enable_seqscan = off
+as $$
+begin
+    if p_idle or not exists (
+        select from rolecall.idle_marks as mark
+        where mark.worker_id = p_worker_id and mark.until > rolecall.clock() + interval '4 min 59 s'
+    ) then
+        perform rolecall.set_idle_mark(p_worker_id, p_idle);
+    end if;
+end
+$$;

@@ -1,0 +1,52 @@
+-- Stores an API key by the digest of its secret; a lifetime of null is for ever.
+-- returns: its id
+-- public: yes
+create or replace function rolecall.create_api_key(
+    p_name text, p_scope rolecall.scope, p_prefix text, p_digest bytea, p_lifetime interval
+)
+returns bigint
+language sql
+volatile
+set search_path = ''
+as $$
+    select rolecall.require_durability();
+    insert into rolecall.api_keys (name, scope, prefix, digest, created_at, expires_at)
+    select p_name, p_scope, p_prefix, p_digest, clock, clock + p_lifetime
+    from rolecall.clock() as clock
+    returning id
+$$;
+
+-- Notes that an API key is in use, not more than once a minute.
+-- locks: the api_keys row; skips one that is locked, as who holds it notes the same
+-- public: yes
+create or replace function rolecall.touch_api_key(p_id bigint)
+returns void
+language sql
+volatile
+set search_path = ''
+as $$
+    update rolecall.api_keys set last_used_at = rolecall.clock()
+    where id = (
+        select stale.id from rolecall.api_keys as stale
+        where stale.id = p_id
+            and (stale.last_used_at is null or stale.last_used_at < rolecall.clock() - interval '1 minute')
+        for update skip locked
+    )
+$$;
+
+-- Lets an API key open nothing from now on; its row stays for a while, so that people see what became of it.
+-- returns: whether there was one that was not revoked yet
+-- locks: the api_keys row
+-- public: yes
+create or replace function rolecall.revoke_api_key(p_id bigint)
+returns boolean
+language plpgsql
+volatile
+set search_path = ''
+as $$
+begin
+    perform rolecall.require_durability();
+    update rolecall.api_keys set revoked_at = rolecall.clock() where id = p_id and revoked_at is null;
+    return found;
+end
+$$;

@@ -1,0 +1,186 @@
+-- Counts an attempt to log in before the password is looked at, by name alone: servers of the release before
+-- call it, and this one try_to_log_in. The last attempt that is allowed locks the name at once, and a success
+-- unlocks it. After as long without an attempt, counting begins anew.
+-- returns: null if the attempt may go on, else how many seconds it must wait
+-- locks: the login_attempts row of the name
+-- public: yes
+create or replace function rolecall.begin_login(p_digest bytea, p_most int, p_lockout interval)
+returns float8
+language plpgsql
+volatile
+set search_path = ''
+as $$
+declare
+    v_now timestamptz;
+    v_old rolecall.login_attempts;
+    v_attempts int;
+begin
+    insert into rolecall.login_attempts (digest, attempts, last_at) values (p_digest, 0, rolecall.clock())
+    on conflict do nothing;
+    select * into v_old from rolecall.login_attempts where digest = p_digest for update;
+    -- Only now: whoever was waited for here has read the clock later than this call began.
+    v_now := rolecall.clock();
+    if v_old.locked_until > v_now then
+        return extract(epoch from v_old.locked_until - v_now);
+    end if;
+    v_attempts := 1 + case
+        when v_old.locked_until is null and v_old.last_at > v_now - p_lockout then v_old.attempts
+        else 0
+    end;
+    update rolecall.login_attempts
+    set attempts = v_attempts, last_at = v_now,
+        locked_until = case when v_attempts >= p_most then v_now + p_lockout end
+    where digest = p_digest;
+    return null;
+end
+$$;
+
+-- Counts an attempt to log in before the password is looked at, so that no number of attempts side by side
+-- gets past a limit. A browser that knows the person is counted for itself; strangers by name and network,
+-- and by name for all networks together. The last attempt that is allowed locks at once, and a success
+-- unlocks. After as long without an attempt, counting begins anew.
+-- returns: how many seconds it must wait, null if it may go on; whether it is the last one that may
+-- locks: the login_attempts rows that count it, in order of their digests
+-- public: yes
+create or replace function rolecall.try_to_log_in(
+    p_name bytea, p_network bytea, p_browser bytea, p_most int, p_most_of_name int, p_lockout interval,
+    out wait float8, out is_last boolean
+)
+language plpgsql
+volatile
+set search_path = ''
+as $$
+declare
+    v_now timestamptz;
+    v_counters bytea[] := array[p_name, p_network];
+    v_counter bytea;
+begin
+    if exists (
+        select from rolecall.known_browsers as browser
+        join rolecall.people as person on person.id = browser.person_id
+        where browser.digest = p_browser and sha256(convert_to(person.name, 'UTF8')) = p_name
+    ) then
+        v_counters := array[p_browser];
+    end if;
+    for v_counter in select each.digest from unnest(v_counters) as each (digest) order by each.digest loop
+        insert into rolecall.login_attempts (digest, name_digest, attempts, last_at)
+        values (v_counter, p_name, 0, rolecall.clock()) on conflict do nothing;
+        perform from rolecall.login_attempts as counter where counter.digest = v_counter for update;
+    end loop;
+    -- Only now: whoever was waited for here has read the clock later than this call began.
+    v_now := rolecall.clock();
+    select extract(epoch from max(counter.locked_until) - v_now) into wait
+    from rolecall.login_attempts as counter
+    where counter.digest = any(v_counters) and counter.locked_until > v_now;
+    is_last := false;
+    if wait is null then
+        with counted as (
+            update rolecall.login_attempts as counter
+            set attempts = next.attempts, last_at = v_now,
+                locked_until = case when next.attempts >= next.most then v_now + p_lockout end
+            from (
+                select
+                    old.digest, case when old.digest = p_name then p_most_of_name else p_most end as most,
+                    1 + case
+                        when old.locked_until is null and old.last_at > v_now - p_lockout then old.attempts
+                        else 0
+                    end as attempts
+                from rolecall.login_attempts as old where old.digest = any(v_counters)
+            ) as next
+            where counter.digest = next.digest
+            returning counter.locked_until
+        )
+        select bool_or(counted.locked_until is not null) into is_last from counted;
+    end if;
+end
+$$;
+
+-- Forgets the failures before a login that has succeeded, and knows its browser from now on: as the one that
+-- it was known as, or anew.
+-- returns: whether it is known anew
+-- locks: the login_attempts rows, then the known_browsers row
+-- public: yes
+create or replace function rolecall.welcome_browser(
+    p_person_id bigint, p_name bytea, p_network bytea, p_browser bytea, p_new bytea
+)
+returns boolean
+language plpgsql
+volatile
+set search_path = ''
+as $$
+begin
+    delete from rolecall.login_attempts where digest in (p_name, p_network, p_browser);
+    update rolecall.known_browsers set last_seen_at = rolecall.clock()
+    where digest = p_browser and person_id = p_person_id;
+    if found then
+        return false;
+    end if;
+    insert into rolecall.known_browsers (digest, person_id, last_seen_at) values (
+        p_new, p_person_id, rolecall.clock()
+    );
+    return true;
+end
+$$;
+
+-- Lets a person in who has just shown the password that stands as this hash; forgets the failed attempts
+-- before.
+-- returns: when the session ends; null where the person is gone or has another password by now
+-- locks: the people row, then the login_attempts row of the name
+-- public: yes
+create or replace function rolecall.open_session(
+    p_person_id bigint, p_password_hash text, p_digest bytea, p_name_digest bytea, p_lifetime interval,
+    p_origin text
+)
+returns timestamptz
+language plpgsql
+volatile
+set search_path = ''
+as $$
+declare
+    v_now timestamptz := rolecall.clock();
+    v_expires_at timestamptz;
+begin
+    perform rolecall.require_durability();
+    update rolecall.people set last_login_at = v_now
+    where id = p_person_id and password_hash = p_password_hash;
+    if found then
+        insert into rolecall.sessions (digest, person_id, origin, created_at, expires_at)
+        values (p_digest, p_person_id, p_origin, v_now, v_now + p_lifetime)
+        returning expires_at into v_expires_at;
+        delete from rolecall.login_attempts where digest = p_name_digest;
+    end if;
+    return v_expires_at;
+end
+$$;
+
+-- Notes that a session is in use.
+-- locks: the sessions row; skips one that is locked, as who holds it notes the same
+-- public: yes
+create or replace function rolecall.touch_session(p_digest bytea)
+returns void
+language sql
+volatile
+set search_path = ''
+as $$
+    update rolecall.sessions set last_used_at = rolecall.clock()
+    where digest = (
+        select used.digest from rolecall.sessions as used where used.digest = p_digest for update skip locked
+    )
+$$;
+
+-- Ends a session.
+-- returns: whether there was one
+-- locks: the sessions row
+-- public: yes
+create or replace function rolecall.close_session(p_digest bytea)
+returns boolean
+language plpgsql
+volatile
+set search_path = ''
+as $$
+begin
+    perform rolecall.require_durability();
+    delete from rolecall.sessions where digest = p_digest;
+    return found;
+end
+$$;

@@ -1,0 +1,76 @@
+-- Lets a person log in from now on.
+-- returns: the id; null where somebody of that name stands already
+-- locks: waits for an uncommitted person of that name
+-- public: yes
+create or replace function rolecall.add_person(p_name text, p_scope rolecall.scope, p_password_hash text)
+returns bigint
+language sql
+volatile
+set search_path = ''
+as $$
+    select rolecall.require_durability();
+    insert into rolecall.people (name, scope, password_hash, created_at)
+    values (p_name, p_scope, p_password_hash, rolecall.clock())
+    on conflict (name) do nothing
+    returning id
+$$;
+
+-- Gives a person another password; whoever came in with the old one is out, no browser is known any more, and
+-- none is locked out.
+-- returns: whether there is such a person
+-- locks: the people row, its sessions and known_browsers, then the login_attempts rows
+-- public: yes
+create or replace function rolecall.set_password(p_name text, p_password_hash text)
+returns boolean
+language plpgsql
+volatile
+set search_path = ''
+as $$
+declare
+    v_id bigint;
+begin
+    perform rolecall.require_durability();
+    update rolecall.people set password_hash = p_password_hash where name = p_name returning id into v_id;
+    delete from rolecall.sessions where person_id = v_id;
+    delete from rolecall.known_browsers where person_id = v_id;
+    perform rolecall.unlock_person(p_name);
+    return v_id is not null;
+end
+$$;
+
+-- Forgets the failed attempts to log in with a person's name, from wherever: whoever was locked out may try
+-- again at once.
+-- returns: whether there is such a person
+-- locks: the login_attempts rows
+-- public: yes
+create or replace function rolecall.unlock_person(p_name text)
+returns boolean
+language plpgsql
+volatile
+set search_path = ''
+as $$
+declare
+    v_name constant bytea := sha256(convert_to(p_name, 'UTF8'));
+begin
+    perform rolecall.require_durability();
+    delete from rolecall.login_attempts where digest = v_name or name_digest = v_name;
+    return exists (select from rolecall.people where name = p_name);
+end
+$$;
+
+-- Forgets a person, whose sessions end with that.
+-- returns: whether there was one
+-- locks: the people row and its sessions
+-- public: yes
+create or replace function rolecall.remove_person(p_name text)
+returns boolean
+language plpgsql
+volatile
+set search_path = ''
+as $$
+begin
+    perform rolecall.require_durability();
+    delete from rolecall.people where name = p_name;
+    return found;
+end
+$$;

@@ -1,0 +1,95 @@
+-- The only clock: the database's, or the moment that a test has set in rolecall.fake_now.
+-- returns: the time now, moving within a transaction
+create or replace function rolecall.clock()
+returns timestamptz
+language sql
+volatile
+set search_path = ''
+as $$
+    select coalesce(nullif(current_setting('rolecall.fake_now', true), '')::timestamptz, clock_timestamp())
+$$;
+
+-- Raises a typed error from inside an expression, so that a batch is validated in the pass that stores it.
+-- returns: never
+-- raises: the given SQLSTATE
+create or replace function rolecall.refuse(p_code text, p_message text)
+returns boolean
+language plpgsql
+volatile
+set search_path = ''
+as $$
+begin
+    raise exception using errcode = p_code, message = p_message;
+end
+$$;
+
+-- Notifies, unless the caller has said `set local rolecall.notify = off`: a transaction that has notified can
+-- not be prepared for a two-phase commit. What is not said so is found by the next poll.
+-- raises: 22P02 for a setting that is neither on nor off
+-- notifies: the channel
+create or replace function rolecall.notify(p_channel text, p_payload text)
+returns void
+language sql
+volatile
+set search_path = ''
+as $$
+    select pg_notify(p_channel, p_payload)
+    where coalesce(nullif(current_setting('rolecall.notify', true), '')::boolean, true)
+$$;
+
+-- Insists on READ COMMITTED, where each statement sees what others have committed: the engine's locks rely on
+-- it.
+-- raises: RC050 wrong isolation level
+create or replace function rolecall.require_read_committed()
+returns void
+language plpgsql
+stable
+set search_path = ''
+as $$
+begin
+    if current_setting('transaction_isolation') <> 'read committed' then
+        perform rolecall.refuse('RC050', format(
+            'this call needs isolation level read committed, the transaction has %s',
+            current_setting('transaction_isolation')
+        ));
+    end if;
+end
+$$;
+
+-- Makes the surrounding transaction's commit durable, whatever the session's synchronous_commit says.
+create or replace function rolecall.require_durability()
+returns void
+language plpgsql
+volatile
+set search_path = ''
+as $$
+begin
+    if current_setting('synchronous_commit') = 'off' then
+        perform set_config('synchronous_commit', 'on', true);
+    end if;
+end
+$$;
+
+-- Gives way for a moment, and makes what is left of a call's last try into a longer one. Whoever holds rows
+-- waits for others a moment only, then lets all go and tries anew: so no two can keep waiting for each other,
+-- whatever came in between. Chance parts those that try at the same moment.
+create or replace function rolecall.wait_longer()
+returns void
+language plpgsql
+volatile
+set search_path = ''
+as $$
+declare
+    -- Below a second, after which Postgres itself would end one of two that wait for each other, with an
+    -- error.
+    v_most constant interval := '800 ms';
+    v_now constant interval := current_setting('lock_timeout');
+begin
+    -- Who waits for what was let go must first wake up: on a busy machine it is all taken again before that.
+    perform pg_sleep(extract(epoch from v_now) * random() / 5);
+    perform set_config(
+        'lock_timeout', round(extract(epoch from least(2 * v_now, v_most)) * (600 + 400 * random()))::text,
+        true
+    );
+end
+$$;

@@ -1,0 +1,90 @@
+-- Marks prefetched tasks as started.
+-- returns: one row a claim that was lost, with the reason; busy where somebody else has the row locked: to be
+-- said again
+-- locks: tasks rows, skipping locked ones
+-- public: yes
+create or replace function rolecall.start(p_worker_id bigint, p_ids bigint[], p_fences int[])
+returns table (task_id bigint, reason text)
+language plpgsql
+volatile
+set search_path = ''
+set jit = off
+set enable_seqscan = off
+as $$
+begin
+    update rolecall.tasks as task
+    set started_at = rolecall.clock()
+    where task.id = any(array(
+        select held.id
+        from unnest(p_ids, p_fences) as claim (id, fence)
+        cross join lateral (
+            select owned.id
+            from rolecall.tasks as owned
+            where owned.id = claim.id and owned.fence = claim.fence
+                and (owned.worker_id = p_worker_id) is true
+                and owned.started_at is null
+            for no key update skip locked
+        ) as held
+    ));
+    return query
+    select * from rolecall.lost_claims(p_worker_id, p_ids, p_fences)
+    union all
+    select claim.id, 'busy'
+    from unnest(p_ids, p_fences) as claim (id, fence)
+    cross join lateral (
+        select owned.started_at
+        from rolecall.tasks as owned
+        where owned.id = claim.id and owned.fence = claim.fence and (owned.worker_id = p_worker_id) is true
+        offset 0
+    ) as task
+    where task.started_at is null;
+end
+$$;
+
+-- Extends the leases of a worker's claims, none beyond its deadline; a lease that has run out is extended too
+-- while nobody took the task.
+-- returns: one row a claim to be aborted: lost, or still owned but cancelled or over its deadline (timeout)
+-- locks: tasks rows, skipping locked ones
+-- public: yes
+create or replace function rolecall.renew(p_worker_id bigint, p_ids bigint[], p_fences int[])
+returns table (task_id bigint, reason text)
+language plpgsql
+volatile
+set search_path = ''
+set jit = off
+set enable_seqscan = off
+as $$
+declare
+    v_now timestamptz := rolecall.clock();
+begin
+    with held as materialized (
+        select task.id, setting.lease
+        from unnest(p_ids, p_fences) as claim (id, fence)
+        cross join lateral (
+            select owned.id, owned.line_id
+            from rolecall.tasks as owned
+            where owned.id = claim.id and owned.fence = claim.fence
+                and (owned.worker_id = p_worker_id) is true
+                and owned.deadline_at > v_now and owned.cancel_requested_at is null
+            for no key update skip locked
+        ) as task
+        join rolecall.line_settings as setting on setting.line_id = task.line_id
+    )
+    update rolecall.tasks as task
+    set lease_until = least(v_now + held.lease, task.deadline_at)
+    from held
+    where task.id = held.id;
+    return query
+    select * from rolecall.lost_claims(p_worker_id, p_ids, p_fences)
+    union all
+    select task.id, case when task.cancel_requested_at is not null then 'cancelled' else 'timeout' end
+    from unnest(p_ids, p_fences) as claim (id, fence)
+    cross join lateral (
+        select owned.id, owned.cancel_requested_at
+        from rolecall.tasks as owned
+        where owned.id = claim.id and owned.fence = claim.fence and (owned.worker_id = p_worker_id) is true
+            and (owned.deadline_at <= v_now or owned.cancel_requested_at is not null)
+        offset 0
+    ) as task;
+end
+$$;

@@ -1,0 +1,186 @@
+-- Lists the lines that may have something to claim, stepping from one that has to the next: among thousands
+-- of empty lines it costs what the others cost. Where that takes long, as where an old snapshot keeps dead
+-- rows in the index, it lists all lines instead, for so long that it costs a twentieth of the time at most:
+-- walks know this session's floors, and pass by what is dead. Of the last two times the shorter one counts,
+-- as any may have had to wait.
+-- returns: their ids
+create or replace function rolecall.open_lines()
+returns int[]
+language plpgsql
+volatile
+set search_path = ''
+set plan_cache_mode = force_generic_plan
+set jit = off
+set enable_seqscan = off
+set enable_bitmapscan = off
+as $$
+declare
+    -- So few are walked as fast as they are listed.
+    v_few constant int := 4;
+    -- What a step takes, or some of them, and more than that.
+    v_quick constant interval := '300 us';
+    v_a_step constant interval := '30 us';
+    v_began constant timestamptz := clock_timestamp();
+    v_all_until constant timestamptz := nullif(current_setting('rolecall.all_lines_until', true), '');
+    v_before constant interval := nullif(current_setting('rolecall.open_lines_took', true), '');
+    v_took interval;
+    v_ids int[];
+begin
+    if v_began < v_all_until
+        or (select count(*) from (select from rolecall.lines limit v_few + 1) as line) <= v_few then
+        return array(select line.id from rolecall.lines as line);
+    end if;
+    v_ids := array(
+        with recursive step as (
+            (
+                select task.line_id from rolecall.tasks as task
+                where task.state = 'pending' and not task.parked
+                order by task.line_id
+                limit 1
+            )
+            union all
+            select line.line_id
+            from step
+            cross join lateral (
+                select task.line_id from rolecall.tasks as task
+                where task.state = 'pending' and not task.parked and task.line_id > step.line_id
+                order by task.line_id
+                limit 1
+            ) as line
+        )
+        select step.line_id from step
+    );
+    v_took := clock_timestamp() - v_began;
+    if least(v_took, coalesce(v_before, '0 s')) > v_quick + v_a_step * cardinality(v_ids) then
+        perform set_config(
+            'rolecall.all_lines_until', (clock_timestamp() + 19 * least(v_took, v_before))::text, false
+        );
+    end if;
+    perform set_config('rolecall.open_lines_took', v_took::text, false);
+    return v_ids;
+end
+$$;
+
+-- Keeps, of some lines, those from which somebody may claim now: of its roles and handlers, not paused, not
+-- set apart for free slots where it claims ahead, and with tasks that may fit its signature.
+-- returns: one row a line
+create or replace function rolecall.lines_of_claim(
+    p_line_ids int[], p_claimant rolecall.claimant, p_now timestamptz
+)
+returns table (line_id int, priority smallint, never_ahead boolean)
+language sql
+stable
+set search_path = ''
+as $$
+    select setting.line_id, setting.priority, setting.never_ahead
+    from rolecall.line_settings as setting
+    where setting.line_id = any(p_line_ids)
+        and (p_claimant.roles = '{}' or setting.role = any(p_claimant.roles))
+        and setting.handler = any(p_claimant.handlers)
+        and (not setting.paused or setting.paused_until <= p_now)
+        and not (p_claimant.ahead and setting.never_ahead)
+        and (setting.misfit_for = '{}' or not setting.misfit_for && coalesce(
+            (select worker.intakes from rolecall.workers as worker where worker.id = p_claimant.worker_id),
+            '{}'
+        ))
+$$;
+
+-- Says how many of the next p_limit tasks each of several lines of one priority has, by claim order across
+-- the lines. Like the walks themselves it starts at this session's floors.
+-- returns: one row a line that has any
+create or replace function rolecall.share_out(
+    p_line_ids int[], p_limit int, p_taken bigint[], p_now timestamptz
+)
+returns table (line_id int, number int)
+language sql
+volatile
+set search_path = ''
+set jit = off
+set enable_seqscan = off
+set enable_bitmapscan = off
+as $$
+    select next.line_id, count(*)::int
+    from (
+        select line.id as line_id
+        from unnest(p_line_ids) as line (id)
+        cross join lateral rolecall.line_floor(line.id) as floor
+        cross join lateral (
+            select task.scheduled_for, task.id
+            from rolecall.tasks as task
+            where task.line_id = line.id and task.state = 'pending' and not task.parked
+                and task.scheduled_for <= p_now
+                and (task.scheduled_for, task.id) > (floor.scheduled_for, floor.id)
+                and task.id <> all(p_taken)
+            order by task.scheduled_for, task.id
+            limit p_limit
+        ) as task
+        order by task.scheduled_for, task.id
+        limit p_limit
+    ) as next
+    group by next.line_id
+$$;
+
+-- Gives some lines a floor in this session, where they have none or it is old: what asks several of them then
+-- starts from the same.
+create or replace function rolecall.renew_floors(p_line_ids int[], p_now timestamptz)
+returns void
+language sql
+volatile
+set search_path = ''
+as $$
+    select rolecall.look_below(line.id, p_now)
+    from unnest(p_line_ids) as line (id)
+    where (rolecall.line_floor(line.id)).look_below_at > clock_timestamp() is not true
+$$;
+
+-- Looks for a line's first claimable task from the very start, and makes the place before it this session's
+-- floor. It looks again so late that it costs a twentieth of the time at most: an old snapshot may keep any
+-- number of dead rows there. Of the last two looks the cheaper one counts, as any may have had to wait.
+-- returns: the floor
+create or replace function rolecall.look_below(p_line_id int, p_now timestamptz)
+returns rolecall.floor
+language plpgsql
+volatile
+set search_path = ''
+set plan_cache_mode = force_generic_plan
+set jit = off
+set enable_seqscan = off
+set enable_bitmapscan = off
+as $$
+declare
+    v_looked constant text := 'rolecall.look_' || p_line_id;
+    v_before constant interval := nullif(current_setting(v_looked, true), '');
+    v_began constant timestamptz := clock_timestamp();
+    v_took interval;
+    v_floor rolecall.floor := (p_now, 0, null);
+    v_first record;
+begin
+    select task.scheduled_for, task.id into v_first
+    from rolecall.tasks as task
+    where task.line_id = p_line_id and task.state = 'pending' and not task.parked
+        and task.scheduled_for <= p_now
+    order by task.scheduled_for, task.id
+    limit 1;
+    if found then
+        v_floor := (v_first.scheduled_for, v_first.id - 1, null);
+    end if;
+    v_took := clock_timestamp() - v_began;
+    v_floor.look_below_at := clock_timestamp() + greatest(
+        '50 ms', 19 * least(v_took, coalesce(v_before, '0 s'))
+    );
+    perform set_config(v_looked, v_took::text, false);
+    perform set_config('rolecall.floor_' || p_line_id, v_floor::text, false);
+    return v_floor;
+end
+$$;
+
+-- Says where this session's last walk of a line stopped, and until when the next one may start there.
+-- returns: the place; null where this session has not walked the line
+create or replace function rolecall.line_floor(p_line_id int)
+returns rolecall.floor
+language sql
+volatile
+set search_path = ''
+as $$
+    select nullif(current_setting('rolecall.floor_' || p_line_id, true), '')::rolecall.floor
+$$;

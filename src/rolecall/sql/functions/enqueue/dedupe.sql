@@ -1,0 +1,469 @@
+-- Prepares a batch with drafts that say how their dedupe keys are to be treated: what is checked within a
+-- window is checked by one session at a time.
+-- returns: the positions (from 1) of drafts that an earlier one of the batch has the key of; they come after
+-- it is stored
+-- locks: a number for each windowed dedupe key, in order, until the transaction ends
+create or replace function rolecall.prepare_dedupe(p_tasks jsonb)
+returns bigint[]
+language plpgsql
+volatile
+set search_path = ''
+as $$
+begin
+    -- A thousand numbers keep the locks few, however long the batch.
+    perform pg_advisory_xact_lock(7246927, slot.number)
+    from (
+        select distinct hashtext(rolecall.full_dedupe_key(draft)) & 1023 as number
+        from jsonb_array_elements(p_tasks) as draft
+        where draft -> 'dedupe' ->> 'scope' = 'any' and draft ->> 'dedupe_key' is not null
+        order by number
+    ) as slot;
+    return array(
+        select item.n
+        from (
+            select n, row_number() over (partition by rolecall.full_dedupe_key(draft) order by n) as turn
+            from jsonb_array_elements(p_tasks) with ordinality as given (draft, n)
+            where rolecall.full_dedupe_key(draft) is not null
+        ) as item
+        where item.turn > 1
+    );
+end
+$$;
+
+-- Brings drafts together with the tasks that stand for them, one after the other, in the order of the
+-- positions.
+-- returns: one row: the batch's ids with those filled in, which of them already stood, and what stored ones
+-- need
+-- raises: as find_or_insert
+-- locks: what `hold_tasks` locks, of tasks to change; dedupe keys, waiting for an uncommitted task with the
+-- same one
+-- notifies: rolecall_wake, where an idle worker waits for the role
+create or replace function rolecall.meet_twins(
+    p_tasks jsonb, p_places rolecall.place[], p_positions bigint[], p_ids bigint[]
+)
+returns table (ids bigint[], deduplicated bigint[], needy jsonb)
+language plpgsql
+volatile
+set search_path = ''
+as $$
+declare
+    v_twin record;
+    v_met record;
+begin
+    ids := p_ids;
+    deduplicated := '{}';
+    perform rolecall.hold_twins(p_tasks, p_positions, p_places);
+    for v_twin in select * from rolecall.plain_twins(p_tasks, p_positions) loop
+        if v_twin.id is not null then
+            ids[v_twin.n] := v_twin.id;
+            deduplicated := deduplicated || v_twin.id;
+            continue;
+        end if;
+        select *
+        into v_met
+        from rolecall.find_or_insert(p_tasks -> (v_twin.n - 1)::int, v_twin.n, p_places[v_twin.n]);
+        ids[v_twin.n] := v_met.id;
+        needy := coalesce(needy || v_met.needy, needy, v_met.needy);
+        if v_met.stood then
+            deduplicated := deduplicated || v_met.id;
+        end if;
+    end loop;
+    return next;
+end
+$$;
+
+-- Locks the unclaimed tasks that drafts are to change, all before the first is changed.
+-- locks: what `hold_tasks` locks, in its order
+create or replace function rolecall.hold_twins(p_tasks jsonb, p_positions bigint[], p_places rolecall.place[])
+returns void
+language sql
+volatile
+set search_path = ''
+as $$
+    select rolecall.hold_tasks(array(
+        select rolecall.find_twin(
+            rolecall.full_dedupe_key(item.draft), item.draft -> 'dedupe', p_places[item.n]
+        )
+        from (select n, p_tasks -> (n - 1)::int as draft from unnest(p_positions) as n) as item
+        where item.draft -> 'dedupe' ->> 'mode' in ('replace', 'merge')
+    ))
+$$;
+
+-- Finds, for refused drafts that say no more than a dedupe_key, the open task that stands for each: in one
+-- go, as there may be many.
+-- returns: one row a draft, in the order of the positions; the task's id is null where none stands (any
+-- more), or the draft says more
+create or replace function rolecall.plain_twins(p_tasks jsonb, p_positions bigint[])
+returns table (n bigint, id bigint)
+language plpgsql
+volatile
+set search_path = ''
+set jit = off
+set enable_seqscan = off
+as $$
+begin
+    return query
+    select item.n, (
+        select task.id from rolecall.tasks as task
+        where item.draft -> 'dedupe' is null
+            and task.dedupe_key = rolecall.full_dedupe_key(item.draft) and task.dedupe_pending is not true
+    )
+    from (
+        select refused.n, refused.turn, p_tasks -> (refused.n - 1)::int as draft
+        from unnest(p_positions) with ordinality as refused (n, turn)
+    ) as item
+    order by item.turn;
+end
+$$;
+
+-- Finds the task that stands for this one, and lets its dedupe mode decide; or stores this one when none does
+-- any more.
+-- returns: the id, whether it already stood, and what it needs, as `link_needs` takes it
+-- raises: RC031 unknown role, RC040 invalid task or payloads that cannot be merged, RC045 the dedupe_key is
+-- to be new, RC050 wrong isolation level, where a keyed task is put off
+-- locks: the dedupe key, waiting for an uncommitted task with the same one; what `hold_tasks` locks of a task
+-- to change
+-- notifies: rolecall_wake, where an idle worker waits for the role
+create or replace function rolecall.find_or_insert(p_task jsonb, p_n bigint, p_place rolecall.place)
+returns table (id bigint, stood boolean, needy jsonb)
+language plpgsql
+volatile
+set search_path = ''
+as $$
+declare
+    v_dedupe_key text := rolecall.full_dedupe_key(p_task);
+    v_dedupe jsonb := nullif(p_task -> 'dedupe', 'null');
+    v_mode text := coalesce(v_dedupe ->> 'mode', 'keep');
+    v_inserted record;
+begin
+    -- Each turn of the loop is decided by another session's commit in between; it ends with the first quiet
+    -- moment.
+    loop
+        id := rolecall.find_twin(v_dedupe_key, v_dedupe, p_place);
+        stood := id is not null;
+        if not stood then
+            select *
+            into v_inserted
+            from rolecall.insert_tasks(jsonb_build_array(p_task), array[p_place], '{}');
+            id := v_inserted.ids[1];
+            needy := v_inserted.needy;
+            exit when v_inserted.refused is null;
+        elsif v_mode = 'error' then
+            perform rolecall.refuse_twin(p_n, p_task ->> 'dedupe_key', id);
+        else
+            exit when case v_mode
+                when 'keep' then rolecall.keep_twin(id, v_dedupe)
+                else rolecall.refresh_twin(id, p_task, p_place)
+            end;
+        end if;
+    end loop;
+    return next;
+end
+$$;
+
+-- Refuses a task whose dedupe_key must be new, and says which task has it.
+-- returns: never
+-- raises: RC045, with the standing task's id as the detail
+create or replace function rolecall.refuse_twin(p_n bigint, p_dedupe_key text, p_id bigint)
+returns void
+language plpgsql
+volatile
+set search_path = ''
+as $$
+begin
+    raise exception using errcode = 'RC045', detail = p_id::text,
+        message = format('task %s: task %s has the dedupe_key %L already', p_n - 1, p_id, p_dedupe_key);
+end
+$$;
+
+-- Lets a task stand for a new one. Where only unclaimed ones do, it is kept from being claimed until this
+-- transaction ends: its handler is to see what the transaction writes.
+-- returns: false when the task was claimed or ended meanwhile
+-- locks: the task, shared, where it is to be unclaimed
+-- notifies: rolecall_wake, where an idle worker waits for the role: it may have passed the locked task over
+create or replace function rolecall.keep_twin(p_id bigint, p_dedupe jsonb)
+returns boolean
+language plpgsql
+volatile
+set search_path = ''
+as $$
+begin
+    if rolecall.dedupe_scope(p_dedupe) <> 'pending' then
+        return true;
+    end if;
+    perform from rolecall.tasks as task where task.id = p_id and task.fence = 0 for share;
+    if not found then
+        return false;
+    end if;
+    perform rolecall.wake_lines(array(
+        select task.line_id from rolecall.tasks as task
+        where task.id = p_id and task.state = 'pending' and task.scheduled_for <= rolecall.clock()
+    ));
+    return true;
+end
+$$;
+
+-- Gives an unclaimed task what a newer draft of its dedupe key asks for: its moment, and its payload and
+-- priority, or both payloads merged and the higher priority.
+-- returns: false when the task was claimed or ended meanwhile
+-- raises: RC031 unknown role; RC040 payloads that cannot be merged, or become too large; RC050 wrong
+-- isolation level, where a keyed one is put off
+-- locks: the task, which `hold_twins` has locked, unless it came since; its key
+-- notifies: rolecall_wake, where an idle worker waits for the role
+create or replace function rolecall.refresh_twin(p_id bigint, p_task jsonb, p_place rolecall.place)
+returns boolean
+language plpgsql
+volatile
+set search_path = ''
+as $$
+declare
+    v_now timestamptz := rolecall.clock();
+    v_merges boolean := p_task -> 'dedupe' ->> 'mode' = 'merge';
+    v_twin record;
+    v_draft record;
+    v_turn timestamptz;
+    v_line_id int;
+begin
+    select task.payload, task.key, line.role, line.handler, line.priority::int, line.never_ahead,
+        role.max_payload_bytes
+    into v_twin
+    from rolecall.tasks as task
+    join rolecall.lines as line on line.id = task.line_id
+    join rolecall.roles as role on role.name = line.role
+    where task.id = p_id and task.fence = 0
+    for update of task;
+    if not found then
+        return false;
+    end if;
+    select draft.payload, draft.due, coalesce(draft.priority, p_place.priority, 0) as priority into v_draft
+    from rolecall.read_drafts(jsonb_build_array(p_task), v_now) as draft;
+    v_turn := greatest(v_draft.due, v_now);
+    if v_merges then
+        v_draft.payload := rolecall.merge_payloads(
+            v_twin.payload, v_draft.payload, p_task -> 'dedupe' -> 'merge'
+        );
+        v_draft.priority := greatest(v_draft.priority, v_twin.priority);
+        if octet_length(v_draft.payload::text) > v_twin.max_payload_bytes then
+            perform rolecall.refuse('RC040', format(
+                'the merged payload of task %s has %s bytes, the role allows %s', p_id,
+                octet_length(v_draft.payload::text), v_twin.max_payload_bytes
+            ));
+        end if;
+    end if;
+    v_line_id := rolecall.find_or_add_line(
+        v_twin.role, v_twin.handler, v_draft.priority, v_twin.never_ahead, '{}'
+    );
+    update rolecall.tasks as task
+    set payload = v_draft.payload, scheduled_for = v_turn, parked = false, line_id = v_line_id
+    where task.id = p_id;
+    if v_turn <= v_now then
+        perform rolecall.wake_lines(array[v_line_id]);
+    elsif v_twin.key is not null then
+        -- It may have been the one whose turn with the key it was.
+        perform rolecall.require_read_committed();
+        perform rolecall.unpark_heads(array[v_twin.key]);
+    end if;
+    return true;
+end
+$$;
+
+-- Makes one payload of the one that stands and a newer one: by a function of the database, or field by field;
+-- what no rule names is taken from the newer one.
+-- returns: the payload
+-- raises: RC040 a field that its rule cannot merge, or a function that returned no object; whatever that
+-- function raises
+create or replace function rolecall.merge_payloads(p_old jsonb, p_new jsonb, p_rule jsonb)
+returns jsonb
+language plpgsql
+volatile
+set search_path = ''
+as $$
+declare
+    v_merged jsonb;
+begin
+    if p_rule ? 'function' then
+        execute format(
+            'select %s($1, $2)', rolecall.find_merger(p_rule ->> 'function')
+        ) into v_merged using p_old, p_new;
+        if jsonb_typeof(v_merged) is distinct from 'object' then
+            perform rolecall.refuse(
+                'RC040', format('%s made no object of two payloads', p_rule ->> 'function')
+            );
+        end if;
+        return v_merged;
+    end if;
+    select jsonb_object_agg(
+        field.key, rolecall.merge_field(field.key, field.value, p_old -> field.key, p_new -> field.key)
+    )
+    into v_merged
+    from jsonb_each_text(nullif(p_rule -> 'fields', 'null')) as field
+    where p_old ? field.key or p_new ? field.key;
+    return p_old || p_new || coalesce(v_merged, '{}');
+end
+$$;
+
+-- Makes one value of the one that stands and a newer one; where one is missing or null, the other is taken.
+-- returns: the value; a union keeps the order in which its elements came
+-- raises: RC040 values that the rule cannot merge: a union is of arrays, a sum of numbers, max and min of two
+-- numbers or two texts
+create or replace function rolecall.merge_field(p_field text, p_rule text, p_old jsonb, p_new jsonb)
+returns jsonb
+language plpgsql
+immutable
+set search_path = ''
+as $$
+declare
+    v_types text := format('%s and %s', jsonb_typeof(p_old), jsonb_typeof(p_new));
+begin
+    if coalesce(p_old, 'null') = 'null' or coalesce(p_new, 'null') = 'null' then
+        return coalesce(nullif(p_new, 'null'), p_old, p_new);
+    elsif p_rule = 'union' and v_types = 'array and array' then
+        return coalesce((
+            select jsonb_agg(once.value order by once.n)
+            from (
+                select value, min(n) as n
+                from jsonb_array_elements(p_old || p_new) with ordinality as item (value, n)
+                group by value
+            ) as once
+        ), '[]');
+    elsif p_rule = 'sum' and v_types = 'number and number' then
+        return to_jsonb(p_old::numeric + p_new::numeric);
+    elsif p_rule in ('max', 'min') and v_types = 'number and number' then
+        return case when (p_new::numeric > p_old::numeric) = (p_rule = 'max') then p_new else p_old end;
+    elsif p_rule in ('max', 'min') and v_types = 'string and string' then
+        return case
+            when (p_new #>> '{}' collate "C" > p_old #>> '{}' collate "C") = (p_rule = 'max') then p_new
+            else p_old
+        end;
+    elsif p_rule in ('last', 'keep') then
+        return case p_rule when 'last' then p_new else p_old end;
+    end if;
+    perform rolecall.refuse(
+        'RC040', format('field %s cannot be merged: %s of %s', quote_literal(p_field), p_rule, v_types)
+    );
+end
+$$;
+
+-- Finds the newest task that stands for a new one with the same dedupe_key. What has been claimed, or has
+-- ended, of a chain that does not count is passed over: that which the new one says, and that of the task
+-- that enqueues it as it completes.
+-- returns: the task's id, or null
+create or replace function rolecall.find_twin(p_dedupe_key text, p_dedupe jsonb, p_place rolecall.place)
+returns bigint
+language plpgsql
+volatile
+set search_path = ''
+set jit = off
+set enable_seqscan = off
+as $$
+declare
+    v_scope text := rolecall.dedupe_scope(p_dedupe);
+    v_except bigint := (p_dedupe ->> 'except_chain')::bigint;
+    v_id bigint;
+begin
+    -- No max: it would be looked for from the newest id on, down a million others.
+    select (array_agg(task.id order by task.id desc))[1] into v_id
+    from (
+        select id, fence, chain_id
+        from rolecall.tasks
+        where dedupe_key = p_dedupe_key and dedupe_pending is not true
+        union all
+        select id, fence, chain_id from rolecall.tasks where dedupe_key = p_dedupe_key and dedupe_pending
+    ) as task
+    where task.fence = 0 or (v_scope <> 'pending' and task.chain_id is distinct from v_except);
+    if v_id is null and v_scope = 'any' then
+        v_id := rolecall.find_ended_twin(
+            p_dedupe_key,
+            rolecall.clock() - make_interval(secs => (p_dedupe ->> 'window')::float8),
+            array[
+                v_except,
+                (
+                    select origin.chain_id
+                    from rolecall.find_finished(array[p_place.origin_id]) as origin
+                    limit 1
+                )
+            ]
+        );
+    end if;
+    return v_id;
+end
+$$;
+
+-- Finds the newest ended task that stands for a new one with the same dedupe_key, because it was created
+-- within the window of that; not one of the chains that do not count.
+-- returns: the task's id, or null
+create or replace function rolecall.find_ended_twin(
+    p_dedupe_key text, p_since timestamptz, p_but_chains bigint[]
+)
+returns bigint
+language plpgsql
+volatile
+set search_path = ''
+-- Nothing ends before it is created: a plan for this very moment leaves out the days before.
+set plan_cache_mode = force_custom_plan
+set jit = off
+set enable_seqscan = off
+as $$
+begin
+    return (
+        select task.id
+        from rolecall.finished_tasks as task
+        where task.dedupe_key = p_dedupe_key and task.created_at > p_since and task.finished_at > p_since
+            and (task.chain_id = any(p_but_chains)) is not true
+        order by task.created_at desc, task.id desc
+        limit 1
+    );
+end
+$$;
+
+-- Says which tasks stand for a new one with the same dedupe_key: open ones, only those that nobody has
+-- claimed, or any of late.
+-- returns: open, pending or any
+-- search_path: not set, so that it is inlined into the statement that calls it
+create or replace function rolecall.dedupe_scope(p_dedupe jsonb)
+returns text
+language sql
+immutable
+as $$
+    select coalesce(
+        p_dedupe ->> 'scope', case
+            when p_dedupe ->> 'mode' in ('replace', 'merge') then 'pending'
+            else 'open'
+        end
+    )
+$$;
+
+-- Says under which key a draft's dedupe_key is stored: each handler has dedupe keys of its own.
+-- returns: the key; null where the draft has none
+-- search_path: not set, so that it is inlined into the statement that calls it
+create or replace function rolecall.full_dedupe_key(p_draft jsonb)
+returns text
+language sql
+immutable
+as $$
+    select coalesce(p_draft ->> 'handler', p_draft ->> 'role') || '/' || (p_draft ->> 'dedupe_key')
+$$;
+
+-- Finds a function of the database that makes one payload of two, by its name with schema.
+-- returns: its name, quoted where that is needed; null where there is none
+create or replace function rolecall.find_merger(p_name text)
+returns text
+language plpgsql
+stable
+set search_path = ''
+as $$
+begin
+    return (
+        select format('%I.%I', place.nspname, found.proname)
+        from pg_catalog.pg_proc as found
+        join pg_catalog.pg_namespace as place on place.oid = found.pronamespace
+        where found.oid = to_regprocedure(p_name || '(jsonb,jsonb)') and found.prokind = 'f'
+            and not found.proretset
+            and found.prorettype = 'jsonb'::regtype
+            and (rolecall.is_owners_session() or found.proowner = current_user::regrole)
+    );
+exception when invalid_name or syntax_error then
+    -- Before Postgres 16 what cannot be a name is an error, not just the name of nothing.
+    return null;
+end
+$$;

@@ -1,0 +1,247 @@
+-- Reads a batch of tasks as their callers wrote them, resolves role, handler and settings, and refuses what
+-- is not a task.
+-- returns: one row a task, numbered by its place in the input
+-- raises: RC031 unknown role, RC040 invalid task
+create or replace function rolecall.read_drafts(p_tasks jsonb, p_now timestamptz)
+returns table (
+    n bigint, role text, handler text, priority int, due timestamptz, key text, dedupe_key text,
+    max_attempts int,
+    payload jsonb, retry jsonb, timeout interval, on_failure rolecall.child_rule, needs jsonb, dedupe jsonb,
+    one_root boolean
+)
+language sql
+volatile
+set search_path = ''
+as $$
+    select
+        item.n, named.role, named.handler, item.priority, named.due,
+        item.key, named.handler || '/' || item.dedupe_key,
+        nullif(coalesce(item.max_attempts, handler.max_attempts, role.max_attempts, 0), 0),
+        coalesce(item.payload, '{}'), item.retry, make_interval(secs => item.timeout),
+        item.on_failure::rolecall.child_rule, nullif(item.needs, '[]'), nullif(item.dedupe, 'null'),
+        role.one_root
+    from rows from (jsonb_to_recordset(p_tasks) as (
+        role text, handler text, payload jsonb, priority int, scheduled_for timestamptz, after float8,
+        key text, dedupe_key text, max_attempts int, retry jsonb, timeout float8, on_failure text,
+        needs jsonb, dedupe jsonb
+    )) with ordinality as item (
+        role, handler, payload, priority, scheduled_for, after, key, dedupe_key, max_attempts, retry, timeout,
+        on_failure, needs, dedupe, n
+    )
+    -- Each by its name: there may be thousands of handlers and roles, and a batch names few.
+    left join lateral (
+        select * from rolecall.handlers as known where known.name = coalesce(item.handler, item.role) offset 0
+    ) as handler on true
+    cross join lateral (
+        select
+            coalesce(item.role, handler.role, item.handler) as role,
+            coalesce(item.handler, item.role) as handler,
+            coalesce(
+                item.scheduled_for,
+                p_now + make_interval(secs => least(greatest(item.after, 0), 4e9))
+            ) as due
+    ) as named
+    left join lateral (
+        select * from rolecall.roles as known where known.name = named.role offset 0
+    ) as role on true
+    cross join lateral (
+        select coalesce(
+            rolecall.task_problem(
+                item.payload, role.max_payload_bytes, item.priority, named.due, p_now,
+                item.key, item.dedupe_key, item.max_attempts, item.retry
+            ),
+            rolecall.edge_problem(item.timeout, item.on_failure, item.needs),
+            case when item.dedupe <> 'null' then rolecall.dedupe_problem(item.dedupe, item.dedupe_key) end
+        ) as text
+    ) as problem
+    where case
+        when role.name is null then rolecall.refuse('RC031', format(
+            'task %s: unknown role %s', item.n - 1,
+            coalesce(quote_literal(named.role), '(neither role nor handler given)')
+        ))
+        when problem.text is not null then rolecall.refuse(
+            'RC040', format('task %s: %s', item.n - 1, problem.text)
+        )
+        else true
+    end
+$$;
+
+-- Says what is wrong with a task that somebody wants to enqueue.
+-- returns: a sentence, or null when nothing is
+-- search_path: not set, so that it is inlined into the statement that calls it
+create or replace function rolecall.task_problem(
+    p_payload jsonb, p_max_payload_bytes int, p_priority int, p_due timestamptz, p_now timestamptz,
+    p_key text, p_dedupe_key text, p_max_attempts int, p_retry jsonb
+)
+returns text
+language sql
+stable
+as $$
+    select case
+        when jsonb_typeof(p_payload) <> 'object'
+            then format('the payload is not an object but %s', jsonb_typeof(p_payload))
+        when pg_column_size(p_payload) > p_max_payload_bytes / 64
+            and octet_length(p_payload::text) > p_max_payload_bytes
+            then format(
+                'the payload has %s bytes, the role allows %s', octet_length(p_payload::text),
+                p_max_payload_bytes
+            )
+        when p_priority not between -100 and 100
+            then format('priority %s is not between -100 and 100', p_priority)
+        when p_due > p_now + interval '100 years' or p_due = '-infinity'
+            then format('scheduled_for %s is not within the next hundred years', p_due)
+        when length(p_key) not between 1 and 200
+            then format('the key has %s characters, allowed are 1 to 200', length(p_key))
+        when length(p_dedupe_key) not between 1 and 200
+            then format('the dedupe_key has %s characters, allowed are 1 to 200', length(p_dedupe_key))
+        when p_max_attempts < 0
+            then format('max_attempts is %s; 0 stands for unlimited', p_max_attempts)
+        when p_retry is not null and not rolecall.is_retry_policy(p_retry)
+            then format('%s is not a retry policy', p_retry)
+    end
+$$;
+
+-- Says what is wrong with a new task's own timeout, or with how it is tied to others.
+-- returns: a sentence, or null when nothing is
+-- search_path: not set, so that it is inlined into the statement that calls it
+create or replace function rolecall.edge_problem(p_timeout float8, p_on_failure text, p_needs jsonb)
+returns text
+language sql
+stable
+as $$
+    select case
+        when p_timeout not between 0.001 and 4e9
+            then format('the timeout is %s s, allowed are 0.001 to 4e9', p_timeout)
+        when p_on_failure not in ('fail_parent', 'ignore', 'cancel_siblings')
+            then format('on_failure is %L; a child says fail_parent, ignore or cancel_siblings', p_on_failure)
+        when p_needs is not null then rolecall.needs_problem(p_needs)
+    end
+$$;
+
+-- Says what is wrong with how a new task's dedupe_key is to be treated.
+-- returns: a sentence, or null when nothing is
+create or replace function rolecall.dedupe_problem(p_dedupe jsonb, p_dedupe_key text)
+returns text
+language sql
+stable
+set search_path = ''
+as $$
+    select case
+        when p_dedupe_key is null then 'dedupe says how to treat a dedupe_key, but there is none'
+        when jsonb_typeof(p_dedupe) <> 'object' then format(
+            'dedupe is not an object but %s', jsonb_typeof(p_dedupe)
+        )
+        when p_dedupe - array['mode', 'scope', 'window', 'merge', 'except_chain'] <> '{}'
+            then format('dedupe has mode, scope, window, merge and except_chain, but no %s', (
+                select string_agg(key, ', ')
+                from jsonb_object_keys(
+                    p_dedupe - array['mode', 'scope', 'window', 'merge', 'except_chain']
+                ) as key
+            ))
+        when p_dedupe ->> 'mode' not in ('keep', 'replace', 'merge', 'error')
+            then format('the dedupe mode is %L; it is keep, replace, merge or error', p_dedupe ->> 'mode')
+        when p_dedupe ->> 'scope' not in ('pending', 'open', 'any')
+            then format('the dedupe scope is %L; it is pending, open or any', p_dedupe ->> 'scope')
+        when p_dedupe ->> 'mode' in ('replace', 'merge') and p_dedupe ->> 'scope' <> 'pending'
+            then format('%s changes only what nobody has claimed: its scope is pending', p_dedupe ->> 'mode')
+        when (coalesce(p_dedupe ->> 'scope', '') = 'any') <> (
+            nullif(p_dedupe -> 'window', 'null') is not null
+        )
+            then 'the scope any needs a window, in seconds, and no other scope has one'
+        when jsonb_typeof(p_dedupe -> 'window') not in ('number', 'null')
+            or (p_dedupe ->> 'window')::float8 not between 0.001 and 4e9
+            then format('the dedupe window is %s s, allowed are 0.001 to 4e9', p_dedupe ->> 'window')
+        when p_dedupe ->> 'except_chain' !~ '^[0-9]{1,18}$'
+            then format('except_chain is %L, not the id of a chain', p_dedupe ->> 'except_chain')
+        when p_dedupe ->> 'merge' is not null and coalesce(p_dedupe ->> 'mode', '') <> 'merge'
+            then 'only the mode merge has a rule to merge by'
+        when p_dedupe ->> 'merge' is not null then rolecall.merge_problem(p_dedupe -> 'merge')
+    end
+$$;
+
+-- Says what is wrong with a rule by which payloads are to be merged.
+-- returns: a sentence, or null when nothing is
+create or replace function rolecall.merge_problem(p_rule jsonb)
+returns text
+language sql
+stable
+set search_path = ''
+as $$
+    select case
+        when jsonb_typeof(p_rule) <> 'object' or (select count(*) from jsonb_object_keys(p_rule)) <> 1
+            or p_rule not in ('{"kind": "json"}') and not p_rule ?| array['fields', 'function']
+            then format(
+                '%s is no rule to merge by: it is {"kind": "json"}, {"fields": ...} or {"function": ...}',
+                p_rule
+            )
+        when jsonb_typeof(p_rule -> 'fields') <> 'object'
+            then format('the fields of a merge are not an object but %s', jsonb_typeof(p_rule -> 'fields'))
+        when p_rule ? 'fields' then (
+            select format(
+                'field %s merges by %s; it is union, sum, max, min, last or keep', quote_literal(field.key),
+                field.value
+            )
+            from jsonb_each(p_rule -> 'fields') as field
+            where field.value not in ('"union"', '"sum"', '"max"', '"min"', '"last"', '"keep"')
+            limit 1
+        )
+        when p_rule ? 'function' and rolecall.find_merger(p_rule ->> 'function') is null
+            then format(
+                'there is no function %s(jsonb, jsonb) that returns jsonb; say its schema too',
+                p_rule ->> 'function'
+            )
+    end
+$$;
+
+-- Says whether a document is a retry policy: kind none, linear or exponential, with numbers from which a
+-- delay can be worked out whatever the attempt, as a task whose delay overflows could never be let go.
+-- returns: true or false
+create or replace function rolecall.is_retry_policy(p_policy jsonb)
+returns boolean
+language sql
+immutable
+set search_path = ''
+as $$
+    select jsonb_typeof(p_policy) = 'object'
+        and coalesce(p_policy ->> 'kind' in ('none', 'linear', 'exponential'), false)
+        and not exists (
+            select
+            from jsonb_each(p_policy - 'kind') as part
+            where part.key not in ('first', 'factor', 'step', 'cap', 'jitter')
+                or jsonb_typeof(part.value) <> 'number'
+                or part.value::float8 not between 0 and case part.key
+                    when 'jitter' then 1
+                    when 'factor' then 1000
+                    else 31536000
+                end
+        )
+$$;
+
+-- Says what is wrong with the needs of a task: each is an id, or an object with one of task, chain and item.
+-- returns: a sentence, or null when nothing is
+create or replace function rolecall.needs_problem(p_needs jsonb)
+returns text
+language sql
+immutable
+set search_path = ''
+as $$
+    select case
+        when jsonb_typeof(p_needs) <> 'array' then format(
+            'needs is not an array but %s', jsonb_typeof(p_needs)
+        )
+        when jsonb_array_length(p_needs) > 10000 then 'a task needs at most 10000 others'
+        else (
+            select format('%s is no need: it is a task''s id, or an object with task, chain or item', need)
+            from jsonb_array_elements(p_needs) as need
+            where case jsonb_typeof(need)
+                when 'number' then need::text !~ '^[0-9]{1,18}$'
+                when 'object' then (
+                    select count(*) <> 1 or not bool_and(value ~ '^[0-9]{1,18}$') is true
+                    from jsonb_each_text(need) as given where given.key in ('task', 'chain', 'item')
+                ) or need ->> 'on_failure' not in ('fail', 'ignore')
+                else true
+            end
+            limit 1
+        )
+    end
+$$;

@@ -1,0 +1,49 @@
+-- Puts documents with ids in such an order that those of the children of one parent stand together, as they
+-- wait for the same row.
+-- returns: the same documents
+create or replace function rolecall.children_together(p_documents jsonb)
+returns jsonb
+language sql
+volatile
+set search_path = ''
+set jit = off
+set enable_seqscan = off
+as $$
+    select jsonb_agg(document order by task.parent_id nulls first, task.id)
+    from jsonb_array_elements(p_documents) as document
+    left join lateral (
+        select open.parent_id, open.id
+        from rolecall.tasks as open
+        where open.id = (document -> 'id')::bigint offset 0
+    ) as task on true
+$$;
+
+-- Says whether some documents with ids are all of children of one parent, for which they would all wait.
+-- returns: true or false
+create or replace function rolecall.have_one_parent(p_documents jsonb)
+returns boolean
+language sql
+volatile
+set search_path = ''
+set jit = off
+set enable_seqscan = off
+as $$
+    select count(distinct task.parent_id) = 1 and count(task.parent_id) = count(*)
+    from jsonb_array_elements(p_documents) as document
+    left join lateral (
+        select open.parent_id from rolecall.tasks as open where open.id = (document -> 'id')::bigint offset 0
+    ) as task on true
+$$;
+
+-- Halves a list of two elements or more.
+-- returns: two arrays
+create or replace function rolecall.halves(p_list jsonb)
+returns setof jsonb
+language sql
+immutable
+set search_path = ''
+as $$
+    select jsonb_agg(element order by n)
+    from jsonb_array_elements(p_list) with ordinality as item (element, n)
+    group by n > jsonb_array_length(p_list) / 2
+$$;

@@ -1,0 +1,406 @@
+-- Ends tasks in whatever open state they are: each item says the state, and may say a result, an error, the
+-- fence that the end leaves behind, that no worker did it (outside) and that its chain goes on (continued).
+-- What a completed one kept as its result stays its result, if the item says none.
+-- returns: one row: their keys, and those endings that others may wait for
+-- locks: the caller holds the tasks; what the hooks lock
+-- notifies: what the hooks notify
+create or replace function rolecall.end_tasks(p_ends jsonb)
+returns table (keys text[], endings rolecall.ending[])
+language plpgsql
+volatile
+set search_path = ''
+set jit = off
+set enable_seqscan = off
+as $$
+#variable_conflict use_column
+begin
+    return query
+    with given as materialized (
+        select * from jsonb_to_recordset(p_ends) as item (
+            id bigint, state rolecall.task_state, result jsonb, error text, fence int, outside boolean,
+            continued boolean
+        )
+    ),
+    ended as (
+        delete from rolecall.tasks as task
+        using given
+        where task.id = given.id
+        returning task.*, given.state as last_state, given.result as last_result, given.error as last_error,
+            coalesce(given.fence, task.fence) as last_fence, given.outside, given.continued
+    ),
+    moved as (
+        insert into rolecall.finished_tasks (
+            id, chain_id, chain_index, created_at, scheduled_for, claimed_at, started_at, finished_at,
+            worker_id, line_id, fence, attempt, max_attempts, state, key, dedupe_key, payload, retry, info,
+            result, error,
+            origin_id, parent_id, parent_fence, depth, on_failure, continued, dedupe_pending, timeout
+        )
+        select
+            id, chain_id, chain_index, created_at, scheduled_for, claimed_at, started_at, rolecall.clock(),
+            case when outside is not true then worker_id end, line_id,
+            last_fence, attempt, max_attempts, last_state, key, dedupe_key, payload, retry,
+            coalesce(children_info || coalesce(info, '{}'), info),
+            case when last_state = 'completed' then coalesce(last_result, result) end,
+            case when last_state <> 'completed' then coalesce(last_error, error) end,
+            origin_id, parent_id, parent_fence, depth, on_failure, continued, dedupe_pending, timeout
+        from ended
+    )
+    select
+        array_agg(distinct key) filter (where key is not null),
+        array_agg(
+            (
+                id, last_state, chain_id, parent_id, depth, on_failure, needed, coalesce(continued, false),
+                open_children
+            )::rolecall.ending
+            order by id
+        ) filter (where parent_id is not null or needed or open_children is not null)
+    from ended;
+    perform rolecall.run_after_hooks(
+        array(select (item ->> 'id')::bigint from jsonb_array_elements(p_ends) as item)
+    );
+end
+$$;
+
+-- Draws the conclusions from endings: who needed one that ended may run or fails with it, what a failed or
+-- cancelled one leaves open is ended too, and a parent whose last child ended goes on, the deepest first.
+-- Then it frees the keys of all.
+-- locks: children that needed one of them, in id order; what is left open below; then parents, the deepest
+-- first, in id order; others that needed one of them, in id order; keys rows in key order
+-- notifies: rolecall_wake, where an idle worker waits for a role; rolecall_cancel with the workers of
+-- descendants
+create or replace function rolecall.conclude(p_endings rolecall.ending[], p_keys text[])
+returns void
+language plpgsql
+volatile
+set search_path = ''
+as $$
+declare
+    v_new rolecall.ending[] := p_endings;
+    v_children rolecall.ending[] := '{}';
+    v_needed rolecall.ending[] := '{}';
+    v_level int;
+    v_keys text[] := p_keys;
+    v_more rolecall.ending[];
+    v_got record;
+begin
+    loop
+        if cardinality(v_new) > 0 then
+            v_children := v_children || array(
+                select ending
+                from unnest(v_new) as ending
+                where ending.parent_id is not null and ending.continued is not true
+            );
+            v_needed := v_needed || array(select ending from unnest(v_new) as ending where ending.needed);
+            select * into v_got from rolecall.release_dependents(v_new, true);
+            v_more := v_got.endings;
+            v_keys := v_keys || v_got.keys;
+            select * into v_got from rolecall.end_descendants(v_new);
+            v_got.endings := v_more || v_got.endings;
+        elsif v_children <> '{}' then
+            -- Whoever locks several parents takes the deepest first: no two can wait for each other.
+            v_level := (select max(ending.depth) from unnest(v_children) as ending);
+            select * into v_got
+            from rolecall.settle_parents(
+                array(select ending from unnest(v_children) as ending where ending.depth = v_level)
+            );
+            v_children := array(select ending from unnest(v_children) as ending where ending.depth < v_level);
+        elsif v_needed <> '{}' then
+            select * into v_got from rolecall.release_dependents(v_needed, false);
+            v_needed := '{}';
+        else
+            exit;
+        end if;
+        v_new := v_got.endings;
+        v_keys := v_keys || v_got.keys;
+    end loop;
+    perform rolecall.unpark_heads(v_keys);
+end
+$$;
+
+-- Tells who needs what has ended, children or others: a task whose last open need that was may run; one that
+-- cannot do without it fails.
+-- returns: one row: the keys and endings of those that failed
+-- locks: needs rows; then dependents in id order
+-- notifies: rolecall_wake, where an idle worker waits for a role
+create or replace function rolecall.release_dependents(p_endings rolecall.ending[], p_children boolean)
+returns table (keys text[], endings rolecall.ending[])
+language plpgsql
+volatile
+set search_path = ''
+set jit = off
+set enable_seqscan = off
+as $$
+declare
+    v_hit jsonb;
+begin
+    if not exists (select from unnest(p_endings) as ending where ending.needed) then
+        return;
+    end if;
+    with met as (
+        update rolecall.needs as need
+        set outcome = ending.state
+        from unnest(p_endings) as ending
+        where ending.needed and need.outcome is null and (
+            (not need.whole_chain and need.needed_id = ending.id)
+            or (need.whole_chain and need.needed_id = ending.chain_id and ending.continued is not true)
+        ) and p_children = exists (
+            select from rolecall.tasks as task where task.id = need.task_id and task.parent_id is not null
+        )
+        returning need.task_id, ending.id as needed_id,
+        need.on_failure = 'fail' and ending.state <> 'completed' as fatal
+    )
+    select jsonb_agg(jsonb_build_object('id', hit.task_id, 'number', hit.number, 'culprit', hit.culprit))
+    into v_hit
+    from (
+        select met.task_id, count(*) as number, min(met.needed_id) filter (where met.fatal) as culprit
+        from met
+        group by met.task_id
+    ) as hit;
+    if v_hit is not null then
+        return query select * from rolecall.settle_blocked(v_hit);
+    end if;
+end
+$$;
+
+-- Ends what failed and cancelled tasks leave open: their own children, and the siblings of a child that takes
+-- them with it. What is running is asked to stop.
+-- returns: one row: the keys and endings of those that ended
+-- locks: what hold_tasks locks, of all that is open below
+-- notifies: rolecall_cancel with the workers of running ones
+create or replace function rolecall.end_descendants(p_endings rolecall.ending[])
+returns table (keys text[], endings rolecall.ending[])
+language plpgsql
+volatile
+set search_path = ''
+set jit = off
+set enable_seqscan = off
+as $$
+declare
+    v_orphans bigint[];
+    v_siblings bigint[];
+begin
+    v_orphans := array(
+        select child.id
+        from unnest(p_endings) as ending
+        join rolecall.tasks as child on child.parent_id = ending.id
+        where ending.open_children is not null and ending.state = 'failed'
+    );
+    v_siblings := array(
+        select distinct child.id
+        from unnest(p_endings) as ending
+        join rolecall.tasks as child on child.parent_id = case
+            when ending.state = 'cancelled' then ending.id
+            else ending.parent_id
+        end
+        where (ending.open_children is not null and ending.state = 'cancelled')
+            or (ending.on_failure = 'cancel_siblings' and ending.state <> 'completed')
+    );
+    if cardinality(v_orphans || v_siblings) = 0 then
+        return;
+    end if;
+    -- With all below them: whoever ends one of those waits for its parent.
+    perform rolecall.hold_tasks(rolecall.with_open_descendants(v_orphans || v_siblings));
+    perform rolecall.request_cancellation(v_orphans || v_siblings);
+    return query select * from rolecall.end_tasks((
+        select jsonb_agg(jsonb_build_object('id', task.id) || case
+            when task.id = any(v_orphans) then '{"state": "failed", "error": "Parent task failed"}'::jsonb
+            else '{"state": "cancelled"}'
+        end)
+        from rolecall.tasks as task
+        where task.id = any(v_orphans || v_siblings) and task.state <> 'running'
+    ));
+end
+$$;
+
+-- Takes ended children off their parents' counts; a parent whose last child that was goes on.
+-- returns: one row: the keys and endings of parents that ended with that
+-- locks: parents in id order
+-- notifies: rolecall_wake, where an idle worker waits for a role
+create or replace function rolecall.settle_parents(p_children rolecall.ending[])
+returns table (keys text[], endings rolecall.ending[])
+language plpgsql
+volatile
+set search_path = ''
+set jit = off
+set enable_seqscan = off
+as $$
+declare
+    v_parents bigint[];
+    v_numbers int[];
+    v_last bigint[];
+begin
+    select array_agg(parent.parent_id), array_agg(parent.number) into v_parents, v_numbers
+    from (
+        select child.parent_id, count(*)::int as number
+        from unnest(p_children) as child
+        group by child.parent_id
+    ) as parent;
+    perform from rolecall.tasks as task where task.id = any(v_parents) order by task.id for update;
+    v_last := array(
+        select task.id
+        from unnest(v_parents, v_numbers) as ended (id, number)
+        join rolecall.tasks as task using (id)
+        where task.state = 'waiting' and task.open_children = ended.number
+        order by task.id
+    );
+    update rolecall.tasks as task
+    set open_children = nullif(task.open_children - ended.number, 0)
+    from unnest(v_parents, v_numbers) as ended (id, number)
+    where task.id = ended.id and task.id <> all(v_last);
+    return query select * from rolecall.resume_parents(v_last);
+end
+$$;
+
+-- Takes met needs off blocked tasks' counts: without any left a task may run, in its turn; with a culprit it
+-- fails.
+-- returns: one row: the keys and endings of those that failed
+-- locks: the tasks in id order
+-- notifies: rolecall_wake, where an idle worker waits for a role
+create or replace function rolecall.settle_blocked(p_hits jsonb)
+returns table (keys text[], endings rolecall.ending[])
+language plpgsql
+volatile
+set search_path = ''
+set jit = off
+set enable_seqscan = off
+as $$
+declare
+    v_now timestamptz := rolecall.clock();
+    v_lines int[];
+begin
+    perform from rolecall.tasks as task
+    where task.id = any(array(select (hit -> 'id')::bigint from jsonb_array_elements(p_hits) as hit))
+        and task.state = 'blocked'
+    order by task.id
+    for update;
+    with hit as (
+        select * from jsonb_to_recordset(p_hits) as given (id bigint, number int, culprit bigint)
+    ),
+    moved as (
+        update rolecall.tasks as task
+        set open_needs = nullif(task.open_needs - hit.number, 0),
+            state = case
+                when task.open_needs > hit.number then 'blocked'
+                else 'pending'
+            end::rolecall.task_state,
+            -- A child keeps its place with its tree; others do not jump the queue by an old date.
+            scheduled_for = case
+                when task.open_needs > hit.number or task.parent_id is not null then task.scheduled_for
+                else greatest(task.scheduled_for, v_now)
+            end
+        from hit
+        where task.id = hit.id and task.state = 'blocked' and hit.culprit is null
+        returning task.line_id, task.state
+    )
+    select array_agg(moved.line_id) into v_lines from moved where moved.state = 'pending';
+    perform rolecall.wake_lines(v_lines);
+    return query select * from rolecall.end_tasks((
+        select jsonb_agg(jsonb_build_object(
+            'id', task.id, 'state', 'failed', 'error',
+            format('dependency failed: task %s, which this one needs, did not complete', hit.culprit)
+        ))
+        from jsonb_to_recordset(p_hits) as hit (id bigint, culprit bigint)
+        join rolecall.tasks as task using (id)
+        where hit.culprit is not null and task.state = 'blocked'
+    ));
+end
+$$;
+
+-- Decides how parents go on whose last child has ended: with their next step where they have one, else to
+-- their end, which is a failure where a child's was one that the parent shares. What the children told adds
+-- up beside the parent's own info.
+-- returns: one row: the keys and endings of those that ended
+-- locks: the caller holds the tasks
+-- notifies: rolecall_wake, where an idle worker waits for a role
+create or replace function rolecall.resume_parents(p_ids bigint[])
+returns table (keys text[], endings rolecall.ending[])
+language plpgsql
+volatile
+set search_path = ''
+as $$
+declare
+    v_failed bigint[];
+    v_going_on bigint[];
+    v_lines int[];
+begin
+    if cardinality(p_ids) = 0 then
+        return;
+    end if;
+    with parent as (
+        update rolecall.tasks as task
+        set children_info = summary.info
+        from (
+            select given.id, children.* from unnest(p_ids) as given (id)
+            join rolecall.tasks as waiting using (id)
+            cross join lateral rolecall.sum_up_children(
+                waiting.id, waiting.fence, waiting.created_at, waiting.children_info
+            ) as children
+        ) as summary
+        where task.id = summary.id
+        returning task.id, task.gathers, task.line_id, summary.failed
+    )
+    select array_agg(parent.id) filter (where failed > 0),
+        array_agg(parent.id) filter (where failed = 0 and gathers),
+        array_agg(parent.line_id) filter (where failed = 0 and gathers)
+    into v_failed, v_going_on, v_lines
+    from parent;
+    update rolecall.tasks as task
+    set state = 'pending', step = 1, step_number = coalesce(task.step_number, task.step, 0) + 1,
+        gathers = null, serial = null, open_children = null,
+        attempt = 0, refunds = 0, worker_id = null, claimed_at = null, started_at = null, lease_until = null,
+        deadline_at = null
+    where task.id = any(v_going_on);
+    perform rolecall.wake_lines(v_lines);
+    return query select * from rolecall.end_tasks((
+        select jsonb_agg(jsonb_build_object('id', given.id) || case
+            when given.id = any(v_failed)
+                then '{"state": "failed", "error": "One or more child tasks failed"}'::jsonb
+            else '{"state": "completed"}'
+        end)
+        from unnest(p_ids) as given (id)
+        where (given.id = any(v_going_on)) is not true
+    ));
+end
+$$;
+
+-- Sums up the ended children that one claim of a task spawned, those of their chains included, on top of what
+-- was told before. None of them has ended before the parent was created: the days before that are not looked
+-- into.
+-- returns: one row: how many failures the parent shares, and the infos as one: numbers add up, else the last
+-- child's value stands
+create or replace function rolecall.sum_up_children(
+    p_parent_id bigint, p_fence int, p_created_at timestamptz, p_before jsonb
+)
+returns table (failed bigint, info jsonb)
+language plpgsql
+stable
+set search_path = ''
+-- A plan for this very moment leaves out the other days.
+set plan_cache_mode = force_custom_plan
+as $$
+begin
+    return query
+    with child as materialized (
+        select task.id, task.info, task.state <> 'completed'
+            and coalesce(task.on_failure <> 'ignore', true) as shared
+        from rolecall.finished_tasks as task
+        where task.parent_id = p_parent_id and task.parent_fence = p_fence
+            and task.finished_at >= p_created_at
+        union all
+        select 0, p_before, false
+    )
+    select
+        (select count(*) from child where shared),
+        (
+            select jsonb_object_agg(key, case when numbers then to_jsonb(total) else last end)
+            from (
+                select fact.key, bool_and(jsonb_typeof(fact.value) = 'number') as numbers,
+                    sum(case when jsonb_typeof(fact.value) = 'number' then fact.value::numeric end) as total,
+                    (array_agg(fact.value order by child.id desc))[1] as last
+                from child
+                cross join lateral jsonb_each(child.info) as fact
+                group by fact.key
+            ) as facts
+        );
+end
+$$;

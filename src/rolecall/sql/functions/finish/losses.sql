@@ -1,0 +1,249 @@
+-- The one way to lose a task: each goes back to pending by its retry policy, waits for what it needs, or ends
+-- as failed or cancelled. Errors, timeouts and crashes spend the attempt; snoozes, and whatever comes before
+-- the start, do not; shutdowns do not, ten times at most, but that of an only attempt does. Who was let go
+-- three times without being to blame is claimed into free slots only from then on: the claim is its start,
+-- and what kills its workers is found out. What its own claim did not report also moves the fence on, so that
+-- a late report cannot take that end for its own. What has not fitted a worker goes on to those that take
+-- other payloads. Whoever calls this draws the conclusions (`conclude`).
+-- returns: one row: the tasks with the states they went to; the keys that they gave up, and the endings that
+-- others may wait for
+-- locks: the caller holds the tasks
+-- notifies: rolecall_wake, where an idle worker waits for the role
+create or replace function rolecall.let_go(p_losses jsonb)
+returns table (ids bigint[], states rolecall.task_state[], keys text[], endings rolecall.ending[])
+language plpgsql
+volatile
+set search_path = ''
+set jit = off
+set enable_seqscan = off
+as $$
+#variable_conflict use_column
+declare
+    v_now timestamptz := rolecall.clock();
+    v_judged jsonb;
+    v_end record;
+    v_free text[];
+    v_lines int[];
+begin
+    select jsonb_agg(jsonb_build_object(
+        'id', task.id, 'attempt', task.attempt, 'worker_id', task.worker_id, 'reason', told.reason,
+        'spent', judged.spent, 'state', judged.next_state, 'due', judged.due, 'needs', given.needs,
+        'error', coalesce(given.error, task.error, case
+            when judged.next_state <> 'failed' then null
+            when told.reason = 'shutdown' then 'its worker was stopped, or cut off, while it ran'
+            else told.reason
+        end), 'detail', given.error,
+        'fence', task.fence + (given.reported is not true)::int, 'refund', blameless.so,
+        'line_id', case
+            when blameless.so and task.refunds >= 2 and not setting.never_ahead
+                then rolecall.find_or_add_line(
+                    setting.role, setting.handler, setting.priority, true, setting.misfit_for
+                )
+            when told.reason = 'misfit' and judged.next_state = 'pending'
+                then rolecall.find_or_add_line(
+                    setting.role, setting.handler, setting.priority, setting.never_ahead,
+                    array(select unnest(setting.misfit_for || given.intake) as one order by one)
+                )
+            else task.line_id
+        end
+    ))
+    into v_judged
+    from jsonb_to_recordset(p_losses) as given (
+        id bigint, reason text, error text, after float8, final boolean, reported boolean, needs jsonb,
+        intake text
+    )
+    join rolecall.tasks as task on task.id = given.id
+    join rolecall.line_settings as setting on setting.line_id = task.line_id
+    cross join lateral (
+        -- Nobody overstays who has not begun.
+        select case when given.reason = 'timeout' and given.reported is not true and task.started_at is null
+            then 'crashed' else given.reason end as reason
+    ) as told
+    cross join lateral rolecall.judge_loss(
+        task, setting.retry, told.reason, given.after,
+        coalesce(given.final, false) or told.reason = 'misfit' and (
+            -- Whoever has it again, or as the sixth, shows that this would go on for ever.
+            given.intake = any(setting.misfit_for) or cardinality(setting.misfit_for) >= 5
+        ), v_now
+    ) as judged
+    cross join lateral (
+        select not judged.spent
+            and (told.reason = 'crashed' or (told.reason = 'shutdown' and task.started_at is not null)) as so
+    ) as blameless;
+    select * into v_end
+    from rolecall.end_tasks(
+        jsonb_path_query_array(v_judged, '$[*] ? (@.state == "failed" || @.state == "cancelled")')
+    );
+    with loss as materialized (
+        select * from jsonb_to_recordset(v_judged) as judged (
+            id bigint, attempt int, worker_id bigint, reason text, spent boolean, state rolecall.task_state,
+            due timestamptz, needs jsonb, error text, detail text, fence int, refund boolean, line_id int
+        )
+    ),
+    back as (
+        update rolecall.tasks as task
+        set state = loss.state,
+            open_needs = case when loss.state = 'blocked' then jsonb_array_length(loss.needs) end,
+            scheduled_for = loss.due, line_id = loss.line_id, fence = loss.fence,
+            attempt = task.attempt - (not loss.spent)::int, refunds = task.refunds + loss.refund::int,
+            worker_id = null, claimed_at = null, started_at = null,
+            lease_until = null, deadline_at = null, cancel_requested_at = null, key_slot = null,
+            error = loss.error
+        from loss
+        where task.id = loss.id and loss.state in ('pending', 'blocked')
+        returning task.key
+    ),
+    logged as (
+        insert into rolecall.task_events (task_id, at, kind, attempt, worker_id, detail)
+        select id, v_now, reason, attempt, worker_id, detail from loss order by id
+    )
+    select
+        array_agg(id), array_agg(state), (select array_agg(distinct key) from back where key is not null),
+        array_agg(line_id) filter (where state = 'pending' and due <= v_now)
+    into ids, states, v_free, v_lines
+    from loss;
+    keys := v_end.keys || v_free;
+    endings := v_end.endings;
+    perform rolecall.wake_lines(v_lines);
+    return next;
+end
+$$;
+
+-- Decides what a lost claim comes to. A task whose cancellation was asked for never runs again, however its
+-- claim ends.
+-- returns: one row: the attempt is spent, the state that follows, and when a pending task is due again
+create or replace function rolecall.judge_loss(
+    p_task rolecall.tasks, p_policy jsonb, p_reason text, p_after float8, p_final boolean, p_now timestamptz
+)
+returns table (spent boolean, next_state rolecall.task_state, due timestamptz)
+language sql
+volatile
+set search_path = ''
+as $$
+    with charge as (
+        select case p_reason
+            when 'snoozed' then false
+            when 'blocked' then false
+            when 'returned' then false
+            when 'misfit' then coalesce(p_final, false)
+            when 'shutdown' then p_task.started_at is not null
+                and (p_task.refunds >= 10 or p_task.max_attempts is not distinct from 1)
+            when 'crashed' then p_task.started_at is not null
+            else true
+        end as spent
+    ),
+    wait as (
+        select spent, case
+            when p_after is not null then make_interval(secs => least(greatest(p_after, 0), 4e9))
+            when spent then rolecall.retry_delay(coalesce(p_task.retry, p_policy), p_task.attempt)
+        end as delay
+        from charge
+    )
+    select
+        spent,
+        case
+            when p_reason = 'cancelled' then 'cancelled'
+            when spent and (p_final or p_task.attempt >= p_task.max_attempts or delay is null) then 'failed'
+            when p_task.cancel_requested_at is not null then 'cancelled'
+            when p_reason = 'blocked' then 'blocked'
+            else 'pending'
+        end::rolecall.task_state,
+        coalesce(p_now + delay, p_task.scheduled_for)
+    from wait
+$$;
+
+-- How long a task waits after its nth attempt: linear min(cap, step * n), exponential min(cap, first * factor
+-- ^ (n - 1)), with jitter.
+-- returns: an interval; null where the policy never retries
+create or replace function rolecall.retry_delay(p_policy jsonb, p_attempt int)
+returns interval
+language sql
+volatile
+set search_path = ''
+as $$
+    select make_interval(secs => least(coalesce((p_policy ->> 'cap')::float8, 300), base)
+        * (1 + coalesce((p_policy ->> 'jitter')::float8, 0) * (2 * random() - 1)))
+    from (
+        select case p_policy ->> 'kind'
+            when 'linear' then coalesce((p_policy ->> 'step')::float8, 5) * p_attempt
+            when 'exponential' then coalesce((p_policy ->> 'first')::float8, 10)
+                * power(coalesce((p_policy ->> 'factor')::float8, 2), least(p_attempt - 1, 60))
+        end as base
+    ) as delay
+    where base is not null
+$$;
+
+-- Says why a claim no longer owns its task.
+-- returns: taken, completed, cancelled, deleted; already where this very claim ended by its own report; owned
+-- where it still owns
+create or replace function rolecall.why_lost(p_worker_id bigint, p_id bigint, p_fence int)
+returns text
+language sql
+volatile
+set search_path = ''
+as $$
+    select coalesce(
+        (
+            select case
+                when state = 'running' and worker_id = p_worker_id and fence = p_fence then 'owned'
+                -- Whoever else takes a claim away moves the fence on.
+                when state <> 'running' and fence = p_fence then 'already'
+                else 'taken'
+            end
+            from rolecall.tasks
+            where id = p_id
+        ),
+        (
+            select case
+                when worker_id = p_worker_id and fence = p_fence then 'already'
+                when state = 'cancelled' then 'cancelled'
+                else 'completed'
+            end
+            -- Not before the worker came: what it has claimed ended later.
+            from rolecall.find_finished(array[p_id], coalesce(
+                (select worker.started_at from rolecall.workers as worker where worker.id = p_worker_id),
+                '-infinity'
+            ))
+            order by finished_at desc
+            limit 1
+        ),
+        'deleted'
+    )
+$$;
+
+-- Of a worker's claims, those that no longer own their task; to one that asks while its own report is under
+-- way, it is completed.
+-- returns: one row a lost claim, with the reason
+create or replace function rolecall.lost_claims(p_worker_id bigint, p_ids bigint[], p_fences int[])
+returns table (task_id bigint, reason text)
+language sql
+volatile
+set search_path = ''
+set jit = off
+set enable_seqscan = off
+as $$
+    select lost.id, case lost.reason when 'already' then 'completed' else lost.reason end
+    from (
+        select claim.id, rolecall.why_lost(p_worker_id, claim.id, claim.fence) as reason
+        from unnest(p_ids, p_fences) as claim (id, fence)
+        where not exists (
+            select from rolecall.tasks as task
+            where task.id = claim.id and task.fence = claim.fence and (task.worker_id = p_worker_id) is true
+            offset 0
+        )
+    ) as lost
+    where lost.reason <> 'owned'
+$$;
+
+-- Says since when a task has been given back as one that does not fit.
+-- returns: the moment; null for one that has always fitted
+create or replace function rolecall.unfit_since(p_task_id bigint)
+returns timestamptz
+language sql
+stable
+set search_path = ''
+as $$
+    select min(event.at)
+    from rolecall.task_events as event
+    where event.task_id = p_task_id and event.kind = 'misfit'
+$$;

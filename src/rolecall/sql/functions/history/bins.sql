@@ -1,0 +1,114 @@
+-- Merges bins of the history into wider ones: those of one width, and for the last of them, which is not
+-- over, narrower ones.
+-- returns: one row a bin in which anything is known of the role; of each role and of all together where none
+-- is given
+create or replace function rolecall.history_bins(
+    p_role text, p_width int, p_source int, p_from timestamptz, p_until timestamptz
+)
+returns setof rolecall.history
+language sql
+stable
+set search_path = ''
+-- One plan for all moments and roles would read the whole history.
+set plan_cache_mode = force_custom_plan
+as $$
+    with stretch as materialized (
+        select tier.width, rolecall.begin_of_bin(tier.width, p_until) as until,
+            case
+                when tier.width = p_source then p_from
+                else greatest(p_from, rolecall.begin_of_bin(tier.wider, p_until))
+            end as since
+        from rolecall.history_tiers() as tier
+        where tier.width <= p_source
+    ),
+    part as materialized (
+        select told.*, date_bin(make_interval(secs => p_width), told.at, 'epoch') as bin
+        from (select name from rolecall.roles union all select '') as known (name)
+        cross join stretch
+        -- Role by role and width by width: a join would read the whole history.
+        cross join lateral (
+            select * from rolecall.history as one
+            where one.role = known.name and one.width = stretch.width and one.at >= stretch.since
+                and one.at < stretch.until
+            offset 0
+        ) as told
+        where p_role is null or known.name = p_role
+    ),
+    wait as (
+        select role, bin, array_agg(bucket order by bucket) as buckets,
+            array_agg(number order by bucket) as counts
+        from (
+            select role, bin, bucket, sum(number)::int as number
+            from part cross join lateral unnest(wait_buckets, wait_counts) as waited (bucket, number)
+            group by role, bin, bucket
+        ) as summed
+        group by role, bin
+    ),
+    run as (
+        select role, bin, array_agg(bucket order by bucket) as buckets,
+            array_agg(number order by bucket) as counts
+        from (
+            select role, bin, bucket, sum(number)::int as number
+            from part cross join lateral unnest(run_buckets, run_counts) as ran (bucket, number)
+            group by role, bin, bucket
+        ) as summed
+        group by role, bin
+    ),
+    total as (
+        select role, bin, sum(completed)::int as completed, sum(failed)::int as failed,
+            sum(cancelled)::int as cancelled,
+            sum(retried)::int as retried, sum(samples)::int as samples, sum(ready)::bigint as ready,
+            sum(running)::bigint as running,
+            max(longest_wait) as longest_wait, max(longest_run) as longest_run
+        from part
+        group by role, bin
+    )
+    select total.role, p_width, total.bin, completed, failed, cancelled, retried, samples, ready, running,
+        longest_wait, longest_run,
+        coalesce(wait.buckets, '{}'), coalesce(wait.counts, '{}'), coalesce(run.buckets, '{}'),
+        coalesce(run.counts, '{}')
+    from total
+    left join wait using (role, bin)
+    left join run using (role, bin)
+    order by total.role, total.bin
+$$;
+
+-- Lists the widths of the history's bins in seconds, the narrowest first: of which width those are that they
+-- are merged into, and how long they are kept.
+-- returns: one row a width
+create or replace function rolecall.history_tiers()
+returns table (width int, wider int, kept interval)
+language sql
+immutable
+set search_path = ''
+as $$
+    values
+        (10, 60, interval '2 hours'),
+        (60, 600, interval '2 days'),
+        (600, 3600, interval '10 days'),
+        (3600, null, interval '90 days')
+$$;
+
+-- Says when the bin began that a moment is in.
+-- returns: the moment
+create or replace function rolecall.begin_of_bin(p_width int, p_moment timestamptz)
+returns timestamptz
+language sql
+immutable
+set search_path = ''
+as $$
+    select date_bin(make_interval(secs => p_width), p_moment, 'epoch')
+$$;
+
+-- Lists where the buckets of durations begin, in seconds: ten a decade from a millisecond on, to a month;
+-- below the first is bucket 0.
+-- returns: the bounds
+create or replace function rolecall.history_bounds()
+returns float8[]
+language sql
+immutable
+set search_path = ''
+as $$
+    select array_agg(0.001 * power(10::float8, number / 10.0::float8) order by number)
+    from generate_series(0, 94) as number
+$$;

@@ -1,0 +1,448 @@
+-- Adds to the counts of finished tasks what has finished since the last time, up to where nothing can finish
+-- any more; at most to the end of a day, so that a call that has much to catch up with stays short.
+-- returns: whether there is more to add
+-- raises: RC050 wrong isolation level
+-- locks: finished_tasks against being changed; then the row of counted_until, or nothing while another has it
+-- public: yes
+create or replace function rolecall.roll_up_counts(p_margin interval default '5 s')
+returns boolean
+language plpgsql
+volatile
+set search_path = ''
+as $$
+declare
+    v_settled timestamptz;
+    v_from timestamptz;
+    v_until timestamptz;
+begin
+    perform rolecall.require_read_committed();
+    -- In the order of who drops a partition: first the table.
+    lock table rolecall.finished_tasks in access share mode;
+    select moment into v_from from rolecall.counted_until for update skip locked;
+    if not found then
+        return false;
+    end if;
+    v_settled := rolecall.settled_until(p_margin);
+    v_until := least(v_settled, coalesce(
+        date_trunc('day', nullif(v_from, '-infinity'), 'UTC') + interval '1 day',
+        (
+            select min(to_date(right(name, 8), 'YYYYMMDD'))
+            from rolecall.old_partitions('rolecall.finished_tasks', 'infinity') as name
+        )
+            ::timestamp at time zone 'utc',
+        v_settled
+    ));
+    -- However many processes ask, it is not done more often than it tells anything.
+    if v_until = v_settled and v_until <= v_from + p_margin then
+        return false;
+    end if;
+    with came as (
+        select (finished_at at time zone 'utc')::date as day, line_id, state, count(*) as number
+        from rolecall.finished_tasks
+        where finished_at >= v_from and finished_at < v_until
+        group by 1, 2, 3
+    ),
+    gone as (
+        delete from rolecall.finished_counts
+        where day in (
+            select came.day
+            from came
+            union select less.day
+            from rolecall.finished_counts as less
+            where less.number < 0
+        )
+        returning day, line_id, state, number
+    )
+    insert into rolecall.finished_counts (day, line_id, state, number)
+    select day, line_id, state, sum(number)
+    from (select * from gone union all select * from came) as counted
+    group by day, line_id, state
+    having sum(number) <> 0;
+    update rolecall.counted_until set moment = v_until;
+    return v_until < v_settled;
+end
+$$;
+
+-- Adds to the history what has finished since the last time, up to where nothing can finish any more, in
+-- whole bins; and counts what is open. A call adds an hour at most, so that one that has much to catch up
+-- with stays short: of what is old it makes wide bins only.
+-- returns: whether there is more to add
+-- raises: RC050 wrong isolation level
+-- locks: the row of history_until, or nothing while another has it
+-- public: yes
+create or replace function rolecall.roll_up_history(p_margin interval default '5 s')
+returns boolean
+language plpgsql
+volatile
+set search_path = ''
+as $$
+declare
+    v_settled timestamptz;
+    v_from timestamptz;
+    v_until timestamptz;
+    v_width int := 10;
+    v_tier record;
+begin
+    perform rolecall.require_read_committed();
+    select moment into v_from from rolecall.history_until for update skip locked;
+    if not found then
+        return false;
+    end if;
+    v_settled := rolecall.begin_of_bin(v_width, rolecall.settled_until(p_margin));
+    if v_from = '-infinity' and v_settled > v_from then
+        v_from := rolecall.begin_of_history(v_settled);
+        update rolecall.history_until set began = v_from, moment = v_from;
+    end if;
+    v_until := least(v_settled, rolecall.begin_of_bin(3600, v_from) + interval '1 hour');
+    if v_until <= v_from then
+        return false;
+    end if;
+    -- An hour that was begun in narrow bins is ended in them.
+    if v_from = rolecall.begin_of_bin(3600, v_from) then
+        select min(width)
+        into v_width
+        from rolecall.history_tiers()
+        where wider is null or v_from >= v_settled - kept;
+    end if;
+    perform rolecall.count_ended(v_width, v_from, v_until);
+    perform rolecall.count_retried(v_width, v_from, v_until);
+    if v_until = v_settled then
+        perform rolecall.count_open(
+            v_width, rolecall.begin_of_bin(v_width, v_until - interval '1 us'), rolecall.clock()
+        );
+    end if;
+    for v_tier in
+        select tier.width, tier.wider, rolecall.begin_of_bin(tier.wider, v_from) as begun,
+            rolecall.begin_of_bin(tier.wider, v_until) as over
+        from rolecall.history_tiers() as tier
+        where tier.wider is not null and tier.width >= v_width
+        order by tier.width
+    loop
+        if v_tier.begun < v_tier.over then
+            insert into rolecall.history
+            select * from rolecall.history_bins(null, v_tier.wider, v_tier.width, v_tier.begun, v_tier.over);
+        end if;
+    end loop;
+    update rolecall.history_until set moment = v_until;
+    return v_until < v_settled;
+end
+$$;
+
+-- Says from when on the history is told when it is made for the first time: since the first day of finished
+-- tasks that is kept.
+-- returns: the moment, the beginning of an hour
+create or replace function rolecall.begin_of_history(p_now timestamptz)
+returns timestamptz
+language sql
+stable
+set search_path = ''
+as $$
+    select rolecall.begin_of_bin(3600, greatest(
+        p_now - (select max(kept) from rolecall.history_tiers()),
+        least(p_now, (
+            select min(to_date(right(name, 8), 'YYYYMMDD'))
+            from rolecall.old_partitions('rolecall.finished_tasks', (p_now at time zone 'utc')::date) as name
+        )::timestamp at time zone 'utc')
+    ))
+$$;
+
+-- Makes the history's bins of one width from what finished within a time: how much, how it went, how long it
+-- waited and ran.
+create or replace function rolecall.count_ended(p_width int, p_from timestamptz, p_until timestamptz)
+returns void
+language plpgsql
+volatile
+set search_path = ''
+-- A day's rows lie in the order in which they ended, so a summary of where which moment lies is enough.
+set jit = off
+set enable_seqscan = off
+as $$
+declare
+    v_bounds constant float8[] := rolecall.history_bounds();
+begin
+    insert into rolecall.history (
+        role, width, at, completed, failed, cancelled, longest_wait, longest_run, wait_buckets, wait_counts,
+        run_buckets, run_counts
+    )
+    with ended as (
+        select task.line_id, task.state,
+            date_bin(make_interval(secs => p_width), task.finished_at, 'epoch') as bin,
+            -- A first claim and a retry begin to wait when they are due; a parent that goes on, for one, has
+            -- waited for its children.
+            case when task.fence = 1 or task.attempt > 1 then
+                date_part(
+                    'epoch',
+                    coalesce(task.started_at, task.claimed_at) - greatest(task.created_at, task.scheduled_for)
+                )
+            end as waited,
+            case when task.worker_id is not null and task.claimed_at is not null then
+                date_part('epoch', task.finished_at - task.started_at)
+            end as ran
+        from rolecall.finished_tasks as task
+        where task.finished_at >= p_from and task.finished_at < p_until
+    ),
+    grouped as (
+        select line_id, state, bin, width_bucket(waited, v_bounds) as wait_bucket,
+            width_bucket(ran, v_bounds) as run_bucket,
+            count(*) as number, max(waited) as waited, max(ran) as ran
+        from ended
+        group by 1, 2, 3, 4, 5
+    ),
+    share as materialized (
+        select shown.role, grouped.*
+        from grouped
+        join rolecall.lines as line on line.id = grouped.line_id
+        cross join lateral (values (line.role), ('')) as shown (role)
+    ),
+    wait as (
+        select role, bin, array_agg(bucket order by bucket) as buckets,
+            array_agg(number order by bucket) as counts
+        from (
+            select role, bin, wait_bucket as bucket, sum(number) as number
+            from share
+            where wait_bucket is not null
+            group by 1, 2, 3
+        ) as summed
+        group by role, bin
+    ),
+    run as (
+        select role, bin, array_agg(bucket order by bucket) as buckets,
+            array_agg(number order by bucket) as counts
+        from (
+            select role, bin, run_bucket as bucket, sum(number) as number
+            from share
+            where run_bucket is not null
+            group by 1, 2, 3
+        ) as summed
+        group by role, bin
+    ),
+    total as (
+        select role, bin, sum(number) filter (where state = 'completed') as completed,
+            sum(number) filter (where state = 'failed') as failed,
+            sum(number) filter (where state = 'cancelled') as cancelled,
+            max(waited) as waited, max(ran) as ran
+        from share
+        group by role, bin
+    )
+    select role, p_width, bin, coalesce(completed, 0), coalesce(failed, 0), coalesce(cancelled, 0), waited,
+        ran,
+        coalesce(wait.buckets, '{}'), coalesce(wait.counts, '{}'), coalesce(run.buckets, '{}'),
+        coalesce(run.counts, '{}')
+    from total
+    left join wait using (role, bin)
+    left join run using (role, bin);
+end
+$$;
+
+-- Adds to the history's bins of one width the attempts that failed within a time and were not their task's
+-- last.
+-- locks: the bins
+create or replace function rolecall.count_retried(p_width int, p_from timestamptz, p_until timestamptz)
+returns void
+language sql
+volatile
+set search_path = ''
+set jit = off
+set enable_seqscan = off
+as $$
+    insert into rolecall.history (role, width, at, retried)
+    select shown.role, p_width, date_bin(make_interval(secs => p_width), event.at, 'epoch'), count(*)
+    from rolecall.task_events as event
+    left join lateral (select line_id from rolecall.tasks where id = event.task_id limit 1) as open on true
+    left join lateral (
+        select line_id, state = 'failed' and attempt = event.attempt as by_this
+        from rolecall.finished_tasks
+        where open.line_id is null and id = event.task_id and finished_at >= p_from
+            and finished_at < rolecall.clock() + interval '1 hour'
+        limit 1
+    ) as ended on true
+    join rolecall.lines as line on line.id = coalesce(open.line_id, ended.line_id)
+    cross join lateral (values (line.role), ('')) as shown (role)
+    where event.at >= p_from and event.at < p_until and event.kind in ('error', 'timeout', 'crashed')
+        and ended.by_this is not true
+    group by 1, 3
+    on conflict (role, width, at) do update set retried = rolecall.history.retried + excluded.retried
+$$;
+
+-- Adds to one bin of the history what is due and free to run, and what runs. The bin of all roles says that
+-- it was counted, whatever was found.
+-- locks: the bin
+create or replace function rolecall.count_open(p_width int, p_at timestamptz, p_now timestamptz)
+returns void
+language sql
+volatile
+set search_path = ''
+as $$
+    with counted as (
+        select line.role, sum(part.ready)::bigint as ready, sum(part.running)::bigint as running
+        from rolecall.backlog(p_now) as part
+        join rolecall.lines as line on line.id = part.line_id
+        group by line.role
+        having sum(part.ready + part.running) > 0
+    )
+    insert into rolecall.history (role, width, at, samples, ready, running)
+    select role, p_width, p_at, 1, ready, running from counted
+    union all
+    select '', p_width, p_at, 1, coalesce(sum(ready), 0)::bigint, coalesce(sum(running), 0)::bigint
+    from counted
+    on conflict (role, width, at) do update
+    set samples = rolecall.history.samples + 1, ready = rolecall.history.ready + excluded.ready,
+        running = rolecall.history.running + excluded.running
+$$;
+
+-- Says until when nothing can finish any more: each task that is seen as finished later, finished after it.
+--
+-- A task's `finished_at` is read from the clock by the statement that ends it, and others see it only when
+-- the transaction commits, maybe hours later. So those that may still commit bound the answer; of whom it is
+-- not known when he began is given a moment to end. Who begins after the clock was read here will finish
+-- later than that, and each leaves the list only after all can see what he has committed. So: first the
+-- clock, then the list, and what is counted last of all. The clock may go back a little, and a session may be
+-- held up before its first lock, so a margin is kept from all of this.
+-- returns: the moment; -infinity where nothing is sure
+create or replace function rolecall.settled_until(p_margin interval)
+returns timestamptz
+language plpgsql
+volatile
+set search_path = ''
+as $$
+declare
+    v_until timestamptz := least(rolecall.clock(), clock_timestamp());
+    v_oldest timestamptz;
+    v_unknown text[];
+begin
+    select min(case when late.prepared then '-infinity' else late.began end),
+        coalesce(array_agg(late.virtual_id) filter (where late.began is null and not late.prepared), '{}')
+    into v_oldest, v_unknown
+    from rolecall.late_committers() as late;
+    for v_look in 1..10 loop
+        exit when cardinality(v_unknown) = 0;
+        perform pg_sleep(0.02);
+        v_unknown := array(
+            select lock.virtualtransaction from pg_catalog.pg_locks as lock
+            where lock.locktype = 'virtualxid' and lock.virtualtransaction = any(v_unknown)
+        );
+    end loop;
+    return case when cardinality(v_unknown) > 0 then '-infinity' else least(v_until, v_oldest) - p_margin end;
+end
+$$;
+
+-- Lists who may still commit that something finished, or was tried again, at a time that has passed: open
+-- transactions, and prepared ones. Who writes that down holds a lock on its table until he commits, and
+-- everybody may see locks, whoever holds them. 1. One that holds such a lock may have written at any time
+-- since it began. 2. One that holds none, but runs a statement, may have read the clock in that statement
+-- only; one that runs none has no such time in its hands, and one that is aborted will never commit. 3. Of
+-- another role's session nothing but its locks is seen without the right to read all statistics. Where it
+-- holds or awaits one on a table of ours that readers do not take, it may have begun at any time. Else it may
+-- have read the clock, but not yet come to its first lock; the caller's margin is for that. 4. One that is
+-- prepared no longer says when it began; but until it was, it bounded the answers before.
+-- returns: one row each: its id among transactions, whose it is, when it began (null where that is not
+-- known), and its name: that of its session, or the one under which it was prepared
+create or replace function rolecall.late_committers()
+returns table (virtual_id text, user_name name, began timestamptz, prepared boolean, known_as text)
+language plpgsql
+volatile
+set search_path = ''
+as $$
+declare
+    v_database constant oid := (
+        select database.oid from pg_catalog.pg_database as database where datname = current_database()
+    );
+    v_ours constant oid[] := array(
+        select oid from pg_catalog.pg_class where relnamespace = 'rolecall'::regnamespace
+    );
+    v_told constant oid[] := array['rolecall.finished_tasks'::regclass, 'rolecall.task_events'::regclass];
+    v_sessions jsonb;
+begin
+    -- Within a transaction the server would show the same sessions again.
+    perform pg_stat_clear_snapshot();
+    -- First the sessions: a lock that is seen was taken before, or in a statement that began later.
+    v_sessions := (
+        select jsonb_agg(jsonb_build_object(
+            'pid', session.pid, 'user_name', session.usename, 'hidden',
+            session.state is null or session.state = 'disabled', 'running', session.state not like 'idle%',
+            'began', session.xact_start, 'asked', greatest(session.xact_start, session.query_start)
+        ))
+        from pg_catalog.pg_stat_activity as session
+        where session.datid = v_database and session.pid <> pg_backend_pid()
+            and session.backend_type is distinct from 'autovacuum worker'
+            and session.state is distinct from 'idle'
+            and session.state is distinct from 'idle in transaction (aborted)'
+    );
+    return query
+    with lock as materialized (
+        select * from pg_catalog.pg_locks
+    ),
+    held as (
+        select lock.pid, lock.virtualtransaction, lock.relation = any(v_told)
+            and lock.mode <> 'AccessShareLock' as writes
+        from lock
+        where lock.database = v_database and lock.relation = any(v_ours)
+            and (lock.mode <> 'AccessShareLock' or not lock.granted)
+    )
+    select
+        (select max(held.virtualtransaction) from held where held.pid = session.pid), session.user_name,
+        case when session.hidden then null when hand.writes then session.began else session.asked end,
+        false, 'session ' || session.pid
+    from jsonb_to_recordset(v_sessions) as session (
+        pid int, user_name name, hidden boolean, running boolean, began timestamptz, asked timestamptz
+    )
+    cross join lateral (select bool_or(held.writes) as writes from held where held.pid = session.pid) as hand
+    where case when session.hidden then hand.writes is not null else hand.writes is true
+        or session.running end
+    union all
+    select held.virtualtransaction, gone.owner, null, true, 'prepared transaction ' || gone.gid
+    from (select distinct virtualtransaction from held where held.pid is null and held.writes) as held
+    join lock on lock.pid is null and lock.virtualtransaction = held.virtualtransaction
+        and lock.locktype = 'transactionid'
+    join pg_catalog.pg_prepared_xacts as gone on gone.transaction = lock.transactionid;
+end
+$$;
+
+-- A trigger: takes what leaves the finished tasks out of their counts, where it is in them. That cannot
+-- change until the commit, as the row that says so is locked with it.
+-- locks: the row of counted_until, shared; waits for a roll-up that is under way
+create or replace function rolecall.uncount_finished()
+returns trigger
+language plpgsql
+volatile
+set search_path = ''
+as $$
+declare
+    v_until timestamptz;
+begin
+    if not exists (select from gone) then
+        return null;
+    end if;
+    select moment into v_until from rolecall.counted_until for share;
+    insert into rolecall.finished_counts (day, line_id, state, number)
+    select (finished_at at time zone 'utc')::date, line_id, state, -count(*)
+    from gone
+    where finished_at < v_until
+    group by 1, 2, 3;
+    return null;
+end
+$$;
+
+-- Counts the open tasks of each line that wait for nobody but a worker or their time, from the indexes that
+-- claims and renewals walk.
+-- returns: one row a line that has any: due, due later, and running
+create or replace function rolecall.backlog(p_now timestamptz)
+returns table (line_id int, ready bigint, scheduled bigint, running bigint)
+language sql
+stable
+set search_path = ''
+set jit = off
+set enable_seqscan = off
+as $$
+    select part.line_id, sum(part.ready)::bigint, sum(part.scheduled)::bigint, sum(part.running)::bigint
+    from (
+        select line_id, count(*) filter (where scheduled_for <= p_now) as ready,
+            count(*) filter (where scheduled_for > p_now) as scheduled, 0 as running
+        from rolecall.tasks
+        where state = 'pending' and not parked
+        group by line_id
+        union all
+        select line_id, 0, 0, count(*) from rolecall.tasks where state = 'running' group by line_id
+    ) as part
+    group by part.line_id
+$$;

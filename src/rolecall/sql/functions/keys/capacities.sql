@@ -1,0 +1,182 @@
+-- Says how many tasks of a key may run at once, or of all keys that begin alike ('tenant:*'); null takes that
+-- back, so that what an app declares holds again, else one. Tasks that run beyond a smaller capacity go on;
+-- what was parked comes back where there is room now.
+-- raises: RC041 no such pattern or capacity; RC050 wrong isolation level
+-- locks: the row of the key or the pattern; keys rows in key order; then the parked tasks in id order
+-- notifies: rolecall_wake, where an idle worker waits for the role
+-- public: yes
+create or replace function rolecall.set_key_capacity(p_pattern text, p_capacity int)
+returns void
+language plpgsql
+volatile
+set search_path = ''
+as $$
+declare
+    v_prefix text := rolecall.key_prefix(p_pattern);
+begin
+    perform rolecall.require_read_committed();
+    perform rolecall.require_durability();
+    perform rolecall.check_key_capacity(p_pattern, p_capacity);
+    if v_prefix is null then
+        if p_capacity is not null then
+            perform rolecall.give_key_row(p_pattern);
+        end if;
+        update rolecall.keys set capacity = p_capacity where key = p_pattern;
+    elsif p_capacity is not null then
+        insert into rolecall.key_patterns (prefix, capacity) values (v_prefix, p_capacity)
+        on conflict (prefix) do update set capacity = excluded.capacity;
+    else
+        delete from rolecall.key_patterns where prefix = v_prefix and declared is null;
+        update rolecall.key_patterns set capacity = null where prefix = v_prefix;
+    end if;
+    perform rolecall.use_room(array[p_pattern]);
+end
+$$;
+
+-- Makes known what an app says of its keys: an object of patterns and capacities. What somebody has set goes
+-- before it. What is known already writes and locks nothing.
+-- raises: RC041 no such pattern or capacity; RC050 wrong isolation level
+-- locks: of what changes: keys rows in key order, those of keys in use that a pattern fits too; patterns;
+-- then the parked tasks in id order
+-- notifies: rolecall_wake, where an idle worker waits for the role
+-- public: yes
+create or replace function rolecall.declare_key_capacities(p_capacities jsonb)
+returns void
+language plpgsql
+volatile
+set search_path = ''
+as $$
+declare
+    v_new record;
+    v_changed text[];
+begin
+    perform rolecall.require_read_committed();
+    perform rolecall.check_key_capacity(said.pattern, coalesce(said.capacity::int, 0))
+    from jsonb_each_text(p_capacities) as said (pattern, capacity);
+    v_changed := array(
+        select said.pattern from jsonb_each_text(p_capacities) as said (pattern, capacity)
+        left join rolecall.keys as lock on lock.key = said.pattern
+        left join rolecall.key_patterns as pattern on pattern.prefix = rolecall.key_prefix(said.pattern)
+        where said.capacity::int is distinct from coalesce(lock.declared, pattern.declared)
+        order by said.pattern collate "C"
+    );
+    if v_changed = '{}' then
+        return;
+    end if;
+    -- All at once, in one order: use_room locks keys that stand before those that the loop has changed.
+    perform from rolecall.keys as lock
+    where lock.key = any(rolecall.keys_meant(v_changed))
+    order by lock.key
+    for update;
+    for v_new in
+        select changed.pattern, rolecall.key_prefix(changed.pattern) as prefix,
+            (p_capacities ->> changed.pattern)::int as capacity
+        from unnest(v_changed) as changed (pattern)
+    loop
+        if v_new.prefix is null then
+            perform rolecall.give_key_row(v_new.pattern);
+            update rolecall.keys set declared = v_new.capacity where key = v_new.pattern;
+        else
+            insert into rolecall.key_patterns (prefix, declared) values (v_new.prefix, v_new.capacity)
+            on conflict (prefix) do update set declared = excluded.declared;
+        end if;
+    end loop;
+    perform rolecall.use_room(v_changed);
+end
+$$;
+
+-- Insists on a key, or a pattern with one star at its end, and on a capacity that is one.
+-- raises: RC041 something else
+create or replace function rolecall.check_key_capacity(p_pattern text, p_capacity int)
+returns void
+language plpgsql
+immutable
+set search_path = ''
+as $$
+begin
+    if p_pattern is null or length(p_pattern) not between 1 and 200 then
+        perform rolecall.refuse('RC041', 'a key has 1 to 200 characters');
+    elsif position('*' in left(p_pattern, -1)) > 0 then
+        perform rolecall.refuse(
+            'RC041',
+            format('%L has a star before its end: a pattern of keys is a beginning and one star', p_pattern)
+        );
+    elsif p_capacity not between 1 and 32767 then
+        perform rolecall.refuse(
+            'RC041', format('the capacity of %L is a number from 1 to 32767, not %s', p_pattern, p_capacity)
+        );
+    end if;
+end
+$$;
+
+-- Gives a key its row, and locks it; where retention is just deleting it, the key gets another one. A claim
+-- that meets the key meanwhile leaves it out, as it does where another claim is at it: it does not wait for
+-- this transaction, which may be a user's own.
+-- locks: the keys row
+create or replace function rolecall.give_key_row(p_key text)
+returns void
+language plpgsql
+volatile
+set search_path = ''
+as $$
+begin
+    loop
+        perform from rolecall.keys where key = p_key for update;
+        exit when found;
+        -- The lock that lock_keys tries.
+        perform pg_advisory_xact_lock(7246926, hashtext(p_key) & 1023);
+        insert into rolecall.keys (key) values (p_key) on conflict do nothing;
+    end loop;
+end
+$$;
+
+-- Brings back what is parked of the keys that patterns mean, where they have room since their capacity has
+-- changed.
+-- locks: those keys rows in key order, waiting; then the parked tasks in id order
+-- notifies: rolecall_wake, where an idle worker waits for the role
+create or replace function rolecall.use_room(p_patterns text[])
+returns void
+language plpgsql
+volatile
+set search_path = ''
+as $$
+begin
+    perform rolecall.unpark_heads(array(
+        select distinct head.key from rolecall.parked_heads(rolecall.keys_meant(p_patterns)) as head
+    ));
+end
+$$;
+
+-- Finds the keys whose room changes with the capacity of patterns: a plain key itself; of what a pattern fits
+-- those that something holds, as nothing else keeps tasks parked.
+-- returns: those keys
+create or replace function rolecall.keys_meant(p_patterns text[])
+returns text[]
+language sql
+volatile
+set search_path = ''
+set jit = off
+set enable_seqscan = off
+as $$
+    select array(
+        select pattern from unnest(p_patterns) as pattern where rolecall.key_prefix(pattern) is null
+        union
+        select holder.key from rolecall.tasks as holder
+        where holder.key_slot is not null and exists (
+            select
+            from unnest(p_patterns) as pattern
+            where starts_with(holder.key, rolecall.key_prefix(pattern))
+        )
+    )
+$$;
+
+-- Reads a pattern of keys: 'tenant:*' fits whatever begins with 'tenant:', and '*' every key.
+-- returns: what such keys begin with; null for a plain key
+create or replace function rolecall.key_prefix(p_pattern text)
+returns text
+language sql
+immutable
+set search_path = ''
+as $$
+    select case when right(p_pattern, 1) = '*' then left(p_pattern, -1) end
+$$;

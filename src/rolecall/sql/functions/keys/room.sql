@@ -1,0 +1,235 @@
+-- Brings back, for keys that got room, the best parked tasks of each role and handler, as many as there is
+-- room for: keys are global, and what no worker can run must not keep the others waiting.
+-- returns: those that are back
+-- locks: keys rows in key order, waiting; then the parked tasks in id order
+-- notifies: rolecall_wake, where an idle worker waits for the role
+create or replace function rolecall.unpark_heads(p_keys text[])
+returns bigint[]
+language plpgsql
+volatile
+set search_path = ''
+set jit = off
+set enable_seqscan = off
+as $$
+declare
+    v_wanted text[];
+    v_heads bigint[];
+    v_lines int[];
+begin
+    if p_keys is null then
+        return '{}';
+    end if;
+    perform from rolecall.keys where key = any(p_keys) order by key for update;
+    -- Statements of their own: they see what was parked before the locks were had.
+    v_wanted := array(
+        select wanted.key from unnest(p_keys) as wanted (key)
+        where exists (
+            select from rolecall.tasks as task where task.key = wanted.key and task.state = 'pending' offset 0
+        )
+    );
+    if v_wanted = '{}' then
+        return '{}';
+    end if;
+    select array_agg(head.id order by head.id), array_agg(head.line_id) into v_heads, v_lines
+    from rolecall.parked_heads(v_wanted) as head;
+    if v_heads is null then
+        return '{}';
+    end if;
+    update rolecall.tasks set parked = false where id = any(v_heads) and state = 'pending';
+    perform rolecall.wake_lines(v_lines);
+    return v_heads;
+end
+$$;
+
+-- Finds the parked tasks of keys that have room for them: the best of each role and handler, as many as there
+-- is room for.
+-- returns: one row a task
+create or replace function rolecall.parked_heads(p_keys text[])
+returns table (key text, id bigint, line_id int)
+language plpgsql
+volatile
+set search_path = ''
+as $$
+declare
+    v_keys text[];
+    v_rooms int[];
+begin
+    select array_agg(room.key), array_agg(cardinality(room.free)) into v_keys, v_rooms
+    from rolecall.room_of_keys(p_keys) as room
+    where room.free <> '{}';
+    return query
+    with head as materialized (
+        select * from rolecall.heads_of_keys(v_keys, v_rooms, rolecall.clock())
+    ),
+    ranked as (
+        select head.key, head.id, head.parked, head.line_id, row_number() over (
+            partition by head.key, line.role, line.handler, line.misfit_for order by line.priority desc,
+            head.scheduled_for, head.id
+        ) as turn
+        from head
+        join (
+            select line.id as line_id, line.role, line.handler, line.misfit_for, line.priority
+            from rolecall.lines as line
+            where line.id = any(array(select distinct head.line_id from head))
+        ) as line using (line_id)
+    )
+    select ranked.key, ranked.id, ranked.line_id
+    from ranked
+    join unnest(v_keys, v_rooms) as room (key, number) using (key)
+    where ranked.parked and ranked.turn <= room.number;
+end
+$$;
+
+-- Finds who stands first for keys: of each line in which due tasks want the key, as many as the key has room
+-- for, parked or not. It steps from line to line of the key, so that lines in which nobody wants it cost
+-- nothing.
+-- returns: one row a task
+create or replace function rolecall.heads_of_keys(p_keys text[], p_rooms int[], p_now timestamptz)
+returns table (key text, id bigint, line_id int, scheduled_for timestamptz, parked boolean)
+language sql
+volatile
+set search_path = ''
+set jit = off
+set enable_seqscan = off
+set enable_bitmapscan = off
+as $$
+    with recursive step as (
+        select wanted.key, wanted.room, line.line_id
+        from unnest(p_keys, p_rooms) as wanted (key, room)
+        cross join lateral (
+            select task.line_id from rolecall.tasks as task
+            where task.key = wanted.key and task.state = 'pending'
+            order by task.line_id
+            limit 1
+        ) as line
+        union all
+        select step.key, step.room, line.line_id
+        from step
+        cross join lateral (
+            select task.line_id from rolecall.tasks as task
+            where task.key = step.key and task.state = 'pending' and task.line_id > step.line_id
+            order by task.line_id
+            limit 1
+        ) as line
+    )
+    select step.key, head.id, step.line_id, head.scheduled_for, head.parked
+    from step
+    cross join lateral (
+        select task.id, task.scheduled_for, task.parked
+        from rolecall.tasks as task
+        where task.key = step.key and task.line_id = step.line_id and task.state = 'pending'
+            and task.key_slot is null and task.scheduled_for <= p_now
+        order by task.scheduled_for, task.id
+        limit step.room
+    ) as head
+$$;
+
+-- Says how much room keys have: which of their slots are free. Holders of places that a smaller capacity no
+-- longer has count too.
+-- returns: one row a key
+create or replace function rolecall.room_of_keys(p_keys text[])
+returns setof rolecall.key_room
+language sql
+volatile
+set search_path = ''
+set jit = off
+set enable_seqscan = off
+as $$
+    select wanted.key, room.capacity, case
+        when cardinality(holder.slots) >= room.capacity then '{}'
+        when room.capacity = 1 then '{1}'
+        else array(
+            select slot::smallint from generate_series(1, room.capacity) as slot
+            where slot <> all(holder.slots)
+            order by slot
+            limit room.capacity - cardinality(holder.slots)
+        )
+    end
+    from unnest(p_keys) as wanted (key)
+    left join rolecall.keys as lock using (key)
+    cross join lateral rolecall.capacity_of(wanted.key, coalesce(lock.capacity, lock.declared)) as room
+    cross join lateral (
+        select array(
+            select task.key_slot
+            from rolecall.tasks as task
+            where task.key = wanted.key and task.key_slot is not null
+        ) as slots
+    ) as holder
+$$;
+
+-- Says how many tasks of a key may run at once: what was set for the key itself, else for the longest pattern
+-- that fits it, else one.
+-- returns: one row
+-- search_path: not set, so that it becomes a part of the query that asks for many keys
+create or replace function rolecall.capacity_of(p_key text, p_own smallint)
+returns table (capacity int)
+language sql
+stable
+as $$
+    select coalesce(
+        p_own,
+        -- Most pools have no patterns: that is asked once a query, not once a key.
+        case when exists (select from rolecall.key_patterns) then (
+            select pattern.capacity from rolecall.pattern_of_key(p_key) as pattern
+        ) end,
+        1
+    )::int
+$$;
+
+-- Finds the longest pattern that fits a key, and how many of its tasks that lets run at once. None fits the
+-- key by which a role has one root, 'role:' and its name: whoever gives all keys more room does not mean
+-- that.
+-- returns: one row, or none
+-- search_path: not set, so that it becomes a part of the query that asks for many keys
+create or replace function rolecall.pattern_of_key(p_key text)
+returns table (prefix text, capacity smallint)
+language sql
+stable
+as $$
+    select pattern.prefix, coalesce(pattern.capacity, pattern.declared)
+    from rolecall.key_patterns as pattern
+    where pg_catalog.starts_with(p_key, pattern.prefix)
+        and not (pg_catalog.starts_with(p_key, 'role:') and exists (
+        select from rolecall.roles as role where role.name = pg_catalog.substr(p_key, 6) and role.one_root
+    ))
+    order by pg_catalog.length(pattern.prefix) desc
+    limit 1
+$$;
+
+-- Locks keys for a claim, which waits for nobody: a key that somebody else holds locked, or that another
+-- session is just giving its row, is left out.
+-- returns: those that are locked
+-- locks: keys rows in key order, skipping locked and unborn ones
+create or replace function rolecall.lock_keys(p_keys text[])
+returns text[]
+language plpgsql
+volatile
+set search_path = ''
+as $$
+declare
+    -- A row that nobody else can see yet needs no other lock.
+    v_born text[];
+begin
+    with missing as materialized (
+        select wanted.key from unnest(p_keys) as wanted (key)
+        where not exists (select from rolecall.keys as known where known.key = wanted.key)
+    ),
+    born as (
+        insert into rolecall.keys (key)
+        select missing.key from missing
+        -- Two that insert the same row wait for each other. A thousand numbers keep the locks few; a clash
+        -- costs one claim's delay.
+        where pg_try_advisory_xact_lock(7246926, hashtext(missing.key) & 1023)
+        order by missing.key
+        on conflict do nothing
+        returning key
+    )
+    select coalesce(array_agg(born.key), '{}') into v_born from born;
+    return v_born || array(
+        select held.key from rolecall.keys as held
+        where held.key = any(array(select unnest(p_keys) except select unnest(v_born)))
+        order by held.key
+        for update skip locked
+    );
+end
+$$;

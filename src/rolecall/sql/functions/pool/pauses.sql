@@ -1,0 +1,90 @@
+-- Lets no task of a role begin: what runs goes on, what is claimed and has not begun is given back. The pause
+-- ends after p_seconds (null: when somebody resumes the role); a pause that stands is changed, and still
+-- counts from its beginning.
+-- returns: one row: since when, and until when
+-- raises: RC031 unknown role; RC041 for a time that is not positive
+-- locks: the roles row
+-- notifies: rolecall_pause with the role
+-- public: yes
+create or replace function rolecall.pause_role(
+    p_role text, p_seconds float8 default null, p_by text default null
+)
+returns table (paused_at timestamptz, paused_until timestamptz)
+language plpgsql
+volatile
+set search_path = ''
+as $$
+#variable_conflict use_column
+declare
+    v_now timestamptz := rolecall.clock();
+begin
+    if p_seconds <= 0 or p_seconds > 315576000 then
+        perform rolecall.refuse('RC041', 'a pause is longer than nothing, and not longer than ten years');
+    end if;
+    return query
+    update rolecall.roles as role
+    set paused_at = case when role.paused_until <= v_now then v_now else coalesce(role.paused_at, v_now) end,
+        paused_until = v_now + make_interval(secs => p_seconds), paused_by = p_by
+    where role.name = p_role
+    returning role.paused_at, role.paused_until;
+    if not found then
+        perform rolecall.refuse('RC031', format('unknown role %L', p_role));
+    end if;
+    perform rolecall.notify('rolecall_pause', p_role);
+end
+$$;
+
+-- Ends a role's pause.
+-- returns: whether it was paused
+-- raises: RC031 unknown role
+-- locks: the roles row
+-- notifies: rolecall_wake, where an idle worker waits for the role
+-- public: yes
+create or replace function rolecall.resume_role(p_role text)
+returns boolean
+language plpgsql
+volatile
+set search_path = ''
+as $$
+declare
+    v_paused boolean;
+begin
+    select paused_at is not null into v_paused from rolecall.roles where name = p_role for update;
+    if v_paused is null then
+        perform rolecall.refuse('RC031', format('unknown role %L', p_role));
+    end if;
+    update rolecall.roles set paused_at = null, paused_until = null,
+    paused_by = null where name = p_role and v_paused;
+    perform rolecall.wake(array[p_role]) where v_paused;
+    return v_paused;
+end
+$$;
+
+-- Ends the pauses whose time is up. Claims heed that time by themselves; this tells people, and workers that
+-- sleep.
+-- returns: one row a role that goes on: when it was paused, and by whom
+-- locks: the roles rows, skipping locked ones
+-- notifies: rolecall_wake, where an idle worker waits for the role
+-- public: yes
+create or replace function rolecall.end_pauses()
+returns table (role text, paused_at timestamptz, paused_for interval, paused_by text)
+language plpgsql
+volatile
+set search_path = ''
+as $$
+#variable_conflict use_column
+begin
+    for role, paused_at, paused_for, paused_by in
+        select ended.name, ended.paused_at, ended.paused_until - ended.paused_at, ended.paused_by
+        from rolecall.roles as ended
+        where ended.paused_until <= rolecall.clock()
+        order by ended.name
+        for update skip locked
+    loop
+        update rolecall.roles as ended set paused_at = null, paused_until = null,
+        paused_by = null where ended.name = role;
+        perform rolecall.wake(array[role]);
+        return next;
+    end loop;
+end
+$$;

@@ -1,0 +1,122 @@
+-- Runs the hook that a SQL handler has before its procedure: in a transaction of its own, so that others see
+-- what it says while the procedure runs.
+-- locks: what the hook locks
+-- notifies: what the hook notifies
+-- public: yes
+create or replace function rolecall.run_before_hook(p_worker_id bigint, p_id bigint, p_fence int)
+returns void
+language plpgsql
+volatile
+set search_path = ''
+as $$
+declare
+    v_task record;
+begin
+    select task.payload, handler.before_procedure into v_task
+    from rolecall.tasks as task
+    join rolecall.lines as line on line.id = task.line_id
+    join rolecall.handlers as handler on handler.name = line.handler
+    where task.id = p_id and task.fence = p_fence and (task.worker_id = p_worker_id) is true
+        and handler.before_procedure is not null;
+    if found then
+        perform rolecall.name_session(p_worker_id, p_id);
+        perform rolecall.run_hook(p_id, v_task.before_procedure, v_task.payload);
+        perform set_config('rolecall.task', '', true);
+    end if;
+end
+$$;
+
+-- Runs the hooks after those of some tasks that have completed or failed and whose handlers have one.
+-- locks: what the hooks lock
+-- notifies: what the hooks notify
+create or replace function rolecall.run_after_hooks(p_ids bigint[])
+returns void
+language plpgsql
+volatile
+set search_path = ''
+as $$
+begin
+    if exists (select from rolecall.handlers where after_procedure is not null) then
+        perform rolecall.run_hook(task.id, handler.after_procedure, task.payload)
+        from rolecall.finished_tasks as task
+        join rolecall.lines as line on line.id = task.line_id
+        join rolecall.handlers as handler on handler.name = line.handler
+        where task.id = any(p_ids) and task.state in ('completed', 'failed')
+            and handler.after_procedure is not null;
+    end if;
+end
+$$;
+
+-- Runs a hook of a task; its error undoes what it did, is told as a warning, and harms nothing else.
+-- locks: what the hook locks
+-- notifies: what the hook notifies
+create or replace function rolecall.run_hook(p_id bigint, p_procedure text, p_payload jsonb)
+returns void
+language plpgsql
+volatile
+set search_path = ''
+as $$
+declare
+    v_current text := coalesce(current_setting('rolecall.task', true), '');
+begin
+    perform set_config('rolecall.task', p_id::text, true);
+    perform rolecall.call_hook(p_procedure, p_payload);
+    perform set_config('rolecall.task', v_current, true);
+exception when others or assert_failure then
+    raise warning 'hook % of task % failed: %', p_procedure, p_id, sqlerrm;
+end
+$$;
+
+-- Calls a hook of a SQL handler, under the search path that is its owner's.
+-- raises: whatever the hook raises
+-- locks: what the hook locks
+-- notifies: what the hook notifies
+create or replace function rolecall.call_hook(p_procedure text, p_payload jsonb)
+returns void
+language plpgsql
+volatile
+set search_path = ''
+set lock_timeout = 0
+as $$
+begin
+    perform set_config('search_path', rolecall.path_of_procedures(), true);
+    set local lock_timeout to default;
+    execute 'call ' || p_procedure || '($1)' using p_payload;
+end
+$$;
+
+-- Says under which search path procedures and hooks run: in the owner's session its own default, in all
+-- others that of the owner, as a caller's path would decide which tables and functions the procedure finds
+-- with the owner's rights.
+-- returns: the path
+create or replace function rolecall.path_of_procedures()
+returns text
+language sql
+stable
+set search_path = ''
+as $$
+    select case when rolecall.is_owners_session() then own.reset_val else coalesce((
+        select substr(setting, length('search_path=') + 1)
+        from pg_catalog.pg_db_role_setting as said, unnest(said.setconfig) as setting
+        where setting like 'search_path=%' and said.setrole in (0, current_user::regrole)
+            and said.setdatabase in (
+                0, (select oid from pg_catalog.pg_database where datname = current_database())
+            )
+        order by said.setrole <> 0 desc, said.setdatabase <> 0 desc
+        limit 1
+    ), 'public') || ', pg_temp' end
+    from pg_catalog.pg_settings as own
+    where own.name = 'search_path'
+$$;
+
+-- Says whether who is logged in may do all that the engine's owner may: else the rights at work are lent for
+-- a call, and what the caller names or sets is not to be run with them.
+-- returns: true for the owner, his members and superusers
+create or replace function rolecall.is_owners_session()
+returns boolean
+language sql
+stable
+set search_path = ''
+as $$
+    select pg_has_role(session_user, current_user, 'member')
+$$;

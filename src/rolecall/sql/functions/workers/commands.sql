@@ -1,0 +1,51 @@
+-- Tells a worker to take no more tasks (drain), to do so and leave for good once what it holds has ended
+-- (decommission), or to go on (null). It hears of it by a notification, or else with its next beat.
+-- raises: RC030 unknown worker
+-- locks: the workers row
+-- notifies: rolecall_command with the worker's id
+-- public: yes
+create or replace function rolecall.command_worker(p_worker_id bigint, p_command text)
+returns void
+language plpgsql
+volatile
+set search_path = ''
+as $$
+begin
+    update rolecall.workers
+    set command = p_command,
+        commanded_at = case
+            when p_command = command then commanded_at
+            when p_command is not null then rolecall.clock()
+        end
+    where id = p_worker_id and stopped_at is null;
+    if not found then
+        perform rolecall.refuse('RC030', format('no worker %s is on the roll', p_worker_id));
+    end if;
+    perform rolecall.notify('rolecall_command', p_worker_id::text);
+end
+$$;
+
+-- Tells workers to ask at once about what they hold: something of it is not theirs any more.
+-- notifies: rolecall_cancel with each worker's id
+create or replace function rolecall.tell_workers(p_worker_ids bigint[])
+returns void
+language sql
+volatile
+set search_path = ''
+as $$
+    select rolecall.notify('rolecall_cancel', worker.id::text)
+    from (select distinct id from unnest(p_worker_ids) as given (id) where id is not null) as worker
+$$;
+
+-- Says which payloads a worker's handlers take, before its first claim: tasks that have not fitted one of
+-- these are not offered to it.
+-- locks: the workers row
+-- public: yes
+create or replace function rolecall.tell_intakes(p_worker_id bigint, p_intakes text[])
+returns void
+language sql
+volatile
+set search_path = ''
+as $$
+    update rolecall.workers set intakes = p_intakes where id = p_worker_id
+$$;
