@@ -81,7 +81,7 @@ MUTANTS = (
     Mutant(
         "crashes cost no attempt",
         "a task was tried more often than it may be",
-        (Change("judge_loss", "when 'crashed' then", "when 'crashed' then false and"),),
+        (Change("decide_after_attempt", "when 'crashed' then", "when 'crashed' then false and"),),
     ),
     Mutant(
         "keys are not freed",

@@ -163,7 +163,7 @@ begin
             case when placed.needs is null then 'pending' else 'blocked' end::rolecall.task_state,
             jsonb_array_length(placed.needs),
             case
-                when placed.dedupe is not null then rolecall.stands_beside(placed.dedupe_key, placed.dedupe)
+                when placed.dedupe is not null then rolecall.coexists(placed.dedupe_key, placed.dedupe)
             end
         from placed
         left join line using (role, handler, level, never_ahead)
@@ -204,7 +204,7 @@ $$;
 -- Says whether a new task may stand beside an open one with the same dedupe_key: because only unclaimed ones
 -- stand for it, or because the one that does so belongs to a chain that does not count.
 -- returns: true, else null
-create or replace function rolecall.stands_beside(p_dedupe_key text, p_dedupe jsonb)
+create or replace function rolecall.coexists(p_dedupe_key text, p_dedupe jsonb)
 returns boolean
 language sql
 volatile

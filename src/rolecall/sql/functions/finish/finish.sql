@@ -81,7 +81,7 @@ begin
         v_accepted := v_accepted || v_other.ids;
         v_keys := v_keys || v_other.keys;
         v_endings := v_endings || v_other.endings;
-        select * into v_other from rolecall.lose_tasks(p_worker_id, p_reports);
+        select * into v_other from rolecall.apply_losses(p_worker_id, p_reports);
         v_accepted := v_accepted || v_other.ids;
         v_keys := v_keys || v_other.keys;
         v_endings := v_endings || v_other.endings;
@@ -429,13 +429,13 @@ begin
 end
 $$;
 
--- Lets go of the failed, snoozed, blocked, cancelled, returned and misfit among some reports, where the fence
--- and the worker still own them; and of the completed ones that have children but are to be cancelled.
+-- Returns or ends the failed, snoozed, blocked, cancelled, returned and misfit among some reports, where the
+-- fence and the worker still own them; and of the completed ones that have children but are to be cancelled.
 -- returns: one row: which were still owned; their keys and endings; what the blocked ones need, as
 -- `link_needs` takes it
 -- locks: tasks rows in id order
 -- notifies: rolecall_wake, where an idle worker waits for the role
-create or replace function rolecall.lose_tasks(p_worker_id bigint, p_reports jsonb)
+create or replace function rolecall.apply_losses(p_worker_id bigint, p_reports jsonb)
 returns table (ids bigint[], keys text[], endings rolecall.ending[], needy jsonb)
 language plpgsql
 volatile
@@ -445,7 +445,7 @@ set enable_seqscan = off
 as $$
 declare
     v_losses jsonb;
-    v_let_go record;
+    v_returned record;
 begin
     with owned as (
         select distinct on (report.id) report.*
@@ -477,12 +477,12 @@ begin
     ))
     into v_losses
     from owned;
-    select * into v_let_go from rolecall.let_go(v_losses);
-    ids := coalesce(v_let_go.ids, '{}');
-    keys := v_let_go.keys;
-    endings := v_let_go.endings;
+    select * into v_returned from rolecall.return_tasks(v_losses);
+    ids := coalesce(v_returned.ids, '{}');
+    keys := v_returned.keys;
+    endings := v_returned.endings;
     select jsonb_agg(jsonb_build_object('id', gone.id, 'needs', loss -> 'needs')) into needy
-    from unnest(v_let_go.ids, v_let_go.states) as gone (id, state)
+    from unnest(v_returned.ids, v_returned.states) as gone (id, state)
     join jsonb_array_elements(v_losses) as loss on (loss -> 'id')::bigint = gone.id
     where gone.state = 'blocked';
     return next;

@@ -1,15 +1,15 @@
--- The one way to lose a task: each goes back to pending by its retry policy, waits for what it needs, or ends
--- as failed or cancelled. Errors, timeouts and crashes spend the attempt; snoozes, and whatever comes before
--- the start, do not; shutdowns do not, ten times at most, but that of an only attempt does. Who was let go
--- three times without being to blame is claimed into free slots only from then on: the claim is its start,
--- and what kills its workers is found out. What its own claim did not report also moves the fence on, so that
--- a late report cannot take that end for its own. What has not fitted a worker goes on to those that take
--- other payloads. Whoever calls this draws the conclusions (`conclude`).
+-- The one way back from an attempt that did not complete: each task goes back to pending by its retry policy,
+-- waits for what it needs, or ends as failed or cancelled. Errors, timeouts and crashes spend the attempt;
+-- snoozes, and whatever comes before the start, do not; shutdowns do not, ten times at most, but that of an
+-- only attempt does. Who was let go three times without being to blame is claimed into free slots only from
+-- then on: the claim is its start, and what kills its workers is found out. What its own claim did not report
+-- also moves the fence on, so that a late report cannot take that end for its own. What has not fitted a
+-- worker goes on to those that take other payloads. Whoever calls this draws the conclusions (`conclude`).
 -- returns: one row: the tasks with the states they went to; the keys that they gave up, and the endings that
 -- others may wait for
 -- locks: the caller holds the tasks
 -- notifies: rolecall_wake, where an idle worker waits for the role
-create or replace function rolecall.let_go(p_losses jsonb)
+create or replace function rolecall.return_tasks(p_losses jsonb)
 returns table (ids bigint[], states rolecall.task_state[], keys text[], endings rolecall.ending[])
 language plpgsql
 volatile
@@ -59,7 +59,7 @@ begin
         select case when given.reason = 'timeout' and given.reported is not true and task.started_at is null
             then 'crashed' else given.reason end as reason
     ) as told
-    cross join lateral rolecall.judge_loss(
+    cross join lateral rolecall.decide_after_attempt(
         task, setting.retry, told.reason, given.after,
         coalesce(given.final, false) or told.reason = 'misfit' and (
             -- Whoever has it again, or as the sixth, shows that this would go on for ever.
@@ -112,7 +112,7 @@ $$;
 -- Decides what a lost claim comes to. A task whose cancellation was asked for never runs again, however its
 -- claim ends.
 -- returns: one row: the attempt is spent, the state that follows, and when a pending task is due again
-create or replace function rolecall.judge_loss(
+create or replace function rolecall.decide_after_attempt(
     p_task rolecall.tasks, p_policy jsonb, p_reason text, p_after float8, p_final boolean, p_now timestamptz
 )
 returns table (spent boolean, next_state rolecall.task_state, due timestamptz)

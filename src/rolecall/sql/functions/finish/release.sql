@@ -99,7 +99,7 @@ set enable_seqscan = off
 as $$
 declare
     v_losses jsonb;
-    v_let_go record;
+    v_returned record;
 begin
     return query
     select lost.task_id, lost.reason
@@ -128,7 +128,7 @@ begin
     )
     into v_losses
     from owned;
-    select * into v_let_go from rolecall.let_go(v_losses);
-    perform rolecall.conclude(v_let_go.endings, v_let_go.keys);
+    select * into v_returned from rolecall.return_tasks(v_losses);
+    perform rolecall.conclude(v_returned.endings, v_returned.keys);
 end
 $$;

@@ -1,4 +1,4 @@
--- Lets go of tasks whose lease ran out, or of those among them that nobody has renewed for p_silent_for.
+-- Returns tasks whose lease ran out, or of those among them that nobody has renewed for p_silent_for.
 -- After a restart or a failover of the server it waits one lease, so that the workers that live can renew.
 -- What somebody's open transaction keeps from it is left to the next rescue. Pending tasks that have fitted
 -- no worker for an hour fail. Sessions that still hang in a task which they lost, or whose worker is gone,
@@ -48,7 +48,7 @@ $$;
 -- Takes claims for a rescue: their lease ran out, nobody has renewed them for p_silent_for, and the server
 -- has been up for a lease. What a drain runs is its session's, whose end rolls it back: no lease can tell
 -- more.
--- returns: one document a claim, as let_go takes it
+-- returns: one document a claim, as return_tasks takes it
 -- locks: tasks rows, skipping locked ones
 create or replace function rolecall.expired_claims(p_limit int, p_silent_for interval)
 returns setof jsonb
@@ -86,7 +86,7 @@ end
 $$;
 
 -- Takes tasks that have fitted no worker for an hour, which is longer than a release needs to be everywhere.
--- returns: one document a task, as let_go takes it
+-- returns: one document a task, as return_tasks takes it
 -- locks: tasks rows, skipping locked ones
 create or replace function rolecall.unfitting_tasks(p_limit int)
 returns setof jsonb
@@ -117,7 +117,7 @@ begin
 end
 $$;
 
--- Lets go of those expired claims that can be let go of at once: all of them, else the halves each for
+-- Returns those expired claims that can be returned at once: all of them, else the halves each for
 -- itself; what is kept waiting is left to the next rescue.
 -- returns: one row a rescued task, with the state it went to
 -- locks: as try_to_rescue, waiting a moment only
@@ -147,7 +147,7 @@ begin
 end
 $$;
 
--- Lets go of expired claims, unless something was waited for too long, or came meanwhile.
+-- Returns expired claims, unless something was waited for too long, or came meanwhile.
 -- returns: one row a rescued task, with the state it went to
 -- raises: 55P03, RC090 undo this and try again
 -- locks: the caller holds the tasks; keys rows in key order
@@ -159,11 +159,11 @@ volatile
 set search_path = ''
 as $$
 declare
-    v_let_go record;
+    v_returned record;
 begin
-    select * into v_let_go from rolecall.let_go(p_expired);
-    perform rolecall.end_sessions(v_let_go.ids);
-    perform rolecall.conclude(v_let_go.endings, v_let_go.keys);
-    return query select * from unnest(v_let_go.ids, v_let_go.states);
+    select * into v_returned from rolecall.return_tasks(p_expired);
+    perform rolecall.end_sessions(v_returned.ids);
+    perform rolecall.conclude(v_returned.endings, v_returned.keys);
+    return query select * from unnest(v_returned.ids, v_returned.states);
 end
 $$;

@@ -248,11 +248,11 @@ begin
     end if;
     perform rolecall.request_cancellation(v_below);
     return query
-    select let_go.keys, let_go.endings
-    from rolecall.let_go((
+    select return_tasks.keys, return_tasks.endings
+    from rolecall.return_tasks((
         select jsonb_agg(jsonb_build_object('id', task.id, 'reason', 'cancelled'))
         from rolecall.tasks as task
         where task.id = any(v_below) and task.state <> 'running'
-    )) as let_go;
+    )) as return_tasks;
 end
 $$;

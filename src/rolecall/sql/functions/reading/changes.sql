@@ -59,7 +59,7 @@ begin
     touched as (
         select born.id from born
         union
-        select begun.id from rolecall.begun_tasks(p_since) as begun (id)
+        select begun.id from rolecall.started_tasks(p_since) as begun (id)
         union
         select event.task_id
         from rolecall.task_events as event
@@ -92,7 +92,7 @@ $$;
 
 -- Finds the running tasks that were claimed or started since a moment.
 -- returns: their ids
-create or replace function rolecall.begun_tasks(p_since timestamptz)
+create or replace function rolecall.started_tasks(p_since timestamptz)
 returns setof bigint
 language plpgsql
 stable

@@ -27,7 +27,7 @@ begin
         for update skip locked
     loop
         perform rolecall.require_durability();
-        continue when not rolecall.make_way(v_due);
+        continue when not rolecall.cancel_overlap(v_due);
         v_passed := floor(extract(epoch from v_now - v_due.next_run_at) / extract(epoch from v_due.every));
         return query
         select * from rolecall.run_due_slots(
@@ -77,7 +77,7 @@ begin
         order by due.next_run_at, due.id
         for update of due skip locked
     loop
-        continue when not rolecall.make_way(v_due.schedule);
+        continue when not rolecall.cancel_overlap(v_due.schedule);
         return query
         select * from rolecall.run_due_slots(
             v_due.schedule, v_due.slots, v_due.come, coalesce(v_due.next, (v_due.schedule).next_run_at)
@@ -218,7 +218,7 @@ $$;
 -- returns: false where one keeps it from that: the schedule is to be looked at again later
 -- locks: what try_to_cancel locks, waiting a moment only
 -- notifies: rolecall_cancel with the workers' ids
-create or replace function rolecall.make_way(p_schedule rolecall.schedules)
+create or replace function rolecall.cancel_overlap(p_schedule rolecall.schedules)
 returns boolean
 language plpgsql
 volatile

@@ -21,7 +21,7 @@ begin
         perform rolecall.refuse('RC020', format('there is no schedule %L', p_name));
     end if;
     if rolecall.is_open(v_schedule.last_task_id, true) then
-        perform rolecall.hasten(rolecall.open_end_of_chain(v_schedule.last_task_id));
+        perform rolecall.make_due(rolecall.open_end_of_chain(v_schedule.last_task_id));
         insert into rolecall.schedule_runs (schedule_id, at, outcome, missed, task_id)
         values (v_schedule.id, rolecall.clock(), 'stood', 0, v_schedule.last_task_id);
         return v_schedule.last_task_id;
@@ -40,7 +40,7 @@ $$;
 -- raises: RC050 wrong isolation level; nothing of trigger that is about other tasks
 -- locks: as hold_tasks does, where the task is pending and due later
 -- notifies: rolecall_wake, where an idle worker waits for the role
-create or replace function rolecall.hasten(p_task_id bigint)
+create or replace function rolecall.make_due(p_task_id bigint)
 returns void
 language plpgsql
 volatile
