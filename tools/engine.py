@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -68,10 +68,10 @@ class Made:
         """Whether a table calls it."""
         return bool(TRIGGER.search(self.code))
 
-    @property
-    def names(self) -> frozenset[str]:
-        """All that its code names of the engine."""
-        return frozenset(NAME.findall(self.code)) - {self.name}
+    def calls(self, other: Made) -> bool:
+        """Whether its code calls a function, or names a view; a table may bear the name of a function."""
+        asked = rf"\brolecall\.{other.name}\b" + ("" if other.kind == "view" else r"\(")
+        return other.name != self.name and re.search(asked, self.code) is not None
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,8 @@ class Engine:
     @cached_property
     def callers(self) -> Mapping[str, frozenset[str]]:
         """Who of the tree names each of it."""
-        return {name: frozenset(each.name for each in self.made if name in each.names) for name in self.by_name}
+        called = {made.name: {other.name for other in self.called_by(made)} for made in self.made}
+        return {name: frozenset(each for each, others in called.items() if name in others) for name in called}
 
     def is_for_others(self, made: Made) -> bool:
         """Whether something outside of the tree calls it: callers of the engine, a table, the rest of the package."""
@@ -115,8 +116,18 @@ class Engine:
 
     def called_by(self, made: Made) -> list[Made]:
         """What an object names of the tree, in the order in which it first does."""
-        found = dict.fromkeys(NAME.findall(made.code))
-        return [self.by_name[name] for name in found if name in self.by_name and name != made.name]
+        named = [self.by_name[name] for name in dict.fromkeys(NAME.findall(made.code)) if name in self.by_name]
+        return [other for other in named if made.calls(other)]
+
+    def reached_from(self, names: Iterable[str]) -> set[str]:
+        """The functions that some of them may call, and those that these may call, they themselves included."""
+        reached: set[str] = set()
+        ahead = self.by_name.keys() & set(names)
+        while ahead:
+            reached |= ahead
+            called = [made for name in ahead for made in self.called_by(self.by_name[name])]
+            ahead = {made.name for made in called if made.kind != "view"} - reached
+        return reached
 
 
 def objects_of(file: Path) -> list[Made]:

@@ -78,7 +78,7 @@ def main() -> int:
             migrate(connection)
         walks = asyncio.run(walk(dsn, server.superuser_dsn("walks")))
     engine = Engine.read(ROOT)
-    walks.append(Walk(name="all that finish may call", sql=by_file(reached_from({"finish"}, engine), engine)))
+    walks.append(Walk(name="all that finish may call", sql=by_file(engine.reached_from({"finish"}), engine)))
     for each in walks:
         print(each)
         if "--files" in sys.argv[1:]:
@@ -95,7 +95,7 @@ async def walk(dsn: str, superuser: str) -> list[Walk]:
         called = {name for (name,) in connection.execute(CALLED)}
         retried = await a_click_on_retry(dsn)
     engine = Engine.read(ROOT)
-    called &= reached_from(asked, engine)
+    called &= engine.reached_from(asked)
     sql = by_file(called | expanded(called, engine), engine)
     return [Walk(name="a plain task", functions=functions, sql=sql), Walk(name="a click on Retry", functions=retried)]
 
@@ -187,7 +187,7 @@ def expanded(called: set[str], engine: Engine) -> set[str]:
     found: set[str] = set()
     left = called & engine.by_name.keys()
     while left:
-        named = {name for each in left for name in engine.by_name[each].names} & engine.by_name.keys()
+        named = {other.name for each in left for other in engine.called_by(engine.by_name[each])}
         left = {name for name in named - called - found if "language sql" in engine.by_name[name].code.lower()}
         found |= left
     return found
@@ -199,16 +199,6 @@ def by_file(names: set[str], engine: Engine) -> dict[str, set[str]]:
     for name in names & engine.by_name.keys():
         files.setdefault(str(engine.by_name[name].file.relative_to(ROOT)), set()).add(name)
     return files
-
-
-def reached_from(names: set[str], engine: Engine) -> set[str]:
-    """Name all that some of the engine's functions may call, and what that may call, those themselves included."""
-    reached: set[str] = set()
-    left = names & engine.by_name.keys()
-    while left:
-        reached |= left
-        left = {called.name for name in left for called in engine.called_by(engine.by_name[name])} - reached
-    return reached
 
 
 if __name__ == "__main__":

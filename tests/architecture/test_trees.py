@@ -1,0 +1,31 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tools.engine import Engine
+from tools.trees import PAGE, written
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(scope="module")
+def engine() -> Engine:
+    return Engine.read(ROOT)
+
+
+def test_the_map_of_the_engine_shows_the_functions_as_they_are() -> None:
+    assert (ROOT / PAGE).read_text("utf-8") == written(ROOT), "run `./dev map`, and commit"
+
+
+def test_no_function_of_the_engine_calls_itself_through_others(engine: Engine) -> None:
+    left = {made.name: {called.name for called in engine.called_by(made)} for made in engine.made}
+    while leaves := {name for name, called in left.items() if not called & left.keys()}:
+        left = {name: called for name, called in left.items() if name not in leaves}
+
+    assert left == {}
+
+
+def test_all_that_finish_calls_stands_in_twelve_files(engine: Engine) -> None:
+    assert len({engine.by_name[name].file for name in engine.reached_from({"finish"})}) <= 12

@@ -1,0 +1,61 @@
+"""Writes what enqueue, claim and finish call, as trees, into the map of the engine: docs/engine.md.
+
+A line a function: its name, the file below `sql/functions` that makes it, and what its header says first. What has
+stood further up in the same tree is named after a `^`. What everybody calls (`base.sql`) is left out.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from tools.engine import FUNCTIONS, Engine, Made
+from tools.offences import ROOT
+
+PAGE = Path("docs/engine.md")
+BLOCK = re.compile(r"(<!-- tree: (\w+) -->\n```\n).*?(```\n)", re.DOTALL)
+LEFT_OUT = "base.sql"
+NAME_COLUMNS = 40
+FILE_COLUMNS = 30
+MOST_COLUMNS = 150
+
+
+def written(root: Path) -> str:
+    """The page with the trees as they are now."""
+    engine = Engine.read(root)
+    text = (root / PAGE).read_text("utf-8")
+    return BLOCK.sub(lambda block: f"{block[1]}{tree(engine, root, block[2])}{block[3]}", text)
+
+
+def tree(engine: Engine, root: Path, name: str) -> str:
+    """What a function calls, and what that calls, in the order in which each first does."""
+    return "".join(f"{line}\n" for line in branches(engine, root, engine.by_name[name], 0, set()))
+
+
+def branches(engine: Engine, root: Path, made: Made, depth: int, seen: set[str]) -> Iterator[str]:
+    seen.add(made.name)
+    place = made.file.relative_to(root / FUNCTIONS).as_posix()
+    label = "  " * depth + made.name
+    yield shortened(f"{label:<{NAME_COLUMNS}} {place:<{FILE_COLUMNS}} {first_sentence(made)}")
+    called = [each for each in engine.called_by(made) if each.kind != "view" and each.file.name != LEFT_OUT]
+    again = [each.name for each in called if each.name in seen]
+    for each in called:
+        if each.name not in seen:
+            yield from branches(engine, root, each, depth + 1, seen)
+    if again:
+        yield "  " * (depth + 1) + f"^ {', '.join(again)}"
+
+
+def first_sentence(made: Made) -> str:
+    return re.split(r"(?<=[.:;])\s", made.header.purpose, maxsplit=1)[0].rstrip(".:;")
+
+
+def shortened(line: str) -> str:
+    return line if len(line) <= MOST_COLUMNS else f"{line[: MOST_COLUMNS - 3]}..."
+
+
+if __name__ == "__main__":
+    (ROOT / PAGE).write_text(written(ROOT), "utf-8")
+    sys.exit(0)
