@@ -26,12 +26,12 @@ declare
     v_lines int[];
 begin
     select jsonb_agg(jsonb_build_object(
-        'id', task.id, 'attempt', task.attempt, 'worker_id', task.worker_id, 'reason', told.reason,
+        'id', task.id, 'attempt', task.attempt, 'worker_id', task.worker_id, 'reason', loss.reason,
         'spent', judged.spent, 'state', judged.next_state, 'due', judged.due, 'needs', given.needs,
         'error', coalesce(given.error, task.error, case
             when judged.next_state <> 'failed' then null
-            when told.reason = 'shutdown' then 'its worker was stopped, or cut off, while it ran'
-            else told.reason
+            when loss.reason = 'shutdown' then 'its worker was stopped, or cut off, while it ran'
+            else loss.reason
         end), 'detail', given.error,
         'fence', task.fence + (given.reported is not true)::int, 'refund', blameless.so,
         'line_id', case
@@ -39,7 +39,7 @@ begin
                 then rolecall.find_or_add_line(
                     setting.role, setting.handler, setting.priority, true, setting.misfit_for
                 )
-            when told.reason = 'misfit' and judged.next_state = 'pending'
+            when loss.reason = 'misfit' and judged.next_state = 'pending'
                 then rolecall.find_or_add_line(
                     setting.role, setting.handler, setting.priority, setting.never_ahead,
                     array(select unnest(setting.misfit_for || given.intake) as one order by one)
@@ -58,17 +58,17 @@ begin
         -- Nobody overstays who has not begun.
         select case when given.reason = 'timeout' and given.reported is not true and task.started_at is null
             then 'crashed' else given.reason end as reason
-    ) as told
+    ) as loss
     cross join lateral rolecall.decide_after_attempt(
-        task, setting.retry, told.reason, given.after,
-        coalesce(given.final, false) or told.reason = 'misfit' and (
+        task, setting.retry, loss.reason, given.after,
+        coalesce(given.final, false) or loss.reason = 'misfit' and (
             -- Whoever has it again, or as the sixth, shows that this would go on for ever.
             given.intake = any(setting.misfit_for) or cardinality(setting.misfit_for) >= 5
         ), v_now
     ) as judged
     cross join lateral (
         select not judged.spent
-            and (told.reason = 'crashed' or (told.reason = 'shutdown' and task.started_at is not null)) as so
+            and (loss.reason = 'crashed' or (loss.reason = 'shutdown' and task.started_at is not null)) as so
     ) as blameless;
     select * into v_end
     from rolecall.end_tasks(

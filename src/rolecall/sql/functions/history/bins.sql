@@ -22,7 +22,7 @@ as $$
         where tier.width <= p_source
     ),
     part as materialized (
-        select told.*, date_bin(make_interval(secs => p_width), told.at, 'epoch') as bin
+        select event.*, date_bin(make_interval(secs => p_width), event.at, 'epoch') as bin
         from (select name from rolecall.roles union all select '') as known (name)
         cross join stretch
         -- Role by role and width by width: a join would read the whole history.
@@ -31,7 +31,7 @@ as $$
             where one.role = known.name and one.width = stretch.width and one.at >= stretch.since
                 and one.at < stretch.until
             offset 0
-        ) as told
+        ) as event
         where p_role is null or known.name = p_role
     ),
     wait as (

@@ -350,7 +350,7 @@ declare
     v_ours constant oid[] := array(
         select oid from pg_catalog.pg_class where relnamespace = 'rolecall'::regnamespace
     );
-    v_told constant oid[] := array['rolecall.finished_tasks'::regclass, 'rolecall.task_events'::regclass];
+    v_counted constant oid[] := array['rolecall.finished_tasks'::regclass, 'rolecall.task_events'::regclass];
     v_sessions jsonb;
 begin
     -- Within a transaction the server would show the same sessions again.
@@ -373,7 +373,7 @@ begin
         select * from pg_catalog.pg_locks
     ),
     held as (
-        select lock.pid, lock.virtualtransaction, lock.relation = any(v_told)
+        select lock.pid, lock.virtualtransaction, lock.relation = any(v_counted)
             and lock.mode <> 'AccessShareLock' as writes
         from lock
         where lock.database = v_database and lock.relation = any(v_ours)

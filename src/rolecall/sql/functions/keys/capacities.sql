@@ -51,14 +51,14 @@ declare
     v_changed text[];
 begin
     perform rolecall.require_read_committed();
-    perform rolecall.check_key_capacity(said.pattern, coalesce(said.capacity::int, 0))
-    from jsonb_each_text(p_capacities) as said (pattern, capacity);
+    perform rolecall.check_key_capacity(declared.pattern, coalesce(declared.capacity::int, 0))
+    from jsonb_each_text(p_capacities) as declared (pattern, capacity);
     v_changed := array(
-        select said.pattern from jsonb_each_text(p_capacities) as said (pattern, capacity)
-        left join rolecall.keys as lock on lock.key = said.pattern
-        left join rolecall.key_patterns as pattern on pattern.prefix = rolecall.key_prefix(said.pattern)
-        where said.capacity::int is distinct from coalesce(lock.declared, pattern.declared)
-        order by said.pattern collate "C"
+        select declared.pattern from jsonb_each_text(p_capacities) as declared (pattern, capacity)
+        left join rolecall.keys as lock on lock.key = declared.pattern
+        left join rolecall.key_patterns as pattern on pattern.prefix = rolecall.key_prefix(declared.pattern)
+        where declared.capacity::int is distinct from coalesce(lock.declared, pattern.declared)
+        order by declared.pattern collate "C"
     );
     if v_changed = '{}' then
         return;

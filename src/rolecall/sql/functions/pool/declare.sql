@@ -15,15 +15,15 @@ begin
     perform rolecall.check_procedures(p_handlers);
     -- A role that only a handler names gets the defaults.
     insert into rolecall.roles (name)
-    select distinct coalesce(said.role, said.name) as role
-    from jsonb_to_recordset(p_handlers) as said (name text, role text)
-    where not exists (select from rolecall.roles where roles.name = coalesce(said.role, said.name))
+    select distinct coalesce(item.role, item.name) as role
+    from jsonb_to_recordset(p_handlers) as item (name text, role text)
+    where not exists (select from rolecall.roles where roles.name = coalesce(item.role, item.name))
     order by role
     on conflict do nothing;
-    perform rolecall.declare_role(said) from jsonb_array_elements(p_roles) as said order by said ->> 'name';
-    perform rolecall.declare_handler(said)
-    from jsonb_array_elements(p_handlers) as said
-    order by said ->> 'name';
+    perform rolecall.declare_role(item) from jsonb_array_elements(p_roles) as item order by item ->> 'name';
+    perform rolecall.declare_handler(item)
+    from jsonb_array_elements(p_handlers) as item
+    order by item ->> 'name';
 end
 $$;
 
@@ -36,34 +36,34 @@ stable
 set search_path = ''
 as $$
 declare
-    v_said jsonb;
+    v_item jsonb;
 begin
-    for v_said in select * from jsonb_array_elements(p_said) loop
-        if coalesce(v_said ->> 'name', '') !~ '^[A-Za-z][A-Za-z0-9_.-]{0,62}$' then
+    for v_item in select * from jsonb_array_elements(p_said) loop
+        if coalesce(v_item ->> 'name', '') !~ '^[A-Za-z][A-Za-z0-9_.-]{0,62}$' then
             perform rolecall.refuse(
-                'RC041', format('%s is not a name of a role or handler', coalesce(v_said ->> 'name', 'null'))
+                'RC041', format('%s is not a name of a role or handler', coalesce(v_item ->> 'name', 'null'))
             );
-        elsif v_said -> 'retry' <> 'null' and not rolecall.is_retry_policy(v_said -> 'retry') then
+        elsif v_item -> 'retry' <> 'null' and not rolecall.is_retry_policy(v_item -> 'retry') then
             perform rolecall.refuse(
-                'RC041', format('%s: %s is not a retry policy', v_said ->> 'name', v_said -> 'retry')
+                'RC041', format('%s: %s is not a retry policy', v_item ->> 'name', v_item -> 'retry')
             );
-        elsif (v_said ->> 'lease')::float8 not between 0.1 and 86400
-            or (v_said ->> 'timeout')::float8 not between 0.001 and 4e9 then
+        elsif (v_item ->> 'lease')::float8 not between 0.1 and 86400
+            or (v_item ->> 'timeout')::float8 not between 0.001 and 4e9 then
             perform rolecall.refuse(
-                'RC041', format('%s: lease is 0.1 to 86400 s, timeout 0.001 to 4e9 s', v_said ->> 'name')
+                'RC041', format('%s: lease is 0.1 to 86400 s, timeout 0.001 to 4e9 s', v_item ->> 'name')
             );
-        elsif (v_said ->> 'max_attempts')::int < 0 then
+        elsif (v_item ->> 'max_attempts')::int < 0 then
             perform rolecall.refuse(
-                'RC041', format('%s: max_attempts is positive, or 0 for unlimited', v_said ->> 'name')
+                'RC041', format('%s: max_attempts is positive, or 0 for unlimited', v_item ->> 'name')
             );
-        elsif (v_said ->> 'max_payload_bytes')::int not between 1024 and 67108864 then
+        elsif (v_item ->> 'max_payload_bytes')::int not between 1024 and 67108864 then
             perform rolecall.refuse(
-                'RC041', format('%s: max_payload_bytes is 1024 to 67108864', v_said ->> 'name')
+                'RC041', format('%s: max_payload_bytes is 1024 to 67108864', v_item ->> 'name')
             );
-        elsif (v_said ->> 'keep_completed')::float8 not between 0 and 4e9
-            or (v_said ->> 'keep_failed')::float8 not between 0 and 4e9 then
+        elsif (v_item ->> 'keep_completed')::float8 not between 0 and 4e9
+            or (v_item ->> 'keep_failed')::float8 not between 0 and 4e9 then
             perform rolecall.refuse(
-                'RC041', format('%s: what is finished is kept 0 to 4e9 s', v_said ->> 'name')
+                'RC041', format('%s: what is finished is kept 0 to 4e9 s', v_item ->> 'name')
             );
         end if;
     end loop;
@@ -79,26 +79,26 @@ stable
 set search_path = ''
 as $$
 declare
-    v_said record;
+    v_item record;
 begin
-    for v_said in
+    for v_item in
         select *
-        from jsonb_to_recordset(p_handlers) as said (name text, procedure text, before text, after text)
+        from jsonb_to_recordset(p_handlers) as item (name text, procedure text, before text, after text)
     loop
-        if v_said.procedure is null and num_nonnulls(v_said.before, v_said.after) > 0 then
+        if v_item.procedure is null and num_nonnulls(v_item.before, v_item.after) > 0 then
             perform rolecall.refuse(
-                'RC041', format('%s: only a procedure has hooks before and after it', v_said.name)
+                'RC041', format('%s: only a procedure has hooks before and after it', v_item.name)
             );
-        elsif v_said.procedure is not null and rolecall.find_procedure(v_said.procedure, false) is null then
+        elsif v_item.procedure is not null and rolecall.find_procedure(v_item.procedure, false) is null then
             perform rolecall.refuse('RC041', format(
                 '%s: there is no procedure %s(payload jsonb, inout info jsonb); say its schema too',
-                v_said.name, v_said.procedure
+                v_item.name, v_item.procedure
             ));
         end if;
         perform rolecall.refuse('RC041', format(
-            '%s: there is no procedure %s(payload jsonb); say its schema too', v_said.name, hook.name
+            '%s: there is no procedure %s(payload jsonb); say its schema too', v_item.name, hook.name
         ))
-        from unnest(array[v_said.before, v_said.after]) as hook (name)
+        from unnest(array[v_item.before, v_item.after]) as hook (name)
         where hook.name is not null and rolecall.find_procedure(hook.name, true) is null;
     end loop;
 end
@@ -116,7 +116,7 @@ as $$
     select p_said ->> 'name'
     where not exists (select from rolecall.roles where name = p_said ->> 'name')
     on conflict do nothing;
-    with said as (
+    with item as (
         select
             role.name,
             coalesce(p_said ->> 'description', role.description) as description,
@@ -137,17 +137,17 @@ as $$
         where role.name = p_said ->> 'name'
     )
     update rolecall.roles as role
-    set description = said.description, lease = said.lease, timeout = said.timeout,
-        max_attempts = said.max_attempts, retry = said.retry, max_payload_bytes = said.max_payload_bytes,
-        keep_completed = said.keep_completed, keep_failed = said.keep_failed, one_root = said.one_root
-    from said
-    where role.name = said.name
+    set description = item.description, lease = item.lease, timeout = item.timeout,
+        max_attempts = item.max_attempts, retry = item.retry, max_payload_bytes = item.max_payload_bytes,
+        keep_completed = item.keep_completed, keep_failed = item.keep_failed, one_root = item.one_root
+    from item
+    where role.name = item.name
         and (
             role.description, role.lease, role.timeout, role.max_attempts, role.retry, role.max_payload_bytes,
             role.keep_completed, role.keep_failed, role.one_root
         ) is distinct from (
-            said.description, said.lease, said.timeout, said.max_attempts, said.retry, said.max_payload_bytes,
-            said.keep_completed, said.keep_failed, said.one_root
+            item.description, item.lease, item.timeout, item.max_attempts, item.retry, item.max_payload_bytes,
+            item.keep_completed, item.keep_failed, item.one_root
         );
 $$;
 
@@ -161,7 +161,7 @@ language sql
 volatile
 set search_path = ''
 as $$
-    with said as (
+    with item as (
         select
             given.name, coalesce(given.role, given.name) as role,
             coalesce(given.description, '') as description, nullif(given.signature, 'null') as signature,
@@ -180,7 +180,7 @@ as $$
             name, role, description, signature, lease, timeout, max_attempts, retry, procedure,
             before_procedure, after_procedure
         )
-        select * from said
+        select * from item
         where not exists (
             select from rolecall.handlers as known
             where (
@@ -188,8 +188,8 @@ as $$
                 known.max_attempts, known.retry, known.procedure, known.before_procedure,
                 known.after_procedure
             ) is not distinct from (
-                said.name, said.role, said.description, said.signature, said.lease, said.timeout,
-                said.max_attempts, said.retry, said.procedure, said.before_procedure, said.after_procedure
+                item.name, item.role, item.description, item.signature, item.lease, item.timeout,
+                item.max_attempts, item.retry, item.procedure, item.before_procedure, item.after_procedure
             )
         )
         on conflict (name) do update

@@ -97,12 +97,12 @@ set search_path = ''
 as $$
     select case when rolecall.is_owners_session() then own.reset_val else coalesce((
         select substr(setting, length('search_path=') + 1)
-        from pg_catalog.pg_db_role_setting as said, unnest(said.setconfig) as setting
-        where setting like 'search_path=%' and said.setrole in (0, current_user::regrole)
-            and said.setdatabase in (
+        from pg_catalog.pg_db_role_setting as stored, unnest(stored.setconfig) as setting
+        where setting like 'search_path=%' and stored.setrole in (0, current_user::regrole)
+            and stored.setdatabase in (
                 0, (select oid from pg_catalog.pg_database where datname = current_database())
             )
-        order by said.setrole <> 0 desc, said.setdatabase <> 0 desc
+        order by stored.setrole <> 0 desc, stored.setdatabase <> 0 desc
         limit 1
     ), 'public') || ', pg_temp' end
     from pg_catalog.pg_settings as own

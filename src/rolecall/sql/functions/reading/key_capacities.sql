@@ -9,7 +9,8 @@ set search_path = ''
 set jit = off
 set enable_seqscan = off
 as $$
-    select said.pattern, coalesce(said.capacity, said.declared)::int, said.declared::int, said.capacity::int
+    select known.pattern, coalesce(known.capacity, known.declared)::int, known.declared::int,
+        known.capacity::int
     from (
         select lock.key as pattern, lock.capacity, lock.declared
         from rolecall.keys as lock
@@ -18,7 +19,7 @@ as $$
         select pattern.prefix || '*', pattern.capacity, pattern.declared
         from rolecall.key_patterns as pattern
         where pattern.prefix || '*' > p_after
-    ) as said
-    order by said.pattern collate "C"
+    ) as known
+    order by known.pattern collate "C"
     limit p_limit
 $$;

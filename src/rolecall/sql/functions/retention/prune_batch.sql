@@ -128,10 +128,10 @@ begin
                     when 'completed' then role.keep_completed
                     else role.keep_failed
                 end as keep
-            ) as said
+            ) as setting
             where counted.day = to_date(right(part.name, 8), 'YYYYMMDD')
-                and part.ends_at - interval '1 day' < p_now - said.keep
-                and (said.keep > part.most) is not true
+                and part.ends_at - interval '1 day' < p_now - setting.keep
+                and (setting.keep > part.most) is not true
             group by counted.line_id, counted.state
             having sum(counted.number) > 0
         )
@@ -169,8 +169,8 @@ begin
                         when ''completed'' then role.keep_completed
                         else role.keep_failed
                     end as keep
-                ) as said
-                where old.finished_at < $2 - said.keep and (said.keep > $4) is not true
+                ) as setting
+                where old.finished_at < $2 - setting.keep and (setting.keep > $4) is not true
                     and case
                         when old.parent_id is null
                             and old.chain_index = 0
@@ -245,7 +245,7 @@ as $$
 declare
     -- Bounds what is moved while the table is locked against everybody.
     v_most_kept constant int := 10000;
-    v_wanted bigint[];
+    v_kept bigint[];
 begin
     number := 0;
     in_use := false;
@@ -265,10 +265,10 @@ begin
         return;
     end if;
     -- All that takes long comes before the first lock on a table.
-    v_wanted := rolecall.wanted_of_partition(place, p_held, p_now, v_most_kept + 1);
-    if cardinality(v_wanted) <= v_most_kept then
-        perform rolecall.forget_needs_of_partition(place, v_wanted);
-        perform rolecall.drop_partition(place, v_wanted);
+    v_kept := rolecall.wanted_of_partition(place, p_held, p_now, v_most_kept + 1);
+    if cardinality(v_kept) <= v_most_kept then
+        perform rolecall.forget_needs_of_partition(place, v_kept);
+        perform rolecall.drop_partition(place, v_kept);
         number := 1;
     end if;
     return next;

@@ -30,20 +30,20 @@ volatile
 set search_path = ''
 as $$
 declare
-    v_said record;
+    v_item record;
     v_stored int := 0;
 begin
-    for v_said in
-        select said.document, standing.id is not null as stands
-        from jsonb_array_elements(p_schedules) as said (document)
-        left join rolecall.schedules as standing on standing.name = said.document ->> 'name'
-        where standing.id is null or (standing.edited_at is null and standing.declared <> said.document)
-        order by said.document ->> 'name'
+    for v_item in
+        select item.document, standing.id is not null as stands
+        from jsonb_array_elements(p_schedules) as item (document)
+        left join rolecall.schedules as standing on standing.name = item.document ->> 'name'
+        where standing.id is null or (standing.edited_at is null and standing.declared <> item.document)
+        order by item.document ->> 'name'
     loop
         -- The first run of one that stands is over, or planned.
         perform rolecall.store_schedule(
-            case when v_said.stands then v_said.document - 'first_run_at' else v_said.document end,
-            v_said.document
+            case when v_item.stands then v_item.document - 'first_run_at' else v_item.document end,
+            v_item.document
         );
         v_stored := v_stored + 1;
     end loop;
@@ -116,11 +116,11 @@ set search_path = ''
 as $$
     select (p_standing - array_remove(array[
             case when p_said -> 'key' = 'null' then 'key' end,
-            case when said.document ->> 'handler' <> p_standing ->> 'handler' then 'role' end,
-            case when said.document ? 'every' then 'cron' end,
-            case when said.document ? 'cron' then 'every' end
-        ], null)) || said.document
-    from (select rolecall.without_nulls(p_said) as document) as said
+            case when item.document ->> 'handler' <> p_standing ->> 'handler' then 'role' end,
+            case when item.document ? 'every' then 'cron' end,
+            case when item.document ? 'cron' then 'every' end
+        ], null)) || item.document
+    from (select rolecall.without_nulls(p_said) as document) as item
 $$;
 
 -- Insists that a schedule is one: a name, a known role, a rhythm, policies that go together, a task that
@@ -173,9 +173,9 @@ begin
     -- What refuses a task refuses the schedule that would enqueue it.
     perform rolecall.read_drafts(jsonb_build_array(
         jsonb_build_object('payload', '{}'::jsonb) || (
-            select coalesce(jsonb_object_agg(said.key, said.value), '{}')
-            from jsonb_each(p_schedule) as said
-            where said.key in ('role', 'handler', 'payload', 'priority', 'key')
+            select coalesce(jsonb_object_agg(item.key, item.value), '{}')
+            from jsonb_each(p_schedule) as item
+            where item.key in ('role', 'handler', 'payload', 'priority', 'key')
         )
     ), rolecall.clock());
 end
