@@ -61,6 +61,6 @@ select schedules.id, at, at, 'enqueued', 0, 1000000 + n, 1
 from rolecall.schedules cross join generate_series(1, 2000) as n
 cross join lateral (select rolecall.clock() - interval '5 min' * n as at) as moment;
 
-insert into rolecall.deeds (at, actor, via, action, detail, outcome)
+insert into rolecall.audit_log (at, actor, via, action, detail, outcome)
 select rolecall.clock() - interval '20 s' * n, 'ada', 'dashboard', 'tasks.retry', jsonb_build_object('ids', jsonb_build_array(n)), '{}'
 from generate_series(1, 30000) as n

@@ -308,12 +308,7 @@ ALTER TABLE rolecall.api_keys ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     MAXVALUE 9007199254740991
     CACHE 1
 );
-CREATE TABLE rolecall.counted_until (
-    only_row boolean DEFAULT true NOT NULL,
-    moment timestamp with time zone NOT NULL,
-    CONSTRAINT there_is_only_one_row CHECK (only_row)
-);
-CREATE TABLE rolecall.deeds (
+CREATE TABLE rolecall.audit_log (
     id bigint NOT NULL,
     at timestamp with time zone NOT NULL,
     actor text NOT NULL,
@@ -325,13 +320,18 @@ CREATE TABLE rolecall.deeds (
     CONSTRAINT detail_is_an_object CHECK ((jsonb_typeof(detail) = 'object'::text)),
     CONSTRAINT via_is_a_shell CHECK ((via = ANY (ARRAY['cli'::text, 'api'::text, 'dashboard'::text, 'system'::text])))
 );
-ALTER TABLE rolecall.deeds ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
-    SEQUENCE NAME rolecall.deeds_id_seq
+ALTER TABLE rolecall.audit_log ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME rolecall.audit_log_id_seq
     START WITH 1
     INCREMENT BY 1
     NO MINVALUE
     MAXVALUE 9007199254740991
     CACHE 1
+);
+CREATE TABLE rolecall.counted_until (
+    only_row boolean DEFAULT true NOT NULL,
+    moment timestamp with time zone NOT NULL,
+    CONSTRAINT there_is_only_one_row CHECK (only_row)
 );
 CREATE TABLE rolecall.finished_counts (
     day date NOT NULL,
@@ -602,10 +602,10 @@ ALTER TABLE ONLY rolecall.api_keys
     ADD CONSTRAINT api_keys_pkey PRIMARY KEY (id);
 ALTER TABLE ONLY rolecall.api_keys
     ADD CONSTRAINT api_keys_prefix_key UNIQUE (prefix);
+ALTER TABLE ONLY rolecall.audit_log
+    ADD CONSTRAINT audit_log_pkey PRIMARY KEY (id);
 ALTER TABLE ONLY rolecall.counted_until
     ADD CONSTRAINT counted_until_pkey PRIMARY KEY (only_row);
-ALTER TABLE ONLY rolecall.deeds
-    ADD CONSTRAINT deeds_pkey PRIMARY KEY (id);
 ALTER TABLE ONLY rolecall.handlers
     ADD CONSTRAINT handlers_pkey PRIMARY KEY (name);
 ALTER TABLE ONLY rolecall.history
@@ -658,7 +658,7 @@ ALTER TABLE ONLY rolecall.unpark_pass
     ADD CONSTRAINT unpark_pass_pkey PRIMARY KEY (only_row);
 ALTER TABLE ONLY rolecall.workers
     ADD CONSTRAINT workers_pkey PRIMARY KEY (id);
-CREATE INDEX deeds_by_time ON rolecall.deeds USING btree (at);
+CREATE INDEX audit_log_by_time ON rolecall.audit_log USING btree (at);
 CREATE INDEX finished_counts_by_day ON rolecall.finished_counts USING btree (day);
 CREATE INDEX finished_tasks_by_chain ON ONLY rolecall.finished_tasks USING btree (chain_id, chain_index) WHERE (chain_index > 0);
 CREATE INDEX finished_tasks_by_dedupe_key ON ONLY rolecall.finished_tasks USING btree (dedupe_key, created_at) WHERE (dedupe_key IS NOT NULL);
@@ -710,8 +710,8 @@ ALTER INDEX rolecall.finished_tasks_by_parent ATTACH PARTITION rolecall.finished
 ALTER INDEX rolecall.finished_tasks_not_completed ATTACH PARTITION rolecall.finished_tasks_default_state_id_idx;
 ALTER INDEX rolecall.task_events_by_time ATTACH PARTITION rolecall.task_events_default_at_idx;
 ALTER INDEX rolecall.task_events_by_task ATTACH PARTITION rolecall.task_events_default_task_id_idx;
-CREATE TRIGGER nothing_is_deleted_early AFTER DELETE ON rolecall.deeds REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION rolecall.protect_deeds();
-CREATE TRIGGER nothing_is_rewritten BEFORE UPDATE OR TRUNCATE ON rolecall.deeds FOR EACH STATEMENT EXECUTE FUNCTION rolecall.protect_deeds();
+CREATE TRIGGER nothing_is_deleted_early AFTER DELETE ON rolecall.audit_log REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION rolecall.protect_audit_log();
+CREATE TRIGGER nothing_is_rewritten BEFORE UPDATE OR TRUNCATE ON rolecall.audit_log FOR EACH STATEMENT EXECUTE FUNCTION rolecall.protect_audit_log();
 CREATE TRIGGER what_leaves_is_counted_no_more AFTER DELETE ON rolecall.finished_tasks REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION rolecall.uncount_finished();
 ALTER TABLE ONLY rolecall.known_browsers
     ADD CONSTRAINT known_browsers_person_id_fkey FOREIGN KEY (person_id) REFERENCES rolecall.people(id) ON DELETE CASCADE;

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from rolecall.app import App, Check, HandlerDefinition, Middleware, Next, RoleDefinition
+from rolecall.audit import Actor
 from rolecall.client import AsyncClient, Client
 from rolecall.db.embedded import EmbeddedServer, EmbeddedServerError
 from rolecall.db.migrator import Migrations, check, grant_roles, migrate
@@ -65,6 +66,7 @@ from rolecall.worker.subprocess.context import ProcessContext
 from rolecall.worker.worker import Worker
 
 __all__ = [
+    "Actor",
     "AlreadyCompleted",
     "App",
     "AsyncClient",

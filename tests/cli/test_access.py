@@ -78,7 +78,7 @@ def test_what_is_done_in_the_command_line_stands_in_the_audit_log(cli: Run, sql:
     cli("keys", "create", "deploy", "--scope", "read")
     cli("people", "add", "ada", "--scope", "read", stdin=f"{PASSWORD}\n")
 
-    rows = sql("select action, detail::text from rolecall.deeds order by id")  # type: ignore[operator]
+    rows = sql("select action, detail::text from rolecall.audit_log order by id")  # type: ignore[operator]
 
     assert [action for action, _ in rows] == ["keys.create", "people.add"]
     assert PASSWORD not in str(rows)

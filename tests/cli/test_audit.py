@@ -8,7 +8,7 @@ from typing import NoReturn
 
 import pytest
 
-from rolecall.cli import shell
+from rolecall import audit
 from tests.cli.conftest import Run
 
 
@@ -21,13 +21,13 @@ def test_changes_are_listed_the_latest_first(cli: Run) -> None:
     task_id = enqueue(cli)
     cli("tasks", "cancel", task_id)
 
-    deeds = cli("audit", "--json").json
-    assert [(deed["action"], deed["via"]) for deed in deeds] == [("tasks.cancel", "cli"), ("tasks.enqueue", "cli")]
-    assert [deed["id"] for deed in cli("audit", "--json", "--before", deeds[0]["id"]).json] == [deeds[1]["id"]]
-    assert [deed["action"] for deed in cli("audit", "--json", "--action", "tasks.cancel").json] == ["tasks.cancel"]
+    events = cli("audit", "--json").json
+    assert [(event["action"], event["via"]) for event in events] == [("tasks.cancel", "cli"), ("tasks.enqueue", "cli")]
+    assert [event["id"] for event in cli("audit", "--json", "--before", events[0]["id"]).json] == [events[1]["id"]]
+    assert [event["action"] for event in cli("audit", "--json", "--action", "tasks.cancel").json] == ["tasks.cancel"]
     assert "tasks.cancel" in cli("audit").out
     assert cli("audit", "--json", "--via", "api").json == []
-    assert len(cli("audit", "--json", "--via", "cli", "--since", deeds[0]["at"]).json) == 1
+    assert len(cli("audit", "--json", "--via", "cli", "--since", events[0]["at"]).json) == 1
 
 
 @pytest.mark.parametrize(
@@ -48,14 +48,14 @@ def test_the_system_says_who_asks_and_not_the_environment(
         monkeypatch.setenv(name, "mallory")
     enqueue(cli)
 
-    assert [deed["actor"] for deed in cli("audit", "--json").json] == [actor.format(user=user)]
+    assert [event["actor"] for event in cli("audit", "--json").json] == [actor.format(user=user)]
 
 
 def test_a_user_without_a_name_is_told_by_his_number(cli: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     def nobody(_: int) -> NoReturn:
         raise KeyError
 
-    monkeypatch.setattr(shell, "getpwuid", nobody)
+    monkeypatch.setattr(audit, "getpwuid", nobody)
     enqueue(cli)
 
     assert cli("audit", "--json").json[0]["actor"].startswith(f"user {os.getuid()}")

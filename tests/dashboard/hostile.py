@@ -50,7 +50,7 @@ def furnish_hostile(engine: Engine) -> Scenery:
     parent = _parent(engine, worker)
     running = _running(engine, worker)
     schedule = _schedule(engine)
-    _deed(engine)
+    _event(engine)
     # No function takes it, as it has a star before its end.
     engine.rows("update rolecall.keys set capacity = 2 where key = %s", HOSTILE)
     return Scenery(
@@ -147,9 +147,9 @@ def _schedule(engine: Engine) -> int:
     return schedule
 
 
-def _deed(engine: Engine) -> None:
+def _event(engine: Engine) -> None:
     engine.rows(
-        "select rolecall.record_deed(%s, 'api', %s, %s, %s, %s)",
+        "select rolecall.record_audit(%s, 'api', %s, %s, %s, %s)",
         *(HOSTILE,) * 3,
         Jsonb({HOSTILE: HOSTILE}),
         Jsonb(HOSTILE),

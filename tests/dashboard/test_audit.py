@@ -11,7 +11,7 @@ from tests.sql.engine import Engine
 def record(pool: Engine, actor: str, action: str = "tasks.retry", via: str = "api", number: int = 1) -> None:
     detail = '{"ids": [7]}'
     for _ in range(number):
-        pool.rows("select rolecall.record_deed(%s, %s, '10.0.0.7', %s, %s, '{}')", actor, via, action, detail)
+        pool.rows("select rolecall.record_audit(%s, %s, '10.0.0.7', %s, %s, '{}')", actor, via, action, detail)
 
 
 async def test_a_change_is_shown_with_who_where_and_what(pool: Engine, http: httpx2.AsyncClient) -> None:
@@ -41,7 +41,7 @@ async def test_what_is_older_than_the_time_asked_for_is_left_out(pool: Engine, h
     record(pool, "ada")
     # The log may not be rewritten, not even by its owner: only triggers that are off let it be.
     pool.rows("set session_replication_role = replica")
-    pool.rows("update rolecall.deeds set at = now() - interval '2 hours'")
+    pool.rows("update rolecall.audit_log set at = now() - interval '2 hours'")
     pool.rows("set session_replication_role = origin")
 
     assert "Nothing like that was changed." in (await http.get("/audit?within=3600")).text

@@ -31,7 +31,7 @@ STATE = """
         select row(role.*)::text from rolecall.roles as role union all
         select row(worker.*)::text from rolecall.workers as worker union all
         select row(schedule.*)::text from rolecall.schedules as schedule union all
-        select row(deed.*)::text from rolecall.deeds as deed
+        select row(event.*)::text from rolecall.audit_log as event
     ) as everything (row)
 """
 FIELDS = {"name": "ada", "password": PASSWORD, "replicas": "2", "confirmed": "true"}

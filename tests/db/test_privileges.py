@@ -133,14 +133,14 @@ def test_a_stranger_calls_nothing(database: str) -> None:
         stranger.execute("select rolecall.clock()")
 
 
-@pytest.mark.parametrize("table", ["tasks", "api_keys", "deeds"])
+@pytest.mark.parametrize("table", ["tasks", "api_keys", "audit_log"])
 def test_who_enqueues_sees_no_rows(enqueuer: Connection, table: str) -> None:
     with pytest.raises(psycopg.errors.InsufficientPrivilege):
         enqueuer.execute(f"select from rolecall.{table}".encode())
 
 
 @pytest.mark.parametrize(
-    "table", ["api_keys", "people", "sessions", "login_attempts", "task_tokens", "requests", "deeds"]
+    "table", ["api_keys", "people", "sessions", "login_attempts", "task_tokens", "requests", "audit_log"]
 )
 @pytest.mark.parametrize("role", ["rolecall_enqueue", "rolecall_read", "rolecall_work"])
 def test_secrets_are_seen_by_who_operates_alone(connection: Connection, role: str, table: str) -> None:

@@ -116,6 +116,19 @@ def test_its_database_becomes_that_of_this_release(postgres_server: TestServer, 
         assert keep == [("7 days", "30 days")], "what a role has been told to keep is not changed"
 
 
+def test_its_names_for_the_audit_log_lead_to_the_audit_log(connection: Connection) -> None:
+    connection.execute("select rolecall.record_deed('ada', 'cli', null, 'tasks.retry', '{}', null)")
+    # As its function did, which runs on the new tables until this release's functions are there.
+    connection.execute(
+        "insert into rolecall.deeds (at, actor, via, action, detail) values (now(), 'bo', 'api', 'x', '{}')"
+    )
+
+    old = connection.execute("select id, actor, action from rolecall.deeds order by id").fetchall()
+
+    assert [row[1:] for row in old] == [("ada", "tasks.retry"), ("bo", "x")]
+    assert old == connection.execute("select id, actor, action from rolecall.audit_log order by id").fetchall()
+
+
 def test_a_fresh_database_has_nothing_that_no_file_makes(connection: Connection) -> None:
     made = {name.removeprefix("rolecall.") for file in ROLECALL.files() for name in file.creates}
 

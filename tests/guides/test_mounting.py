@@ -12,7 +12,7 @@ from starlette.routing import Mount
 
 from rolecall import App
 from rolecall.model.access import Scope
-from rolecall.model.deeds import Actor
+from rolecall.model.audit import Actor
 from rolecall.service.database import Pooled
 from rolecall.service.services import Services
 from rolecall.testing import Clock

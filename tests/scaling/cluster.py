@@ -33,13 +33,13 @@ class Emulator(KubernetesEmulator):
 
     async def _handle(self, request: kmock.Request) -> aiohttp.web.StreamResponse:
         resource = "/".join(filter(None, [request.resource.plural if request.resource else "", request.subresource]))
-        deed = f"{VERBS[str(request.method.value if request.method else '')]} {resource}"
+        call = f"{VERBS[str(request.method.value if request.method else '')]} {resource}"
         rehearsal = "dryRun" in (request.params or {})
-        self.asked.append(f"{deed} (rehearsal)" if rehearsal else deed)
+        self.asked.append(f"{call} (rehearsal)" if rehearsal else call)
         if self.answer is not None:
             return aiohttp.web.Response(status=self.answer[0], text=self.answer[1], content_type="text/html")
-        if deed in self.denied:
-            status = {"kind": "Status", "code": 403, "reason": "Forbidden", "message": f"User cannot {deed}"}
+        if call in self.denied:
+            status = {"kind": "Status", "code": 403, "reason": "Forbidden", "message": f"User cannot {call}"}
             return aiohttp.web.json_response(status, status=403)
         if rehearsal:
             return await self._rehearse(request)
@@ -69,8 +69,8 @@ class Cluster:
     def asked(self) -> list[str]:
         return self.emulator.asked
 
-    def deny(self, *deeds: str) -> None:
-        self.emulator.denied.update(deeds)
+    def deny(self, *calls: str) -> None:
+        self.emulator.denied.update(calls)
 
     def answer(self, status: int, text: str) -> None:
         """Answer everything like this from now on, as something that is no Kubernetes."""

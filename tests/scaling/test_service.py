@@ -7,7 +7,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from rolecall.model.deeds import Actor, DeedFilter
+from rolecall.model.audit import Actor, AuditFilter
 from rolecall.model.errors import ClusterRefused, ReplicasOutOfBounds
 from rolecall.model.scaling import ScalingWay
 from rolecall.service.database import OneConnection
@@ -130,10 +130,10 @@ async def test_where_pods_may_not_be_marked_scaling_says_so_and_goes_on(
 async def test_a_change_is_written_down_with_who_asked_for_it(services: Services) -> None:
     await services.scaling.scale(3)
 
-    [deed] = await services.audit.list(DeedFilter(action="scaling.scale"))
-    assert (deed.actor, deed.action) == ("ada", "scaling.scale")
-    assert (deed.detail["name"], deed.detail["previous"], deed.detail["desired"]) == ("scraper-worker", 4, 3)
-    assert deed.outcome == {"leaving": ["scraper-worker-3"]}
+    [event] = await services.audit.list(AuditFilter(action="scaling.scale"))
+    assert (event.actor, event.action) == ("ada", "scaling.scale")
+    assert (event.detail["name"], event.detail["previous"], event.detail["desired"]) == ("scraper-worker", 4, 3)
+    assert event.outcome == {"leaving": ["scraper-worker-3"]}
 
 
 async def test_a_number_that_the_cluster_refuses_sends_nobody_away(
@@ -145,7 +145,7 @@ async def test_a_number_that_the_cluster_refuses_sends_nobody_away(
     with pytest.raises(ClusterRefused):
         await services.scaling.scale(2)
 
-    assert await services.audit.list(DeedFilter()) == []
+    assert await services.audit.list(AuditFilter()) == []
     assert await told(services) == {}
     assert cluster.desired == 4
 

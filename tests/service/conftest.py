@@ -7,7 +7,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from rolecall.model.deeds import Actor
+from rolecall.model.audit import Actor
 from rolecall.service.database import OneConnection
 from rolecall.service.services import Services
 from rolecall.sql import roles

@@ -10,7 +10,7 @@ import psycopg
 import pytest
 
 from rolecall import App, Finding, Severity
-from rolecall.model.deeds import Actor
+from rolecall.model.audit import Actor
 from rolecall.model.doctor import Diagnosis, Verdict
 from rolecall.service import concerns
 from rolecall.service import doctor as service

@@ -8,7 +8,7 @@ import psycopg
 import pytest
 
 from rolecall.db.connect import async_pool
-from rolecall.model.deeds import Actor
+from rolecall.model.audit import Actor
 from rolecall.model.errors import DatabaseUnavailable
 from rolecall.service.database import Pooled
 from rolecall.sql.statement import Statement, nothing, single

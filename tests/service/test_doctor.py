@@ -18,7 +18,7 @@ from psycopg.types.json import Jsonb
 
 from rolecall.db.connect import connect_async
 from rolecall.model.access import Scope
-from rolecall.model.deeds import Actor
+from rolecall.model.audit import Actor
 from rolecall.model.doctor import Bound, Finding, Limits, PreparedTransaction, ServerFacts, Severity, StaleSlot, Verdict
 from rolecall.service import rules
 from rolecall.service.database import OneConnection

@@ -10,7 +10,7 @@ import psycopg
 import pytest
 
 from rolecall import ConfigError, NewTask
-from rolecall.model.deeds import DeedFilter
+from rolecall.model.audit import AuditFilter
 from rolecall.model.errors import FilterError, InvalidCursor, NoFilter
 from rolecall.model.insight import TaskFilter
 from rolecall.model.pages import read_cursor, write_cursor
@@ -149,8 +149,8 @@ async def test_the_limit_takes_the_newest_and_says_that_there_are_more(
 async def test_bulk_is_audited_with_its_filter(services: Services, pool: dict[str, int]) -> None:
     await services.tasks.bulk("retry", TaskFilter(state="failed"))
 
-    [deed] = [deed for deed in await services.audit.list(DeedFilter()) if deed.action == "tasks.retry"]
-    assert deed.detail == {"which": {"state": "failed"}, "limit": 1_000}
+    [event] = [event for event in await services.audit.list(AuditFilter()) if event.action == "tasks.retry"]
+    assert event.detail == {"which": {"state": "failed"}, "limit": 1_000}
 
 
 async def test_everything_is_never_meant(services: Services, pool: dict[str, int]) -> None:

@@ -7,7 +7,7 @@ from binascii import crc32
 
 import pytest
 
-from rolecall.model.deeds import DeedFilter
+from rolecall.model.audit import AuditFilter
 from rolecall.model.errors import ConfigError, InvalidCursor, InvalidDeclaration
 from rolecall.model.pages import write_cursor, write_text_cursor
 from rolecall.service.services import Services
@@ -43,7 +43,7 @@ async def test_who_has_set_what_stands_in_the_audit_log(services: Services) -> N
     await services.key_capacities.set("tenant:*", 2)
     await services.key_capacities.reset("tenant:*")
 
-    reset, was_set = await services.audit.list(DeedFilter())
+    reset, was_set = await services.audit.list(AuditFilter())
 
     assert (was_set.action, was_set.detail, was_set.outcome) == (
         "key_capacities.set", {"pattern": "tenant:*", "capacity": 2}, None,
@@ -55,7 +55,7 @@ async def test_what_is_refused_stands_in_no_log(services: Services) -> None:
     with pytest.raises(InvalidDeclaration):
         await services.key_capacities.set("a*b", 2)
 
-    assert await services.audit.list(DeedFilter()) == []
+    assert await services.audit.list(AuditFilter()) == []
 
 
 async def test_the_list_is_paged_whatever_the_keys_are_made_of(services: Services) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from rolecall.db.connect import connect_async
-from rolecall.model.deeds import Actor
+from rolecall.model.audit import Actor
 from rolecall.model.errors import ConfigError
 from rolecall.service.database import OneConnection
 from rolecall.service.maintenance import Maintenance
@@ -18,10 +18,10 @@ async def test_how_long_the_audit_log_is_kept_is_said_and_noted(database: str) -
         await Maintenance(OneConnection(connection, Actor(name="ada", via="cli"))).keep_audit(30 * DAY)
 
         kept = await connection.execute(
-            "select extract(epoch from keep)::float8 from rolecall.retention where kind = 'deeds'"
+            "select extract(epoch from keep)::float8 from rolecall.retention where kind = 'audit_log'"
         )
         assert await kept.fetchall() == [(30 * DAY,)]
-        noted = await connection.execute("select actor, action, detail from rolecall.deeds")
+        noted = await connection.execute("select actor, action, detail from rolecall.audit_log")
         assert await noted.fetchall() == [("ada", "maintenance.keep_audit", {"seconds": 30 * DAY})]
 
 

@@ -74,8 +74,8 @@ ILLEGAL = [
     ("schedules", "jitter_is_at_most_a_day", "jitter = '25 hours'"),
     ("schedule_runs", "outcome_is_known", "outcome = 'fine'"),
     ("schedule_runs", "only_a_refused_run_has_an_error", "error = 'none'"),
-    ("deeds", "via_is_a_shell", "via = 'telex'"),
-    ("deeds", "detail_is_an_object", "detail = '[]'"),
+    ("audit_log", "via_is_a_shell", "via = 'telex'"),
+    ("audit_log", "detail_is_an_object", "detail = '[]'"),
     ("retention", "keep_is_at_least_a_day", "keep = '1 hour'"),
     ("api_keys", "name_is_short", "name = ''"),
     ("api_keys", "digest_is_sha256", "digest = 'short'"),
@@ -99,13 +99,13 @@ def full(engine: Engine) -> Engine:
     engine.enqueue()
     engine.rows(
         """with ada as materialized (select rolecall.add_person('ada', 'read', 'hash'))
-        select rolecall.record_deed('ada', 'cli', null, 'test', '{}', null),
+        select rolecall.record_audit('ada', 'cli', null, 'test', '{}', null),
             rolecall.create_api_key('deploy', 'read', 'rk_1', sha256('1'), null),
             rolecall.open_session((table ada), 'hash', sha256('2'), sha256('ada'), '1 h', null),
             rolecall.welcome_browser((table ada), sha256('ada'), sha256('here'), null, sha256('3'))"""
     )
     # The audit log refuses each change of a row before it is looked at.
-    engine.rows("alter table rolecall.deeds disable trigger user")
+    engine.rows("alter table rolecall.audit_log disable trigger user")
     return engine
 
 

@@ -13,7 +13,7 @@ from fastapi import FastAPI
 from rolecall import App
 from rolecall.config import AccessSettings, AuthMode, Settings
 from rolecall.model.access import Scope
-from rolecall.model.deeds import Actor
+from rolecall.model.audit import Actor
 from rolecall.service.database import Pooled
 from rolecall.service.services import Services
 from rolecall.web import build

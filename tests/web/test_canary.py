@@ -15,7 +15,7 @@ from tests.web.doors import PASSWORD, SITE, Door
 
 CANARY = "CANARY-6f1f8f2e-password"
 EVERYTHING = "select string_agg(row_to_json(stored)::text, ' ') from rolecall.{} as stored"
-TABLES = ("deeds", "api_keys", "people", "sessions", "login_attempts")
+TABLES = ("audit_log", "api_keys", "people", "sessions", "login_attempts")
 
 
 @pytest.fixture

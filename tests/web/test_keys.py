@@ -10,7 +10,7 @@ import psycopg
 import pytest
 
 from rolecall.model.access import Scope
-from rolecall.model.deeds import DeedFilter
+from rolecall.model.audit import AuditFilter
 from rolecall.model.errors import ApiKeyNotFound, ConfigError
 from tests.web.doors import Door
 
@@ -158,10 +158,10 @@ async def test_a_wish_that_does_not_fit_is_refused(door: Door, wish: dict[str, o
 async def test_the_audit_log_tells_which_key_asked(door: Door) -> None:
     await door.client.post("/api/keys", json={"name": "x", "scope": "read"}, headers=await door.key(Scope.ADMIN))
 
-    [deed, *_] = await door.services.audit.list(DeedFilter(action="keys.create"))
+    [event, *_] = await door.services.audit.list(AuditFilter(action="keys.create"))
 
-    assert (deed.actor, deed.via) == ("admin (API key 1)", "api")
-    assert deed.detail == {"name": "x", "scope": "read", "days": 30}
+    assert (event.actor, event.via) == ("admin (API key 1)", "api")
+    assert event.detail == {"name": "x", "scope": "read", "days": 30}
 
 
 async def test_a_change_with_a_key_needs_no_word_of_a_browser(door: Door) -> None:

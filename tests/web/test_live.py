@@ -18,7 +18,7 @@ from rolecall.config import AccessSettings, AuthMode, Settings
 from rolecall.db.connect import connect_async
 from rolecall.db.run import run_async
 from rolecall.model.access import Scope
-from rolecall.model.deeds import Actor
+from rolecall.model.audit import Actor
 from rolecall.service.database import Pooled
 from rolecall.service.services import Services
 from rolecall.sql import roles

@@ -13,7 +13,7 @@ import pytest
 from rolecall import App
 from rolecall.config import AccessSettings, AuthMode, Settings
 from rolecall.model.access import Scope
-from rolecall.model.deeds import DeedFilter
+from rolecall.model.audit import AuditFilter
 from rolecall.model.errors import ConfigError
 from rolecall.service.local_token import keep_token
 from rolecall.web import build
@@ -104,7 +104,7 @@ async def test_a_wrong_token_opens_nothing(door: Door, shown: str) -> None:
 async def test_a_wrong_token_is_written_down_without_it(door: Door) -> None:
     await enter(door, "rl_guessed")
     async with asyncio.timeout(30):
-        while not (found := await door.services.audit.list(DeedFilter(action="keys.refused"))):
+        while not (found := await door.services.audit.list(AuditFilter(action="keys.refused"))):
             await asyncio.sleep(0.01)
 
     assert found[-1].detail == {"what": "the local token"}

@@ -10,7 +10,7 @@ import pytest
 
 from rolecall.config import AccessSettings
 from rolecall.model.access import Scope
-from rolecall.model.deeds import DeedFilter
+from rolecall.model.audit import AuditFilter
 from rolecall.model.errors import ConfigError, DuplicatePerson, PersonNotFound
 from rolecall.web.passwords import hash_password
 from tests.web.doors import PASSWORD, SITE, Door, opened
@@ -183,9 +183,9 @@ async def test_a_login_stands_in_the_audit_log_under_the_persons_name(door: Door
     await door.person()
     await door.log_in()
 
-    [deed] = await door.services.audit.list(DeedFilter(action="sessions.open"))
+    [event] = await door.services.audit.list(AuditFilter(action="sessions.open"))
 
-    assert (deed.actor, deed.via) == ("ada", "api")
+    assert (event.actor, event.via) == ("ada", "api")
 
 
 async def test_nobody_can_be_called_like_an_api_key(door: Door) -> None:

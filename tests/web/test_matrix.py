@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 
 from rolecall.model.access import Scope
-from rolecall.model.deeds import DeedFilter
+from rolecall.model.audit import AuditFilter
 from tests.web.doors import Door
 from tests.web.matrix import IDENTITIES, departures, other_methods, read_table, routes_of
 
 # The API and the pages; the crawler's stand beside its tests.
 TABLES = (Path(__file__).with_name("routes.txt"), Path(__file__).parents[1] / "dashboard" / "routes.txt")
 TABLE = [entry for table in TABLES for entry in read_table(table)]
-WITHOUT_FILTER = DeedFilter()
+WITHOUT_FILTER = AuditFilter()
 
 
 async def test_every_route_stands_in_the_table_and_no_other(door: Door) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from rolecall.config import AccessSettings
 from rolecall.model.access import ApiKey, Caller, Scope
-from rolecall.model.deeds import Actor
+from rolecall.model.audit import Actor
 from rolecall.model.errors import TooManyRequests
 from rolecall.service.keys import Keys
 from rolecall.web.rates import Rates

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from rolecall.model.access import Scope
-from rolecall.model.deeds import Actor, Deed, DeedFilter, StoredDeed
+from rolecall.model.audit import Actor, AuditEvent, AuditFilter, StoredAuditEvent
 from rolecall.model.errors import DatabaseUnavailable
 from rolecall.web.refusals import Refusals
 from tests.web.doors import PASSWORD, Door, opened
@@ -25,10 +25,10 @@ async def door(database: str) -> AsyncIterator[Door]:
         yield door
 
 
-async def written(door: Door, action: str) -> StoredDeed:
+async def written(door: Door, action: str) -> StoredAuditEvent:
     """The first row about it, once it is there."""
     async with asyncio.timeout(LONG):
-        while not (found := await door.services.audit.list(DeedFilter(action=action))):
+        while not (found := await door.services.audit.list(AuditFilter(action=action))):
             await asyncio.sleep(0.01)
     return found[-1]
 
@@ -37,10 +37,10 @@ async def test_a_failed_login_is_written_down_with_the_name_that_somebody_bears(
     await door.person()
     await door.log_in(password="wrong")
 
-    deed = await written(door, "sessions.refused")
+    event = await written(door, "sessions.refused")
 
-    assert (deed.actor, deed.origin, deed.detail) == ("nobody", "127.0.0.1", {"name": "ada"})
-    assert deed.outcome["number"] == 1
+    assert (event.actor, event.origin, event.detail) == ("nobody", "127.0.0.1", {"name": "ada"})
+    assert event.outcome["number"] == 1
 
 
 async def test_a_name_that_nobody_bears_is_not_written_down(door: Door) -> None:
@@ -64,30 +64,30 @@ async def test_logins_that_come_too_often_are_written_down_as_such(database: str
         statuses = [(await door.log_in()).status_code for _ in range(4)]
         door.application.state.rolecall.refusals.stop()
         async with asyncio.timeout(LONG):
-            while len(found := await door.services.audit.list(DeedFilter(action="sessions.refused"))) < 2:
+            while len(found := await door.services.audit.list(AuditFilter(action="sessions.refused"))) < 2:
                 await asyncio.sleep(0.01)
 
     assert set(statuses) == {401, 429}
-    assert {"why": "too often"} in [deed.detail for deed in found]
+    assert {"why": "too often"} in [event.detail for event in found]
 
 
 async def test_a_refused_key_is_written_down(door: Door) -> None:
     await door.client.get("/api/me", headers=WRONG)
 
-    deed = await written(door, "keys.refused")
+    event = await written(door, "keys.refused")
 
-    assert (deed.actor, deed.origin) == ("nobody", "127.0.0.1")
-    assert "xxx" not in str(deed)
+    assert (event.actor, event.origin) == ("nobody", "127.0.0.1")
+    assert "xxx" not in str(event)
 
 
 async def test_a_refused_scope_is_written_down_with_who_asked_for_what(door: Door) -> None:
     reader = await door.key(Scope.READ)
     await door.client.get("/api/keys/7", headers=reader)
 
-    deed = await written(door, "scopes.refused")
+    event = await written(door, "scopes.refused")
 
-    assert deed.actor.startswith("read (API key ")
-    assert deed.detail == {"asked": "GET /api/keys/{key_id:int}", "needs": "admin", "has": "read"}
+    assert event.actor.startswith("read (API key ")
+    assert event.detail == {"asked": "GET /api/keys/{key_id:int}", "needs": "admin", "has": "read"}
 
 
 async def test_many_guesses_are_a_few_rows_that_tell_how_many(door: Door) -> None:
@@ -97,7 +97,7 @@ async def test_many_guesses_are_a_few_rows_that_tell_how_many(door: Door) -> Non
         await door.client.get("/api/me", headers=WRONG)
     door.application.state.rolecall.refusals.stop()
     async with asyncio.timeout(LONG):
-        while len(rows := await door.services.audit.list(DeedFilter(action="keys.refused"))) < 2:
+        while len(rows := await door.services.audit.list(AuditFilter(action="keys.refused"))) < 2:
             await asyncio.sleep(0.01)
 
     assert first.status_code == 401
@@ -111,10 +111,10 @@ class Log:
         self.rows: list[tuple[str | None, dict[str, Any]]] = []
         self.is_away = False
 
-    async def write(self, actor: Actor, deed: Deed, outcome: Mapping[str, object]) -> None:
+    async def write(self, actor: Actor, event: AuditEvent, outcome: Mapping[str, object]) -> None:
         if self.is_away:
             raise DatabaseUnavailable("it is away")
-        self.rows.append((actor.origin, {**deed.detail, "number": outcome["number"]}))
+        self.rows.append((actor.origin, {**event.detail, "number": outcome["number"]}))
 
 
 async def test_guesses_from_many_addresses_are_a_few_rows_too() -> None:

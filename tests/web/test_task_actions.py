@@ -111,12 +111,14 @@ async def test_every_change_is_in_the_audit_log(http: httpx2.AsyncClient) -> Non
     page = await get(http, "/api/audit?limit=1")
     older = await get(http, f"/api/audit?cursor={page['next_cursor']}")
 
-    assert [(deed["action"], deed["actor"], deed["via"]) for deed in page["items"]] == [
+    assert [(event["action"], event["actor"], event["via"]) for event in page["items"]] == [
         ("tasks.cancel", "local", "api")
     ]
-    assert [deed["action"] for deed in older["items"]] == ["tasks.enqueue"]
+    assert [event["action"] for event in older["items"]] == ["tasks.enqueue"]
     assert older["next_cursor"] is None
-    assert [deed["action"] for deed in (await get(http, "/api/audit?action=tasks.cancel"))["items"]] == ["tasks.cancel"]
+    assert [event["action"] for event in (await get(http, "/api/audit?action=tasks.cancel"))["items"]] == [
+        "tasks.cancel"
+    ]
 
 
 async def test_a_task_may_be_asked_for_by_its_role_alone(http: httpx2.AsyncClient) -> None:

@@ -57,7 +57,7 @@ async def test_each_command_stands_in_the_audit_log(
 ) -> None:
     await http.post(f"/api/workers/{worker}/drain")
 
-    [(action, detail)] = connection.execute("select action, detail from rolecall.deeds").fetchall()
+    [(action, detail)] = connection.execute("select action, detail from rolecall.audit_log").fetchall()
     assert (action, detail) == ("workers.drain", {"worker_id": worker})
 
 

@@ -79,11 +79,11 @@ def test_a_password_is_taken_without_being_shown(
     stored = "select password from storecrawl.routes"
     assert connection.execute(stored).fetchall() == [(CANARY,)]
     assert [each for each in said if CANARY in "".join(map(str, each))] == []
-    deeds = connection.execute(
-        "select action, detail::text || outcome::text from rolecall.deeds order by id"
+    events = connection.execute(
+        "select action, detail::text || outcome::text from rolecall.audit_log order by id"
     ).fetchall()
-    assert [action for action, _ in deeds] == ["routes.add", "routes.disable"]
-    assert [text for _, text in deeds if CANARY in text] == []
+    assert [action for action, _ in events] == ["routes.add", "routes.disable"]
+    assert [text for _, text in events if CANARY in text] == []
 
 
 @pytest.mark.parametrize(

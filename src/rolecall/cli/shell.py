@@ -10,10 +10,10 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Se
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import wraps
-from pwd import getpwuid
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from rolecall.app.checks import AppCheck
+from rolecall.audit import terminal_actor
 from rolecall.cli.options import DATABASE, LOGGING, json_option, settings_options
 from rolecall.cli.output import print_json
 from rolecall.config import DatabaseSettings, Settings, read_settings
@@ -22,7 +22,6 @@ from rolecall.db.connect import connect_async
 from rolecall.db.embedded import EmbeddedServer, kept_running
 from rolecall.db.migrator import check_async
 from rolecall.db.ours import bring_up_to_date
-from rolecall.model.deeds import Actor
 from rolecall.model.errors import ConfigError
 from rolecall.service.database import OneConnection
 from rolecall.service.services import Services
@@ -62,7 +61,7 @@ class Shell:
     async def _call(self, dsn: str, action: Callable[[Services], Awaitable[T]], checks: Sequence[AppCheck]) -> T:
         async with await connect_async(dsn, "cli") as connection:
             await check_async(connection)
-            database, settings = OneConnection(connection, _person()), self.settings
+            database, settings = OneConnection(connection, terminal_actor()), self.settings
             listen_dsn = settings.database.listen_url
             return await action(Services(database, settings.scaling, listen_dsn=listen_dsn, checks=checks))
 
@@ -137,18 +136,3 @@ def _require_data(settings: DatabaseSettings) -> None:
             variable="ROLECALL_DATA_DIR",
             value=str(settings.data_dir),
         )
-
-
-def _person() -> Actor:
-    """Whom the system runs this for, and beside it who has logged in there; what the environment says proves
-    nothing.
-    """
-    try:
-        user = getpwuid(os.getuid()).pw_name
-    except KeyError:
-        user = f"user {os.getuid()}"  # a container may run as one that has no name
-    try:
-        login = os.getlogin()
-    except OSError:
-        login = user  # nobody has logged in: a service, a container
-    return Actor(name=user if login == user else f"{user} (logged in as {login})", via="cli")

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
-from rolecall.model.deeds import Actor
+from rolecall.model.audit import Actor
 
 __all__ = [
     "ApiKey",

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from rolecall.model.deeds import Actor, DeedFilter, StoredDeed
+from rolecall.model.audit import Actor, AuditFilter, StoredAuditEvent
 from rolecall.service.database import Database
 from rolecall.service.pages import require_page
-from rolecall.sql import deeds
+from rolecall.sql import audit
 
 
 class Audit:
@@ -19,7 +19,7 @@ class Audit:
         """Who asks: for an app that writes its own changes into the log."""
         return self._database.actor
 
-    async def list(self, which: DeedFilter) -> list[StoredDeed]:
-        """A page of deeds, newest first; page on with `before` the last one's id. Raises ConfigError."""
+    async def list(self, which: AuditFilter) -> list[StoredAuditEvent]:
+        """A page of events, newest first; page on with `before` the last one's id. Raises ConfigError."""
         require_page(which.limit)
-        return await self._database.run(deeds.list_(which))
+        return await self._database.run(audit.list_(which))

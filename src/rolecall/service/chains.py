@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from rolecall.client.waiting import until_async
+from rolecall.model.audit import AuditEvent
 from rolecall.model.chains import Chain, ChainFilter, ChainOutline, ChainSummary
-from rolecall.model.deeds import Deed
 from rolecall.model.errors import ConfigError, WaitTimeout
 from rolecall.model.pages import Page
 from rolecall.model.tasks import Dependent, Task
@@ -81,8 +81,8 @@ class Chains:
 
     async def complete(self, chain_id: int, result: object = None) -> str:
         """Complete the chain's open task without a worker: completed, finished (it had ended) or missing."""
-        deed = Deed("chains.complete", {"id": chain_id})
-        return await self._database.act(deed, chains.complete(chain_id, result))
+        event = AuditEvent("chains.complete", {"id": chain_id})
+        return await self._database.act(event, chains.complete(chain_id, result))
 
     async def blocking(self, chain_id: int, *, after: int | None = None, limit: int = 50) -> Sequence[Dependent]:
         """A page of who needs the chain or a task of it, by id; page on with `after` the last one's task id.
@@ -99,6 +99,6 @@ class Chains:
         The answer names each deleted chain with the number of its tasks.
         """
         several = list(ids)
-        deed = Deed("chains.delete", {"ids": several, "cascade": cascade})
+        event = AuditEvent("chains.delete", {"ids": several, "cascade": cascade})
         was = tasks.kinds_of_chains(several)
-        return await self._database.act(deed, chains.delete(several, cascade=cascade), was)
+        return await self._database.act(event, chains.delete(several, cascade=cascade), was)

@@ -12,9 +12,9 @@ from psycopg.conninfo import make_conninfo
 from psycopg_pool import AsyncConnectionPool
 
 from rolecall.db.run import run_and_async, run_async, translated
-from rolecall.model.deeds import Actor, Deed
+from rolecall.model.audit import Actor, AuditEvent
 from rolecall.model.errors import DatabaseUnavailable
-from rolecall.sql import deeds
+from rolecall.sql import audit
 from rolecall.sql.statement import Statement
 
 T = TypeVar("T")
@@ -38,14 +38,14 @@ class Database(Protocol):
     async def look(self, look: Look[T]) -> T:
         """Have somebody else ask by a connection, in a transaction of its own; raises what it raises."""
 
-    async def act(self, deed: Deed, statement: Statement[T], was: Statement[Any] | None = None) -> T:
-        """Run a statement that changes something, and in its transaction write the deed into the audit log.
+    async def act(self, event: AuditEvent, statement: Statement[T], was: Statement[Any] | None = None) -> T:
+        """Run a statement that changes something, and in its transaction write the event into the audit log.
 
         What `was` finds before the change stands there too: for changes that leave nothing behind.
         """
 
-    async def note(self, deed: Deed, outcome: object) -> None:
-        """Write into the audit log a deed that is done elsewhere than in the database."""
+    async def note(self, event: AuditEvent, outcome: object) -> None:
+        """Write into the audit log an event that is done elsewhere than in the database."""
 
 
 class OneConnection:
@@ -67,15 +67,15 @@ class OneConnection:
         async with self._connection.transaction():
             return await look(self._connection)
 
-    async def act(self, deed: Deed, statement: Statement[T], was: Statement[Any] | None = None) -> T:
+    async def act(self, event: AuditEvent, statement: Statement[T], was: Statement[Any] | None = None) -> T:
         def recording(found: Any, answer: T) -> Statement[None]:
-            told = deed if was is None else replace(deed, detail={**deed.detail, "was": found})
-            return deeds.record(self.actor, told, answer)
+            entry = event if was is None else replace(event, detail={**event.detail, "was": found})
+            return audit.record(self.actor, entry, answer)
 
         return await run_and_async(self._connection, statement, recording, was)
 
-    async def note(self, deed: Deed, outcome: object) -> None:
-        await run_async(self._connection, deeds.record(self.actor, deed, outcome))
+    async def note(self, event: AuditEvent, outcome: object) -> None:
+        await run_async(self._connection, audit.record(self.actor, event, outcome))
 
 
 class InTransaction:
@@ -97,13 +97,13 @@ class InTransaction:
     async def look(self, look: Look[T]) -> T:
         return await self._within.look(look)
 
-    async def act(self, deed: Deed, statement: Statement[T], was: Statement[Any] | None = None) -> T:
+    async def act(self, event: AuditEvent, statement: Statement[T], was: Statement[Any] | None = None) -> T:
         async with self._connection.transaction():
-            return await self._within.act(deed, statement, was)
+            return await self._within.act(event, statement, was)
 
-    async def note(self, deed: Deed, outcome: object) -> None:
+    async def note(self, event: AuditEvent, outcome: object) -> None:
         async with self._connection.transaction():
-            await self._within.note(deed, outcome)
+            await self._within.note(event, outcome)
 
 
 class Pooled:
@@ -137,15 +137,15 @@ class Pooled:
         async with self._reads.connection() as connection:
             return await OneConnection(connection, self.actor).look(look)
 
-    async def act(self, deed: Deed, statement: Statement[T], was: Statement[Any] | None = None) -> T:
+    async def act(self, event: AuditEvent, statement: Statement[T], was: Statement[Any] | None = None) -> T:
         with translated():
             async with self._pool.connection() as connection:
-                return await OneConnection(connection, self.actor).act(deed, statement, was)
+                return await OneConnection(connection, self.actor).act(event, statement, was)
 
-    async def note(self, deed: Deed, outcome: object) -> None:
+    async def note(self, event: AuditEvent, outcome: object) -> None:
         with translated():
             async with self._pool.connection() as connection:
-                await OneConnection(connection, self.actor).note(deed, outcome)
+                await OneConnection(connection, self.actor).note(event, outcome)
 
     async def _in_time(self, answer: Awaitable[T]) -> T:
         # Not statement_timeout: behind a pooler it would be set for whoever comes next.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from rolecall.model.deeds import Deed
+from rolecall.model.audit import AuditEvent
 from rolecall.model.errors import ConfigError
 from rolecall.model.insight import TaskFilter
 from rolecall.model.keys import KeyCapacity, KeyNow
@@ -52,7 +52,7 @@ class KeyCapacities:
 
         Returns what was set until now, None where nothing was. Raises InvalidDeclaration.
         """
-        said = Deed("key_capacities.set", {"pattern": pattern, "capacity": capacity})
+        said = AuditEvent("key_capacities.set", {"pattern": pattern, "capacity": capacity})
         return await self._database.act(said, keys.set_capacity(pattern, capacity))
 
     async def reset(self, pattern: str) -> int | None:
@@ -60,5 +60,5 @@ class KeyCapacities:
 
         Returns and raises as `set` does.
         """
-        said = Deed("key_capacities.reset", {"pattern": pattern})
+        said = AuditEvent("key_capacities.reset", {"pattern": pattern})
         return await self._database.act(said, keys.set_capacity(pattern, None))

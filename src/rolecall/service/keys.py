@@ -6,7 +6,7 @@ import hmac
 import re
 
 from rolecall.model.access import ApiKey, NewApiKey, Scope
-from rolecall.model.deeds import Deed
+from rolecall.model.audit import AuditEvent
 from rolecall.model.errors import ApiKeyNotFound, ConfigError
 from rolecall.service.database import Database
 from rolecall.service.names import require_name
@@ -34,7 +34,7 @@ class Keys:
             raise ConfigError(f"{days} is not between 1 and {MOST_DAYS}", variable="days", value=days)
         secret = new_secret("rk")
         key_id = await self._database.act(
-            Deed("keys.create", {"name": name, "scope": scope, "days": days}),
+            AuditEvent("keys.create", {"name": name, "scope": scope, "days": days}),
             access.create_api_key(name, scope, secret[:PREFIX], digest_of(secret), days),
         )
         return NewApiKey(key=await self.get(key_id), secret=secret)
@@ -51,7 +51,7 @@ class Keys:
 
     async def revoke(self, key_id: int) -> None:
         """Let it open nothing from now on. Raises ApiKeyNotFound for one that does not, or is unknown."""
-        if not await self._database.act(Deed("keys.revoke", {"id": key_id}), access.revoke_api_key(key_id)):
+        if not await self._database.act(AuditEvent("keys.revoke", {"id": key_id}), access.revoke_api_key(key_id)):
             raise ApiKeyNotFound(f"there is no API key {key_id} that could be revoked")
 
     async def find(self, secret: str) -> ApiKey | None:

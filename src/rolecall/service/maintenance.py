@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from rolecall.model.deeds import Deed
+from rolecall.model.audit import AuditEvent
 from rolecall.model.errors import ConfigError
 from rolecall.model.states import TaskState
 from rolecall.service.database import Database
@@ -25,9 +25,9 @@ class Maintenance:
 
         With `silent_for`, only those that nobody has renewed for so many seconds.
         """
-        deed = Deed("maintenance.rescue", {"silent_for": silent_for})
+        event = AuditEvent("maintenance.rescue", {"silent_for": silent_for})
         rescued: dict[int, TaskState] = {}
-        while batch := await self._database.act(deed, tasks.rescue(BATCH, silent_for)):
+        while batch := await self._database.act(event, tasks.rescue(BATCH, silent_for)):
             rescued |= batch
             if len(batch) < BATCH:
                 break
@@ -36,7 +36,7 @@ class Maintenance:
     async def prune(self) -> dict[str, int]:
         """Drop what the roles no longer keep, a bounded share a transaction; returns how much, by kind."""
         total: Counter[str] = Counter()
-        while any((share := await self._database.act(Deed("maintenance.prune"), retention.prune())).values()):
+        while any((share := await self._database.act(AuditEvent("maintenance.prune"), retention.prune())).values()):
             total.update(share)
         return dict(total)
 
@@ -45,4 +45,6 @@ class Maintenance:
         if not SHORTEST_AUDIT <= seconds <= LONGEST_AUDIT:
             problem = f"{seconds:g} s is not between a day and a hundred years"
             raise ConfigError(problem, variable="keep_audit", value=seconds)
-        await self._database.act(Deed("maintenance.keep_audit", {"seconds": seconds}), retention.keep_deeds(seconds))
+        await self._database.act(
+            AuditEvent("maintenance.keep_audit", {"seconds": seconds}), retention.keep_audit(seconds)
+        )

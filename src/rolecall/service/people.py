@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 
 from rolecall.model.access import Credentials, LoginAttempt, LoginLimits, Person, Scope, Session
-from rolecall.model.deeds import Deed
+from rolecall.model.audit import AuditEvent
 from rolecall.model.errors import ConfigError, DuplicatePerson, NotAuthenticated, PersonNotFound, TooManyRequests
 from rolecall.service.database import Database
 from rolecall.service.names import require_name
@@ -38,8 +38,8 @@ class People:
             raise ConfigError(problem, variable="name", value=name)
         if name in TAKEN:
             raise ConfigError(f"{name!r} stands for somebody else in the audit log", variable="name", value=name)
-        deed = Deed("people.add", {"name": name, "scope": scope})
-        if await self._database.act(deed, access.add_person(name, scope, password_hash)) is None:
+        event = AuditEvent("people.add", {"name": name, "scope": scope})
+        if await self._database.act(event, access.add_person(name, scope, password_hash)) is None:
             raise DuplicatePerson(f"{name!r} may log in already")
         return await self.get(name)
 
@@ -56,18 +56,18 @@ class People:
 
     async def remove(self, name: str) -> None:
         """Forget a person, and end their sessions. Raises PersonNotFound."""
-        if not await self._database.act(Deed("people.remove", {"name": name}), access.remove_person(name)):
+        if not await self._database.act(AuditEvent("people.remove", {"name": name}), access.remove_person(name)):
             raise PersonNotFound(f"there is no {name!r} who may log in")
 
     async def set_password(self, name: str, password_hash: str) -> None:
         """Change a password, and end the sessions. Raises PersonNotFound."""
-        deed = Deed("people.password", {"name": name})
-        if not await self._database.act(deed, access.set_password(name, password_hash)):
+        event = AuditEvent("people.password", {"name": name})
+        if not await self._database.act(event, access.set_password(name, password_hash)):
             raise PersonNotFound(f"there is no {name!r} who may log in")
 
     async def unlock(self, name: str) -> None:
         """Let a person try to log in again after too many failures, from wherever. Raises PersonNotFound."""
-        if not await self._database.act(Deed("people.unlock", {"name": name}), access.unlock_person(name)):
+        if not await self._database.act(AuditEvent("people.unlock", {"name": name}), access.unlock_person(name)):
             raise PersonNotFound(f"there is no {name!r} who may log in")
 
     async def begin_login(self, attempt: LoginAttempt) -> tuple[Credentials | None, bool]:
@@ -90,7 +90,7 @@ class People:
         secret, browser = new_secret("rs"), new_secret("rb")
         digests = _digests(attempt)
         opening = access.open_session(who, digest_of(secret), digests[0], seconds=seconds, origin=origin)
-        expires_at = await self._database.act(Deed("sessions.open"), opening)
+        expires_at = await self._database.act(AuditEvent("sessions.open"), opening)
         if expires_at is None:
             raise NotAuthenticated(WRONG_LOGIN)
         is_new = await self._database.run(access.welcome_browser(who.person_id, *digests, digest_of(browser)))
@@ -108,7 +108,7 @@ class People:
 
     async def close_session(self, secret: str) -> None:
         """End a session; one that has ended already is fine."""
-        await self._database.act(Deed("sessions.close"), access.close_session(digest_of(secret)))
+        await self._database.act(AuditEvent("sessions.close"), access.close_session(digest_of(secret)))
 
 
 def _digests(attempt: LoginAttempt) -> tuple[bytes, bytes, bytes | None]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rolecall.model.deeds import Deed
+from rolecall.model.audit import AuditEvent
 from rolecall.model.errors import ConfigError, UnknownRole
 from rolecall.model.insight import DeclaredRole, Pause
 from rolecall.service.database import Database
@@ -29,15 +29,15 @@ class Roles:
         """
         if seconds is not None and not 0 < seconds <= LONGEST_PAUSE:
             raise ConfigError(f"{seconds:g} s is not a pause", variable="seconds", value=seconds)
-        deed = Deed("roles.pause", {"role": name, "seconds": seconds})
+        event = AuditEvent("roles.pause", {"role": name, "seconds": seconds})
         try:
-            return await self._database.act(deed, roles.pause(name, seconds, self._database.actor.name))
+            return await self._database.act(event, roles.pause(name, seconds, self._database.actor.name))
         except UnknownRole as error:
             raise await role_not_found(name, self._database) from error
 
     async def resume(self, name: str) -> bool:
         """End the role's pause; False if it was not paused. Raises RoleNotFound."""
         try:
-            return await self._database.act(Deed("roles.resume", {"role": name}), roles.resume(name))
+            return await self._database.act(AuditEvent("roles.resume", {"role": name}), roles.resume(name))
         except UnknownRole as error:
             raise await role_not_found(name, self._database) from error

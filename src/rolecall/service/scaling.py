@@ -6,7 +6,7 @@ from collections.abc import Callable
 from contextlib import suppress
 
 from rolecall.config import ScalingSettings
-from rolecall.model.deeds import Deed
+from rolecall.model.audit import AuditEvent
 from rolecall.model.errors import ClusterRefused, ReplicasOutOfBounds, UnknownWorker
 from rolecall.model.scaling import PodWork, Replicas, Scaled, ScaleTarget
 from rolecall.scaling import Scaler, scaler_for
@@ -88,7 +88,7 @@ class Scaling:
                 await self._workers.decommission(worker_id)
 
     async def _write_down(self, before: Replicas, replicas: int, leave: Leave) -> None:
-        # Before the deed: a change that nobody wrote down is worse than a line about one that failed.
+        # Before the event: a change that nobody wrote down is worse than a line about one that failed.
         detail = {
             "kind": before.kind,
             "namespace": before.namespace,
@@ -96,7 +96,7 @@ class Scaling:
             "previous": before.desired,
             "desired": replicas,
         }
-        await self._database.note(Deed("scaling.scale", detail), {"leaving": leave.pods})
+        await self._database.note(AuditEvent("scaling.scale", detail), {"leaving": leave.pods})
 
 
 async def _mark(scaler: Scaler, leave: Leave) -> str | None:

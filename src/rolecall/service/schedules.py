@@ -11,7 +11,7 @@ from typing import Any
 from rolecall.maintenance.fire import fire_cron
 from rolecall.maintenance.slots import Cron, check_schedule, upcoming
 from rolecall.maintenance.stretches import stretches
-from rolecall.model.deeds import Deed
+from rolecall.model.audit import AuditEvent
 from rolecall.model.errors import ConfigError, InvalidSchedule, ScheduleNotFound, UnknownRole
 from rolecall.model.pages import Page, page_by_id, position
 from rolecall.model.schedules import PlannedRun, RunOutcome, Schedule, ScheduleAhead, ScheduleRun, StoredSchedule
@@ -87,12 +87,12 @@ class Schedules:
     async def trigger(self, which: Which) -> int:
         """Enqueue its task now; returns the id, that of its last run while that is open. Raises ScheduleNotFound."""
         name = (await self.get(which)).name
-        return await self._database.act(Deed("schedules.trigger", {"name": name}), schedules.trigger(name))
+        return await self._database.act(AuditEvent("schedules.trigger", {"name": name}), schedules.trigger(name))
 
     async def delete(self, which: Which) -> None:
         """Forget the schedule; what it enqueued stays. Raises ScheduleNotFound, ScheduleConflict (immutable)."""
         name = (await self.get(which)).name
-        if not await self._database.act(Deed("schedules.delete", {"name": name}), schedules.delete(name)):
+        if not await self._database.act(AuditEvent("schedules.delete", {"name": name}), schedules.delete(name)):
             raise _missing(which)
 
     async def preview(self, which: Which, number: int = 10) -> Sequence[PlannedRun]:
@@ -140,7 +140,7 @@ class Schedules:
 
     async def _store(self, said: Mapping[str, Any], statement: Statement[int]) -> StoredSchedule:
         try:
-            schedule_id = await self._database.act(Deed("schedules.put", said), statement)
+            schedule_id = await self._database.act(AuditEvent("schedules.put", said), statement)
         except UnknownRole as error:
             raise await with_suggestion(error, self._database, [said.get("role"), said.get("handler")]) from error
         await fire_cron(self._database)  # plans the first slot of a new expression at once

@@ -10,8 +10,8 @@ from typing import Any, cast
 
 from rolecall.client.waiting import until_async
 from rolecall.model.access import Secret
+from rolecall.model.audit import AuditEvent
 from rolecall.model.causes import causes_of
-from rolecall.model.deeds import Deed
 from rolecall.model.details import TaskDetail
 from rolecall.model.errors import (
     ConfigError,
@@ -167,23 +167,23 @@ class Tasks:
 
         Raises TaskNotFound, ChainLonger, ChainNeeded.
         """
-        deed = Deed("tasks.delete", {"id": task_id})
-        return await self._database.act(deed, tasks.delete_one(task_id), tasks.kinds([task_id]))
+        event = AuditEvent("tasks.delete", {"id": task_id})
+        return await self._database.act(event, tasks.delete_one(task_id), tasks.kinds([task_id]))
 
     async def complete(self, task_id: int, result: object = None) -> str:
         """Complete a task without a worker: completed. Raises InvalidTask, TaskNotFound, TaskFinished."""
-        deed = Deed("tasks.complete", {"id": task_id})
-        return _ended(task_id, await self._database.act(deed, outside.complete(task_id, result)))
+        event = AuditEvent("tasks.complete", {"id": task_id})
+        return _ended(task_id, await self._database.act(event, outside.complete(task_id, result)))
 
     async def fail(self, task_id: int, error: str) -> str:
         """Fail a task without a worker, for good: failed. Raises TaskNotFound, TaskFinished."""
-        deed = Deed("tasks.fail", {"id": task_id, "error": error})
-        return _ended(task_id, await self._database.act(deed, outside.fail(task_id, error)))
+        event = AuditEvent("tasks.fail", {"id": task_id, "error": error})
+        return _ended(task_id, await self._database.act(event, outside.fail(task_id, error)))
 
     async def trigger(self, ids: Iterable[int]) -> dict[int, datetime]:
         """Make pending tasks due now, all or none. Raises TaskNotFound, TaskNotTriggerable."""
         several = list(ids)
-        return await self._database.act(Deed("tasks.trigger", {"ids": several}), outside.trigger(several))
+        return await self._database.act(AuditEvent("tasks.trigger", {"ids": several}), outside.trigger(several))
 
     async def issue_token(self, task_id: int, seconds: float = outside.TOKEN_TTL) -> Secret:
         """Make a secret that ends the task once, from outside. Raises TaskNotFound, InvalidTask."""
@@ -191,17 +191,17 @@ class Tasks:
         # The audit log is shown the answer: it must not be able to read this one.
         hidden = replace(cast("Statement[Any]", statement), read=lambda rows: Secret(statement.read(rows)))
         return cast(
-            "Secret", await self._database.act(Deed("tasks.token", {"id": task_id, "seconds": seconds}), hidden)
+            "Secret", await self._database.act(AuditEvent("tasks.token", {"id": task_id, "seconds": seconds}), hidden)
         )
 
     async def complete_by_token(self, token: str, result: object = None) -> int:
         """Complete the task that the token stands for, and return its id. Raises InvalidToken, InvalidTask."""
-        return await self._database.act(Deed("tasks.complete_by_token"), outside.complete_by_token(token, result))
+        return await self._database.act(AuditEvent("tasks.complete_by_token"), outside.complete_by_token(token, result))
 
     async def fail_by_token(self, token: str, error: str) -> int:
         """Fail the task that the token stands for, for good, and return its id. Raises InvalidToken."""
         return await self._database.act(
-            Deed("tasks.fail_by_token", {"error": error}), outside.fail_by_token(token, error)
+            AuditEvent("tasks.fail_by_token", {"error": error}), outside.fail_by_token(token, error)
         )
 
     async def needs(self, task_id: int) -> Sequence[Needed]:
@@ -217,7 +217,7 @@ class Tasks:
         for first in range(0, len(distinct), BATCH):
             batch = distinct[first : first + BATCH]
             was = tasks.kinds(batch) if verb is tasks.delete else None
-            answer = await self._database.act(Deed(action, said or {"ids": batch}), verb(batch), was)
+            answer = await self._database.act(AuditEvent(action, said or {"ids": batch}), verb(batch), was)
             outcomes |= answer
         return {task_id: outcomes[task_id] for task_id in distinct}
 
@@ -272,6 +272,6 @@ def _require_bulk(which: TaskFilter, limit: int) -> None:
         raise ConfigError(f"{limit} is not between 1 and {MOST_AT_ONCE}", variable="limit", value=limit)
 
 
-def _enqueuing(batch: Sequence[NewTask]) -> Deed:
+def _enqueuing(batch: Sequence[NewTask]) -> AuditEvent:
     handlers = sorted({task.handler for task in batch if task.handler})
-    return Deed("tasks.enqueue", {"handlers": handlers, "number": len(batch)})
+    return AuditEvent("tasks.enqueue", {"handlers": handlers, "number": len(batch)})

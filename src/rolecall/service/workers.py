@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from rolecall.model.deeds import Deed
+from rolecall.model.audit import AuditEvent
 from rolecall.model.errors import UnknownWorker
 from rolecall.model.insight import RegisteredWorker, RunningTask, TaskFilter
 from rolecall.model.tasks import TaskSummary
@@ -73,5 +73,5 @@ class Workers:
         return await self._tell("workers.resume", worker_id, None)
 
     async def _tell(self, action: str, worker_id: int, command: WorkerCommand | None) -> RegisteredWorker:
-        await self._database.act(Deed(action, {"worker_id": worker_id}), workers.command(worker_id, command))
+        await self._database.act(AuditEvent(action, {"worker_id": worker_id}), workers.command(worker_id, command))
         return await self.get(worker_id)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rolecall.sql.statement import Statement, by_first_column, nothing, single
 
-__all__ = ["keep_deeds", "make_partitions", "prune", "prune_due", "roll_up_counts"]
+__all__ = ["keep_audit", "make_partitions", "prune", "prune_due", "roll_up_counts"]
 
 BATCH = 2_000
 
@@ -19,9 +19,9 @@ def prune_due(most: int = BATCH) -> Statement[dict[str, int]]:
     return Statement(query="select what, number from rolecall.prune_due(%s::int)", params=(most,), read=by_first_column)
 
 
-def keep_deeds(seconds: float) -> Statement[None]:
+def keep_audit(seconds: float) -> Statement[None]:
     """Say for how long the audit log is kept."""
-    return Statement(query="select rolecall.keep_deeds(%s::float8)", params=(seconds,), read=nothing)
+    return Statement(query="select rolecall.keep_audit(%s::float8)", params=(seconds,), read=nothing)
 
 
 def make_partitions(days_ahead: int = 7) -> Statement[int]:

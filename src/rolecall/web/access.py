@@ -13,7 +13,7 @@ from fastapi import Depends, Request, Security
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 
 from rolecall.model.access import Caller, Scope
-from rolecall.model.deeds import Via
+from rolecall.model.audit import Via
 from rolecall.model.errors import NotAllowed
 from rolecall.service.services import Services
 from rolecall.web.state import note_refusal, state_of

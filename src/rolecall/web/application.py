@@ -15,7 +15,7 @@ from starlette.types import ASGIApp
 from rolecall.app import App
 from rolecall.config import AccessSettings, AuthMode, Settings
 from rolecall.db.connect import Pooler, async_pool, connect_async
-from rolecall.model.deeds import Actor
+from rolecall.model.audit import Actor
 from rolecall.model.errors import ConfigError
 from rolecall.service.database import Pooled
 from rolecall.service.live import Live
@@ -190,7 +190,7 @@ def _state(dsn: str, app: App, settings: Settings, pages: Renderer) -> WebState:
         waits=Waits(looking),
         overview=Overview(looking, patience=PATIENCE, checks=app.checks),
         pages=pages,
-        refusals=Refusals(lambda actor, deed, outcome: Pooled(pool, actor).note(deed, outcome)),
+        refusals=Refusals(lambda actor, event, outcome: Pooled(pool, actor).note(event, outcome)),
         listen_dsn=listen_dsn,
         scaling=settings.scaling,
         closing=closing,

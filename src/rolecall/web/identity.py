@@ -13,7 +13,7 @@ from fastapi import Request
 
 from rolecall.config import AccessSettings
 from rolecall.model.access import ApiKey, Caller, Scope
-from rolecall.model.deeds import Actor
+from rolecall.model.audit import Actor
 from rolecall.model.errors import DatabaseError, NotAuthenticated
 from rolecall.service.services import Services
 from rolecall.web.cookies import local_stamp, session_secret

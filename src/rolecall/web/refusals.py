@@ -11,12 +11,12 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
-from rolecall.model.deeds import Actor, Deed
+from rolecall.model.audit import Actor, AuditEvent
 from rolecall.model.errors import RolecallError
 
 __all__ = ["Refusals", "Write"]
 
-Write = Callable[[Actor, Deed, Mapping[str, object]], Awaitable[None]]
+Write = Callable[[Actor, AuditEvent, Mapping[str, object]], Awaitable[None]]
 
 MOST_KINDS = 20
 QUIET = 60.0
@@ -29,7 +29,7 @@ log = logging.getLogger("rolecall.web")
 class Tally:
     """How often the same was refused, and since when."""
 
-    deed: Deed
+    event: AuditEvent
     number: int = 0
     since: datetime = field(default_factory=lambda: datetime.now(UTC))
 
@@ -56,7 +56,7 @@ class Refusals:
         if (actor, action, tuple(about.items())) not in self._tallies and len(self._tallies) >= MOST_KINDS:
             actor, about = OTHERS, {"who": "others"}
         key = (actor, action, tuple(about.items()))
-        self._tallies.setdefault(key, Tally(Deed(action, dict(about)))).number += 1
+        self._tallies.setdefault(key, Tally(AuditEvent(action, dict(about)))).number += 1
         self._stirred.set()
 
     async def run(self) -> None:
@@ -81,6 +81,6 @@ class Refusals:
         tallies, self._tallies = self._tallies, {}
         for (actor, _, _), tally in tallies.items():
             try:
-                await self._write(actor, tally.deed, tally.outcome())
+                await self._write(actor, tally.event, tally.outcome())
             except RolecallError as error:
-                log.warning("%d times %s is not written down: %s", tally.number, tally.deed.action, error)
+                log.warning("%d times %s is not written down: %s", tally.number, tally.event.action, error)

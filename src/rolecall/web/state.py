@@ -13,7 +13,7 @@ from psycopg_pool import AsyncConnectionPool
 from rolecall.app import App
 from rolecall.config import ScalingSettings
 from rolecall.model.access import Caller, Session
-from rolecall.model.deeds import Actor
+from rolecall.model.audit import Actor
 from rolecall.service.database import Database, Pooled
 from rolecall.service.live import Live
 from rolecall.service.overview import Overview

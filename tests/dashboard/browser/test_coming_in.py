@@ -14,7 +14,7 @@ from rolecall import App
 from rolecall.config import AccessSettings, AuthMode, Settings
 from rolecall.db.connect import connect_async
 from rolecall.model.access import Scope
-from rolecall.model.deeds import Actor
+from rolecall.model.audit import Actor
 from rolecall.service.database import OneConnection
 from rolecall.service.local_token import keep_token
 from rolecall.service.services import Services

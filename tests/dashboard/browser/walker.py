@@ -46,5 +46,5 @@ class Walker:
 
     def did(self) -> tuple[str, str]:
         """What was done last by the audit log, and through which shell."""
-        [(action, via)] = self.pool.rows("select action, via from rolecall.deeds order by id desc limit 1")
+        [(action, via)] = self.pool.rows("select action, via from rolecall.audit_log order by id desc limit 1")
         return action, via

@@ -11,7 +11,7 @@ import pytest
 from psycopg_pool import AsyncConnectionPool
 
 from rolecall.db.connect import async_pool, connect_async
-from rolecall.model.deeds import Actor
+from rolecall.model.audit import Actor
 from rolecall.service.database import Pooled
 from rolecall.service.live import Live
 from rolecall.sql import roles

@@ -141,28 +141,28 @@ def test_a_day_that_should_have_gone_a_day_ago_is_emptied_row_by_row(engine: Eng
     assert prune_all(engine)["finished_tasks"] == [1, 0]
 
 
-def test_deeds_are_kept_for_four_hundred_days(engine: Engine) -> None:
+def test_the_audit_log_is_kept_for_four_hundred_days(engine: Engine) -> None:
     for _ in range(5):
-        engine.rows("select rolecall.record_deed('ada', 'cli', null, 'tasks.retry', '{}', null)")
+        engine.rows("select rolecall.record_audit('ada', 'cli', null, 'tasks.retry', '{}', null)")
     engine.clock.advance(days=400)
-    assert prune_all(engine)["deeds"] == [0]
+    assert prune_all(engine)["audit_log"] == [0]
 
     engine.clock.advance(seconds=HOUR)
 
-    assert prune_all(engine)["deeds"] == [2, 2, 1]
+    assert prune_all(engine)["audit_log"] == [2, 2, 1]
 
 
-def test_how_long_deeds_are_kept_can_be_said(engine: Engine) -> None:
-    engine.rows("select rolecall.record_deed('ada', 'cli', null, 'tasks.retry', '{}', null)")
+def test_how_long_the_audit_log_is_kept_can_be_said(engine: Engine) -> None:
+    engine.rows("select rolecall.record_audit('ada', 'cli', null, 'tasks.retry', '{}', null)")
     prune_all(engine)
     engine.clock.advance(days=8)
     prune_all(engine)
 
-    engine.rows("select rolecall.keep_deeds(%s)", 7.0 * DAY)
+    engine.rows("select rolecall.keep_audit(%s)", 7.0 * DAY)
 
-    assert prune_all(engine) == {"deeds": [1]}
+    assert prune_all(engine) == {"audit_log": [1]}
     with pytest.raises(psycopg.DatabaseError, match="a day at least"):
-        engine.rows("select rolecall.keep_deeds(60)")
+        engine.rows("select rolecall.keep_audit(60)")
 
 
 MANY = {

@@ -8,9 +8,8 @@ from typing import Any
 
 import psycopg
 
-from rolecall import NewTask
+from rolecall import Actor, NewTask, audit
 from storecrawl.catalog.discovery import Verified, link_location, reject_location, unreject_location, verify_location
-from storecrawl.deeds import Doer, deed
 from storecrawl.roles.payload_fetch import fetch_task
 from storecrawl.roles.store_discovery import first_crawl
 
@@ -29,38 +28,40 @@ class Deciding:
     def __init__(
         self,
         connection: psycopg.AsyncConnection[Any],
-        doer: Doer,
+        actor: Actor,
         enqueue: Callable[[NewTask], Awaitable[int]],
     ) -> None:
         self._connection = connection
-        self._doer = doer
+        self._actor = actor
         self._enqueue = enqueue
 
     async def verify(self, location_id: int, because: str) -> tuple[Verified, int | None]:
         """Make a store of a location; returns it, and the task of its first crawl where it is new."""
-        async with self._deed("locations.verify", location_id, because) as outcome:
-            verified = await verify_location(self._connection, location_id, by=self._doer.name, because=because)
+        async with self._change("locations.verify", location_id, because) as outcome:
+            verified = await verify_location(self._connection, location_id, by=self._actor.name, because=because)
             outcome |= {"store_id": verified.store_id, "created": verified.is_new}
         return verified, await self._enqueue(first_crawl(verified.store_id)) if verified.is_new else None
 
     async def link(self, location_id: int, store_id: int, because: str) -> int | None:
         """Link a location to a store; returns the task that fetches it where it has its id from now on."""
-        async with self._deed("locations.link", location_id, because) as outcome:
-            taken = await link_location(self._connection, location_id, store_id, by=self._doer.name, because=because)
+        async with self._change("locations.link", location_id, because) as outcome:
+            taken = await link_location(self._connection, location_id, store_id, by=self._actor.name, because=because)
             outcome |= {"store_id": store_id, "id_taken": taken}
         return await self._enqueue(fetch_task(store_id)) if taken else None
 
     async def reject(self, location_id: int, because: str) -> None:
         """Say that a location is no store."""
-        async with self._deed("locations.reject", location_id, because):
-            await reject_location(self._connection, location_id, by=self._doer.name, because=because)
+        async with self._change("locations.reject", location_id, because):
+            await reject_location(self._connection, location_id, by=self._actor.name, because=because)
 
     async def unreject(self, location_id: int, because: str) -> None:
         """Take a rejection back."""
-        async with self._deed("locations.unreject", location_id, because):
-            await unreject_location(self._connection, location_id, by=self._doer.name, because=because)
+        async with self._change("locations.unreject", location_id, because):
+            await unreject_location(self._connection, location_id, by=self._actor.name, because=because)
 
     @asynccontextmanager
-    async def _deed(self, action: str, location_id: int, because: str) -> AsyncIterator[dict[str, object]]:
-        async with deed(self._connection, self._doer, action, location_id=location_id, because=because) as outcome:
+    async def _change(self, action: str, location_id: int, because: str) -> AsyncIterator[dict[str, object]]:
+        async with audit.change_async(
+            self._connection, self._actor, action, location_id=location_id, because=because
+        ) as outcome:
             yield outcome

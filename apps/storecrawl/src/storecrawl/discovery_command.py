@@ -10,6 +10,7 @@ from typing import Annotated, TypeVar
 from typer import Argument, Option, Typer, echo
 
 from rolecall import App, AsyncClient, NewTask
+from rolecall.audit import terminal_actor
 from rolecall.cli import print_json, print_table
 from storecrawl.app import build_app
 from storecrawl.catalog.discovery import (
@@ -21,7 +22,6 @@ from storecrawl.catalog.discovery import (
     list_states,
 )
 from storecrawl.deciding import UNSAID, Deciding
-from storecrawl.deeds import Doer
 from storecrawl.generation import as_asked
 from storecrawl.generation import discovery as search
 from storecrawl.reaching import Connection, DatabaseUrl, DataDir, Place
@@ -130,7 +130,7 @@ def _decide(place: Place, decision: Callable[[Deciding], Awaitable[T]]) -> T:
     app = build_app(CrawlSettings.from_environment())
 
     async def decide(connection: Connection) -> T:
-        return await decision(Deciding(connection, Doer.at_the_terminal(), partial(_enqueue, connection, app)))
+        return await decision(Deciding(connection, terminal_actor(), partial(_enqueue, connection, app)))
 
     return place.ask(decide)
 

@@ -13,8 +13,8 @@ from urllib.parse import unquote, urlsplit
 from typer import Argument, Exit, Option, Typer, echo
 
 from rolecall import ConfigError
+from rolecall.audit import terminal_actor
 from rolecall.cli import print_json, print_line, print_table
-from storecrawl.deeds import Doer
 from storecrawl.egress.book import NewRoute, StoredRoute, list_routes, load_route
 from storecrawl.egress.changes import RouteChanges
 from storecrawl.egress.routes import RouteProtocol
@@ -140,7 +140,7 @@ def _place(data_dir: Path, database_url: str | None) -> Place:
 
 
 def _change(place: Place, change: Callable[[RouteChanges], Awaitable[T]]) -> T:
-    return place.ask(lambda connection: change(RouteChanges(connection, Doer.at_the_terminal())))
+    return place.ask(lambda connection: change(RouteChanges(connection, terminal_actor())))
 
 
 def _route_of(address: str) -> NewRoute:

@@ -131,10 +131,10 @@ async def test_every_decision_stands_in_the_audit_log(http: httpx2.AsyncClient, 
     await http.post(f"{LOCATIONS}/{location}/reject", json={"because": "closed"})
     await http.post(f"{LOCATIONS}/{location}/reject", json={"because": "refused, so that nothing was done"})
 
-    deeds = (await http.get("/api/audit?action=locations.reject")).json()
+    events = (await http.get("/api/audit?action=locations.reject")).json()
 
-    items = deeds["items"] if isinstance(deeds, dict) else deeds
-    assert [deed["detail"] for deed in items] == [{"location_id": location, "because": "closed"}]
+    items = events["items"] if isinstance(events, dict) else events
+    assert [event["detail"] for event in items] == [{"location_id": location, "because": "closed"}]
     shown = (await http.get(f"{LOCATIONS}/{location}")).json()
     assert shown["decided_by"] == items[0]["actor"]
 

@@ -124,5 +124,5 @@ async def test_the_replay_of_an_older_payload_takes_nothing_back(
 async def test_who_asked_for_a_replay_is_written_down(http: httpx2.AsyncClient, shop: Any, connection: Any) -> None:
     await http.post(f"/api/payloads/{shop.payload(shop.store(), {})}/replay")
 
-    deeds = connection.execute("select via, action, detail from rolecall.deeds").fetchall()
-    assert deeds == [("api", "tasks.enqueue", {"handlers": ["product_refresh"], "number": 1})]
+    events = connection.execute("select via, action, detail from rolecall.audit_log").fetchall()
+    assert events == [("api", "tasks.enqueue", {"handlers": ["product_refresh"], "number": 1})]

@@ -47,8 +47,10 @@ async def test_who_changed_a_route_stands_in_the_audit_log(
     route = (await http.post("/api/routes", json={"protocol": "direct"})).json()["id"]
     await http.post(f"/routes/{route}/disable", data=YES)
 
-    deeds = connection.execute("select action, via, outcome ->> 'route' from rolecall.deeds order by id desc limit 2")
-    assert deeds.fetchall() == [("routes.disable", "dashboard", "direct"), ("routes.add", "api", "direct")]
+    events = connection.execute(
+        "select action, via, outcome ->> 'route' from rolecall.audit_log order by id desc limit 2"
+    )
+    assert events.fetchall() == [("routes.disable", "dashboard", "direct"), ("routes.add", "api", "direct")]
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from typer import Option
 from rolecall.cli.output import print_table
 from rolecall.cli.shell import Shell
 from rolecall.cli.values import read_date
-from rolecall.model.deeds import DeedFilter, StoredDeed, Via
+from rolecall.model.audit import AuditFilter, StoredAuditEvent, Via
 
 COLUMNS = ("id", "at", "who", "via", "from", "what", "about", "outcome")
 
@@ -25,7 +25,7 @@ def audit(  # sizes: the options
     limit: Annotated[int, Option(help="At most so many, 1 to 1000.")] = 50,
 ) -> None:
     """Show who changed what, the latest first."""
-    which = DeedFilter(
+    which = AuditFilter(
         actor=actor,
         action=action,
         via=via,
@@ -33,10 +33,10 @@ def audit(  # sizes: the options
         before=before,
         limit=limit,
     )
-    deeds = shell.call(lambda services: services.audit.list(which))
-    shell.show(deeds, lambda: print_table(COLUMNS, map(_row, deeds), "nothing was changed"))
+    events = shell.call(lambda services: services.audit.list(which))
+    shell.show(events, lambda: print_table(COLUMNS, map(_row, events), "nothing was changed"))
 
 
-def _row(deed: StoredDeed) -> tuple[object, ...]:
-    who = (deed.id, deed.at, deed.actor, deed.via, deed.origin)
-    return (*who, deed.action, deed.detail or None, deed.outcome)
+def _row(event: StoredAuditEvent) -> tuple[object, ...]:
+    who = (event.id, event.at, event.actor, event.via, event.origin)
+    return (*who, event.action, event.detail or None, event.outcome)

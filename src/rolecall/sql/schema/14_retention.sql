@@ -22,7 +22,7 @@ insert into rolecall.retention (kind, keep) values
     ('idle_marks', null),
     ('schedule_runs', null),
     ('history', null),
-    ('deeds', '400 days'),
+    ('audit_log', '400 days'),
     ('api_keys', null),
     ('sessions', null),
     ('login_attempts', null),

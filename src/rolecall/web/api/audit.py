@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fastapi import APIRouter
 
-from rolecall.model.deeds import DeedFilter, StoredDeed, Via
+from rolecall.model.audit import AuditFilter, StoredAuditEvent, Via
 from rolecall.model.pages import Page, page_by_id, position
 from rolecall.web.access import Administers
 from rolecall.web.fields import Limit, Moment, ShortText
@@ -14,7 +14,7 @@ router = APIRouter(prefix="/api/audit", tags=["audit"])
 
 
 @router.get("")
-async def list_deeds(  # sizes: the filters
+async def list_audit(  # sizes: the filters
     services: Administers,
     actor: ShortText | None = None,
     action: ShortText | None = None,
@@ -22,8 +22,8 @@ async def list_deeds(  # sizes: the filters
     since: Moment | None = None,
     cursor: Cursor = None,
     limit: Limit = 50,
-) -> Page[StoredDeed]:
+) -> Page[StoredAuditEvent]:
     """Who changed what, the latest first."""
-    which = DeedFilter(actor=actor, action=action, via=via, since=since, before=position(cursor), limit=limit + 1)
-    deeds = await services.audit.list(which)
-    return page_by_id(deeds, limit)
+    which = AuditFilter(actor=actor, action=action, via=via, since=since, before=position(cursor), limit=limit + 1)
+    events = await services.audit.list(which)
+    return page_by_id(events, limit)

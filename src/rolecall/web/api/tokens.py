@@ -8,7 +8,7 @@ from fastapi import APIRouter, Request
 from pydantic import Field
 
 from rolecall.model.access import Caller, Scope
-from rolecall.model.deeds import Actor
+from rolecall.model.audit import Actor
 from rolecall.service.services import Services
 from rolecall.web.api.task_actions import Failure
 from rolecall.web.fields import Result

@@ -6,7 +6,7 @@ from typing import Any
 
 import psycopg
 
-from storecrawl.deeds import Doer, deed
+from rolecall import Actor, audit
 from storecrawl.egress.book import NewRoute, StoredRoute, add_route, disable_route, enable_route, remove_route
 
 __all__ = ["RouteChanges"]
@@ -15,28 +15,28 @@ __all__ = ["RouteChanges"]
 class RouteChanges:
     """Changes routes on one connection, as one person; each change commits for itself, and raises RouteError."""
 
-    def __init__(self, connection: psycopg.AsyncConnection[Any], doer: Doer) -> None:
+    def __init__(self, connection: psycopg.AsyncConnection[Any], actor: Actor) -> None:
         self._connection = connection
-        self._doer = doer
+        self._actor = actor
 
     async def add(self, route: NewRoute) -> StoredRoute:
         """Add a route, active at once; workers know of it within a minute."""
-        async with deed(self._connection, self._doer, "routes.add") as outcome:
+        async with audit.change_async(self._connection, self._actor, "routes.add") as outcome:
             return _told(await add_route(self._connection, route), outcome)
 
     async def enable(self, route_id: int) -> StoredRoute:
         """Have a route used again; what it was disabled for is forgotten."""
-        async with deed(self._connection, self._doer, "routes.enable", route_id=route_id) as outcome:
+        async with audit.change_async(self._connection, self._actor, "routes.enable", route_id=route_id) as outcome:
             return _told(await enable_route(self._connection, route_id), outcome)
 
     async def disable(self, route_id: int, because: str) -> StoredRoute:
         """Have a route used no more."""
-        async with deed(self._connection, self._doer, "routes.disable", route_id=route_id) as outcome:
+        async with audit.change_async(self._connection, self._actor, "routes.disable", route_id=route_id) as outcome:
             return _told(await disable_route(self._connection, route_id, because), outcome)
 
     async def remove(self, route_id: int) -> None:
         """Forget a route and its figures."""
-        async with deed(self._connection, self._doer, "routes.remove", route_id=route_id):
+        async with audit.change_async(self._connection, self._actor, "routes.remove", route_id=route_id):
             await remove_route(self._connection, route_id)
 
 

@@ -7,7 +7,6 @@ from fastapi import Response
 from rolecall.web import Administering, Connects, Pages, PathId, Reading
 from storecrawl.egress.book import list_routes
 from storecrawl.serving.changing_routes import changing_routes
-from storecrawl.serving.doing import doer_of
 
 router = Pages()
 
@@ -37,5 +36,5 @@ async def disable(route_id: PathId, view: Administering, connects: Connects) -> 
     if route_id in labels:
         await view.confirm(f"Use {labels[route_id]} no more?", "Disable", "Workers leave it within a minute.")
     async with changing_routes(connects, view.services) as changes:
-        route = await changes.disable(route_id, f"disabled by {doer_of(view.services).name}")
+        route = await changes.disable(route_id, f"disabled by {view.services.audit.actor.name}")
     return view.done(f"Route {route.label} is disabled; workers leave it within a minute.")

@@ -7,7 +7,6 @@ from contextlib import asynccontextmanager
 
 from rolecall.web import Administers, Connections
 from storecrawl.egress.changes import RouteChanges
-from storecrawl.serving.doing import doer_of
 from storecrawl.serving.refusals import routed
 
 __all__ = ["changing_routes"]
@@ -18,4 +17,4 @@ async def changing_routes(connects: Connections, services: Administers) -> Async
     """Lend RouteChanges. What it refuses leaves the block as RequestRefused, as `routed` says."""
     with routed():
         async with connects() as connection:
-            yield RouteChanges(connection, doer_of(services))
+            yield RouteChanges(connection, services.audit.actor)

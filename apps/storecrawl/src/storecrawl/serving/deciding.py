@@ -8,7 +8,6 @@ from contextlib import asynccontextmanager
 from rolecall import NewTask
 from rolecall.web import Connections, Operates
 from storecrawl.deciding import Deciding
-from storecrawl.serving.doing import doer_of
 from storecrawl.serving.refusals import known
 
 __all__ = ["deciding"]
@@ -23,4 +22,4 @@ async def deciding(connects: Connections, services: Operates) -> AsyncIterator[D
 
     with known():
         async with connects() as connection:
-            yield Deciding(connection, doer_of(services), enqueue)
+            yield Deciding(connection, services.audit.actor, enqueue)

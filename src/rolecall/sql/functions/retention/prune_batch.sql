@@ -535,7 +535,7 @@ begin
 end
 $$;
 
--- Forgets, of one kind, rows that are past their time: events without a day's partition, answers, deeds,
+-- Forgets, of one kind, rows that are past their time: events without a day's partition, answers, the audit log,
 -- workers that are long gone, marks of idle ones.
 -- returns: how many, at most p_limit
 -- locks: the rows, skipping locked ones where anybody else writes them
@@ -567,11 +567,11 @@ begin
                 select old.ctid from rolecall.requests as old where old.answered_at < p_now - interval '1 day'
                 order by old.answered_at limit p_limit for update skip locked
             ));
-        when 'deeds' then
-            delete from rolecall.deeds
+        when 'audit_log' then
+            delete from rolecall.audit_log
             where id = any(array(
                 select old.id
-                from rolecall.deeds as old
+                from rolecall.audit_log as old
                 where old.at < p_now - p_keep
                 order by old.at limit p_limit
             ));

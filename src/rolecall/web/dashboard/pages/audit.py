@@ -8,7 +8,7 @@ from typing import Annotated, get_args
 from fastapi import Response
 from pydantic import Field
 
-from rolecall.model.deeds import DeedFilter, Via
+from rolecall.model.audit import AuditFilter, Via
 from rolecall.model.pages import page_by_id, position
 from rolecall.web.dashboard.routing import Pages
 from rolecall.web.dashboard.view import Administering
@@ -27,7 +27,7 @@ Seconds = Annotated[Annotated[int, Field(ge=1, le=1_000_000_000)] | None, Blank]
 
 
 @router.get("/audit")
-async def list_deeds(
+async def list_audit(
     view: Administering,
     actor: Word = None,
     action: Word = None,
@@ -36,7 +36,7 @@ async def list_deeds(
     cursor: Cursor = None,
 ) -> Response:
     """Show what was changed, the latest first."""
-    which = DeedFilter(
+    which = AuditFilter(
         actor=actor,
         action=action,
         via=via,
@@ -46,4 +46,4 @@ async def list_deeds(
     )
     page = page_by_id(await view.services.audit.list(which), FULL)
     words = {"actor": actor, "action": action, "via": via, "within": within}
-    return view.page("audit/list.html", deeds=page, words=words, cursor=cursor, shells=SHELLS, spans=SPANS)
+    return view.page("audit/list.html", events=page, words=words, cursor=cursor, shells=SHELLS, spans=SPANS)

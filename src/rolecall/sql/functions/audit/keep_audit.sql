@@ -1,8 +1,8 @@
 -- Says for how long the audit log is kept.
 -- raises: RC041 less than a day, or more than a hundred years
--- locks: the retention row of the deeds; waits for who forgets some
+-- locks: the retention row of the audit log; waits for who forgets some
 -- public: yes
-create or replace function rolecall.keep_deeds(p_seconds float8)
+create or replace function rolecall.keep_audit(p_seconds float8)
 returns void
 language plpgsql
 volatile
@@ -15,6 +15,6 @@ begin
         );
     end if;
     update rolecall.retention set keep = make_interval(secs => p_seconds),
-    next_at = '-infinity' where kind = 'deeds';
+    next_at = '-infinity' where kind = 'audit_log';
 end
 $$;

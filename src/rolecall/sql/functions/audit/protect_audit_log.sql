@@ -1,7 +1,7 @@
 -- A trigger: lets nobody change what stands in the audit log, nor take anything out of it before its time is
 -- up. Whoever owns the table can drop the trigger; a role of its own for those who only work with it cannot.
 -- raises: 42501 for a change, and for a row that is to be kept
-create or replace function rolecall.protect_deeds()
+create or replace function rolecall.protect_audit_log()
 returns trigger
 language plpgsql
 volatile
@@ -12,7 +12,7 @@ begin
         if not exists (
             select from gone
             where gone.at > rolecall.clock() - (
-                select kept.keep from rolecall.retention as kept where kept.kind = 'deeds'
+                select kept.keep from rolecall.retention as kept where kept.kind = 'audit_log'
             )
         ) then
             return null;

@@ -1,6 +1,6 @@
 -- The audit log: one row a change that somebody asked for through the service layer. It is only ever added
 -- to.
-create table rolecall.deeds (
+create table rolecall.audit_log (
     id bigint generated always as identity (maxvalue 9007199254740991) primary key,
     at timestamptz not null,
     actor text not null,
@@ -12,4 +12,4 @@ create table rolecall.deeds (
     constraint via_is_a_shell check (via in ('cli', 'api', 'dashboard', 'system')),
     constraint detail_is_an_object check (jsonb_typeof(detail) = 'object')
 );
-create index deeds_by_time on rolecall.deeds (at);
+create index audit_log_by_time on rolecall.audit_log (at);

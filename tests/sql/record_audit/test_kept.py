@@ -11,7 +11,7 @@ from psycopg import errors
 from rolecall.testing import Clock
 
 Connection = psycopg.Connection[Any]
-RECORD = "select rolecall.record_deed('ada', 'cli', null, 'tasks.cancel', '{}', null)"
+RECORD = "select rolecall.record_audit('ada', 'cli', null, 'tasks.cancel', '{}', null)"
 
 
 @pytest.fixture
@@ -22,17 +22,17 @@ def log(connection: Connection) -> Connection:
 
 
 def rows(log: Connection) -> list[tuple[str, str]]:
-    return log.execute("select actor, action from rolecall.deeds order by id").fetchall()
+    return log.execute("select actor, action from rolecall.audit_log order by id").fetchall()
 
 
 @pytest.mark.parametrize(
     "change",
     [
-        "update rolecall.deeds set actor = 'eve'",
-        "update rolecall.deeds set actor = 'eve' where false",
-        "delete from rolecall.deeds",
-        "truncate rolecall.deeds",
-        "insert into rolecall.deeds overriding system value select * from rolecall.deeds on conflict (id) do update set actor = 'eve'",
+        "update rolecall.audit_log set actor = 'eve'",
+        "update rolecall.audit_log set actor = 'eve' where false",
+        "delete from rolecall.audit_log",
+        "truncate rolecall.audit_log",
+        "insert into rolecall.audit_log overriding system value select * from rolecall.audit_log on conflict (id) do update set actor = 'eve'",
     ],
 )
 @pytest.mark.parametrize("age", [0, 399])
@@ -49,19 +49,19 @@ def test_a_row_whose_time_is_up_may_be_deleted_and_not_changed(log: Connection, 
     clock.advance(days=401)
     log.execute(RECORD.replace("ada", "bob"))
 
-    for change in ("update rolecall.deeds set actor = 'eve'", "truncate rolecall.deeds"):
+    for change in ("update rolecall.audit_log set actor = 'eve'", "truncate rolecall.audit_log"):
         with pytest.raises(errors.InsufficientPrivilege):
             log.execute(change)
-    log.execute("delete from rolecall.deeds where at < rolecall.clock() - interval '400 days'")
+    log.execute("delete from rolecall.audit_log where at < rolecall.clock() - interval '400 days'")
 
     assert rows(log) == [("bob", "tasks.cancel")]
 
 
 def test_it_goes_as_early_as_one_has_said(log: Connection, clock: Clock) -> None:
-    log.execute("select rolecall.keep_deeds(86400)")
+    log.execute("select rolecall.keep_audit(86400)")
     clock.advance(days=2)
 
-    log.execute("delete from rolecall.deeds")
+    log.execute("delete from rolecall.audit_log")
 
     assert rows(log) == []
 

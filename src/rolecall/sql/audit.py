@@ -8,29 +8,29 @@ from itertools import starmap
 
 import msgspec
 
-from rolecall.model.deeds import Actor, Deed, DeedFilter, StoredDeed
+from rolecall.model.audit import Actor, AuditEvent, AuditFilter, StoredAuditEvent
 from rolecall.sql.conditions import where
 from rolecall.sql.statement import Statement, nothing
 from rolecall.sql.strict_json import NotStorable, encode
 
 __all__ = ["list_", "record"]
 
-COLUMNS = ", ".join(StoredDeed.__slots__)
+COLUMNS = ", ".join(StoredAuditEvent.__slots__)
 LONGEST_TEXT = 2_000
 LONGEST_PART = 1_500
 MOST_PARTS = 8
 
 
-def record(actor: Actor, deed: Deed, answer: object) -> Statement[None]:
+def record(actor: Actor, event: AuditEvent, answer: object) -> Statement[None]:
     """Write down who did what, and what came of it."""
     return Statement(
-        query="select rolecall.record_deed(%s::text, %s::text, %s::text, %s::text, %s::jsonb, %s::jsonb)",
-        params=(actor.name, actor.via, actor.origin, deed.action, _shortened(deed.detail), _shortened(answer)),
+        query="select rolecall.record_audit(%s::text, %s::text, %s::text, %s::text, %s::jsonb, %s::jsonb)",
+        params=(actor.name, actor.via, actor.origin, event.action, _shortened(event.detail), _shortened(answer)),
         read=nothing,
     )
 
 
-def list_(which: DeedFilter) -> Statement[list[StoredDeed]]:
+def list_(which: AuditFilter) -> Statement[list[StoredAuditEvent]]:
     """List what was done, the newest first."""
     filters, params = where(
         ("actor = %s::text", which.actor),
@@ -40,9 +40,9 @@ def list_(which: DeedFilter) -> Statement[list[StoredDeed]]:
         ("id < %s::bigint", which.before),
     )
     return Statement(
-        query=f"select {COLUMNS} from rolecall.deeds where {filters} order by id desc limit %s::int",
+        query=f"select {COLUMNS} from rolecall.audit_log where {filters} order by id desc limit %s::int",
         params=(*params, which.limit),
-        read=lambda rows: list(starmap(StoredDeed, rows)),
+        read=lambda rows: list(starmap(StoredAuditEvent, rows)),
     )
 
 

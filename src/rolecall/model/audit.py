@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal
 
-__all__ = ["Actor", "Deed", "DeedFilter", "StoredDeed", "Via"]
+__all__ = ["Actor", "AuditEvent", "AuditFilter", "StoredAuditEvent", "Via"]
 
 Via = Literal["cli", "api", "dashboard", "system"]
 
@@ -22,7 +22,7 @@ class Actor:
 
 
 @dataclass(frozen=True, slots=True)
-class Deed:
+class AuditEvent:
     """A change as it is asked for: `tasks.retry`, with what it is about."""
 
     action: str
@@ -30,7 +30,7 @@ class Deed:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DeedFilter:
+class AuditFilter:
     """Which rows of the audit log to list, newest first; None does not filter, `before` pages on from an id.
 
     `since` has a zone.
@@ -45,7 +45,7 @@ class DeedFilter:
 
 
 @dataclass(frozen=True, slots=True)
-class StoredDeed:
+class StoredAuditEvent:
     """A row of the audit log; the fields stand in the order of the table's columns.
 
     `outcome` is what the change answered, or only how much where that is long.

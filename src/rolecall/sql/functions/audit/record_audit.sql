@@ -1,7 +1,7 @@
 -- Writes into the audit log who changed what; in the transaction of the change, so that there is neither
 -- without the other.
 -- public: yes
-create or replace function rolecall.record_deed(
+create or replace function rolecall.record_audit(
     p_actor text, p_via text, p_origin text, p_action text, p_detail jsonb, p_outcome jsonb
 )
 returns void
@@ -9,6 +9,6 @@ language sql
 volatile
 set search_path = ''
 as $$
-    insert into rolecall.deeds (at, actor, via, origin, action, detail, outcome)
+    insert into rolecall.audit_log (at, actor, via, origin, action, detail, outcome)
     values (rolecall.clock(), p_actor, p_via, p_origin, p_action, p_detail, p_outcome)
 $$;
