@@ -49,8 +49,8 @@ class Peer:
         if not self.packages or (stamp.exists() and stamp.read_text() == wanted):
             return
         tools_folder(ROOT).mkdir(exist_ok=True)
-        uv = Uv.find(ROOT, _say)
         _say(f"installing {self.name}")
+        uv = Uv.find(ROOT)
         uv.run("venv", "--quiet", "--clear", "--python", base_interpreter(), str(self._venv))
         uv.run("pip", "install", "--quiet", "--python", str(self.python), *self.packages)
         stamp.write_text(wanted)

@@ -15,7 +15,7 @@ from tools.uv import Uv, tools_folder
 
 SUPPORTED = ("3.11", "3.12", "3.13", "3.14")
 PYENV = Path.home() / ".pyenv" / "versions"
-LOCK = ROOT / "requirements.lock"
+LOCK = ROOT / "locks" / "run.lock"
 VERSION = "import sys; print('%d.%d' % sys.version_info[:2])"
 
 
@@ -45,7 +45,7 @@ def environment(version: str) -> Path:
     with (tools_folder(ROOT) / f"python-{version}.lock").open("a") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not (stamp.exists() and stamp.read_text() == wanted and _said(python) == version):
-            uv = Uv.find(ROOT, lambda _: None)
+            uv = Uv.find(ROOT)
             uv.run("venv", "--quiet", "--clear", "--python", str(interpreters()[version]), str(folder))
             uv.run("pip", "sync", "--quiet", "--require-hashes", "--python", str(python), str(LOCK))
             [packages] = folder.glob("lib/python*/site-packages")

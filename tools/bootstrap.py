@@ -1,7 +1,7 @@
-"""Makes `.venv` from nothing but a Python and a package index, or finds in a blink that it is up to date.
+"""Makes `.venv` from nothing but a Python and what pip is told of indexes, or finds in a blink that it is up to date.
 
 Runs before anything is installed, so it uses the standard library only. All that it writes stands in the
-work tree, in `.venv` and `.tools`, both ignored by git (uv's own cache apart, where there is a home for it).
+work tree, in `.venv` and `.tools`, both ignored by git (pip's and uv's own caches apart).
 """
 
 from __future__ import annotations
@@ -16,14 +16,16 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from tools import uv
 from tools.errors import SetupError
+from tools.pip_wheel import find_pip
+from tools.uv import Uv, home_for, tools_folder
 
 __all__ = ["SetupError", "ensure"]
 
-LOCK_FILE = "requirements-dev.lock"
+LOCKS = ("locks/bootstrap.lock", "locks/dev.lock")
+"""pip and uv at the versions that we know; and what develops, tests and runs."""
 PROJECTS = (".", "apps/storecrawl")
-INPUTS = (LOCK_FILE, "pyproject.toml", "apps/storecrawl/pyproject.toml", "tools/bootstrap.py")
+INPUTS = (*LOCKS, "pyproject.toml", "apps/storecrawl/pyproject.toml", "tools/bootstrap.py")
 
 
 def ensure(root: Path, *, announce: bool = False) -> None:
@@ -62,8 +64,8 @@ def wanted_stamp(root: Path) -> str:
 def alone(root: Path) -> Iterator[None]:
     """Hold the only right to change `.venv`; the kernel takes it back from a process that dies."""
     try:
-        uv.tools_folder(root).mkdir(exist_ok=True)
-        lock = (uv.tools_folder(root) / "setup.lock").open("a")
+        tools_folder(root).mkdir(exist_ok=True)
+        lock = (tools_folder(root) / "setup.lock").open("a")
     except OSError as error:
         raise SetupError(f"cannot write in {root} ({error.strerror}); run ./dev setup as its owner") from error
     with lock:
@@ -77,27 +79,48 @@ def alone(root: Path) -> Iterator[None]:
 
 def build(root: Path) -> None:
     started = time.monotonic()
-    make = uv.Uv.find(root, say)
     if not is_mendable(root):
-        interpreter = base_interpreter()
-        say(f"making .venv with {interpreter}")
-        make.run("venv", "--quiet", "--clear", "--python", interpreter, str(root / ".venv"))
+        say(f"making .venv with {base_interpreter()}")
+        make_empty(root)
     stamp_of(root).unlink(missing_ok=True)
-    into = ("--python", str(python_of(root)))
-    say(f"installing what {LOCK_FILE} names")
-    make.run("pip", "sync", *make.loudness(), "--require-hashes", *into, str(root / LOCK_FILE))
+    locks = [str(root / name) for name in LOCKS]
+    say(f"installing what {LOCKS[1]} names")
+    try:
+        Uv.find(root).run("pip", "sync", "--quiet", "--require-hashes", "--python", str(python_of(root)), *locks)
+    except SetupError:
+        say("uv could not; pip takes longer")
+        run_pip(root, "--require-hashes", "--no-deps", *(word for lock in locks for word in ("-r", lock)))
     say("installing rolecall and storecrawl from this work tree")
     editables = [word for project in PROJECTS for word in ("--editable", str(root / project))]
-    make.run("pip", "install", "--quiet", "--offline", "--no-deps", "--no-build-isolation", *into, *editables)
+    run_pip(root, "--no-index", "--no-deps", "--no-build-isolation", *editables)
     stamp_of(root).write_text(wanted_stamp(root))
     say(f".venv is ready after {time.monotonic() - started:.1f} s")
+
+
+def make_empty(root: Path) -> None:
+    """Make a venv with nothing in it but the pip and the uv of our lock file."""
+    venv = [base_interpreter(), "-m", "venv", "--clear", "--without-pip", str(root / ".venv")]
+    if subprocess.run(venv, check=False, stdout=sys.stderr).returncode:
+        raise SetupError(f"this command failed, see above: {' '.join(venv)}")
+    with find_pip(tools_folder(root)) as (pip, options):
+        run_pip(root, "--require-hashes", *options, "-r", str(root / LOCKS[0]), pip=str(pip))
+
+
+def run_pip(root: Path, *words: str, pip: str = "") -> None:
+    """Run `pip install` for the venv: its own pip, or another that is a wheel."""
+    program = [f"{pip}/pip"] if pip else ["-m", "pip"]
+    index = os.environ.get("UV_DEFAULT_INDEX")
+    environment = ({"PIP_INDEX_URL": index} if index else {}) | os.environ | home_for(root)
+    command = [str(python_of(root)), *program, "--disable-pip-version-check", "install", "-qq", *words]
+    if subprocess.run(command, env=environment, check=False, stdout=sys.stderr).returncode:
+        raise SetupError(f"this command failed, see above: {' '.join(command)}")
 
 
 def is_mendable(root: Path) -> bool:
     """Only a venv that was finished once, in this very place, and still runs is mended, not made anew."""
     try:
         here = stamp_of(root).read_text().startswith(f"{root}\n")
-        check = [str(python_of(root)), "-c", "import sys; sys.exit(sys.version_info < (3, 11))"]
+        check = [str(python_of(root)), "-c", "import pip, sys; sys.exit(sys.version_info < (3, 11))"]
         return here and subprocess.run(check, check=False).returncode == 0
     except OSError:
         return False

@@ -48,7 +48,7 @@ def offences(root: Path) -> Iterator[Offence]:
 
 
 def rules_for(place: Path) -> dict[str, re.Pattern[str]]:
-    locks = IN_LOCKS if place.match("requirements*.lock") else {}
+    locks = IN_LOCKS if place.match("locks/*.lock") else {}
     return EVERYWHERE | locks | (IN_ENGINE if place.is_relative_to(ENGINE) else {})
 
 

@@ -1,4 +1,4 @@
-"""Writes the three lock files anew: what runs, what develops, and the installer itself.
+"""Writes the three files of `locks` anew: what runs, what develops, and the installers themselves.
 
 One file serves every platform and each Python from 3.11 on; it holds names, versions and hashes, never an
 address.
@@ -10,7 +10,7 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
-from tools import bootstrap, uv
+from tools.uv import Uv
 
 ROOT = Path(__file__).resolve().parent.parent
 COMMON = (
@@ -26,15 +26,15 @@ OURS = ("--no-emit-package=rolecall", "pyproject.toml", "apps/storecrawl/pyproje
 # An index beside the main one may hold a few of a version's files only, and would hide the others' hashes.
 SIDE_INDEXES = ("UV_INDEX", "UV_EXTRA_INDEX_URL", "UV_FIND_LINKS")
 LOCKS = {
-    "requirements.lock": OURS,
-    "requirements-dev.lock": (*OURS, "--constraint=requirements.lock", "--group=pyproject.toml:dev"),
-    "requirements-uv.lock": ("--group=pyproject.toml:bootstrap",),
+    "locks/run.lock": OURS,
+    "locks/dev.lock": (*OURS, "--constraint=locks/run.lock", "--group=pyproject.toml:dev"),
+    "locks/bootstrap.lock": ("--group=pyproject.toml:bootstrap",),
 }
 
 
 def main(options: list[str]) -> int:
     """Write each file, with the versions that it has already unless `--upgrade` is among the options."""
-    found = uv.Uv.find(ROOT, bootstrap.say)
+    found = Uv.find(ROOT)
     main_index_only = {name: value for name, value in found.environment.items() if name not in SIDE_INDEXES}
     maker = replace(found, environment=main_index_only)
     for name, sources in LOCKS.items():

@@ -1,43 +1,35 @@
-"""uv, the installer: the one on this machine when it is new enough, else the pinned one, kept in `.tools`."""
+"""uv, the fast installer, as `./dev setup` put it into `.venv`; it reads no settings of pip's, so it is told them."""
 
 from __future__ import annotations
 
+import ast
 import os
-import re
-import shutil
 import subprocess
-import tempfile
-import zipfile
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from tools import fetch_uv, indexes
 from tools.errors import SetupError
+
+PIP_SECTIONS = ("global", "install", ":env:")
+"""A later one counts for more."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Uv:
-    """A uv that runs, and the environment to run it in."""
+    """The uv of a work tree, and the environment to run it in."""
 
     program: Path
     environment: Mapping[str, str]
 
     @classmethod
-    def find(cls, root: Path, say: Callable[[str], None]) -> Uv:
-        """Find a uv that is new enough, or fetch the pinned one. Raises SetupError."""
-        environment = with_writable_home(os.environ, tools_folder(root))
-        pin = fetch_uv.Pin.read(root)
-        kept = tools_folder(root) / f"uv-{pin.version}"
-        found = first_good((shutil.which("uv"), str(kept)), pin.version, environment)
-        if not found:
-            say(f"fetching uv {pin.version}")
-            with tempfile.TemporaryDirectory(dir=tools_folder(root)) as workspace:
-                unpack(fetch_uv.wheel(pin, Path(workspace), environment), kept)
-            found = first_good((str(kept),), pin.version, environment)
-        if not found:
-            raise SetupError(f"the uv that was fetched does not run on this machine: {kept}")
-        return cls(program=found, environment=environment | indexes.variables_for_uv(environment))
+    def find(cls, root: Path) -> Uv:
+        """Find the uv of `.venv`, and ask the pip beside it for its settings."""
+        programs = root / ".venv" / "bin"
+        list_settings = [str(programs / "python"), "-m", "pip", "--disable-pip-version-check", "config", "list"]
+        ours = os.environ | home_for(root)
+        said = subprocess.run(list_settings, env=ours, check=False, capture_output=True, text=True).stdout
+        return cls(program=programs / "uv", environment=told(said) | ours)
 
     def run(self, *words: str) -> None:
         """Run uv to its end. Raises SetupError; uv has then said why on stderr."""
@@ -45,49 +37,34 @@ class Uv:
         if subprocess.run(command, env=self.environment, check=False).returncode:
             raise SetupError(f"this command failed, see above: {' '.join(command)}")
 
-    def loudness(self) -> tuple[str, ...]:
-        """uv's progress bars are for people; a log needs only its errors."""
-        return () if os.isatty(2) else ("--quiet",)
-
 
 def tools_folder(root: Path) -> Path:
+    """Where the tools keep what is not worth a commit."""
     return root / ".tools"
 
 
-def with_writable_home(environment: Mapping[str, str], spare: Path) -> dict[str, str]:
-    """Give uv and pip a home and a cache in the work tree where the user has none that can be written."""
-    result = dict(environment)
-    home = environment.get("HOME", "")
-    if not (home and os.access(home, os.W_OK | os.X_OK)):
-        result["HOME"] = str(spare / "home")
-        result.setdefault("UV_CACHE_DIR", str(spare / "cache"))
-    return result
+def home_for(root: Path) -> dict[str, str]:
+    """A home in the work tree, for caches, where the user has none that can be written."""
+    home = os.environ.get("HOME", "")
+    return {} if home and os.access(home, os.W_OK | os.X_OK) else {"HOME": str(tools_folder(root) / "home")}
 
 
-def first_good(candidates: tuple[str | None, ...], version: str, environment: Mapping[str, str]) -> Path | None:
-    """The first candidate that runs and is not older than the pinned version."""
-    for candidate in filter(None, candidates):
-        try:
-            answer = subprocess.run(
-                [candidate, "--version"], env=environment, capture_output=True, text=True, check=False
-            )
-        except OSError:
-            continue
-        if answer.returncode == 0 and numbers(answer.stdout) >= numbers(version):
-            return Path(candidate)
-    return None
-
-
-def numbers(version: str) -> tuple[int, ...]:
-    found = re.search(r"\d+(\.\d+)*", version)
-    return tuple(int(part) for part in found[0].split(".")) if found else ()
-
-
-def unpack(wheel: Path, program: Path) -> None:
-    """Take uv out of its wheel; the rename makes it appear whole or not at all."""
-    with zipfile.ZipFile(wheel) as archive:
-        member = next(name for name in archive.namelist() if name.endswith(".data/scripts/uv"))
-        fresh = wheel.with_name("uv")
-        fresh.write_bytes(archive.read(member))
-    fresh.chmod(0o755)
-    fresh.replace(program)
+def told(settings: str) -> dict[str, str]:
+    """Say in uv's variables what `pip config list` says of indexes and certificates."""
+    pip: dict[str, str] = {}
+    for section in PIP_SECTIONS:
+        for line in settings.splitlines():
+            name, _, value = line.partition("=")
+            if name.startswith(f"{section}."):
+                pip[name.removeprefix(f"{section}.")] = " ".join(str(ast.literal_eval(value)).split())
+    links = pip.get("find-links", "").split()
+    wanted = {
+        "UV_DEFAULT_INDEX": pip.get("index-url", ""),
+        "UV_INDEX": pip.get("extra-index-url", ""),
+        "UV_FIND_LINKS": ",".join(link for link in links if "://" in link or Path(link).exists()),
+        "UV_INSECURE_HOST": pip.get("trusted-host", ""),
+        # As pip does: one index does not hide another. The hashes in the lock file say which file is meant.
+        "UV_INDEX_STRATEGY": "unsafe-best-match" if "extra-index-url" in pip else "",
+        "SSL_CERT_FILE": pip.get("cert", ""),
+    }
+    return {name: value for name, value in wanted.items() if value}

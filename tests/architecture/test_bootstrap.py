@@ -1,43 +1,23 @@
 from __future__ import annotations
 
-import functools
-import hashlib
-import threading
-from collections.abc import Iterator
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
 
-from tools import bootstrap, fetch_uv, indexes, simple_index, uv
+from tools import bootstrap, pip_wheel, uv
+from tools.errors import SetupError
 
 INDEX = "https" + "://mirror.example/root"
+SETTINGS = f"""\
+:env:.index-url='{INDEX}'
+global.cert='/ca.pem'
+global.extra-index-url='file:///a\\nfile:///b'
+global.index-url='file:///c'
+"""
 
 
-@pytest.fixture
-def index(tmp_path: Path) -> Iterator[str]:
-    """A package index on loopback that serves the folder `index` of the test's own."""
-    handler = functools.partial(QuietHandler, directory=str(tmp_path / "index"))
-    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_port}"
-        server.shutdown()
-
-
-class QuietHandler(SimpleHTTPRequestHandler):
-    def log_message(self, *_: object) -> None:
-        """Say nothing."""
-
-
-@pytest.fixture
-def pip_conf(tmp_path: Path) -> dict[str, str]:
-    """The environment of a machine on which pip alone is configured."""
-    (tmp_path / "pip.conf").write_text(f"[global]\nindex-url = {INDEX}\nextra-index-url = file:///a\n  file:///b\n")
-    return {"PIP_CONFIG_FILE": str(tmp_path / "pip.conf"), "HOME": str(tmp_path), "PIP_CERT": "/ca.pem"}
-
-
-def test_pips_settings_are_told_to_uv(pip_conf: dict[str, str]) -> None:
-    assert indexes.variables_for_uv(pip_conf) == {
+def test_pips_settings_are_told_to_uv() -> None:
+    assert uv.told(SETTINGS) == {
         "UV_DEFAULT_INDEX": INDEX,
         "UV_INDEX": "file:///a file:///b",
         "UV_INDEX_STRATEGY": "unsafe-best-match",
@@ -45,54 +25,40 @@ def test_pips_settings_are_told_to_uv(pip_conf: dict[str, str]) -> None:
     }
 
 
-def test_uvs_own_settings_are_left_alone(pip_conf: dict[str, str]) -> None:
-    assert indexes.variables_for_uv(pip_conf | {"UV_DEFAULT_INDEX": "file:///mine"}) == {}
+def test_uvs_own_settings_are_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PIP_INDEX_URL", INDEX)
+    monkeypatch.setenv("UV_DEFAULT_INDEX", "file:///mine")
+
+    assert uv.Uv.find(Path(__file__).parents[2]).environment["UV_DEFAULT_INDEX"] == "file:///mine"
 
 
-def test_uvs_settings_are_told_to_pip(tmp_path: Path) -> None:
-    environment = {"UV_INDEX_URL": INDEX, "HOME": str(tmp_path), "PIP_CONFIG_FILE": "/dev/null"}
+def test_a_user_without_a_home_has_one_in_the_work_tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path / "nowhere"))
 
-    assert indexes.variables_for_pip(environment) == {"PIP_INDEX_URL": INDEX}
-
-
-def test_an_index_is_asked_for_the_wheel_of_this_machine(tmp_path: Path, index: str) -> None:
-    names = [
-        f"uv-1.2.3-py3-none-{libc}_{machine}.whl"
-        for libc in ("manylinux_2_17", "musllinux_1_1", "macosx_11_0")
-        for machine in ("x86_64", "aarch64", "arm64")
-    ]
-    page = tmp_path / "index" / "uv" / "index.html"
-    page.parent.mkdir(parents=True)
-    page.write_text("".join(f'<a href="{name}#sha256=0">{name}</a>' for name in ["uv-1.2.2-py3-none-any.whl", *names]))
-    for name in names:
-        (page.parent / name).write_text(name)
-
-    fetched = simple_index.SimpleIndex().download(index, "uv-1.2.3-", tmp_path)
-
-    assert simple_index.is_for_this_machine(fetched.name)
-    assert fetched.read_text() == fetched.name
+    assert uv.home_for(tmp_path) == {"HOME": str(tmp_path / ".tools" / "home")}
 
 
-def test_a_wheel_that_the_lock_does_not_name_is_refused(tmp_path: Path) -> None:
-    good, bad = tmp_path / "good.whl", tmp_path / "bad.whl"
-    good.write_text("good")
-    bad.write_text("bad")
-    pin = fetch_uv.Pin(version="1", hashes=frozenset([hashlib.sha256(b"good").hexdigest()]), file=tmp_path)
+def test_pythons_own_pip_is_taken_where_it_has_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "pip-1.2.3-py3-none-any.whl").write_text("")
+    monkeypatch.setattr(pip_wheel, "bundled", lambda: [tmp_path])
 
-    assert fetch_uv.checked(good, pin) == good
-    with pytest.raises(fetch_uv.NotThisWay, match=r"bad\.whl has the sha256"):
-        fetch_uv.checked(bad, pin)
+    with pip_wheel.find_pip(tmp_path) as (wheel, options):
+        assert (wheel.name, options) == ("pip-1.2.3-py3-none-any.whl", [])
 
 
-def test_an_error_does_not_tell_the_password_of_an_index() -> None:
-    secret = "https" + "://me:hunter2@mirror.example/uv"
+def test_a_machine_without_any_pip_is_told_what_it_lacks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pip_wheel, "bundled", list)
+    monkeypatch.setenv("PATH", str(tmp_path))
 
-    assert "hunter2" not in fetch_uv.told(f"cannot reach {secret}")
+    with pytest.raises(SetupError, match="neither ensurepip nor a pip wheel"), pip_wheel.find_pip(tmp_path):
+        pass
 
 
-@pytest.mark.parametrize(("said", "found"), [("uv 0.13.8 (x86_64)", (0, 13, 8)), ("no number", ())])
-def test_a_version_is_read_from_what_uv_says(said: str, found: tuple[int, ...]) -> None:
-    assert uv.numbers(said) == found
+def test_the_lock_file_of_the_installers_names_both_by_their_hashes() -> None:
+    lock = (Path(bootstrap.__file__).parents[1] / bootstrap.LOCKS[0]).read_text()
+
+    assert [line.split("==")[0] for line in lock.splitlines() if "==" in line] == ["pip", "uv"]
+    assert lock.count("--hash=sha256:") > 2
 
 
 def test_a_tree_that_was_moved_is_not_up_to_date(tmp_path: Path) -> None:

@@ -21,9 +21,9 @@ def test_whatever_is_installed_is_hashed_or_was_built_here() -> None:
 
 
 def test_what_builds_the_wheels_is_in_the_lock_file() -> None:
-    [pattern] = re.findall(r"grep -o '([^']*)' /src/requirements-dev.lock", RECIPE)
+    [pattern] = re.findall(r"grep -o '([^']*)' /src/locks/dev.lock", RECIPE)
 
-    assert len(re.findall(pattern, (ROOT / "requirements-dev.lock").read_text(), re.MULTILINE)) == 1
+    assert len(re.findall(pattern, (ROOT / "locks" / "dev.lock").read_text(), re.MULTILINE)) == 1
 
 
 @pytest.mark.parametrize("project", [ROOT, ROOT / "apps" / "storecrawl"], ids=lambda path: path.name)

@@ -12,7 +12,7 @@ from tests.packaging.building import PROJECTS, build
 from tools.offences import ROOT
 from tools.uv import Uv
 
-LOCKED = ROOT / "requirements.lock"
+LOCKED = ROOT / "locks" / "run.lock"
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class Environment:
 
     def make(self) -> None:
         """Make the environment, with nothing in it, for the Python that runs the tests."""
-        uv = Uv.find(ROOT, lambda _: None)
+        uv = Uv.find(ROOT)
         uv.run("venv", "--quiet", "--python", sys.executable, str(self.folder))
 
     def install(self, words: Sequence[str]) -> None:
@@ -37,7 +37,7 @@ class Environment:
 
         uv's cache has them where this work tree was set up; the index is asked only where it lacks one.
         """
-        uv = Uv.find(ROOT, lambda _: None)
+        uv = Uv.find(ROOT)
         command = [str(uv.program), "pip", "install", "--quiet", "--python", str(self.programs / "python")]
         command += ["--find-links", str(self.wheels), "--constraint", str(LOCKED), *words]
         cached = subprocess.run([*command, "--offline"], env=uv.environment, check=False, capture_output=True)
