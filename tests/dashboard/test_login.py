@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rolecall.model.access import Scope
-from rolecall.web.paths import own_address
+from rolecall.web.http import own_address
 from tests.sql.engine import Engine
 from tests.web.doors import PASSWORD, SITE, Door, opened
 

@@ -13,7 +13,7 @@ import pytest
 from fastapi import FastAPI, Request
 from fastapi.responses import StreamingResponse
 
-from rolecall.web.places import Bounds, Places
+from rolecall.web.protocol import Bounds, Places
 from tests.web.streaming import Site, served
 
 GET = b"GET /healthz HTTP/1.1\r\nHost: a\r\n"

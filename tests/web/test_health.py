@@ -18,7 +18,7 @@ Client = Callable[[str], AbstractAsyncContextManager[httpx2.AsyncClient]]
 @pytest.fixture
 def client(monkeypatch: pytest.MonkeyPatch) -> Client:
     """A client of an application over any database, which it waits for longer than it would for a probe."""
-    monkeypatch.setattr("rolecall.web.health.PATIENCE", 30.0)
+    monkeypatch.setattr("rolecall.web.api.health.PATIENCE", 30.0)
 
     @asynccontextmanager
     async def opened(dsn: str) -> AsyncIterator[httpx2.AsyncClient]:

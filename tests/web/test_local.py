@@ -17,8 +17,8 @@ from rolecall.model.audit import AuditFilter
 from rolecall.model.errors import ConfigError
 from rolecall.service.local_token import keep_token
 from rolecall.web import build
-from rolecall.web.hosts import LOCAL_NAMES
-from rolecall.web.local import LocalToken
+from rolecall.web.http import LOCAL_NAMES
+from rolecall.web.identity import LocalToken
 from tests.web.doors import Door, opened
 
 SITE = "http://127.0.0.1:8321"

@@ -28,15 +28,13 @@ from __future__ import annotations
 from rolecall.config import AccessSettings, AuthMode, Settings
 from rolecall.model.insight import TaskFilter
 from rolecall.model.pages import Page, page_by_id, position, write_cursor
-from rolecall.web.access import Administers, Operates, Reads
 from rolecall.web.application import build
-from rolecall.web.connections import Connections, Connects
 from rolecall.web.dashboard.navigation import NavigationEntry
 from rolecall.web.dashboard.routing import Pages
 from rolecall.web.dashboard.view import Administering, Operating, Reading, View
-from rolecall.web.fields import Body, Id, Limit, Moment, PathId
-from rolecall.web.once import OperatesOnce
-from rolecall.web.paging import with_items
+from rolecall.web.dependencies import Administers, Connections, Connects, Operates, Reads
+from rolecall.web.idempotency import OperatesOnce
+from rolecall.web.parameters import Body, Id, Limit, Moment, PathId, with_items
 from rolecall.web.problems import Problem, RequestRefused, refuses
 
 __all__ = [

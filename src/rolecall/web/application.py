@@ -21,45 +21,19 @@ from rolecall.service.database import Pooled
 from rolecall.service.live import Live
 from rolecall.service.overview import Overview
 from rolecall.service.waits import Waits
-from rolecall.web import health
-from rolecall.web.api import (
-    audit,
-    bulk,
-    capacity,
-    chains,
-    doctor,
-    handlers,
-    key_capacities,
-    keys,
-    live,
-    login,
-    progress,
-    recovery,
-    role_pauses,
-    roles,
-    schedules,
-    task_actions,
-    tasks,
-    tokens,
-    workers,
-)
-from rolecall.web.api import document as document_api
-from rolecall.web.api import scaling as scaling_api
+from rolecall.web import documentation
+from rolecall.web.api import ROUTERS
 from rolecall.web.dashboard import assets
 from rolecall.web.dashboard.errors import answer_pages
 from rolecall.web.dashboard.pages import PAGES
 from rolecall.web.dashboard.rendering import Renderer, renderer
 from rolecall.web.dashboard.routing import Pages
-from rolecall.web.documentation import document
-from rolecall.web.forwarding import Way
-from rolecall.web.headers import SecurityHeaders
-from rolecall.web.hosts import KnownHosts
-from rolecall.web.identity import KeysAndSessions, OpenToAll
+from rolecall.web.dependencies import routers_of
+from rolecall.web.http import KnownHosts, SecurityHeaders
+from rolecall.web.idempotency import keep_answers
+from rolecall.web.identity import KeysAndSessions, LocalToken, OpenToAll, ProxyGuard
 from rolecall.web.limits import Limits
-from rolecall.web.local import LocalToken
 from rolecall.web.logins import Logins
-from rolecall.web.mounting import routers_of
-from rolecall.web.once import keep_answers
 from rolecall.web.problems import PROBLEMS, answer_problems
 from rolecall.web.rates import Rates
 from rolecall.web.refusals import Refusals
@@ -67,32 +41,6 @@ from rolecall.web.state import LONGEST_READ, Access, WebState, keep_state
 
 __all__ = ["build", "work_out_routes"]
 
-ROUTERS: tuple[APIRouter, ...] = (
-    health.router,
-    capacity.router,
-    doctor.router,
-    recovery.router,
-    tasks.router,
-    task_actions.router,
-    bulk.router,
-    tokens.router,
-    progress.router,
-    live.router,
-    chains.router,
-    roles.router,
-    handlers.router,
-    key_capacities.router,
-    role_pauses.router,
-    audit.router,
-    scaling_api.router,
-    schedules.router,
-    workers.router,
-    keys.router,
-    login.router,
-    document_api.router,
-    assets.router,
-    *PAGES,
-)
 CONNECTIONS = 8
 # Seconds until who asks hears that the database does not answer.
 WAIT = 4.0
@@ -148,10 +96,10 @@ def build(dsn: str, app: App, settings: Settings | None = None, *, hosts: Collec
     keep_state(application, state)
     answer_problems(application)
     answer_pages(application)
-    document(application)
+    documentation.complete(application)
     keep_answers(application)
     application.add_middleware(Limits)
-    for router in (*ROUTERS, *mounted):
+    for router in (*ROUTERS, documentation.router, assets.router, *PAGES, *mounted):
         application.include_router(router)
     return application
 
@@ -171,7 +119,10 @@ def _state(dsn: str, app: App, settings: Settings, pages: Renderer) -> WebState:
     pooler = Pooler(told=settings.database.pooled)
     pool = async_pool(dsn, "web", pooler, max_size=CONNECTIONS, timeout=WAIT)
     reads = async_pool(dsn, "web reads", pooler, max_size=CONNECTIONS, timeout=WAIT)
-    rates, way = Rates(settings.access), Way(only_direct=settings.access.auth in {AuthMode.token, AuthMode.off})
+    rates, proxies = (
+        Rates(settings.access),
+        ProxyGuard(only_direct=settings.access.auth in {AuthMode.token, AuthMode.off}),
+    )
     closing = asyncio.Event()
     looking = Pooled(reads, LOOKER, longest_read=LONGEST_READ)
     listen_dsn = settings.database.listen_url
@@ -179,8 +130,8 @@ def _state(dsn: str, app: App, settings: Settings, pages: Renderer) -> WebState:
         pool=pool,
         reads=reads,
         app=app,
-        access=_access(settings.access, rates, way),
-        logins=Logins(settings.access, rates, way),
+        access=_access(settings.access, rates, proxies),
+        logins=Logins(settings.access, rates, proxies),
         live=Live(
             looking,
             lambda: connect_async(listen_dsn or dsn, "live"),
@@ -197,13 +148,13 @@ def _state(dsn: str, app: App, settings: Settings, pages: Renderer) -> WebState:
     )
 
 
-def _access(settings: AccessSettings, rates: Rates, way: Way) -> Access:
+def _access(settings: AccessSettings, rates: Rates, proxies: ProxyGuard) -> Access:
     match settings.auth:
         case AuthMode.off:
-            return OpenToAll(settings, way)
+            return OpenToAll(settings, proxies)
         case AuthMode.token if settings.token is not None:
-            return KeysAndSessions(settings, rates, way, LocalToken(settings.token, settings.session_minutes * 60))
+            return KeysAndSessions(settings, rates, proxies, LocalToken(settings.token, settings.session_minutes * 60))
         case AuthMode.token:
             raise ConfigError("the token itself is missing", variable="token")
         case AuthMode.keys | None:
-            return KeysAndSessions(settings, rates, way)
+            return KeysAndSessions(settings, rates, proxies)

@@ -1,15 +1,21 @@
-"""The OpenAPI document: what the routes declare, and what is the same for all of them."""
+"""The OpenAPI document: what the routes declare, what is the same for all of them, and the route that serves it."""
 
 from __future__ import annotations
 
 from functools import wraps
 from typing import Any
 
-from fastapi import FastAPI
+from fastapi import APIRouter, FastAPI, Request
 
+from rolecall.web.dependencies import Reads
 from rolecall.web.problems import MEDIA_TYPE
 
-__all__ = ["document"]
+__all__ = [
+    "complete",
+    "router",
+]
+
+router = APIRouter(tags=["document"])
 
 FIRST_REFUSAL = 400
 NOT_FOUND = {
@@ -18,7 +24,7 @@ NOT_FOUND = {
 }
 
 
-def document(application: FastAPI) -> None:
+def complete(application: FastAPI) -> None:
     """Let the document say of each route what none of them needs to declare.
 
     The media type of refusals, which no route can; and 404, wherever the path has a place for a name or an id.
@@ -43,3 +49,10 @@ def _as_problems(responses: dict[str, Any]) -> None:
         content = response.get("content", {})
         if int(status) >= FIRST_REFUSAL and "application/json" in content:
             response["content"] = {MEDIA_TYPE: content["application/json"]}
+
+
+@router.get("/openapi.json", include_in_schema=False)
+async def show_document(request: Request, _: Reads) -> dict[str, Any]:
+    """The OpenAPI document of all routes, those of the app included."""
+    document: dict[str, Any] = request.app.openapi()
+    return document

@@ -1,10 +1,16 @@
 """Says who sent a request: by the API key that it shows, by the session that a login has opened, or by this machine's
-token.
+token, in place of which a browser keeps until when it lets in, signed with the token.
+
+What came through another server, which may let a whole network in, is refused where only this machine may come in.
 """
 
 from __future__ import annotations
 
 import asyncio
+import hashlib
+import hmac
+import logging
+import time
 from contextlib import nullcontext
 from dataclasses import replace
 from typing import NoReturn
@@ -14,16 +20,43 @@ from fastapi import Request
 from rolecall.config import AccessSettings
 from rolecall.model.access import ApiKey, Caller, Scope
 from rolecall.model.audit import Actor
-from rolecall.model.errors import DatabaseError, NotAuthenticated
+from rolecall.model.errors import DatabaseError, NotAllowed, NotAuthenticated
 from rolecall.service.services import Services
-from rolecall.web.cookies import local_stamp, session_secret
-from rolecall.web.forwarding import Way
-from rolecall.web.local import LocalToken
-from rolecall.web.origins import refuse_embedding, refuse_other_sites, require_own_site
+from rolecall.web.http import local_stamp, refuse_embedding, refuse_other_sites, require_own_site, session_secret
 from rolecall.web.rates import Rates
 from rolecall.web.state import address_of, note_refusal, state_of
 
-__all__ = ["KeysAndSessions", "OpenToAll", "person"]
+__all__ = [
+    "KeysAndSessions",
+    "LocalToken",
+    "OpenToAll",
+    "ProxyGuard",
+    "person",
+]
+
+PROXY_PREFIX = "x-forwarded"
+PROXY_HEADERS = frozenset(
+    {
+        "cf-connecting-ip",
+        "client-ip",
+        "fastly-client-ip",
+        "forwarded",
+        "forwarded-for",
+        "true-client-ip",
+        "via",
+        "x-client-ip",
+        "x-cluster-client-ip",
+        "x-envoy-external-address",
+        "x-original-forwarded-for",
+        "x-real-ip",
+    }
+)
+UNTRUSTED_PROXY = (
+    "Requests come through %s, whose word for where they come from is not taken: see ROLECALL_FORWARDED_BY"
+)
+# What many servers speak to those behind them unless they are told otherwise, and no client of today.
+OLD_HTTP = "1.0"
+log = logging.getLogger("rolecall.web")
 
 
 class OpenToAll:
@@ -32,13 +65,13 @@ class OpenToAll:
     asks = False
     takes_token = False
 
-    def __init__(self, settings: AccessSettings, way: Way) -> None:
+    def __init__(self, settings: AccessSettings, proxies: ProxyGuard) -> None:
         self._trusted = settings.trusted_origins
-        self._way = way
+        self._proxies = proxies
 
     async def identify(self, request: Request) -> Caller:
         """Return who asks. Raises NotAllowed."""
-        self._way.look(request)
+        self._proxies.check(request)
         refuse_other_sites(request, self._trusted)
         refuse_embedding(request, self._trusted)
         return _local(request)
@@ -61,10 +94,12 @@ class KeysAndSessions:
 
     asks = True
 
-    def __init__(self, settings: AccessSettings, rates: Rates, way: Way, local: LocalToken | None = None) -> None:
+    def __init__(
+        self, settings: AccessSettings, rates: Rates, proxies: ProxyGuard, local: LocalToken | None = None
+    ) -> None:
         self._trusted = settings.trusted_origins
         self._idle = settings.session_idle_minutes * 60
-        self._way = way
+        self._proxies = proxies
         self._rates = rates
         self._local = local
         self._one_by_one = asyncio.Lock()
@@ -76,7 +111,7 @@ class KeysAndSessions:
 
     async def identify(self, request: Request) -> Caller:
         """Return who asks. Raises NotAuthenticated, NotAllowed, TooManyRequests."""
-        self._way.look(request)
+        self._proxies.check(request)
         by_cookie = "authorization" not in request.headers
         if by_cookie:
             refuse_other_sites(request, self._trusted)
@@ -100,7 +135,7 @@ class KeysAndSessions:
 
         Raises NotAllowed, TooManyRequests.
         """
-        self._way.look(request)
+        self._proxies.check(request)
         if self._local is not None and self._local.fits(shown):
             return self._local.stamp()
         note_refusal(request, "keys.refused", {"what": "the local token"})
@@ -167,3 +202,62 @@ def _program(key: ApiKey, request: Request) -> Caller:
 
 def _look_up(request: Request) -> Services:
     return state_of(request).services(person("nobody", Scope.READ, request))
+
+
+class ProxyGuard:
+    """Refuses what came through another server where only this machine may come in; warns of it where it may."""
+
+    def __init__(self, *, only_direct: bool) -> None:
+        self._only_direct = only_direct
+        self._has_warned = False
+
+    def check(self, request: Request) -> None:
+        """Raise NotAllowed for what says that it came through another server; that nothing says so proves nothing.
+
+        Where requests may come through one, warn once of a server in front whose word is not taken.
+        """
+        if self._only_direct and _came_through(request):
+            raise NotAllowed("this came through another server, which others may reach: serve with --auth keys")
+        if not self._has_warned and _came_from_elsewhere(request):
+            self._has_warned = True
+            log.warning(UNTRUSTED_PROXY, address_of(request))
+
+
+def _came_through(request: Request) -> bool:
+    return request.scope.get("http_version") == OLD_HTTP or any(
+        name in PROXY_HEADERS or name.startswith(PROXY_PREFIX) for name in request.headers
+    )
+
+
+def _came_from_elsewhere(request: Request) -> bool:
+    named = request.headers.get("x-forwarded-for")
+    return named is not None and (address_of(request) or "") not in named
+
+
+class LocalToken:
+    """The token of this machine, and what is made of it; a new token ends all that was made of the old one."""
+
+    def __init__(self, token: str, seconds: int) -> None:
+        self._token = token.encode("ascii")
+        self.seconds = seconds
+
+    def fits(self, shown: str) -> bool:
+        """Whether this is the token."""
+        return hmac.compare_digest(_bytes(shown), self._token)
+
+    def stamp(self) -> str:
+        """Make what a browser keeps; it lets in for `seconds`."""
+        return self._signed(str(int(time.time()) + self.seconds))
+
+    def lets_in(self, kept: str) -> bool:
+        """Whether a browser may come in with what it has kept."""
+        until = kept.partition(".")[0]
+        genuine = hmac.compare_digest(_bytes(kept), _bytes(self._signed(until)))
+        return genuine and int(until) > time.time()
+
+    def _signed(self, until: str) -> str:
+        return f"{until}.{hmac.digest(self._token, _bytes(until), hashlib.sha256).hex()}"
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")

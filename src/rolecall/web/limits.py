@@ -12,7 +12,7 @@ from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from rolecall.sql.strict_json import NotStorable, encode
-from rolecall.web.paths import API, path_below
+from rolecall.web.http import API, path_below
 from rolecall.web.problems import RequestRefused, problem
 
 __all__ = ["LONGEST_BODY", "Limits"]

@@ -11,10 +11,8 @@ from rolecall.model.access import Credentials, LoginAttempt, Scope, Session
 from rolecall.model.errors import NotAuthenticated, TooManyRequests
 from rolecall.service.people import WRONG_LOGIN
 from rolecall.service.services import Services
-from rolecall.web.cookies import known_by
-from rolecall.web.forwarding import Way
-from rolecall.web.identity import person
-from rolecall.web.origins import refuse_other_sites
+from rolecall.web.http import known_by, refuse_other_sites
+from rolecall.web.identity import ProxyGuard, person
 from rolecall.web.passwords import Passwords
 from rolecall.web.rates import Rates, network_of
 from rolecall.web.state import address_of, note_refusal, state_of
@@ -27,8 +25,8 @@ log = logging.getLogger("rolecall.web")
 class Logins:
     """Tells nobody whether the name or the password was wrong, neither in words nor by the time that it takes."""
 
-    def __init__(self, settings: AccessSettings, rates: Rates, way: Way) -> None:
-        self._way = way
+    def __init__(self, settings: AccessSettings, rates: Rates, proxies: ProxyGuard) -> None:
+        self._proxies = proxies
         self._seconds = settings.session_minutes * 60
         self._trusted = settings.trusted_origins
         self._rates = rates
@@ -41,7 +39,7 @@ class Logins:
 
     async def open(self, request: Request, name: str, password: str) -> Session:
         """Open a session. Raises NotAuthenticated, TooManyRequests, and NotAllowed for another site's page."""
-        self._way.look(request)
+        self._proxies.check(request)
         refuse_other_sites(request, self._trusted)
         attempt = LoginAttempt(name=name, network=network_of(address_of(request)), browser=known_by(request))
         try:

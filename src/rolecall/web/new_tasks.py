@@ -1,4 +1,4 @@
-"""A task as a request asks for it, made into the one that is stored; what the program declares of its handler holds."""
+"""A request for a task, made into the task that is stored; what the program declares of its handler holds."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from rolecall.model.dedupe import Dedupe, DedupeMode, DedupeScope, FieldRule, Me
 from rolecall.model.errors import InvalidTask
 from rolecall.model.retry import RetryKind, RetryPolicy
 from rolecall.model.tasks import Need, NeedRule, NewTask
-from rolecall.web.fields import Body, Id, Moment, Seconds, ShortText
+from rolecall.web.parameters import Body, Id, Moment, Seconds, ShortText
 
-__all__ = ["Batch", "Wish", "wanted", "wanted_batch"]
+__all__ = ["Batch", "TaskRequest", "read_batch", "read_task"]
 
 LONGEST_BATCH = 1_000
 MOST_NEEDS = 1_000
@@ -26,7 +26,7 @@ Factor = Annotated[float, Field(ge=0, le=1_000)]
 RetryDelay = Annotated[float, Field(ge=0, le=31_536_000)]
 
 
-class WishedRetry(Body):
+class RetryRequest(Body):
     """When a failed attempt is followed by the next one; durations in seconds."""
 
     kind: Annotated[RetryKind, Field(strict=False)]
@@ -37,7 +37,7 @@ class WishedRetry(Body):
     jitter: Share = 0.0
 
 
-class WishedDedupe(Body):
+class DedupeRequest(Body):
     """What becomes of the task where another has its dedupe_key; `merge` says how each field of the payloads merges."""
 
     mode: DedupeMode = "keep"
@@ -47,7 +47,7 @@ class WishedDedupe(Body):
     except_chain: Id | None = None
 
 
-class WishedNeed(Body):
+class NeedRequest(Body):
     """What must have finished first: a task, a chain, or (in a batch) the item that stands at a place before."""
 
     task: Id | None = None
@@ -57,8 +57,8 @@ class WishedNeed(Body):
     on_failure: NeedRule = "fail"
 
 
-class Wish(Body):
-    """A task to enqueue; at least one of handler and role is said. Durations in seconds."""
+class TaskRequest(Body):
+    """A task to enqueue; at least one of handler and role is given. Durations in seconds."""
 
     handler: ShortText | None = None
     role: ShortText | None = None
@@ -68,73 +68,75 @@ class Wish(Body):
     after: Seconds | None = None
     key: ShortText | None = None
     dedupe_key: ShortText | None = None
-    dedupe: WishedDedupe | None = None
+    dedupe: DedupeRequest | None = None
     max_attempts: Annotated[int, Field(ge=0, le=LARGEST_INT, description="0 is without limit.")] | None = None
-    retry: WishedRetry | None = None
+    retry: RetryRequest | None = None
     timeout: Annotated[float, Field(gt=0, le=3e9)] | None = None
-    needs: Annotated[list[Id | WishedNeed], Field(max_length=MOST_NEEDS)] = Field(default_factory=list)
+    needs: Annotated[list[Id | NeedRequest], Field(max_length=MOST_NEEDS)] = Field(default_factory=list)
 
 
 class Batch(Body):
     """Tasks to enqueue, all or none."""
 
-    tasks: Annotated[list[Wish], Field(max_length=LONGEST_BATCH)]
+    tasks: Annotated[list[TaskRequest], Field(max_length=LONGEST_BATCH)]
 
 
-def wanted(wish: Wish, app: App) -> NewTask:
+def read_task(request: TaskRequest, app: App) -> NewTask:
     """Make the task. Raises InvalidTask, InvalidPayload, ContractBroken."""
-    [task] = entries([_task(wish, (), app)], app)
+    [task] = entries([_task(request, (), app)], app)
     return task
 
 
-def wanted_batch(batch: Batch, app: App) -> list[NewTask]:
+def read_batch(batch: Batch, app: App) -> list[NewTask]:
     """Make the tasks. Raises InvalidTask, InvalidPayload, ContractBroken."""
     tasks: list[NewTask] = []
-    for wish in batch.tasks:
-        tasks.append(_task(wish, tasks, app))
+    for request in batch.tasks:
+        tasks.append(_task(request, tasks, app))
     return list(entries(tasks, app))
 
 
-def _task(wish: Wish, earlier: Sequence[NewTask], app: App) -> NewTask:
-    options = _options(wish, earlier)
-    if wish.handler is None:
-        return NewTask(payload=wish.payload, **options)
-    return new_task(wish.handler, wish.payload, options, app)
+def _task(request: TaskRequest, earlier: Sequence[NewTask], app: App) -> NewTask:
+    options = _options(request, earlier)
+    if request.handler is None:
+        return NewTask(payload=request.payload, **options)
+    return new_task(request.handler, request.payload, options, app)
 
 
-def _options(wish: Wish, earlier: Sequence[NewTask]) -> TaskOptions:
+def _options(request: TaskRequest, earlier: Sequence[NewTask]) -> TaskOptions:
     return TaskOptions(
-        role=wish.role,
-        priority=wish.priority,
-        scheduled_for=wish.scheduled_for,
-        after=wish.after,
-        key=wish.key,
-        dedupe_key=wish.dedupe_key,
-        dedupe=None if wish.dedupe is None else _dedupe(wish.dedupe),
-        max_attempts=wish.max_attempts,
-        retry=None if wish.retry is None else RetryPolicy(**wish.retry.model_dump()),
-        timeout=wish.timeout,
-        needs=[_need(need, earlier) for need in wish.needs],
+        role=request.role,
+        priority=request.priority,
+        scheduled_for=request.scheduled_for,
+        after=request.after,
+        key=request.key,
+        dedupe_key=request.dedupe_key,
+        dedupe=None if request.dedupe is None else _dedupe(request.dedupe),
+        max_attempts=request.max_attempts,
+        retry=None if request.retry is None else RetryPolicy(**request.retry.model_dump()),
+        timeout=request.timeout,
+        needs=[_need(need, earlier) for need in request.needs],
     )
 
 
-def _dedupe(wish: WishedDedupe) -> Dedupe:
-    merge = None if wish.merge is None else MergeRule(fields=wish.merge)
-    return Dedupe(mode=wish.mode, scope=wish.scope, window=wish.window, merge=merge, except_chain=wish.except_chain)
+def _dedupe(request: DedupeRequest) -> Dedupe:
+    merge = None if request.merge is None else MergeRule(fields=request.merge)
+    return Dedupe(
+        mode=request.mode, scope=request.scope, window=request.window, merge=merge, except_chain=request.except_chain
+    )
 
 
-def _need(wish: int | WishedNeed, earlier: Sequence[NewTask]) -> Need:
-    if isinstance(wish, int):
-        return Need(wish)
-    said = [each for each in (wish.task, wish.chain, wish.item) if each is not None]
-    if len(said) != 1:
+def _need(request: int | NeedRequest, earlier: Sequence[NewTask]) -> Need:
+    if isinstance(request, int):
+        return Need(request)
+    given = [each for each in (request.task, request.chain, request.item) if each is not None]
+    if len(given) != 1:
         raise InvalidTask("a need has one of task, chain and item", index=len(earlier))
-    return Need(_needed(wish, earlier), wish.name, wish.chain is not None, wish.on_failure)
+    return Need(_needed(request, earlier), request.name, request.chain is not None, request.on_failure)
 
 
-def _needed(wish: WishedNeed, earlier: Sequence[NewTask]) -> int | NewTask:
-    if wish.item is None:
-        return wish.task or wish.chain or 0
-    if wish.item >= len(earlier):
-        raise InvalidTask(f"item {wish.item} does not stand before it in the batch", index=len(earlier))
-    return earlier[wish.item]
+def _needed(request: NeedRequest, earlier: Sequence[NewTask]) -> int | NewTask:
+    if request.item is None:
+        return request.task or request.chain or 0
+    if request.item >= len(earlier):
+        raise InvalidTask(f"item {request.item} does not stand before it in the batch", index=len(earlier))
+    return earlier[request.item]

@@ -1,23 +1,41 @@
 """HTTP within bounds: no client takes more bytes, time or room than its place has, before any of our code is asked.
 
 The parser itself has no bounds: it gathers a header for as long as one comes, and each piece costs more than the last.
+
+A connection *waits* while nothing of ours works for it: until its request is complete, while its answer is not read,
+and between two requests. Where all places are taken, whoever has waited longest gives up his, so that a newcomer who
+asks at once is answered however many hold connections open and ask for nothing.
 """
 
 from __future__ import annotations
 
 import asyncio
+import logging
+import resource
+from collections import Counter
+from dataclasses import dataclass, replace
 from enum import Enum
 from functools import partial
-from typing import Any
+from typing import Any, Protocol
 
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 
-from rolecall.web.places import Bounds, Places
-
-__all__ = ["BoundedProtocol", "bounded"]
+__all__ = [
+    "BoundedProtocol",
+    "Bounds",
+    "Holder",
+    "Places",
+    "bounded",
+    "raise_file_limit",
+]
 
 END = b"connection: close\r\ncontent-length: 0\r\n\r\n"
 TOO_LONG = "too long"
+# Files that are no visitors' connections: those to the database, the log, the program's own.
+OWN_FILES = 128
+# Ticks from one line of the log to the next one about the same.
+QUIET = 10
+log = logging.getLogger("rolecall.web")
 
 
 class Phase(Enum):
@@ -157,3 +175,108 @@ def bounded(bounds: Bounds) -> tuple[partial[BoundedProtocol], Places]:
     """What makes the protocol of each connection of one server, and the places that they share."""
     places = Places(bounds)
     return partial(BoundedProtocol, places=places), places
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bounds:
+    """What visitors may take: `connections` and `backlog` of all of them together, the rest of each connection.
+
+    `head` is a request line with its headers, or what comes with a body and is none of it, in bytes. The seconds are
+    those from the accept, or from the last answer, to a complete head; to a complete body; in which an answer that
+    is not read stands still; and in which a connection ends that is to be closed.
+    """
+
+    connections: int = 1_000
+    backlog: int = 1_000
+    head: int = 65_536
+    headers: int = 200
+    pipelined: int = 8
+    head_seconds: int = 10
+    body_seconds: int = 30
+    unread_seconds: int = 60
+    end_seconds: int = 10
+
+    def within(self, files: int) -> Bounds:
+        """The same, but never more connections than a process that may have so many files open can hold.
+
+        Half of them are for connections that are accepted at once, before the first of them is looked at.
+        """
+        most = max(1, (files - OWN_FILES) // 2)
+        return replace(self, connections=min(self.connections, most), backlog=min(self.backlog, most))
+
+
+class Holder(Protocol):
+    """Who holds a place: a connection."""
+
+    def is_overdue(self) -> bool:
+        """Count a second; say whether what is waited for has taken too many by now."""
+
+    def cut(self) -> None:
+        """Close the connection, whatever it has not read or sent yet."""
+
+
+class Places:
+    """Gives places and takes them back; says in the log how many it took back, and why."""
+
+    def __init__(self, bounds: Bounds) -> None:
+        self.bounds = bounds
+        self._holders: set[Holder] = set()
+        self._waiting: dict[Holder, None] = {}  # who has waited longest comes first
+        self._refused: Counter[str] = Counter()
+        self._quiet = 0
+
+    def take(self, holder: Holder) -> None:
+        """Give a newcomer a place; where there is none, that of who has waited longest, which may be himself."""
+        self._holders.add(holder)
+        self.wait(holder)
+        if len(self._holders) > self.bounds.connections:
+            self._end(next(iter(self._waiting)), "crowded out")
+
+    def wait(self, holder: Holder) -> None:
+        """Note that from now on nothing of ours works for this one."""
+        self._waiting.pop(holder, None)
+        if holder in self._holders:
+            self._waiting[holder] = None
+
+    def work(self, holder: Holder) -> None:
+        """Note that from now on something of ours works for this one."""
+        self._waiting.pop(holder, None)
+
+    def leave(self, holder: Holder) -> None:
+        """Take a place back."""
+        self._holders.discard(holder)
+        self._waiting.pop(holder, None)
+
+    def note(self, why: str) -> None:
+        """Note that somebody was refused."""
+        self._refused[why] += 1
+
+    def tick(self) -> None:
+        """Once a second: end those who are overdue, and tell of those who were refused.
+
+        Seconds are counted, not measured: where this process itself stood still, nobody is late for it.
+        """
+        for holder in [holder for holder in self._holders if holder.is_overdue()]:
+            self._end(holder, "too slow")
+        self._quiet -= 1
+        if self._refused and self._quiet <= 0:
+            reasons = ", ".join(f"{number} {why}" for why, number in sorted(self._refused.items()))
+            most = self.bounds.connections
+            log.warning("Connections were refused: %s; %d of %d are open", reasons, len(self._holders), most)
+            self._refused.clear()
+            self._quiet = QUIET
+
+    def _end(self, holder: Holder, why: str) -> None:
+        self.leave(holder)
+        self.note(why)
+        holder.cut()
+
+
+def raise_file_limit() -> int:
+    """Let this process have as many files open as it may ask for; return how many."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    try:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    except (ValueError, OSError):
+        return soft  # a kernel may refuse what it says
+    return hard

@@ -18,10 +18,10 @@ __all__ = [
     "Outcome",
     "ShownChain",
     "ShownTask",
-    "listed",
     "listed_chain",
-    "shown",
+    "listed_task",
     "shown_chain",
+    "shown_task",
 ]
 
 
@@ -83,7 +83,7 @@ class ShownChain(ListedChain):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """What became of a wish about one task or chain."""
+    """What became of a request about one task or chain."""
 
     id: int
     outcome: str
@@ -94,12 +94,12 @@ SHOWN = tuple(field.name for field in fields(Task))
 CHAIN_FIELDS = tuple(field.name for field in fields(ListedChain))
 
 
-def listed(task: TaskSummary) -> ListedTask:
+def listed_task(task: TaskSummary) -> ListedTask:
     """Show a task in a list."""
     return ListedTask(**_values(task, LISTED), **_counted(task))
 
 
-def shown(task: Task) -> ShownTask:
+def shown_task(task: Task) -> ShownTask:
     """Show a task with all that it has."""
     return ShownTask(**_values(task, SHOWN), **_counted(task), unstored=why_unstored(task.result))
 
@@ -112,7 +112,7 @@ def listed_chain(chain: ChainSummary) -> ListedChain:
 def shown_chain(chain: Chain, tasks: Sequence[Task]) -> ShownChain:
     """Show a chain with all that it has."""
     stored = _values(chain, CHAIN_FIELDS)
-    return ShownChain(**stored, payload=chain.payload, result=chain.result, tasks=list(map(listed, tasks)))
+    return ShownChain(**stored, payload=chain.payload, result=chain.result, tasks=list(map(listed_task, tasks)))
 
 
 def _values(row: object, names: Sequence[str]) -> dict[str, Any]:

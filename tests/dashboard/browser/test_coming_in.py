@@ -19,7 +19,7 @@ from rolecall.service.database import OneConnection
 from rolecall.service.local_token import keep_token
 from rolecall.service.services import Services
 from rolecall.web import build
-from rolecall.web.hosts import LOCAL_NAMES
+from rolecall.web.http import LOCAL_NAMES
 from rolecall.web.passwords import hash_password
 from tests.dashboard.browser.sites import Site, serving
 from tests.dashboard.crews import join

@@ -1,1 +1,46 @@
-"""The REST routes, one module a noun; static paths stand before those with an id."""
+"""The REST routes, one module a subject; static paths stand before those with an id."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter
+
+from rolecall.web.api import (
+    access,
+    bulk,
+    chains,
+    health,
+    key_capacities,
+    live,
+    recovery,
+    roles,
+    schedules,
+    task_actions,
+    tasks,
+    tokens,
+    workers,
+)
+
+__all__ = ["ROUTERS"]
+
+ROUTERS: tuple[APIRouter, ...] = (
+    health.router,
+    roles.capacity_router,
+    health.doctor_router,
+    recovery.router,
+    tasks.router,
+    task_actions.router,
+    bulk.router,
+    tokens.router,
+    live.progress_router,
+    live.router,
+    chains.router,
+    roles.router,
+    roles.handler_router,
+    key_capacities.router,
+    access.audit_router,
+    workers.scaling_router,
+    schedules.router,
+    workers.router,
+    access.key_router,
+    access.login_router,
+)

@@ -8,9 +8,8 @@ from fastapi import APIRouter
 from pydantic import Field
 
 from rolecall.model.insight import BulkOutcome
-from rolecall.web.access import Operates
-from rolecall.web.fields import Body
-from rolecall.web.filters import BodyFilter, meant
+from rolecall.web.dependencies import Operates
+from rolecall.web.parameters import Body, BodyFilter, task_filter
 
 router = APIRouter(prefix="/api/tasks", tags=["tasks"])
 
@@ -28,16 +27,16 @@ class Many(Body):
 @router.post("/retry")
 async def retry_tasks(many: Many, services: Operates) -> BulkOutcome:
     """Put back failed and cancelled tasks; `dry_run` only says which."""
-    return await services.tasks.bulk("retry", meant(many.filter), limit=many.limit, dry_run=many.dry_run)
+    return await services.tasks.bulk("retry", task_filter(many.filter), limit=many.limit, dry_run=many.dry_run)
 
 
 @router.post("/cancel")
 async def cancel_tasks(many: Many, services: Operates) -> BulkOutcome:
     """Cancel tasks, with what is open below them; `dry_run` only says which."""
-    return await services.tasks.bulk("cancel", meant(many.filter), limit=many.limit, dry_run=many.dry_run)
+    return await services.tasks.bulk("cancel", task_filter(many.filter), limit=many.limit, dry_run=many.dry_run)
 
 
 @router.post("/delete")
 async def delete_tasks(many: Many, services: Operates) -> BulkOutcome:
     """Delete tasks, each with its chain and all below it, unless something open needs it; `dry_run` only says which."""
-    return await services.tasks.bulk("delete", meant(many.filter), limit=many.limit, dry_run=many.dry_run)
+    return await services.tasks.bulk("delete", task_filter(many.filter), limit=many.limit, dry_run=many.dry_run)

@@ -8,10 +8,9 @@ from rolecall.model.chains import ChainFilter
 from rolecall.model.errors import ChainFinished, ChainNotFound
 from rolecall.model.pages import Page, page_by_id, position
 from rolecall.model.tasks import Dependent
-from rolecall.web.access import KnownCaller, Operates, Reads
-from rolecall.web.etags import UNCHANGED, tagged
-from rolecall.web.fields import Body, Limit, PathId, Patience, Result, ShortText
-from rolecall.web.paging import Cursor, with_items
+from rolecall.web.dependencies import KnownCaller, Operates, Reads
+from rolecall.web.http import UNCHANGED, tagged
+from rolecall.web.parameters import Body, Cursor, Limit, PathId, Patience, Result, ShortText, with_items
 from rolecall.web.problems import refuses
 from rolecall.web.state import state_of
 from rolecall.web.views import ListedChain, Outcome, ShownChain, listed_chain, shown_chain
@@ -42,8 +41,8 @@ async def list_chains(  # sizes: each is a filter of the list
     limit: Limit = 50,
 ) -> Page[ListedChain]:
     """Chains, open and ended, the newest first; `state` is `open`, or a state or status of the last task."""
-    which = ChainFilter(state=state, role=role, handler=handler, before=position(cursor), limit=limit)
-    return with_items(await services.chains.list(which), listed_chain)
+    filters = ChainFilter(state=state, role=role, handler=handler, before=position(cursor), limit=limit)
+    return with_items(await services.chains.list(filters), listed_chain)
 
 
 @router.get("/{chain_id:int}", response_model=ShownChain, responses=UNCHANGED)
@@ -75,9 +74,9 @@ async def list_dependents(
 
 
 @router.post("/{chain_id:int}/complete", responses=refuses(409))
-async def complete_chain(chain_id: PathId, services: Operates, said: Result | None = None) -> Outcome:
+async def complete_chain(chain_id: PathId, services: Operates, output: Result | None = None) -> Outcome:
     """Complete the task with which the chain stands open, without a worker."""
-    outcome = await services.chains.complete(chain_id, said and said.result)
+    outcome = await services.chains.complete(chain_id, output and output.result)
     if outcome == "missing":
         raise ChainNotFound(chain_id=chain_id)
     if outcome == "finished":

@@ -10,16 +10,15 @@ from pydantic import BaseModel
 from rolecall.model.keys import KeyCapacity
 from rolecall.model.pages import Page
 from rolecall.service.key_capacities import KeyDetail
-from rolecall.web.access import Operates, Reads
-from rolecall.web.fields import Body, Limit, ShortText
-from rolecall.web.paging import TextCursor
+from rolecall.web.dependencies import Operates, Reads
+from rolecall.web.parameters import Body, Limit, ShortText, TextCursor
 
 router = APIRouter(prefix="/api/key-capacities", tags=["keys"])
 
 Pattern = Annotated[ShortText, Query(description="A key, or what keys begin with and one star.")]
 
 
-class Wish(Body):
+class CapacityRequest(Body):
     """How many tasks of a key, or of each key that the pattern fits (`tenant:*`), are to run at once."""
 
     pattern: str
@@ -47,10 +46,10 @@ async def show_key(services: Reads, key: ShortText) -> KeyDetail:
 
 
 @router.put("")
-async def set_key_capacity(wish: Wish, services: Operates) -> SetCapacity:
+async def set_key_capacity(request: CapacityRequest, services: Operates) -> SetCapacity:
     """Let so many tasks of a key run at once, whatever the app declares."""
-    before = await services.key_capacities.set(wish.pattern, wish.capacity)
-    return SetCapacity(pattern=wish.pattern, set_to=wish.capacity, before=before)
+    before = await services.key_capacities.set(request.pattern, request.capacity)
+    return SetCapacity(pattern=request.pattern, set_to=request.capacity, before=before)
 
 
 @router.delete("")

@@ -1,4 +1,4 @@
-"""What happens in the pool, as it happens: a snapshot for the first load of a page, and a stream of events."""
+"""What happens in the pool, as it happens: a snapshot, a stream of events, and how far trees are."""
 
 from __future__ import annotations
 
@@ -8,14 +8,17 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Header, Query, Request
 
 from rolecall.model.live import LiveSnapshot
+from rolecall.model.progress import Progress
 from rolecall.service.live import Stream, Wanted
-from rolecall.web.access import KnownCaller, Reads
+from rolecall.service.progress import read_weights
+from rolecall.web.dependencies import KnownCaller, Reads
 from rolecall.web.events import EventStream, events_of
-from rolecall.web.fields import Id, ShortText
+from rolecall.web.parameters import Id, PathId, ShortText
 from rolecall.web.problems import Responses, refuses
 from rolecall.web.state import state_of
 
 router = APIRouter(prefix="/api/live", tags=["live"])
+progress_router = APIRouter(prefix="/api/tasks", tags=["live"])
 
 EVENTS: Responses = {
     200: {
@@ -24,6 +27,8 @@ EVENTS: Responses = {
         "content": {"text/event-stream": {"schema": {"type": "string"}}},
     }
 }
+
+
 Roles = Annotated[list[ShortText], Query(description="Only what happens in these roles.", max_length=100)]
 Roots = Annotated[list[Id], Query(description="Tell how far these trees are.", max_length=10)]
 Counts = Annotated[bool, Query(description="Tell how far roles are, for which all open tasks are counted.")]
@@ -46,8 +51,8 @@ async def _watch(  # sizes: each is a word of the request
     counts: Counts = True,
     last_event_id: Position = None,
 ) -> AsyncIterator[Stream]:
-    wanted = Wanted(roles=frozenset(role), roots=frozenset(root), counts=counts)
-    async with state_of(request).live.watch(wanted, last_event_id, caller=caller.counted_as) as stream:
+    question = Wanted(roles=frozenset(role), roots=frozenset(root), counts=counts)
+    async with state_of(request).live.watch(question, last_event_id, caller=caller.counted_as) as stream:
         yield stream
 
 
@@ -59,3 +64,14 @@ async def watch_pool(stream: Annotated[Stream, Depends(_watch)], request: Reques
     """
     state = state_of(request)
     return EventStream(events_of(stream, lambda: state.access.still_knows(request), heartbeat=state.heartbeat))
+
+
+Weights = Annotated[
+    list[str], Query(description="What the phase of a handler weighs, else 1: `fetch:3`", max_length=100)
+]
+
+
+@progress_router.get("/{task_id:int}/progress", responses=refuses(404))
+async def show_progress(services: Reads, task_id: PathId, weight: Weights = []) -> Progress:  # noqa: B006 - never changed
+    """How far a task and everything below it is, phase by phase."""
+    return await services.progress.tree(task_id, read_weights(weight))

@@ -8,8 +8,8 @@ from fastapi import APIRouter
 from pydantic import BaseModel, Field
 
 from rolecall.model.states import TaskState
-from rolecall.web.access import Operates
-from rolecall.web.fields import Body
+from rolecall.web.dependencies import Operates
+from rolecall.web.parameters import Body
 
 router = APIRouter(prefix="/api/tasks", tags=["tasks"])
 

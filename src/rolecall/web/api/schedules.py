@@ -20,10 +20,9 @@ from rolecall.model.schedules import (
     ScheduleRun,
     StoredSchedule,
 )
-from rolecall.web.access import Administers, Operates, Reads
-from rolecall.web.fields import Body, Limit, Moment, PathId
-from rolecall.web.once import OperatesOnce
-from rolecall.web.paging import Cursor
+from rolecall.web.dependencies import Administers, Operates, Reads
+from rolecall.web.idempotency import OperatesOnce
+from rolecall.web.parameters import Body, Cursor, Limit, Moment, PathId
 from rolecall.web.problems import refuses
 
 router = APIRouter(prefix="/api/schedules", tags=["schedules"])

@@ -8,8 +8,8 @@ from typing import Annotated
 from fastapi import APIRouter
 from pydantic import Field
 
-from rolecall.web.access import Operates
-from rolecall.web.fields import Body, Id, PathId, Result
+from rolecall.web.dependencies import Operates
+from rolecall.web.parameters import Body, Id, PathId, Result
 from rolecall.web.problems import refuses
 from rolecall.web.views import Outcome
 

@@ -12,16 +12,14 @@ from rolecall.model.insight import RoleCount, TaskFilter, TimelineEntry
 from rolecall.model.pages import Page
 from rolecall.model.tasks import Enqueued, Needed, TreeNode
 from rolecall.model.why import Why
-from rolecall.web.access import KnownCaller, Reads
-from rolecall.web.etags import UNCHANGED, tagged
-from rolecall.web.fields import Limit, PathId, Patience, ShortText
-from rolecall.web.filters import Listing, meant
-from rolecall.web.new_tasks import Batch, Wish, wanted, wanted_batch
-from rolecall.web.once import OperatesOnce
-from rolecall.web.paging import Cursor, with_items
+from rolecall.web.dependencies import KnownCaller, Reads
+from rolecall.web.http import UNCHANGED, tagged
+from rolecall.web.idempotency import OperatesOnce
+from rolecall.web.new_tasks import Batch, TaskRequest, read_batch, read_task
+from rolecall.web.parameters import Cursor, Limit, Listing, PathId, Patience, ShortText, task_filter, with_items
 from rolecall.web.problems import Responses, refuses
 from rolecall.web.state import state_of
-from rolecall.web.views import ListedTask, ShownTask, listed, shown
+from rolecall.web.views import ListedTask, ShownTask, listed_task, shown_task
 
 router = APIRouter(prefix="/api/tasks", tags=["tasks"])
 
@@ -30,16 +28,16 @@ STOOD: Responses = {200: {"model": Enqueued, "description": "A task with its ded
 
 
 @router.get("")
-async def list_tasks(which: Annotated[Listing, Query()], services: Reads) -> Page[ListedTask]:
+async def list_tasks(listing: Annotated[Listing, Query()], services: Reads) -> Page[ListedTask]:
     """Tasks, open and finished, the newest first; a page may be short, even empty, and yet have a next one."""
-    found = await services.tasks.list(meant(which, cursor=which.cursor, limit=which.limit))
-    return with_items(found, listed)
+    tasks = await services.tasks.list(task_filter(listing, cursor=listing.cursor, limit=listing.limit))
+    return with_items(tasks, listed_task)
 
 
 @router.post("", status_code=201, responses=refuses(409) | STOOD)
-async def enqueue_task(wish: Wish, services: OperatesOnce, request: Request, response: Response) -> Enqueued:
+async def enqueue_task(task: TaskRequest, services: OperatesOnce, request: Request, response: Response) -> Enqueued:
     """Enqueue one task."""
-    enqueued = await services.tasks.enqueue(wanted(wish, state_of(request).app))
+    enqueued = await services.tasks.enqueue(read_task(task, state_of(request).app))
     response.headers["Location"] = f"/api/tasks/{enqueued.id}"
     if enqueued.deduplicated:
         response.status_code = 200
@@ -49,7 +47,7 @@ async def enqueue_task(wish: Wish, services: OperatesOnce, request: Request, res
 @router.post("/batch", status_code=201, responses=refuses(409))
 async def enqueue_tasks(batch: Batch, services: OperatesOnce, request: Request) -> list[Enqueued]:
     """Enqueue up to a thousand tasks, all or none; the answers come in their order."""
-    return await services.tasks.enqueue_many(wanted_batch(batch, state_of(request).app))
+    return await services.tasks.enqueue_many(read_batch(batch, state_of(request).app))
 
 
 @router.get("/counts")
@@ -67,7 +65,7 @@ async def tell_history(services: Reads, role: ShortText | None = None, minutes: 
 @router.get("/{task_id:int}", response_model=ShownTask, responses=UNCHANGED)
 async def get_task(task_id: PathId, services: Reads, request: Request) -> Response:
     """One task, open or finished, with payload and result."""
-    return tagged(request, shown(await services.tasks.get(task_id)))
+    return tagged(request, shown_task(await services.tasks.get(task_id)))
 
 
 @router.get("/{task_id:int}/payload")
@@ -98,8 +96,8 @@ async def get_tree(task_id: PathId, services: Reads) -> Sequence[TreeNode]:
 async def list_children(task_id: PathId, services: Reads, cursor: Cursor = None, limit: Limit = 50) -> Page[ListedTask]:
     """The children of a task, the newest first."""
     await services.tasks.get(task_id)
-    found = await services.tasks.list(TaskFilter(parent_id=task_id, cursor=cursor, limit=limit))
-    return with_items(found, listed)
+    tasks = await services.tasks.list(TaskFilter(parent_id=task_id, cursor=cursor, limit=limit))
+    return with_items(tasks, listed_task)
 
 
 @router.get("/{task_id:int}/needs")
@@ -123,4 +121,4 @@ async def wait_for_task(
     if not task.is_finished:
         await state_of(request).waits.for_task(task_id, seconds, caller.counted_as)
         task = await services.tasks.get(task_id)
-    return listed(task)
+    return listed_task(task)

@@ -11,7 +11,7 @@ from rolecall.model.access import Caller, Scope
 from rolecall.model.audit import Actor
 from rolecall.service.services import Services
 from rolecall.web.api.task_actions import Failure
-from rolecall.web.fields import Result
+from rolecall.web.parameters import Result
 from rolecall.web.problems import refuses
 from rolecall.web.state import address_of, state_of
 from rolecall.web.views import Outcome

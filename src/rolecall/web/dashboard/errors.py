@@ -11,7 +11,7 @@ from starlette.exceptions import HTTPException
 from rolecall.model.access import Caller
 from rolecall.model.errors import RolecallError
 from rolecall.web.dashboard.routing import error_page
-from rolecall.web.paths import API, path_below
+from rolecall.web.http import API, path_below
 from rolecall.web.problems import http_problem, problem
 from rolecall.web.state import state_of
 

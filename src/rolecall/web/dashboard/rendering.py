@@ -19,7 +19,7 @@ from rolecall.web.dashboard.assets import asset_address
 from rolecall.web.dashboard.navigation import OWN_PAGES, NavigationEntry, current_entry
 from rolecall.web.dashboard.said import Said
 from rolecall.web.dashboard.telling import settings
-from rolecall.web.paths import path_below, root_of
+from rolecall.web.http import path_below, root_of
 
 __all__ = ["Renderer", "Shown", "renderer"]
 

@@ -16,13 +16,12 @@ from starlette.exceptions import HTTPException
 
 from rolecall.model.error_table import http_status_for
 from rolecall.model.errors import DatabaseUnavailable, NotAuthenticated, RolecallError, SchemaBusy, TooManyRequests
-from rolecall.web.cookies import has_any
 from rolecall.web.dashboard import said
 from rolecall.web.dashboard.hop import hop, may_hop
 from rolecall.web.dashboard.navigation import NavigationEntry
 from rolecall.web.dashboard.said import Said
 from rolecall.web.dashboard.view import BACK, Unconfirmed, first_page, redirect, shown_to, where_from
-from rolecall.web.paths import root_of
+from rolecall.web.http import has_any, root_of
 from rolecall.web.problems import RequestRefused
 from rolecall.web.state import state_of
 

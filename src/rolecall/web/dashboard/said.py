@@ -9,7 +9,7 @@ from urllib.parse import quote, unquote
 
 from fastapi import Request, Response
 
-from rolecall.web.paths import root_of
+from rolecall.web.http import root_of
 
 __all__ = ["Said", "Tone", "forget", "remember", "was_said"]
 

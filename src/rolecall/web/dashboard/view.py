@@ -12,13 +12,12 @@ from fastapi.responses import RedirectResponse
 
 from rolecall.model.access import Caller, Scope
 from rolecall.service.services import Services
-from rolecall.web.access import KnownCaller, Requires
-from rolecall.web.cookies import has_any
 from rolecall.web.dashboard import said
 from rolecall.web.dashboard.rendering import Shown
 from rolecall.web.dashboard.said import Said, Tone
-from rolecall.web.once import OperatesOnceByForm
-from rolecall.web.paths import own_address, root_of
+from rolecall.web.dependencies import KnownCaller, Requires
+from rolecall.web.http import has_any, own_address, root_of
+from rolecall.web.idempotency import OperatesOnceByForm
 from rolecall.web.state import state_of
 
 __all__ = [

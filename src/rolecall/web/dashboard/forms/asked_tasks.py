@@ -13,7 +13,7 @@ from starlette.datastructures import FormData, QueryParams
 
 from rolecall.model.errors import FilterError
 from rolecall.model.insight import TaskFilter
-from rolecall.web.filters import Filter, Listing, meant
+from rolecall.web.parameters import Filter, Listing, task_filter
 
 __all__ = ["AskedTasks", "asked_by"]
 
@@ -85,7 +85,7 @@ def asked_by(given: QueryParams | FormData, *, cursor: str | None = None) -> Ask
     words = _words(given)
     try:
         listing = Listing.model_validate(_values(words))
-        return AskedTasks(words=words, which=meant(listing, cursor=cursor, limit=PAGE))
+        return AskedTasks(words=words, which=task_filter(listing, cursor=cursor, limit=PAGE))
     except ValidationError as error:
         problem = "; ".join(_sentence(words, each["loc"], each["type"]) for each in error.errors())
     except FilterError as error:

@@ -21,7 +21,7 @@ from rolecall.web.dashboard.forms.reading import (
     read_object,
     read_seconds,
 )
-from rolecall.web.new_tasks import Wish
+from rolecall.web.new_tasks import TaskRequest
 
 __all__ = ["NotReadable", "TaskForm", "as_typed"]
 
@@ -61,7 +61,7 @@ class TaskForm:
     typed: Mapping[str, str] = field(default_factory=dict)
     problems: dict[str, str] = field(default_factory=dict)
 
-    def wish(self, handler: str) -> Wish:
+    def request(self, handler: str) -> TaskRequest:
         """Read it. Raises NotReadable where something cannot be read; nothing is checked against the schema here."""
         payload = self._whole_payload() if self.fields is None else self._payload(self.fields)
         said = {name: value for name, read in OPTIONS.items() if (value := self._read(name, read)) is not None}
@@ -69,7 +69,7 @@ class TaskForm:
         if self.problems:
             raise NotReadable
         try:
-            return Wish.model_validate({"handler": handler, "payload": payload, **said})
+            return TaskRequest.model_validate({"handler": handler, "payload": payload, **said})
         except ValidationError as error:
             for each in error.errors():
                 self.problems[str(each["loc"][0])] = str(each["msg"])

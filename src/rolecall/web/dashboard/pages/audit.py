@@ -12,8 +12,7 @@ from rolecall.model.audit import AuditFilter, Via
 from rolecall.model.pages import page_by_id, position
 from rolecall.web.dashboard.routing import Pages
 from rolecall.web.dashboard.view import Administering
-from rolecall.web.fields import Blank, ShortText
-from rolecall.web.paging import Cursor
+from rolecall.web.parameters import Blank, Cursor, ShortText
 
 router = Pages()
 

@@ -17,8 +17,7 @@ from rolecall.web.dashboard.drawing.tree_picture import counted
 from rolecall.web.dashboard.routing import Pages
 from rolecall.web.dashboard.telling.questions import before_deleting_chain
 from rolecall.web.dashboard.view import Operating, Reading, View
-from rolecall.web.fields import PathId
-from rolecall.web.paging import Cursor
+from rolecall.web.parameters import Cursor, PathId
 
 router = Pages()
 

@@ -20,8 +20,8 @@ from rolecall.web.dashboard.forms.task_form import NotReadable, TaskForm, as_typ
 from rolecall.web.dashboard.routing import Pages
 from rolecall.web.dashboard.telling.paging import PageNumber, page_of
 from rolecall.web.dashboard.view import OperatingOnce, Reading, View, redirect
-from rolecall.web.fields import LARGEST_ID, SearchText
-from rolecall.web.new_tasks import wanted
+from rolecall.web.new_tasks import read_task
+from rolecall.web.parameters import LARGEST_ID, SearchText
 from rolecall.web.state import state_of
 
 router = Pages()
@@ -87,7 +87,7 @@ async def create_task(view: OperatingOnce, name: Name, way: Way = "form") -> Res
 
 
 async def _enqueue(view: View, handler: DeclaredHandler, form: TaskForm) -> Enqueued:
-    task = wanted(form.wish(handler.name), state_of(view.request).app)
+    task = read_task(form.request(handler.name), state_of(view.request).app)
     return await view.services.tasks.enqueue(task)
 
 

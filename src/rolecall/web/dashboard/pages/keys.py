@@ -8,8 +8,7 @@ from fastapi import Form, Response
 
 from rolecall.web.dashboard.routing import Pages
 from rolecall.web.dashboard.view import Operating, Reading
-from rolecall.web.fields import Blank, ShortText
-from rolecall.web.paging import TextCursor
+from rolecall.web.parameters import Blank, ShortText, TextCursor
 
 router = Pages()
 

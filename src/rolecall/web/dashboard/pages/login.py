@@ -10,14 +10,13 @@ from fastapi import Form, Request, Response
 
 from rolecall.model.errors import NotAuthenticated, TooManyRequests
 from rolecall.service.names import LONGEST_NAME
-from rolecall.web.access import KnownCaller
-from rolecall.web.cookies import forget_all, keep_local, keep_session, session_secret
 from rolecall.web.dashboard import said
 from rolecall.web.dashboard.formats import duration
 from rolecall.web.dashboard.routing import Pages
 from rolecall.web.dashboard.view import first_page, redirect, shown_to
+from rolecall.web.dependencies import KnownCaller
+from rolecall.web.http import forget_all, keep_local, keep_session, own_address, root_of, session_secret
 from rolecall.web.passwords import LONGEST
-from rolecall.web.paths import own_address, root_of
 from rolecall.web.state import state_of
 
 router = Pages()

@@ -18,7 +18,7 @@ from rolecall.service.coverage import Coverage
 from rolecall.web.dashboard.routing import Pages
 from rolecall.web.dashboard.telling.paging import PageNumber, page_of
 from rolecall.web.dashboard.view import Operating, Reading
-from rolecall.web.fields import SearchText
+from rolecall.web.parameters import SearchText
 
 router = Pages()
 

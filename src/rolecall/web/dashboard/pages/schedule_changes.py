@@ -18,7 +18,7 @@ from rolecall.web.dashboard.forms.schedule_form import NEW, ScheduleForm, as_typ
 from rolecall.web.dashboard.routing import Pages
 from rolecall.web.dashboard.telling.clock_changes import in_zone
 from rolecall.web.dashboard.view import Administering, Reading, View
-from rolecall.web.fields import PathId
+from rolecall.web.parameters import PathId
 
 router = Pages()
 

@@ -18,8 +18,7 @@ from rolecall.web.dashboard.drawing.time_line import HOURS, time_line
 from rolecall.web.dashboard.routing import Pages
 from rolecall.web.dashboard.telling.clock_changes import in_zone, next_clock_change, offset_of
 from rolecall.web.dashboard.view import Operating, Reading, View
-from rolecall.web.fields import PathId, SearchText
-from rolecall.web.paging import Cursor
+from rolecall.web.parameters import Cursor, PathId, SearchText
 
 router = Pages()
 

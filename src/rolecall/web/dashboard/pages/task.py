@@ -10,7 +10,7 @@ from rolecall.web.dashboard.routing import Pages
 from rolecall.web.dashboard.telling.task_actions import actions_on
 from rolecall.web.dashboard.telling.task_story import failures_in, ran_for, story_of, waited_for
 from rolecall.web.dashboard.view import Reading, View
-from rolecall.web.fields import LARGEST_ID
+from rolecall.web.parameters import LARGEST_ID
 
 router = Pages()
 

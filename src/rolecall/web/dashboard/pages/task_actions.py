@@ -12,7 +12,7 @@ from rolecall.web.api.task_actions import DECADE, LONGEST_ERROR, WEEK
 from rolecall.web.dashboard.routing import Pages
 from rolecall.web.dashboard.telling.questions import before_cancelling, before_deleting
 from rolecall.web.dashboard.view import Operating, View
-from rolecall.web.fields import PathId
+from rolecall.web.parameters import PathId
 
 router = Pages()
 

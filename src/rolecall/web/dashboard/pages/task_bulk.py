@@ -17,7 +17,7 @@ from rolecall.web.dashboard.routing import Pages
 from rolecall.web.dashboard.telling.bulk import MEANINGS, told
 from rolecall.web.dashboard.telling.questions import before_selected
 from rolecall.web.dashboard.view import Operating
-from rolecall.web.fields import Id
+from rolecall.web.parameters import Id
 
 router = Pages()
 

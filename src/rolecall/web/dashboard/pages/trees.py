@@ -12,7 +12,7 @@ from rolecall.model.errors import FilterError
 from rolecall.web.dashboard.drawing.tree_picture import counted, draw_tree
 from rolecall.web.dashboard.routing import Pages
 from rolecall.web.dashboard.view import Reading
-from rolecall.web.fields import LARGEST_ID, PathId
+from rolecall.web.parameters import LARGEST_ID, PathId
 
 router = Pages()
 

@@ -15,7 +15,7 @@ from rolecall.web.dashboard.telling.paging import PageNumber
 from rolecall.web.dashboard.telling.replicas import ReplicaCard, replica_card, step_to
 from rolecall.web.dashboard.telling.roll import call_roll, clock_off, roles_of
 from rolecall.web.dashboard.view import Administering, Operating, Reading, View
-from rolecall.web.fields import PathId, ShortText
+from rolecall.web.parameters import PathId, ShortText
 
 router = Pages()
 

@@ -29,7 +29,7 @@ from rolecall.model.errors import RequestUnderWay, RolecallError
 from rolecall.service.database import InTransaction
 from rolecall.service.services import Services
 from rolecall.sql import requests
-from rolecall.web.access import KnownCaller, Operates, Requires
+from rolecall.web.dependencies import KnownCaller, Operates, Requires
 from rolecall.web.problems import problem_of
 from rolecall.web.state import state_of
 
@@ -105,21 +105,21 @@ class Attempt:
 
 
 @dataclass(slots=True)
-class Held:
+class BufferedAnswer:
     """An answer that nobody gets until all that it says is committed."""
 
     _messages: list[Message] = field(default_factory=list)
 
-    async def hold(self, message: Message) -> None:
+    async def add(self, message: Message) -> None:
         """Take a part of it."""
         self._messages.append(message)
 
-    async def let_go(self, send: Send) -> None:
+    async def release(self, send: Send) -> None:
         """Send it."""
         for message in self._messages:
             await send(message)
 
-    def answer(self) -> KeptAnswer:
+    def content(self) -> KeptAnswer:
         """Return what there is to keep of it."""
         start, *parts = self._messages
         headers = dict(start["headers"])
@@ -139,21 +139,21 @@ class Once:
         if scope["type"] != "http" or scope["method"] != "POST" or not _has_key(scope):
             await self._application(scope, receive, send)
             return
-        held = Held()
+        answer = BufferedAnswer()
         try:
-            await self._carry_out(scope, receive, held)
+            await self._carry_out(scope, receive, answer)
         except RolecallError as error:
             await problem_of(error)(scope, receive, send)
             return
-        await held.let_go(send)
+        await answer.release(send)
 
-    async def _carry_out(self, scope: Scope, receive: Receive, held: Held) -> None:
+    async def _carry_out(self, scope: Scope, receive: Receive, answer: BufferedAnswer) -> None:
         attempt = scope.setdefault("state", {})["attempt"] = Attempt()
         try:
             with translated():
                 async with attempt:
-                    await self._application(scope, receive, held.hold)
-                    await attempt.keep(held.answer())
+                    await self._application(scope, receive, answer.add)
+                    await attempt.keep(answer.content())
         except Undone:
             pass
 
@@ -182,10 +182,10 @@ async def _operate_once_by_form(
 
 async def _begin(request: Request, caller: access.Caller, key: str) -> Services:
     attempt: Attempt = request.state.attempt
-    said = f"{request.method} {request.url.path}?{request.url.query}\n".encode() + await request.body()
+    content = f"{request.method} {request.url.path}?{request.url.query}\n".encode() + await request.body()
     state = state_of(request)
-    taken = RequestKey(caller=caller.actor.name, key=key, digest=sha256(said).digest())
-    return state.services(caller, InTransaction(await attempt.begin(state.pool, taken), caller.actor))
+    request_key = RequestKey(caller=caller.actor.name, key=key, digest=sha256(content).digest())
+    return state.services(caller, InTransaction(await attempt.begin(state.pool, request_key), caller.actor))
 
 
 OperatesOnce = Annotated[Services, Depends(_operate_once)]

@@ -1,4 +1,4 @@
-"""Does the process live, and can it answer? For probes, which have no key: neither tells anything else."""
+"""Does the process live, and can it answer? For probes, which have no key. And the doctor, who tells operators more."""
 
 from __future__ import annotations
 
@@ -10,10 +10,13 @@ from pydantic import BaseModel
 
 from rolecall.db.migrator import check_async
 from rolecall.db.run import translated
+from rolecall.model.doctor import Diagnosis
 from rolecall.model.errors import DatabaseError, DatabaseUnavailable
+from rolecall.web.dependencies import Operates
 from rolecall.web.state import WebState, state_of
 
 router = APIRouter(tags=["health"])
+doctor_router = APIRouter(prefix="/api/doctor", tags=["health"])
 
 PATIENCE = 3.0
 
@@ -50,3 +53,9 @@ async def _look(state: WebState) -> None:
         raise DatabaseUnavailable("the database does not answer") from None
     except DatabaseError as error:
         raise DatabaseUnavailable(str(error)) from None
+
+
+@doctor_router.get("")
+async def examine(services: Operates) -> Diagnosis:
+    """Everything that is wrong with the server and the workers, the worst first; it takes a moment."""
+    return await services.doctor.examine()

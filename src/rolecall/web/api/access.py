@@ -1,0 +1,123 @@
+"""Access over HTTP: logging in and out, who one is, API keys, and the audit log."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from fastapi import APIRouter, Request, Response
+from pydantic import Field
+
+from rolecall.model.access import ApiKey, NewApiKey, Scope
+from rolecall.model.deeds import DeedFilter, StoredDeed, Via
+from rolecall.model.pages import Page, page_by_id, position
+from rolecall.service.keys import DAYS
+from rolecall.service.names import LONGEST_NAME
+from rolecall.web.dependencies import Administers, KnownCaller
+from rolecall.web.http import forget_all, keep_session, session_secret
+from rolecall.web.parameters import Body, Cursor, Limit, Moment, PathId, ShortText
+from rolecall.web.passwords import LONGEST
+from rolecall.web.problems import refuses
+from rolecall.web.state import state_of
+
+login_router = APIRouter(prefix="/api", tags=["access"])
+key_router = APIRouter(prefix="/api/keys", tags=["access"])
+audit_router = APIRouter(prefix="/api/audit", tags=["audit"])
+
+PRINTABLE = r"^[^\x00-\x1f]*$"
+
+
+class Login(Body):
+    """What a person shows."""
+
+    name: str = Field(max_length=LONGEST_NAME, pattern=PRINTABLE)
+    password: str = Field(max_length=LONGEST, json_schema_extra={"format": "password"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Me:
+    """Who asks, and what they may do."""
+
+    name: str
+    scope: Scope
+
+
+@login_router.post("/login", status_code=204)
+async def log_in(request: Request, response: Response, shown: Login) -> None:
+    """Open a session, which a cookie keeps; 429 after ten failures in a row, or too many from one address."""
+    logins = state_of(request).logins
+    session = await logins.open(request, shown.name, shown.password)
+    keep_session(request, response, session, logins.seconds)
+
+
+@login_router.post("/logout", status_code=204)
+async def log_out(request: Request, response: Response, caller: KnownCaller) -> None:
+    """End the session that the request shows, if it shows one."""
+    secret = session_secret(request)
+    if secret is not None:
+        await state_of(request).logins.close(request, caller.actor.name, secret)
+    forget_all(request, response)
+
+
+@login_router.get("/me")
+async def show_caller(caller: KnownCaller) -> Me:
+    """Say who asks."""
+    return Me(name=caller.actor.name, scope=caller.scope)
+
+
+class KeyRequest(Body):
+    """The API key that is to be made; `days` of null is for ever."""
+
+    name: str
+    scope: Annotated[Scope, Field(strict=False)]
+    days: int | None = DAYS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApiKeys:
+    """All API keys, on one page."""
+
+    items: list[ApiKey]
+    next_cursor: str | None = None
+
+
+@key_router.get("")
+async def list_keys(services: Administers) -> ApiKeys:
+    """All API keys, the newest first, with those that were revoked or have expired lately."""
+    return ApiKeys(items=await services.keys.list())
+
+
+@key_router.post("", status_code=201)
+async def create_key(request: KeyRequest, response: Response, services: Administers) -> NewApiKey:
+    """Make an API key; its secret is told here and never again."""
+    made = await services.keys.create(request.name, request.scope, request.days)
+    response.headers["Location"] = f"/api/keys/{made.key.id}"
+    return made
+
+
+@key_router.get("/{key_id:int}", responses=refuses(404))
+async def show_key(key_id: PathId, services: Administers) -> ApiKey:
+    """One API key, without its secret."""
+    return await services.keys.get(key_id)
+
+
+@key_router.delete("/{key_id:int}", status_code=204, responses=refuses(404))
+async def revoke_key(key_id: PathId, services: Administers) -> None:
+    """Let an API key open nothing from now on."""
+    await services.keys.revoke(key_id)
+
+
+@audit_router.get("")
+async def list_deeds(  # sizes: the filters
+    services: Administers,
+    actor: ShortText | None = None,
+    action: ShortText | None = None,
+    via: Via | None = None,
+    since: Moment | None = None,
+    cursor: Cursor = None,
+    limit: Limit = 50,
+) -> Page[StoredDeed]:
+    """Who changed what, the latest first."""
+    filters = DeedFilter(actor=actor, action=action, via=via, since=since, before=position(cursor), limit=limit + 1)
+    deeds = await services.audit.list(filters)
+    return page_by_id(deeds, limit)

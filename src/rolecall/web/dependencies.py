@@ -1,0 +1,124 @@
+"""What a route takes: the services, by which it says the scope that it needs, and connections to the app's own tables.
+
+@router.get("/roles")
+async def list_roles(services: Reads) -> list[DeclaredRole]: ...
+
+The routers of an app are let in beside our own; none of their routes may be open to everybody by oversight.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from typing import Annotated, Any
+
+import psycopg
+from fastapi import APIRouter, Depends, Request, Security
+from fastapi.dependencies.models import Dependant
+from fastapi.routing import APIRoute, RouteContext, iter_route_contexts
+from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
+from psycopg_pool import AsyncConnectionPool
+
+from rolecall.app import App
+from rolecall.db.run import translated
+from rolecall.model.access import Caller, Scope
+from rolecall.model.deeds import Via
+from rolecall.model.errors import InvalidDeclaration, NotAllowed
+from rolecall.service.services import Services
+from rolecall.web.state import note_refusal, state_of
+
+__all__ = [
+    "Administers",
+    "Connections",
+    "Connects",
+    "KnownCaller",
+    "Operates",
+    "Reads",
+    "Requires",
+    "routers_of",
+]
+
+
+# The document of the API tells of it; who asks is for Access to find out, which knows cookies too.
+Shown = Annotated[HTTPAuthorizationCredentials | None, Security(HTTPBearer(auto_error=False, description="rk_..."))]
+
+
+async def identify(request: Request, _shown: Shown) -> Caller:
+    """The dependency that lets nobody unknown pass."""
+    caller = await state_of(request).access.identify(request)
+    request.state.caller = caller
+    return caller
+
+
+KnownCaller = Annotated[Caller, Depends(identify)]
+
+
+@dataclass(frozen=True, slots=True)
+class Requires:
+    """The dependency that lets a request pass, and hands it the services; `via` names the shell in the audit log."""
+
+    scope: Scope
+    via: Via = "api"
+
+    async def __call__(self, request: Request, caller: KnownCaller) -> Services:
+        actor = replace(caller.actor, via=self.via)
+        if not caller.scope.includes(self.scope):
+            route = f"{request.method} {request.scope['route'].path}"
+            about = {"asked": route, "needs": self.scope.value, "has": caller.scope.value}
+            note_refusal(request, "scopes.refused", about, actor)
+            raise NotAllowed(
+                f"this needs the scope {self.scope.value!r}, and {caller.actor.name!r} has {caller.scope.value!r}"
+            )
+        return state_of(request).services(replace(caller, actor=actor))
+
+
+Reads = Annotated[Services, Depends(Requires(Scope.READ))]
+Operates = Annotated[Services, Depends(Requires(Scope.OPERATE))]
+Administers = Annotated[Services, Depends(Requires(Scope.ADMIN))]
+
+
+@dataclass(frozen=True, slots=True)
+class Connections:
+    """Lends connections: `async with connects() as connection: ...`, each for as short as can be.
+
+    They are in autocommit. What goes wrong with the database inside the block leaves it as our own error.
+    """
+
+    pool: AsyncConnectionPool[Any]
+
+    @asynccontextmanager
+    async def __call__(self) -> AsyncIterator[psycopg.AsyncConnection[Any]]:
+        """Lend one."""
+        with translated():
+            async with self.pool.connection() as connection:
+                yield connection
+
+
+def _connections(request: Request) -> Connections:
+    return Connections(state_of(request).pool)
+
+
+Connects = Annotated[Connections, Depends(_connections)]
+
+
+def routers_of(app: App) -> Iterator[APIRouter]:
+    """The app's routers; raise InvalidDeclaration for what is none, and for a route that says no scope."""
+    for mount in app.mounts:
+        router = mount.router()
+        if not isinstance(router, APIRouter):
+            raise InvalidDeclaration(f"an app mounts FastAPI routers, not a {type(router).__name__}")
+        for route in iter_route_contexts(router.routes):
+            _require_scope(route)
+        yield router
+
+
+def _require_scope(route: RouteContext) -> None:
+    if not (isinstance(route.original_route, APIRoute) and _says_scope(route.dependant)):
+        raise InvalidDeclaration(
+            f"the route {route.path} says no scope: it must take Reads, Operates or Administers of rolecall.web"
+        )
+
+
+def _says_scope(dependant: Dependant) -> bool:
+    return isinstance(dependant.call, Requires) or any(map(_says_scope, dependant.dependencies))
