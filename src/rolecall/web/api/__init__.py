@@ -6,17 +6,14 @@ from fastapi import APIRouter
 
 from rolecall.web.api import (
     access,
-    bulk,
     chains,
     health,
     key_capacities,
     live,
-    recovery,
     roles,
     schedules,
     task_actions,
     tasks,
-    tokens,
     workers,
 )
 
@@ -26,11 +23,9 @@ ROUTERS: tuple[APIRouter, ...] = (
     health.router,
     roles.capacity_router,
     health.doctor_router,
-    recovery.router,
     tasks.router,
     task_actions.router,
-    bulk.router,
-    tokens.router,
+    task_actions.token_router,
     live.progress_router,
     live.router,
     chains.router,

@@ -1,24 +1,35 @@
-"""What can be done with tasks over HTTP: retry, cancel, complete, fail, trigger, hand out a token, delete."""
+"""What can be done with tasks over HTTP: with one, with all that a filter finds, and with those that are stale.
+
+A token ends its task from outside: whoever has it needs no other key.
+"""
 
 from __future__ import annotations
 
 from datetime import datetime
 from typing import Annotated
 
-from fastapi import APIRouter
-from pydantic import Field
+from fastapi import APIRouter, Request
+from pydantic import BaseModel, Field
 
+from rolecall.model.access import Caller, Scope
+from rolecall.model.bulk import BulkOutcome
+from rolecall.model.deeds import Actor
+from rolecall.model.states import TaskState
+from rolecall.service.services import Services
 from rolecall.web.dependencies import Operates
-from rolecall.web.parameters import Body, Id, PathId, Result
+from rolecall.web.parameters import Body, BodyFilter, Id, PathId, Result, task_filter
 from rolecall.web.problems import refuses
+from rolecall.web.state import address_of, state_of
 from rolecall.web.views import Outcome
 
 router = APIRouter(prefix="/api/tasks", tags=["tasks"])
+token_router = APIRouter(prefix="/api/tokens", tags=["tokens"])
 
 LONGEST_ERROR = 8_000
-MOST = 1_000
+MOST_IDS = 1_000
 WEEK = 7 * 86_400.0
 DECADE = 10 * 365 * 86_400.0
+MOST_AT_ONCE = 10_000
 
 
 class Failure(Body):
@@ -42,7 +53,7 @@ class Token(Body):
 class Ids(Body):
     """Which tasks."""
 
-    ids: Annotated[list[Id], Field(max_length=MOST)]
+    ids: Annotated[list[Id], Field(max_length=MOST_IDS)]
 
 
 class Due(Body):
@@ -53,9 +64,9 @@ class Due(Body):
 
 
 @router.post("/trigger", responses=refuses(404, 409))
-async def trigger_tasks(which: Ids, services: Operates) -> list[Due]:
+async def trigger_tasks(tasks: Ids, services: Operates) -> list[Due]:
     """Make pending tasks due now, all or none; the answers come in the order of the ids."""
-    due = await services.tasks.trigger(which.ids)
+    due = await services.tasks.trigger(tasks.ids)
     return [Due(id=task_id, scheduled_for=moment) for task_id, moment in due.items()]
 
 
@@ -84,9 +95,9 @@ async def complete_task(task_id: PathId, services: Operates, given: Result | Non
 
 
 @router.post("/{task_id:int}/fail", responses=refuses(409))
-async def fail_task(task_id: PathId, why: Failure, services: Operates) -> Outcome:
+async def fail_task(task_id: PathId, failure: Failure, services: Operates) -> Outcome:
     """Fail a task in any open state, for good."""
-    return Outcome(id=task_id, outcome=await services.tasks.fail(task_id, why.error))
+    return Outcome(id=task_id, outcome=await services.tasks.fail(task_id, failure.error))
 
 
 @router.post("/{task_id:int}/token", status_code=201)
@@ -100,3 +111,94 @@ async def issue_token(task_id: PathId, services: Operates, lifetime: Lifetime | 
 async def delete_task(task_id: PathId, services: Operates) -> None:
     """Delete a task that is the whole of its chain, with what is below it, unless an open task needs it."""
     await services.tasks.delete_one(task_id)
+
+
+class Many(Body):
+    """Which tasks: the newest of those that the filter finds, which must say something."""
+
+    filter: BodyFilter
+    limit: Annotated[int, Field(ge=1, le=MOST_AT_ONCE)] = 1_000
+    dry_run: bool = False
+
+
+@router.post("/retry")
+async def retry_tasks(many: Many, services: Operates) -> BulkOutcome:
+    """Put back failed and cancelled tasks; `dry_run` only says which."""
+    return await services.tasks.bulk("retry", task_filter(many.filter), limit=many.limit, dry_run=many.dry_run)
+
+
+@router.post("/cancel")
+async def cancel_tasks(many: Many, services: Operates) -> BulkOutcome:
+    """Cancel tasks, with what is open below them; `dry_run` only says which."""
+    return await services.tasks.bulk("cancel", task_filter(many.filter), limit=many.limit, dry_run=many.dry_run)
+
+
+@router.post("/delete")
+async def delete_tasks(many: Many, services: Operates) -> BulkOutcome:
+    """Delete tasks, each with its chain and all below it, unless something open needs it; `dry_run` only says which."""
+    return await services.tasks.bulk("delete", task_filter(many.filter), limit=many.limit, dry_run=many.dry_run)
+
+
+class Staleness(Body):
+    """For how long nobody has renewed a task's lease; a lease that has not run out is never taken."""
+
+    threshold_minutes: Annotated[float, Field(ge=0, le=525_600)] = 10
+
+
+class RecoveredTask(BaseModel):
+    """A task that was taken from a worker that is lost, and what became of it."""
+
+    id: int
+    state: TaskState
+
+
+class Recovered(BaseModel):
+    """Every task that was recovered."""
+
+    recovered: int
+    tasks: list[RecoveredTask]
+
+
+@router.post("/recover-stale")
+async def recover_stale(services: Operates, staleness: Staleness | None = None) -> Recovered:
+    """Release the tasks of lost workers: pending again, or failed where no attempt is left.
+
+    Workers do so every few seconds anyway, with no threshold but the lease.
+    """
+    minutes = (staleness or Staleness()).threshold_minutes
+    became = await services.maintenance.rescue(silent_for=minutes * 60)
+    tasks = [RecoveredTask(id=task_id, state=state) for task_id, state in became.items()]
+    return Recovered(recovered=len(tasks), tasks=tasks)
+
+
+TokenText = Annotated[str, Field(min_length=1, max_length=200, json_schema_extra={"format": "password"})]
+
+
+class TokenCompletion(Result):
+    """The token, and what its task leaves behind."""
+
+    token: TokenText
+
+
+class TokenFailure(Failure):
+    """The token, and why its task fails."""
+
+    token: TokenText
+
+
+@token_router.post("/complete", responses=refuses(404))
+async def complete_by_token(request: Request, shown: TokenCompletion) -> Outcome:
+    """Complete the task that the token stands for; 404 for one that is unknown, used or expired."""
+    task_id = await _services(request).tasks.complete_by_token(shown.token, shown.result)
+    return Outcome(id=task_id, outcome="completed")
+
+
+@token_router.post("/fail", responses=refuses(404))
+async def fail_by_token(request: Request, shown: TokenFailure) -> Outcome:
+    """Fail the task that the token stands for, for good; 404 for one that is unknown, used or expired."""
+    return Outcome(id=await _services(request).tasks.fail_by_token(shown.token, shown.error), outcome="failed")
+
+
+def _services(request: Request) -> Services:
+    bearer = Actor(name="bearer of a token", via="api", origin=address_of(request))
+    return state_of(request).services(Caller(actor=bearer, scope=Scope.READ))

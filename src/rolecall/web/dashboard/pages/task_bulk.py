@@ -11,7 +11,7 @@ from fastapi import Form, Query, Request, Response
 from rolecall.model.errors import FilterError
 from rolecall.model.insight import BulkAction
 from rolecall.service.tasks import Tasks
-from rolecall.web.api.bulk import MOST_AT_ONCE
+from rolecall.web.api.task_actions import MOST_AT_ONCE
 from rolecall.web.dashboard.forms.asked_tasks import AskedTasks, asked_by
 from rolecall.web.dashboard.routing import Pages
 from rolecall.web.dashboard.telling.bulk import MEANINGS, told
