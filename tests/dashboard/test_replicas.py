@@ -30,7 +30,7 @@ async def scaled(
     database: str, app: App, cluster: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> AsyncIterator[httpx2.AsyncClient]:
     """Pages of a server that knows the cluster, and waits for it longer than it would for people."""
-    monkeypatch.setattr("rolecall.web.dashboard.telling.replicas.PATIENCE", 30.0)
+    monkeypatch.setattr("rolecall.web.dashboard.presenters.workers.PATIENCE", 30.0)
     application = unguarded(database, app, Settings(scaling=cluster.settings))
     async with (
         application.router.lifespan_context(application),

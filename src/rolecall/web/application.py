@@ -24,10 +24,9 @@ from rolecall.service.waits import Waits
 from rolecall.web import documentation
 from rolecall.web.api import ROUTERS
 from rolecall.web.dashboard import assets
-from rolecall.web.dashboard.errors import answer_pages
 from rolecall.web.dashboard.pages import PAGES
 from rolecall.web.dashboard.rendering import Renderer, renderer
-from rolecall.web.dashboard.routing import Pages
+from rolecall.web.dashboard.routing import Pages, answer_pages
 from rolecall.web.dependencies import routers_of
 from rolecall.web.http import KnownHosts, SecurityHeaders
 from rolecall.web.idempotency import keep_answers

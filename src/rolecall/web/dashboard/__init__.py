@@ -11,7 +11,7 @@ page again that say so (`data-live`, see assets/live.js).
 
     pages/      the routes, one module a page
     forms/      what people type or ask for in an address, read; what is wrong with it
-    telling/    what services answer, made ready to be shown: sentences, stories, orders
+    presenters/ what services answer, made ready to be shown: sentences, stories, orders
     drawing/    pictures: where everything stands
     templates/  what they look like: layout.html around each, ui.html the pieces they are made of
     assets/     style.css, scripts, and what was vendored; served under an address that changes with them

@@ -149,8 +149,8 @@ def gist(facts: Mapping[str, object] | None) -> str:
     """The first facts of an info in one line: `fetched 3 · failed 1`; what is nested is only named."""
     plain = {name: value for name, value in (facts or {}).items() if isinstance(value, str | int | float)}
     nested = [name for name in facts or {} if name not in plain]
-    told = [f"{name} {value}" for name, value in plain.items()] + [f"{name} …" for name in nested]
-    return first_line(" · ".join(told[:FACTS]) + (" · …" if len(told) > FACTS else ""))
+    words = [f"{name} {value}" for name, value in plain.items()] + [f"{name} …" for name in nested]
+    return first_line(" · ".join(words[:FACTS]) + (" · …" if len(words) > FACTS else ""))
 
 
 def _in_two_units(seconds: int) -> str:

@@ -16,9 +16,9 @@ from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from rolecall.model.access import Caller
 from rolecall.web.dashboard import formats
 from rolecall.web.dashboard.assets import asset_address
+from rolecall.web.dashboard.flash import Flash
 from rolecall.web.dashboard.navigation import OWN_PAGES, NavigationEntry, current_entry
-from rolecall.web.dashboard.said import Said
-from rolecall.web.dashboard.telling import settings
+from rolecall.web.dashboard.presenters import settings
 from rolecall.web.http import path_below, root_of
 
 __all__ = ["Renderer", "Shown", "renderer"]
@@ -33,16 +33,16 @@ HEADERS = {
     # A form that could not be carried out leads back to the page that it stood on.
     "referrer-policy": "same-origin",
 }
-WRITTEN = {name: getattr(module, name) for module in (formats, settings) for name in module.__all__}
+FILTERS = {name: getattr(module, name) for module in (formats, settings) for name in module.__all__}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shown:
-    """What every page needs to know beside its own matter."""
+    """What every page needs to know beside its own context."""
 
     request: Request
     caller: Caller | None = None
-    said: Said | None = None
+    flash: Flash | None = None
     has_session: bool = False
 
 
@@ -53,9 +53,9 @@ class Renderer:
     environment: Environment
     entries: tuple[NavigationEntry, ...]
 
-    def page(self, template: str, shown: Shown, matter: Mapping[str, Any], status: int = 200) -> HTMLResponse:
+    def page(self, template: str, shown: Shown, context: Mapping[str, Any], status: int = 200) -> HTMLResponse:
         """Write a page."""
-        text = self.environment.get_template(template).render({**self._surroundings(shown), **matter})
+        text = self.environment.get_template(template).render({**self._surroundings(shown), **context})
         return HTMLResponse(text, status_code=status, headers=HEADERS)
 
     def _surroundings(self, shown: Shown) -> dict[str, Any]:
@@ -69,7 +69,7 @@ class Renderer:
             "here_with": partial(_here_with, shown.request),
             "person": caller,
             "may": lambda scope: caller is not None and caller.scope.includes(scope),
-            "said": shown.said,
+            "flash": shown.flash,
             "groups": _grouped(seen),
             "has_session": shown.has_session,
             "entry": current_entry(self.entries, path_below(shown.request.scope)),
@@ -90,7 +90,7 @@ def renderer(packages: Collection[str], entries: Collection[NavigationEntry]) ->
     environment = Environment(
         loader=ChoiceLoader(loaders), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
-    environment.filters.update(WRITTEN)
+    environment.filters.update(FILTERS)
     return Renderer(environment, (*OWN_PAGES, *entries))
 
 

@@ -1,4 +1,9 @@
-"""Routers of pages: what goes wrong on one of their routes is told as a page; who is not known is asked to log in."""
+"""Routers of pages: who is not known is asked to log in; what goes wrong is told as a page, to programs as a problem.
+
+The session's cookie is not sent with what another site asks for (SameSite=Strict), not even with a link in a chat that
+somebody clicked: they would be asked to log in though they are. A page of ours, the hop, asks for the same address at
+once and mends that; what it leads to is only ever looked at.
+"""
 
 from __future__ import annotations
 
@@ -6,26 +11,32 @@ import logging
 from collections.abc import Callable, Collection, Coroutine
 from http import HTTPStatus
 from math import ceil
+from secrets import token_hex
 from typing import Any
 from urllib.parse import quote, urlencode
 
-from fastapi import APIRouter, Request, Response
+from fastapi import APIRouter, FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
 
+from rolecall.model.access import Caller
 from rolecall.model.error_table import http_status_for
 from rolecall.model.errors import DatabaseUnavailable, NotAuthenticated, RolecallError, SchemaBusy, TooManyRequests
-from rolecall.web.dashboard import said
-from rolecall.web.dashboard.hop import hop, may_hop
+from rolecall.web.dashboard.flash import Flash, remember_flash
 from rolecall.web.dashboard.navigation import NavigationEntry
-from rolecall.web.dashboard.said import Said
 from rolecall.web.dashboard.view import BACK, Unconfirmed, first_page, redirect, shown_to, where_from
-from rolecall.web.http import has_any, root_of
-from rolecall.web.problems import RequestRefused
+from rolecall.web.http import API, has_any, path_below, root_of
+from rolecall.web.problems import RequestRefused, http_problem, problem
 from rolecall.web.state import state_of
 
-__all__ = ["Pages", "error_page"]
+__all__ = [
+    "Pages",
+    "answer_pages",
+    "error_page",
+    "hop",
+    "may_hop",
+]
 
 CHANGES = frozenset({"POST"})
 UNKNOWN = 401
@@ -36,9 +47,13 @@ REFRESHES = "hx-request"
 AWAY = 503
 # Seconds after which a page that the database did not answer for asks for itself again.
 AGAIN = 5
-ENDED = Said("Your session has ended.", "info")
-UNDONE = Said("You are not logged in any more, so nothing was changed. Log in, and send it again.", "bad")
+ENDED = Flash("Your session has ended.", "info")
+UNDONE = Flash("You are not logged in any more, so nothing was changed. Log in, and send it again.", "bad")
 log = logging.getLogger("rolecall.web")
+SENTENCES = {404: "There is no page at this address.", 405: "This address only takes what a form sends."}
+REFERENCE_BYTES = 4
+
+
 Handler = Callable[[Request], Coroutine[Any, Any, Response]]
 Foreseen = RolecallError | RequestRefused | RequestValidationError | HTTPException
 
@@ -55,8 +70,8 @@ class PageRoute(APIRoute):
                 return await inside(request)
             except NotAuthenticated:
                 return _ask_to_log_in(request)
-            except Unconfirmed as asked:
-                return _ask(request, asked)
+            except Unconfirmed as confirmation:
+                return _ask(request, confirmation)
             except DatabaseUnavailable as error:
                 return _tell(request, error) if isinstance(error, SchemaBusy) else _tell_away(request, error)
             except (RolecallError, RequestRefused, RequestValidationError, HTTPException) as error:
@@ -76,23 +91,23 @@ class Pages(APIRouter):
 
 def error_page(request: Request, status: int, sentence: str) -> Response:
     """Write the page that tells an error."""
-    matter = {"status": status, "phrase": HTTPStatus(status).phrase, "sentence": sentence}
+    context = {"status": status, "phrase": HTTPStatus(status).phrase, "sentence": sentence}
     shown = shown_to(request, getattr(request.state, "caller", None))
-    return state_of(request).pages.page("error.html", shown, matter, status)
+    return state_of(request).pages.page("error.html", shown, context, status)
 
 
-def _ask(request: Request, asked: Unconfirmed) -> Response:
+def _ask(request: Request, confirmation: Unconfirmed) -> Response:
     back = where_from(request) or first_page(request)
-    matter = {"asked": asked, "back": back, "address": f"{request.url.path}?{urlencode({BACK: back})}"}
+    context = {"confirmation": confirmation, "back": back, "address": f"{request.url.path}?{urlencode({BACK: back})}"}
     shown = shown_to(request, getattr(request.state, "caller", None))
-    return state_of(request).pages.page("question.html", shown, matter)
+    return state_of(request).pages.page("question.html", shown, context)
 
 
 def _tell(request: Request, error: Foreseen) -> Response:
     status, sentence = _meaning(error)
     stood_on = where_from(request) if request.method in CHANGES else None
     if stood_on is not None and status not in REFUSED:
-        return _go(request, stood_on, Said(sentence, "bad"))
+        return _go(request, stood_on, Flash(sentence, "bad"))
     page = error_page(request, status, sentence)
     if isinstance(error, TooManyRequests):
         page.headers["retry-after"] = str(ceil(error.retry_after))
@@ -103,9 +118,9 @@ def _tell_away(request: Request, error: DatabaseUnavailable) -> Response:
     """Tell that the database does not answer; what the driver says of it names hosts and users, and is for the log."""
     log.warning("The database did not answer for %s %s: %s", request.method, request.url.path, error)
     sent = request.method in CHANGES
-    matter = {"again": None if sent else AGAIN, "back": where_from(request) or first_page(request)}
+    context = {"again": None if sent else AGAIN, "back": where_from(request) or first_page(request)}
     shown = shown_to(request, getattr(request.state, "caller", None))
-    page = state_of(request).pages.page("away.html", shown, matter, AWAY)
+    page = state_of(request).pages.page("away.html", shown, context, AWAY)
     page.headers["retry-after"] = str(AGAIN)
     return page
 
@@ -123,9 +138,9 @@ def _ask_to_log_in(request: Request) -> Response:
     return _go(request, _login(request, back), ENDED)
 
 
-def _go(request: Request, where: str, told: Said) -> Response:
+def _go(request: Request, where: str, flash: Flash) -> Response:
     response = redirect(where)
-    said.remember(request, response, told)
+    remember_flash(request, response, flash)
     return response
 
 
@@ -149,3 +164,62 @@ def _meaning(error: Foreseen) -> tuple[int, str]:
             return 422, "; ".join(f"{each['loc'][-1]}: {each['msg']}" for each in error.errors())
         case HTTPException():
             return error.status_code, str(error.detail)
+
+
+def may_hop(request: Request) -> bool:
+    """Whether this is such a link. What the step itself asks for comes from our site: there is never a second one."""
+    headers = request.headers
+    return (
+        request.method == "GET"
+        and headers.get("sec-fetch-site") == "cross-site"
+        and headers.get("sec-fetch-mode") == "navigate"
+        and headers.get("sec-fetch-dest") == "document"
+    )
+
+
+def hop(request: Request, to: str) -> Response:
+    """The page that asks for an address at once."""
+    return state_of(request).pages.page("hop.html", shown_to(request, None), {"to": to})
+
+
+def answer_pages(application: FastAPI) -> None:
+    """Let a browser that asks for a page get one, whatever becomes of it."""
+    application.exception_handler(HTTPException)(_http)
+    application.exception_handler(Exception)(_unforeseen)
+
+
+async def _http(request: Request, error: HTTPException) -> Response:
+    if not _wants_page(request):
+        return http_problem(error)
+    request.state.caller = await _who(request)
+    page = error_page(request, error.status_code, SENTENCES.get(error.status_code, str(error.detail)))
+    page.headers.update(error.headers or {})
+    return page
+
+
+async def _unforeseen(request: Request, error: Exception) -> Response:
+    """Tell nobody what went wrong but the log, and where to find it there."""
+    reference = token_hex(REFERENCE_BYTES)
+    log.error(
+        "An error that nobody foresaw, at %s %s, reference %s",
+        request.method,
+        path_below(request.scope),
+        reference,
+        exc_info=error,
+    )
+    sentence = (
+        f"Something went wrong that nobody foresaw. The server's log knows more, under the reference {reference}."
+    )
+    return error_page(request, 500, sentence) if _wants_page(request) else problem(500, "internal-error", sentence)
+
+
+def _wants_page(request: Request) -> bool:
+    return "text/html" in request.headers.get("accept", "") and not path_below(request.scope).startswith(API)
+
+
+async def _who(request: Request) -> Caller | None:
+    """Who asks, so that the way to other pages can be shown; nobody where that cannot be said."""
+    try:
+        return await state_of(request).access.identify(request)
+    except RolecallError:
+        return None

@@ -12,9 +12,8 @@ from fastapi.responses import RedirectResponse
 
 from rolecall.model.access import Caller, Scope
 from rolecall.service.services import Services
-from rolecall.web.dashboard import said
+from rolecall.web.dashboard.flash import Flash, Tone, forget_flash, read_flash, remember_flash
 from rolecall.web.dashboard.rendering import Shown
-from rolecall.web.dashboard.said import Said, Tone
 from rolecall.web.dependencies import KnownCaller, Requires
 from rolecall.web.http import has_any, own_address, root_of
 from rolecall.web.idempotency import OperatesOnceByForm
@@ -65,13 +64,13 @@ class View:
         target = self.request.headers.get("hx-target")
         return target is None or target.partition("#")[2] == part
 
-    def page(self, template: str, status: int = 200, /, **matter: Any) -> Response:
+    def page(self, template: str, status: int = 200, /, **context: Any) -> Response:
         """Answer with a page; what the form before it has done is told on it."""
-        told = said.was_said(self.request)
-        shown = shown_to(self.request, self.caller, told)
-        response = state_of(self.request).pages.page(template, shown, matter, status)
-        if told is not None:
-            said.forget(self.request, response)
+        flash = read_flash(self.request)
+        shown = shown_to(self.request, self.caller, flash)
+        response = state_of(self.request).pages.page(template, shown, context, status)
+        if flash is not None:
+            forget_flash(self.request, response)
         return response
 
     async def confirm(self, question: str, verb: str, meaning: str = "") -> None:
@@ -89,7 +88,7 @@ class View:
             (where_from(self.request) or first_page(self.request)) if to is None else root_of(self.request.scope) + to
         )
         response = redirect(where)
-        said.remember(self.request, response, Said(sentence, tone))
+        remember_flash(self.request, response, Flash(sentence, tone))
         return response
 
 
@@ -98,10 +97,10 @@ def redirect(where: str) -> RedirectResponse:
     return RedirectResponse(where, status_code=SEE_OTHER)
 
 
-def shown_to(request: Request, caller: Caller | None, told: Said | None = None) -> Shown:
+def shown_to(request: Request, caller: Caller | None, flash: Flash | None = None) -> Shown:
     """What every page needs to know, for who asks."""
     can_leave = state_of(request).access.asks and has_any(request)
-    return Shown(request=request, caller=caller, said=told, has_session=can_leave)
+    return Shown(request=request, caller=caller, flash=flash, has_session=can_leave)
 
 
 def where_from(request: Request) -> str | None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from rolecall.model.schedules import ScheduleAhead, StoredSchedule, Stretch
-from rolecall.web.dashboard.telling.clock_changes import in_zone
+from rolecall.web.dashboard.presenters.clock_changes import in_zone
 
 __all__ = ["HOURS", "Lane", "Piece", "TimeLine", "time_line"]
 

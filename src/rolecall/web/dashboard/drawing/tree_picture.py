@@ -1,9 +1,13 @@
-"""The picture of a tree: its nodes with what is written in them, and the lines between them."""
+"""The picture of a tree: its nodes with what is written in them, and the lines between them.
+
+Where there are many tasks of one handler, one item stands for all of them. The server cannot measure texts that must
+fit into the picture, so it counts letters of a fixed-width font.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Literal
 from urllib.parse import urlencode
@@ -11,15 +15,26 @@ from urllib.parse import urlencode
 from rolecall.model.details import Outline, OutlinePhase, Unfolded
 from rolecall.model.states import TaskState
 from rolecall.model.tasks import TaskSummary
-from rolecall.web.dashboard.drawing.items import Item, PhaseItem, TaskItem, branch_of, items_of, key_of_task, walk
-from rolecall.web.dashboard.drawing.lines import bow, descent
-from rolecall.web.dashboard.drawing.places import WIDTH, Place, arrange
-from rolecall.web.dashboard.drawing.words import fitted
+from rolecall.web.dashboard.drawing.tree_layout import WIDTH, Branch, NodePosition, arrange, bow, descent
 from rolecall.web.dashboard.formats import count, duration
 
-__all__ = ["Line", "Node", "Part", "TreePicture", "counted", "draw_tree", "seconds_of"]
-
-Kind = Literal["child", "chain", "need"]
+__all__ = [
+    "BarSegment",
+    "Item",
+    "Line",
+    "Node",
+    "PhaseItem",
+    "TaskItem",
+    "TreePicture",
+    "branch_of",
+    "counted",
+    "draw_tree",
+    "fitted",
+    "items_of",
+    "key_of_task",
+    "seconds_of",
+    "walk",
+]
 
 MARGIN = 26
 ROOM = 24
@@ -36,10 +51,14 @@ TELLING = (
     TaskState.CANCELLED,
     TaskState.COMPLETED,
 )
+ELLIPSIS = "…"
+
+
+Kind = Literal["child", "chain", "need"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Part:
+class BarSegment:
     """A piece of the bar of a folded phase: from where, how wide, and which state it stands for."""
 
     x: float
@@ -65,7 +84,7 @@ class Node:
     name: str
     unfold: str = ""
     open: bool = False
-    parts: tuple[Part, ...] = ()
+    parts: tuple[BarSegment, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,7 +138,7 @@ def counted(phase: OutlinePhase) -> str:
     return ", ".join(f"{count(phase.states[state])} {state}" for state in TELLING if state in phase.states)
 
 
-def _descents(items: Item, places: Mapping[str, Place]) -> Iterator[Line]:
+def _descents(items: Item, places: Mapping[str, NodePosition]) -> Iterator[Line]:
     for item in walk(items):
         for child in item.below:
             kind: Kind = "chain" if child.continues else "child"
@@ -127,25 +146,25 @@ def _descents(items: Item, places: Mapping[str, Place]) -> Iterator[Line]:
             yield Line(key=f"{item.key}-{child.key}", kind=kind, path=path)
 
 
-def _needs(outline: Outline, places: Mapping[str, Place]) -> Iterator[Line]:
+def _needs(outline: Outline, places: Mapping[str, NodePosition]) -> Iterator[Line]:
     for need in outline.needs:
         start, end = key_of_task(need.needed_id), key_of_task(need.task_id)
         if start in places and end in places:
             yield Line(key=f"need-{start}-{end}", kind="need", path=bow(places[start], places[end]))
 
 
-def _node(item: Item, place: Place, now: datetime, unfolded: Unfolded | None) -> Node:
+def _node(item: Item, place: NodePosition, now: datetime, unfolded: Unfolded | None) -> Node:
     if isinstance(item, TaskItem):
         return _task_node(item, place, now)
-    asked = Unfolded(parent_id=item.phase.parent_id, handler=item.phase.handler)
-    return _phase_node(item, place, is_open=asked == unfolded)
+    own = Unfolded(parent_id=item.phase.parent_id, handler=item.phase.handler)
+    return _phase_node(item, place, is_open=own == unfolded)
 
 
-def _task_node(item: TaskItem, place: Place, now: datetime) -> Node:
+def _task_node(item: TaskItem, place: NodePosition, now: datetime) -> Node:
     task = item.task
     seconds = seconds_of(task, now)
     under = task.status if seconds is None else f"{task.status} · {duration(seconds)}"
-    said = f": {task.error}" if task.error and task.state is TaskState.FAILED else ""
+    failure = f": {task.error}" if task.error and task.state is TaskState.FAILED else ""
     return Node(
         key=item.key,
         x=place.x,
@@ -154,11 +173,11 @@ def _task_node(item: TaskItem, place: Place, now: datetime) -> Node:
         state=task.status,
         title=fitted(task.handler, ROOM),
         under=fitted(f"{under} · {task.id}", ROOM_BELOW),
-        name=f"{task.handler}, task {task.id}, {under}{said}",
+        name=f"{task.handler}, task {task.id}, {under}{failure}",
     )
 
 
-def _phase_node(item: PhaseItem, place: Place, *, is_open: bool) -> Node:
+def _phase_node(item: PhaseItem, place: NodePosition, *, is_open: bool) -> Node:
     phase = item.phase
     number = f" × {count(phase.number)}"
     worst = next((state for state in TELLING if state in phase.states), TaskState.COMPLETED)
@@ -177,7 +196,7 @@ def _phase_node(item: PhaseItem, place: Place, *, is_open: bool) -> Node:
     )
 
 
-def _parts(phase: OutlinePhase) -> Iterator[Part]:
+def _parts(phase: OutlinePhase) -> Iterator[BarSegment]:
     """The bar, in the order in which a task lives; what is there is seen, however little it is."""
     order = [state for state in reversed(TELLING) if state in phase.states]
     least = 3.0
@@ -185,5 +204,105 @@ def _parts(phase: OutlinePhase) -> Iterator[Part]:
     x = (WIDTH - BAR) / 2
     for state in order:
         width = least + room * phase.states[state] / phase.number
-        yield Part(x=round(x, 1), width=round(width, 1), state=state)
+        yield BarSegment(x=round(x, 1), width=round(width, 1), state=state)
         x += width
+
+
+Link = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskItem:
+    """A task; it `continues` where it goes on the chain of the item above it."""
+
+    task: TaskSummary
+    below: tuple[Item, ...] = ()
+    continues: bool = False
+
+    @property
+    def key(self) -> str:
+        """What tells it apart from all others, now and when it is drawn again."""
+        return key_of_task(self.task.id)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PhaseItem:
+    """A task's children of one handler as one; those that are named stand below it."""
+
+    phase: OutlinePhase
+    below: tuple[Item, ...] = ()
+    continues: bool = False
+
+    @property
+    def key(self) -> str:
+        """What tells it apart from all others, now and when it is drawn again."""
+        return f"phase-{self.phase.parent_id}-{self.phase.handler}"
+
+
+Item = TaskItem | PhaseItem
+
+
+def key_of_task(task_id: int) -> str:
+    """The key of a task's item."""
+    return f"task-{task_id}"
+
+
+def items_of(outline: Outline) -> TaskItem:
+    """Make the tree of an outline: children below their parents, continuations below what they go on from."""
+    after: tuple[Item, ...] = ()
+    for task in reversed(outline.following):
+        after = (TaskItem(task=task, below=after, continues=True),)
+    return TaskItem(task=outline.root, below=(*_below(outline, outline.root.id), *after))
+
+
+def branch_of(item: Item) -> Branch:
+    """The same tree as nothing but its shape."""
+    return Branch(item.key, tuple(map(branch_of, item.below)))
+
+
+def walk(item: Item) -> Iterator[Item]:
+    """An item and all below it, parents first."""
+    yield item
+    for each in item.below:
+        yield from walk(each)
+
+
+def _below(outline: Outline, parent_id: int) -> tuple[Item, ...]:
+    placed: list[tuple[int, Item]] = []
+    for phase in outline.phases:
+        if phase.parent_id == parent_id:
+            placed += _phase_items(outline, phase)
+    return _in_chains([item for _, item in sorted(placed, key=lambda pair: pair[0])])
+
+
+def _phase_items(outline: Outline, phase: OutlinePhase) -> list[tuple[int, Item]]:
+    tasks = [outline.tasks[task_id] for task_id in phase.named if task_id in outline.tasks]
+    items = [TaskItem(task=task, below=_below(outline, task.id)) for task in tasks]
+    if phase.folded:
+        return [(phase.first_id, PhaseItem(phase=phase, below=tuple(items)))]
+    return [(item.task.id, item) for item in items]
+
+
+def _in_chains(items: Sequence[Item]) -> tuple[Item, ...]:
+    """Put each continuation below the task that it goes on from, where that one is among them."""
+    links = {_link(item.task): item for item in items if isinstance(item, TaskItem)}
+    following = {link: item for link, item in links.items() if link[1] and (link[0], link[1] - 1) in links}
+    first = [item for item in items if isinstance(item, PhaseItem) or _link(item.task) not in following]
+    return tuple(_with_following(item, following) if isinstance(item, TaskItem) else item for item in first)
+
+
+def _with_following(item: TaskItem, following: Mapping[Link, TaskItem]) -> TaskItem:
+    chain_id, index = _link(item.task)
+    after = following.get((chain_id, index + 1))
+    if after is None:
+        return item
+    return replace(item, below=(*item.below, replace(_with_following(after, following), continues=True)))
+
+
+def _link(task: TaskSummary) -> Link:
+    return task.chain_id, task.chain_index
+
+
+def fitted(text: str, room: int) -> str:
+    """The text, or as many letters of its beginning as fit, with an ellipsis that says so."""
+    return text if len(text) <= room else text[: room - len(ELLIPSIS)].rstrip() + ELLIPSIS

@@ -11,7 +11,7 @@ from typing import Any
 from rolecall.model.durations import write_duration
 from rolecall.model.errors import RolecallError, ScheduleConflict, UnknownRole
 from rolecall.model.schedules import StoredSchedule
-from rolecall.web.dashboard.forms.reading import read_field, read_integer, read_moment, read_object, read_seconds
+from rolecall.web.dashboard.forms.values import read_field, read_integer, read_moment, read_object, read_seconds
 
 __all__ = ["NEW", "ScheduleForm", "as_typed"]
 
@@ -59,14 +59,14 @@ class ScheduleForm:
 
     def read(self, *, immutable: bool = False) -> dict[str, Any] | None:
         """Return what is said of the schedule; None where something cannot be read, which is marked then."""
-        said = {name: self._read(name, read) for name, read in READERS.items() if self._is_asked(name, immutable)}
-        said = {name: value for name, value in said.items() if value is not None}
+        values = {name: self._read(name, read) for name, read in READERS.items() if self._is_read(name, immutable)}
+        values = {name: value for name, value in values.items() if value is not None}
         rhythm = self.typed.get("rhythm", "every")
-        if rhythm not in said and rhythm not in self.problems:
+        if rhythm not in values and rhythm not in self.problems:
             self.problems[rhythm] = NEEDED
         if not immutable:
-            said |= self._beside()
-        return None if self.problems else said
+            values |= self._beside()
+        return None if self.problems else values
 
     def blame(self, error: RolecallError) -> None:
         """Put what the service refuses beside the field that it is about."""
@@ -82,20 +82,20 @@ class ScheduleForm:
         typed = {**self.typed, "revision": now["revision"]}
         return ScheduleForm(typed=typed, problems=self.problems, meanwhile=others)
 
-    def _is_asked(self, name: str, immutable: bool) -> bool:  # noqa: FBT001 - the schedule's own word
+    def _is_read(self, name: str, immutable: bool) -> bool:  # noqa: FBT001 - the schedule's own word
         rhythm = self.typed.get("rhythm", "every")
         if (name in {"every", "cron"} and name != rhythm) or (name == "zone" and rhythm != "cron"):
             return False
         return not immutable or name in EDITABLE
 
     def _beside(self) -> dict[str, Any]:
-        said: dict[str, Any] = {"enabled": bool(self.typed.get("enabled"))}
+        values: dict[str, Any] = {"enabled": bool(self.typed.get("enabled"))}
         if not self.typed.get("key"):
-            said["key"] = None
+            values["key"] = None
         if self.typed.get("immutable"):
-            said["immutable"] = True
+            values["immutable"] = True
         first = self._read("first_run_at", lambda text: read_moment(text, self.typed.get("zone", "")))
-        return said if first is None else said | {"first_run_at": first}
+        return values if first is None else values | {"first_run_at": first}
 
     def _place_of(self, error: RolecallError, problem: str) -> str:
         if isinstance(error, UnknownRole):

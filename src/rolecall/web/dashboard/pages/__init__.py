@@ -11,13 +11,9 @@ from rolecall.web.dashboard.pages import (
     login,
     overview,
     roles,
-    schedule_changes,
     schedules,
     task,
-    task_actions,
-    task_bulk,
     tasks,
-    trees,
     workers,
 )
 from rolecall.web.dashboard.routing import Pages
@@ -26,19 +22,19 @@ __all__ = ["PAGES"]
 
 PAGES: tuple[Pages, ...] = (
     overview.router,
-    trees.router,
+    task.router,
     chains.router,
     jobs.router,
     roles.router,
     keys.router,
     schedules.router,
-    schedule_changes.router,
+    schedules.router,
     workers.router,
     audit.router,
     tasks.router,
-    task_bulk.router,
+    tasks.router,
     task.router,
-    task_actions.router,
+    task.router,
     capacity.router,
     login.router,
 )

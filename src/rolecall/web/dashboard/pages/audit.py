@@ -35,7 +35,7 @@ async def list_audit(
     cursor: Cursor = None,
 ) -> Response:
     """Show what was changed, the latest first."""
-    which = AuditFilter(
+    filters = AuditFilter(
         actor=actor,
         action=action,
         via=via,
@@ -43,6 +43,6 @@ async def list_audit(
         before=position(cursor),
         limit=FULL + 1,
     )
-    page = page_by_id(await view.services.audit.list(which), FULL)
+    page = page_by_id(await view.services.audit.list(filters), FULL)
     words = {"actor": actor, "action": action, "via": via, "within": within}
     return view.page("audit/list.html", events=page, words=words, cursor=cursor, shells=SHELLS, spans=SPANS)

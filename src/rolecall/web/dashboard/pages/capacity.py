@@ -43,8 +43,8 @@ async def show_capacity(
 
 def _scale(plan: RolePlan) -> int:
     """How far the slider goes: to twice what anybody could want."""
-    wanted = [plan.workers_for_target_wait, *plan.workers_needed.values(), plan.active_workers]
-    return max(plan.workers, 2 * max(number or 0 for number in wanted), LEAST_SCALE)
+    numbers = [plan.workers_for_target_wait, *plan.workers_needed.values(), plan.active_workers]
+    return max(plan.workers, 2 * max(number or 0 for number in numbers), LEAST_SCALE)
 
 
 def _forecast(hours: Sequence[HourAhead]) -> dict[str, Any]:

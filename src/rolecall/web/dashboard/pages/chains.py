@@ -14,8 +14,8 @@ from rolecall.model.errors import ChainFinished, ChainNotFound, InvalidTask
 from rolecall.model.pages import position
 from rolecall.service.tasks import STATUSES
 from rolecall.web.dashboard.drawing.tree_picture import counted
+from rolecall.web.dashboard.presenters.confirmations import before_deleting_chain
 from rolecall.web.dashboard.routing import Pages
-from rolecall.web.dashboard.telling.questions import before_deleting_chain
 from rolecall.web.dashboard.view import Operating, Reading, View
 from rolecall.web.parameters import Cursor, PathId
 
@@ -34,8 +34,8 @@ async def list_chains(
 ) -> Response:
     """List chains, the newest first."""
     before = position(cursor)
-    which = ChainFilter(state=state or None, role=role or None, handler=handler or None, before=before, limit=LIMIT)
-    page = await view.services.chains.list(which)
+    filters = ChainFilter(state=state or None, role=role or None, handler=handler or None, before=before, limit=LIMIT)
+    page = await view.services.chains.list(filters)
     chosen = {"state": state, "role": role, "handler": handler}
     return view.page(
         "chains/list.html",
@@ -59,7 +59,7 @@ async def show_chain(chain_id: PathId, view: Reading, before: Index = None) -> R
 async def complete_chain(
     chain_id: PathId, view: Operating, result: Annotated[str, Form(max_length=1_000_000)] = ""
 ) -> Response:
-    """Complete the task with which the chain stands open, as if a worker had."""
+    """Complete the task with filters the chain stands open, as if a worker had."""
     value = _value(result)
     question = f"Complete chain {chain_id} without a worker?"
     await view.confirm(question, "Complete", "A worker that runs it now loses it.")

@@ -15,10 +15,9 @@ from rolecall.model.error_table import http_status_for
 from rolecall.model.errors import RolecallError, TaskNotFound
 from rolecall.model.handlers import DeclaredHandler
 from rolecall.model.tasks import Enqueued, Task
-from rolecall.web.dashboard.forms.payload_fields import payload_fields, skeleton
-from rolecall.web.dashboard.forms.task_form import NotReadable, TaskForm, as_typed
+from rolecall.web.dashboard.forms.task_form import NotReadable, TaskForm, as_typed, payload_fields, skeleton
+from rolecall.web.dashboard.presenters.lists import PageNumber, page_of
 from rolecall.web.dashboard.routing import Pages
-from rolecall.web.dashboard.telling.paging import PageNumber, page_of
 from rolecall.web.dashboard.view import OperatingOnce, Reading, View, redirect
 from rolecall.web.new_tasks import read_task
 from rolecall.web.parameters import LARGEST_ID, SearchText
@@ -65,7 +64,7 @@ async def show_form(
     """Show the form of one handler; the address may bring what stands in its fields."""
     handler = await view.services.handlers.get(name)
     form = _form(_signature(view, handler), way, view.request.query_params)
-    return await _page(view, handler, form, way, task=await _task(view, created or stood), stood=stood is not None)
+    return await _page(view, handler, form, task=await _task(view, created or stood), stood=stood is not None)
 
 
 @router.post("/jobs/{handler}")
@@ -77,10 +76,10 @@ async def create_task(view: OperatingOnce, name: Name, way: Way = "form") -> Res
     try:
         enqueued = await _enqueue(view, handler, form)
     except NotReadable:
-        return await _page(view, handler, form, way, status=422)
+        return await _page(view, handler, form, status=422)
     except RolecallError as error:
         form.blame(error)
-        return await _page(view, handler, form, way, status=http_status_for(error))
+        return await _page(view, handler, form, status=http_status_for(error))
     outcome = "stood" if enqueued.deduplicated else "created"
     root = view.request.scope.get("root_path", "")
     return redirect(f"{root}/jobs/{name}?as={way}&{outcome}={enqueued.id}")
@@ -108,7 +107,6 @@ async def _page(  # sizes: each is a word of the page
     view: View,
     handler: DeclaredHandler,
     form: TaskForm,
-    way: str,
     *,
     task: Task | None = None,
     stood: bool = False,
@@ -126,7 +124,6 @@ async def _page(  # sizes: each is a word of the page
         task=task,
         stood=stood,
         request_key=token_urlsafe(16),
-        asked=way,
     )
 
 

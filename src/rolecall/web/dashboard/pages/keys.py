@@ -23,7 +23,7 @@ async def show_keys(view: Reading, key: Key = None, cursor: TextCursor = None) -
     services = view.services.key_capacities
     capacities = await services.list(cursor, FULL)
     found = await services.show(key) if key else None
-    return view.page("keys/list.html", capacities=capacities, cursor=cursor, asked=key, found=found)
+    return view.page("keys/list.html", capacities=capacities, cursor=cursor, typed=key, found=found)
 
 
 @router.post("/keys/set")
@@ -31,18 +31,18 @@ async def set_capacity(view: Operating, pattern: Pattern, capacity: Annotated[in
     """Let so many tasks of a key run at once."""
     await view.services.key_capacities.set(pattern, capacity)
     number = "One task" if capacity == 1 else f"{capacity} tasks"
-    return view.done(f"{number} of {_meant(pattern)} may run at once")
+    return view.done(f"{number} of {_describe(pattern)} may run at once")
 
 
 @router.post("/keys/reset")
 async def reset_capacity(view: Operating, pattern: Pattern) -> Response:
     """Take back what was set."""
     meaning = "Then what the app declares for it counts again, else the longest pattern that fits, else one."
-    await view.confirm(f"Take back what was set for {_meant(pattern)}?", "Reset", meaning)
+    await view.confirm(f"Take back what was set for {_describe(pattern)}?", "Reset", meaning)
     if await view.services.key_capacities.reset(pattern) is None:
-        return view.done(f"Nothing was set for {_meant(pattern)}", tone="info")
-    return view.done(f"What was set for {_meant(pattern)} is taken back")
+        return view.done(f"Nothing was set for {_describe(pattern)}", tone="info")
+    return view.done(f"What was set for {_describe(pattern)} is taken back")
 
 
-def _meant(pattern: str) -> str:
+def _describe(pattern: str) -> str:
     return f"each key that begins with {pattern[:-1]!r}" if pattern.endswith("*") else f"the key {pattern!r}"

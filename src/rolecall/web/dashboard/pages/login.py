@@ -10,7 +10,7 @@ from fastapi import Form, Request, Response
 
 from rolecall.model.errors import NotAuthenticated, TooManyRequests
 from rolecall.service.names import LONGEST_NAME
-from rolecall.web.dashboard import said
+from rolecall.web.dashboard.flash import forget_flash, read_flash
 from rolecall.web.dashboard.formats import duration
 from rolecall.web.dashboard.routing import Pages
 from rolecall.web.dashboard.view import first_page, redirect, shown_to
@@ -35,7 +35,7 @@ async def ask_who(request: Request, next: str = "/") -> Response:  # noqa: A002 
 
 @router.post("/login")
 async def log_in(request: Request, name: Name, password: Password, next: Annotated[str, Form()] = "/") -> Response:  # noqa: A002
-    """Open a session, which a cookie keeps, and go where the person wanted to go."""
+    """Open a session, which a cookie keeps, and go where the person next_page to go."""
     logins = state_of(request).logins
     try:
         session = await logins.open(request, name, password)
@@ -72,26 +72,26 @@ async def enter(request: Request, token: str = "", next: str = "/") -> Response:
     return response
 
 
-def _wait(request: Request, wanted: str, seconds: float) -> Response:
+def _wait(request: Request, next_page: str, seconds: float) -> Response:
     until = datetime.now(UTC) + timedelta(seconds=seconds)
     wrong = f"Too many logins have failed. Try again in {duration(ceil(seconds))}."
-    response = _form(request, wanted, wrong=wrong, until=until, status=429)
+    response = _form(request, next_page, wrong=wrong, until=until, status=429)
     response.headers["retry-after"] = str(ceil(seconds))
     return response
 
 
 def _form(
-    request: Request, wanted: str, *, wrong: str | None = None, until: datetime | None = None, status: int = 200
+    request: Request, next_page: str, *, wrong: str | None = None, until: datetime | None = None, status: int = 200
 ) -> Response:
-    told = said.was_said(request)
+    flash = read_flash(request)
     state = state_of(request)
-    matter = {
-        "next": own_address(root_of(request.scope), wanted),
+    context = {
+        "next": own_address(root_of(request.scope), next_page),
         "wrong": wrong,
         "until": until,
         "takes_token": state.access.takes_token,
     }
-    response = state.pages.page("login.html", shown_to(request, None, told), matter, status)
-    if told is not None:
-        said.forget(request, response)
+    response = state.pages.page("login.html", shown_to(request, None, flash), context, status)
+    if flash is not None:
+        forget_flash(request, response)
     return response

@@ -15,8 +15,8 @@ from rolecall.model.handlers import DeclaredHandler
 from rolecall.model.insight import DeclaredRole
 from rolecall.model.live import RoleProgress
 from rolecall.service.coverage import Coverage
+from rolecall.web.dashboard.presenters.lists import PageNumber, page_of
 from rolecall.web.dashboard.routing import Pages
-from rolecall.web.dashboard.telling.paging import PageNumber, page_of
 from rolecall.web.dashboard.view import Operating, Reading
 from rolecall.web.parameters import SearchText
 
@@ -70,9 +70,9 @@ async def resume_role(view: Operating, name: str) -> Response:
 
 def _matching(roles: Sequence[DeclaredRole], text: str) -> list[DeclaredRole]:
     """Find roles by a text; the role of that very name stands first, as links from other pages mean it."""
-    wanted = text.strip().lower()
-    found = [role for role in roles if wanted in f"{role.name} {role.description}".lower()]
-    return sorted(found, key=lambda role: role.name.lower() != wanted)
+    needle = text.strip().lower()
+    found = [role for role in roles if needle in f"{role.name} {role.description}".lower()]
+    return sorted(found, key=lambda role: role.name.lower() != needle)
 
 
 def _card(

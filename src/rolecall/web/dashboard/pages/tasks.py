@@ -1,29 +1,44 @@
-"""The task queue: a list that is filtered, searched and paged by its address, and the recovery of stale tasks."""
+"""The task queue: a list that is filtered, searched and paged by its address, the recovery of stale tasks, and one
+action on many: on those that are selected, or, once confirmed, on all that a filter finds.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Annotated
 
-from fastapi import Request, Response
+from fastapi import Form, Query, Request, Response
 
+from rolecall.model.bulk import BulkAction
 from rolecall.model.errors import ConfigError, FilterError
 from rolecall.model.pages import Page
 from rolecall.model.tasks import TaskSummary
 from rolecall.service.services import Services
-from rolecall.web.dashboard.forms.asked_tasks import AskedTasks, asked_by
+from rolecall.service.tasks import Tasks
+from rolecall.web.api.task_actions import MOST_AT_ONCE
+from rolecall.web.dashboard.forms.task_query import TaskQuery, read_query
+from rolecall.web.dashboard.presenters.confirmations import MEANINGS, before_selected, summarize
+from rolecall.web.dashboard.presenters.lists import finer_tabs, state_tabs
 from rolecall.web.dashboard.routing import Pages
-from rolecall.web.dashboard.telling.state_tabs import finer_tabs, state_tabs
 from rolecall.web.dashboard.view import Operating, Reading
+from rolecall.web.parameters import Id
 
 router = Pages()
 
 UNPROCESSABLE = 422
 MOST_NAMED = 10
+LIMITS = (100, 1_000, 10_000)
+MOST_UNASKED = 1_000
+MOST_SELECTED = 500
+
+Verb = Callable[[Tasks, Sequence[int]], Awaitable[Mapping[int, str]]]
+VERBS: Mapping[BulkAction, Verb] = {"retry": Tasks.retry, "cancel": Tasks.cancel, "delete": Tasks.delete}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class FoundTasks:
     """A page of tasks, and which of them have children; `problem` says why there is none."""
 
     page: Page[TaskSummary] = field(default_factory=lambda: Page(items=[]))
@@ -34,20 +49,20 @@ class Found:
 @router.get("/tasks")
 async def list_tasks(view: Reading, request: Request, cursor: str | None = None) -> Response:
     """Show the tasks that the address asks for, the newest first."""
-    asked = asked_by(request.query_params, cursor=cursor)
-    found = await _find(view.services, asked)
+    query = read_query(request.query_params, cursor=cursor)
+    found = await _find(view.services, query)
     counts = await view.services.insight.counts()
     return view.page(
         "tasks/list.html",
         200 if found.problem is None else UNPROCESSABLE,
-        asked=asked,
+        query=query,
         found=found,
         cursor=cursor,
-        tabs=state_tabs(counts, asked.word("role") or None, asked.which.state),
-        finer=finer_tabs(asked.which.state),
-        roles=sorted({each.role for each in counts} | set(asked.words.get("role", ()))),
-        following=found.page.next_cursor and asked.query(cursor=found.page.next_cursor),
-        is_filtered=bool(asked.words),
+        tabs=state_tabs(counts, query.word("role") or None, query.filter.state),
+        finer=finer_tabs(query.filter.state),
+        roles=sorted({each.role for each in counts} | set(query.words.get("role", ()))),
+        following=found.page.next_cursor and query.encode(cursor=found.page.next_cursor),
+        is_filtered=bool(query.words),
         nothing_at_all=not counts,
     )
 
@@ -58,16 +73,63 @@ async def recover_stale(view: Operating) -> Response:
     became = await view.services.maintenance.rescue()
     if not became:
         return view.done("No task is stale: the lease of every running one stands.", tone="info")
-    told = ", ".join(f"{number} {state}" for state, number in sorted(Counter(became.values()).items()))
+    states = ", ".join(f"{number} {state}" for state, number in sorted(Counter(became.values()).items()))
     named = ", ".join(map(str, list(became)[:MOST_NAMED])) + (", …" if len(became) > MOST_NAMED else "")
-    return view.done(f"Recovered {len(became)} stale {'task' if len(became) == 1 else 'tasks'}: {told} ({named}).")
+    return view.done(f"Recovered {len(became)} stale {'task' if len(became) == 1 else 'tasks'}: {states} ({named}).")
 
 
-async def _find(services: Services, asked: AskedTasks) -> Found:
-    if asked.problem is not None:
-        return Found(problem=asked.problem)
+async def _find(services: Services, query: TaskQuery) -> FoundTasks:
+    if query.problem is not None:
+        return FoundTasks(problem=query.problem)
     try:
-        page = await services.tasks.list(asked.which)
+        page = await services.tasks.list(query.filter)
     except (ConfigError, FilterError) as error:
-        return Found(problem=str(error))
-    return Found(page=page, parents=await services.tasks.parents_among([task.id for task in page.items]))
+        return FoundTasks(problem=str(error))
+    return FoundTasks(page=page, parents=await services.tasks.parents_among([task.id for task in page.items]))
+
+
+Limit = Annotated[int, Query(ge=1, le=MOST_AT_ONCE)]
+Ids = Annotated[list[Id], Form(max_length=MOST_SELECTED)]
+
+
+@router.post("/tasks/selected")
+async def do_to_selected(view: Operating, action: Annotated[BulkAction, Form()], id: Ids = []) -> Response:  # noqa: A002, B006 - the field's name; FastAPI copies it
+    """Retry, cancel or delete the tasks that are selected."""
+    if not id:
+        return view.done("Nothing is selected.", tone="info")
+    parents = await view.services.tasks.parents_among(id)
+    await view.confirm(*before_selected(action, id, parents))
+    outcomes = await VERBS[action](view.services.tasks, id)
+    flash = summarize(action, Counter(outcomes.values()))
+    return view.done(flash.text, tone=flash.tone)
+
+
+@router.get("/tasks/bulk")
+async def ask_before_bulk(
+    view: Operating, request: Request, action: BulkAction = "retry", limit: Limit = MOST_UNASKED
+) -> Response:
+    """Ask before all tasks that a filter finds are retried, cancelled or deleted, and say how many those are."""
+    query = _readable(read_query(request.query_params))
+    found = query.words and await view.services.tasks.bulk(action, query.filter, limit=limit, dry_run=True)
+    context = {"query": query, "found": found, "limit": limit, "limits": LIMITS}
+    return view.page("tasks/bulk.html", action=action, meaning=MEANINGS[action], **context)
+
+
+@router.post("/tasks/bulk")
+async def do_to_found(
+    view: Operating,
+    request: Request,
+    action: Annotated[BulkAction, Form()],
+    limit: Annotated[int, Form(ge=1, le=MOST_AT_ONCE)] = MOST_UNASKED,
+) -> Response:
+    """Retry, cancel or delete the newest of the tasks that a filter finds."""
+    query = _readable(read_query(await request.form()))
+    outcome = await view.services.tasks.bulk(action, query.filter, limit=limit)
+    flash = summarize(action, outcome.outcomes)
+    return view.done(flash.text, to=f"/tasks?{query.encode()}", tone=flash.tone)
+
+
+def _readable(query: TaskQuery) -> TaskQuery:
+    if query.problem is not None:
+        raise FilterError(query.problem)
+    return query

@@ -10,10 +10,9 @@ from fastapi import Form, Query, Response
 
 from rolecall.model.insight import RegisteredWorker, TaskFilter
 from rolecall.service.workers import Workers
+from rolecall.web.dashboard.presenters.lists import PageNumber
+from rolecall.web.dashboard.presenters.workers import ReplicaCard, clock_off, make_roll, replica_card, roles_of, step_to
 from rolecall.web.dashboard.routing import Pages
-from rolecall.web.dashboard.telling.paging import PageNumber
-from rolecall.web.dashboard.telling.replicas import ReplicaCard, replica_card, step_to
-from rolecall.web.dashboard.telling.roll import call_roll, clock_off, roles_of
 from rolecall.web.dashboard.view import Administering, Operating, Reading, View
 from rolecall.web.parameters import PathId, ShortText
 
@@ -25,7 +24,7 @@ LATELY = timedelta(days=1)
 MOST = 1_000_000
 Tell = Callable[[Workers, int], Awaitable[RegisteredWorker]]
 Flag = Annotated[bool, Query()]
-Wanted = Annotated[int | None, Query(ge=0, le=MOST)]
+ChosenReplicas = Annotated[int | None, Query(ge=0, le=MOST)]
 
 
 @router.get("/admin/workers")
@@ -36,11 +35,11 @@ async def list_workers(
     roles: ShortText | None = None,
     state: ShortText | None = None,
     page: PageNumber = 1,
-    replicas: Wanted = None,
+    replicas: ChosenReplicas = None,
 ) -> Response:
     """Show who is alive, and how many a cluster keeps."""
     known = await view.services.workers.list(everyone=everyone)
-    roll = call_roll(known, roles, state, page)
+    roll = make_roll(known, roles, state, page)
     in_hand = await view.services.workers.in_hand((worker.id for worker in roll.page.items), AT_A_GLANCE)
     return view.page(
         "workers/list.html",
@@ -102,12 +101,12 @@ async def scale(view: Administering, replicas: Annotated[int, Form(ge=0, le=MOST
     if step is not None:
         await view.confirm(f"Scale from {step.previous} to {replicas} replicas?", f"Scale to {replicas}", step.words)
     scaled = await services.scale(replicas)
-    told = f"From {scaled.previous} to {scaled.desired} replicas."
+    message = f"From {scaled.previous} to {scaled.desired} replicas."
     if scaled.leaving:
-        told += f" {', '.join(scaled.leaving)} {'leaves' if len(scaled.leaving) == 1 else 'leave'}."
+        message += f" {', '.join(scaled.leaving)} {'leaves' if len(scaled.leaving) == 1 else 'leave'}."
     if scaled.unmarked:
-        told += f" The cluster may take other pods: {scaled.unmarked}."
-    return view.done(told, to="/admin/workers")
+        message += f" The cluster may take other pods: {scaled.unmarked}."
+    return view.done(message, to="/admin/workers")
 
 
 async def _ask(view: View, verb: str, worker_id: int, then: str) -> None:
@@ -122,5 +121,5 @@ async def _tell(view: View, tell: Tell, worker_id: int, what: str) -> Response:
     return view.done(f"{worker.name} {what}.")
 
 
-async def _card(view: View, wanted: int | None) -> ReplicaCard | None:
-    return await replica_card(view.services.scaling, wanted) if view.wants("replicas") else None
+async def _card(view: View, chosen: int | None) -> ReplicaCard | None:
+    return await replica_card(view.services.scaling, chosen) if view.wants("replicas") else None

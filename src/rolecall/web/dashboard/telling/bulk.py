@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from rolecall.web.dashboard.said import Said
+
 from rolecall.model.insight import BulkAction
 from rolecall.web.dashboard.formats import count
-from rolecall.web.dashboard.said import Said
 
 __all__ = ["MEANINGS", "told"]
 

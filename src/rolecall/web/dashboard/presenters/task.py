@@ -1,4 +1,7 @@
-"""What happened to a task, told for people: each moment, the time since the one before, and what failed."""
+"""One task for people: what can be done with it as it stands, and its story.
+
+The story has each moment, the time since the one before, and what failed.
+"""
 
 from __future__ import annotations
 
@@ -10,9 +13,18 @@ from rolecall.model.insight import TimelineEntry
 from rolecall.model.states import TaskState
 from rolecall.model.tasks import TaskSummary
 
-__all__ = ["Failure", "Moment", "failures_in", "ran_for", "story_of", "waited_for"]
+__all__ = [
+    "Failure",
+    "StoryMoment",
+    "TaskAction",
+    "actions_on",
+    "failures_in",
+    "ran_for",
+    "story_of",
+    "waited_for",
+]
 
-SAID: Mapping[str, tuple[str, str]] = {
+STORY_WORDS: Mapping[str, tuple[str, str]] = {
     "created": ("Enqueued", "muted"),
     "claimed": ("Claimed", "info"),
     "started": ("Began to run", "info"),
@@ -37,7 +49,7 @@ SPENT = frozenset({ERROR, "timeout", "crashed"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Moment:
+class StoryMoment:
     """One thing that happened; `since` is how many seconds after the one before, None for the first."""
 
     at: datetime
@@ -60,7 +72,7 @@ class Failure:
     worker_id: int | None
 
 
-def story_of(timeline: Sequence[TimelineEntry]) -> list[Moment]:
+def story_of(timeline: Sequence[TimelineEntry]) -> list[StoryMoment]:
     """Tell each entry, the oldest first."""
     befores: list[TimelineEntry | None] = [None, *timeline]
     return [_moment(entry, before) for before, entry in zip(befores, timeline, strict=False)]
@@ -89,9 +101,9 @@ def _is_end_of(entry: TimelineEntry, failure: Failure) -> bool:
     return entry.attempt == failure.attempt and entry.detail == failure.error
 
 
-def _moment(entry: TimelineEntry, before: TimelineEntry | None) -> Moment:
-    words, tone = SAID.get(entry.kind, (entry.kind.capitalize(), "muted"))
-    return Moment(
+def _moment(entry: TimelineEntry, before: TimelineEntry | None) -> StoryMoment:
+    words, tone = STORY_WORDS.get(entry.kind, (entry.kind.capitalize(), "muted"))
+    return StoryMoment(
         at=entry.at,
         words=words,
         tone=tone,
@@ -104,18 +116,60 @@ def _moment(entry: TimelineEntry, before: TimelineEntry | None) -> Moment:
 
 
 def _failures(timeline: Sequence[TimelineEntry]) -> Iterator[Failure]:
-    told: Failure | None = None
+    failure: Failure | None = None
     for entry in timeline:
         # A task's end repeats what its last attempt told.
-        if entry.kind == TaskState.FAILED and told is not None and _is_end_of(entry, told):
+        if entry.kind == TaskState.FAILED and failure is not None and _is_end_of(entry, failure):
             continue
         if entry.kind in SPENT or entry.kind == TaskState.FAILED:
-            words = SAID[entry.kind][0]
-            told = Failure(
+            words = STORY_WORDS[entry.kind][0]
+            failure = Failure(
                 attempt=entry.attempt or 0,
                 at=entry.at,
                 words="" if entry.kind == ERROR else words,
                 error=entry.detail or words,
                 worker_id=entry.worker_id,
             )
-            yield told
+            yield failure
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskAction:
+    """A button below a task's address; one that needs words leads to a page that asks for them.
+
+    `asks` says that its route asks first.
+    """
+
+    label: str
+    path: str
+    icon: str
+    tone: str = ""
+    asks: bool = False
+    needs_words: bool = False
+
+
+DELETE = TaskAction(label="Delete", path="delete", icon="delete", tone="danger", asks=True)
+
+
+def actions_on(task: TaskSummary) -> list[TaskAction]:
+    """List what the task's state allows, the most likely wish first."""
+    return [*_while_finished(task), *_while_open(task), DELETE]
+
+
+def _while_finished(task: TaskSummary) -> list[TaskAction]:
+    if task.state not in {TaskState.FAILED, TaskState.CANCELLED}:
+        return []
+    return [TaskAction(label="Retry", path="retry", icon="retry", tone="primary")]
+
+
+def _while_open(task: TaskSummary) -> list[TaskAction]:
+    if task.is_finished:
+        return []
+    soon = [TaskAction(label="Run now", path="trigger", icon="play", tone="primary")]
+    return [
+        *(soon if task.status in {"scheduled", "retrying"} else []),
+        TaskAction(label="Complete…", path="complete", icon="check", needs_words=True),
+        TaskAction(label="Fail…", path="fail", icon="warn", needs_words=True),
+        TaskAction(label="Token…", path="token", icon="edit", needs_words=True),
+        *([] if task.cancel_requested_at else [TaskAction(label="Cancel", path="cancel", icon="cancel", asks=True)]),
+    ]

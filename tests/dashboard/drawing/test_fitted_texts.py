@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rolecall.web.dashboard.drawing.words import fitted
+from rolecall.web.dashboard.drawing.tree_picture import fitted
 
 
 def test_what_fits_is_left_as_it_is() -> None:

@@ -1,18 +1,49 @@
-"""The states of the pool as tabs above a list of tasks, each with how many there are."""
+"""Lists: those that are read whole and shown a page at a time, and the tabs of states above a list of tasks."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Annotated, Generic, TypeVar
+
+from fastapi import Query
 
 from rolecall.model.insight import RoleCount
 
-__all__ = ["StateTab", "finer_tabs", "state_tabs"]
+__all__ = [
+    "ListPage",
+    "PageNumber",
+    "StateTab",
+    "finer_tabs",
+    "page_of",
+    "state_tabs",
+]
 
+T = TypeVar("T")
 ORDER = ("pending", "running", "waiting", "blocked", "completed", "failed", "cancelled")
 FINER = {"pending": ("ready", "scheduled", "retrying", "parked"), "running": ("claimed", "stale")}
-FAMILY = {finer: state for state, several in FINER.items() for finer in (state, *several)}
+FAMILY = {finer: state for state, states in FINER.items() for finer in (state, *states)}
+
+
+PageNumber = Annotated[int, Query(ge=1, le=10_000)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListPage(Generic[T]):
+    """What of a list stands on one page; pages are counted from 1."""
+
+    items: Sequence[T]
+    number: int
+    pages: int
+    total: int
+
+
+def page_of(items: Sequence[T], number: int, size: int) -> ListPage[T]:
+    """Pick a page of so many items: the last one where there are fewer pages."""
+    pages = max(1, -(-len(items) // size))
+    number = min(number, pages)
+    return ListPage(items=items[(number - 1) * size : number * size], number=number, pages=pages, total=len(items))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

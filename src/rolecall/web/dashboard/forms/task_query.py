@@ -1,4 +1,4 @@
-"""Which tasks the address of a page asks for: read without a dead end, and written again with something changed."""
+"""The query of a page of tasks: read from its address without a dead end, and written again with something changed."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from rolecall.model.errors import FilterError
 from rolecall.model.insight import TaskFilter
 from rolecall.web.parameters import Filter, Listing, task_filter
 
-__all__ = ["AskedTasks", "asked_by"]
+__all__ = ["TaskQuery", "read_query"]
 
 PAGE = 50
 # What a field for a moment sends where no script knows the viewer's zone; it stands beside the field that this is UTC.
@@ -48,11 +48,11 @@ Words = Mapping[str, tuple[str, ...]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AskedTasks:
+class TaskQuery:
     """The words of an address that say which tasks are meant; `problem` says why they cannot be looked for."""
 
     words: Words
-    which: TaskFilter
+    filter: TaskFilter
     problem: str | None = None
 
     def word(self, name: str) -> str:
@@ -61,7 +61,7 @@ class AskedTasks:
 
     def moment(self, name: str) -> datetime | None:
         """The moment that a field names; None where it names none, or nothing that can be read."""
-        given = getattr(self.which, name) if name in MOMENTS else None
+        given = getattr(self.filter, name) if name in MOMENTS else None
         return given if isinstance(given, datetime) else None
 
     @property
@@ -74,23 +74,23 @@ class AskedTasks:
         """The words one by one, as the fields of a form send them."""
         return [(name, value) for name, values in self.words.items() for value in values]
 
-    def query(self, **changes: str | None) -> str:
+    def encode(self, **changes: str | None) -> str:
         """Write these words as a query, some of them changed, or left out where they are None."""
         kept = [(name, value) for name, value in self.fields() if name not in changes]
         return urlencode([*kept, *((name, value) for name, value in changes.items() if value)])
 
 
-def asked_by(given: QueryParams | FormData, *, cursor: str | None = None) -> AskedTasks:
+def read_query(given: QueryParams | FormData, *, cursor: str | None = None) -> TaskQuery:
     """Read what is asked for; what cannot be read becomes a sentence, and what is not known is passed over."""
     words = _words(given)
     try:
         listing = Listing.model_validate(_values(words))
-        return AskedTasks(words=words, which=task_filter(listing, cursor=cursor, limit=PAGE))
+        return TaskQuery(words=words, filter=task_filter(listing, cursor=cursor, limit=PAGE))
     except ValidationError as error:
         problem = "; ".join(_sentence(words, each["loc"], each["type"]) for each in error.errors())
     except FilterError as error:
         problem = str(error)
-    return AskedTasks(words=words, which=TaskFilter(), problem=problem)
+    return TaskQuery(words=words, filter=TaskFilter(), problem=problem)
 
 
 def _words(given: QueryParams | FormData) -> Words:

@@ -18,7 +18,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 
-__all__ = ["HEIGHT", "WIDTH", "Arrangement", "Branch", "Place", "arrange"]
+__all__ = ["HEIGHT", "WIDTH", "Arrangement", "Branch", "NodePosition", "arrange", "bow", "descent"]
 
 WIDTH = 208
 HEIGHT = 54
@@ -30,6 +30,7 @@ MOST_ROWS = 6
 # So that who begins to read at the left sees what everything stands below.
 FARTHEST = 420
 FEWEST_HANGING = 3
+BEND = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +42,7 @@ class Branch:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class NodePosition:
     """Where a node stands; one that hangs in a column is reached from its left, at `rail`, others from above."""
 
     key: str
@@ -49,7 +50,7 @@ class Place:
     y: int
     rail: int | None = None
 
-    def moved(self, x: int, y: int) -> Place:
+    def moved(self, x: int, y: int) -> NodePosition:
         """The same place, so much further to the right and down."""
         return replace(self, x=self.x + x, y=self.y + y, rail=None if self.rail is None else self.rail + x)
 
@@ -60,12 +61,12 @@ class Arrangement:
 
     width: int
     height: int
-    places: tuple[Place, ...]
+    places: tuple[NodePosition, ...]
 
 
 def arrange(branch: Branch) -> Arrangement:
     """Find a place for a node and all below it; the same tree always looks the same."""
-    own = Place(branch.key, 0, 0)
+    own = NodePosition(branch.key, 0, 0)
     if not branch.below:
         return Arrangement(WIDTH, HEIGHT, (own,))
     below = _side_by_side(list(_blocks(branch.below)))
@@ -79,11 +80,11 @@ def arrange(branch: Branch) -> Arrangement:
 
 def _blocks(children: Sequence[Branch]) -> Iterator[Arrangement]:
     for has_children, run in groupby(children, lambda child: bool(child.below)):
-        several = list(run)
-        if has_children or len(several) < FEWEST_HANGING:
-            yield from map(arrange, several)
+        leaves = list(run)
+        if has_children or len(leaves) < FEWEST_HANGING:
+            yield from map(arrange, leaves)
         else:
-            yield from _columns(several)
+            yield from _columns(leaves)
 
 
 def _columns(leaves: Sequence[Branch]) -> Iterator[Arrangement]:
@@ -91,12 +92,12 @@ def _columns(leaves: Sequence[Branch]) -> Iterator[Arrangement]:
     rows = -(-len(leaves) // columns)
     for first in range(0, len(leaves), rows):
         column = leaves[first : first + rows]
-        places = tuple(Place(leaf.key, INDENT, row * (HEIGHT + ROW), 0) for row, leaf in enumerate(column))
+        places = tuple(NodePosition(leaf.key, INDENT, row * (HEIGHT + ROW), 0) for row, leaf in enumerate(column))
         yield Arrangement(INDENT + WIDTH, len(column) * (HEIGHT + ROW) - ROW, places)
 
 
 def _side_by_side(blocks: Sequence[Arrangement]) -> Arrangement:
-    places: list[Place] = []
+    places: list[NodePosition] = []
     x = 0
     for block in blocks:
         places += _moved(block, x, 0)
@@ -104,5 +105,26 @@ def _side_by_side(blocks: Sequence[Arrangement]) -> Arrangement:
     return Arrangement(x - APART, max(block.height for block in blocks), tuple(places))
 
 
-def _moved(block: Arrangement, x: int, y: int) -> Iterator[Place]:
+def _moved(block: Arrangement, x: int, y: int) -> Iterator[NodePosition]:
     return (place.moved(x, y) for place in block.places)
+
+
+def descent(parent: NodePosition, child: NodePosition) -> str:
+    """From a node down to one that stands below it, in right angles."""
+    start = f"M{parent.x + WIDTH // 2} {parent.y + HEIGHT}V{parent.y + HEIGHT + BELOW // 2}"
+    if child.rail is None:
+        return f"{start}H{child.x + WIDTH // 2}V{child.y}"
+    return f"{start}H{child.rail}V{child.y + HEIGHT // 2}H{child.x}"
+
+
+def bow(start: NodePosition, end: NodePosition) -> str:
+    """From the side of a node to the side of another one, wherever they stand."""
+    from_x, to_x, bend = start.x + WIDTH, end.x, BEND
+    if start.x > end.x:
+        from_x, to_x, bend = start.x, end.x + WIDTH, -BEND
+    # One below the other: both at their right.
+    back = bend
+    if start.x == end.x:
+        to_x, back = from_x, -bend
+    from_y, to_y = start.y + HEIGHT // 2, end.y + HEIGHT // 2
+    return f"M{from_x} {from_y}C{from_x + bend} {from_y} {to_x - back} {to_y} {to_x} {to_y}"

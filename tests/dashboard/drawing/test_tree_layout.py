@@ -10,8 +10,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rolecall.web.dashboard.drawing.lines import bow, descent
-from rolecall.web.dashboard.drawing.places import HEIGHT, WIDTH, Arrangement, Branch, Place, arrange
+from rolecall.web.dashboard.drawing.tree_layout import (
+    HEIGHT,
+    WIDTH,
+    Arrangement,
+    Branch,
+    NodePosition,
+    arrange,
+    bow,
+    descent,
+)
 
 # A tree as nested lists: what stands below a node.
 SHAPES: st.SearchStrategy[list[Any]] = st.recursive(
@@ -36,7 +44,7 @@ def walk(branch: Branch) -> Iterator[Branch]:
         yield from walk(each)
 
 
-def places_of(arrangement: Arrangement) -> dict[str, Place]:
+def places_of(arrangement: Arrangement) -> dict[str, NodePosition]:
     return {place.key: place for place in arrangement.places}
 
 
@@ -110,13 +118,13 @@ def test_a_line_to_a_node_in_a_column_comes_from_its_left() -> None:
 @pytest.mark.parametrize(
     ("start", "end", "sides"),
     [
-        (Place("a", 0, 0), Place("b", 300, 100), (WIDTH, 300)),
-        (Place("a", 300, 0), Place("b", 0, 100), (300, WIDTH)),
-        (Place("a", 0, 0), Place("b", 0, 100), (WIDTH, WIDTH)),
+        (NodePosition("a", 0, 0), NodePosition("b", 300, 100), (WIDTH, 300)),
+        (NodePosition("a", 300, 0), NodePosition("b", 0, 100), (300, WIDTH)),
+        (NodePosition("a", 0, 0), NodePosition("b", 0, 100), (WIDTH, WIDTH)),
     ],
     ids=["to the right", "to the left", "down"],
 )
-def test_a_bow_leads_from_side_to_side(start: Place, end: Place, sides: tuple[int, int]) -> None:
+def test_a_bow_leads_from_side_to_side(start: NodePosition, end: NodePosition, sides: tuple[int, int]) -> None:
     path = bow(start, end)
 
     assert path.startswith(f"M{sides[0]} {start.y + HEIGHT // 2}C")

@@ -1,4 +1,4 @@
-"""What a form has done, told once on the page that comes next: kept by the browser on the way there."""
+"""Flash messages: what a form has done, shown once on the next page; the browser keeps it on the way there."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from fastapi import Request, Response
 
 from rolecall.web.http import root_of
 
-__all__ = ["Said", "Tone", "forget", "remember", "was_said"]
+__all__ = ["Flash", "Tone", "forget_flash", "read_flash", "remember_flash"]
 
 Tone = Literal["good", "bad", "info"]
 
@@ -21,32 +21,32 @@ LONGEST = 1_000
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class Flash:
     """A sentence, and whether it is good news."""
 
     text: str
     tone: Tone = "good"
 
 
-def remember(request: Request, response: Response, said: Said) -> None:
+def remember_flash(request: Request, response: Response, flash: Flash) -> None:
     """Let the browser bring it back with its next request."""
-    kept = Said(said.text[:LONGEST], said.tone)
+    kept = Flash(flash.text[:LONGEST], flash.tone)
     value = quote(json.dumps(asdict(kept)))
     response.set_cookie(
         NAME, value, max_age=SECONDS, path=root_of(request.scope) or "/", httponly=True, samesite="strict"
     )
 
 
-def was_said(request: Request) -> Said | None:
+def read_flash(request: Request) -> Flash | None:
     """Return what the browser brings back, if it does; nothing for what we have not written."""
     try:
         kept = json.loads(unquote(request.cookies.get(NAME, "")))
         tone: Tone = {"good": "good", "bad": "bad"}.get(kept["tone"], "info")  # type: ignore[assignment]
-        return Said(str(kept["text"])[:LONGEST], tone)
+        return Flash(str(kept["text"])[:LONGEST], tone)
     except (ValueError, LookupError, TypeError, AttributeError):
         return None
 
 
-def forget(request: Request, response: Response) -> None:
+def forget_flash(request: Request, response: Response) -> None:
     """Let the browser bring it back no more."""
     response.delete_cookie(NAME, path=root_of(request.scope) or "/", httponly=True, samesite="strict")
