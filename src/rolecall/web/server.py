@@ -31,9 +31,9 @@ from rolecall.maintenance.crew import Crew
 from rolecall.web.application import build, work_out_routes
 from rolecall.web.http import LOCAL_NAMES, host_of
 from rolecall.web.protocol import Bounds, bounded, raise_file_limit
-from rolecall.worker.entry import declare
 from rolecall.worker.loop import run
 from rolecall.worker.options import WorkerOptions
+from rolecall.worker.registration import declare
 from rolecall.worker.session import Session, Sessions
 
 __all__ = [

@@ -9,9 +9,8 @@ from pydantic import BaseModel, Field
 
 from rolecall.model.capacity import CapacityQuestion, RoleCapacity, RolePlan
 from rolecall.model.handlers import DeclaredHandler
-from rolecall.model.insight import DeclaredRole
+from rolecall.model.insight import DeclaredRole, Pause
 from rolecall.model.pages import Page
-from rolecall.model.pauses import Pause
 from rolecall.web.dependencies import Operates, Reads
 from rolecall.web.parameters import Body
 from rolecall.web.problems import refuses

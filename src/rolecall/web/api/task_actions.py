@@ -12,8 +12,8 @@ from fastapi import APIRouter, Request
 from pydantic import BaseModel, Field
 
 from rolecall.model.access import Caller, Scope
-from rolecall.model.bulk import BulkOutcome
 from rolecall.model.deeds import Actor
+from rolecall.model.insight import BulkOutcome
 from rolecall.model.states import TaskState
 from rolecall.service.services import Services
 from rolecall.web.dependencies import Operates

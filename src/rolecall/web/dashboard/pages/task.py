@@ -11,8 +11,8 @@ from typing import Annotated, Any
 
 from fastapi import Form, Query, Response
 
+from rolecall.model.details import Unfolded
 from rolecall.model.errors import FilterError, InvalidTask, TaskNotFound
-from rolecall.model.outline import Unfolded
 from rolecall.model.why import CauseKind, Why
 from rolecall.web.api.task_actions import DECADE, LONGEST_ERROR, WEEK
 from rolecall.web.dashboard.drawing.tree_picture import counted, draw_tree

@@ -11,8 +11,8 @@ from typing import Annotated
 
 from fastapi import Form, Query, Request, Response
 
-from rolecall.model.bulk import BulkAction
 from rolecall.model.errors import ConfigError, FilterError
+from rolecall.model.insight import BulkAction
 from rolecall.model.pages import Page
 from rolecall.model.tasks import TaskSummary
 from rolecall.service.services import Services

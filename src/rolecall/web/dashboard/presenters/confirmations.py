@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
-from rolecall.model.bulk import BulkAction
 from rolecall.model.chains import ChainSummary
 from rolecall.model.details import TaskDetail
+from rolecall.model.insight import BulkAction
 from rolecall.model.states import TaskState
 from rolecall.web.dashboard.flash import Flash
 from rolecall.web.dashboard.formats import count
