@@ -13,7 +13,7 @@ TEMPLATES = sorted(file for source in SOURCES for file in source.rglob("template
 SCRIPTS = sorted(
     file for source in SOURCES for file in source.rglob("assets/*.js") if "vendor" not in file.parts and file.is_file()
 )
-LONGEST = 60
+LONGEST = 80
 # Pieces of which pages are made, one beside the other.
 COLLECTIONS = {"ui.html", "icons.html", "layout.html"}
 FORBIDDEN = {

@@ -13,7 +13,7 @@ __all__ = ["OWN_PAGES", "NavigationEntry", "current_entry"]
 class NavigationEntry:
     """A page in the list at the side; `path` begins those of all pages that belong to it.
 
-    `icon` names a symbol of assets/icons.svg. Who has less than `scope` does not see it.
+    `icon` is a name of templates/icons.html. Who has less than `scope` does not see it.
     """
 
     label: str

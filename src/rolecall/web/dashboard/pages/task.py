@@ -156,7 +156,7 @@ async def issue_token(view: Operating, task_id: PathId, seconds: Lifetime = WEEK
 
 async def _form(view: View, kind: str, task_id: int, typed: str = "", wrong: str | None = None) -> Response:
     task = (await view.services.tasks.detail(task_id, most=0)).task
-    return view.page(f"task/{kind}.html", UNPROCESSABLE if wrong else 200, task=task, typed=typed, wrong=wrong)
+    return view.page("task/ask.html", UNPROCESSABLE if wrong else 200, kind=kind, task=task, typed=typed, wrong=wrong)
 
 
 def _read(text: str) -> Any:
