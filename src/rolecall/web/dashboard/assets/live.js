@@ -6,9 +6,9 @@
 // data-live holds words: tasks (any task changed), task:7 (that one, or a child of it), roles, progress, and clock
 // (as often as its pace says, whatever happens). While the page is hidden nothing is asked, and no stream is open.
 //
-// What cannot be had leaves what is shown as it is, and is tried again, ever more rarely, until it comes (freshness.js).
-
-import { had, isMissing, lacks, say, triedAt } from "./freshness.js";
+// What cannot be had leaves what is shown as it is, and is tried again, ever more rarely, until it comes. How old what is
+// shown is, the dot at the side tells, and where something could not be asked for, a sentence above the page: why, since
+// when, and when it is tried again.
 
 const SLOWEST = 5;
 const PAUSES = [1, 2, 5, 10, 30];
@@ -21,6 +21,11 @@ let address = "";
 let events = null;
 let failures = 0;
 let retry = null;
+const CLOCK = new Intl.DateTimeFormat(undefined, { timeStyle: "medium" });
+// What could not be had, by its name: { reason, seen }, the reason in words, and when it was known last.
+const missing = new Map();
+let idle = "not live";
+let next = null;
 
 /** Open the stream while the page can be seen. */
 export function follow(from) {
@@ -55,7 +60,7 @@ function end() {
 
 function open() {
   events = new EventSource(address);
-  const on = (name, meant) => events.addEventListener(name, (event) => stir(meant(JSON.parse(event.data))));
+  const on = (name, concerns) => events.addEventListener(name, (event) => stir(concerns(JSON.parse(event.data))));
   events.addEventListener("connected", () => {
     say("live");
     if (isMissing(STREAM)) back();
@@ -160,3 +165,75 @@ async function again() {
   if (isMissing()) later();
   else failures = 0;
 }
+
+/** This was had: a part of the page, or the stream. */
+function had(name) {
+  if (missing.delete(name)) tell();
+}
+
+/** This could not be had, and what is shown of it was known last at this moment. */
+function lacks(name, reason, seen = Date.now()) {
+  missing.set(name, { reason, seen: missing.get(name)?.seen ?? seen });
+  tell();
+}
+
+/** Whether this, or anything, could not be had. */
+function isMissing(name) {
+  return name === undefined ? missing.size > 0 : missing.has(name);
+}
+
+/** What the dot says while nothing is missing: "live", or why nothing is followed. */
+function say(words) {
+  idle = words;
+  tell();
+}
+
+/** When it is tried again. */
+function triedAt(moment) {
+  next = moment;
+  tell();
+}
+
+function tell() {
+  const seen = Math.min(...[...missing.values()].map((each) => each.seen));
+  dot(seen);
+  banner(seen);
+}
+
+function dot(seen) {
+  const shown = document.getElementById("stream-state");
+  if (!shown) return;
+  shown.dataset.state = missing.size ? "stale" : idle === "live" ? "on" : "off";
+  write(shown.querySelector(".words"), missing.size ? `${age(seen)} old` : idle);
+}
+
+function banner(seen) {
+  let shown = document.getElementById("stale");
+  if (!missing.size) return shown?.remove();
+  if (!shown) {
+    shown = document.createElement("p");
+    shown.id = "stale";
+    shown.className = "said warn stale";
+    shown.setAttribute("role", "status");
+    // Who listens hears once that it is so, not every second how long it takes.
+    shown.append(document.createElement("span"), document.createElement("span"));
+    shown.lastChild.setAttribute("aria-hidden", "true");
+    document.getElementById("main").prepend(shown);
+  }
+  // Why a part did not come is known better than why the stream did not.
+  const { reason } = [...missing.values()].at(-1);
+  const wait = Math.ceil((next - Date.now()) / 1000);
+  write(shown.firstChild, `${reason}; figures from ${CLOCK.format(seen)}`);
+  write(shown.lastChild, wait > 0 ? `; trying again in ${wait} s` : "; trying again");
+}
+
+function write(element, words) {
+  if (element.textContent !== words) element.textContent = words;
+}
+
+function age(seen) {
+  const seconds = Math.max(0, Math.round((Date.now() - seen) / 1000));
+  return seconds < 120 ? `${seconds} s` : `${Math.round(seconds / 60)} min`;
+}
+
+setInterval(() => missing.size && tell(), 1000);

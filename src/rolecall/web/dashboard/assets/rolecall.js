@@ -1,19 +1,168 @@
 // All that pages do by themselves; each works without it, as plain links and forms.
-import "./local-time.js";
-import "./json-text.js";
-import "./line-chart.js";
-import { fillIn } from "./viewers-zone.js";
+import "./widgets.js";
+import "./chart.js";
 import { follow } from "./live.js";
-import { listen as askFirst } from "./asking.js";
-import { listen as unfold } from "./side.js";
-import { listen as shortcuts } from "./keys.js";
-import { listen as select } from "./selection.js";
-import { listen as tidy } from "./tidy-forms.js";
+
+const ORDER = ["", "dark", "light"];
+const WORDS = { "": "Theme of the system", dark: "Dark", light: "Light" };
+const PAGES = { o: "/", t: "/tasks", c: "/chains", j: "/jobs", s: "/schedules", w: "/admin/workers", r: "/roles" };
+const IN_FIELDS = "input, textarea, select, [contenteditable]";
 
 fillIn();
 askFirst();
-unfold();
+sideButtons();
 shortcuts();
-select();
-tidy();
+followSelection();
+tidyForms();
 follow(document.body.dataset.stream);
+
+// A field for a time zone that nothing stands in yet begins with the viewer's own.
+
+/** Fill in those fields of the page. */
+function fillIn() {
+  const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
+  for (const field of document.querySelectorAll("input[data-viewers-zone]")) field.value ||= zone ?? "";
+}
+
+// A form that asks before it acts (data-asks) shows the server's question in a dialog. Without this script, and wherever
+// the dialog cannot be had, the same question is a page of its own: it is the server that does nothing without a yes.
+
+/** Stand before every form of the page. */
+function askFirst() {
+  document.addEventListener("submit", async (event) => {
+    const form = event.target;
+    const asks = "asks" in form.dataset || (event.submitter && "asks" in event.submitter.dataset);
+    if (!asks || "plain" in form.dataset) return;
+    event.preventDefault();
+    const answer = await sent(form, event.submitter);
+    // Where it leads elsewhere, what it has to say is told on the next page that is loaded.
+    if (answer?.type === "opaqueredirect") return location.reload();
+    const question = answer?.ok && new DOMParser().parseFromString(await answer.text(), "text/html").getElementById("question");
+    if (question) return show(question);
+    form.dataset.plain = "";
+    form.requestSubmit(event.submitter);
+    delete form.dataset.plain;
+  });
+}
+
+function sent(form, submitter) {
+  const body = new URLSearchParams(new FormData(form, submitter));
+  // Not form.action: that is a button where one of them has this name.
+  return fetch(form.getAttribute("action"), { method: "POST", body, redirect: "manual", headers: { accept: "text/html" } }).catch(() => null);
+}
+
+function show(question) {
+  const dialog = document.createElement("dialog");
+  dialog.setAttribute("aria-labelledby", "question-text");
+  const back = document.createElement("button");
+  back.formMethod = "dialog";
+  back.textContent = "Back";
+  question.classList.remove("alone", "card");
+  question.querySelector("a.button").replaceWith(back);
+  dialog.append(document.adoptNode(question));
+  dialog.addEventListener("close", () => dialog.remove());
+  document.body.append(dialog);
+  dialog.showModal();
+}
+
+// The list of pages, which small screens unfold, and the theme.
+
+/** Make the two buttons work. */
+function sideButtons() {
+  const button = document.querySelector(".unfold");
+  button?.addEventListener("click", () => {
+    const open = button.getAttribute("aria-expanded") !== "true";
+    button.setAttribute("aria-expanded", String(open));
+  });
+  const theme = document.getElementById("theme");
+  if (!theme) return;
+  const words = () => {
+    theme.querySelector(".words").textContent = WORDS[localStorage.getItem("rolecall-theme") ?? ""];
+  };
+  theme.addEventListener("click", () => {
+    const now = localStorage.getItem("rolecall-theme") ?? "";
+    const next = ORDER[(ORDER.indexOf(now) + 1) % ORDER.length];
+    if (next) {
+      localStorage.setItem("rolecall-theme", next);
+      document.documentElement.dataset.theme = next;
+    } else {
+      localStorage.removeItem("rolecall-theme");
+      delete document.documentElement.dataset.theme;
+    }
+    words();
+    document.dispatchEvent(new Event("rolecall:theme"));
+  });
+  words();
+}
+
+// Keys: / goes to the search, ? tells them, g and a letter goes to a page.
+
+/** Listen to the keyboard. */
+function shortcuts() {
+  let before = "";
+  document.addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey || event.target.matches(IN_FIELDS)) return;
+    if (event.key === "/") {
+      const search = document.querySelector("input[type=search]");
+      if (search) event.preventDefault();
+      search?.focus();
+    } else if (before === "g" && event.key in PAGES) {
+      const brand = document.querySelector("a.brand");
+      if (brand) location.href = brand.href.replace(/\/$/, "") + PAGES[event.key];
+    }
+    before = event.key;
+  });
+}
+
+// Checkboxes of a list (data-selects), the one that stands for all of them, and what is said of how many are selected.
+
+/** Follow what is selected on the page. */
+function followSelection() {
+  document.addEventListener("change", (event) => {
+    if (event.target.matches("[data-selects-all]")) {
+      for (const box of boxes()) box.checked = event.target.checked;
+    }
+    if (event.target.matches("[data-selects], [data-selects-all]")) countSelected();
+  });
+  document.addEventListener("reset", () => setTimeout(countSelected));
+  document.addEventListener("htmx:after:swap", countSelected);
+  countSelected();
+}
+
+function boxes() {
+  return [...document.querySelectorAll("[data-selects]")];
+}
+
+function countSelected() {
+  const all = document.querySelector("[data-selects-all]");
+  if (!all) return;
+  const number = boxes().filter((box) => box.checked).length;
+  all.hidden = false;
+  all.checked = number > 0 && number === boxes().length;
+  all.indeterminate = number > 0 && !all.checked;
+  for (const shown of document.querySelectorAll("[data-selected]")) shown.textContent = number;
+}
+
+// Forms that make an address (data-tidy): what is empty stays out of it, and a moment, which is shown and typed in the
+// viewer's zone, stands in it as UTC, so that the address means the same to everybody.
+
+/** Show moments in the viewer's zone, and write them as UTC. */
+function tidyForms() {
+  for (const field of document.querySelectorAll("input[type=datetime-local][data-moment]")) localize(field);
+  document.addEventListener("formdata", (event) => {
+    if (!event.target.matches("[data-tidy]")) return;
+    for (const [name, value] of [...event.formData]) {
+      if (value === "") event.formData.delete(name);
+      else if (event.target.elements[name]?.type === "datetime-local") event.formData.set(name, new Date(value).toISOString());
+    }
+  });
+}
+
+function localize(field) {
+  const zone = field.closest("label")?.querySelector(".zone");
+  if (zone) zone.textContent = "(your time)";
+  if (!field.value) return;
+  const moment = new Date(`${field.value}Z`);
+  if (Number.isNaN(moment.valueOf())) return;
+  field.value = new Date(moment - moment.getTimezoneOffset() * 60_000).toISOString().slice(0, 19);
+}

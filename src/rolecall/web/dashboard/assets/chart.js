@@ -2,8 +2,6 @@
 //
 // New data is drawn into the plot that stands; only other series make a new one. What is drawn also stands in the
 // table of its <figure>, in the viewer's zone.
-import { measured, steps, ticked } from "./measures.js";
-import { Tip } from "./chart-tip.js";
 
 const DASHES = [[], [7, 4], [2, 3], [10, 3, 2, 3]];
 const SVG = "http://www.w3.org/2000/svg";
@@ -14,6 +12,27 @@ const SECONDS = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2
 const DATE = new Intl.DateTimeFormat(undefined, { month: "short", day: "numeric" });
 const MOMENT = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
 const dark = matchMedia("(prefers-color-scheme: dark)");
+// How figures are written, in the unit that says most: 80 ms, 1.5 k, 12/s, 3 MB; the server writes them alike (formats.py).
+const TIMES = [[86400, "d"], [3600, "h"], [60, "min"], [1, "s"], [0.001, "ms"]];
+const SIZES = [[1e12, "TB"], [1e9, "GB"], [1e6, "MB"], [1e3, "kB"], [1, "B"]];
+const SHORT = new Intl.NumberFormat(undefined, { maximumSignificantDigits: 3 });
+const COMPACT = new Intl.NumberFormat(undefined, { notation: "compact", maximumSignificantDigits: 3 });
+const WHOLE = new Intl.NumberFormat(undefined, { maximumFractionDigits: 1 });
+const MONEY = new Intl.NumberFormat(undefined, { minimumFractionDigits: 2, maximumFractionDigits: 2 });
+
+const scaled = (value, units, least) => {
+  const [length, name] = units.find(([length]) => Math.abs(value) >= length) ?? [least, units.at(-1)[1]];
+  return `${SHORT.format(value / length)} ${name}`;
+};
+
+const WRITERS = {
+  s: (value) => (value === 0 ? "0 s" : scaled(value, TIMES, 0.001)),
+  B: (value) => scaled(value, SIZES, 1),
+  "/s": (value) => `${SHORT.format(value)}/s`,
+  price: (value) => MONEY.format(value),
+  count: (value) => WHOLE.format(value),
+};
+const TICKS = { ...WRITERS, count: (value) => COMPACT.format(value) };
 
 class LineChart extends HTMLElement {
   static observedAttributes = ["data"];
@@ -201,6 +220,67 @@ function colours(element) {
     probe.hidden = true;
     return found;
   };
+}
+
+// What stands beside the pointer over a plot: where it is, and what each series says there.
+class Tip {
+  #box = document.createElement("div");
+
+  /** `place` and `figure` write a place on the x axis and a value. */
+  constructor(series, place, figure) {
+    this.series = series;
+    this.place = place;
+    this.figure = figure;
+    this.#box.className = "chart-tip";
+    this.#box.hidden = true;
+  }
+
+  get plugin() {
+    return {
+      hooks: {
+        init: (plot) => {
+          plot.over.append(this.#box);
+          plot.over.addEventListener("mouseleave", () => this.#hide());
+        },
+        setCursor: (plot) => this.#show(plot),
+        setData: (plot) => this.#show(plot),
+      },
+    };
+  }
+
+  #hide() {
+    this.#box.hidden = true;
+  }
+
+  #show(plot) {
+    const index = plot.cursor.idx;
+    // The crosshair of another plot moves here too; what it says there is enough.
+    if (index == null || !plot.over.matches(":hover")) return this.#hide();
+    const lines = this.series.map((each, at) => `${each.label}: ${this.figure(plot.data[at + 1][index])}`);
+    this.#box.replaceChildren(...[this.place(plot.data[0][index]), ...lines].map((text) => Object.assign(document.createElement("span"), { textContent: text })));
+    this.#box.hidden = false;
+    const left = plot.cursor.left + 14;
+    const fits = left + this.#box.offsetWidth < plot.over.clientWidth;
+    this.#box.style.left = `${fits ? left : Math.max(0, plot.cursor.left - this.#box.offsetWidth - 14)}px`;
+  }
+}
+
+/** A figure for a tooltip or a table. */
+const measured = (value, unit) => (value == null ? "–" : (WRITERS[unit] ?? WRITERS.count)(value));
+
+/** A figure beside an axis, shorter. */
+const ticked = (value, unit) => (TICKS[unit] ?? TICKS.count)(value);
+
+/** Steps between ticks; those of durations are what clocks have. */
+function steps(unit) {
+  const decades = [];
+  for (let power = unit === "count" ? 0 : -6; power <= 15; power++) {
+    if (unit === "s" && power > -1) break;
+    for (const digit of [1, 2, 5]) decades.push(Number(`${digit}e${power}`));
+  }
+  if (unit !== "s") return decades;
+  const clocks = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200];
+  return [...decades, ...clocks, ...[1, 2, 5, 10, 20, 50, 100, 200, 500].map((days) => days * 86400)];
 }
 
 customElements.define("line-chart", LineChart);
