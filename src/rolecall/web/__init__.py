@@ -7,6 +7,15 @@
 A route is a function of a few lines: it declares what it takes, which scope it needs, and calls one service.
 It knows no SQL, no table and no SQLSTATE.
 
+    server, protocol                    the process that serves, and what one client may take of it
+    application, state                  what a server is put together from, and what all its requests share
+    limits, http, problems              every request and answer: bounds, hosts, headers, cookies, ETags, errors
+    identity, logins, passwords, rates  who asks, and how often; `refusals` writes down who was not let in
+    dependencies, idempotency           what a route takes: its services by scope, once for each Idempotency-Key
+    parameters, new_tasks, views        what requests are made of, and what tasks and chains look like in answers
+    api, events, documentation          the REST routes, the stream of events, the OpenAPI document
+    dashboard                           the pages
+
 An app mounts routers of its own (`App.mount`), made of the names exported here:
 
 @router.get("/api/shops/{shop_id:int}", responses=refuses(404))

@@ -13,7 +13,7 @@ from pydantic import BaseModel, Field
 
 from rolecall.model.access import Caller, Scope
 from rolecall.model.deeds import Actor
-from rolecall.model.insight import BulkOutcome
+from rolecall.model.insight import BulkAction, BulkOutcome
 from rolecall.model.states import TaskState
 from rolecall.service.services import Services
 from rolecall.web.dependencies import Operates
@@ -113,7 +113,7 @@ async def delete_task(task_id: PathId, services: Operates) -> None:
     await services.tasks.delete_one(task_id)
 
 
-class Many(Body):
+class BulkRequest(Body):
     """Which tasks: the newest of those that the filter finds, which must say something."""
 
     filter: BodyFilter
@@ -122,21 +122,26 @@ class Many(Body):
 
 
 @router.post("/retry")
-async def retry_tasks(many: Many, services: Operates) -> BulkOutcome:
+async def retry_tasks(request: BulkRequest, services: Operates) -> BulkOutcome:
     """Put back failed and cancelled tasks; `dry_run` only says which."""
-    return await services.tasks.bulk("retry", task_filter(many.filter), limit=many.limit, dry_run=many.dry_run)
+    return await _bulk(services, "retry", request)
 
 
 @router.post("/cancel")
-async def cancel_tasks(many: Many, services: Operates) -> BulkOutcome:
+async def cancel_tasks(request: BulkRequest, services: Operates) -> BulkOutcome:
     """Cancel tasks, with what is open below them; `dry_run` only says which."""
-    return await services.tasks.bulk("cancel", task_filter(many.filter), limit=many.limit, dry_run=many.dry_run)
+    return await _bulk(services, "cancel", request)
 
 
 @router.post("/delete")
-async def delete_tasks(many: Many, services: Operates) -> BulkOutcome:
+async def delete_tasks(request: BulkRequest, services: Operates) -> BulkOutcome:
     """Delete tasks, each with its chain and all below it, unless something open needs it; `dry_run` only says which."""
-    return await services.tasks.bulk("delete", task_filter(many.filter), limit=many.limit, dry_run=many.dry_run)
+    return await _bulk(services, "delete", request)
+
+
+async def _bulk(services: Services, action: BulkAction, request: BulkRequest) -> BulkOutcome:
+    tasks = task_filter(request.filter)
+    return await services.tasks.bulk(action, tasks, limit=request.limit, dry_run=request.dry_run)
 
 
 class Staleness(Body):

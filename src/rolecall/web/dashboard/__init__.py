@@ -11,10 +11,13 @@ page again that say so (`data-live`, see assets/live.js).
 
     pages/      the routes, one module a page
     forms/      what people type or ask for in an address, read; what is wrong with it
-    presenters/ what services answer, made ready to be shown: sentences, stories, orders
+    presenters/ what services answer, made ready to be shown: sentences, stories, lists
     drawing/    pictures: where everything stands
     templates/  what they look like: layout.html around each, ui.html the pieces they are made of
-    assets/     style.css, scripts, and what was vendored; served under an address that changes with them
+    assets/     style.css, what was vendored, and five scripts; served under an address that changes with them
+
+The scripts: early.js (before anything is drawn), live.js (the stream), chart.js, widgets.js (our own elements), and
+rolecall.js, which starts the rest.
 
 An app adds pages of its own: a router made by `Pages`, mounted like any other (`App.mount`).
 """
