@@ -152,7 +152,7 @@ DELETE = TaskAction(label="Delete", path="delete", icon="delete", tone="danger",
 
 
 def actions_on(task: TaskSummary) -> list[TaskAction]:
-    """List what the task's state allows, the most likely wish first."""
+    """List what the task's state allows, the most likely action first."""
     return [*_while_finished(task), *_while_open(task), DELETE]
 
 
