@@ -34,7 +34,7 @@ from rolecall.web.protocol import Bounds, bounded, raise_file_limit
 from rolecall.worker.loop import run
 from rolecall.worker.options import WorkerOptions
 from rolecall.worker.registration import declare
-from rolecall.worker.session import Session, Sessions
+from rolecall.worker.session import DatabaseSession, DatabaseSessions
 
 __all__ = [
     "Server",
@@ -124,7 +124,7 @@ def upkeep(dsn: str, app: App, *, pooled: bool | None) -> Iterator[None]:
 class _Upkeep:
     def __init__(self, dsn: str, app: App, *, pooled: bool | None) -> None:
         self._app = app
-        self._session = Sessions(dsn, deadline=WorkerOptions().call_deadline, pooled=pooled).open("upkeep")
+        self._session = DatabaseSessions(dsn, deadline=WorkerOptions().call_deadline, pooled=pooled).open("upkeep")
         self._crew = Crew(self._session)
         self._begun: Future[asyncio.AbstractEventLoop] = Future()
         # As a daemon it holds nobody's end, whatever the database does.
@@ -157,7 +157,7 @@ class _Upkeep:
             await self._session.close()
 
 
-async def _put_right(session: Session, app: App) -> None:
+async def _put_right(session: DatabaseSession, app: App) -> None:
     app.check()
     await declare(session, app)
     await rescue.run_once(session)
