@@ -14,6 +14,7 @@ from rolecall.web.dashboard.pages import (
     schedules,
     task,
     tasks,
+    trees,
     workers,
 )
 from rolecall.web.dashboard.routing import Pages
@@ -22,18 +23,15 @@ __all__ = ["PAGES"]
 
 PAGES: tuple[Pages, ...] = (
     overview.router,
-    task.router,
+    trees.router,
     chains.router,
     jobs.router,
     roles.router,
     keys.router,
     schedules.router,
-    schedules.router,
     workers.router,
     audit.router,
     tasks.router,
-    tasks.router,
-    task.router,
     task.router,
     capacity.router,
     login.router,

@@ -1,4 +1,4 @@
-"""One task: everything that is known of it, its tree, and what can be done with it.
+"""One task: everything that is known of it, and what can be done with it.
 
 Each action is a form; those that need words have a page that asks for them.
 """
@@ -6,16 +6,13 @@ Each action is a form; those that need words have a page that asks for them.
 from __future__ import annotations
 
 import json
-from datetime import UTC, datetime
 from typing import Annotated, Any
 
-from fastapi import Form, Query, Response
+from fastapi import Form, Response
 
-from rolecall.model.details import Unfolded
-from rolecall.model.errors import FilterError, InvalidTask, TaskNotFound
+from rolecall.model.errors import InvalidTask, TaskNotFound
 from rolecall.model.why import CauseKind, Why
 from rolecall.web.api.task_actions import DECADE, LONGEST_ERROR, WEEK
-from rolecall.web.dashboard.drawing.tree_picture import counted, draw_tree
 from rolecall.web.dashboard.presenters.confirmations import before_cancelling, before_deleting
 from rolecall.web.dashboard.presenters.task import actions_on, failures_in, ran_for, story_of, waited_for
 from rolecall.web.dashboard.routing import Pages
@@ -168,27 +165,3 @@ def _read(text: str) -> Any:
         raise InvalidTask(f"this is no JSON: {error.msg} in line {error.lineno}, column {error.colno}") from error
     except RecursionError as error:
         raise InvalidTask("this JSON is nested too deeply") from error
-
-
-Unfold = Annotated[str, Query(max_length=400, description="Which phase to unfold: the parent's id and the handler.")]
-
-
-@router.get("/tasks/{task_id:int}/tree")
-async def show_tree(task_id: PathId, view: Reading, unfold: Unfold = "") -> Response:
-    """Show a task, what it stands below, and what stands below it."""
-    unfolded = _unfolded(unfold)
-    outline = await view.services.trees.outline(task_id, unfolded)
-    progress = await view.services.progress.tree(task_id)
-    picture = draw_tree(outline, datetime.now(UTC), unfolded)
-    return view.page(
-        "trees/tree.html", outline=outline, progress=progress, picture=picture, unfolded=unfolded, counted=counted
-    )
-
-
-def _unfolded(text: str) -> Unfolded | None:
-    parent, _, handler = text.partition(":")
-    if not text:
-        return None
-    if not parent.isascii() or not parent.isdecimal() or not 0 < int(parent) <= LARGEST_ID or not handler:
-        raise FilterError(f"{text!r} is not a task's id and a handler, such as 7:fetch")
-    return Unfolded(parent_id=int(parent), handler=handler)

@@ -1,0 +1,40 @@
+"""The tree of a task: a picture of it, the same as a list, and how far it is."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Annotated
+
+from fastapi import Query, Response
+
+from rolecall.model.details import Unfolded
+from rolecall.model.errors import FilterError
+from rolecall.web.dashboard.drawing.tree_picture import counted, draw_tree
+from rolecall.web.dashboard.routing import Pages
+from rolecall.web.dashboard.view import Reading
+from rolecall.web.parameters import LARGEST_ID, PathId
+
+router = Pages()
+
+Unfold = Annotated[str, Query(max_length=400, description="Which phase to unfold: the parent's id and the handler.")]
+
+
+@router.get("/tasks/{task_id:int}/tree")
+async def show_tree(task_id: PathId, view: Reading, unfold: Unfold = "") -> Response:
+    """Show a task, what it stands below, and what stands below it."""
+    unfolded = _unfolded(unfold)
+    outline = await view.services.trees.outline(task_id, unfolded)
+    progress = await view.services.progress.tree(task_id)
+    picture = draw_tree(outline, datetime.now(UTC), unfolded)
+    return view.page(
+        "trees/tree.html", outline=outline, progress=progress, picture=picture, unfolded=unfolded, counted=counted
+    )
+
+
+def _unfolded(text: str) -> Unfolded | None:
+    parent, _, handler = text.partition(":")
+    if not text:
+        return None
+    if not parent.isascii() or not parent.isdecimal() or not 0 < int(parent) <= LARGEST_ID or not handler:
+        raise FilterError(f"{text!r} is not a task's id and a handler, such as 7:fetch")
+    return Unfolded(parent_id=int(parent), handler=handler)
