@@ -23,7 +23,7 @@ from psycopg_pool import AsyncConnectionPool
 from rolecall.app import App
 from rolecall.db.run import translated
 from rolecall.model.access import Caller, Scope
-from rolecall.model.deeds import Via
+from rolecall.model.audit import Via
 from rolecall.model.errors import InvalidDeclaration, NotAllowed
 from rolecall.service.services import Services
 from rolecall.web.state import note_refusal, state_of

@@ -9,7 +9,7 @@ from fastapi import APIRouter, Request, Response
 from pydantic import Field
 
 from rolecall.model.access import ApiKey, NewApiKey, Scope
-from rolecall.model.deeds import DeedFilter, StoredDeed, Via
+from rolecall.model.audit import AuditFilter, StoredAuditEvent, Via
 from rolecall.model.pages import Page, page_by_id, position
 from rolecall.service.keys import DAYS
 from rolecall.service.names import LONGEST_NAME
@@ -108,7 +108,7 @@ async def revoke_key(key_id: PathId, services: Administers) -> None:
 
 
 @audit_router.get("")
-async def list_deeds(  # sizes: the filters
+async def list_audit(  # sizes: the filters
     services: Administers,
     actor: ShortText | None = None,
     action: ShortText | None = None,
@@ -116,8 +116,8 @@ async def list_deeds(  # sizes: the filters
     since: Moment | None = None,
     cursor: Cursor = None,
     limit: Limit = 50,
-) -> Page[StoredDeed]:
+) -> Page[StoredAuditEvent]:
     """Who changed what, the latest first."""
-    filters = DeedFilter(actor=actor, action=action, via=via, since=since, before=position(cursor), limit=limit + 1)
-    deeds = await services.audit.list(filters)
-    return page_by_id(deeds, limit)
+    filters = AuditFilter(actor=actor, action=action, via=via, since=since, before=position(cursor), limit=limit + 1)
+    events = await services.audit.list(filters)
+    return page_by_id(events, limit)

@@ -12,7 +12,7 @@ from fastapi import APIRouter, Request
 from pydantic import BaseModel, Field
 
 from rolecall.model.access import Caller, Scope
-from rolecall.model.deeds import Actor
+from rolecall.model.audit import Actor
 from rolecall.model.insight import BulkAction, BulkOutcome
 from rolecall.model.states import TaskState
 from rolecall.service.services import Services
