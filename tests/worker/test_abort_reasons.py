@@ -127,7 +127,7 @@ async def test_without_notifications_a_loss_reaches_the_handler_at_the_next_rene
 
 
 @pytest.mark.parametrize(("loss", "reason"), LOSSES[1:])
-async def test_what_was_lost_is_not_written_any_more(bench: Bench, loss: Loss, reason: LostReason) -> None:
+async def test_nothing_more_is_written_about_a_lost_task(bench: Bench, loss: Loss, reason: LostReason) -> None:
     told: Told = []
     (task_id,) = bench.enqueue(awaiting(bench, told, lease=60).task())
 
@@ -140,7 +140,7 @@ async def test_what_was_lost_is_not_written_any_more(bench: Bench, loss: Loss, r
     assert bench.ask(CONTENT) == after
 
 
-async def test_what_was_said_to_a_listener_that_was_away_is_asked_for_when_it_is_back(bench: Bench) -> None:
+async def test_a_listener_that_was_away_catches_up_when_it_is_back(bench: Bench) -> None:
     told: Told = []
     (task_id,) = bench.enqueue(awaiting(bench, told, lease=60).task())
 

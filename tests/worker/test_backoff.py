@@ -30,7 +30,7 @@ def test_it_backs_off_until_the_time_after_the_last_excess_is_over() -> None:
     assert said[12:] == [None, None]
 
 
-def test_what_is_not_known_or_not_limited_is_no_excess() -> None:
+def test_unknown_or_unlimited_usage_exceeds_no_threshold() -> None:
     pressure = Pressure(memory=None, cpu=0.9, duration=10)
 
     pressure.note(usage(memory=1.0, cpu=None), 0)

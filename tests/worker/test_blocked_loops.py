@@ -34,7 +34,7 @@ def worker_with_a_loop_of_its_own(bench: Bench) -> Iterator[None]:
         assert not thread.is_alive()
 
 
-async def test_what_waits_behind_a_blocked_loop_is_given_back(bench: Bench, caplog: pytest.LogCaptureFixture) -> None:
+async def test_tasks_behind_a_blocked_loop_are_given_back(bench: Bench, caplog: pytest.LogCaptureFixture) -> None:
     blocking, release = threading.Event(), threading.Event()
 
     @bench.app.task(lease=2.0)

@@ -64,7 +64,7 @@ async def test_the_outcome_of_a_locked_parents_child_holds_up_no_other(
     assert (up.state, down.state, down.attempt, began) == ("completed", "completed", 1, ["child"])
 
 
-async def test_what_an_open_transaction_keeps_from_being_stored_is_stored_before_its_worker_leaves(
+async def test_an_outcome_held_up_by_an_open_transaction_is_stored_before_the_worker_leaves(
     bench: Bench, caplog: pytest.LogCaptureFixture
 ) -> None:
     going, enough = asyncio.Event(), asyncio.Event()
@@ -86,7 +86,7 @@ async def test_what_an_open_transaction_keeps_from_being_stored_is_stored_before
     assert bench.task(task_id).state == "completed"
 
 
-async def test_a_start_that_met_a_locked_row_is_told_later(bench: Bench) -> None:
+async def test_a_start_that_met_a_locked_row_is_reported_later(bench: Bench) -> None:
     going, enough = asyncio.Event(), asyncio.Event()
     locked = connect(bench.dsn, "somebody")
 

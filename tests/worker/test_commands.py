@@ -118,7 +118,7 @@ async def test_a_decommissioned_worker_ends_by_itself_once_what_it_runs_has_ende
     assert bench.task(task_id).state == "completed"
 
 
-async def test_who_was_to_leave_may_be_told_to_stay(bench: Bench) -> None:
+async def test_a_decommissioned_worker_may_be_told_to_stay(bench: Bench) -> None:
     enough = asyncio.Event()
 
     @bench.app.task

@@ -57,7 +57,7 @@ async def test_each_task_of_a_batch_is_held_to_the_promise_by_itself(bench: Benc
     assert [task.state for task in tasks] == ["completed", "failed", "completed"]
 
 
-async def test_what_a_middleware_makes_of_a_result_is_what_counts(bench: Bench) -> None:
+async def test_the_result_that_a_middleware_returns_counts(bench: Bench) -> None:
     async def spoil(ctx: Context, call_next: Next) -> object:
         return f"about {await call_next()}"
 
@@ -109,7 +109,7 @@ async def test_a_worker_does_not_start_with_a_schedule_of_what_may_only_follow(b
             pass
 
 
-async def test_what_only_follows_is_enqueued_by_the_handler_before_it(bench: Bench) -> None:
+async def test_a_handler_that_may_not_start_a_chain_can_be_a_follow_up(bench: Bench) -> None:
 
     @bench.app.task(entry=False)
     async def last(n: int) -> int:
@@ -179,7 +179,7 @@ async def test_an_end_that_was_not_declared_fails_the_attempt(
     assert bench.ask("select count(*) from rolecall.all_tasks") == 1
 
 
-async def test_what_follows_must_need_what_it_declares(bench: Bench) -> None:
+async def test_a_follow_up_must_need_what_its_handler_declares(bench: Bench) -> None:
 
     @bench.app.task(needs=["order"])
     async def audit() -> None: ...

@@ -19,7 +19,7 @@ def debian_bench(debian_postgres: str) -> Iterator[Bench]:
         yield Bench(dsn, connection)
 
 
-async def test_what_is_enqueued_is_done_there(debian_bench: Bench) -> None:
+async def test_enqueued_tasks_are_done_on_debians_server(debian_bench: Bench) -> None:
     bench = debian_bench
     assert bench.ask("select pg_jit_available() and current_setting('jit')::boolean")
 

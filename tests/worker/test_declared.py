@@ -76,7 +76,7 @@ async def test_one_worker_serves_every_handler_the_best_task_first(bench: Bench)
     assert order == ["a", "b", "b", "c"]
 
 
-async def test_what_a_handler_sets_overrides_its_role(bench: Bench) -> None:
+async def test_settings_of_a_handler_override_those_of_its_role(bench: Bench) -> None:
     bench.app.role("lane", lease=60, retry=waiting(500))
     leases: dict[str, float] = {}
 

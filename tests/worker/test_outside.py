@@ -81,7 +81,7 @@ async def test_a_handler_that_returns_all_the_same_changes_nothing(bench: Bench)
     assert bench.task(task_id).result == "outside"
 
 
-async def test_what_a_completion_from_outside_brings_along_is_worked_off(bench: Bench) -> None:
+async def test_the_continuation_of_a_task_completed_from_outside_is_run(bench: Bench) -> None:
     """A client alone decides, and the worker goes on from there."""
 
     @bench.app.task

@@ -68,9 +68,7 @@ async def test_no_call_of_six_connections_over_two_fails_and_each_task_is_done_o
     )
 
 
-async def test_what_sessions_of_the_server_keep_of_us_changes_nothing_for_others(
-    bench: Bench, pgbouncer: Bouncer
-) -> None:
+async def test_nothing_of_ours_is_left_on_the_poolers_server_sessions(bench: Bench, pgbouncer: Bouncer) -> None:
     through = bench.dsn = pgbouncer.through(bench.dsn)
 
     @bench.app.task

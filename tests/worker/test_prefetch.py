@@ -50,7 +50,7 @@ def test_slow_handlers_get_nothing_beyond_the_free_slots() -> None:
     assert Measured(slots=8).pass_time(2.0, tasks=8) == 0
 
 
-def test_what_is_wanted_is_a_blink_of_the_throughput_up_to_the_cap() -> None:
+def test_prefetch_is_a_blink_of_the_throughput_up_to_the_cap() -> None:
     assert Measured(slots=2).pass_time(0.125, tasks=25) == 30
     assert Measured(slots=2, cap=20).pass_time(0.125, tasks=25) == 20
     assert Measured().pass_time(0.125, tasks=10_000) == 1_000
@@ -63,7 +63,7 @@ def test_no_more_is_wanted_than_twice_what_was_seen_to_be_done() -> None:
     assert [measured.pass_time(0.000_1, tasks=n) for n in (1, 2, 6)] == [2, 6, 18]
 
 
-def test_what_keeps_a_worker_from_its_tasks_counts_whatever_it_is() -> None:
+def test_whatever_slows_the_worker_down_lowers_its_prefetch() -> None:
     """Handlers that are quick once they begin, on a machine or a loop that is not."""
     measured = Measured()
     measured.pass_time(0.25, tasks=5_000)

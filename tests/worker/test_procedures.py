@@ -69,7 +69,7 @@ async def test_a_procedure_that_is_declared_while_the_worker_runs_is_served(
         await until(lambda: bench.ask("select handlers from rolecall.workers") == ["count"])
 
 
-async def test_what_is_due_later_runs_when_it_is_due(bench: Bench) -> None:
+async def test_a_scheduled_task_runs_when_it_is_due(bench: Bench) -> None:
     """The worker sleeps until then, however rarely it polls."""
     (task_id,) = bench.enqueue(declare(bench).options(after=1.5))
 

@@ -39,7 +39,7 @@ async def test_a_function_in_a_process_takes_and_returns_objects(bench: Bench) -
     ],
     ids=["raises", "returns what cannot be pickled", "stands inside another"],
 )
-async def test_what_goes_wrong_with_a_function_in_a_process_is_told(
+async def test_errors_of_a_function_in_a_process_are_reported(
     bench: Bench, function: Any, arguments: tuple[str, ...], says: str
 ) -> None:
     @bench.app.task(max_attempts=1)

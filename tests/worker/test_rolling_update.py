@@ -124,7 +124,7 @@ async def test_a_handler_that_ignores_the_extra_fields_takes_the_other_releases_
     assert bench.ask(MISFITS) == 0
 
 
-async def test_what_waits_for_another_release_says_so_and_fails_after_an_hour(bench: Bench) -> None:
+async def test_a_task_for_another_release_says_so_and_fails_after_an_hour(bench: Bench) -> None:
     [task_id] = enqueue(bench, after(), 1, loud=True)
 
     async with fleet(bench, before(), 1):
@@ -142,7 +142,7 @@ async def test_what_waits_for_another_release_says_so_and_fails_after_an_hour(be
     assert "payload of 'greet'" in str(task.error)
 
 
-async def test_what_fits_nobody_of_the_same_program_is_given_back_once(bench: Bench) -> None:
+async def test_a_payload_that_fits_no_worker_of_the_program_is_given_back_once(bench: Bench) -> None:
     """Where workers do not say what they take, as one that drains, it fails with its second claim."""
     [task_id] = enqueue(bench, after(), 1, loud=True)
     bench.connection.execute(

@@ -44,7 +44,7 @@ async def test_a_rule_that_raises_fails_the_attempt(bench: Bench) -> None:
     assert "no rule for this" in (task.error or "")
 
 
-async def test_what_is_prepared_is_committed_before_the_work_and_only_once_completed(bench: Bench) -> None:
+async def test_a_prepared_transaction_commits_before_the_work_and_completes_nothing(bench: Bench) -> None:
     """Prepare in one transaction, complete in another, under one claim."""
     bench.connection.execute("create table ledger (task_id bigint, what text)")
     seen: list[object] = []

@@ -24,7 +24,7 @@ async def test_running_tasks_may_finish_within_the_grace_period(bench: Bench) ->
     assert bench.task(task_id).result == "finished"
 
 
-async def test_what_has_not_begun_is_given_back_and_no_attempt_spent(bench: Bench) -> None:
+async def test_tasks_that_have_not_begun_are_given_back_unspent(bench: Bench) -> None:
     quick_ones, slow_one = 30, asyncio.Event()
 
     @bench.app.task

@@ -51,7 +51,7 @@ async def test_a_claim_that_was_answered_after_its_lease_does_not_begin(bench: B
     assert ran_by == [near]
 
 
-async def test_what_nobody_took_meanwhile_is_given_back_and_no_attempt_spent(bench: Bench) -> None:
+async def test_tasks_whose_leases_ran_out_before_the_claims_answer_came_are_given_back_unspent(bench: Bench) -> None:
     attempts: list[tuple[int, int]] = []
 
     @bench.app.task(lease=LEASE, batch=3)

@@ -181,7 +181,7 @@ async def test_a_second_transaction_of_a_completed_claim_is_undone_and_said_so(
     assert f"Task {task_id} had completed" in caplog.text
 
 
-async def test_who_catches_the_refusal_inside_the_transaction_commits_nothing_either(bench: Bench) -> None:
+async def test_catching_the_refusal_inside_the_transaction_commits_nothing_either(bench: Bench) -> None:
     bench.connection.execute("create table ledger (turn int)")
 
     @bench.app.task(max_attempts=1)

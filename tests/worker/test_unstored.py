@@ -98,7 +98,7 @@ async def test_a_promised_result_that_cannot_be_stored_fails_the_attempt(bench: 
     assert "result of 'write' cannot be stored: 3000002 bytes" in (task.error or "")
 
 
-async def test_who_gathers_a_result_that_was_not_stored_is_told(bench: Bench) -> None:
+async def test_a_gather_step_learns_that_a_result_was_not_stored(bench: Bench) -> None:
     @bench.app.task
     async def part() -> object:
         return object()
@@ -116,7 +116,7 @@ async def test_who_gathers_a_result_that_was_not_stored_is_told(bench: Bench) ->
     assert "ResultNotStored: the result was not stored" in (task.error or "")
 
 
-async def test_who_does_not_read_it_gathers_all_the_same(bench: Bench) -> None:
+async def test_a_gather_step_that_does_not_read_an_unstored_result_still_runs(bench: Bench) -> None:
     @bench.app.task
     async def part() -> object:
         return object()
@@ -131,7 +131,7 @@ async def test_who_does_not_read_it_gathers_all_the_same(bench: Bench) -> None:
     assert (await only(bench, "whole")).result == ["completed"]
 
 
-async def test_who_needs_a_result_that_was_not_stored_is_told(bench: Bench) -> None:
+async def test_a_dependent_learns_that_a_needed_result_was_not_stored(bench: Bench) -> None:
     @bench.app.task
     async def sales() -> object:
         return object()

@@ -21,10 +21,9 @@ That is why the first second of every wait polls quickly (50 ms, 100 ms, 200 ms 
 interval is never turned off. Every wait that ends, for whatever reason, ends in a claim; so does every
 LISTEN, because what was sent while the listener was away is gone.
 
-`pace`      how long the next wait may last (pure arithmetic)
-`waker`     one wait, and the nudges that end it early
+`waker`     one wait, and the nudges that end it early (`Waker`); how long the next one may last (`Pace`); the delays
+            between attempts to come back (`Backoff`, used by everything that reconnects)
 `listener`  the connection that hears notifications, tests itself, and comes back by itself
-`backoff`   the delays between attempts to come back (used by everything that reconnects)
 
 A worker stays marked idle as long as only light load comes, since marking costs a write and an idle mark
 costs others one NOTIFY an enqueue; see `rolecall.worker.producer` for when it changes its mind.

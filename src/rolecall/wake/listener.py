@@ -37,8 +37,8 @@ class BehindPooler(Deaf):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListenerOptions:
-    """Seconds: between self-tests, for an answer to one, for the first probe to come back (through a pooler, where
-    nothing is tried a second time, it is given longer), between attempts.
+    """Seconds: between self-tests, for an answer to one, for the first probe to come back (through a pooler,
+    where nothing is tried a second time, it is given longer), between attempts.
     """
 
     test_every: float = 10.0
@@ -62,10 +62,10 @@ def send_probe(channel: str) -> Statement[None]:
 class Listener:
     """Hears `hears` (channel -> what to do with a payload) until its `run()` is cancelled.
 
-    `probe` notifies a channel from another connection: behind a transaction pooler LISTEN succeeds and nothing
-    ever arrives, and only a round trip shows it. `on_return` is called after every LISTEN that was proved,
-    because what was sent before it is lost. Nothing that happens here is fatal: while `alive` is false,
-    poll. A pooler that keeps notifications to itself will do so for ever, so there it is tried once.
+    `probe` notifies a channel from another connection: behind a transaction pooler LISTEN succeeds and
+    nothing ever arrives, and only a round trip shows it. `on_return` is called after every LISTEN that was
+    proved, because what was sent before it is lost. Nothing that happens here is fatal: while `alive` is
+    false, poll. A pooler that keeps notifications to itself will do so for ever, so there it is tried once.
     """
 
     def __init__(

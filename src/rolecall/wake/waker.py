@@ -1,4 +1,6 @@
-"""One wait for work: it ends by a nudge or by its time, and a nudge that comes before it is not lost."""
+"""One wait for work: it ends by a nudge or by its time, and a nudge that comes before it is not lost; and how
+long a wait may be, for a dry worker and for whatever is tried again.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +8,12 @@ import asyncio
 import random
 from collections.abc import Callable
 from dataclasses import dataclass
+
+QUICK_PERIOD = 1.0
+QUICK_FIRST = 0.05
+ASK_AFTER = 0.1
+DEAF_INTERVAL = 1.0
+SHORTEST = 0.005
 
 
 class Waker:
@@ -50,13 +58,6 @@ class Waker:
             self._waiting.set_result(None)
 
 
-QUICK_PERIOD = 1.0
-QUICK_FIRST = 0.05
-ASK_AFTER = 0.1
-DEAF_INTERVAL = 1.0
-SHORTEST = 0.005
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PaceOptions:
     """Seconds between polls, and by which share each one is spread so that a fleet does not poll in step."""
@@ -66,7 +67,8 @@ class PaceOptions:
 
 
 class Pace:
-    """Remembers since when the worker is dry and turns that into the next delay.
+    """Remembers since when the worker is dry and turns that into the next delay: arithmetic over a monotonic
+    clock.
 
     `deaf` says that notifications are expected and do not come.
     """
@@ -113,7 +115,9 @@ class Pace:
 
 
 class Backoff:
-    """Each `next()` is a delay in seconds, `factor` times the one before, spread by a quarter each way."""
+    """Delays between attempts to do again what failed. Each `next()` is a delay in seconds, `factor` times
+    the one before, spread by a quarter each way.
+    """
 
     __slots__ = ("_cap", "_factor", "_first", "_next")
 

@@ -33,23 +33,24 @@ What happens to one task, in order:
     flush. It repeats a flush until it is answered, and when one outcome is refused (a follow-up that is no
     task), it finds the guilty one and fails it with the reason: no task is ever unfinishable.
 
-Beside all this the *heartbeat thread*, with its own loop, renews leases and sends heartbeats, so that a handler that
-blocks the worker's loop costs nobody a lease before its own deadline; what waits behind it is given back after a second
-(`LagWatch`). When the database says that a task is lost, the *aborter* stops its handler: taken, completed or
-deleted tasks are dropped; cancelled ones and those over their deadline are reported; at shutdown they are given back.
-A database that is away stops nothing but what is over its deadline (and, on request, what outlives its lease):
-handlers go on, reports wait.
+Beside all this the *heartbeat thread*, with its own loop, renews leases and sends heartbeats, so that a
+handler that blocks the worker's loop costs nobody a lease before its own deadline; what waits behind it is
+given back after a second (`LagWatch`). When the database says that a task is lost, the *aborter* stops its
+handler: taken, completed or deleted tasks are dropped; cancelled ones and those over their deadline are
+reported; at shutdown they are given back. A database that is away stops nothing but what is over its deadline
+(and, on request, what outlives its lease): handlers go on, reports wait.
 
-With every heartbeat the worker says how it is and hears what it is told: `commands` follows a drain, a decommission or
-their end, the *resource monitor* watches what the worker uses, and both set the *claim limit*, which the producer asks
-before each claim.
+With every heartbeat the worker says how it is and hears what it is told: `commands` follows a drain, a
+decommission or their end, the *resource monitor* watches what the worker uses, and both set the *claim
+limit*, which the producer asks before each claim.
 
 Every write shows (task id, fence, worker id), so none of this has to be right for the pool to stay true: a
 worker that is stopped, cut off, or repeats itself is told `taken` or `already`, and changes nothing.
 
-`worker` and `shutdown` are the life from start to end; `wiring` makes the parts and connects them: begin there to see
-who calls whom. `registration` is the worker's entry in the roll, `session` a connection that comes back by itself,
-`reporting` what the log says. `signals`, `loop` and `supervisor` are for programs, not for libraries.
+`worker` and `shutdown` are the life from start to end; `wiring` makes the parts and connects them: begin
+there to see who calls whom. `registration` is the worker's entry in the roll, `session` a connection that
+comes back by itself, `reporting` what the log says. `signals`, `loop` and `supervisor` are for programs, not
+for libraries.
 """
 
 from __future__ import annotations

@@ -171,10 +171,12 @@ class Completer:
             self._answered(group, verdicts)
 
     async def _send(self, worker_id: int, group: Sequence[HeldTask]) -> dict[int, str]:
-        failpoints.hit(failpoints.BEFORE_FINISH)
+        if failpoints.ARMED:
+            failpoints.hit(failpoints.BEFORE_FINISH)
         reports = [held.report for held in group if held.report]
         verdicts = await self._session.run(tasks.finish_free(worker_id, reports, apart=self._send_again_at > 0))
-        failpoints.hit(failpoints.AFTER_FINISH)
+        if failpoints.ARMED:
+            failpoints.hit(failpoints.AFTER_FINISH)
         return verdicts
 
     async def _postpone(self, worker_id: int, group: Sequence[HeldTask], error: DatabaseError) -> None:

@@ -38,7 +38,8 @@ log = logging.getLogger("rolecall.task")
 @dataclass(frozen=True, slots=True)
 class HandlerServices:
     """What every context of a worker shares: a session for facts, a pool for handlers' transactions, the
-    loop, what handlers promised, processes that can be killed, and which handlers have a step after their children.
+    loop, what handlers promised, processes that can be killed, and which handlers have a step after their
+    children.
     """
 
     session: DatabaseSession
@@ -136,7 +137,8 @@ class Context:
 
     def check(self) -> None:
         """Raise HandlerAborted if this handler must stop; handlers in threads call it between two steps."""
-        failpoints.hit(failpoints.MID_HANDLER)
+        if failpoints.ARMED:
+            failpoints.hit(failpoints.MID_HANDLER)
         if self._held.aborted is not None:
             raise HandlerAborted(reason=self._held.aborted)
 
@@ -202,13 +204,15 @@ class Context:
     async def issue_token(self, *, ttl: float = outside.TOKEN_TTL) -> str:
         """Make a secret with which this task is ended once, from anywhere, within `ttl` seconds.
 
-        Hand it to whoever is to answer, and return a Snooze for as long as you would wait; raises InvalidTask.
+        Hand it to whoever is to answer, and return a Snooze for as long as you would wait; raises
+        InvalidTask.
         """
         return await self._services.session.run(outside.issue_token(self._held.task.id, ttl))
 
     @asynccontextmanager
     async def prepare(self) -> AsyncIterator[Connection]:
-        """Open a transaction of the handler's own for what it must read before it works; it completes nothing.
+        """Open a transaction of the handler's own for what it must read before it works; it completes
+        nothing.
 
         Raises HandlerAborted if the claim is lost already.
         """
@@ -223,8 +227,8 @@ class Context:
     async def transaction(self) -> AsyncIterator[Connection]:
         """Open a transaction of this handler's own; after `complete` in it, its commit finishes the task.
 
-        It is safe to do it again when its commit was not answered: either nothing of the first time stands, or
-        `complete` raises AlreadyCompleted, which undoes the second time and is a good end for the handler.
+        It is safe to do it again when its commit was not answered: either nothing of the first time stands,
+        or `complete` raises AlreadyCompleted, which undoes the second time and is a good end for the handler.
         """
         async with open_transaction(self._services, (self._held,)) as tx:
             yield tx
@@ -233,10 +237,10 @@ class Context:
         """Complete the task inside a transaction, with the follow-ups so far: all of it commits or none.
 
         Write nothing but outside the database after it, and end the transaction soon: it holds the task's
-        row. Raises HandlerAborted if the claim is lost and AlreadyCompleted if an earlier transaction has completed
-        it; that undoes the transaction, even where it is caught. Raises ContractBroken for a result that is not of
-        the promised type, and TypeError for one that was never awaited. Again within the same transaction it
-        changes nothing.
+        row. Raises HandlerAborted if the claim is lost and AlreadyCompleted if an earlier transaction has
+        completed it; that undoes the transaction, even where it is caught. Raises ContractBroken for a result
+        that is not of the promised type, and TypeError for one that was never awaited. Again within the same
+        transaction it changes nothing.
         """
         self.check()
         held, task = self._held, self._held.task
@@ -264,10 +268,12 @@ class Context:
         return HandlerAborted(reason=held.aborted)
 
     async def in_process(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Call a plain function from the top of a module in a process that is killed when this handler must stop.
+        """Call a plain function from the top of a module in a process that is killed when this handler must
+        stop.
 
-        For what may take for ever within an async handler. Arguments and result are pickled. Raises HandlerError for
-        what the function raises and for a process that dies, InvalidDeclaration for a function that no process finds.
+        For what may take for ever within an async handler. Arguments and result are pickled. Raises
+        HandlerError for what the function raises and for a process that dies, InvalidDeclaration for a
+        function that no process finds.
         """
         self.check()
         return await self._services.processes.call(function, *args, **kwargs)

@@ -1,6 +1,6 @@
 """Places at which a test can kill this process: `ROLECALL_FAILPOINT=<place>` or `<place>:<nth time>`.
 
-Without that variable nothing is armed and every place costs one comparison.
+Without that variable nothing is armed, and every place costs one look at `ARMED`.
 """
 
 from __future__ import annotations

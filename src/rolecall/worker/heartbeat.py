@@ -1,5 +1,5 @@
-"""A thread with a loop of its own for what must go on while a handler blocks the worker's: renewals, heartbeats,
-and the look whether it does.
+"""A thread with a loop of its own for what must go on while a handler blocks the worker's: renewals,
+heartbeats, and the look whether it does.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ log = logging.getLogger("rolecall.worker")
 
 
 class HeartbeatThread:
-    """Runs lease keeper and heartbeat on one connection, and watches how late the worker's loop is and what the
-    worker uses.
+    """Runs lease keeper and heartbeat on one connection, and watches how late the worker's loop is and what
+    the worker uses.
     """
 
     def __init__(  # sizes: what it runs, and on what
@@ -96,7 +96,8 @@ class HeartbeatThread:
 
 
 class LagWatch:
-    """Pings the loop and warns, once a blockage, when the answer takes longer than a quarter of the shortest lease.
+    """Pings the loop and warns, once a blockage, when the answer takes longer than a quarter of the shortest
+    lease.
 
     After a second without an answer it gives back what has not begun: the leases of a blocked worker are kept
     from here, and who knows for how long. What blocks the loop stays the worker's until its deadline.

@@ -20,9 +20,7 @@ T = TypeVar("T")
 
 
 class Runner(Protocol):
-    """Runs one handler. `interruptible`: a cancellation of the slot reaches the handler. `most`: tasks a
-    call takes.
-    """
+    """Runs one handler. `interruptible`: a cancellation of the slot reaches the handler. `most`: tasks a call takes."""
 
     interruptible: bool
     most: int
@@ -55,8 +53,9 @@ class RunnerSlot(Protocol):
 class HeldTask:
     """One claimed task: who runs it, since when, and what became of it. Times are monotonic seconds.
 
-    `claimed_at` is the moment at which the database was asked for it: the lease that it gave is no shorter than from
-    there on. `lease_ends_at` says until when the task was surely this worker's, by the last answer about it.
+    `claimed_at` is the moment at which the database was asked for it: the lease that it gave is no shorter
+    than from there on. `lease_ends_at` says until when the task was surely this worker's, by the last answer
+    about it.
     """
 
     __slots__ = (

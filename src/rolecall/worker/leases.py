@@ -26,12 +26,14 @@ log = logging.getLogger("rolecall.worker")
 
 
 class LeaseKeeper:
-    """One statement renews every lease that is due: a quarter of its lease after the claim or the last renewal.
+    """One statement renews every lease that is due: a quarter of its lease after the claim or the last
+    renewal.
 
     It lives in the heartbeat thread, so that leases are kept while a handler blocks the worker's loop;
-    `watch` and `look_now` may be called from any thread, `on_lost` is called in the heartbeat thread. A deadline counts
-    whether the database answers or not. Otherwise its silence aborts nothing (whoever lost a task learns it
-    from the first answer after that) unless this worker `fences` itself off when a lease has run out.
+    `watch` and `look_now` may be called from any thread, `on_lost` is called in the heartbeat thread. A
+    deadline counts whether the database answers or not. Otherwise its silence aborts nothing (whoever lost a
+    task learns it from the first answer after that) unless this worker `fences` itself off when a lease has
+    run out.
     """
 
     def __init__(

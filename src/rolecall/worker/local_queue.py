@@ -1,5 +1,5 @@
-"""Where claimed tasks wait for a slot, slots wait for tasks, and the loop gets its turn in between; and how many tasks
-may wait here beyond the free slots.
+"""Where claimed tasks wait for a slot, slots wait for tasks, and the loop gets its turn in between; and how
+many tasks may wait here beyond the free slots.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ class LocalQueue:
     """Claimed tasks of this worker that have not begun, in claim order.
 
     Slots take from the left. When the queue is as short as `call_at`, or a slot finds it empty, the producer
-    is called. Handlers that never suspend would starve the loop: `slice_ends` says when a slot must let
-    it turn. What is not to begin any more is handed to `give_back`. Tasks are taken from it by the worker's loop, and
-    by the heartbeat thread while that one stands still.
+    is called. Handlers that never suspend would starve the loop: `slice_ends` says when a slot must let it
+    turn. What is not to begin any more is handed to `give_back`. Tasks are taken from it by the worker's
+    loop, and by the heartbeat thread while that one stands still.
     """
 
     def __init__(self, give_back: Callable[[list[HeldTask]], None]) -> None:
@@ -131,9 +131,7 @@ class LocalQueue:
                 self._waiting.remove(waiting)
 
     async def let_the_loop_turn(self) -> None:
-        """Begin a new slice after one turn of the loop; all slots share the slices, so that turns stay
-        short.
-        """
+        """Begin a new slice after one turn of the loop; all slots share the slices, so that turns stay short."""
         if not self._turn_is_near:
             self._turn_is_near = True
             asyncio.get_running_loop().call_soon(self._turn)
@@ -158,13 +156,13 @@ class LocalQueue:
 
 
 class Demand:
-    """Measures the throughput of the whole worker, and says how much of it may be claimed ahead: what the worker, as it
-    goes now, will begin in a blink. Pure arithmetic.
+    """Measures the throughput of the whole worker, and says how much of it may be claimed ahead: what the
+    worker, as it goes now, will begin in a blink. Pure arithmetic.
 
-    What counts is the time in which any slot had work, whatever took it: handlers, the loop, or a machine that is
-    busy with something else. Of the last quarter to half a second of it, a blink's share may wait for a slot, and no
-    more than twice what was done in it: nothing before the first task has ended, nor for slow handlers. A task that
-    waits behind a busy slot could have run elsewhere.
+    What counts is the time in which any slot had work, whatever took it: handlers, the loop, or a machine
+    that is busy with something else. Of the last quarter to half a second of it, a blink's share may wait for
+    a slot, and no more than twice what was done in it: nothing before the first task has ended, nor for slow
+    handlers. A task that waits behind a busy slot could have run elsewhere.
     """
 
     __slots__ = ("_before", "_cap", "_clock", "_done", "_rested", "_resting", "_resting_since", "_since", "_slots")

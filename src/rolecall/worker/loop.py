@@ -1,6 +1,4 @@
-"""The event loop of a worker process: uvloop where it is installed, and a collector that does not pause the
-work.
-"""
+"""The event loop of a worker process: uvloop where it is installed, and a collector that does not pause the work."""
 
 from __future__ import annotations
 
@@ -27,7 +25,8 @@ log = logging.getLogger("rolecall.worker")
 
 
 def run(main: Coroutine[Any, Any, T]) -> T:
-    """Run a program's main coroutine to its end and return what it returns; what it leaves behind is cancelled.
+    """Run a program's main coroutine to its end and return what it returns; what it leaves behind is
+    cancelled.
 
     What does not heed that, and threads of `asyncio.to_thread` that do not return, are not waited for.
     """

@@ -16,15 +16,15 @@ class WorkerOptions:
 
     `roles`: empty = every role. `prefetch`: the most tasks that may be claimed beyond the free slots, 0 =
     none. `name`: how people call this worker; by default made from its role. `listen=False`: poll only.
-    `grace`: how long running handlers may go on after a stop. `abort_grace`: how long an aborted handler
-    may take to end before its task is reported without it. `call_deadline`: the longest wait for one answer
-    of the database. `pooled`: whether the DSN leads to a pooler in transaction mode, so that nothing may be
-    prepared or set on a connection; None finds out. `listen_dsn` is then the direct way, for notifications only;
-    without one, a worker behind a pooler polls. `stop_when_cut_off`: abort a handler (reason `database`) when its
-    lease has run out because the database did not answer, so that it surely runs nowhere else meanwhile; by default
-    it goes on, as mostly nobody could take its task either.
-    `memory_backoff`, `cpu_backoff`: the share of what the container (else the machine) has, from which on nothing
-    more is claimed while a task runs, until `backoff_duration` seconds after it was last exceeded; None = never.
+    `grace`: how long running handlers may go on after a stop. `abort_grace`: how long an aborted handler may
+    take to end before its task is reported without it. `call_deadline`: the longest wait for one answer of
+    the database. `pooled`: whether the DSN leads to a pooler in transaction mode, so that nothing may be
+    prepared or set on a connection; None finds out. `listen_dsn` is then the direct way, for notifications
+    only; without one, a worker behind a pooler polls. `stop_when_cut_off`: abort a handler (reason
+    `database`) when its lease has run out because the database did not answer, so that it surely runs nowhere
+    else meanwhile; by default it goes on, as mostly nobody could take its task either. `memory_backoff`,
+    `cpu_backoff`: the share of what the container (else the machine) has, from which on nothing more is
+    claimed while a task runs, until `backoff_duration` seconds after it was last exceeded; None = never.
     `pod`, `node`: where the process runs, for the roll.
     """
 

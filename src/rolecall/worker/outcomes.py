@@ -1,5 +1,5 @@
-"""From the way a handler ended to what is reported about its task: its result is held against what it declared, and an
-exception becomes a text and a verdict.
+"""From the way a handler ended to what is reported about its task: its result is held against what it
+declared, and an exception becomes a text and a verdict.
 """
 
 from __future__ import annotations
@@ -182,7 +182,8 @@ def _after_abort(held: HeldTask) -> Report | None:
 
 
 def unstored_failure(result: object, why: str, *, handler: str, contract: Contract | None) -> Exception | None:
-    """Return why an attempt whose result cannot be stored has failed; None where it has completed all the same.
+    """Return why an attempt whose result cannot be stored has failed; None where it has completed all the
+    same.
 
     What was never awaited has not been done, and a promised result is there to be read.
     """

@@ -33,8 +33,8 @@ class ProcedureFailed(HandlerError):
 class ProcedureRunner:
     """Awaits the procedure on a connection of the handlers' pool; an abort cancels it in the database.
 
-    The database names its session after worker and task while it runs, so that `rescue` can end the session if
-    this process dies over it.
+    The database names its session after worker and task while it runs, so that `rescue` can end the session
+    if this process dies over it.
     """
 
     interruptible = True

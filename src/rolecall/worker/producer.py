@@ -211,7 +211,8 @@ class Claims:
     async def take_more(self, held_tasks: Sequence[HeldTask], calls: int) -> list[HeldTask]:
         """Claim what fills up the batch calls that `held_tasks` begin; at most `calls` calls are filled.
 
-        A free slot asks for one task; when that one belongs to a batch handler, the slot can take more like it.
+        A free slot asks for one task; when that one belongs to a batch handler, the slot can take more like
+        it.
         """
         more: list[HeldTask] = []
         for runner in {held.runner for held in held_tasks if held.runner.most > 1}:
@@ -236,7 +237,7 @@ class Claims:
         worker_id = self._registration.worker_id
         statement = tasks.claim_what_fits(worker_id, self._roles, handlers, limit, start)
         asked_at, (claimed, held_back) = await self._session.ask(lambda connection: _timed(connection, statement))
-        if claimed:
+        if claimed and failpoints.ARMED:
             failpoints.hit(failpoints.AFTER_CLAIM)
         runner = self._registry.runner
         held_tasks = [
@@ -255,8 +256,8 @@ async def _timed(connection: Connection, statement: Statement[T]) -> tuple[float
 class ClaimLimit:
     """Says how many tasks may be claimed at this moment; every change of it nudges the producer by `changed`.
 
-    A worker that backs off still takes one task while it runs none: whatever makes the machine busy, its tasks
-    must not wait for ever.
+    A worker that backs off still takes one task while it runs none: whatever makes the machine busy, its
+    tasks must not wait for ever.
     """
 
     def __init__(self, changed: Callable[[], None]) -> None:

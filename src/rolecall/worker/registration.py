@@ -1,5 +1,5 @@
-"""What a process says of itself to the pool: its app is declared and the worker registered at the start, confirmed by
-heartbeats, taken off the roll at the end.
+"""What a process says of itself to the pool: its app is declared and the worker registered at the start,
+confirmed by heartbeats, taken off the roll at the end.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""How much processor time and memory a worker uses, as a share of what it may use; and when it backs off before the
-kernel or its neighbours suffer.
+"""How much processor time and memory a worker uses, as a share of what it may use; and when it backs off
+before the kernel or its neighbours suffer.
 """
 
 from __future__ import annotations
@@ -60,8 +60,8 @@ class ResourceMonitor:
 
 
 class Pressure:
-    """Says whether, and why, to back off: from a reading over a threshold until `duration` seconds after the last
-    one. Pure arithmetic.
+    """Says whether, and why, to back off: from a reading over a threshold until `duration` seconds after the
+    last one. Pure arithmetic.
     """
 
     def __init__(self, *, memory: float | None, cpu: float | None, duration: float) -> None:
@@ -134,8 +134,8 @@ class Resources:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Usage:
-    """Shares of 1: of the container's limit where it has one, else of the machine; `memory_bytes` is the process
-    tree's own. `cpu` is None until there was a span to measure it over.
+    """Shares of 1: of the container's limit where it has one, else of the machine; `memory_bytes` is the
+    process tree's own. `cpu` is None until there was a span to measure it over.
     """
 
     cpu: float | None

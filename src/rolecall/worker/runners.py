@@ -1,5 +1,5 @@
-"""The ways to run a handler: awaited on the loop, called in the slot's thread or in a process, or called once for many
-tasks; each inside its chain of middlewares. The registry knows which runner does a claimed task.
+"""The ways to run a handler: awaited on the loop, called in the slot's thread or in a process, or called once
+for many tasks; each inside its chain of middlewares. The registry knows which runner does a claimed task.
 """
 
 from __future__ import annotations
@@ -29,7 +29,8 @@ Call = Callable[..., Awaitable[Any]]
 
 
 class HandlerRegistry:
-    """Claims ask for its `names`; a procedure that is declared while the worker runs joins them at the next look.
+    """Claims ask for its `names`; a procedure that is declared while the worker runs joins them at the next
+    look.
 
     Where the program has a handler of the same name, that one counts.
     """

@@ -5,7 +5,8 @@ A process that a handler forks out of the worker is kept from using it, should i
     handler ──fork──▶ child: exec, or `os._exit` at its end     nothing of the worker's is touched
                       child: returns, raises, awaits            leaves where the worker's own code goes on
 
-Such a child has a copy of everything: it would finish the worker's tasks a second time, over sockets that both share.
+Such a child has a copy of everything: it would finish the worker's tasks a second time, over sockets that
+both share.
 """
 
 from __future__ import annotations
@@ -126,7 +127,8 @@ class DatabaseSession:
 
 
 class DatabaseSessions:
-    """Opens every connection of one process to one database; behind a transaction pooler nothing is prepared or set.
+    """Opens every connection of one process to one database; behind a transaction pooler nothing is prepared
+    or set.
 
     `pooled`: whether one stands there; None finds out.
     """
@@ -144,8 +146,8 @@ class DatabaseSessions:
         return DatabaseSession(name, lambda: self.connect(name), deadline=self._deadline)
 
     def open_relaxed(self, name: str) -> DatabaseSession:
-        """Make a session whose commits a crash of the server may undo, unless a pooler stands there: for claims,
-        which are then simply repeated.
+        """Make a session whose commits a crash of the server may undo, unless a pooler stands there: for
+        claims, which are then simply repeated.
         """
         return DatabaseSession(name, lambda: self._connect_relaxed(name), deadline=self._deadline)
 
@@ -171,8 +173,8 @@ class DatabaseSessions:
 
 
 class Complaints:
-    """How often the log is told of one trouble, from its beginning to its end: at once, and then ever more rarely, but
-    again and again. Pure arithmetic on seconds.
+    """How often the log is told of one trouble, from its beginning to its end: at once, and then ever more
+    rarely, but again and again. Pure arithmetic on seconds.
     """
 
     __slots__ = ("_due_at", "_pause")
@@ -198,8 +200,9 @@ class Complaints:
 class ForkGuard:
     """The process in which a worker was made.
 
-    In a child the worker's connections lead nowhere from the start: what awaits there reads no answer that is the
-    worker's, and what is collected there says goodbye to no server. A child that uses none of them notices nothing.
+    In a child the worker's connections lead nowhere from the start: what awaits there reads no answer that is
+    the worker's, and what is collected there says goodbye to no server. A child that uses none of them
+    notices nothing.
     """
 
     def __init__(self) -> None:

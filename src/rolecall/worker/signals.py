@@ -1,5 +1,5 @@
-"""SIGTERM and SIGINT: the first one lets what runs finish, the second one does not. And no process outlives the
-one that started it, however that one ended.
+"""SIGTERM and SIGINT: the first one lets what runs finish, the second one does not. And no process outlives
+the one that started it, however that one ended.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""A slot: one long-lived coroutine that takes claimed tasks from the local queue and runs their handlers, one at a
-time; and its thread for handlers that are not async.
+"""A slot: one long-lived coroutine that takes claimed tasks from the local queue and runs their handlers, one
+at a time; and its thread for handlers that are not async.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ Call = tuple["asyncio.Future[Outcome]", Callable[..., object], tuple[object, ...
 
 
 class Slot:
-    """Awaits handlers directly: no coroutine, timer or context of its own for a task, which is what makes it fast.
+    """Awaits handlers directly: no coroutine, timer or context of its own for a task, which is what makes it
+    fast.
 
     The price is that an abort must cancel the slot itself; `interrupt` does so only while a handler is
     running, and the runner that awaited it turns the cancellation back into an outcome, so the slot lives

@@ -48,8 +48,8 @@ class Worker:
     async def run(self, stop: asyncio.Event | None = None) -> None:
         """Work until `stop()` is called, or the given event is set, or this coroutine is cancelled.
 
-        What has not begun by then is given back at once, what runs may finish within the grace period and
-        is given back otherwise: neither spends an attempt. Raises what made it stop, if that was an error, and
+        What has not begun by then is given back at once, what runs may finish within the grace period and is
+        given back otherwise: neither spends an attempt. Raises what made it stop, if that was an error, and
         HandlerError at once for an app that cannot work.
         """
         try:

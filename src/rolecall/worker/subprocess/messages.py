@@ -1,5 +1,5 @@
-"""The messages between a worker and a process that runs handlers and functions for it; and the address of a function,
-by which the process finds it: its module, or the script's file, and its name there.
+"""The messages between a worker and a process that runs handlers and functions for it; and the address of a
+function, by which the process finds it: its module, or the script's file, and its name there.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Runs handlers in processes of their own, so that one can be killed whatever it does.
 
-A process is started when a handler needs one and none is free, and used again and again. It is killed when its
-task must stop, and the task is reported when it is dead: whoever is claimed next for the same key meets nobody.
+A process is started when a handler needs one and none is free, and used again and again. It is killed when
+its task must stop, and the task is reported when it is dead: whoever is claimed next for the same key meets
+nobody.
 """
 
 from __future__ import annotations
@@ -78,7 +79,8 @@ class Processes:
     async def call(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """CallFunction a function in a process; when this is cancelled, the process is killed.
 
-        Raises RaisedElsewhere for what it raises, ProcessDied, and InvalidDeclaration for one that no process finds.
+        Raises RaisedElsewhere for what it raises, ProcessDied, and InvalidDeclaration for one that no process
+        finds.
         """
         address = address_of(function, what=f"function {function.__qualname__!r}")
         match await self.run(CallFunction(address=address, arguments=args, named=kwargs)):
@@ -127,7 +129,8 @@ class Processes:
 
 
 class Child:
-    """One process and the thread that minds it: starts it, hands it requests, waits for answers or for its end.
+    """One process and the thread that minds it: starts it, hands it requests, waits for answers or for its
+    end.
 
     The kernel kills the process when that thread ends, so the thread stays as long as the process does.
     """
