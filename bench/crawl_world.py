@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import httpx2
-from storecrawl.egress.book import ensure_direct
-from storecrawl.schema import MIGRATIONS
+from storecrawl.egress.repository import ensure_direct
+from storecrawl.migrations import MIGRATIONS
 from storecrawl.settings import CrawlSettings
 
 from bench.crawl_sampler import FOLDER

@@ -24,8 +24,8 @@ from rich.table import Table
 from storecrawl.app import build_app
 from storecrawl.catalog import apply_menu, record_payload
 from storecrawl.catalog.normalize import Menu, normalize
+from storecrawl.migrations import MIGRATIONS
 from storecrawl.payloads import WrittenPayload
-from storecrawl.schema import MIGRATIONS
 from storecrawl.settings import CrawlSettings
 
 from rolecall import App, Client, NewTask, WorkerOptions, migrate

@@ -16,8 +16,8 @@ import psycopg
 import pytest
 from psycopg.rows import dict_row
 from storecrawl.app import build_app
-from storecrawl.egress.book import ensure_direct
-from storecrawl.schema import MIGRATIONS
+from storecrawl.egress.repository import ensure_direct
+from storecrawl.migrations import MIGRATIONS
 from storecrawl.settings import CrawlSettings
 
 from apps.storecrawl.tests.buckets import BUCKET, serving_buckets

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from random import Random
 
 import pytest
-from storecrawl.gunzip import CHUNK, GzipBomb, GzipDamaged, GzipTooLarge, Limits, gunzip
+from storecrawl.storage.gunzip import CHUNK, GzipBomb, GzipDamaged, GzipTooLarge, Limits, gunzip
 
 from apps.storecrawl.tests.gzips import MEBIBYTE, nothing, two_members
 

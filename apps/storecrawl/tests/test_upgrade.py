@@ -8,7 +8,7 @@ from typing import Any
 
 import psycopg
 import pytest
-from storecrawl.schema import MIGRATIONS
+from storecrawl.migrations import MIGRATIONS
 
 from rolecall import Migrations, migrate
 from rolecall.db.migrator import ROLECALL

@@ -5,17 +5,15 @@ from __future__ import annotations
 from datetime import timedelta
 
 from rolecall import App, exponential
-from storecrawl.checks import CHECKS
-from storecrawl.crawler import Crawler
+from storecrawl.health_checks import CHECKS
 from storecrawl.roles.analytics_refresh import add_analytics_refresh
+from storecrawl.roles.crawler import Crawler
 from storecrawl.roles.entry_point_discovery import add_entry_point_discovery
-from storecrawl.roles.holding_back import HoldingBack
 from storecrawl.roles.image_fetch import add_image_fetch
-from storecrawl.roles.payload_fetch import add_payload_fetch
+from storecrawl.roles.payload_fetch import add_payload_fetch, add_product_discovery, add_product_resync
 from storecrawl.roles.payload_fetch_all import add_payload_fetch_all
-from storecrawl.roles.product_discovery import add_product_discovery
+from storecrawl.roles.postponement import Postponement
 from storecrawl.roles.product_refresh import add_product_refresh
-from storecrawl.roles.product_resync import add_product_resync
 from storecrawl.roles.storage_upkeep import add_storage_upkeep
 from storecrawl.roles.store_discovery import add_store_discovery
 from storecrawl.settings import CrawlSettings
@@ -44,7 +42,7 @@ PRIORITIES = {"store_discovery": 5}
 def build_app(settings: CrawlSettings) -> App:
     """Put the app together."""
     crawler = Crawler(settings)
-    app = App("storecrawl", lifespan=crawler.lifespan, middlewares=[HoldingBack()], checks=CHECKS)
+    app = App("storecrawl", lifespan=crawler.lifespan, middlewares=[Postponement()], checks=CHECKS)
     app.mount("storecrawl.api:router", crawler)
     app.mount("storecrawl.pages:router", crawler)
     add_store_discovery(app, crawler)

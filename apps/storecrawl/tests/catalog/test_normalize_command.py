@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from rich.console import Console
-from storecrawl.normalize_command import NormalizeReport, normalize_file, render, render_json
+from storecrawl.cli.normalize import NormalizeReport, normalize_file, render, render_json
 
 DOCUMENT = {
     "data": {

@@ -14,9 +14,9 @@ import psycopg
 import pytest
 from storecrawl.app import build_app
 from storecrawl.demo.upstream import LocalUpstream, UpstreamOptions
-from storecrawl.egress.book import ensure_direct
-from storecrawl.places import open_storage
+from storecrawl.egress.repository import ensure_direct
 from storecrawl.settings import CrawlSettings
+from storecrawl.storage.locate import open_storage
 
 from rolecall import App, Client, NewTask, WorkerOptions
 from rolecall.testing import drain, working

@@ -10,7 +10,7 @@ from typing import Any
 
 import psycopg
 import pytest
-from storecrawl.schema import MIGRATIONS
+from storecrawl.migrations import MIGRATIONS
 
 from rolecall import EmbeddedServer, migrate
 

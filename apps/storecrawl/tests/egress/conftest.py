@@ -13,7 +13,7 @@ import psycopg
 import pytest
 from psycopg.rows import dict_row
 from storecrawl.demo.upstream import LocalUpstream, UpstreamOptions
-from storecrawl.egress import Egress, EgressOptions, Ledger
+from storecrawl.egress import Egress, EgressOptions, Recorder
 from storecrawl.upstream import ClientOptions, UpstreamClient
 
 from .forward_proxy import ForwardProxy
@@ -79,7 +79,7 @@ async def leaving(database: str) -> AsyncIterator[Callable[..., Awaitable[Upstre
 
         async def make(url: str, options: ClientOptions = QUICK, **egress: Any) -> UpstreamClient:
             opened = await stack.enter_async_context(
-                Egress(EgressOptions(report_every=0.02, **egress), ledger=Ledger(database))
+                Egress(EgressOptions(report_every=0.02, **egress), recorder=Recorder(database))
             )
             return UpstreamClient(url, options=options, egress=opened)
 

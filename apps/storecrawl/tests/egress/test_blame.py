@@ -11,10 +11,10 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from storecrawl.egress import EgressOptions, Ledger, RouteProtocol
-from storecrawl.egress.book import NewRoute, add_route, enable_route
-from storecrawl.egress.ledger import Verdict
-from storecrawl.egress.tallies import Tallies
+from storecrawl.egress import EgressOptions, Recorder, RouteProtocol
+from storecrawl.egress.counters import Counters
+from storecrawl.egress.recorder import Verdict
+from storecrawl.egress.repository import NewRoute, add_route, enable_route
 
 from .conftest import QUICK, Book
 
@@ -24,23 +24,23 @@ Forbid = Callable[..., Any]
 
 
 @pytest.fixture
-async def ledger(database: str) -> AsyncIterator[Ledger]:
-    ledger = Ledger(database)
-    yield ledger
-    await ledger.close()
+async def recorder(database: str) -> AsyncIterator[Recorder]:
+    recorder = Recorder(database)
+    yield recorder
+    await recorder.close()
 
 
 @pytest.fixture
-def forbid(ledger: Ledger) -> Forbid:
+def forbid(recorder: Recorder) -> Forbid:
     """Report that these stores were forbidden on a route, after a good answer on it if so; returns how it stands."""
 
     async def report(route: int, *stores: str, recovered: bool = False) -> Verdict:
-        tallies = Tallies()
+        counters = Counters()
         if recovered:
-            tallies.succeeded(route, recovered=True)
+            counters.succeeded(route, recovered=True)
         for store in stores:
-            tallies.forbidden(route, f"profile of {store}", store, "HTTP 403")
-        return (await ledger.report(tallies.take(), OPTIONS))[route]
+            counters.forbidden(route, f"profile of {store}", store, "HTTP 403")
+        return (await recorder.report(counters.take(), OPTIONS))[route]
 
     return report
 
@@ -93,7 +93,7 @@ async def test_a_store_forbidden_by_a_route_that_is_disabled_counts_against_the_
 
 
 async def test_each_pause_in_a_row_is_twice_as_long_and_the_last_routes_is_not(
-    book: Book, forbid: Forbid, ledger: Ledger
+    book: Book, forbid: Forbid, recorder: Recorder
 ) -> None:
     """A mistake about the last route costs a minute at a time."""
     route, other = (book.add(protocol="http", host=f"10.0.0.{number}", port=1) for number in range(2))
@@ -101,7 +101,7 @@ async def test_each_pause_in_a_row_is_twice_as_long_and_the_last_routes_is_not(
     async def paused_for(verdict: Verdict) -> int:
         assert verdict.is_blamed
         book.connection.execute("update storecrawl.routes set paused_until = now() where id = %s", (route,))
-        probe = await ledger.probe(route, 60.0)
+        probe = await recorder.probe(route, 60.0)
         assert probe is not None
         assert probe.granted
         return round(verdict.paused_for or 0)
@@ -132,10 +132,10 @@ async def test_only_one_of_all_workers_tries_a_paused_route(book: Book, forbid: 
     route = book.add()
     await forbid(route, "a", "b", "c")
     book.connection.execute("update storecrawl.routes set paused_until = now()")
-    ledgers = [Ledger(database) for _ in range(4)]
+    recorders = [Recorder(database) for _ in range(4)]
 
-    probes = [probe for probe in await asyncio.gather(*(each.probe(route, 60.0) for each in ledgers)) if probe]
-    await asyncio.gather(*(each.close() for each in ledgers))
+    probes = [probe for probe in await asyncio.gather(*(each.probe(route, 60.0) for each in recorders)) if probe]
+    await asyncio.gather(*(each.close() for each in recorders))
 
     assert sorted(probe.granted for probe in probes) == [False, False, False, True]
     assert all(0 < (probe.paused_for or 0) <= 60 for probe in probes if not probe.granted)
@@ -157,27 +157,27 @@ async def test_what_a_blamed_route_was_refused_is_not_held_against_new_blocked_s
 
 
 async def test_what_could_not_be_reported_is_counted_with_what_comes_later() -> None:
-    tallies = Tallies()
-    tallies.forbidden(1, "a", "store a", "HTTP 403")
-    [taken] = tallies.take()
-    tallies.forbidden(1, "b", "store b", "HTTP 403")
+    counters = Counters()
+    counters.forbidden(1, "a", "store a", "HTTP 403")
+    [taken] = counters.take()
+    counters.forbidden(1, "b", "store b", "HTTP 403")
 
-    tallies.put_back([taken])
+    counters.put_back([taken])
 
-    [tally] = tallies.take()
-    assert (tally.failures, tally.forbidden_with, tally.recovered) == (2, ["a", "b"], False)
-    assert tally.forbidden_about == ["store a", "store b"]
+    [counter] = counters.take()
+    assert (counter.failures, counter.forbidden_with, counter.recovered) == (2, ["a", "b"], False)
+    assert counter.forbidden_about == ["store a", "store b"]
 
 
 async def test_an_errand_about_nothing_is_no_evidence() -> None:
     """An image that its host has, or has not, says nothing about the upstream."""
-    tallies = Tallies()
-    tallies.forbidden(1, "a", "store a", "HTTP 403")
-    tallies.succeeded(1, recovered=False)
+    counters = Counters()
+    counters.forbidden(1, "a", "store a", "HTTP 403")
+    counters.succeeded(1, recovered=False)
 
-    [tally] = tallies.take()
+    [counter] = counters.take()
 
-    assert (tally.successes, tally.recovered, tally.forbidden_about) == (1, False, ["store a"])
+    assert (counter.successes, counter.recovered, counter.forbidden_about) == (1, False, ["store a"])
 
 
 async def test_an_enabled_route_begins_anew(aconnection: Any, forbid: Forbid) -> None:

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 from storecrawl.demo.upstream import LocalUpstream
-from storecrawl.egress import Egress, EgressOptions, Ledger
-from storecrawl.egress.tallies import Tallies
+from storecrawl.egress import Egress, EgressOptions, Recorder
+from storecrawl.egress.counters import Counters
 from storecrawl.upstream import UpstreamClient
 
 from tests.servers import bouncing
@@ -20,31 +20,31 @@ from .conftest import Book
 
 REPORTS = """
 import asyncio, json, sys
-from storecrawl.egress import EgressOptions, Ledger
-from storecrawl.egress.tallies import Tallies
+from storecrawl.egress import EgressOptions, Recorder
+from storecrawl.egress.counters import Counters
 
 async def main(dsn, routes, rounds):
-    ledger, tallies = Ledger(dsn), Tallies()
+    recorder, counters = Recorder(dsn), Counters()
     for _ in range(rounds):
         for route in routes:
-            tallies.succeeded(route, recovered=True)
-            tallies.failed(route, "no answer")
-        await ledger.report(tallies.take(), EgressOptions())
-    await ledger.close()
+            counters.succeeded(route, recovered=True)
+            counters.failed(route, "no answer")
+        await recorder.report(counters.take(), EgressOptions())
+    await recorder.close()
 
 asyncio.run(main(*json.loads(sys.argv[1])))
 """
 
 
 async def test_the_book_is_kept_behind_a_pooler_too(database: str, book: Book) -> None:
-    route, tallies = book.add(), Tallies()
-    tallies.succeeded(route, recovered=True)
+    route, counters = book.add(), Counters()
+    counters.succeeded(route, recovered=True)
 
     with bouncing(database) as bouncer:
-        ledger = Ledger(bouncer.through(database))
-        await ledger.report(tallies.take(), EgressOptions())
-        waits = [await ledger.take_turns("menus.example", 1, 60.0) for _ in range(2)]
-        await ledger.close()
+        recorder = Recorder(bouncer.through(database))
+        await recorder.report(counters.take(), EgressOptions())
+        waits = [await recorder.take_turns("menus.example", 1, 60.0) for _ in range(2)]
+        await recorder.close()
 
     assert book.route(route)["successes"] == 1
     assert waits[0] < waits[1]
@@ -87,7 +87,7 @@ async def test_an_egress_writes_down_what_it_counted_when_it_is_closed(
 ) -> None:
     route = book.add()
 
-    async with Egress(EgressOptions(report_every=3600.0), ledger=Ledger(database)) as egress:
+    async with Egress(EgressOptions(report_every=3600.0), recorder=Recorder(database)) as egress:
         await UpstreamClient(upstream.url, egress=egress).stores()
         assert book.route(route)["successes"] == 0
 

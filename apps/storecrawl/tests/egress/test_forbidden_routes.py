@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from storecrawl.demo.upstream import FaultDial, FaultKind, LocalUpstream
 from storecrawl.demo.upstream.world import World
-from storecrawl.egress import EgressOptions, Ledger, NoUsableRoute, RouteBlamed
-from storecrawl.egress.tallies import Tallies
+from storecrawl.egress import EgressOptions, NoUsableRoute, Recorder, RouteBlamed
+from storecrawl.egress.counters import Counters
 from storecrawl.upstream import Blocked, UpstreamFailure
 
 from .conftest import QUICK, Book
@@ -167,9 +167,9 @@ async def _said(request: Any) -> Exception:
 
 
 async def _reports(database: str, routes: list[int]) -> None:
-    ledger, tallies = Ledger(database), Tallies()
+    recorder, counters = Recorder(database), Counters()
     for _ in range(20):
         for route in routes:
-            tallies.succeeded(route, recovered=True)
-        await ledger.report(tallies.take(), OPTIONS)
-    await ledger.close()
+            counters.succeeded(route, recovered=True)
+        await recorder.report(counters.take(), OPTIONS)
+    await recorder.close()

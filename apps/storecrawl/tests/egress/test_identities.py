@@ -13,8 +13,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route as Route_
 from storecrawl.demo.upstream import LocalUpstream
 from storecrawl.egress import DIRECT, Egress, Route, RouteProtocol, load_profiles
-from storecrawl.egress.sessions import Sessions
-from storecrawl.egress.trust import trusted
+from storecrawl.egress.sessions import Sessions, trusted
 
 from apps.storecrawl.tests.upstream.conftest import running
 

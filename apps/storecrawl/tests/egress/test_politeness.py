@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 from storecrawl.demo.upstream import FaultDial, FaultKind, LocalUpstream
-from storecrawl.egress import CircuitOpen, Egress, EgressOptions, Ledger, TurnTooFar
-from storecrawl.egress.turns import HostTurns, StoreTurns
+from storecrawl.egress import CircuitOpen, Egress, EgressOptions, Recorder, TurnTooFar
+from storecrawl.egress.rate_limits import HostRateLimiter, StoreRateLimiter
 from storecrawl.upstream import RateLimited, Unavailable, UpstreamClient
 
 from .conftest import QUICK, Book
@@ -42,39 +42,39 @@ def limited(seconds: int) -> FaultDial:
 
 
 async def test_turns_at_a_host_are_shared_by_all_workers(database: str) -> None:
-    ledgers = [Ledger(database) for _ in range(2)]
+    recorders = [Recorder(database) for _ in range(2)]
 
-    firsts = [await ledger.take_turns("upstream.example", 100, 1.0) for ledger in (*ledgers, *ledgers)]
-    for ledger in ledgers:
-        await ledger.close()
+    firsts = [await recorder.take_turns("upstream.example", 100, 1.0) for recorder in (*recorders, *recorders)]
+    for recorder in recorders:
+        await recorder.close()
 
     assert firsts == pytest.approx([0.0, 100.0, 200.0, 300.0], abs=40.0)
 
 
 async def test_requests_at_a_host_come_no_faster_than_its_rate(database: str) -> None:
-    ledger = Ledger(database)
-    turns = HostTurns(50.0, ledger, patience=60.0)
+    recorder = Recorder(database)
+    turns = HostRateLimiter(50.0, recorder, patience=60.0)
 
     seconds = await _seconds_of(30, lambda: turns.wait("upstream.example"))
-    await ledger.close()
+    await recorder.close()
 
     assert 0.5 < seconds < 30.0
 
 
 async def test_while_the_database_is_away_each_worker_keeps_the_rate_by_itself() -> None:
-    turns = HostTurns(50.0, Ledger("postgresql://127.0.0.1:9/x"), patience=60.0)
+    turns = HostRateLimiter(50.0, Recorder("postgresql://127.0.0.1:9/x"), patience=60.0)
 
     assert await _seconds_of(20, lambda: turns.wait("upstream.example")) > 0.3
 
 
 async def test_one_store_is_asked_about_no_faster_than_its_rate() -> None:
-    turns = StoreTurns(50.0)
+    turns = StoreRateLimiter(50.0)
 
     assert await _seconds_of(20, lambda: turns.wait("a store")) > 0.3
 
 
 async def test_each_store_has_turns_of_its_own() -> None:
-    turns = StoreTurns(0.001)
+    turns = StoreRateLimiter(0.001)
 
     async with asyncio.timeout(40.0):
         await turns.wait("a store")
@@ -82,13 +82,13 @@ async def test_each_store_has_turns_of_its_own() -> None:
 
 
 async def test_a_turn_that_is_too_far_is_held_back(database: str) -> None:
-    ledger = Ledger(database)
-    await ledger.take_turns("upstream.example", 100, 1.0)
-    turns = HostTurns(1.0, ledger, patience=5.0)
+    recorder = Recorder(database)
+    await recorder.take_turns("upstream.example", 100, 1.0)
+    turns = HostRateLimiter(1.0, recorder, patience=5.0)
 
     with pytest.raises(TurnTooFar) as raised:
         await turns.wait("upstream.example")
-    await ledger.close()
+    await recorder.close()
 
     assert 50 < raised.value.seconds <= 100
 

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 from storecrawl.demo.upstream import LocalUpstream
-from storecrawl.egress import DIRECT, Egress, EgressOptions, Ledger, NoActiveRoute, NoUsableRoute, RouteProtocol
-from storecrawl.egress.book import NewRoute
-from storecrawl.egress.trust import trusted
+from storecrawl.egress import DIRECT, Egress, EgressOptions, NoActiveRoute, NoUsableRoute, Recorder, RouteProtocol
+from storecrawl.egress.repository import NewRoute
+from storecrawl.egress.sessions import trusted
 from storecrawl.images import Addresses, ImageClient, ImageUnavailable
 from storecrawl.upstream import RouteFailed
 
@@ -81,7 +81,7 @@ async def test_an_image_that_a_dead_proxy_keeps_back_is_the_routes_failure_and_n
 ) -> None:
     route = book.add(protocol="http", host="127.0.0.1", port=9)
 
-    async with Egress(EgressOptions(breaker_failures=1), ledger=Ledger(database)) as egress:
+    async with Egress(EgressOptions(breaker_failures=1), recorder=Recorder(database)) as egress:
         with pytest.raises(ImageUnavailable):
             await ImageClient(egress, Addresses(["127.0.0.0/8"]), max_bytes=100).fetch("http://127.0.0.1:10/a.png")
         egress.breakers.admit("127.0.0.1")
@@ -137,7 +137,7 @@ async def test_no_password_stands_in_any_text(
 
 async def test_nobody_leaves_where_there_is_no_route(database: str) -> None:
     with pytest.raises(NoActiveRoute, match="storecrawl routes add"):
-        await Egress(ledger=Ledger(database)).__aenter__()
+        await Egress(recorder=Recorder(database)).__aenter__()
 
 
 async def test_a_route_that_is_added_later_is_used_after_the_next_load(

@@ -24,11 +24,11 @@ from storecrawl.images import (
     ImageRefused,
     ImageStore,
     ImageUnavailable,
-    Wanted,
+    Rendition,
     inspect,
     resized,
 )
-from storecrawl.places import open_storage
+from storecrawl.storage.locate import open_storage
 
 LIMITS = ImageLimits()
 PLACE = ImagePlace(
@@ -119,15 +119,15 @@ def test_a_damaged_or_missing_image_is_told(tmp_path: Path, picture: Callable[..
 @pytest.mark.parametrize(
     ("wanted", "size"),
     [
-        (Wanted(width=30), (30, 20)),
-        (Wanted(width=30, height=10), (15, 10)),
-        (Wanted(width=20, height=20, fit=Fit.COVER), (20, 20)),
-        (Wanted(width=2_000, height=2_000), (60, 40)),
-        (Wanted(format=Format.JPEG), (60, 40)),
+        (Rendition(width=30), (30, 20)),
+        (Rendition(width=30, height=10), (15, 10)),
+        (Rendition(width=20, height=20, fit=Fit.COVER), (20, 20)),
+        (Rendition(width=2_000, height=2_000), (60, 40)),
+        (Rendition(format=Format.JPEG), (60, 40)),
     ],
 )
 def test_an_image_is_made_smaller_and_never_larger(
-    picture: Callable[..., bytes], wanted: Wanted, size: tuple[int, int]
+    picture: Callable[..., bytes], wanted: Rendition, size: tuple[int, int]
 ) -> None:
     with Image.open(io.BytesIO(resized(picture(), wanted, LIMITS))) as image:
         assert (image.size, image.format) == (size, wanted.format.upper())
@@ -135,7 +135,7 @@ def test_an_image_is_made_smaller_and_never_larger(
 
 def test_an_image_that_is_cut_short_cannot_be_resized(picture: Callable[..., bytes]) -> None:
     with pytest.raises(ImageGone):
-        resized(picture(size=(400, 400))[:200], Wanted(width=10), LIMITS)
+        resized(picture(size=(400, 400))[:200], Rendition(width=10), LIMITS)
 
 
 @pytest.mark.parametrize(

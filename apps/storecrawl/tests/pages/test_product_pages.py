@@ -9,7 +9,7 @@ from typing import Any
 
 import httpx2
 import pytest
-from storecrawl.catalog import product_lists
+from storecrawl.catalog import products
 
 CHART = re.compile(r'<line-chart id="prices"[^>]* data="([^"]*)"')
 
@@ -38,7 +38,7 @@ async def test_products_are_found_by_name_brand_and_store(http: httpx2.AsyncClie
 async def test_a_search_that_reads_enough_goes_on_on_the_next_page(
     http: httpx2.AsyncClient, shop: Any, apply: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(product_lists, "MOST_READ", 3)
+    monkeypatch.setattr(products, "MOST_READ", 3)
     await apply(shop.store(), 0, **{f"p{number}": {"Name": name} for number, name in enumerate("ABCDEFZ")})
 
     found, address = [], "/products?text=Z"

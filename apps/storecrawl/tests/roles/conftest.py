@@ -12,7 +12,7 @@ import psycopg
 import pytest
 from storecrawl.app import build_app
 from storecrawl.demo.upstream import LocalUpstream, UpstreamOptions
-from storecrawl.egress.book import ensure_direct
+from storecrawl.egress.repository import ensure_direct
 from storecrawl.settings import CrawlSettings
 
 from rolecall import App, Client, NewTask

@@ -9,9 +9,9 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from storecrawl.crawler import FETCHING_ROLES
 from storecrawl.demo.upstream import FaultDial, FaultKind, LocalUpstream
 from storecrawl.egress import NoActiveRoute
+from storecrawl.roles.crawler import FETCHING_ROLES
 from storecrawl.settings import CrawlSettings
 
 from apps.storecrawl.tests.egress.forward_proxy import ForwardProxy

@@ -9,7 +9,7 @@ from typing import Any
 import httpx2
 import pytest
 from PIL import Image
-from storecrawl.places import open_storage
+from storecrawl.storage.locate import open_storage
 
 from rolecall import NewTask
 from tests.web.doors import unguarded

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from storecrawl.places import payload_store
+from storecrawl.roles.crawler import payload_store
 
 from rolecall import NewTask
 

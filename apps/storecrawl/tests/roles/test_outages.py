@@ -14,8 +14,8 @@ import psycopg
 import pytest
 from storecrawl.demo.upstream import FaultDial, FaultKind, LocalUpstream
 from storecrawl.demo.upstream.world import World
-from storecrawl.roles.holding_back import HoldingBack
-from storecrawl.schema import MIGRATIONS
+from storecrawl.migrations import MIGRATIONS
+from storecrawl.roles.postponement import Postponement
 from storecrawl.settings import CrawlSettings
 
 from rolecall import DatabaseUnavailable, EmbeddedServer, NewTask, Snooze, migrate
@@ -85,7 +85,7 @@ async def test_only_an_outage_is_waited_for(error: Exception, is_outage: bool) -
     async def handler() -> Any:
         raise error
 
-    call = HoldingBack()(_Asked(), handler)  # type: ignore[arg-type]  # a stand-in
+    call = Postponement()(_Asked(), handler)  # type: ignore[arg-type]  # a stand-in
 
     if is_outage:
         assert isinstance(await call, Snooze)

@@ -10,9 +10,9 @@ from typing import Any
 import psycopg
 import pytest
 from storecrawl.app import build_app
-from storecrawl.egress.book import ensure_direct
-from storecrawl.places import open_storage
+from storecrawl.egress.repository import ensure_direct
 from storecrawl.settings import CrawlSettings
+from storecrawl.storage.locate import open_storage
 
 from apps.storecrawl.tests.conftest import Shop
 from rolecall import Client, NewTask

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from storecrawl.places import open_storage
 from storecrawl.storage import Storage
+from storecrawl.storage.locate import open_storage
 
 
 @pytest.fixture(params=["folder", "bucket"])

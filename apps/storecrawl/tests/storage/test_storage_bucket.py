@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from storecrawl.places import open_storage
 from storecrawl.settings import CrawlSettings
 from storecrawl.storage import ObjectDamaged, StorageUnreachable
+from storecrawl.storage.locate import open_storage
 
 from apps.storecrawl.tests.buckets import SECRET
 from rolecall import ConfigError

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from starlette.requests import Request
 from starlette.responses import Response
-from storecrawl.upstream import Malformed, RawMenu, Unavailable
+from storecrawl.upstream import FetchedMenu, Malformed, Unavailable
 from storecrawl.upstream.strangers_json import NotJson, read_json, read_members
 
 from .conftest import ClientFor, Serve
@@ -153,7 +153,7 @@ def test_whatever_is_written_into_an_answer_it_is_read_or_refused(noise: bytes, 
     assert msgspec.json.encode(document)
 
 
-async def fetched(serve: Serve, client_for: ClientFor, body: bytes) -> RawMenu:
+async def fetched(serve: Serve, client_for: ClientFor, body: bytes) -> FetchedMenu:
     async def respond(_: Request) -> Response:
         return Response(body, media_type="application/json")
 

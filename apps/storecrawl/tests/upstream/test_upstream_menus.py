@@ -9,9 +9,9 @@ import msgspec
 from storecrawl.demo.upstream import FaultDial, FaultKind, LocalUpstream
 from storecrawl.demo.upstream.world import World
 from storecrawl.upstream import (
+    FetchedMenu,
     Kind,
     MenuMode,
-    RawMenu,
     RawPage,
     UpstreamClient,
     menu_of,
@@ -24,7 +24,7 @@ from .conftest import QUICK, ClientFor
 SHOWN, FULL = Kind("rec", MenuMode.SHOWN), Kind("rec", MenuMode.FULL)
 
 
-async def some_menu(client: UpstreamClient) -> RawMenu:
+async def some_menu(client: UpstreamClient) -> FetchedMenu:
     stores = await client.stores()
     return await client.menu(stores[0].id, stores[0].pricing_types[:1])
 

@@ -11,7 +11,7 @@ import pytest
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from storecrawl.upstream import ClientOptions, RateLimited, TooLarge, Unavailable
-from storecrawl.upstream.retry import RetryRule
+from storecrawl.upstream.options import RetryRule
 
 from .conftest import QUICK, ClientFor, Serve
 

@@ -11,7 +11,7 @@ import pytest
 from storecrawl.demo.upstream.directory import StoreDirectory
 from storecrawl.demo.upstream.menus import MenuBook
 from storecrawl.demo.upstream.options import UpstreamOptions
-from storecrawl.demo.upstream.stores import Store
+from storecrawl.demo.upstream.stores import WorldStore
 
 OPTIONS = UpstreamOptions(stores=60, seed=11)
 Product = dict[str, Any]
@@ -80,14 +80,14 @@ FIELDS = [
 
 
 @pytest.fixture(scope="module")
-def sample() -> list[tuple[Store, list[Product]]]:
+def sample() -> list[tuple[WorldStore, list[Product]]]:
     book = MenuBook(OPTIONS)
     stores = StoreDirectory(OPTIONS).open_until(0)
     return [(store, [msgspec.json.decode(entry.full) for entry in book.menu(store, 2)]) for store in stores[:40]]
 
 
 @pytest.fixture(scope="module")
-def products(sample: list[tuple[Store, list[Product]]]) -> list[Product]:
+def products(sample: list[tuple[WorldStore, list[Product]]]) -> list[Product]:
     return [product for _, menu in sample for product in menu]
 
 
@@ -158,14 +158,14 @@ def test_some_prices_are_whole_and_some_have_cents(products: list[Product]) -> N
     assert 0.1 < with_cents < 0.7
 
 
-def test_medical_prices_are_equal_or_untaxed_by_store(sample: list[tuple[Store, list[Product]]]) -> None:
+def test_medical_prices_are_equal_or_untaxed_by_store(sample: list[tuple[WorldStore, list[Product]]]) -> None:
     for store, menu in sample:
         factor = 1.2 if store.habits.medical_untaxed else 1.0
         assert all(abs(p["medicalPrices"][0] - p["recPrices"][0] / factor) < 0.006 for p in menu)
 
 
 def test_a_store_weighs_flower_in_ounces_or_grams_but_not_both(
-    sample: list[tuple[Store, list[Product]]],
+    sample: list[tuple[WorldStore, list[Product]]],
 ) -> None:
     for _, menu in sample:
         options = {option for p in menu if p["type"] == "Flower" for option in p["Options"]} - {"1g"}
@@ -184,7 +184,7 @@ def test_created_at_is_a_string_of_milliseconds(products: list[Product]) -> None
     assert all(len(product["createdAt"]) == 13 and product["createdAt"].isdecimal() for product in products)
 
 
-def test_one_name_can_stand_for_two_products(sample: list[tuple[Store, list[Product]]]) -> None:
+def test_one_name_can_stand_for_two_products(sample: list[tuple[WorldStore, list[Product]]]) -> None:
     repeated = [name for _, menu in sample for name, count in Counter(p["Name"] for p in menu).items() if count > 1]
 
     assert len(repeated) > 20

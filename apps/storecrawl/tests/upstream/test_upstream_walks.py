@@ -7,10 +7,9 @@ from random import Random
 from typing import Any
 
 import pytest
-from storecrawl.upstream import Kind, MenuMode, RawMenu, SchemaDrift, Truncated
-from storecrawl.upstream.merging import merge_documents
-from storecrawl.upstream.pages import Page, Walk, page_of, walk_pages, walk_twice_if_short
-from storecrawl.upstream.retry import RetryRule
+from storecrawl.upstream import FetchedMenu, Kind, MenuMode, SchemaDrift, Truncated
+from storecrawl.upstream.options import RetryRule
+from storecrawl.upstream.pages import ListPage, Walk, merge_documents, page_of, walk_pages, walk_twice_if_short
 from storecrawl.upstream.strangers_json import Unread
 
 from .conftest import QUICK
@@ -18,19 +17,19 @@ from .conftest import QUICK
 RULE = RetryRule(QUICK, Random(1))
 
 
-def page(ids: str, total_count: int | None, total_pages: int | None) -> Page:
+def page(ids: str, total_count: int | None, total_pages: int | None) -> ListPage:
     products: list[dict[str, Any]] = [{"_id": name} for name in ids]
-    return Page(products=products, total_count=total_count, total_pages=total_pages)
+    return ListPage(products=products, total_count=total_count, total_pages=total_pages)
 
 
 class Book:
     """Pages served from a list, over and over; `asked` are the page numbers in turn."""
 
-    def __init__(self, *pages: Page) -> None:
+    def __init__(self, *pages: ListPage) -> None:
         self.pages = pages
         self.asked: list[int] = []
 
-    async def fetch(self, number: int) -> Page:
+    async def fetch(self, number: int) -> ListPage:
         self.asked.append(number)
         return replace(self.pages[number], number=number)
 
@@ -68,7 +67,7 @@ async def test_a_walk_that_falls_short_is_walked_once_more() -> None:
 
 
 async def test_the_product_without_any_key_is_kept_for_the_normalizer_to_judge() -> None:
-    keyless = Page(products=[{"Name": "x"}, {"Name": "y"}], total_count=2, total_pages=1)
+    keyless = ListPage(products=[{"Name": "x"}, {"Name": "y"}], total_count=2, total_pages=1)
 
     walk = await walk_pages(Book(keyless).fetch, QUICK, RULE)
 
@@ -78,12 +77,12 @@ async def test_the_product_without_any_key_is_kept_for_the_normalizer_to_judge()
 class Race:
     """An upstream that shows an empty first page some times, and then the true one."""
 
-    def __init__(self, empty_times: int, empty: Page) -> None:
+    def __init__(self, empty_times: int, empty: ListPage) -> None:
         self.empty_times = empty_times
         self.empty = empty
         self.asked = 0
 
-    async def fetch(self, number: int) -> Page:
+    async def fetch(self, number: int) -> ListPage:
         assert number == 0
         self.asked += 1
         return self.empty if self.asked <= self.empty_times else page("ab", 2, 1)
@@ -92,7 +91,7 @@ class Race:
 @pytest.mark.parametrize("empty", [page("", 0, 0), page("", 2, 1)], ids=["counts none", "counts some"])
 @pytest.mark.parametrize(("empty_times", "asked", "found"), [(1, 2, 2), (3, 4, 2), (9, 4, 0)])
 async def test_an_empty_first_page_is_asked_for_three_times_more(
-    empty: Page, empty_times: int, asked: int, found: int
+    empty: ListPage, empty_times: int, asked: int, found: int
 ) -> None:
     """The race of an empty first page."""
     race = Race(empty_times, empty)
@@ -149,7 +148,7 @@ async def test_what_cannot_be_read_counts_as_collected() -> None:
 async def test_a_later_document_of_a_product_wins_but_its_nulls_take_nothing_back() -> None:
     first = [{"_id": "a", "Name": "Old", "brandName": "Loam"}, {"_id": "b"}]
     again = [{"_id": "a", "Name": "New", "brandName": None}]
-    pages = [Page(products=products, total_count=3, total_pages=2) for products in (first, again)]
+    pages = [ListPage(products=products, total_count=3, total_pages=2) for products in (first, again)]
 
     walk = await walk_pages(Book(*pages).fetch, QUICK, RULE)
 
@@ -221,8 +220,8 @@ def a_walk(ids: str, total_count: int | None = None) -> Walk:
     return Walk.of([page(ids, len(ids) if total_count is None else total_count, 1)])
 
 
-def a_menu(shown: Walk, full: Walk) -> RawMenu:
-    return RawMenu.of("s", 100, {Kind("rec", MenuMode.SHOWN): shown, Kind("rec", MenuMode.FULL): full})
+def a_menu(shown: Walk, full: Walk) -> FetchedMenu:
+    return FetchedMenu.of("s", 100, {Kind("rec", MenuMode.SHOWN): shown, Kind("rec", MenuMode.FULL): full})
 
 
 @pytest.mark.parametrize(

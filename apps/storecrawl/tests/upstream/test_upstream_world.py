@@ -13,18 +13,18 @@ from storecrawl.demo.upstream.clock import SimulatedClock, epoch_text
 from storecrawl.demo.upstream.directory import StoreDirectory
 from storecrawl.demo.upstream.menus import MenuBook
 from storecrawl.demo.upstream.options import UpstreamOptions
-from storecrawl.demo.upstream.stores import Store
+from storecrawl.demo.upstream.stores import WorldStore
 
 OPTIONS = UpstreamOptions(stores=300, seed=5)
 STORES = StoreDirectory(OPTIONS).open_until(0)
 BIG = next(store for store in STORES if 500 <= store.menu_size <= 700)
 
 
-def menu_bytes(options: UpstreamOptions, store: Store, step: int) -> list[bytes]:
+def menu_bytes(options: UpstreamOptions, store: WorldStore, step: int) -> list[bytes]:
     return [entry.full for entry in MenuBook(options).menu(store, step)]
 
 
-def documents(store: Store, step: int) -> dict[str, dict[str, Any]]:
+def documents(store: WorldStore, step: int) -> dict[str, dict[str, Any]]:
     return {
         document["_id"]: document
         for document in (msgspec.json.decode(entry.full) for entry in MenuBook(OPTIONS).menu(store, step))
@@ -121,7 +121,7 @@ def test_stores_of_a_chain_share_a_third_of_their_products() -> None:
     chain = Counter(store.chain for store in STORES if store.chain is not None).most_common(1)[0][0]
     first, second = [s for s in STORES if s.chain == chain and s.menu_size > 250][:2]
 
-    def pairs(store: Store) -> set[tuple[str, str]]:
+    def pairs(store: WorldStore) -> set[tuple[str, str]]:
         return {(d["Name"], d["Options"][0]) for d in documents(store, 0).values()}
 
     shared = len(pairs(first) & pairs(second)) / min(first.menu_size, second.menu_size)

@@ -1,7 +1,8 @@
 """The crawler over HTTP: stores, crawl payloads and what is in them, and the tasks that are made for many stores.
 
 `app.mount("storecrawl.api:router", crawler)` has Rolecall's server answer it. Each module is a router of functions of
-a few lines; `means` hands them the crawler's payload files, `refusals` tells what they cannot do as problem documents.
+a few lines; `resources` hands them the crawler's payload files, `refusals` says as problem documents what cannot be
+done.
 """
 
 from __future__ import annotations
@@ -23,10 +24,10 @@ from storecrawl.api import (
     routes,
     stores,
 )
-from storecrawl.crawler import Crawler
 from storecrawl.images import ImageLimits
-from storecrawl.serving.means import Providing
-from storecrawl.serving.pictures import ProvidingPictures
+from storecrawl.roles.crawler import Crawler
+from storecrawl.serving.pictures import ProvidePictures
+from storecrawl.serving.resources import ProvideResources
 
 __all__ = ["router"]
 
@@ -49,8 +50,8 @@ ROUTERS = (
 
 def router(crawler: Crawler) -> APIRouter:
     """Make the router of everything, over the crawler's payload files and images."""
-    pictures = ProvidingPictures(crawler.image_files, ImageLimits(max_bytes=crawler.settings.image_bytes))
-    whole = APIRouter(dependencies=[Depends(Providing(crawler.payloads)), Depends(pictures)])
+    pictures = ProvidePictures(crawler.image_files, ImageLimits(max_bytes=crawler.settings.image_bytes))
+    whole = APIRouter(dependencies=[Depends(ProvideResources(crawler.payloads)), Depends(pictures)])
     for each in ROUTERS:
         whole.include_router(each)
     return whole

@@ -9,10 +9,10 @@ from fastapi import APIRouter, Path
 from pydantic import Field
 
 from rolecall.web import Connections, Connects
+from storecrawl.actions.new_tasks import Generated
 from storecrawl.api.enqueuing import ANSWERS, Enqueuing, crawlable_of_state, pool_time
 from storecrawl.api.job_queue import StoreJob
-from storecrawl.generation import Generated
-from storecrawl.serving.finding import crawlable
+from storecrawl.serving.lookup import crawlable
 from storecrawl.serving.parameters import STATE, StoreIds
 
 router = APIRouter(prefix="/api/tasks/batch", tags=["batches"])

@@ -25,6 +25,7 @@ from rolecall.web import (
     position,
     refuses,
 )
+from storecrawl.actions.location_review import DEFAULT_REASON
 from storecrawl.catalog.discovery import (
     CityRecord,
     Location,
@@ -39,10 +40,8 @@ from storecrawl.catalog.discovery import (
     location_promotions,
     location_raw,
 )
-from storecrawl.deciding import UNSAID
-from storecrawl.serving.deciding import deciding
-from storecrawl.serving.parameters import Cursor, SearchText, State, plain_text
-from storecrawl.serving.platforms import CRAWLED, LocationId, Platform
+from storecrawl.serving.changes import location_review
+from storecrawl.serving.parameters import CRAWLED, Cursor, LocationId, Platform, SearchText, State, plain_text
 from storecrawl.serving.refusals import known
 
 router = APIRouter(prefix="/api/discovery", tags=["discovery"])
@@ -57,7 +56,7 @@ Status = Annotated[LocationStatus | None, Query(description="Only those of this 
 class Note(Body):
     """Why; it stands in the location's log."""
 
-    because: Why = UNSAID
+    because: Why = DEFAULT_REASON
 
 
 class Link(Note):
@@ -138,11 +137,11 @@ async def list_all(  # sizes: what locations are filtered by
     """Locations by id; `text` is looked for in name, slug, chain, city, id and entry. Other platforms have none."""
     after = position(cursor) or 0
     code = state and state.upper()
-    which = LocationFilter(status=status, state=code, city=city, text=text, after=after, limit=limit + 1)
+    criteria = LocationFilter(status=status, state=code, city=city, text=text, after=after, limit=limit + 1)
     if platform != CRAWLED:
         return Page(items=[], next_cursor=None)
     async with connects() as connection:
-        found = await list_locations(connection, which)
+        found = await list_locations(connection, criteria)
     return page_by_id(found, limit)
 
 
@@ -161,32 +160,32 @@ async def verify_create(
     services: Operates, location_id: LocationId, connects: Connects, note: Note = NO_NOTE
 ) -> Decided:
     """Make a store of a location, whatever the rules say of it, and crawl it; one that has its id already is linked."""
-    async with deciding(connects, services) as decides:
-        verified, task_id = await decides.verify(location_id, note.because)
+    async with location_review(connects, services) as review:
+        verified, task_id = await review.verify(location_id, note.because)
     return Decided(location=await _location(connects, location_id), store_created=verified.is_new, task_id=task_id)
 
 
 @router.post(LOCATION + "/verify-link", responses=refuses(404, 409))
 async def verify_link(services: Operates, location_id: LocationId, connects: Connects, link: Link) -> Decided:
     """Link a location to a store that there is; a store without an id, or with one in doubt, is crawled by this one."""
-    async with deciding(connects, services) as decides:
-        task_id = await decides.link(location_id, link.store_id, link.because)
+    async with location_review(connects, services) as review:
+        task_id = await review.link(location_id, link.store_id, link.because)
     return Decided(location=await _location(connects, location_id), task_id=task_id)
 
 
 @router.post(LOCATION + "/reject", responses=refuses(404, 409))
 async def reject(services: Operates, location_id: LocationId, connects: Connects, rejection: Rejection) -> Decided:
     """Say that a location is no store; no discovery takes it up again."""
-    async with deciding(connects, services) as decides:
-        await decides.reject(location_id, rejection.because)
+    async with location_review(connects, services) as review:
+        await review.reject(location_id, rejection.because)
     return Decided(location=await _location(connects, location_id))
 
 
 @router.post(LOCATION + "/unreject", responses=refuses(404, 409))
 async def unreject(services: Operates, location_id: LocationId, connects: Connects, note: Note = NO_NOTE) -> Decided:
     """Take a rejection back; the next discovery validates the location anew."""
-    async with deciding(connects, services) as decides:
-        await decides.unreject(location_id, note.because)
+    async with location_review(connects, services) as review:
+        await review.unreject(location_id, note.because)
     return Decided(location=await _location(connects, location_id))
 
 

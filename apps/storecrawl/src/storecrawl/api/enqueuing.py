@@ -10,8 +10,8 @@ from fastapi import Depends, Response
 
 from rolecall import Enqueued, NewTask
 from rolecall.web import Connections, Operates, refuses
+from storecrawl.actions.new_tasks import Generated
 from storecrawl.catalog import crawlable_stores
-from storecrawl.generation import Generated
 
 __all__ = ["ANSWERS", "Enqueuing", "crawlable_of_state", "pool_time"]
 

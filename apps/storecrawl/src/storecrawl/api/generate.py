@@ -10,9 +10,9 @@ from fastapi import APIRouter
 from pydantic import Field
 
 from rolecall.web import Body, Connections, Connects, RequestRefused
+from storecrawl.actions.new_tasks import BATCHES, Generated, discovery, resync
 from storecrawl.api.enqueuing import ANSWERS, Enqueuing, pool_time
 from storecrawl.catalog import crawlable_stores
-from storecrawl.generation import BATCHES, Generated, discovery, resync
 from storecrawl.serving.parameters import Day, Priority, StateCode
 
 router = APIRouter(prefix="/api/tasks/generate", tags=["generation"])
@@ -29,7 +29,7 @@ class ResyncOrder(Body):
 
 
 class DiscoveryOrder(Body):
-    """Which states are searched; none means those that the crawler covers."""
+    """Which states are searched; none resources those that the crawler covers."""
 
     states: Annotated[tuple[StateCode, ...], Field(max_length=MOST_STATES, strict=False)] = ()
     priority: Priority = None
@@ -77,9 +77,9 @@ async def generate_discovery(order: DiscoveryOrder, enqueues: Enqueuing) -> Gene
     return await enqueues([discovery(order.states, order.priority)])
 
 
-async def _day(connects: Connections, asked: dt.date | None) -> dt.date:
+async def _day(connects: Connections, day_given: dt.date | None) -> dt.date:
     today = (await pool_time(connects)).date()
-    day = asked or today
+    day = day_given or today
     if not today <= day <= today + FURTHEST:
         raise RequestRefused(f"{day} is not within a year from {today} on", status=422, kind="invalid-request")
     return day

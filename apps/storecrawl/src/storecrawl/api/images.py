@@ -9,8 +9,8 @@ from fastapi import APIRouter, Header, Query, Response
 
 from rolecall.web import Connects, PathId, Reads, RequestRefused, refuses
 from storecrawl.catalog import find_image, find_product, images_of_products
-from storecrawl.images import Fit, Format, Wanted
-from storecrawl.images.resizing import LARGEST
+from storecrawl.images import Fit, Format, Rendition
+from storecrawl.images.pixels import LARGEST
 from storecrawl.serving.pictures import HasPictures
 from storecrawl.serving.refusals import known
 
@@ -57,13 +57,13 @@ async def show(  # sizes: what an image may be wanted as
     with known():
         async with connects() as connection:
             image = await find_image(connection, image_id)
-    wanted = Wanted(width=w, height=h, fit=fit, format=form or Format.WEBP) if w or h or form else None
-    headers = {"ETag": _tag(image.sha256, wanted), "Cache-Control": CACHE, "X-Content-Type-Options": "nosniff"}
+    rendition = Rendition(width=w, height=h, fit=fit, format=form or Format.WEBP) if w or h or form else None
+    headers = {"ETag": _tag(image.sha256, rendition), "Cache-Control": CACHE, "X-Content-Type-Options": "nosniff"}
     if if_none_match is not None and headers["ETag"] in if_none_match:
         return Response(status_code=304, headers=headers)
-    if wanted is None:
+    if rendition is None:
         return Response(await pictures.original(image), media_type=image.content_type, headers=headers)
-    return Response(await pictures.resized(image, wanted), media_type=wanted.content_type, headers=headers)
+    return Response(await pictures.resized(image, rendition), media_type=rendition.content_type, headers=headers)
 
 
 @router.get("/api/products/{product_id:int}/image", responses=refuses(404))
@@ -86,6 +86,6 @@ async def of_product(product_id: PathId, connects: Connects, _: Reads) -> Produc
     )
 
 
-def _tag(sha256: str, wanted: Wanted | None) -> str:
-    how = f"-{wanted.width}-{wanted.height}-{wanted.fit}-{wanted.format}" if wanted else ""
+def _tag(sha256: str, rendition: Rendition | None) -> str:
+    how = f"-{rendition.width}-{rendition.height}-{rendition.fit}-{rendition.format}" if rendition else ""
     return f'"{sha256[:TAG_LETTERS]}{how}"'

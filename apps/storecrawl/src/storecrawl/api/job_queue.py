@@ -9,9 +9,9 @@ from fastapi import APIRouter
 
 from rolecall import NewTask
 from rolecall.web import Body, Connects, Id
+from storecrawl.actions.new_tasks import Generated, StoreRole, as_asked, for_stores
 from storecrawl.api.enqueuing import ANSWERS, Enqueuing, crawlable_of_state
-from storecrawl.generation import Generated, StoreRole, as_asked, for_stores
-from storecrawl.serving.finding import crawlable
+from storecrawl.serving.lookup import crawlable
 from storecrawl.serving.parameters import Priority, Start, StateCode, StoreIds
 
 router = APIRouter(prefix="/api/job-queue", tags=["job queue"])
@@ -29,8 +29,8 @@ class StoreJob(Body):
     ) -> list[NewTask]:
         """The task of each store, from a moment on; without one, all at the moment that was given, or now."""
         made = for_stores(self.role, store_ids, begin=begin or self.scheduled_for, stagger_seconds=stagger_seconds)
-        asked = as_asked(made)
-        return asked if self.priority is None else [task.options(priority=self.priority) for task in asked]
+        tasks = as_asked(made)
+        return tasks if self.priority is None else [task.options(priority=self.priority) for task in tasks]
 
 
 class OneStore(StoreJob):

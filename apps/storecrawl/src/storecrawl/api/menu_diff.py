@@ -11,8 +11,8 @@ from pydantic.alias_generators import to_camel
 
 from rolecall.web import Connects, Id, PathId, Reads, refuses
 from storecrawl.catalog import MenuDiff, StoredPayload, diff_payloads, payloads_to_compare
-from storecrawl.serving.means import HasMeans
 from storecrawl.serving.refusals import known
+from storecrawl.serving.resources import HasResources
 
 router = APIRouter(tags=["menus"])
 
@@ -86,7 +86,7 @@ class DiffAnswer(_Camel):
 async def diff(
     store_id: PathId,
     connects: Connects,
-    means: HasMeans,
+    resources: HasResources,
     _: Reads,
     earlier: Annotated[Id | None, Query(alias="from")] = None,
     later: Annotated[Id | None, Query(alias="to")] = None,
@@ -95,5 +95,5 @@ async def diff(
     with known():
         async with connects() as connection:
             pair = await payloads_to_compare(connection, store_id, earlier, later)
-    before, after = [await means.menu(payload) for payload in pair]
+    before, after = [await resources.menu(payload) for payload in pair]
     return DiffAnswer.of(*pair, diff_payloads(before, after))

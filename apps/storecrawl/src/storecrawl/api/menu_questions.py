@@ -14,8 +14,8 @@ from storecrawl.catalog import StoredPayload, latest_payload
 from storecrawl.catalog.menu_query import GroupBy, MenuQuery, SortBy, aggregate, select
 from storecrawl.catalog.menu_rows import MenuRow, rows_of
 from storecrawl.catalog.normalize import Availability, Category, PotencyUnit
-from storecrawl.serving.means import HasMeans, Means
 from storecrawl.serving.refusals import known
+from storecrawl.serving.resources import HasResources, Resources
 
 router = APIRouter(prefix="/api/payloads/store/{store_id:int}", tags=["menus"])
 
@@ -141,7 +141,7 @@ class Question(BaseModel):
     order: Literal["asc", "desc"] = "asc"
 
     def to_query(self) -> MenuQuery:
-        """What of it decides which products fit, and their order."""
+        """What of it review which products fit, and their order."""
         rules = self.model_dump(exclude={"fields", "limit", "offset", "order"})
         return MenuQuery(**rules, descending=self.order == "desc")
 
@@ -153,10 +153,10 @@ class Question(BaseModel):
 
 @router.get("/query", response_model_exclude_unset=True, responses=refuses(404, 409, 410, 503))
 async def query(
-    store_id: PathId, question: Annotated[Question, Query()], connects: Connects, means: HasMeans, _: Reads
+    store_id: PathId, question: Annotated[Question, Query()], connects: Connects, resources: HasResources, _: Reads
 ) -> MenuAnswer:
     """The products of the store's latest menu that fit, in order."""
-    payload, rows = await _latest_rows(store_id, connects, means)
+    payload, rows = await _latest_rows(store_id, connects, resources)
     fitting = select(rows, question.to_query())
     return MenuAnswer(
         payload=AskedPayload.model_validate(payload),
@@ -169,10 +169,10 @@ async def query(
 
 @router.get("/aggregate", responses=refuses(404, 409, 410, 503))
 async def sum_up(
-    store_id: PathId, connects: Connects, means: HasMeans, _: Reads, group_by: GroupBy = GroupBy.BRAND
+    store_id: PathId, connects: Connects, resources: HasResources, _: Reads, group_by: GroupBy = GroupBy.BRAND
 ) -> AggregateAnswer:
     """What the products of the store's latest menu come to, by brand or category."""
-    payload, rows = await _latest_rows(store_id, connects, means)
+    payload, rows = await _latest_rows(store_id, connects, resources)
     return AggregateAnswer(
         payload=AskedPayload.model_validate(payload),
         group_by=group_by,
@@ -180,8 +180,10 @@ async def sum_up(
     )
 
 
-async def _latest_rows(store_id: int, connects: Connections, means: Means) -> tuple[StoredPayload, list[MenuRow]]:
+async def _latest_rows(
+    store_id: int, connects: Connections, resources: Resources
+) -> tuple[StoredPayload, list[MenuRow]]:
     with known():
         async with connects() as connection:
             payload = await latest_payload(connection, store_id)
-    return payload, rows_of(await means.menu(payload))
+    return payload, rows_of(await resources.menu(payload))

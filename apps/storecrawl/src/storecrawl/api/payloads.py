@@ -24,11 +24,11 @@ from rolecall.web import (
 )
 from storecrawl.api.documents import DocumentResponse, accepts_gzip
 from storecrawl.catalog import StoredPayload, latest_payload, list_payloads
-from storecrawl.roles.fetching import replay_task
-from storecrawl.serving.finding import payload_of, store_of
-from storecrawl.serving.means import HasMeans
+from storecrawl.roles.payload_fetch import replay_task
+from storecrawl.serving.lookup import payload_of, store_of
 from storecrawl.serving.parameters import Cursor, QueryId
 from storecrawl.serving.refusals import known
+from storecrawl.serving.resources import HasResources
 
 router = APIRouter(prefix="/api/payloads", tags=["crawl payloads"])
 
@@ -95,7 +95,7 @@ async def show(payload_id: PathId, connects: Connects, _: Reads) -> Payload:
 async def data(
     payload_id: PathId,
     connects: Connects,
-    means: HasMeans,
+    resources: HasResources,
     _: Reads,
     accept_encoding: Annotated[str, Header()] = "",
 ) -> Response:
@@ -104,7 +104,7 @@ async def data(
     410 where the file expired or is gone, 409 where it is not what was written, 503 while its place is out of reach.
     """
     payload = await payload_of(connects, payload_id)
-    return DocumentResponse(payload, await means.open(payload), packed=accepts_gzip(accept_encoding))
+    return DocumentResponse(payload, await resources.open(payload), packed=accepts_gzip(accept_encoding))
 
 
 @router.post(

@@ -11,10 +11,9 @@ from fastapi import APIRouter, Path, Query, Response
 
 from rolecall.web import Connects, Limit, Page, PathId, Reads, page_by_id, position, refuses, with_items
 from storecrawl.catalog import RawMenu, list_raw_menus
-from storecrawl.serving.finding import raw_menu_of
-from storecrawl.serving.means import HasMeans
+from storecrawl.serving.lookup import raw_menu_of
 from storecrawl.serving.parameters import Cursor, QueryId
-from storecrawl.serving.raw_pages import RawPageFacts, raw_page, raw_pages
+from storecrawl.serving.resources import HasResources, RawPageFacts, raw_page, raw_pages
 
 router = APIRouter(prefix="/api/raw-menus", tags=["crawl payloads"])
 
@@ -75,9 +74,9 @@ async def show(raw_menu_id: PathId, connects: Connects, _: Reads) -> KeptAnswers
 
 
 @router.get("/{raw_menu_id:int}/pages", responses=refuses(404, 409, 410, 503))
-async def pages(raw_menu_id: PathId, connects: Connects, means: HasMeans, _: Reads) -> list[RawPageFacts]:
+async def pages(raw_menu_id: PathId, connects: Connects, resources: HasResources, _: Reads) -> list[RawPageFacts]:
     """The answers in it, in the order in which they came, without their bytes."""
-    return await raw_pages(means, await raw_menu_of(connects, raw_menu_id))
+    return await raw_pages(resources, await raw_menu_of(connects, raw_menu_id))
 
 
 @router.get(
@@ -85,9 +84,9 @@ async def pages(raw_menu_id: PathId, connects: Connects, means: HasMeans, _: Rea
     response_class=Response,
     responses=ANSWER | refuses(404, 409, 410, 503),
 )
-async def page(raw_menu_id: PathId, index: Index, connects: Connects, means: HasMeans, _: Reads) -> Response:
+async def page(raw_menu_id: PathId, index: Index, connects: Connects, resources: HasResources, _: Reads) -> Response:
     """One answer, byte by byte as it came, as a download: it may be anything."""
-    found = await raw_page(means, await raw_menu_of(connects, raw_menu_id), index)
+    found = await raw_page(resources, await raw_menu_of(connects, raw_menu_id), index)
     headers = {
         "Content-Disposition": f'attachment; filename="raw-menu-{raw_menu_id}-{index}"',
         "X-Content-Type-Options": "nosniff",

@@ -6,7 +6,7 @@ from fastapi import APIRouter
 
 from rolecall.web import Connections, Connects, Limit, Page, PathId, Reads, page_by_id, position, refuses
 from storecrawl.catalog import StoredRefusal, list_refusals
-from storecrawl.serving.finding import payload_of, store_of
+from storecrawl.serving.lookup import payload_of, store_of
 from storecrawl.serving.parameters import Cursor
 
 router = APIRouter(prefix="/api/payloads", tags=["crawl payloads"])

@@ -10,8 +10,8 @@ from pydantic import AfterValidator, Field, SecretStr
 
 from rolecall.web import Administers, Body, Connects, PathId, Reads, refuses
 from storecrawl.egress import RouteProtocol
-from storecrawl.egress.book import NewRoute, StoredRoute, find_route, list_routes
-from storecrawl.serving.changing_routes import changing_routes
+from storecrawl.egress.repository import NewRoute, StoredRoute, find_route, list_routes
+from storecrawl.serving.changes import route_changes
 from storecrawl.serving.parameters import plain_text
 from storecrawl.serving.refusals import routed
 
@@ -65,26 +65,26 @@ async def show(route_id: PathId, connects: Connects, _: Reads) -> StoredRoute:
 @router.post("", status_code=201, responses=refuses(409, 422))
 async def add(route: RouteToAdd, connects: Connects, services: Administers) -> StoredRoute:
     """Add a route, active at once; workers know of it within a minute."""
-    async with changing_routes(connects, services) as changes:
+    async with route_changes(connects, services) as changes:
         return await changes.add(route.route())
 
 
 @router.post("/{route_id:int}/enable", responses=refuses(404))
 async def enable(route_id: PathId, connects: Connects, services: Administers) -> StoredRoute:
     """Have a route used again; what it was disabled for is forgotten."""
-    async with changing_routes(connects, services) as changes:
+    async with route_changes(connects, services) as changes:
         return await changes.enable(route_id)
 
 
 @router.post("/{route_id:int}/disable", responses=refuses(404))
 async def disable(route_id: PathId, why: Disabling, connects: Connects, services: Administers) -> StoredRoute:
     """Have a route used no more."""
-    async with changing_routes(connects, services) as changes:
+    async with route_changes(connects, services) as changes:
         return await changes.disable(route_id, why.reason)
 
 
 @router.delete("/{route_id:int}", status_code=204, responses=refuses(404))
 async def remove(route_id: PathId, connects: Connects, services: Administers) -> None:
     """Forget a route and its figures."""
-    async with changing_routes(connects, services) as changes:
+    async with route_changes(connects, services) as changes:
         await changes.remove(route_id)

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Query
 
 from rolecall.web import Connects, Limit, Page, PathId, Reads, page_by_id, position, refuses
 from storecrawl.catalog import CategoryFigures, Store, StoreFilter, list_stores, store_categories
-from storecrawl.serving.finding import store_of
+from storecrawl.serving.lookup import store_of
 from storecrawl.serving.parameters import Cursor, SearchText, State
 
 OnlyBlocked = Annotated[bool, Query(description="Only those whose menu the upstream refuses.")]
@@ -28,9 +28,9 @@ async def list_all(  # sizes: what the list is filtered by
 ) -> Page[Store]:
     """Stores by id; `text` is looked for in name, slug, chain and city."""
     after = position(cursor) or 0
-    which = StoreFilter(state=state, text=text, blocked=blocked, after=after, limit=limit + 1)
+    criteria = StoreFilter(state=state, text=text, blocked=blocked, after=after, limit=limit + 1)
     async with connects() as connection:
-        stores = await list_stores(connection, which)
+        stores = await list_stores(connection, criteria)
     return page_by_id(stores, limit)
 
 

@@ -6,7 +6,6 @@ All functions that take a connection run in the caller's transaction and never c
 
 from __future__ import annotations
 
-from storecrawl.catalog.blocked_stores import BlockedStores, block_store, count_blocked_stores
 from storecrawl.catalog.brands import (
     Brand,
     BrandOrder,
@@ -16,16 +15,6 @@ from storecrawl.catalog.brands import (
     list_brands,
     store_categories,
     stores_of_brand,
-)
-from storecrawl.catalog.derivation import (
-    Changes,
-    all_stores,
-    begin_round,
-    count_stores,
-    in_batches,
-    merge_statistics,
-    nothing_lost,
-    take_changes,
 )
 from storecrawl.catalog.diff import FieldChange, MenuDiff, ProductChange, diff_payloads
 from storecrawl.catalog.errors import (
@@ -42,7 +31,8 @@ from storecrawl.catalog.errors import (
     UnknownRawMenu,
     UnknownStore,
 )
-from storecrawl.catalog.image_rows import (
+from storecrawl.catalog.files import open_payload, open_raw_menu, packed_menu, read_document, read_menu, unpacked_menu
+from storecrawl.catalog.images import (
     DueImage,
     KeptImage,
     due_images,
@@ -53,24 +43,31 @@ from storecrawl.catalog.image_rows import (
     put_off_image,
     without_image,
 )
-from storecrawl.catalog.payload_expiry import ExpirablePayload, Retention, expirable_payloads, mark_expired
-from storecrawl.catalog.payload_lists import latest_payload, list_payloads, payloads_to_compare
-from storecrawl.catalog.payload_rows import StoredPayload, find_payload, record_payload, without_row
-from storecrawl.catalog.plausibility import Plausibility
-from storecrawl.catalog.product_lists import (
+from storecrawl.catalog.payloads import (
+    ExpirablePayload,
+    Retention,
+    StoredPayload,
+    expirable_payloads,
+    find_payload,
+    latest_payload,
+    list_payloads,
+    mark_expired,
+    payloads_to_compare,
+    record_payload,
+    without_row,
+)
+from storecrawl.catalog.products import (
     KnownProduct,
     ListedProduct,
+    OptionThen,
     ProductFilter,
     ProductPage,
-    known_products,
-    list_products,
-)
-from storecrawl.catalog.product_records import (
-    OptionThen,
     ProductRecord,
     Snapshot,
     VariantRecord,
     find_product,
+    known_products,
+    list_products,
     product_history,
     product_variants,
 )
@@ -83,29 +80,38 @@ from storecrawl.catalog.raw_menus import (
     record_raw_menu,
     refused_beyond,
 )
-from storecrawl.catalog.reading import (
-    open_payload,
-    open_raw_menu,
-    packed_menu,
-    read_document,
-    read_menu,
-    unpacked_menu,
-)
-from storecrawl.catalog.refresh import RefreshReport, RefreshRules, apply_menu
+from storecrawl.catalog.refresh import Plausibility, RefreshReport, RefreshRules, apply_menu
 from storecrawl.catalog.refusals import StoredRefusal, list_refusals, record_refusals
-from storecrawl.catalog.store_figures import StoreFigures, states, store_figures, store_names
+from storecrawl.catalog.statistics import (
+    Changes,
+    all_stores,
+    begin_round,
+    count_stores,
+    in_batches,
+    merge_statistics,
+    nothing_lost,
+    refresh_stale_views,
+    refresh_views,
+    take_changes,
+)
 from storecrawl.catalog.store_records import DiscoveredStore, read_store, read_stores
 from storecrawl.catalog.stores import (
+    BlockedStores,
     DueStore,
     Store,
+    StoreFigures,
     StoreFilter,
+    block_store,
+    count_blocked_stores,
     crawlable_stores,
     find_store,
     list_stores,
     require_crawlable,
+    states,
+    store_figures,
+    store_names,
     stores_due,
 )
-from storecrawl.catalog.views import refresh_stale_views, refresh_views
 
 __all__ = [
     "BlockedStores",

@@ -27,9 +27,9 @@ class CatalogError(Exception):
 class UnknownStore(CatalogError):
     """Some of the stores that were named are not there, or not to be crawled."""
 
-    def __init__(self, store_ids: Sequence[int], *, wanted: str = "store") -> None:
+    def __init__(self, store_ids: Sequence[int], *, noun: str = "store") -> None:
         shown = ", ".join(map(str, store_ids[:SHOWN])) + (" ..." if len(store_ids) > SHOWN else "")
-        super().__init__(f"there is no {wanted} {shown}")
+        super().__init__(f"there is no {noun} {shown}")
         self.store_ids = list(store_ids)
 
 

@@ -104,8 +104,8 @@ def _tests(query: MenuQuery) -> Iterator[Callable[[MenuRow], bool]]:
         yield lambda row: _within(percent_of(row.thc) or (None, None), query.thc_min, query.thc_max)
 
 
-def _equals(name: str, wanted: str) -> Callable[[MenuRow], bool]:
-    folded = wanted.casefold()
+def _equals(name: str, value: str) -> Callable[[MenuRow], bool]:
+    folded = value.casefold()
     return lambda row: (getattr(row, name) or "").casefold() == folded
 
 

@@ -19,12 +19,11 @@ from typing import Final
 
 from psycopg.rows import class_row, scalar_row, tuple_row
 
-from storecrawl.catalog.errors import UnknownPayload
+from storecrawl.catalog.errors import ImplausibleMenu, UnknownPayload
 from storecrawl.catalog.normalize import Menu
-from storecrawl.catalog.plausibility import Plausibility
 from storecrawl.catalog.refresh_rows import (
+    EarlierProduct,
     Fetched,
-    KnownProduct,
     Plan,
     brand_rows,
     plan_refresh,
@@ -36,6 +35,39 @@ from storecrawl.catalog.refresh_rows import (
 from storecrawl.catalog.refusals import record_refusals
 from storecrawl.catalog.sql import BRANDS, PAYLOADS, PRODUCTS, SNAPSHOTS, VARIANTS
 from storecrawl.statements import Connection, execute, fetch, json_text
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plausibility:
+    """The rule: a menu of less than `smallest_share` of what was expected is taken for a cut feed.
+
+    Menus that were smaller than `smallest_menu` before are not judged. A store that really shrank is
+    believed once `confirmations` fetches since its last accepted menu were as small, this one not counted.
+    """
+
+    smallest_share: float = 0.5
+    smallest_menu: int = 20
+    confirmations: int = 2
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.smallest_share <= 1:
+            raise ValueError("smallest_share is a share: from 0 to 1")
+
+    def check_claim(self, menu: Menu) -> None:
+        """Raise ImplausibleMenu when the document is a page: far less than it says that the menu has."""
+        if menu.total_count is not None and self._too_few(menu.record_count, menu.total_count):
+            raise ImplausibleMenu(menu.record_count, menu.total_count, "the document itself claims")
+
+    def check_history(self, menu: Menu, last_count: int | None, as_small: int) -> None:
+        """Raise ImplausibleMenu when the store had far more before and no other fetch since confirms it."""
+        count = len(menu.products)
+        if last_count is None or as_small >= self.confirmations:
+            return
+        if self._too_few(count, last_count):
+            raise ImplausibleMenu(count, last_count, "the store's last menu had")
+
+    def _too_few(self, count: int, expected: int) -> bool:
+        return expected >= self.smallest_menu and count < expected * self.smallest_share
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -151,15 +183,15 @@ async def _refresh(connection: Connection, fetched: Fetched, menu: Menu) -> Refr
     )
 
 
-async def _known_products(connection: Connection, fetched: Fetched, menu: Menu) -> dict[str, KnownProduct]:
+async def _known_products(connection: Connection, fetched: Fetched, menu: Menu) -> dict[str, EarlierProduct]:
     external_ids = [product.external_id for product in menu.products]
     parameters = {"store_id": fetched.store_id, "external_ids": external_ids}
-    rows = await fetch(connection, PRODUCTS.lock_products, parameters, class_row(KnownProduct))
+    rows = await fetch(connection, PRODUCTS.lock_products, parameters, class_row(EarlierProduct))
     return {row.external_id: row for row in rows}
 
 
 async def _write_products(
-    connection: Connection, fetched: Fetched, plan: Plan, known: dict[str, KnownProduct]
+    connection: Connection, fetched: Fetched, plan: Plan, known: dict[str, EarlierProduct]
 ) -> dict[str, int]:
     """Write products whole; return their ids by external id."""
     if not plan.written:
@@ -181,7 +213,7 @@ async def _write_variants(
     connection: Connection,
     fetched: Fetched,
     plan: Plan,
-    known: dict[str, KnownProduct],
+    known: dict[str, EarlierProduct],
     ids: dict[str, int],
 ) -> None:
     if not plan.written:

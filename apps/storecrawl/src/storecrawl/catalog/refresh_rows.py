@@ -18,7 +18,7 @@ Row = dict[str, object]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class KnownProduct:
+class EarlierProduct:
     """What the catalog had of a product before."""
 
     id: int
@@ -42,12 +42,12 @@ class Fetched:
     newer: int
     threshold: int
 
-    def misses(self, known: KnownProduct | None) -> int:
+    def misses(self, known: EarlierProduct | None) -> int:
         """Newer payloads without a product that this one shows."""
         seen_since = known is not None and known.last_seen_at > self.fetched_at
         return known.consecutive_misses if known is not None and seen_since else min(self.newer, self.threshold)
 
-    def is_older_than(self, known: KnownProduct) -> bool:
+    def is_older_than(self, known: EarlierProduct) -> bool:
         """Whether the catalog shows a product from a newer payload already."""
         return (self.fetched_at, self.payload_id) < (known.last_fetched_at, known.last_payload_id)
 
@@ -59,8 +59,8 @@ class Plan:
     new: tuple[Product, ...]
     updated: tuple[Product, ...]
     returned: tuple[Product, ...]
-    unchanged: tuple[KnownProduct, ...]
-    stale: tuple[KnownProduct, ...]
+    unchanged: tuple[EarlierProduct, ...]
+    stale: tuple[EarlierProduct, ...]
 
     @property
     def written(self) -> tuple[Product, ...]:
@@ -68,7 +68,7 @@ class Plan:
         return self.new + self.updated + self.returned
 
 
-def plan_refresh(menu: Menu, known: Mapping[str, KnownProduct], fetched: Fetched) -> Plan:
+def plan_refresh(menu: Menu, known: Mapping[str, EarlierProduct], fetched: Fetched) -> Plan:
     """Sort a menu's products by what the catalog knows of them."""
     groups: dict[str, list[Product]] = {group: [] for group in ("new", "updated", "returned", "unchanged", "stale")}
     for product in menu.products:
@@ -82,7 +82,7 @@ def plan_refresh(menu: Menu, known: Mapping[str, KnownProduct], fetched: Fetched
     )
 
 
-def _group(product: Product, known: KnownProduct | None, fetched: Fetched) -> str:
+def _group(product: Product, known: EarlierProduct | None, fetched: Fetched) -> str:
     if known is None:
         return "new"
     if fetched.is_older_than(known):

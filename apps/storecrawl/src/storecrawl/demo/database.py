@@ -11,7 +11,7 @@ from typing import Any, Self, TypeVar
 import psycopg
 
 from rolecall import DatabaseUnavailable, EmbeddedServer, migrate
-from storecrawl.schema import MIGRATIONS
+from storecrawl.migrations import MIGRATIONS
 
 T = TypeVar("T")
 Connection = psycopg.Connection[Any]

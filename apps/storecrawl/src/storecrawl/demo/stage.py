@@ -18,7 +18,7 @@ from storecrawl.demo.memory import KEEP_SECONDS, Memory, keep, recall
 from storecrawl.demo.options import DemoOptions
 from storecrawl.demo.ports import LOOPBACK, answers, listen_at
 from storecrawl.demo.processes import ChildOptions, ChildProcess
-from storecrawl.egress.book import ensure_direct
+from storecrawl.egress.repository import ensure_direct
 from storecrawl.settings import CrawlSettings
 
 T = TypeVar("T")

@@ -2,13 +2,13 @@
 
     Visit ──► Sessions ──► RoutePool      which route is next; its HTTP client, cookies and profile
       │  ──► Breakers                     a host that only fails is left alone for a while
-      │  ──► Turns ──► Ledger             so many requests a second, of one store and of one host
-      └──► Tallies ──► Ledger             what became of each request, written down every second
+      │  ──► rate limiters ──► Recorder   so many requests a second, of one store and of one host
+      └──► Counters ──► Recorder          what became of each request, written down every second
 
 A visit is one errand: a store's menu, one lookup. It keeps who asks until an answer says that this one is not
 wanted; then it goes on over another route with another profile. What is forbidden (403) is held against a route only
 where several stores are forbidden on it and on no other: then it is paused, and tried again; else it is the store's
-own. The ledger is the only part that knows the database: without one, everything goes out directly and nothing is
+own. The recorder is the only part that knows the database: without one, everything goes out directly and nothing is
 remembered. What cannot be sent now raises HeldBack, with the seconds to wait.
 """
 
@@ -25,10 +25,10 @@ from storecrawl.egress.errors import (
     RouteError,
     TurnTooFar,
 )
-from storecrawl.egress.ledger import Ledger
-from storecrawl.egress.mishaps import Blame, Mishap, mishap_of
+from storecrawl.egress.failures import Blame, SendFailure, failure_of
 from storecrawl.egress.options import EgressOptions
 from storecrawl.egress.profiles import Profile, load_profiles
+from storecrawl.egress.recorder import Recorder
 from storecrawl.egress.routes import DIRECT, Route, RouteProtocol
 from storecrawl.egress.sessions import Session
 
@@ -41,19 +41,19 @@ __all__ = [
     "Egress",
     "EgressOptions",
     "HeldBack",
-    "Ledger",
-    "Mishap",
     "NoActiveRoute",
     "NoUsableRoute",
     "Profile",
+    "Recorder",
     "Route",
     "RouteBlamed",
     "RouteError",
     "RouteProtocol",
+    "SendFailure",
     "Session",
     "TurnTooFar",
     "Visit",
+    "failure_of",
     "load_profiles",
-    "mishap_of",
     "read_body",
 ]

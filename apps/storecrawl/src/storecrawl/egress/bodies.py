@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import httpx2
 
-from storecrawl.gunzip import CHUNK, GzipBomb, GzipError, GzipTooLarge, Limits, gunzip
+from storecrawl.storage.gunzip import CHUNK, GzipBomb, GzipError, GzipTooLarge, Limits, gunzip
 
 __all__ = ["ACCEPTED", "BodyTooLarge", "BodyUnreadable", "read_body"]
 

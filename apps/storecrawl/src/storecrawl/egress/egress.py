@@ -12,17 +12,16 @@ from typing import Self
 
 from rolecall import DatabaseUnavailable, RolecallError
 from storecrawl.egress.breakers import Breakers
+from storecrawl.egress.counters import Counters
 from storecrawl.egress.errors import NoActiveRoute, NoUsableRoute, RouteBlamed, RouteError, TurnTooFar
-from storecrawl.egress.ledger import Ledger, Verdict
-from storecrawl.egress.mishaps import Blame, Mishap
+from storecrawl.egress.failures import Blame, SendFailure
 from storecrawl.egress.options import EgressOptions
 from storecrawl.egress.pool import RoutePool
 from storecrawl.egress.profiles import load_profiles
+from storecrawl.egress.rate_limits import HostRateLimiter, StoreRateLimiter
+from storecrawl.egress.recorder import Recorder, Verdict
 from storecrawl.egress.routes import DIRECT, Route
-from storecrawl.egress.sessions import Session, Sessions
-from storecrawl.egress.tallies import Tallies
-from storecrawl.egress.trust import trusted
-from storecrawl.egress.turns import HostTurns, StoreTurns
+from storecrawl.egress.sessions import Session, Sessions, trusted
 
 __all__ = ["Egress", "Visit"]
 
@@ -34,42 +33,42 @@ log = logging.getLogger("storecrawl.egress")
 class Egress:
     """How one worker's requests leave.
 
-        async with Egress(ledger=Ledger(dsn)) as egress:
+        async with Egress(recorder=Recorder(dsn)) as egress:
             async with egress.visit("upstream.example", store="4711") as visit: ...
 
-    Entering loads the routes and raises NoActiveRoute, ConfigError or DatabaseUnavailable; without a ledger there is
+    Entering loads the routes and raises NoActiveRoute, ConfigError or DatabaseUnavailable; without a recorder there is
     the direct route only. Leaving writes down what is not written yet.
     """
 
     def __init__(
-        self, options: EgressOptions | None = None, *, ledger: Ledger | None = None, random: Random | None = None
+        self, options: EgressOptions | None = None, *, recorder: Recorder | None = None, random: Random | None = None
     ) -> None:
         self.options = options or EgressOptions()
-        self._ledger = ledger
+        self._recorder = recorder
         self.routes = RoutePool()
-        self.tallies = Tallies()
+        self.counters = Counters()
         self.sessions = Sessions(load_profiles(), trust=trusted(), most=self.options.clients, random=random or Random())
         self.breakers = Breakers(failures=self.options.breaker_failures, seconds=self.options.breaker_seconds)
-        self.host_turns = HostTurns(self.options.host_rate, ledger, patience=self.options.patience)
-        self.store_turns = StoreTurns(self.options.store_rate)
+        self.host_rate_limiter = HostRateLimiter(self.options.host_rate, recorder, patience=self.options.patience)
+        self.store_rate_limiter = StoreRateLimiter(self.options.store_rate)
         self._urgent = asyncio.Event()
         self._reporting = asyncio.Lock()
         self._keeping: asyncio.Task[None] | None = None
         self._is_closing = False
         self._complaints: set[type[Exception]] = set()
-        if ledger is None:
+        if recorder is None:
             self.routes.replace([DIRECT])
 
     async def __aenter__(self) -> Self:
-        if self._ledger is not None:
+        if self._recorder is not None:
             try:
-                await self._load_at_last(self._ledger)
+                await self._load_at_last(self._recorder)
                 if not self.routes:
                     raise NoActiveRoute
             except BaseException:
-                await self._ledger.close()
+                await self._recorder.close()
                 raise
-            self._keeping = asyncio.create_task(self._keep(self._ledger), name="storecrawl-egress")
+            self._keeping = asyncio.create_task(self._keep(self._recorder), name="storecrawl-egress")
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -82,8 +81,8 @@ class Egress:
             self._is_closing = True
             self._urgent.set()
             await self._keeping
-        if self._ledger is not None:
-            await self._ledger.close()
+        if self._recorder is not None:
+            await self._recorder.close()
         await self.sessions.close()
 
     @asynccontextmanager
@@ -101,20 +100,20 @@ class Egress:
     def forbidden(self, session: Session, about: str, error: str) -> None:
         """Remember a 403, and have it written down at once: it may be the one that pauses the route."""
         self.routes.forbid(session.route.id, session.profile.name)
-        self.tallies.forbidden(session.route.id, session.profile.name, about, error)
+        self.counters.forbidden(session.route.id, session.profile.name, about, error)
         self._urgent.set()
 
-    def succeeded(self, session: Session, *, wanted: bool) -> None:
+    def succeeded(self, session: Session, *, is_evidence: bool) -> None:
         """Remember a good answer; whether it shows that the route is wanted, is for the errand to say."""
-        self.tallies.succeeded(session.route.id, recovered=wanted)
-        if wanted and self.routes.is_well(session.route.id):
+        self.counters.succeeded(session.route.id, recovered=is_evidence)
+        if is_evidence and self.routes.note_success(session.route.id):
             self._urgent.set()
 
     async def blame(self, route_ids: Collection[int]) -> None:
         """Judge these routes by all that is known by now. Raises RouteBlamed where all of them are paused for it."""
-        if self._ledger is not None:
+        if self._recorder is not None:
             # Not broken off with whoever asks: it may have been written down, and would count twice.
-            await asyncio.shield(asyncio.ensure_future(self._attempt(self._report(self._ledger))))
+            await asyncio.shield(asyncio.ensure_future(self._attempt(self._report(self._recorder))))
         if route_ids and all(map(self.routes.is_paused, route_ids)):
             soonest = self.routes.soonest() or 0.0
             raise RouteBlamed(0.0 if self.routes.has_another(()) else soonest)
@@ -131,17 +130,17 @@ class Egress:
             try:
                 return await self.sessions.of(route, self.routes.forbidden(route.id))
             except RouteError as error:
-                self.tallies.failed(route.id, str(error))
+                self.counters.failed(route.id, str(error))
                 self.routes.drop(route.id)
         soonest = self.routes.soonest()
         raise NoUsableRoute(self.options.reload_every if soonest is None else soonest, paused=soonest is not None)
 
     async def _may_try(self, route: Route) -> bool:
         """Whether the caller is the one who tries a route whose pause is over: one of all workers."""
-        if self._ledger is None:
+        if self._recorder is None:
             return True
         try:
-            probe = await self._ledger.probe(route.id, self.options.pause)
+            probe = await self._recorder.probe(route.id, self.options.pause)
         except DatabaseUnavailable:
             self.routes.pause(route.id, self.options.report_every)
             return False
@@ -151,7 +150,7 @@ class Egress:
         self.routes.pause(route.id, self.options.pause if probe.granted else probe.paused_for)
         return probe.granted or probe.paused_for is None
 
-    async def _keep(self, ledger: Ledger) -> None:
+    async def _keep(self, recorder: Recorder) -> None:
         """Report what was counted and load the routes anew, again and again until closing; no error ends it."""
         loaded_at, is_last = time.monotonic(), False
         while not is_last:
@@ -160,10 +159,10 @@ class Egress:
                     await self._urgent.wait()
             self._urgent.clear()
             is_last = self._is_closing
-            await self._attempt(self._report(ledger))
+            await self._attempt(self._report(recorder))
             if time.monotonic() - loaded_at >= self.options.reload_every and not is_last:
                 loaded_at = time.monotonic()
-                await self._attempt(self._reload(ledger))
+                await self._attempt(self._reload(recorder))
 
     async def _attempt(self, duty: Awaitable[None]) -> None:
         try:
@@ -171,23 +170,23 @@ class Egress:
         except Exception as error:  # noqa: BLE001 - whatever went wrong, what is counted must not be lost for it
             self._complain(error)
 
-    async def _report(self, ledger: Ledger) -> None:
+    async def _report(self, recorder: Recorder) -> None:
         # Whoever is to judge must wait for what another report has taken, and not heard of yet.
         async with self._reporting:
-            await self._report_taken(ledger)
+            await self._report_taken(recorder)
 
-    async def _report_taken(self, ledger: Ledger) -> None:
-        taken = self.tallies.take()
+    async def _report_taken(self, recorder: Recorder) -> None:
+        taken = self.counters.take()
         if not taken:
             return
         try:
-            verdicts = await ledger.report(taken, self.options)
+            verdicts = await recorder.report(taken, self.options)
         except BaseException:
-            self.tallies.put_back(taken)
+            self.counters.put_back(taken)
             raise
         self._complaints.clear()
-        for tally in taken:
-            await self._follow(tally.route_id, verdicts.get(tally.route_id))
+        for counter in taken:
+            await self._follow(counter.route_id, verdicts.get(counter.route_id))
 
     async def _follow(self, route_id: int, verdict: Verdict | None) -> None:
         if verdict is None or not verdict.active:
@@ -200,15 +199,15 @@ class Egress:
             log.warning("Route %d is paused: several stores were forbidden on it, and on no other", route_id)
             await self.sessions.forget(route_id)
 
-    async def _reload(self, ledger: Ledger) -> None:
-        self.routes.replace(await ledger.routes())
+    async def _reload(self, recorder: Recorder) -> None:
+        self.routes.replace(await recorder.routes())
 
-    async def _load_at_last(self, ledger: Ledger) -> None:
+    async def _load_at_last(self, recorder: Recorder) -> None:
         """Load the routes; a database that is just starting is waited for. Raises DatabaseUnavailable, ConfigError."""
         until = time.monotonic() + OPENING_SECONDS
         while True:
             try:
-                return await self._reload(ledger)
+                return await self._reload(recorder)
             except DatabaseUnavailable as error:
                 if time.monotonic() > until:
                     raise
@@ -250,8 +249,8 @@ class Visit:
         if self._session is None:
             self._session = await self._egress.session(self._tried)
         if self._store is not None:
-            await self._egress.store_turns.wait(self._store)
-        await self._egress.host_turns.wait(self._host)
+            await self._egress.store_rate_limiter.wait(self._store)
+        await self._egress.host_rate_limiter.wait(self._host)
         return self._session
 
     def succeeded(self) -> None:
@@ -260,7 +259,7 @@ class Visit:
         if self._session is not None:
             self._tried.clear()
             self._forbidden_on.clear()
-            self._egress.succeeded(self._session, wanted=self._about is not None)
+            self._egress.succeeded(self._session, is_evidence=self._about is not None)
 
     async def forbidden(self, error: str) -> None:
         """The answer was 403: somebody else is to ask."""
@@ -309,21 +308,21 @@ class Visit:
         """The route itself failed: another one is to be used."""
         self._is_let_in = False
         if self._session is not None:
-            self._egress.routes.is_broken(self._session.route.id)
+            self._egress.routes.note_failure(self._session.route.id)
         await self._fail(error)
         await self._change()
 
-    async def went_wrong(self, mishap: Mishap) -> None:
+    async def went_wrong(self, failure: SendFailure) -> None:
         """No answer came, by this fault."""
-        match mishap.blame:
+        match failure.blame:
             case Blame.ROUTE:
-                await self.not_sent(mishap.text)
+                await self.not_sent(failure.text)
             case Blame.WALL:
-                await self.forbidden(f"blocked by {mishap.text}")
+                await self.forbidden(f"blocked by {failure.text}")
             case Blame.CERTIFICATE:
-                await self.unwanted(mishap.text)
+                await self.unwanted(failure.text)
             case Blame.HOST:
-                await self.unanswered(mishap.text)
+                await self.unanswered(failure.text)
 
     async def leave(self) -> None:
         """Ask as nobody any more."""
@@ -337,7 +336,7 @@ class Visit:
 
     async def _fail(self, error: str) -> None:
         if self._session is not None:
-            self._egress.tallies.failed(self._session.route.id, error)
+            self._egress.counters.failed(self._session.route.id, error)
 
     async def _change(self) -> None:
         """Give up the route's session, cookies and all, and go on over another route."""

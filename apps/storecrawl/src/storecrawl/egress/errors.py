@@ -26,8 +26,8 @@ class NoUsableRoute(HeldBack):
     """No active route is left, or all are paused; `seconds` is when they are looked for again."""
 
     def __init__(self, seconds: float, *, paused: bool) -> None:
-        which = "every active outgoing route is paused" if paused else "no outgoing route is active"
-        super().__init__(f"{which}; `storecrawl routes list` says why", seconds=seconds)
+        problem = "every active outgoing route is paused" if paused else "no outgoing route is active"
+        super().__init__(f"{problem}; `storecrawl routes list` says why", seconds=seconds)
 
 
 class RouteBlamed(HeldBack):

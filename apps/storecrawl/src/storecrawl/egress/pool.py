@@ -107,7 +107,7 @@ class RoutePool:
         if standing is not None:
             standing.forbidden.add(profile)
 
-    def is_well(self, route_id: int) -> bool:
+    def note_success(self, route_id: int) -> bool:
         """A good answer came; true if answers 403 had come before it, or the route is paused."""
         standing = self._standings.get(route_id)
         if standing is None:
@@ -117,7 +117,7 @@ class RoutePool:
         standing.forbidden.clear()
         return was_forbidden or standing.paused_until is not None
 
-    def is_broken(self, route_id: int) -> None:
+    def note_failure(self, route_id: int) -> None:
         """The proxy itself failed: leave it alone, the longer the more often."""
         standing = self._standings.get(route_id)
         if standing is not None:

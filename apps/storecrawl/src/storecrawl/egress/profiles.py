@@ -36,8 +36,8 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
             "sec-ch-ua-mobile": self.sec_ch_ua_mobile,
             "sec-ch-ua-platform": self.sec_ch_ua_platform and f'"{self.sec_ch_ua_platform}"',
         }
-        said = {name: value for name, value in hints.items() if value is not None}
-        return {"User-Agent": self.user_agent, "Accept-Language": self.accept_language, **said}
+        stated = {name: value for name, value in hints.items() if value is not None}
+        return {"User-Agent": self.user_agent, "Accept-Language": self.accept_language, **stated}
 
 
 @cache
@@ -73,9 +73,9 @@ def _brand_problems(profile: Profile) -> list[str]:
     named = {brand: version for brand, version in brands.items() if brand in PRODUCTS}
     if len(named) != 1 or "Chromium" not in brands:
         return ["the client hints name no single browser on Chromium"]
-    wanted = [("Chrome", brands["Chromium"]), *((PRODUCTS[brand], version) for brand, version in named.items())]
+    tokens = [("Chrome", brands["Chromium"]), *((PRODUCTS[brand], version) for brand, version in named.items())]
     missing = [
-        f"{product}/{version}" for product, version in wanted if f"{product}/{version}." not in profile.user_agent
+        f"{product}/{version}" for product, version in tokens if f"{product}/{version}." not in profile.user_agent
     ]
     is_edge = "Edg/" in profile.user_agent
     return (

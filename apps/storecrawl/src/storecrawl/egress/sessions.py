@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 import logging
+import os
 import ssl
 from collections import OrderedDict
 from collections.abc import Collection, Sequence
 from random import Random
+from typing import Any
 
 import httpx2
 
+from rolecall import ConfigError
 from storecrawl.egress.bodies import ACCEPTED
-from storecrawl.egress.mishaps import certificate_problem
+from storecrawl.egress.failures import certificate_problem
 from storecrawl.egress.profiles import Profile
 from storecrawl.egress.routes import Route, RouteProtocol
-from storecrawl.egress.steps import Steps
 
 __all__ = ["Session", "Sessions"]
 
 LOCATION_HEADERS = {"Time-Zone": "timezone"}
 """What a route's location says in a request; the language is always the same, wherever it comes out."""
+TUNNEL_STANDS = "proxy.start_tls.started"
+SOCKS_REACHED, SOCKS_REFUSED = "socks.connect_tcp.complete", "socks.setup_socks5_connection.failed"
+VARIABLES = ("SSL_CERT_FILE", "SSL_CERT_DIR")
 
 
 class Session:
@@ -137,3 +142,36 @@ class Sessions:
 def _location(route: Route) -> dict[str, str]:
     values = {header: getattr(route, name) for header, name in LOCATION_HEADERS.items()}
     return {header: value for header, value in values.items() if value}
+
+
+class Steps:
+    """Hears of the steps of one request."""
+
+    def __init__(self) -> None:
+        self.is_in_tunnel = False
+        self._socks: Any = None
+        self._is_refused = False
+
+    async def __call__(self, step: str, details: dict[str, Any]) -> None:
+        """Take note of a step."""
+        if step == TUNNEL_STANDS:
+            self.is_in_tunnel = True
+        elif step == SOCKS_REACHED:
+            self._socks = details["return_value"]
+        elif step == SOCKS_REFUSED:
+            self._is_refused = True
+
+    async def clean_up(self) -> None:
+        """Close the connection to a SOCKS proxy that let nobody through: the HTTP library leaves it open."""
+        if self._is_refused:
+            await self._socks.aclose()
+
+
+def trusted() -> ssl.SSLContext:
+    """Whom to believe, of upstreams and of proxies. Raises ConfigError for a file that holds no certificates."""
+    try:
+        return httpx2.create_ssl_context()
+    except OSError as error:
+        variable = next((name for name in VARIABLES if os.environ.get(name)), VARIABLES[0])
+        problem = f"no certificates can be read from it: {error}"
+        raise ConfigError(problem, variable=variable, value=os.environ.get(variable)) from error

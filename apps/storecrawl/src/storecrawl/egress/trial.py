@@ -9,11 +9,10 @@ from random import Random
 import httpx2
 import msgspec
 
-from storecrawl.egress.mishaps import Blame, mishap_of
+from storecrawl.egress.failures import Blame, failure_of
 from storecrawl.egress.profiles import load_profiles
 from storecrawl.egress.routes import Route
-from storecrawl.egress.sessions import Session
-from storecrawl.egress.trust import trusted
+from storecrawl.egress.sessions import Session, trusted
 
 __all__ = ["Trial", "try_route"]
 
@@ -55,5 +54,5 @@ async def _asked(session: Session, url: str) -> tuple[int | None, str | None]:
     except TimeoutError:
         return None, f"no answer within {TRIAL_SECONDS:g} s"
     except httpx2.HTTPError as error:
-        mishap = mishap_of(error, session.route)
-        return (FORBIDDEN if mishap.blame is Blame.WALL else None), mishap.text
+        failure = failure_of(error, session.route)
+        return (FORBIDDEN if failure.blame is Blame.WALL else None), failure.text

@@ -7,10 +7,9 @@ in the storage that crawl payloads have too, `resized` makes it smaller for who 
 from __future__ import annotations
 
 from storecrawl.images.addresses import Addresses
+from storecrawl.images.client import FetchedImage, ImageClient
 from storecrawl.images.errors import ImageError, ImageGone, ImageRefused, ImageUnavailable
-from storecrawl.images.fetching import FetchedImage, ImageClient
-from storecrawl.images.inspecting import ImageFacts, ImageLimits, inspect
-from storecrawl.images.resizing import Fit, Format, Wanted, resized
+from storecrawl.images.pixels import Fit, Format, ImageFacts, ImageLimits, Rendition, inspect, resized
 from storecrawl.images.store import ImagePlace, ImageStore
 
 __all__ = [
@@ -27,7 +26,7 @@ __all__ = [
     "ImageRefused",
     "ImageStore",
     "ImageUnavailable",
-    "Wanted",
+    "Rendition",
     "inspect",
     "resized",
 ]

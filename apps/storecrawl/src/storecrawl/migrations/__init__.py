@@ -1,1 +1,34 @@
-"""Numbered, forward-only SQL files of the schema `storecrawl`, executed in order, each in one transaction."""
+"""The crawler's own tables: numbered, forward-only SQL files, and what Rolecall's database roles may do with them.
+
+The files are executed in order, each in one transaction.
+"""
+
+from __future__ import annotations
+
+from importlib.resources import files
+from typing import Any
+
+import psycopg
+
+from rolecall import Migrations
+
+__all__ = ["grant_crawl_tables"]
+
+MIGRATIONS = Migrations(name="storecrawl", folder=files("storecrawl.migrations"))
+# Routes may hold the passwords of proxies. To refresh the statistics takes their owner: a task of one role alone.
+GRANTS = b"""\
+grant usage on schema storecrawl to rolecall_work, rolecall_operate, rolecall_read;
+grant select, insert, update, delete on all tables in schema storecrawl to rolecall_work, rolecall_operate;
+grant usage on all sequences in schema storecrawl to rolecall_work, rolecall_operate;
+grant select on all tables in schema storecrawl to rolecall_read;
+revoke all on storecrawl.routes from rolecall_read;
+alter default privileges in schema storecrawl
+    grant select, insert, update, delete on tables to rolecall_work, rolecall_operate;
+alter default privileges in schema storecrawl grant usage on sequences to rolecall_work, rolecall_operate;
+"""
+
+
+def grant_crawl_tables(connection: psycopg.Connection[Any]) -> None:
+    """Grant what workers, the API and readers need of the crawler's schema, in one transaction."""
+    with connection.transaction():
+        connection.execute(GRANTS)

@@ -9,10 +9,10 @@ from __future__ import annotations
 from fastapi import Depends
 
 from rolecall.web import NavigationEntry, Pages
-from storecrawl.crawler import Crawler
 from storecrawl.pages import brands, diff, discovery, locations, payloads, products, raw_menus, refusals, routes, stores
-from storecrawl.pages.menus import Keeping
-from storecrawl.serving.means import Providing
+from storecrawl.pages.menus import KeepMenus
+from storecrawl.roles.crawler import Crawler
+from storecrawl.serving.resources import ProvideResources
 
 __all__ = ["router"]
 
@@ -41,7 +41,7 @@ ENTRIES = (
 def router(crawler: Crawler) -> Pages:
     """Make the router of all pages, over the crawler's payload files."""
     whole = Pages("storecrawl.pages", ENTRIES)
-    provided = [Depends(Providing(crawler.payloads)), Depends(Keeping())]
+    provided = [Depends(ProvideResources(crawler.payloads)), Depends(KeepMenus())]
     for each in ROUTERS:
         whole.include_router(each, dependencies=provided)
     return whole

@@ -6,7 +6,7 @@ from fastapi import Response
 
 from rolecall.web import Connects, Pages, PathId, Reading, page_by_id, position
 from storecrawl.catalog import BrandOrder, find_brand, list_brands, stores_of_brand
-from storecrawl.pages.asking import ChosenBrandOrder, Cursor, SearchedText, asked_again
+from storecrawl.pages.query import ChosenBrandOrder, Cursor, SearchedText, address_again
 from storecrawl.serving.refusals import known
 
 router = Pages()
@@ -35,7 +35,7 @@ async def list_all(
         chosen={"text": text or "", "sort": sort or ""},
         next_cursor=page.next_cursor,
         cursor=cursor,
-        again=asked_again(view),
+        again=address_again(view),
     )
 
 

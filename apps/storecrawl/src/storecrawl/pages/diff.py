@@ -17,9 +17,9 @@ from storecrawl.catalog import (
     known_products,
     payloads_to_compare,
 )
-from storecrawl.pages.asking import ChosenId, asked_again
 from storecrawl.pages.menus import HasMenus
-from storecrawl.serving.finding import store_of
+from storecrawl.pages.query import ChosenId, address_again
+from storecrawl.serving.lookup import store_of
 from storecrawl.serving.refusals import known
 
 router = Pages()
@@ -73,7 +73,7 @@ async def compare(  # sizes: the filters of the page
         kind=kind,
         page=page,
         a_page=A_PAGE,
-        again=asked_again(view),
+        again=address_again(view),
     )
 
 

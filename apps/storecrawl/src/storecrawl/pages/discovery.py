@@ -9,9 +9,9 @@ from typing import Self
 from fastapi import Response
 
 from rolecall.web import Connects, Operating, Pages, Reading, TaskFilter, page_by_id, position
+from storecrawl.actions.new_tasks import as_asked, discovery
 from storecrawl.catalog.discovery import StateRecord, list_cities, list_states
-from storecrawl.generation import as_asked, discovery
-from storecrawl.pages.asking import ChosenState, Cursor, asked_again
+from storecrawl.pages.query import ChosenState, Cursor, address_again
 
 router = Pages()
 
@@ -67,7 +67,7 @@ async def show(view: Reading, connects: Connects, state: ChosenState = None, cur
         searches=searches.items,
         next_cursor=page.next_cursor,
         cursor=cursor,
-        again=asked_again(view),
+        again=address_again(view),
     )
 
 

@@ -22,6 +22,7 @@ from rolecall.web import (
     page_by_id,
     position,
 )
+from storecrawl.actions.location_review import DEFAULT_REASON
 from storecrawl.catalog.discovery import (
     LocationFilter,
     LocationStatus,
@@ -31,9 +32,8 @@ from storecrawl.catalog.discovery import (
     location_promotions,
     location_raw,
 )
-from storecrawl.deciding import UNSAID
-from storecrawl.pages.asking import ChosenState, ChosenStatus, Cursor, NothingIfEmpty, SearchedText, asked_again
-from storecrawl.serving.deciding import deciding
+from storecrawl.pages.query import ChosenState, ChosenStatus, Cursor, NothingIfEmpty, SearchedText, address_again
+from storecrawl.serving.changes import location_review
 from storecrawl.serving.parameters import plain_text
 from storecrawl.serving.refusals import known
 
@@ -58,9 +58,9 @@ async def list_all(  # sizes: what locations are filtered by
     """Show locations by id; `text` is looked for in name, slug, chain, city, id and entry."""
     code = state and state.upper()
     after = position(cursor) or 0
-    which = LocationFilter(status=status, state=code, city=city, text=text, after=after, limit=LOCATIONS + 1)
+    criteria = LocationFilter(status=status, state=code, city=city, text=text, after=after, limit=LOCATIONS + 1)
     async with connects() as connection:
-        found = await list_locations(connection, which)
+        found = await list_locations(connection, criteria)
         states = await list_states(connection)
     page = page_by_id(found, LOCATIONS)
     return view.page(
@@ -71,7 +71,7 @@ async def list_all(  # sizes: what locations are filtered by
         chosen={"status": status or "", "state": code or "", "city": city or "", "text": text or ""},
         next_cursor=page.next_cursor,
         cursor=cursor,
-        again=asked_again(view),
+        again=address_again(view),
     )
 
 
@@ -90,13 +90,13 @@ async def show(location_id: PathId, view: Reading, connects: Connects) -> Respon
 async def verify_create(view: Operating, location_id: PathId, connects: Connects, because: Because = None) -> Response:
     """Make a store of it."""
     await view.confirm(f"Make a store of location {location_id}?", "Make a store", "It is crawled at once.")
-    async with _told(view) as told, deciding(connects, view.services) as decides:
-        verified, task_id = await decides.verify(location_id, because or UNSAID)
+    async with _notice(view) as notice, location_review(connects, view.services) as review:
+        verified, task_id = await review.verify(location_id, because or DEFAULT_REASON)
         now = f"It is store {verified.store_id} now; task {task_id} crawls it as soon as a worker is free."
-        told.sentence = (
+        notice.sentence = (
             now if verified.is_new else f"Store {verified.store_id} has this id already: it is linked to it."
         )
-    return told.answer()
+    return notice.answer()
 
 
 @router.post(ONE + "/verify-link")
@@ -105,21 +105,21 @@ async def verify_link(
 ) -> Response:
     """Link it to a store that there is."""
     await view.confirm(f"Link location {location_id} to store {store_id}?", "Link")
-    async with _told(view) as told, deciding(connects, view.services) as decides:
-        task_id = await decides.link(location_id, store_id, because or UNSAID)
+    async with _notice(view) as notice, location_review(connects, view.services) as review:
+        task_id = await review.link(location_id, store_id, because or DEFAULT_REASON)
         crawled = "" if task_id is None else f"; it is crawled by this id from now on, by task {task_id} first"
-        told.sentence = f"It is linked to store {store_id}{crawled}."
-    return told.answer()
+        notice.sentence = f"It is linked to store {store_id}{crawled}."
+    return notice.answer()
 
 
 @router.post(ONE + "/reject")
 async def reject(view: Operating, location_id: PathId, connects: Connects, because: Because = None) -> Response:
     """Say that it is no store."""
     await view.confirm(f"Reject location {location_id}?", "Reject", "It is no store; no discovery takes it up again.")
-    async with _told(view) as told, deciding(connects, view.services) as decides:
-        await decides.reject(location_id, because or UNSAID)
-        told.sentence = "It is rejected; no discovery takes it up again."
-    return told.answer()
+    async with _notice(view) as notice, location_review(connects, view.services) as review:
+        await review.reject(location_id, because or DEFAULT_REASON)
+        notice.sentence = "It is rejected; no discovery takes it up again."
+    return notice.answer()
 
 
 @router.post(ONE + "/unreject")
@@ -127,14 +127,14 @@ async def unreject(view: Operating, location_id: PathId, connects: Connects, bec
     """Take the rejection back."""
     question = f"Take the rejection of location {location_id} back?"
     await view.confirm(question, "Take back", "The next discovery validates it anew.")
-    async with _told(view) as told, deciding(connects, view.services) as decides:
-        await decides.unreject(location_id, because or UNSAID)
-        told.sentence = "The rejection is taken back; the next discovery validates it anew."
-    return told.answer()
+    async with _notice(view) as notice, location_review(connects, view.services) as review:
+        await review.unreject(location_id, because or DEFAULT_REASON)
+        notice.sentence = "The rejection is taken back; the next discovery validates it anew."
+    return notice.answer()
 
 
 @dataclass(slots=True, kw_only=True)
-class Told:
+class Notice:
     """What came of a decision, for the page that the form stood on."""
 
     view: View
@@ -147,11 +147,11 @@ class Told:
 
 
 @asynccontextmanager
-async def _told(view: View) -> AsyncIterator[Told]:
-    """Let a refusal be told like an outcome."""
-    told = Told(view=view)
+async def _notice(view: View) -> AsyncIterator[Notice]:
+    """Let a refusal be notice like an outcome."""
+    notice = Notice(view=view)
     try:
-        yield told
+        yield notice
     except RequestRefused as refusal:
-        told.sentence = f"{refusal.detail[:1].upper()}{refusal.detail[1:]}."
-        told.was_refused = True
+        notice.sentence = f"{refusal.detail[:1].upper()}{refusal.detail[1:]}."
+        notice.was_refused = True

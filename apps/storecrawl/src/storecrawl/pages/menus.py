@@ -13,9 +13,9 @@ from fastapi import Depends, Request
 from storecrawl.catalog import MenuDiff, StoredPayload, diff_payloads
 from storecrawl.catalog.menu_query import GroupBy, MenuGroup, aggregate
 from storecrawl.catalog.menu_rows import rows_of
-from storecrawl.serving.means import HasMeans, Means
+from storecrawl.serving.resources import HasResources, Resources
 
-__all__ = ["HasMenus", "Keeping", "Menus"]
+__all__ = ["HasMenus", "KeepMenus", "Menus"]
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
@@ -55,13 +55,13 @@ class Menus:
     """Comparisons of menus and what they come to. Raises RequestRefused for a file that is not what was written."""
 
     kept: Kept
-    means: Means
+    resources: Resources
 
     async def diff(self, earlier: StoredPayload, later: StoredPayload) -> MenuDiff:
         """What became of one menu in another."""
 
         async def compare() -> MenuDiff:
-            before, after = await self.means.menu(earlier), await self.means.menu(later)
+            before, after = await self.resources.menu(earlier), await self.resources.menu(later)
             return await asyncio.to_thread(diff_payloads, before, after)
 
         return await self.kept.diffs.get((earlier.sha256, later.sha256), compare)
@@ -70,13 +70,13 @@ class Menus:
         """What a menu's products come to by brand or category, the largest group first."""
 
         async def sum_up() -> list[MenuGroup]:
-            return aggregate(rows_of(await self.means.menu(payload)), group_by)
+            return aggregate(rows_of(await self.resources.menu(payload)), group_by)
 
         return await self.kept.groups.get((payload.sha256, group_by), sum_up)
 
 
 @dataclass(frozen=True, slots=True)
-class Keeping:
+class KeepMenus:
     """The dependency of a whole router that hands its routes what is kept."""
 
     kept: Kept = field(default_factory=Kept)
@@ -85,8 +85,8 @@ class Keeping:
         request.state.kept_menus = self.kept
 
 
-def _menus(request: Request, means: HasMeans) -> Menus:
-    return Menus(request.state.kept_menus, means)
+def _menus(request: Request, resources: HasResources) -> Menus:
+    return Menus(request.state.kept_menus, resources)
 
 
 HasMenus = Annotated[Menus, Depends(_menus)]

@@ -19,14 +19,14 @@ from rolecall.web import (
 )
 from storecrawl.catalog import StoredPayload, list_payloads, store_names
 from storecrawl.catalog.menu_query import GroupBy, MenuGroup
-from storecrawl.pages.asking import ChosenId, Cursor, asked_again
 from storecrawl.pages.menus import HasMenus, Menus
 from storecrawl.pages.plots import size_plot
 from storecrawl.pages.preview import indented
+from storecrawl.pages.query import ChosenId, Cursor, address_again
 from storecrawl.payloads import OpenedPayload
-from storecrawl.roles.fetching import replay_task
-from storecrawl.serving.finding import payload_of, store_of
-from storecrawl.serving.means import Means
+from storecrawl.roles.payload_fetch import replay_task
+from storecrawl.serving.lookup import payload_of, store_of
+from storecrawl.serving.resources import Resources
 
 router = Pages()
 
@@ -63,7 +63,7 @@ async def list_all(view: Reading, connects: Connects, store: ChosenId = None, cu
         sizes=size_plot(plotted),
         next_cursor=page.next_cursor,
         cursor=cursor,
-        again=asked_again(view),
+        again=address_again(view),
     )
 
 
@@ -81,7 +81,7 @@ async def show(
         payload=payload,
         store=store,
         earlier=earlier[0] if earlier else None,
-        preview=await _preview(payload, menus.means),
+        preview=await _preview(payload, menus.resources),
         contents=await _groups(payload, menus, by),
         by=by,
         most_groups=GROUPS,
@@ -109,9 +109,9 @@ async def _groups(payload: StoredPayload, menus: Menus, by: GroupBy) -> list[Men
         return []
 
 
-async def _preview(payload: StoredPayload, means: Means) -> Preview:
+async def _preview(payload: StoredPayload, resources: Resources) -> Preview:
     try:
-        opened = await means.open(payload)
+        opened = await resources.open(payload)
     except RequestRefused as refused:
         return Preview(problem=refused.detail)
     with opened:

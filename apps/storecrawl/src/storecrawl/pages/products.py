@@ -14,10 +14,10 @@ from storecrawl.catalog import (
     product_variants,
 )
 from storecrawl.catalog.normalize import Availability
-from storecrawl.pages.asking import ChosenAvailability, ChosenId, Cursor, SearchedText, asked_again
 from storecrawl.pages.pictures import LARGE, SMALL, Picture, pictures_of
 from storecrawl.pages.plots import availability_spans, price_plot, quantity_plot
-from storecrawl.serving.finding import store_of
+from storecrawl.pages.query import ChosenAvailability, ChosenId, Cursor, SearchedText, address_again
+from storecrawl.serving.lookup import store_of
 from storecrawl.serving.refusals import known
 
 router = Pages()
@@ -36,10 +36,10 @@ async def list_all(  # sizes: the filters of the list
     cursor: Cursor = None,
 ) -> Response:
     """Show products by name; `text` is looked for in name and brand, and in the names of the stores."""
-    which = ProductFilter(store_id=store, text=text, availability=availability, after=position(cursor))
+    criteria = ProductFilter(store_id=store, text=text, availability=availability, after=position(cursor))
     chosen = await store_of(connects, store) if store else None
     async with connects() as connection:
-        found = await list_products(connection, which)
+        found = await list_products(connection, criteria)
     return view.page(
         "storecrawl/products/list.html",
         products=found.items,
@@ -49,7 +49,7 @@ async def list_all(  # sizes: the filters of the list
         chosen={"text": text or "", "availability": availability or ""},
         next_cursor=write_cursor(found.reached) if found.reached else None,
         cursor=cursor,
-        again=asked_again(view),
+        again=address_again(view),
     )
 
 

@@ -6,8 +6,8 @@ from fastapi import Response
 
 from rolecall.web import Connects, Pages, PathId, Reading, RequestRefused
 from storecrawl.pages.menus import HasMenus
-from storecrawl.serving.finding import raw_menu_of, store_of
-from storecrawl.serving.raw_pages import RawPageFacts, raw_pages
+from storecrawl.serving.lookup import raw_menu_of, store_of
+from storecrawl.serving.resources import RawPageFacts, raw_pages
 
 router = Pages()
 
@@ -20,7 +20,7 @@ async def show(raw_menu_id: PathId, view: Reading, connects: Connects, menus: Ha
     answers: list[RawPageFacts] = []
     problem = None
     try:
-        answers = await raw_pages(menus.means, raw)
+        answers = await raw_pages(menus.resources, raw)
     except RequestRefused as refused:
         problem = refused.detail
     return view.page("storecrawl/raw_menus/show.html", raw=raw, store=store, answers=answers, problem=problem)

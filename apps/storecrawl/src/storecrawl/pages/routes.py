@@ -5,8 +5,8 @@ from __future__ import annotations
 from fastapi import Response
 
 from rolecall.web import Administering, Connects, Pages, PathId, Reading
-from storecrawl.egress.book import list_routes
-from storecrawl.serving.changing_routes import changing_routes
+from storecrawl.egress.repository import list_routes
+from storecrawl.serving.changes import route_changes
 
 router = Pages()
 
@@ -23,7 +23,7 @@ async def list_all(view: Reading, connects: Connects) -> Response:
 @router.post("/routes/{route_id:int}/enable")
 async def enable(route_id: PathId, view: Administering, connects: Connects) -> Response:
     """Have a route used again."""
-    async with changing_routes(connects, view.services) as changes:
+    async with route_changes(connects, view.services) as changes:
         route = await changes.enable(route_id)
     return view.done(f"Route {route.label} is active again; workers use it within a minute.")
 
@@ -35,6 +35,6 @@ async def disable(route_id: PathId, view: Administering, connects: Connects) -> 
         labels = {route.id: route.label for route in await list_routes(connection)}
     if route_id in labels:
         await view.confirm(f"Use {labels[route_id]} no more?", "Disable", "Workers leave it within a minute.")
-    async with changing_routes(connects, view.services) as changes:
+    async with route_changes(connects, view.services) as changes:
         route = await changes.disable(route_id, f"disabled by {view.services.audit.actor.name}")
     return view.done(f"Route {route.label} is disabled; workers leave it within a minute.")

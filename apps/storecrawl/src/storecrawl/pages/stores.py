@@ -17,6 +17,7 @@ from rolecall.web import (
     position,
     write_cursor,
 )
+from storecrawl.actions.new_tasks import as_asked, for_stores
 from storecrawl.catalog import (
     ProductFilter,
     Store,
@@ -31,13 +32,12 @@ from storecrawl.catalog import (
     store_figures,
 )
 from storecrawl.catalog.normalize import Availability
-from storecrawl.crawler import store_key
-from storecrawl.generation import as_asked, for_stores
-from storecrawl.pages.asking import ChosenAvailability, ChosenState, ChosenYes, Cursor, SearchedText, asked_again
 from storecrawl.pages.pictures import SMALL, pictures_of
 from storecrawl.pages.plots import size_plot
+from storecrawl.pages.query import ChosenAvailability, ChosenState, ChosenYes, Cursor, SearchedText, address_again
+from storecrawl.roles.crawler import store_key
 from storecrawl.roles.store_tasks import StoreTasks, read_store_tasks
-from storecrawl.serving.finding import crawlable, store_of
+from storecrawl.serving.lookup import crawlable, store_of
 
 router = Pages()
 
@@ -69,9 +69,9 @@ async def list_all(  # sizes: what the list is filtered by
 ) -> Response:
     """Show stores by id; `text` is looked for in name, slug, chain and city."""
     after = position(cursor) or 0
-    which = StoreFilter(state=state, text=text, blocked=blocked is not None, after=after, limit=STORES + 1)
+    criteria = StoreFilter(state=state, text=text, blocked=blocked is not None, after=after, limit=STORES + 1)
     async with connects() as connection:
-        page = page_by_id(await list_stores(connection, which), STORES)
+        page = page_by_id(await list_stores(connection, criteria), STORES)
         figures = await store_figures(connection, [store.id for store in page.items])
         tasks = await read_store_tasks(connection, [store.id for store in page.items])
         known_states = await states(connection)
@@ -82,7 +82,7 @@ async def list_all(  # sizes: what the list is filtered by
         chosen={"state": (state or "").upper(), "text": text or "", "blocked": blocked or ""},
         next_cursor=page.next_cursor,
         cursor=cursor,
-        again=asked_again(view),
+        again=address_again(view),
     )
 
 
@@ -97,7 +97,7 @@ async def show(  # sizes: what the products of the page are filtered by
 ) -> Response:
     """Show one store: its facts, tasks, payloads and products."""
     store = await store_of(connects, store_id)
-    which = ProductFilter(
+    criteria = ProductFilter(
         store_id=store_id, text=text, availability=availability, after=position(cursor),
         limit=PRODUCTS,
     )  # fmt: skip
@@ -105,7 +105,7 @@ async def show(  # sizes: what the products of the page are filtered by
         figures = (await store_figures(connection, [store_id]))[store_id]
         tasks = (await read_store_tasks(connection, [store_id]))[store_id]
         payloads = await list_payloads(connection, store_id=store_id, limit=PLOTTED)
-        products = await list_products(connection, which)
+        products = await list_products(connection, criteria)
         categories = await store_categories(connection, store_id)
         refused = await list_raw_menus(connection, store_id=store_id, refused=True, limit=REFUSED)
     listed = await view.services.tasks.list(TaskFilter(key=store_key(store_id), limit=TASKS))
@@ -124,7 +124,7 @@ async def show(  # sizes: what the products of the page are filtered by
         cursor=cursor,
         availabilities=list(Availability),
         chosen={"text": text or "", "availability": availability or ""},
-        again=asked_again(view),
+        again=address_again(view),
     )
 
 

@@ -17,9 +17,8 @@ from storecrawl.payloads.errors import (
     PayloadTooLarge,
     PayloadUnreachable,
 )
-from storecrawl.payloads.opened import OpenedPayload
+from storecrawl.payloads.opened import Limits, OpenedPayload
 from storecrawl.payloads.store import PayloadStore, WrittenPayload
-from storecrawl.payloads.unpacking import Limits
 
 __all__ = [
     "Limits",

@@ -3,14 +3,41 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from types import TracebackType
-from typing import Self
+from typing import Final, Self
 
-from storecrawl.payloads.errors import PayloadCorrupt
-from storecrawl.payloads.translating import as_payload_errors
-from storecrawl.payloads.unpacking import Limits, unpacked
-from storecrawl.storage import OpenedObject
+from storecrawl.payloads.errors import (
+    PayloadBomb,
+    PayloadCorrupt,
+    PayloadError,
+    PayloadMissing,
+    PayloadOutsideRoot,
+    PayloadTooLarge,
+    PayloadUnreachable,
+)
+from storecrawl.storage import (
+    ObjectDamaged,
+    ObjectMissing,
+    ObjectOutsideRoot,
+    OpenedObject,
+    StorageError,
+)
+from storecrawl.storage.gunzip import GzipBomb, GzipDamaged, GzipError, GzipTooLarge, Limits, gunzip
+
+__all__ = ["Limits", "unpacked", "unpacking"]
+
+GZIP_MEANINGS: Final[Mapping[type[GzipError], type[PayloadError]]] = {
+    GzipDamaged: PayloadCorrupt,
+    GzipTooLarge: PayloadTooLarge,
+    GzipBomb: PayloadBomb,
+}
+STORAGE_MEANINGS: Final[Mapping[type[StorageError], type[PayloadError]]] = {
+    ObjectMissing: PayloadMissing,
+    ObjectDamaged: PayloadCorrupt,
+    ObjectOutsideRoot: PayloadOutsideRoot,
+}
 
 
 class OpenedPayload:
@@ -61,3 +88,36 @@ class OpenedPayload:
         """Read the document to its end; raises like `document`."""
         for _ in self.document():
             pass
+
+
+def unpacked(opened: OpenedObject, path: str, limits: Limits, expected: int | None = None) -> Iterator[bytes]:
+    """The content of an open file from its beginning, piece by piece.
+
+    Raises PayloadTooLarge or PayloadBomb beyond the limits and PayloadCorrupt for a damaged file, or for more than
+    `expected` bytes, before the piece that goes too far is handed out.
+    """
+    size = 0
+    with unpacking(path):
+        for piece in gunzip(opened.pieces(), opened.size, limits):
+            size += len(piece)
+            if expected is not None and size > expected:
+                raise PayloadCorrupt(path, f"it unpacks to more than the {expected} bytes that were written")
+            yield piece
+
+
+@contextmanager
+def unpacking(path: str) -> Iterator[None]:
+    """Raise the PayloadError that a GzipError means."""
+    try:
+        yield
+    except GzipError as error:
+        raise GZIP_MEANINGS[type(error)](path, error.reason) from None
+
+
+@contextmanager
+def as_payload_errors() -> Iterator[None]:
+    """Raise the PayloadError that a StorageError means."""
+    try:
+        yield
+    except StorageError as error:
+        raise STORAGE_MEANINGS.get(type(error), PayloadUnreachable)(error.path, error.reason) from error

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+import re
+import secrets
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Self
 
 from storecrawl.payloads.errors import PayloadTooLarge
-from storecrawl.payloads.names import answer_path, is_payload_name, payload_path, raw_path
-from storecrawl.payloads.opened import OpenedPayload
-from storecrawl.payloads.translating import as_payload_errors
-from storecrawl.payloads.unpacking import Limits, unpacking
+from storecrawl.payloads.opened import Limits, OpenedPayload, as_payload_errors, unpacking
 from storecrawl.storage import Storage, old_objects
 
 try:
@@ -28,6 +27,7 @@ FASTER_LEVEL = 3
 RAW_TIMES = 4
 # What strangers send may be as monotonous as they like, and is kept all the same: nothing packs tighter than this.
 ANY_RATIO = 1_100
+PAYLOAD_NAME = re.compile(r"(?:store_[0-9]+|discovery)_[0-9]+_[0-9]+_[0-9a-f]{16}\.(?:json|raw)\.gz")
 
 
 def utc_now() -> datetime:
@@ -150,3 +150,27 @@ def _pack(document: bytes) -> bytes:
     if _FASTER is not None:
         return _FASTER(document, FASTER_LEVEL, mtime=0)
     return gzip.compress(document, LEVEL, mtime=0)
+
+
+def payload_path(store_id: int, task_id: int, attempt: int, at: datetime) -> str:
+    """A new path, by the UTC day of `at`."""
+    return _new_path(f"store_{store_id:d}", task_id, attempt, at)
+
+
+def raw_path(store_id: int, task_id: int, attempt: int, at: datetime) -> str:
+    """The same for the answers of which a payload is made."""
+    return _new_path(f"store_{store_id:d}", task_id, attempt, at, kind="raw")
+
+
+def answer_path(task_id: int, attempt: int, at: datetime) -> str:
+    """The same for an answer to discovery, which belongs to no store."""
+    return _new_path("discovery", task_id, attempt, at)
+
+
+def is_payload_name(name: str) -> bool:
+    """Whether a file's name is one that we give."""
+    return PAYLOAD_NAME.fullmatch(name) is not None
+
+
+def _new_path(what: str, task_id: int, attempt: int, at: datetime, *, kind: str = "json") -> str:
+    return f"{at:%Y}/{at:%m}/{at:%d}/{what}_{task_id:d}_{attempt:d}_{secrets.token_hex(8)}.{kind}.gz"

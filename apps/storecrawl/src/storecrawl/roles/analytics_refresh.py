@@ -25,7 +25,7 @@ from storecrawl.catalog import (
     refresh_stale_views,
     take_changes,
 )
-from storecrawl.crawler import Crawler
+from storecrawl.roles.crawler import Crawler
 
 ROLE = "analytics_refresh"
 

@@ -24,8 +24,8 @@ from storecrawl.catalog.discovery import (
     promote_locations,
     settle_entry,
 )
-from storecrawl.crawler import Crawler
-from storecrawl.roles.discovery_answers import Connection, keep_answer
+from storecrawl.roles.crawler import Crawler
+from storecrawl.roles.kept_answers import Connection, keep_answer
 from storecrawl.roles.payload_fetch import fetch_task
 from storecrawl.roles.store_discovery import covered_states, first_crawl
 from storecrawl.upstream import NoEntryPoint, UnknownStore, UpstreamFailure, slug_of
@@ -36,7 +36,7 @@ KNOWN = "location"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class Question:
     """What is looked for: the store behind an entry point, or the id by which a known store goes now."""
 
     entry: str
@@ -55,7 +55,7 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class ResolvedEntry:
     """The platform's id, and the way that led to it."""
 
     platform_store_id: str
@@ -70,33 +70,33 @@ def add_entry_point_discovery(app: App, crawler: Crawler) -> None:
         """Resolve a slug, a platform id or a menu address; with `store_id`, find the id that this store has now."""
         if slug_of(entry) is None:
             return Cancel(str(NoEntryPoint(entry)))
-        asked = await _asked(ctx, entry, store_id)
-        found = await _among_locations(ctx, asked) or await _from_upstream(ctx, crawler, asked)
+        question = await _question(ctx, entry, store_id)
+        found = await _among_locations(ctx, question) or await _from_upstream(ctx, crawler, question)
         async with ctx.transaction() as tx:
-            if isinstance(found, Found):
-                result = await _use(tx, ctx, crawler, asked, found)
+            if isinstance(found, ResolvedEntry):
+                result = await _use(tx, ctx, crawler, question, found)
             else:
-                result = await _leave_to_a_person(tx, ctx, asked, found)
+                result = await _leave_to_a_person(tx, ctx, question, found)
             await ctx.complete(tx, result)
         return None
 
 
-async def _asked(ctx: Context, entry: str, store_id: int | None) -> Asked:
+async def _question(ctx: Context, entry: str, store_id: int | None) -> Question:
     async with ctx.transaction() as tx:
-        return Asked(entry=entry, store=None if store_id is None else await find_store(tx, store_id))
+        return Question(entry=entry, store=None if store_id is None else await find_store(tx, store_id))
 
 
-async def _among_locations(ctx: Context, asked: Asked) -> Found | None:
+async def _among_locations(ctx: Context, question: Question) -> ResolvedEntry | None:
     async with ctx.transaction() as tx:
-        known = await find_by_entry(tx, asked.name, other_than=asked.old_id)
-    return Found(platform_store_id=known.platform_store_id, way=KNOWN) if known else None
+        known = await find_by_entry(tx, question.name, other_than=question.old_id)
+    return ResolvedEntry(platform_store_id=known.platform_store_id, way=KNOWN) if known else None
 
 
-async def _from_upstream(ctx: Context, crawler: Crawler, asked: Asked) -> Found | str:
+async def _from_upstream(ctx: Context, crawler: Crawler, question: Question) -> ResolvedEntry | str:
     """Ask, and enter what the answer says; or tell why there is none."""
     for retry in range(NETWORK_RETRIES + 1):
         try:
-            resolution = await crawler.upstream.resolve(asked.name)
+            resolution = await crawler.upstream.resolve(question.name)
         except UnknownStore as unknown:
             return str(unknown)
         except UpstreamFailure as failure:
@@ -104,30 +104,32 @@ async def _from_upstream(ctx: Context, crawler: Crawler, asked: Asked) -> Found 
                 return f"no answer after {retry + 1} attempts: {failure}"
             await asyncio.sleep(min(crawler.settings.backoff * 2.0**retry, LONGEST_WAIT))
         else:
-            await _enter(ctx, crawler, asked, resolution.store.raw)
-            return Found(platform_store_id=resolution.store.id, way=resolution.way.value)
+            await _enter(ctx, crawler, question, resolution.store.raw)
+            return ResolvedEntry(platform_store_id=resolution.store.id, way=resolution.way.value)
     raise AssertionError("the last attempt returns")
 
 
-async def _enter(ctx: Context, crawler: Crawler, asked: Asked, raw: dict[str, Any]) -> None:
-    answer = await keep_answer(ctx, crawler, "entry", asked.name, [raw])
+async def _enter(ctx: Context, crawler: Crawler, question: Question, raw: dict[str, Any]) -> None:
+    answer = await keep_answer(ctx, crawler, "entry", question.name, [raw])
     async with ctx.transaction() as tx:
         await answer.record(tx, ctx)
         await discover_locations(tx, read_stores([raw]))
 
 
-async def _use(tx: Connection, ctx: Context, crawler: Crawler, asked: Asked, found: Found) -> dict[str, Any]:
-    told = {"platformStoreId": found.platform_store_id, "way": found.way}
-    if asked.store is not None and found.platform_store_id != asked.old_id:
-        return told | await _heal(tx, ctx, asked.store, found)
+async def _use(
+    tx: Connection, ctx: Context, crawler: Crawler, question: Question, found: ResolvedEntry
+) -> dict[str, Any]:
+    facts = {"platformStoreId": found.platform_store_id, "way": found.way}
+    if question.store is not None and found.platform_store_id != question.old_id:
+        return facts | await _heal(tx, ctx, question.store, found)
     new = await promote_locations(tx, [found.platform_store_id], covered_states(crawler), _who(ctx))
     for store_id in new:
         ctx.follow_up(first_crawl(store_id))
-    await settle_entry(tx, asked.entry, found.platform_store_id, by=_who(ctx))
-    return told | {"newStoreIds": new}
+    await settle_entry(tx, question.entry, found.platform_store_id, by=_who(ctx))
+    return facts | {"newStoreIds": new}
 
 
-async def _heal(tx: Connection, ctx: Context, store: Store, found: Found) -> dict[str, Any]:
+async def _heal(tx: Connection, ctx: Context, store: Store, found: ResolvedEntry) -> dict[str, Any]:
     """Let the store be crawled by its new id; where another store has that, a person has to look."""
     because = f"the platform no longer knows {store.platform_store_id}, {store.slug} is {found.platform_store_id} now"
     await investigate_store(tx, store.id, by=_who(ctx), because=because)
@@ -143,11 +145,11 @@ async def _heal(tx: Connection, ctx: Context, store: Store, found: Found) -> dic
     return {"healedStoreId": store.id}
 
 
-async def _leave_to_a_person(tx: Connection, ctx: Context, asked: Asked, because: str) -> dict[str, Any]:
-    if asked.store is not None and asked.old_id is not None:
-        location = await investigate_store(tx, asked.store.id, by=_who(ctx), because=because)
+async def _leave_to_a_person(tx: Connection, ctx: Context, question: Question, because: str) -> dict[str, Any]:
+    if question.store is not None and question.old_id is not None:
+        location = await investigate_store(tx, question.store.id, by=_who(ctx), because=because)
     else:
-        location = await investigate_entry(tx, asked.entry, by=_who(ctx), because=because)
+        location = await investigate_entry(tx, question.entry, by=_who(ctx), because=because)
     return {"needsInvestigation": because, "locationId": location}
 
 

@@ -11,9 +11,9 @@ import psycopg
 
 from rolecall import App, Context, NewTask
 from storecrawl.catalog import DueImage, KeptImage, due_images, keep_image, put_off_image
-from storecrawl.crawler import Crawler
 from storecrawl.egress import HeldBack
 from storecrawl.images import ImageLimits, ImagePlace, ImageRefused, ImageUnavailable, inspect
+from storecrawl.roles.crawler import Crawler
 
 Connection = psycopg.AsyncConnection[Any]
 

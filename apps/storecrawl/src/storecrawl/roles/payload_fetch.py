@@ -1,10 +1,22 @@
-"""payload_fetch: fetch one store's menu from the upstream and keep the raw document."""
+"""payload_fetch: fetch one store's menu from the upstream and keep the raw document.
+
+product_discovery is the first crawl of a new store, product_resync the older name of the regular one.
+"""
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 from rolecall import App, Cancel, Context, NewTask, Snooze
-from storecrawl.crawler import Crawler, store_key
-from storecrawl.roles.fetching import fetch_payload
+from storecrawl.catalog import block_store
+from storecrawl.egress import HeldBack
+from storecrawl.roles.crawler import Crawler, store_key
+from storecrawl.roles.kept_answers import FetchArchive
+from storecrawl.roles.store_tasks import CrawlStore, database_time, find_store
+from storecrawl.upstream import Blocked, FetchedMenu, UnknownStore
+
+MOST_URGENT = 100
+FORBIDDEN = 403
 
 
 def add_payload_fetch(app: App, crawler: Crawler) -> None:
@@ -24,3 +36,117 @@ def fetch_task(store_id: int) -> NewTask:
         key=store_key(store_id),
         dedupe_key=store_key(store_id),
     )
+
+
+async def fetch_payload(ctx: Context, crawler: Crawler, store_id: int) -> Cancel | Snooze | None:
+    """Fetch the menu, write its files, then commit their rows, the follow-up and the completion together.
+
+    A crash between files and rows leaves files that no row names: they are collected later, and the next attempt writes
+    others. Answers of which no menu can be made are kept too, with the reason. Returns Cancel for a store that is gone
+    or not to be crawled. An id that the upstream no longer knows is handed on to entry_point_discovery instead. A store
+    that is forbidden to us, by whatever route, is blocked: its task waits, longer each time, and spends no attempt.
+    """
+    async with ctx.transaction() as tx:
+        store = await find_store(tx, store_id)
+        fetched_at = await database_time(tx)
+    if store is None:
+        return Cancel(f"store {store_id} is unknown, disabled, or has no platform id")
+    archive = FetchArchive(ctx=ctx, crawler=crawler, store=store, fetched_at=fetched_at)
+    try:
+        menu = await _known_menu(archive)
+    except HeldBack:
+        raise
+    except Exception as problem:
+        if isinstance(problem, Blocked) and problem.status == FORBIDDEN and crawler.settings.forbidden_limit:
+            return await _leave_alone(ctx, crawler, store, str(problem))
+        await archive.keep_refused(problem)
+        raise
+    if menu is None:
+        await _have_id_investigated(ctx, store)
+    else:
+        await _hand_on(archive, menu)
+    return None
+
+
+def refresh_task(store_id: int, payload_id: int) -> NewTask:
+    """The task that turns a payload into products."""
+    return NewTask(handler="product_refresh", payload={"payload_id": payload_id}, key=store_key(store_id))
+
+
+def replay_task(store_id: int, payload_id: int) -> NewTask:
+    """The task that applies a payload again; while one is open, another is not added."""
+    return refresh_task(store_id, payload_id).options(dedupe_key=f"replay:{payload_id}")
+
+
+def investigation_task(store_id: int, platform_store_id: str) -> NewTask:
+    """The task that finds out by which id a store goes now; while one is open, another is not added."""
+    return NewTask(
+        handler="entry_point_discovery",
+        payload={"entry": platform_store_id, "store_id": store_id},
+        dedupe_key=f"id of {store_key(store_id)}",
+    )
+
+
+def add_product_discovery(app: App, crawler: Crawler) -> None:
+    """Define the handler."""
+
+    @app.task(role="product_discovery")
+    async def product_discovery(ctx: Context, store_id: int) -> Cancel | Snooze | None:
+        """Fetch a new store's first menu, in this very task, as payload_fetch does."""
+        return await fetch_payload(ctx, crawler, store_id)
+
+
+def add_product_resync(app: App) -> None:
+    """Define the handler."""
+
+    @app.task(role="product_resync")
+    async def product_resync(ctx: Context, store_id: int) -> None:
+        """Send the store to payload_fetch."""
+        ctx.continue_with(fetch_task(store_id))
+
+
+def resync_task(store_id: int) -> NewTask:
+    """The task that sends a store to its regular crawl; while one is open, another is not added."""
+    return NewTask(
+        handler="product_resync",
+        payload={"store_id": store_id},
+        key=store_key(store_id),
+        dedupe_key=store_key(store_id),
+    )
+
+
+async def _known_menu(archive: FetchArchive) -> FetchedMenu | None:
+    """Fetch the menu; None for an id that the upstream does not know: it answers as for a store that sells nothing."""
+    store, upstream = archive.store, archive.crawler.upstream
+    menu = await upstream.menu(store.platform_store_id, store.pricing_types, keep=archive.answers.append)
+    if not menu.products:
+        try:
+            await upstream.store(store.platform_store_id)
+        except UnknownStore:
+            return None
+    return menu
+
+
+async def _hand_on(archive: FetchArchive, menu: FetchedMenu) -> None:
+    ctx, kept = archive.ctx, await archive.keep(menu)
+    async with ctx.transaction() as tx:
+        payload_id = await archive.record(tx, kept)
+        # Before more is fetched: a first crawl of thousands of stores shows products from its first minute on.
+        follower = refresh_task(archive.store.id, payload_id)
+        ctx.continue_with(follower.options(priority=min(ctx.task.priority + 1, MOST_URGENT)))
+        size = kept.written.size_raw
+        await ctx.complete(tx, {"payload_id": payload_id, "products": kept.product_count, "bytes": size})
+
+
+async def _leave_alone(ctx: Context, crawler: Crawler, store: CrawlStore, because: str) -> Snooze:
+    first = timedelta(seconds=crawler.settings.block_first)
+    async with ctx.transaction() as tx:
+        seconds = await block_store(tx, store.id, because, first=first)
+    await ctx.info({"held_back": f"the store is blocked: {because}"})
+    return Snooze(seconds)
+
+
+async def _have_id_investigated(ctx: Context, store: CrawlStore) -> None:
+    ctx.follow_up(investigation_task(store.id, store.platform_store_id))
+    async with ctx.transaction() as tx:
+        await ctx.complete(tx, {"unknownId": store.platform_store_id})

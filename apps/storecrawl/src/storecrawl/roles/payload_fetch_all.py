@@ -13,7 +13,7 @@ import psycopg
 
 from rolecall import App, Context, stagger
 from storecrawl.catalog import DueStore, stores_due
-from storecrawl.crawler import Crawler, store_key
+from storecrawl.roles.crawler import Crawler, store_key
 from storecrawl.roles.payload_fetch import fetch_task
 
 # A store counts as due a little early, so that a fetch that ran late does not cost it a whole round.

@@ -23,8 +23,8 @@ from storecrawl.catalog import (
     unpacked_menu,
 )
 from storecrawl.catalog.normalize import Menu, NotAMenu
-from storecrawl.crawler import Crawler
 from storecrawl.payloads import PayloadError, PayloadUnreachable
+from storecrawl.roles.crawler import Crawler
 from storecrawl.roles.image_fetch import image_task
 
 # A document of so many bytes is normalized within a second, whatever it says; to start a process takes as long.

@@ -10,10 +10,10 @@ import psycopg
 
 from rolecall import App, Context, PermanentFailure
 from storecrawl.catalog import Retention, expirable_payloads, mark_expired, without_image, without_row
-from storecrawl.crawler import Crawler
 from storecrawl.images import ImageStore
 from storecrawl.payloads import PayloadStore
-from storecrawl.roles.store_rows import database_time
+from storecrawl.roles.crawler import Crawler
+from storecrawl.roles.store_tasks import database_time
 from storecrawl.settings import CrawlSettings
 
 Files = PayloadStore | ImageStore

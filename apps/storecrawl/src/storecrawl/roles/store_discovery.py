@@ -26,8 +26,8 @@ from storecrawl.catalog.discovery import (
     note_state_failed,
     promote_locations,
 )
-from storecrawl.crawler import Crawler, store_key
-from storecrawl.roles.discovery_answers import Connection, keep_answer
+from storecrawl.roles.crawler import Crawler, store_key
+from storecrawl.roles.kept_answers import Connection, keep_answer
 from storecrawl.upstream import City, UpstreamFailure
 
 Report = dict[str, Any]

@@ -1,19 +1,26 @@
-"""The kinds of values that requests about stores hold, beside those of Rolecall: strict, and within bounds."""
+"""The kinds of values that requests about stores hold, beside those of Rolecall: strict, and within bounds.
+
+Platforms have a name in the API's paths: one of them is crawled, the others are known and empty.
+"""
 
 from __future__ import annotations
 
 from datetime import UTC, date, datetime
 from typing import Annotated
 
-from fastapi import Query
+from fastapi import Depends, Path, Query
 from pydantic import AfterValidator, BeforeValidator, Field
 
-from rolecall.web import Id, Moment
+from rolecall.web import Id, Moment, PathId, RequestRefused
 
 __all__ = [
+    "CRAWLED",
+    "PLATFORMS",
     "STATE",
     "Cursor",
     "Day",
+    "LocationId",
+    "Platform",
     "Priority",
     "QueryId",
     "SearchText",
@@ -27,6 +34,14 @@ __all__ = [
 LATEST = datetime(2200, 1, 1, tzinfo=UTC)
 MOST_STORES = 1_000
 STATE = r"^[A-Za-z]{2}$"
+QueryId = Annotated[Id | None, Query()]
+Cursor = Annotated[str | None, Query(max_length=100, description="The `next_cursor` of the page before.")]
+State = Annotated[str | None, Query(pattern=STATE, description="A state's two letters.")]
+StoreIds = Annotated[list[Id], Field(min_length=1, max_length=MOST_STORES)]
+StateCode = Annotated[str, Field(pattern=STATE)]
+Priority = Annotated[int | None, Field(ge=-100, le=100, description="The higher, the sooner.")]
+CRAWLED = "dt"
+PLATFORMS = (CRAWLED, "jn", "wm", "lf", "tz", "bl", "fl")
 
 
 def _day(value: object) -> date:
@@ -48,13 +63,29 @@ def plain_text(text: str | None) -> str | None:
     return text
 
 
-QueryId = Annotated[Id | None, Query()]
-Cursor = Annotated[str | None, Query(max_length=100, description="The `next_cursor` of the page before.")]
-State = Annotated[str | None, Query(pattern=STATE, description="A state's two letters.")]
 SearchText = Annotated[str | None, Query(min_length=1, max_length=100), AfterValidator(plain_text)]
 
-StoreIds = Annotated[list[Id], Field(min_length=1, max_length=MOST_STORES)]
-StateCode = Annotated[str, Field(pattern=STATE)]
-Priority = Annotated[int | None, Field(ge=-100, le=100, description="The higher, the sooner.")]
 Day = Annotated[date, BeforeValidator(_day), Field(strict=False)]
 Start = Annotated[Moment, AfterValidator(_in_range)]
+
+
+def _platform(
+    platform: Annotated[str, Path(max_length=20, description=f"One of {', '.join(PLATFORMS)}.")],
+) -> str:
+    if platform not in PLATFORMS:
+        raise RequestRefused(f"there is no platform {platform!r}", status=404, kind="platform-not-found")
+    return platform
+
+
+Platform = Annotated[str, Depends(_platform)]
+
+
+def _location_id(platform: Platform, location_id: PathId) -> int:
+    if platform != CRAWLED:
+        kind = "location-not-found"
+        raise RequestRefused(f"there is no location {location_id} of platform {platform}", status=404, kind=kind)
+    return location_id
+
+
+LocationId = Annotated[int, Depends(_location_id)]
+"""The id of a location of the platform in the path."""

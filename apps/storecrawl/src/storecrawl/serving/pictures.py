@@ -11,9 +11,9 @@ from fastapi import Depends, Request
 
 from rolecall.web import RequestRefused
 from storecrawl.catalog import KeptImage
-from storecrawl.images import ImageGone, ImageLimits, ImageStore, ImageUnavailable, Wanted, resized
+from storecrawl.images import ImageGone, ImageLimits, ImageStore, ImageUnavailable, Rendition, resized
 
-__all__ = ["HasPictures", "Pictures", "ProvidingPictures"]
+__all__ = ["HasPictures", "Pictures", "ProvidePictures"]
 
 AT_ONCE = 2
 CACHED_BYTES = 32 * 1024 * 1024
@@ -25,15 +25,15 @@ class Cache:
     def __init__(self, most: int = CACHED_BYTES) -> None:
         self._most = most
         self._held = 0
-        self._results: OrderedDict[tuple[str, Wanted], bytes] = OrderedDict()
+        self._results: OrderedDict[tuple[str, Rendition], bytes] = OrderedDict()
 
-    def get(self, key: tuple[str, Wanted]) -> bytes | None:
+    def get(self, key: tuple[str, Rendition]) -> bytes | None:
         """Look one up."""
         if key in self._results:
             self._results.move_to_end(key)
         return self._results.get(key)
 
-    def put(self, key: tuple[str, Wanted], content: bytes) -> None:
+    def put(self, key: tuple[str, Rendition], content: bytes) -> None:
         """Remember one, and forget those least recently asked for."""
         self._held += len(content) - len(self._results.pop(key, b""))
         self._results[key] = content
@@ -48,7 +48,7 @@ class Pictures:
 
     files: ImageStore
     limits: ImageLimits
-    turns: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(AT_ONCE))
+    limit: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(AT_ONCE))
     cache: Cache = field(default_factory=Cache)
 
     async def original(self, image: KeptImage) -> bytes:
@@ -60,15 +60,15 @@ class Pictures:
         except ImageUnavailable as error:
             raise RequestRefused(f"image {image.id}: {error}", status=503, kind="image-unreachable") from error
 
-    async def resized(self, image: KeptImage, wanted: Wanted) -> bytes:
+    async def resized(self, image: KeptImage, rendition: Rendition) -> bytes:
         """An image as it is wanted. Raises RequestRefused."""
-        key = (image.sha256, wanted)
-        async with self.turns:
+        key = (image.sha256, rendition)
+        async with self.limit:
             if (known := self.cache.get(key)) is not None:
                 return known
             content = await self.original(image)
             try:
-                made = await asyncio.to_thread(resized, content, wanted, self.limits)
+                made = await asyncio.to_thread(resized, content, rendition, self.limits)
             except ImageGone as error:
                 raise RequestRefused(f"image {image.id}: {error}", status=410, kind="image-gone") from error
             self.cache.put(key, made)
@@ -76,7 +76,7 @@ class Pictures:
 
 
 @dataclass(frozen=True, slots=True)
-class ProvidingPictures:
+class ProvidePictures:
     """The dependency of a router that hands its routes the images; all routers of a server share them."""
 
     files: ImageStore

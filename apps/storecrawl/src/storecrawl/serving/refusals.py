@@ -21,7 +21,7 @@ from storecrawl.catalog import (
 )
 from storecrawl.catalog.normalize import NotAMenu
 from storecrawl.egress import RouteError
-from storecrawl.egress.book import RouteStands, UnknownRoute
+from storecrawl.egress.repository import RouteStands, UnknownRoute
 from storecrawl.payloads import (
     PayloadBomb,
     PayloadCorrupt,

@@ -15,8 +15,7 @@ from storecrawl.storage.errors import (
     StorageUnreachable,
 )
 from storecrawl.storage.folder import FolderStorage, OpenedFile
-from storecrawl.storage.interface import OpenedObject, Storage, StoredObject
-from storecrawl.storage.sweeping import old_objects
+from storecrawl.storage.interface import OpenedObject, Storage, StoredObject, old_objects
 
 __all__ = [
     "FolderStorage",

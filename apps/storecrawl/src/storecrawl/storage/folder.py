@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
+from storecrawl.storage.durable import write_durably
 from storecrawl.storage.errors import ObjectExists, ObjectMissing, ObjectOutsideRoot
 from storecrawl.storage.interface import OpenedObject, StoredObject
 from storecrawl.storage.paths import open_below, parts_of
-from storecrawl.storage.writing import write_durably
 
 CHUNK = 64 * 1024
 

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import islice
 from typing import Protocol
 
+from storecrawl.storage.durable import TEMPORARY_PREFIX
+
 __all__ = ["OpenedObject", "Storage", "StoredObject"]
+
+BATCH = 1_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,3 +54,15 @@ class Storage(Protocol):
 
     def list(self) -> Iterator[StoredObject]:
         """All objects, in no order, none of them before it is asked for."""
+
+
+def old_objects(storage: Storage, is_ours: Callable[[str], bool], before: datetime) -> Iterator[list[str]]:
+    """Paths last written before a moment, in batches: of names that are ours, and what killed writers left."""
+    paths = (each.path for each in storage.list() if each.modified_at < before and _may_go(each.path, is_ours))
+    while batch := list(islice(paths, BATCH)):
+        yield batch
+
+
+def _may_go(path: str, is_ours: Callable[[str], bool]) -> bool:
+    name = path.rpartition("/")[2]
+    return name.startswith(TEMPORARY_PREFIX) or is_ours(name)

@@ -20,16 +20,17 @@ from storecrawl.upstream.errors import (
     UpstreamError,
     UpstreamFailure,
 )
-from storecrawl.upstream.menu import Kind, RawMenu, menu_of
+from storecrawl.upstream.menu import FetchedMenu, Kind, menu_of
 from storecrawl.upstream.options import ClientOptions, MenuMode
 from storecrawl.upstream.raw_pages import RawPage, read_raw_pages, write_raw_pages
-from storecrawl.upstream.records import City, Geometry, Location, Store
+from storecrawl.upstream.records import City, Geometry, Location, PlatformStore
 from storecrawl.upstream.resolution import Resolution, Way, slug_of
 
 __all__ = [
     "Blocked",
     "City",
     "ClientOptions",
+    "FetchedMenu",
     "ForbiddenUrl",
     "ForeignRedirect",
     "Geometry",
@@ -38,13 +39,12 @@ __all__ = [
     "Malformed",
     "MenuMode",
     "NoEntryPoint",
+    "PlatformStore",
     "RateLimited",
-    "RawMenu",
     "RawPage",
     "Resolution",
     "RouteFailed",
     "SchemaDrift",
-    "Store",
     "TooLarge",
     "Truncated",
     "Unavailable",

@@ -13,19 +13,16 @@ from typing import Any, Self, TypeVar
 from storecrawl.egress import Egress, Visit
 from storecrawl.upstream.addresses import checked_base
 from storecrawl.upstream.errors import ForeignRedirect, UnknownStore, UpstreamError, UpstreamFailure
-from storecrawl.upstream.exchange import Exchange, Reply
-from storecrawl.upstream.hashes import Hashes
-from storecrawl.upstream.menu import Kind, RawMenu
+from storecrawl.upstream.exchange import Exchange, Reply, tell
+from storecrawl.upstream.menu import FetchedMenu, Kind
 from storecrawl.upstream.menu_pages import MenuPage
-from storecrawl.upstream.operations import CITIES, PRODUCTS, STORE_SEARCH, STORES, Operation
-from storecrawl.upstream.options import ClientOptions, MenuMode
-from storecrawl.upstream.pages import FetchPage, Page, page_in, walk_twice_if_short
+from storecrawl.upstream.operations import CITIES, PRODUCTS, STORE_SEARCH, STORES, Hashes, Operation
+from storecrawl.upstream.options import ClientOptions, MenuMode, RetryRule
+from storecrawl.upstream.pages import FetchPage, ListPage, page_in, walk_twice_if_short
 from storecrawl.upstream.raw_pages import RawPage
-from storecrawl.upstream.records import City, Store, cities_of, stores_of
+from storecrawl.upstream.records import City, PlatformStore, cities_of, stores_of
 from storecrawl.upstream.replies import HashUnknown, page_of_web, root_of
 from storecrawl.upstream.resolution import Resolution, resolve, slug_of
-from storecrawl.upstream.retry import RetryRule
-from storecrawl.upstream.telling import tell
 
 T = TypeVar("T")
 Variables = dict[str, Any]
@@ -86,15 +83,15 @@ class UpstreamClient:
             CITIES, {"state": state}, lambda root: cities_of(CITIES, root), about=f"cities of {state}"
         )
 
-    async def stores(self, *, state: str | None = None, city: str | None = None) -> list[Store]:
+    async def stores(self, *, state: str | None = None, city: str | None = None) -> list[PlatformStore]:
         """Return the active stores of a city or a state, or of everywhere."""
-        asked = {"state": state, "city": city, "activeOnly": True}
-        area = {name: value for name, value in asked.items() if value is not None}
+        criteria = {"state": state, "city": city, "activeOnly": True}
+        area = {name: value for name, value in criteria.items() if value is not None}
         about = f"stores of {city or 'all cities'}, {state or 'all states'}"
         variables = {"dispensaryFilter": area}
         return await self._stores_ask(STORES, variables, lambda root: stores_of(STORES, root), about=about)
 
-    async def store(self, slug_or_id: str) -> Store:
+    async def store(self, slug_or_id: str) -> PlatformStore:
         """Return the store with this slug or id. Raises UnknownStore if there is none."""
         variables = {"dispensaryFilter": {"cNameOrID": slug_or_id}}
         found = await self._stores_ask(STORES, variables, lambda root: stores_of(STORES, root), about=slug_or_id)
@@ -102,7 +99,7 @@ class UpstreamClient:
             raise UnknownStore(slug_or_id)
         return found[0]
 
-    async def search(self, term: str, limit: int = 10) -> list[Store]:
+    async def search(self, term: str, limit: int = 10) -> list[PlatformStore]:
         """Return at most `limit` stores whose name holds the term."""
         variables = {"searchTerm": term, "limit": limit}
         return await self._stores_ask(
@@ -127,7 +124,7 @@ class UpstreamClient:
 
     async def menu(
         self, dispensary_id: str, pricing_types: tuple[str, ...] = ("rec",), *, keep: Keep = _forget
-    ) -> RawMenu:
+    ) -> FetchedMenu:
         """Return a store's whole menu: these price lists ("rec", "med"), each in all modes that the options name.
 
         `keep` is given every answer as it came, before it is judged. An unknown store has an empty menu: the upstream
@@ -138,20 +135,20 @@ class UpstreamClient:
             for kind in itertools.starmap(Kind, itertools.product(pricing_types, self._options.modes)):
                 fetch = self._fetcher(visit, dispensary_id, kind, keep)
                 walks[kind] = await walk_twice_if_short(fetch, self._options, self._rule)
-        menu = RawMenu.of(dispensary_id, self._options.page_size, walks)
+        menu = FetchedMenu.of(dispensary_id, self._options.page_size, walks)
         menu.refuse_if_truncated()
         return menu
 
     def _fetcher(self, visit: Visit, dispensary_id: str, kind: Kind, keep: Keep) -> FetchPage:
-        asked = _products_filter(dispensary_id, kind)
+        products_filter = _products_filter(dispensary_id, kind)
 
-        async def fetch(number: int) -> Page:
-            def judge(reply: Reply) -> Page:
+        async def fetch(number: int) -> ListPage:
+            def judge(reply: Reply) -> ListPage:
                 keep(RawPage.of(reply, kind.pricing_type, kind.mode, number))
                 return page_in(reply, number)
 
             variables = {
-                "productsFilter": asked,
+                "productsFilter": products_filter,
                 "page": number,
                 "perPage": self._options.page_size,
                 "includeEnterpriseSpecials": False,

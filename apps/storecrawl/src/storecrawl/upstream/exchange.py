@@ -11,12 +11,13 @@ from typing import Any
 
 import httpx2
 
-from storecrawl.egress import Blame, BodyTooLarge, BodyUnreadable, Session, Visit, mishap_of, read_body
+from storecrawl.egress import Blame, BodyTooLarge, BodyUnreadable, Session, Visit, failure_of, read_body
 from storecrawl.upstream.addresses import origin_of, same_origin
 from storecrawl.upstream.errors import (
     Blocked,
     ForeignRedirect,
     Malformed,
+    RateLimited,
     RouteFailed,
     TooLarge,
     Unavailable,
@@ -121,17 +122,17 @@ class Exchange:
 
 
 def _failure_of(error: httpx2.HTTPError, session: Session, host: str) -> UpstreamFailure:
-    mishap = mishap_of(error, session.route)
-    match mishap.blame:
+    failure = failure_of(error, session.route)
+    match failure.blame:
         case Blame.ROUTE:
-            return RouteFailed(mishap.text)
+            return RouteFailed(failure.text)
         case Blame.WALL:
             # It stands for a host that wants to see nobody who comes that way.
-            return Blocked(FORBIDDEN, by=mishap.text)
+            return Blocked(FORBIDDEN, by=failure.text)
         case Blame.CERTIFICATE:
-            return Untrusted(host, mishap.text)
+            return Untrusted(host, failure.text)
         case Blame.HOST:
-            return Unavailable(mishap.text)
+            return Unavailable(failure.text)
 
 
 def seconds_of(retry_after: str | None) -> float | None:
@@ -160,3 +161,20 @@ def _headers(base: httpx2.URL, options: ClientOptions) -> dict[str, str]:
         "apollo-require-preflight": "true",
         **options.headers,
     }
+
+
+async def tell(visit: Visit, failure: UpstreamFailure) -> None:
+    """Have the visit draw the consequence of a failure; any other answer is the upstream's own, whoever asks."""
+    match failure:
+        case Blocked(status=403):
+            await visit.forbidden(str(failure))
+        case Blocked() | ForeignRedirect() | Untrusted():
+            await visit.unwanted(str(failure))
+        case RouteFailed():
+            await visit.not_sent(str(failure))
+        case RateLimited():
+            await visit.limited(str(failure), failure.retry_after)
+        case Unavailable():
+            await visit.unanswered(str(failure), failure.retry_after)
+        case _:
+            visit.succeeded()

@@ -9,9 +9,8 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from storecrawl.upstream.errors import Truncated, UpstreamFailure
-from storecrawl.upstream.merging import Product, merge_documents
 from storecrawl.upstream.options import MenuMode
-from storecrawl.upstream.pages import Walk, key_of, page_in
+from storecrawl.upstream.pages import ProductDocument, Walk, key_of, merge_documents, page_in
 from storecrawl.upstream.raw_pages import RawPage
 from storecrawl.upstream.replies import HashUnknown
 
@@ -27,7 +26,7 @@ class Kind(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RawMenu:
+class FetchedMenu:
     """A menu before any normalization: what each walk brought, the products of all merged, each once.
 
     `total_count` is what the upstream counts in its widest list, None where it does not count. A menu that is not
@@ -37,10 +36,10 @@ class RawMenu:
     dispensary_id: str
     page_size: int
     walks: Mapping[Kind, Walk]
-    products: Sequence[Product]
+    products: Sequence[ProductDocument]
 
     @classmethod
-    def of(cls, dispensary_id: str, page_size: int, walks: Mapping[Kind, Walk]) -> RawMenu:
+    def of(cls, dispensary_id: str, page_size: int, walks: Mapping[Kind, Walk]) -> FetchedMenu:
         """Merge what the walks brought."""
         return cls(dispensary_id=dispensary_id, page_size=page_size, walks=walks, products=merged(walks))
 
@@ -64,9 +63,11 @@ class RawMenu:
             for number, page in enumerate(walk.pages):
                 for each in page.unread:
                     place = f"page {number} of {kind.pricing_type}, {kind.mode}, member {each.index}"
-                    told = {"externalId": each.key, "reason": each.reason, "place": place}
-                    found.setdefault(each.key or (each.reason, number, each.index), told)
-        return [told for told in found.values() if told["externalId"] is None or told["externalId"] not in known]
+                    record = {"externalId": each.key, "reason": each.reason, "place": place}
+                    found.setdefault(each.key or (each.reason, number, each.index), record)
+        return [
+            record for record in found.values() if record["externalId"] is None or record["externalId"] not in known
+        ]
 
     @property
     def is_complete(self) -> bool:
@@ -124,7 +125,7 @@ class RawMenu:
             }
 
 
-def menu_of(dispensary_id: str, page_size: int, answers: Iterable[RawPage]) -> RawMenu:
+def menu_of(dispensary_id: str, page_size: int, answers: Iterable[RawPage]) -> FetchedMenu:
     """Make a menu of its answers as they came: the same that was made when they were fetched.
 
     Those that were refused then, and asked for again, are left out.
@@ -134,15 +135,15 @@ def menu_of(dispensary_id: str, page_size: int, answers: Iterable[RawPage]) -> R
         kind = Kind(answer.pricing_type, answer.mode)
         with suppress(UpstreamFailure, HashUnknown):
             walks[kind] = walks.get(kind, Walk.of([])).then(page_in(answer.reply, answer.number))
-    return RawMenu.of(dispensary_id, page_size, walks)
+    return FetchedMenu.of(dispensary_id, page_size, walks)
 
 
-def merged(walks: Mapping[Kind, Walk]) -> list[Product]:
+def merged(walks: Mapping[Kind, Walk]) -> list[ProductDocument]:
     """Return the products of all walks, each once; the order is that of the first walk that shows them.
 
     Of two documents of a product the one with more options that have a price counts, else that of the first walk.
     """
-    products: dict[str, Product] = {}
+    products: dict[str, ProductDocument] = {}
     for walk in walks.values():
         for key, product in walk.products.items():
             products[key] = merge_documents(products[key], product) if key in products else product

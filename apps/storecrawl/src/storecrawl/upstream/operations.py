@@ -6,23 +6,9 @@ where none is configured, or the configured one is no longer known, the hash of 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from hashlib import sha256
-
-
-@dataclass(frozen=True, slots=True)
-class Operation:
-    """A GraphQL operation: its name, its text, and the field of `data` that holds its answer."""
-
-    name: str
-    root: str
-    text: str
-    digest: str = field(init=False)
-
-    def __post_init__(self) -> None:
-        """Compute the hash of the text."""
-        object.__setattr__(self, "digest", sha256(self.text.encode()).hexdigest())
-
 
 _STORE_FRAGMENT = """
 fragment storeFields on Dispensary {
@@ -46,6 +32,21 @@ fragment storeFields on Dispensary {
   createdAt updatedAt
 }
 """
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """A GraphQL operation: its name, its text, and the field of `data` that holds its answer."""
+
+    name: str
+    root: str
+    text: str
+    digest: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Compute the hash of the text."""
+        object.__setattr__(self, "digest", sha256(self.text.encode()).hexdigest())
+
 
 STORES = Operation(
     "ConsumerDispensaries",
@@ -164,3 +165,21 @@ fragment posFields on POSMetaData {
 )
 
 OPERATIONS = (STORES, STORE_SEARCH, CITIES, PRODUCTS)
+
+
+class Hashes:
+    """The hashes that may be known upstream, for each operation the likeliest first."""
+
+    def __init__(self, configured: Mapping[str, tuple[str, ...]]) -> None:
+        self._candidates = {
+            operation.name: (*configured.get(operation.name, ()), operation.digest) for operation in OPERATIONS
+        }
+
+    def candidates(self, operation: Operation) -> tuple[str, ...]:
+        """Return the hashes to try in turn."""
+        return self._candidates[operation.name]
+
+    def prefer(self, operation: Operation, digest: str) -> None:
+        """Put the hash first that was just understood."""
+        others = (other for other in self._candidates[operation.name] if other != digest)
+        self._candidates[operation.name] = (digest, *others)

@@ -1,4 +1,4 @@
-"""Pages of a menu: read and checked one by one, and walked to the end."""
+"""Pages of a menu: read and checked one by one, walked to the end, and two documents of one product made one."""
 
 from __future__ import annotations
 
@@ -13,11 +13,9 @@ import msgspec
 
 from storecrawl.upstream.errors import Malformed, SchemaDrift
 from storecrawl.upstream.exchange import Reply
-from storecrawl.upstream.merging import Product, merge_documents
 from storecrawl.upstream.operations import PRODUCTS
-from storecrawl.upstream.options import ClientOptions
+from storecrawl.upstream.options import ClientOptions, RetryRule
 from storecrawl.upstream.replies import root_of, root_without_bad_members
-from storecrawl.upstream.retry import RetryRule
 from storecrawl.upstream.strangers_json import Unread
 
 MEMBERS = "products"
@@ -31,17 +29,33 @@ EXPECTED_FIELDS = (
 )
 """One of each group stands on every product that is known; a group that a whole page lacks is a drift."""
 LARGEST_COUNT = 2**31
+ProductDocument = Any
+"""A member of a list of products: an object, if all is well."""
+PRICE_FIELDS = ("Prices", "recPrices", "medicalPrices")
+PARALLEL_FIELDS = frozenset(
+    {
+        *PRICE_FIELDS,
+        "Options",
+        "recSpecialPrices",
+        "medicalSpecialPrices",
+        "wholesalePrices",
+        "manualInventory",
+        "optionsBelowThreshold",
+        "optionsBelowKioskThreshold",
+    }
+)
+"""Lists that stand beside Options: of two documents of a product, all of them come from the same one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Page:
+class ListPage:
     """A page as it was read; `products` are whatever members its list has, but those that are `unread`.
 
     What the upstream counts is None where it does not say it in a number.
     """
 
     number: int = 0
-    products: Sequence[Product]
+    products: Sequence[ProductDocument]
     unread: Sequence[Unread] = ()
     total_count: int | None
     total_pages: int | None
@@ -59,12 +73,12 @@ class Walk:
     `total_count` is the most that any page told of: one that counts fewer than those before it may be the cut one.
     """
 
-    pages: tuple[Page, ...]
-    products: dict[str, Product]
+    pages: tuple[ListPage, ...]
+    products: dict[str, ProductDocument]
     total_count: int | None
 
     @classmethod
-    def of(cls, pages: Iterable[Page]) -> Walk:
+    def of(cls, pages: Iterable[ListPage]) -> Walk:
         """Put pages together in the order in which they came; those from the last page 0 on say how many there are."""
         walk = cls(pages=(), products={}, total_count=None)
         for page in pages:
@@ -86,7 +100,7 @@ class Walk:
         """Say whether as many products were collected as the upstream counts; what it does not count may be short."""
         return self.total_count is not None and self.collected >= self.total_count
 
-    def then(self, page: Page) -> Walk:
+    def then(self, page: ListPage) -> Walk:
         """Return the walk with one page more; what that says counts more than what those before it said.
 
         One that was empty is not counted where it was asked for again.
@@ -99,10 +113,10 @@ class Walk:
         )
 
 
-FetchPage = Callable[[int], Awaitable[Page]]
+FetchPage = Callable[[int], Awaitable[ListPage]]
 
 
-def page_in(reply: Reply, number: int) -> Page:
+def page_in(reply: Reply, number: int) -> ListPage:
     """Read a page, without the members that cannot be read. Raises errors of the tree, and HashUnknown."""
     try:
         return page_of(root_of(reply, PRODUCTS), number)
@@ -111,7 +125,7 @@ def page_in(reply: Reply, number: int) -> Page:
         return page_of(root, number, unread)
 
 
-def page_of(root: Any, number: int = 0, unread: Sequence[Unread] = ()) -> Page:
+def page_of(root: Any, number: int = 0, unread: Sequence[Unread] = ()) -> ListPage:
     """Read a page. Raises SchemaDrift if it is not in the shape that is known; what a member is, others judge."""
     products, info = (root.get(MEMBERS), root.get("queryInfo")) if isinstance(root, dict) else (None, None)
     if not isinstance(products, list):
@@ -122,7 +136,7 @@ def page_of(root: Any, number: int = 0, unread: Sequence[Unread] = ()) -> Page:
     for names in EXPECTED_FIELDS:
         if objects and not any(name in product for product in objects for name in names):
             raise SchemaDrift(PRODUCTS.name, f"no product has a field {' or '.join(map(repr, names))}")
-    return Page(
+    return ListPage(
         number=number,
         products=products,
         unread=unread,
@@ -149,12 +163,12 @@ async def walk_pages(fetch: FetchPage, options: ClientOptions, rule: RetryRule) 
     return walk
 
 
-def with_later(products: dict[str, Product], later: dict[str, Product]) -> dict[str, Product]:
+def with_later(products: dict[str, ProductDocument], later: dict[str, ProductDocument]) -> dict[str, ProductDocument]:
     """Return the products with later documents of them merged in; what is null there takes nothing back."""
     return products | {key: merge_documents(product, products.get(key, product)) for key, product in later.items()}
 
 
-def keyed(products: Sequence[Product]) -> dict[str, Product]:
+def keyed(products: Sequence[ProductDocument]) -> dict[str, ProductDocument]:
     """Return products by `_id`, `id` or `cName`; what has none is kept, for whoever judges products."""
     seen: Counter[str] = Counter()
     found = {}
@@ -169,7 +183,7 @@ def keyed(products: Sequence[Product]) -> dict[str, Product]:
     return found
 
 
-def key_of(product: Product) -> str | None:
+def key_of(product: ProductDocument) -> str | None:
     """Return what the upstream calls a product by; None for what has no key."""
     if not isinstance(product, dict):
         return None
@@ -198,7 +212,7 @@ def _goes_on(walk: Walk, before: int, options: ClientOptions) -> bool:
     return walk.collected < last.total_count
 
 
-async def _first_page(fetch: FetchPage, options: ClientOptions, rule: RetryRule) -> Page:
+async def _first_page(fetch: FetchPage, options: ClientOptions, rule: RetryRule) -> ListPage:
     # Upstreams race with themselves: an empty first page of a store that has products is known.
     page = await fetch(0)
     for failures_before in range(options.retries):
@@ -207,3 +221,24 @@ async def _first_page(fetch: FetchPage, options: ClientOptions, rule: RetryRule)
         await asyncio.sleep(rule.pause(failures_before))
         page = await fetch(0)
     return page
+
+
+def merge_documents(first: ProductDocument, second: ProductDocument) -> ProductDocument:
+    """Merge two documents of one product: the one with more priced options, else the first, completed by the other."""
+    if first == second or not (isinstance(first, dict) and isinstance(second, dict)):
+        return first
+    richer, other = (second, first) if _priced_options(second) > _priced_options(first) else (first, second)
+    missing = {
+        name: value
+        for name, value in other.items()
+        if name not in PARALLEL_FIELDS and richer.get(name) is None and value is not None
+    }
+    return richer | missing
+
+
+def _priced_options(product: ProductDocument) -> int:
+    options = product.get("Options")
+    prices = next((product[name] for name in PRICE_FIELDS if product.get(name)), None)
+    if not isinstance(options, list) or not isinstance(prices, list):
+        return 0
+    return min(len(options), len(prices))

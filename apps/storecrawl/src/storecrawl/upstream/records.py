@@ -47,7 +47,7 @@ class City(
     raw: dict[str, Any] = {}
 
 
-class Store(
+class PlatformStore(
     msgspec.Struct,
     frozen=True,
     kw_only=True,
@@ -101,9 +101,9 @@ class Store(
         return None if point is None else point[axis]
 
 
-def stores_of(operation: Operation, rows: Any) -> list[Store]:
+def stores_of(operation: Operation, rows: Any) -> list[PlatformStore]:
     """Read a list of stores. Raises SchemaDrift."""
-    return [msgspec.structs.replace(_record(operation, row, Store), raw=row) for row in _rows(operation, rows)]
+    return [msgspec.structs.replace(_record(operation, row, PlatformStore), raw=row) for row in _rows(operation, rows)]
 
 
 def cities_of(operation: Operation, rows: Any) -> list[City]:

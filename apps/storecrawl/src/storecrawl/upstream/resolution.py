@@ -2,7 +2,7 @@
 
 Four ways, each tried only when those before it led nowhere: ask for the name; read the menu's web page, which
 may redirect, name its canonical address or carry the store's data; and search for the words of the name.
-Pages are asked for at the upstream's own host only, whatever host an address names: its path is what counts.
+Pages are target for at the upstream's own host only, whatever host an address names: its path is what counts.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from urllib.parse import unquote, urlsplit
 
 from storecrawl.upstream.errors import NoEntryPoint, UnknownStore, UpstreamError, UpstreamFailure
 from storecrawl.upstream.menu_pages import MenuPage, canonical_address, store_names
-from storecrawl.upstream.records import Store
+from storecrawl.upstream.records import PlatformStore
 
 MENU_PATH = re.compile(
     r"(?P<path>/(?:dispensary|embedded-menu|stores)/(?P<slug>[0-9A-Za-z][0-9A-Za-z_-]{0,99}))(?:/|$)"
@@ -41,13 +41,13 @@ class Way(StrEnum):
 class Resolution:
     """The store behind an entry point, and the way that led to it."""
 
-    store: Store
+    store: PlatformStore
     way: Way
 
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
-    """What is asked for: a slug or id, and the path of the page that may tell more of it."""
+    """What is target for: a slug or id, and the path of the page that may tell more of it."""
 
     name: str
     path: str
@@ -56,10 +56,10 @@ class _Entry:
 class StoreSource(Protocol):
     """What resolving needs of the upstream client."""
 
-    async def store(self, slug_or_id: str) -> Store:
+    async def store(self, slug_or_id: str) -> PlatformStore:
         """Return a store by its exact name."""
 
-    async def search(self, term: str, limit: int) -> list[Store]:
+    async def search(self, term: str, limit: int) -> list[PlatformStore]:
         """Return stores by a part of their name."""
 
     async def page(self, path: str) -> MenuPage:
@@ -76,17 +76,17 @@ def slug_of(entry: str) -> str | None:
 
 async def resolve(source: StoreSource, entry: str) -> Resolution:
     """Find the store. Raises NoEntryPoint, UnknownStore, or the failure that kept a way from being tried."""
-    asked = _entry_of(entry)
-    found = await _first_known(source, Way.DIRECT, [asked.name])
+    target = _entry_of(entry)
+    found = await _first_known(source, Way.DIRECT, [target.name])
     if found is not None:
         return found
-    failure: UpstreamFailure = UnknownStore(asked.name)
+    failure: UpstreamFailure = UnknownStore(target.name)
     try:
-        found = await _by_page(source, asked)
+        found = await _by_page(source, target)
     except UpstreamFailure as problem:
         # The page may be walled off while the search is not; only if that finds nothing does the wall matter.
         failure = problem
-    found = found or await _by_search(source, asked.name)
+    found = found or await _by_search(source, target.name)
     if found is None:
         raise failure
     return found
@@ -107,29 +107,29 @@ def _path_of(address: str) -> str:
         return ""
 
 
-async def _by_page(source: StoreSource, asked: _Entry) -> Resolution | None:
+async def _by_page(source: StoreSource, target: _Entry) -> Resolution | None:
     try:
-        page = await source.page(asked.path)
+        page = await source.page(target.path)
     except UpstreamError as refusal:
         if refusal.retryable:
             raise
         return None
-    for way, names in _leads(page, asked):
+    for way, names in _leads(page, target):
         found = await _first_known(source, way, names)
         if found is not None:
             return found
     return None
 
 
-def _leads(page: MenuPage, asked: _Entry) -> Iterator[tuple[Way, list[str]]]:
-    yield Way.REDIRECT, _slug_in(page.path, asked)
-    yield Way.CANONICAL, _slug_in(canonical_address(page.text) or "", asked)
-    yield Way.PAGE_DATA, [name for name in store_names(page.text) if SLUG.fullmatch(name) and name != asked.name]
+def _leads(page: MenuPage, target: _Entry) -> Iterator[tuple[Way, list[str]]]:
+    yield Way.REDIRECT, _slug_in(page.path, target)
+    yield Way.CANONICAL, _slug_in(canonical_address(page.text) or "", target)
+    yield Way.PAGE_DATA, [name for name in store_names(page.text) if SLUG.fullmatch(name) and name != target.name]
 
 
-def _slug_in(address: str, asked: _Entry) -> list[str]:
+def _slug_in(address: str, target: _Entry) -> list[str]:
     slug = slug_of(address) if "/" in address else None
-    return [] if slug in {None, asked.name} else [str(slug)]
+    return [] if slug in {None, target.name} else [str(slug)]
 
 
 async def _first_known(source: StoreSource, way: Way, names: list[str]) -> Resolution | None:
@@ -142,14 +142,14 @@ async def _first_known(source: StoreSource, way: Way, names: list[str]) -> Resol
 
 
 async def _by_search(source: StoreSource, name: str) -> Resolution | None:
-    """Only a store whose own words are exactly those asked for, and that is alone in it, is the one."""
+    """Only a store whose own words are exactly those target for, and that is alone in it, is the one."""
     words = _words(name)
     found = await source.search(words, SEARCH_LIMIT)
     alike = {store.id: store for store in found if words in _spellings(store)}
     return Resolution(store=next(iter(alike.values())), way=Way.SEARCH) if len(alike) == 1 else None
 
 
-def _spellings(store: Store) -> set[str]:
+def _spellings(store: PlatformStore) -> set[str]:
     return {_words(store.slug), _words(store.name), _words(f"{store.name} {store.location.city or ''}")}
 
 

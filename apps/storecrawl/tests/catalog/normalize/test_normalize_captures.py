@@ -1,4 +1,4 @@
-"""The normalizer against captured menus of real stores; each figure was counted by other means."""
+"""The normalizer against captured menus of real stores; each figure was counted by other resources."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from storecrawl.catalog.normalize import Menu, NotAMenu, Product, Shape, Weight, normalize, parse_document
-from storecrawl.normalize_command import normalize_file
+from storecrawl.cli.normalize import normalize_file
 
 EXAMPLES = Path(__file__).parent / "examples"
 

@@ -17,19 +17,29 @@ from storecrawl.catalog.discovery.answers import (
     list_answers,
     record_answer,
 )
-from storecrawl.catalog.discovery.decisions import (
-    Verified,
-    link_location,
-    reject_location,
-    unreject_location,
-    verify_location,
+from storecrawl.catalog.discovery.cities import (
+    US_STATES,
+    CityRecord,
+    NamedCity,
+    StateRecord,
+    enter_cities,
+    list_cities,
+    list_states,
+    note_city_crawled,
+    note_city_failed,
+    note_state_failed,
 )
-from storecrawl.catalog.discovery.investigation import (
+from storecrawl.catalog.discovery.decisions import (
     KnownLocation,
+    Verified,
     find_by_entry,
     investigate_entry,
     investigate_store,
+    link_location,
+    reject_location,
     settle_entry,
+    unreject_location,
+    verify_location,
 )
 from storecrawl.catalog.discovery.locations import (
     Location,
@@ -41,19 +51,7 @@ from storecrawl.catalog.discovery.locations import (
     location_promotions,
     location_raw,
 )
-from storecrawl.catalog.discovery.places import (
-    CityRecord,
-    NamedCity,
-    StateRecord,
-    enter_cities,
-    list_cities,
-    list_states,
-    note_city_crawled,
-    note_city_failed,
-    note_state_failed,
-)
 from storecrawl.catalog.discovery.promotion import DiscoveryReport, discover_locations, promote_locations
-from storecrawl.catalog.discovery.states import US_STATES
 
 __all__ = [
     "US_STATES",

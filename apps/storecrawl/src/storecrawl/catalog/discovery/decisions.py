@@ -1,7 +1,6 @@
-"""What a person or a task decides about one location: a store, another's, none, or something to look into.
+"""Decisions about locations: those that a person makes, and what is left for a person to look into.
 
-Each locks the location first, refuses what its status does not allow, and leaves the commit to its caller. The table
-itself logs every change of a status.
+Nothing here commits.
 """
 
 from __future__ import annotations
@@ -13,10 +12,21 @@ from psycopg.rows import class_row, scalar_row, tuple_row
 
 from storecrawl.catalog.discovery.locations import LocationStatus
 from storecrawl.catalog.errors import LocationRefused, UnknownLocation, UnknownStore
-from storecrawl.catalog.sql import DECISIONS, LOCATIONS, STORES
+from storecrawl.catalog.sql import DECISIONS, INVESTIGATIONS, LOCATIONS, STORES
 from storecrawl.statements import Connection, execute, fetch
 
-__all__ = ["Verified", "link_location", "reject_location", "unreject_location", "verify_location"]
+__all__ = [
+    "KnownLocation",
+    "Verified",
+    "find_by_entry",
+    "investigate_entry",
+    "investigate_store",
+    "link_location",
+    "reject_location",
+    "settle_entry",
+    "unreject_location",
+    "verify_location",
+]
 
 UNDECIDED = frozenset({LocationStatus.DISCOVERED, LocationStatus.NEEDS_INVESTIGATION})
 
@@ -89,16 +99,57 @@ async def unreject_location(connection: Connection, location_id: int, *, by: str
     await _decide(connection, location_id, status, by, because)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KnownLocation:
+    """What discovery has of an entry point."""
+
+    id: int
+    platform_store_id: str
+    status: str
+    name: str | None
+    store_id: int | None
+
+
+async def find_by_entry(connection: Connection, entry: str, *, other_than: str | None = None) -> KnownLocation | None:
+    """The location that goes by this id or slug and is in no doubt; `other_than` is an id that is not wanted."""
+    parameters = {"entry": entry, "other_than": other_than}
+    rows = await fetch(connection, LOCATIONS.location_by_entry, parameters, class_row(KnownLocation))
+    return rows[0] if rows else None
+
+
+async def investigate_store(connection: Connection, store_id: int, *, by: str, because: str) -> int | None:
+    """Say that somebody should look into the id that a store goes by; the store stays as it is.
+
+    Returns the id of its location; None for a store without an id, and where a person has rejected that location.
+    """
+    return await _investigate(
+        connection, INVESTIGATIONS.investigate_store, {"store_id": store_id, "by": by, "because": because}
+    )
+
+
+async def investigate_entry(connection: Connection, entry: str, *, by: str, because: str) -> int | None:
+    """Keep an entry point that leads nowhere; returns the id of its location, None where it is decided about."""
+    return await _investigate(
+        connection, INVESTIGATIONS.investigate_entry, {"entry": entry, "by": by, "because": because}
+    )
+
+
+async def settle_entry(connection: Connection, entry: str, platform_store_id: str, *, by: str) -> None:
+    """An entry point has led to a store: nobody needs to look into it any more."""
+    parameters = {"entry": entry, "platform_store_id": platform_store_id, "by": by}
+    await execute(connection, INVESTIGATIONS.settle_entry, parameters)
+
+
 async def _decide(connection: Connection, location_id: int, status: LocationStatus, by: str, because: str) -> None:
     given = {"location_id": location_id, "status": status, "because": because, "by": by}
     await execute(connection, DECISIONS.decide_location, given)
 
 
-async def _locked(connection: Connection, location_id: int, wanted: Container[str], what: str) -> _Locked:
+async def _locked(connection: Connection, location_id: int, allowed: Container[str], what: str) -> _Locked:
     rows = await fetch(connection, DECISIONS.lock_location, {"location_id": location_id}, class_row(_Locked))
     if not rows:
         raise UnknownLocation(location_id)
-    if rows[0].status not in wanted:
+    if rows[0].status not in allowed:
         status = rows[0].status.replace("_", " ")
         raise LocationRefused(f"location {location_id} is {status}: it cannot be {what}")
     return rows[0]
@@ -109,3 +160,8 @@ async def _require_free(connection: Connection, found: _Locked, store_id: int) -
     owners = await fetch(connection, DECISIONS.store_by_platform_id, given, scalar_row)
     for owner in {*owners, *filter(None, [found.store_id])} - {store_id}:
         raise LocationRefused(f"location {found.id} has the id of store {owner}")
+
+
+async def _investigate(connection: Connection, query: bytes, parameters: dict[str, object]) -> int | None:
+    ids = await fetch(connection, query, parameters, scalar_row)
+    return ids[0] if ids else None

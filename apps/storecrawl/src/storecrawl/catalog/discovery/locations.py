@@ -115,15 +115,15 @@ class Promotion:
         object.__setattr__(self, "became", LocationStatus(self.became))
 
 
-async def list_locations(connection: Connection, which: LocationFilter) -> list[Location]:
+async def list_locations(connection: Connection, criteria: LocationFilter) -> list[Location]:
     """A page of locations by id."""
     parameters = {
-        "status": which.status,
-        "state": which.state,
-        "city": which.city,
-        "pattern": containing(which.text),
-        "after": which.after,
-        "limit": which.limit,
+        "status": criteria.status,
+        "state": criteria.state,
+        "city": criteria.city,
+        "pattern": containing(criteria.text),
+        "after": criteria.after,
+        "limit": criteria.limit,
     }
     return await fetch(connection, LOCATIONS.list_locations, parameters, class_row(Location))
 

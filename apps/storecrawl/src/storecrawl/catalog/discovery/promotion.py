@@ -1,21 +1,27 @@
-"""Keep what discovery saw, validate it, and promote what validates to stores. Nothing here commits."""
+"""Locations become stores: what was seen is entered, and what meets every rule is promoted without anybody's help."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+import re
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from psycopg.rows import class_row, scalar_row, tuple_row
 
-from storecrawl.catalog.discovery.rules import Candidate, problems_of
+from storecrawl.catalog.discovery.cities import state_code
 from storecrawl.catalog.sql import LOCATIONS
 from storecrawl.catalog.store_records import DiscoveredStore
 from storecrawl.statements import Connection, execute, fetch, json_text
 
-__all__ = ["DiscoveryReport", "discover_locations", "promote_locations"]
+__all__ = ["Candidate", "DiscoveryReport", "discover_locations", "problems_of", "promote_locations"]
 
 MEETS_ALL = "it meets every rule"
 SEEN_AGAIN = "the platform names it again"
+PLATFORM_ID = re.compile(r"[0-9a-f]{24}|[0-9A-Za-z]{17}")
+"""The two forms of the platform's ids; anything else was typed by hand or is a slug."""
+SLUG = re.compile(r"[0-9A-Za-z][0-9A-Za-z_-]{0,99}")
+CLOSED = frozenset({"archived", "closed", "disabled", "inactive", "permanently_closed"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,3 +80,64 @@ async def _promote(good: Sequence[Candidate], connection: Connection, by: str) -
     found = {"ids": ids, "because": MEETS_ALL, "by": by}
     promoted = await fetch(connection, LOCATIONS.promote_locations, found, tuple_row)
     return [store_id for store_id, is_new in promoted if is_new]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidate:
+    """A location that the rules decide about; `raw` is what the platform said of it."""
+
+    id: int
+    platform_store_id: str
+    status: str
+    name: str | None
+    slug: str | None
+    city: str | None
+    state: str | None
+    menu_url: str | None
+    raw: Any
+    store_id: int | None
+
+
+def problems_of(candidate: Candidate, covered: Collection[str]) -> list[str]:
+    """The rules that it does not meet, in words; `covered` are the codes of the states that are crawled."""
+    found = (rule(candidate) for rule in RULES)
+    place = _place(candidate, covered)
+    return [problem for problem in (*found, place) if problem is not None]
+
+
+def _id(candidate: Candidate) -> str | None:
+    return None if PLATFORM_ID.fullmatch(candidate.platform_store_id) else "its id is not one of the platform's"
+
+
+def _name(candidate: Candidate) -> str | None:
+    return None if candidate.name else "it has no name"
+
+
+def _slug(candidate: Candidate) -> str | None:
+    return None if candidate.slug and SLUG.fullmatch(candidate.slug) else "it has no usable slug"
+
+
+def _menu(candidate: Candidate) -> str | None:
+    # The platform lists stores that only advertise there: they have no category at all.
+    has_none = candidate.menu_url is None and _said(candidate).get("activeCategories") == []
+    return "it has no menu on the platform" if has_none else None
+
+
+def _open(candidate: Candidate) -> str | None:
+    status = str(_said(candidate).get("status")).strip().lower()
+    return f"the platform says that it is {status}" if status.replace(" ", "_") in CLOSED else None
+
+
+def _place(candidate: Candidate, covered: Collection[str]) -> str | None:
+    if not candidate.state:
+        return "it names no state"
+    if state_code(candidate.state) not in covered:
+        return f"it is in {candidate.state}, which is not covered"
+    return None
+
+
+def _said(candidate: Candidate) -> Mapping[str, Any]:
+    return candidate.raw if isinstance(candidate.raw, dict) else {}
+
+
+RULES: tuple[Callable[[Candidate], str | None], ...] = (_id, _name, _slug, _menu, _open)

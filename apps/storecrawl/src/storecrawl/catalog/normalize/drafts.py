@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from storecrawl.catalog.normalize.categories import category_of, strain_of, subcategory_of
 from storecrawl.catalog.normalize.errors import Unusable
 from storecrawl.catalog.normalize.menu import Potency, Product, Variant
-from storecrawl.catalog.normalize.prices import Prices
-from storecrawl.catalog.normalize.stock import OptionStock, Stock, stock_of
 from storecrawl.catalog.normalize.text import (
     DESCRIPTION_LIMIT,
     RAW_LIMIT,
@@ -17,8 +15,15 @@ from storecrawl.catalog.normalize.text import (
     identifier,
     raw_text,
 )
-from storecrawl.catalog.normalize.times import moment_of
-from storecrawl.catalog.normalize.weight import pack_count_of, weight_of
+from storecrawl.catalog.normalize.values import (
+    OptionStock,
+    Prices,
+    Stock,
+    moment_of,
+    pack_count_of,
+    stock_of,
+    weight_of,
+)
 
 NAME_LIMIT = 500
 OPTION_LIMIT = 100

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 
 from storecrawl.catalog.normalize.drafts import Draft, OptionDraft
 from storecrawl.catalog.normalize.errors import Unusable
-from storecrawl.catalog.normalize.potency import potency_of
-from storecrawl.catalog.normalize.prices import Prices, first_cents, special_cents
 from storecrawl.catalog.normalize.records import (
     EMPTY,
     Record,
@@ -18,8 +16,8 @@ from storecrawl.catalog.normalize.records import (
     record_at,
     records_at,
 )
-from storecrawl.catalog.normalize.stock import is_active, quantity_of
 from storecrawl.catalog.normalize.text import clean_text
+from storecrawl.catalog.normalize.values import Prices, first_cents, is_active, potency_of, quantity_of, special_cents
 
 KEY_MEMBERS = ("_id", "id", "cName")
 

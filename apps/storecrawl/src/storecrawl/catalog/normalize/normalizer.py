@@ -11,7 +11,7 @@ from storecrawl.catalog.normalize.drafts import ID_LIMIT, Draft, product_of
 from storecrawl.catalog.normalize.errors import NotAMenu, Unusable
 from storecrawl.catalog.normalize.menu import Menu, Product, Refusal, Shape
 from storecrawl.catalog.normalize.records import Record, merge
-from storecrawl.catalog.normalize.shapes import RawMenu, recognise
+from storecrawl.catalog.normalize.shapes import MenuRecords, recognise
 from storecrawl.catalog.normalize.text import clean_text, identifier
 
 REASON_LIMIT = 300
@@ -88,7 +88,7 @@ def _merge(records: Iterable[object], key_members: tuple[str, ...]) -> _Merged:
     return merged
 
 
-def _unread(raw: RawMenu) -> Iterable[Refusal]:
+def _unread(raw: MenuRecords) -> Iterable[Refusal]:
     """What our own fetch could not read: it stands behind all others, as the document does not have it."""
     for index, noted in enumerate(raw.refused, start=len(raw.records)):
         reason = clean_text(noted.get("reason"), REASON_LIMIT) or "it could not be read"
@@ -121,6 +121,6 @@ def _in_order(refused: list[Refusal]) -> tuple[Refusal, ...]:
     return tuple(sorted(refused, key=lambda refusal: refusal.index))
 
 
-def _nothing_usable(raw: RawMenu, refused: list[Refusal]) -> str:
+def _nothing_usable(raw: MenuRecords, refused: list[Refusal]) -> str:
     first = refused[0].reason
     return f"none of {raw.record_count} products of the {raw.shape} form can be used; the first: {first}"

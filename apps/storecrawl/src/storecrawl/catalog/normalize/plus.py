@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from storecrawl.catalog.normalize.drafts import Draft, OptionDraft
 from storecrawl.catalog.normalize.errors import Unusable
-from storecrawl.catalog.normalize.potency import potency_of
-from storecrawl.catalog.normalize.prices import prices_of
 from storecrawl.catalog.normalize.records import Record, first_image, record_at, records_at
-from storecrawl.catalog.normalize.stock import SOURCE_CAP, quantity_of
+from storecrawl.catalog.normalize.values import SOURCE_CAP, potency_of, prices_of, quantity_of
 
 KEY_MEMBERS = ("id", "slug")
 

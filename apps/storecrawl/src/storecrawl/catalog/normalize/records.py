@@ -46,11 +46,11 @@ def merge(earlier: Record, later: Record) -> Record:
 
     Lists that stand beside the options are those of one record, or a price would slip to another option.
     """
-    told = {name: value for name, value in later.items() if value is not None}
-    options, earlier_options = told.get("Options"), earlier.get("Options")
+    stated = {name: value for name, value in later.items() if value is not None}
+    options, earlier_options = stated.get("Options"), earlier.get("Options")
     if options is None and earlier_options is not None:
-        return {**earlier, **_apart(told)}
-    return {**(earlier if options == earlier_options else _apart(earlier)), **told}
+        return {**earlier, **_apart(stated)}
+    return {**(earlier if options == earlier_options else _apart(earlier)), **stated}
 
 
 def _apart(record: Record) -> Record:

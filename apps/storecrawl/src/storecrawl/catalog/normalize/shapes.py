@@ -20,21 +20,21 @@ FOREIGN_VARIANTS: Final = {"Sweed": frozenset({"promoPrice", "unitSize", "availa
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RawMenu:
+class MenuRecords:
     """A recognised document: its form, its product records as they stand, and the count that it claims."""
 
     shape: Shape
     records: Sequence[object]
     total_count: int | None
-    said_complete: bool | None = None
+    stated_complete: bool | None = None
     refused: Sequence[Record] = ()
     """What our own fetch noted in the document, where it is one of ours: also the products that it could not read."""
 
     @property
     def is_complete(self) -> bool:
         """Whether nothing speaks for products that the document lacks."""
-        if self.said_complete is not None:
-            return self.said_complete
+        if self.stated_complete is not None:
+            return self.stated_complete
         return self.total_count is None or self.record_count >= self.total_count
 
     @property
@@ -43,7 +43,7 @@ class RawMenu:
         return len(self.records) + len(self.refused)
 
 
-def recognise(document: object) -> RawMenu:
+def recognise(document: object) -> MenuRecords:
     """Find the products of a document; raise NotAMenu, naming what was seen, when there are none."""
     if isinstance(document, Mapping):
         return _from_object(document)
@@ -52,7 +52,7 @@ def recognise(document: object) -> RawMenu:
     raise NotAMenu(f"a menu is a JSON object or list, this is {_kind(document)}")
 
 
-def _from_object(document: Record) -> RawMenu:
+def _from_object(document: Record) -> MenuRecords:
     data = record_at(document, "data")
     if "filteredProducts" in data:
         return _from_graphql(document, record_at(data, "filteredProducts"))
@@ -68,7 +68,7 @@ def _from_object(document: Record) -> RawMenu:
     raise NotAMenu(f"found neither products nor a menu in {_describe(document)}")
 
 
-def _from_graphql(document: Record, section: Record) -> RawMenu:
+def _from_graphql(document: Record, section: Record) -> MenuRecords:
     products = section.get("products")
     if not isinstance(products, list):
         error = f": {_first_error(document)}" if document.get("errors") else ""
@@ -76,22 +76,22 @@ def _from_graphql(document: Record, section: Record) -> RawMenu:
     total = _count(record_at(section, "queryInfo").get("totalCount"))
     noted = record_at(document, "fetched")
     complete = noted.get("complete")
-    return RawMenu(
+    return MenuRecords(
         shape=Shape.GRAPHQL,
         records=products,
         total_count=total,
-        said_complete=complete if isinstance(complete, bool) else None,
+        stated_complete=complete if isinstance(complete, bool) else None,
         refused=records_at(noted, "refused"),
     )
 
 
-def _from_plus(products: object, total: object) -> RawMenu:
+def _from_plus(products: object, total: object) -> MenuRecords:
     if not isinstance(products, list):
         raise NotAMenu(f"the list of products is {_kind(products)}")
-    return RawMenu(shape=Shape.PLUS, records=products, total_count=_count(total))
+    return MenuRecords(shape=Shape.PLUS, records=products, total_count=_count(total))
 
 
-def _from_list(products: object, document: object, total: object) -> RawMenu:
+def _from_list(products: object, document: object, total: object) -> MenuRecords:
     """Products without a telling wrapper: the form that most of the records have."""
     if not isinstance(products, list):
         raise NotAMenu(f"products is {_kind(products)}, not a list")
@@ -99,7 +99,7 @@ def _from_list(products: object, document: object, total: object) -> RawMenu:
     if not shapes:
         reason = _foreign(products) or f"no product of a known form in {_describe(document)}"
         raise NotAMenu(reason, record_count=len(products))
-    return RawMenu(shape=shapes.most_common(1)[0][0], records=products, total_count=_count(total))
+    return MenuRecords(shape=shapes.most_common(1)[0][0], records=products, total_count=_count(total))
 
 
 def _shape_of(record: object) -> Shape | None:

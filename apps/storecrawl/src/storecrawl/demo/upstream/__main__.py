@@ -17,12 +17,12 @@ PARENT_POLL_SECONDS = 0.5
 
 def main() -> None:
     """Serve until SIGTERM or SIGINT; the first line printed is the URL, once requests are answered."""
-    asked = _parser().parse_args()
+    arguments = _parser().parse_args()
     try:
-        options = _options(asked)
+        options = _options(arguments)
     except ValueError as error:
         _parser().error(str(error))
-    asyncio.run(_serve(options, asked.parent))
+    asyncio.run(_serve(options, arguments.parent))
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -47,18 +47,18 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _options(asked: argparse.Namespace) -> UpstreamOptions:
+def _options(arguments: argparse.Namespace) -> UpstreamOptions:
     return UpstreamOptions(
-        port=asked.port,
-        stores=asked.stores,
-        seed=asked.seed,
-        step_seconds=asked.step_seconds,
-        epoch=asked.epoch,
-        menu_median=asked.menu_median,
-        menu_smallest=asked.menu_smallest,
-        menu_largest=asked.menu_largest,
-        changing_share=asked.changing_share,
-        failures=FaultDial(failure_rate=asked.failure_rate, slow_seconds=asked.slow_seconds),
+        port=arguments.port,
+        stores=arguments.stores,
+        seed=arguments.seed,
+        step_seconds=arguments.step_seconds,
+        epoch=arguments.epoch,
+        menu_median=arguments.menu_median,
+        menu_smallest=arguments.menu_smallest,
+        menu_largest=arguments.menu_largest,
+        changing_share=arguments.changing_share,
+        failures=FaultDial(failure_rate=arguments.failure_rate, slow_seconds=arguments.slow_seconds),
     )
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 from graphql import GraphQLError, GraphQLResolveInfo, execute_sync
 
-from storecrawl.demo.upstream.menus import Page
+from storecrawl.demo.upstream.menus import MenuPart
 from storecrawl.demo.upstream.queries import PRODUCTS_FIELD, BadQuery, QueryBook, UnknownHash
 from storecrawl.demo.upstream.schema import make_schema
 from storecrawl.demo.upstream.world import World
@@ -88,7 +88,7 @@ class Answerer:
 
     def _run(self, request: GraphqlRequest) -> Answer:
         prepared = self.queries.find(request.query, request.digest)
-        pages: list[Page] = []
+        pages: list[MenuPart] = []
         result = execute_sync(
             self._schema,
             prepared.document,
@@ -110,16 +110,16 @@ class Answerer:
             return self.error(first.message, "BAD_USER_INPUT", 400)
         return self.error(first.message, "INTERNAL_SERVER_ERROR", 200)
 
-    def _stores(self, _: GraphQLResolveInfo[list[Page]], filter: dict[str, Any]) -> list[dict[str, Any]]:  # noqa: A002 (wire name)
+    def _stores(self, _: GraphQLResolveInfo[list[MenuPart]], filter: dict[str, Any]) -> list[dict[str, Any]]:  # noqa: A002 (wire name)
         return self._world.stores(filter)
 
-    def _cities(self, _: GraphQLResolveInfo[list[Page]], state: str) -> list[dict[str, Any]]:
+    def _cities(self, _: GraphQLResolveInfo[list[MenuPart]], state: str) -> list[dict[str, Any]]:
         return self._world.cities(state)
 
-    def _search(self, _: GraphQLResolveInfo[list[Page]], **arguments: Any) -> dict[str, Any]:
+    def _search(self, _: GraphQLResolveInfo[list[MenuPart]], **arguments: Any) -> dict[str, Any]:
         return {"results": self._world.matching(arguments["searchTerm"], arguments["limit"])}
 
-    def _products(self, info: GraphQLResolveInfo[list[Page]], **arguments: Any) -> dict[str, Any]:
+    def _products(self, info: GraphQLResolveInfo[list[MenuPart]], **arguments: Any) -> dict[str, Any]:
         page = self._world.page(arguments["filter"], arguments["page"], arguments["perPage"])
         info.context.append(page)
         return {

@@ -124,8 +124,8 @@ class UpstreamServer:
 
     async def _advance(self, http: Request) -> Response:
         try:
-            asked = msgspec.json.decode(await http.body() or b"{}", type=Advance)
-            return JSONResponse({"step": self.advance(asked.steps)})
+            advance = msgspec.json.decode(await http.body() or b"{}", type=Advance)
+            return JSONResponse({"step": self.advance(advance.steps)})
         except ValueError as error:
             return _bad_control(error)
 
@@ -162,12 +162,12 @@ def _asked_about(request: GraphqlRequest) -> set[str]:
 async def _request_of(http: Request) -> GraphqlRequest:
     if http.method == "POST":
         return msgspec.json.decode(await http.body(), type=GraphqlRequest)
-    asked = http.query_params
+    parameters = http.query_params
     return GraphqlRequest(
-        operation_name=asked.get("operationName"),
-        variables=msgspec.json.decode(asked.get("variables", "null"), type=dict[str, Any] | None),
-        query=asked.get("query"),
-        extensions=msgspec.json.decode(asked.get("extensions", "null"), type=Extensions | None),
+        operation_name=parameters.get("operationName"),
+        variables=msgspec.json.decode(parameters.get("variables", "null"), type=dict[str, Any] | None),
+        query=parameters.get("query"),
+        extensions=msgspec.json.decode(parameters.get("extensions", "null"), type=Extensions | None),
     )
 
 

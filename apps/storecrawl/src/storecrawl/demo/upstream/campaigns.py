@@ -9,8 +9,8 @@ import msgspec
 from storecrawl.demo.upstream import words
 from storecrawl.demo.upstream.categories import CATEGORIES
 from storecrawl.demo.upstream.draws import Draw, Weighted
-from storecrawl.demo.upstream.products import Product
-from storecrawl.demo.upstream.stores import Store
+from storecrawl.demo.upstream.products import WorldProduct
+from storecrawl.demo.upstream.stores import WorldStore
 
 BRAND_GROUPS = 9
 
@@ -34,7 +34,7 @@ class Campaign(msgspec.Struct, frozen=True, kw_only=True):
     percent: int
     is_bundle: bool
 
-    def covers(self, product: Product) -> bool:
+    def covers(self, product: WorldProduct) -> bool:
         """Say whether the product is on this sale."""
         if self.scope is Scope.CATEGORY:
             return product.category.key == self.category
@@ -48,7 +48,7 @@ _SCOPES = Weighted({Scope.CATEGORY: 0.5, Scope.BRANDS: 0.46, Scope.EVERYTHING: 0
 _PERCENTS = Weighted({10: 0.05, 15: 0.1, 20: 0.15, 25: 0.35, 30: 0.1, 35: 0.15, 40: 0.1})
 
 
-def campaigns_at(seed: int, store: Store, step: int) -> tuple[Campaign, ...]:
+def campaigns_at(seed: int, store: WorldStore, step: int) -> tuple[Campaign, ...]:
     """Return the campaigns that a store runs at a step."""
     habits = Draw(seed, "campaign habits", store.number)
     period = habits.whole(10, 42)

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from storecrawl.demo.upstream.options import UpstreamOptions
 from storecrawl.demo.upstream.places import City
-from storecrawl.demo.upstream.stores import Store, StoreKind, make_store
+from storecrawl.demo.upstream.stores import StoreKind, WorldStore, make_store
 
 EARTH_RADIUS_MILES = 3958.8
 FORMER = "old-"
@@ -24,11 +24,11 @@ class Nearby:
     longitude: float
     miles: float
 
-    def holds(self, store: Store) -> bool:
+    def holds(self, store: WorldStore) -> bool:
         """Say whether the store stands within reach."""
         return self.miles_to(store) <= self.miles
 
-    def miles_to(self, store: Store) -> float:
+    def miles_to(self, store: WorldStore) -> float:
         """Return the great-circle distance to the store."""
         here, there = math.radians(self.latitude), math.radians(store.latitude)
         turn = math.radians(store.longitude - self.longitude)
@@ -45,7 +45,7 @@ class AreaSearch:
     near: Nearby | None = None
     kinds: frozenset[StoreKind] = frozenset(StoreKind)
 
-    def holds(self, store: Store) -> bool:
+    def holds(self, store: WorldStore) -> bool:
         """Say whether the store is one of those asked for."""
         return (
             (self.state is None or store.city.state.code == self.state.upper())
@@ -60,34 +60,34 @@ class StoreDirectory:
 
     def __init__(self, options: UpstreamOptions) -> None:
         self._options = options
-        self._stores: list[Store] = []
-        self._by_name: dict[str, Store] = {}
+        self._stores: list[WorldStore] = []
+        self._by_name: dict[str, WorldStore] = {}
 
     def count_at(self, step: int) -> int:
         """Return how many stores are open at a step; their number at most doubles."""
         opened = int(self._options.new_stores_per_step * step)
         return self._options.stores + min(opened, self._options.stores)
 
-    def open_until(self, step: int) -> list[Store]:
+    def open_until(self, step: int) -> list[WorldStore]:
         """Return the stores open at a step, oldest first. Steps only ever grow."""
         for number in range(len(self._stores), self.count_at(step)):
             self._add(make_store(self._options, number, self._opened_at(number)))
         return self._stores
 
-    def find(self, name: str, step: int) -> Store | None:
+    def find(self, name: str, step: int) -> WorldStore | None:
         """Return the store with this slug or id, or None."""
         self.open_until(step)
         return self._by_name.get(name)
 
-    def find_former(self, slug: str, step: int) -> Store | None:
+    def find_former(self, slug: str, step: int) -> WorldStore | None:
         """Return the store that had this slug before it was renamed, or None."""
         return self.find(slug.removeprefix(FORMER), step) if slug.startswith(FORMER) else None
 
-    def search(self, search: AreaSearch, step: int) -> list[Store]:
+    def search(self, search: AreaSearch, step: int) -> list[WorldStore]:
         """Return the stores of an area."""
         return [store for store in self.open_until(step) if search.holds(store)]
 
-    def matching(self, term: str, limit: int, step: int) -> list[Store]:
+    def matching(self, term: str, limit: int, step: int) -> list[WorldStore]:
         """Return at most `limit` stores that have all words of the term in name, slug or city, whatever their case."""
         words = term.casefold().split()
         found = (store for store in self.open_until(step) if all(word in _searched(store) for word in words))
@@ -104,12 +104,12 @@ class StoreDirectory:
         later = number - self._options.stores + 1
         return math.ceil(later / self._options.new_stores_per_step) if later > 0 else 0
 
-    def _add(self, store: Store) -> None:
+    def _add(self, store: WorldStore) -> None:
         if store.slug in self._by_name:
             store = replace(store, slug=f"{store.slug}-{store.number}")
         self._stores.append(store)
         self._by_name[store.slug] = self._by_name[store.id] = store
 
 
-def _searched(store: Store) -> str:
+def _searched(store: WorldStore) -> str:
     return f"{store.name} {store.slug} {store.city.name}".casefold()

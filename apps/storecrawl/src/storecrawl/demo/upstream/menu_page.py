@@ -7,7 +7,7 @@ import html
 import msgspec
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from storecrawl.demo.upstream.stores import Store
+from storecrawl.demo.upstream.stores import WorldStore
 from storecrawl.demo.upstream.world import World
 
 MENU_PATHS = ("/dispensary/{name}", "/embedded-menu/{name}", "/stores/{name}")
@@ -26,7 +26,7 @@ def menu_page(world: World, name: str, root: str) -> Response:
     return HTMLResponse(_page(store, canonical=_address(store, root), data=True))
 
 
-def _moved(store: Store, root: str) -> Response:
+def _moved(store: WorldStore, root: str) -> Response:
     """What stands at a former slug differs from store to store."""
     match store.number % 4:
         case 0:
@@ -39,16 +39,16 @@ def _moved(store: Store, root: str) -> Response:
             return RedirectResponse(f"{FOREIGN_SHOP}/stores/{store.slug}", 301)
 
 
-def _address(store: Store, root: str) -> str:
+def _address(store: WorldStore, root: str) -> str:
     return f"{root}/dispensary/{store.slug}"
 
 
-def _page(store: Store, *, canonical: str | None, data: bool) -> str:
+def _page(store: WorldStore, *, canonical: str | None, data: bool) -> str:
     link = "" if canonical is None else f'<link rel="canonical" href="{html.escape(canonical)}">'
     return f"<!doctype html><title>{html.escape(store.name)}</title>{link}{_data(store) if data else ''}"
 
 
-def _data(store: Store) -> str:
+def _data(store: WorldStore) -> str:
     shown = {"id": store.id, "cName": store.slug, "name": store.name}
     text = msgspec.json.encode({"props": {"pageProps": {"dispensary": shown}}}).decode().replace("<", "\\u003c")
     return f'<script id="__NEXT_DATA__" type="application/json">{text}</script>'

@@ -14,8 +14,15 @@ from storecrawl.demo.upstream.clock import iso_text
 from storecrawl.demo.upstream.options import UpstreamOptions
 from storecrawl.demo.upstream.product_document import IMAGES, Listing, StoreDay, product_document
 from storecrawl.demo.upstream.products import Shelf, make_brands, make_product
-from storecrawl.demo.upstream.shelf_life import Place, Placement, last_change, make_offer, make_placement, make_places
-from storecrawl.demo.upstream.stores import Store, StoreKind
+from storecrawl.demo.upstream.shelf_life import (
+    Placement,
+    ShelfPlace,
+    last_change,
+    make_offer,
+    make_placement,
+    make_places,
+)
+from storecrawl.demo.upstream.stores import StoreKind, WorldStore
 
 LARGEST_PAGE = 100
 ACTIVE = "Active"
@@ -51,7 +58,7 @@ class MenuFilter:
     sort_by: str | None = None
     descending: bool = False
 
-    def holds(self, entry: Entry, store: Store) -> bool:
+    def holds(self, entry: Entry, store: WorldStore) -> bool:
         """Say whether the product is one of those asked for."""
         return (
             (self.show_everything or entry.shown is not None)
@@ -63,14 +70,14 @@ class MenuFilter:
             and self._is_sold_to(entry, store)
         )
 
-    def _is_sold_to(self, entry: Entry, store: Store) -> bool:
+    def _is_sold_to(self, entry: Entry, store: WorldStore) -> bool:
         if store.kind is not StoreKind.BOTH or self.pricing_type is None:
             return True
         return not (entry.medical_only if self.pricing_type == "rec" else entry.adult_only)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Page:
+class MenuPart:
     """One page of a filtered menu: the products' JSON, and how many products and pages there are in all."""
 
     products: list[bytes]
@@ -88,16 +95,16 @@ class MenuBook:
         self._encode = msgspec.json.Encoder().encode
         self._menus: OrderedDict[tuple[int, int], list[Entry]] = OrderedDict()
 
-    def page(self, store: Store, step: int, menu_filter: MenuFilter, number: int, size: int) -> Page:
+    def page(self, store: WorldStore, step: int, menu_filter: MenuFilter, number: int, size: int) -> MenuPart:
         """Return a page, counted from 0; pages hold at most 100 products."""
         found = [entry for entry in self.menu(store, step) if menu_filter.holds(entry, store)]
         _sort(found, menu_filter)
         size = min(LARGEST_PAGE, size)
         part = found[number * size : (number + 1) * size]
         written = [entry.full if menu_filter.show_everything else entry.shown or entry.full for entry in part]
-        return Page(products=written, total_count=len(found), total_pages=math.ceil(len(found) / size))
+        return MenuPart(products=written, total_count=len(found), total_pages=math.ceil(len(found) / size))
 
-    def menu(self, store: Store, step: int) -> list[Entry]:
+    def menu(self, store: WorldStore, step: int) -> list[Entry]:
         """Return all entries of a store's menu at a step."""
         key = (store.number, step)
         if key not in self._menus:
@@ -107,15 +114,15 @@ class MenuBook:
             self._menus.popitem(last=False)
         return self._menus[key]
 
-    def offered(self, store: Store, step: int) -> set[str]:
+    def offered(self, store: WorldStore, step: int) -> set[str]:
         """Return the ids of all active products of a store's menu at a step that somebody may buy."""
         listings = (each for each in self._listings(store, step) if each.status == ACTIVE)
         return {each.placement.id for each in listings if not _is_for_nobody(each.placement, store)}
 
-    def _write(self, store: Store, step: int) -> list[Entry]:
+    def _write(self, store: WorldStore, step: int) -> list[Entry]:
         return [self._entry(listing) for listing in self._listings(store, step)]
 
-    def _listings(self, store: Store, step: int) -> Iterator[Listing]:
+    def _listings(self, store: WorldStore, step: int) -> Iterator[Listing]:
         seed, share = self._options.seed, self._options.changing_share
         days: dict[int, StoreDay] = {}
         for place in make_places(seed, store):
@@ -126,7 +133,7 @@ class MenuBook:
             if listing is not None:
                 yield listing
 
-    def _day(self, store: Store, step: int) -> StoreDay:
+    def _day(self, store: WorldStore, step: int) -> StoreDay:
         return StoreDay(
             seed=self._options.seed,
             store=store,
@@ -161,7 +168,7 @@ class MenuBook:
         return self._encode(product_document(msgspec.structs.replace(listing, offer=offer)))
 
 
-def _is_for_nobody(placement: Placement, store: Store) -> bool:
+def _is_for_nobody(placement: Placement, store: WorldStore) -> bool:
     """Of a store that sells to everybody, patients and others each have a list of their own."""
     return store.kind is StoreKind.BOTH and placement.medical_only and placement.adult_only
 
@@ -179,7 +186,7 @@ def _sort(entries: list[Entry], menu_filter: MenuFilter) -> None:
         entries.sort(key=key, reverse=menu_filter.descending)
 
 
-def _listing(day: StoreDay, place: Place) -> Listing | None:
+def _listing(day: StoreDay, place: ShelfPlace) -> Listing | None:
     generation = place.generation_at(day.step)
     if generation is None:
         return None

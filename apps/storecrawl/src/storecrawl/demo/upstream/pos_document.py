@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from storecrawl.demo.upstream.draws import Draw, Weighted
-from storecrawl.demo.upstream.products import Product
+from storecrawl.demo.upstream.products import WorldProduct
 from storecrawl.demo.upstream.shelf_life import Offer
-from storecrawl.demo.upstream.stores import StockSource, Store
+from storecrawl.demo.upstream.stores import StockSource, WorldStore
 
 SHARE_OF_POS_PRODUCTS = 0.92
 
@@ -17,7 +17,7 @@ _ORDERS = Weighted({"same": 0.8, "reversed": 0.08, "fewer": 0.06, "none": 0.06})
 """Children need not stand in the order of the options, and some or all may be missing."""
 
 
-def pos_document(store: Store, product: Product, offer: Offer, draw: Draw) -> Document | None:
+def pos_document(store: WorldStore, product: WorldProduct, offer: Offer, draw: Draw) -> Document | None:
     """Write what the store's till knows of a product, or None where no till is connected."""
     if store.habits.stock_source is not StockSource.POS or not draw.chance(SHARE_OF_POS_PRODUCTS):
         return None
@@ -49,13 +49,13 @@ def _ordered(children: list[Document], order: str) -> list[Document]:
             return children
 
 
-def _children(product: Product, offer: Offer, sku: str) -> list[Document]:
+def _children(product: WorldProduct, offer: Offer, sku: str) -> list[Document]:
     stock = offer.stock or (0,) * len(offer.options)
     rows = zip(offer.options, offer.prices, stock, strict=True)
     return [_child(product, f"{sku}-{number}", row) for number, row in enumerate(rows)]
 
 
-def _child(product: Product, sku: str, row: tuple[str, int, int]) -> Document:
+def _child(product: WorldProduct, sku: str, row: tuple[str, int, int]) -> Document:
     option, cents, left = row
     price = cents / 100
     return {

@@ -7,7 +7,7 @@ from typing import Any
 from storecrawl.demo.upstream import words
 from storecrawl.demo.upstream.categories import Potency
 from storecrawl.demo.upstream.draws import Draw
-from storecrawl.demo.upstream.products import Product
+from storecrawl.demo.upstream.products import WorldProduct
 from storecrawl.demo.upstream.stores import slugify
 
 SHARE_LEGACY_ONLY = 0.02
@@ -19,7 +19,7 @@ SHARE_EDIBLES_IN_PERCENT = 0.25
 Document = dict[str, Any]
 
 
-def potency_document(product: Product, draw: Draw) -> Document:
+def potency_document(product: WorldProduct, draw: Draw) -> Document:
     """Write the strengths of a product."""
     if product.category.potency is Potency.NONE:
         return _unstated()
@@ -54,7 +54,7 @@ def _content(unit: str, values: list[float] | None) -> Document:
     return {"unit": unit, "range": values, "__typename": "ProductPotency"}
 
 
-def _thc(product: Product, draw: Draw) -> tuple[str, list[float] | None]:
+def _thc(product: WorldProduct, draw: Draw) -> tuple[str, list[float] | None]:
     if draw.chance(SHARE_UNSTATED):
         return "PERCENTAGE", None
     if product.category.potency is Potency.MILLIGRAMS:
@@ -66,13 +66,13 @@ def _thc(product: Product, draw: Draw) -> tuple[str, list[float] | None]:
     return "PERCENTAGE", [0.0 if draw.chance(0.01) else product.thc]
 
 
-def _edible_thc(product: Product, draw: Draw) -> tuple[str, list[float] | None]:
+def _edible_thc(product: WorldProduct, draw: Draw) -> tuple[str, list[float] | None]:
     if draw.chance(SHARE_EDIBLES_IN_PERCENT):
         return "PERCENTAGE", [round(draw.real(0.05, 1.1), 2)]
     return "MILLIGRAMS", [int(product.thc)]
 
 
-def _cannabinoids(product: Product, draw: Draw) -> list[Document]:
+def _cannabinoids(product: WorldProduct, draw: Draw) -> list[Document]:
     unit = draw.pick(("PERCENTAGE", "PERCENTAGE", "MILLIGRAMS_PER_GRAM", "MILLIGRAMS"))
     scale = 1.0 if unit == "PERCENTAGE" else 10.0
     return [

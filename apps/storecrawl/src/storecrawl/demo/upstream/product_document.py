@@ -12,9 +12,9 @@ from storecrawl.demo.upstream.draws import Draw
 from storecrawl.demo.upstream.pictures import picture_name
 from storecrawl.demo.upstream.pos_document import pos_document
 from storecrawl.demo.upstream.potency_document import potency_document
-from storecrawl.demo.upstream.products import Product, Shelf
+from storecrawl.demo.upstream.products import Shelf, WorldProduct
 from storecrawl.demo.upstream.shelf_life import Offer, Placement
-from storecrawl.demo.upstream.stores import StockSource, Store, slugify
+from storecrawl.demo.upstream.stores import StockSource, WorldStore, slugify
 
 IMAGES = "https://images.storecrawl.test"
 TAX_FACTOR = 1.2
@@ -26,7 +26,7 @@ class StoreDay(msgspec.Struct, frozen=True, kw_only=True):
     """What all products of a store have in common at a step."""
 
     seed: int
-    store: Store
+    store: WorldStore
     step: int
     updated_at: str
     shelf: Shelf
@@ -38,7 +38,7 @@ class Listing(msgspec.Struct, frozen=True, kw_only=True):
     """Everything that a product document tells of: what, where, and how it is offered."""
 
     day: StoreDay
-    product: Product
+    product: WorldProduct
     placement: Placement
     offer: Offer
 
@@ -84,7 +84,7 @@ def _identity(listing: Listing, draw: Draw) -> Document:
     }
 
 
-def _brand(product: Product) -> Document:
+def _brand(product: WorldProduct) -> Document:
     brand = product.brand
     if brand is None:
         return {"brand": None, "brandId": None, "brandName": None, "brandLogo": None}
@@ -104,7 +104,7 @@ def _brand(product: Product) -> Document:
     }
 
 
-def _class(product: Product, draw: Draw) -> Document:
+def _class(product: WorldProduct, draw: Draw) -> Document:
     return {
         "type": product.type_name,
         "subcategory": product.subcategory,
@@ -219,7 +219,7 @@ def _flags(listing: Listing, draw: Draw) -> Document:
     }
 
 
-def _images(product: Product, at: str) -> Document:
+def _images(product: WorldProduct, at: str) -> Document:
     url = f"{at}/{picture_name(slugify(product.type_name).lower(), product.brand.number if product.brand else 0)}"
     image = {"url": url, "description": "", "active": True, "__typename": "Products_Images"}
     return {"Image": url, "images": [image]}

@@ -42,7 +42,7 @@ class Brand(msgspec.Struct, frozen=True, kw_only=True):
     image: str
 
 
-class Product(msgspec.Struct, frozen=True, kw_only=True):
+class WorldProduct(msgspec.Struct, frozen=True, kw_only=True):
     """One product; `prices` (cents) stand beside `options`, and move through `price_moves` in turn."""
 
     category: Category
@@ -84,7 +84,7 @@ def make_brands(seed: int) -> tuple[Brand, ...]:
     return tuple(_brand(Draw(seed, "brand", number), number) for number in range(BRANDS))
 
 
-def make_product(seed: int, owner: str, place: int, generation: int, shelf: Shelf) -> Product:
+def make_product(seed: int, owner: str, place: int, generation: int, shelf: Shelf) -> WorldProduct:
     """Make what stands in a place of an owner's menu; `generation` counts what stood there before."""
     draw = Draw(seed, owner, place, generation)
     # The same product in another size is listed under an id of its own, with its neighbour's name and brand.
@@ -92,7 +92,7 @@ def make_product(seed: int, owner: str, place: int, generation: int, shelf: Shel
     title = _title(Draw(seed, owner, place - 1, generation, skip=1) if is_twin else draw, shelf)
     category, habits = title.category, shelf.habits
     sizes = _sizes(draw, category)
-    return Product(
+    return WorldProduct(
         category=category,
         type_name=category.plural if habits.names_types_plural else category.singular,
         brand=title.brand,

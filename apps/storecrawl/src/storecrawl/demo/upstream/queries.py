@@ -113,9 +113,9 @@ class Selections:
             node.name.value: node for node in document.definitions if isinstance(node, FragmentDefinitionNode)
         }
 
-    def covers(self, selected: SelectionSetNode | None, wanted: Any) -> bool:
+    def covers(self, selected: SelectionSetNode | None, expected: Any) -> bool:
         """Say whether a selection asks, under their own names, for all fields of a type, at any depth."""
-        kind = get_named_type(wanted)
+        kind = get_named_type(expected)
         if not isinstance(kind, GraphQLObjectType):
             return True
         fields = {} if selected is None else self._fields(selected)

@@ -6,15 +6,15 @@ import msgspec
 
 from storecrawl.demo.upstream.campaigns import Campaign, best_price
 from storecrawl.demo.upstream.draws import Draw
-from storecrawl.demo.upstream.products import Product
-from storecrawl.demo.upstream.stores import StockSource, Store, StoreKind
+from storecrawl.demo.upstream.products import WorldProduct
+from storecrawl.demo.upstream.stores import StockSource, StoreKind, WorldStore
 
 CHAIN_SHARE = 0.32
 SHARE_PRICED_APART = 0.015
 BLIP_PERIOD = 400
 
 
-class Place(msgspec.Struct, frozen=True, kw_only=True):
+class ShelfPlace(msgspec.Struct, frozen=True, kw_only=True):
     """One place of a menu: products follow one another in it, each `lifetime` steps, a `gap` between."""
 
     number: int
@@ -86,7 +86,7 @@ class Offer(msgspec.Struct, frozen=True, kw_only=True):
         )
 
 
-def make_places(seed: int, store: Store) -> tuple[Place, ...]:
+def make_places(seed: int, store: WorldStore) -> tuple[ShelfPlace, ...]:
     """Make the places of a store's menu; a chain's share of them is the same in all of its stores."""
     shared = 0 if store.chain is None else round(store.menu_size * CHAIN_SHARE)
     return (
@@ -95,7 +95,7 @@ def make_places(seed: int, store: Store) -> tuple[Place, ...]:
     )
 
 
-def last_change(seed: int, store: Store, place: Place, step: int, share: float) -> int:
+def last_change(seed: int, store: WorldStore, place: ShelfPlace, step: int, share: float) -> int:
     """Return the last step up to `step` at which anything happened at a place, where such a share of places changes."""
     if share >= 1.0:
         return step
@@ -104,7 +104,7 @@ def last_change(seed: int, store: Store, place: Place, step: int, share: float) 
     return next((turn for turn in turns if Draw(*key, turn).chance(share)), 0)
 
 
-def make_placement(seed: int, store: Store, place: Place, generation: int) -> Placement:
+def make_placement(seed: int, store: WorldStore, place: ShelfPlace, generation: int) -> Placement:
     """Place a product in a store."""
     draw = Draw(seed, "placement", store.number, place.owner, place.number, generation)
     top, period = draw.whole(4, 75), draw.whole(8, 30)
@@ -124,7 +124,7 @@ def make_placement(seed: int, store: Store, place: Place, generation: int) -> Pl
 
 
 def make_offer(
-    store: Store, product: Product, placement: Placement, campaigns: tuple[Campaign, ...], step: int
+    store: WorldStore, product: WorldProduct, placement: Placement, campaigns: tuple[Campaign, ...], step: int
 ) -> Offer:
     """Offer a placed product at a step."""
     prices = tuple(_price(price, product, placement, step) for price in product.prices)
@@ -142,14 +142,14 @@ def make_offer(
     )
 
 
-def _places(seed: int, owner: str, count: int) -> list[Place]:
+def _places(seed: int, owner: str, count: int) -> list[ShelfPlace]:
     draw = Draw(seed, "places", owner)
     return [_place(draw, owner, number) for number in range(count)]
 
 
-def _place(draw: Draw, owner: str, number: int) -> Place:
+def _place(draw: Draw, owner: str, number: int) -> ShelfPlace:
     lifetime = draw.whole(30, 240)
-    return Place(
+    return ShelfPlace(
         number=number,
         owner=owner,
         lifetime=lifetime,
@@ -158,7 +158,7 @@ def _place(draw: Draw, owner: str, number: int) -> Place:
     )
 
 
-def _price(price: int, product: Product, placement: Placement, step: int) -> int:
+def _price(price: int, product: WorldProduct, placement: Placement, step: int) -> int:
     turn = (step + product.price_phase) // product.price_period % len(product.price_moves)
     factor = product.price_moves[turn] * placement.price_factor
     # Whole dollars stay whole: a move changes what a shop writes on the label, not its habit of writing it.

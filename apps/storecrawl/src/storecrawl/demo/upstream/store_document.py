@@ -7,7 +7,7 @@ from typing import Any
 from storecrawl.demo.upstream.clock import epoch_text, iso_text
 from storecrawl.demo.upstream.draws import Draw
 from storecrawl.demo.upstream.places import City
-from storecrawl.demo.upstream.stores import StockSource, Store, StoreKind
+from storecrawl.demo.upstream.stores import StockSource, StoreKind, WorldStore
 
 WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 IMAGES = "https://images.storecrawl.test"
@@ -16,7 +16,7 @@ MENUS = "https://menus.storecrawl.test"
 Document = dict[str, Any]
 
 
-def store_document(store: Store, seed: int, step: int, distance: float | None = None) -> Document:
+def store_document(store: WorldStore, seed: int, step: int, distance: float | None = None) -> Document:
     """Write a store as the upstream does; `distance` (miles) only in a search around a point."""
     draw = Draw(seed, "store document", store.number)
     return {
@@ -45,7 +45,7 @@ def city_document(city: City, stores: int) -> Document:
     }
 
 
-def _identity(store: Store) -> Document:
+def _identity(store: WorldStore) -> Document:
     return {
         "id": store.id,
         "name": store.name,
@@ -56,7 +56,7 @@ def _identity(store: Store) -> Document:
     }
 
 
-def _place(store: Store, draw: Draw, distance: float | None) -> Document:
+def _place(store: WorldStore, draw: Draw, distance: float | None) -> Document:
     address = f"{store.street}, {store.city.name}, {store.city.state.code} {store.zip_code}"
     return {
         "address": address,
@@ -78,7 +78,7 @@ def _place(store: Store, draw: Draw, distance: float | None) -> Document:
     }
 
 
-def _licence(store: Store, draw: Draw, step: int) -> Document:
+def _licence(store: WorldStore, draw: Draw, step: int) -> Document:
     return {
         "medicalDispensary": store.kind is not StoreKind.ADULT,
         "recDispensary": store.kind is not StoreKind.MEDICAL,
@@ -91,7 +91,7 @@ def _licence(store: Store, draw: Draw, step: int) -> Document:
     }
 
 
-def _integration(store: Store, step: int) -> Document | None:
+def _integration(store: WorldStore, step: int) -> Document | None:
     if store.habits.stock_source is not StockSource.POS:
         return None
     return {
@@ -128,7 +128,7 @@ def _hours(draw: Draw) -> Document:
     return {"deliveryHours": None, "hoursSettings": hours, "specialHours": []}
 
 
-def _links(store: Store, draw: Draw) -> Document:
+def _links(store: WorldStore, draw: Draw) -> Document:
     return {
         "embeddedMenuUrl": f"{MENUS}/embedded-menu/{store.slug}",
         "embedBackUrl": draw.pick((None, "", f"https://{store.slug.lower()}.test")),

@@ -49,7 +49,7 @@ class MenuHabits(msgspec.Struct, frozen=True, kw_only=True):
     stock_source: StockSource
 
 
-class Store(msgspec.Struct, frozen=True, kw_only=True):
+class WorldStore(msgspec.Struct, frozen=True, kw_only=True):
     """One store; `chain` is None for an independent one, `menu_size` counts the places of its menu."""
 
     number: int
@@ -73,14 +73,14 @@ _STOCK_SOURCES = Weighted({StockSource.MANUAL: 0.62, StockSource.POS: 0.28, Stoc
 _CHAIN_RANKS = Weighted({chain: 1.0 / (chain + 3) for chain in range(CHAINS)})
 
 
-def make_store(options: UpstreamOptions, number: int, opened_at_step: int) -> Store:
+def make_store(options: UpstreamOptions, number: int, opened_at_step: int) -> WorldStore:
     """Make the store with the given number; its slug may have to be told apart from others' afterwards."""
     draw = Draw(options.seed, "store", number)
     city = draw.weighted(CITIES_BY_SIZE)
     chain = draw.weighted(_CHAIN_RANKS) if draw.chance(SHARE_IN_CHAINS) else None
     chain_name = None if chain is None else _chain_name(options.seed, chain)
     name = _store_name(draw, chain_name, city)
-    return Store(
+    return WorldStore(
         number=number,
         id=draw.object_id() if draw.chance(0.88) else draw.short_id(),
         slug=_slug(draw, name, city),
@@ -138,10 +138,10 @@ def _kind(draw: Draw, city: City) -> StoreKind:
 
 def _menu_size(draw: Draw, options: UpstreamOptions) -> int:
     if draw.chance(SMALL_SHOP_SHARE):
-        wanted = draw.whole(options.menu_smallest, max(options.menu_smallest, SMALL_SHOP_LARGEST))
+        size = draw.whole(options.menu_smallest, max(options.menu_smallest, SMALL_SHOP_LARGEST))
     else:
-        wanted = round(draw.lognormal(options.menu_median, MENU_SIGMA))
-    return min(options.menu_largest, max(options.menu_smallest, wanted))
+        size = round(draw.lognormal(options.menu_median, MENU_SIGMA))
+    return min(options.menu_largest, max(options.menu_smallest, size))
 
 
 def _habits(draw: Draw) -> MenuHabits:

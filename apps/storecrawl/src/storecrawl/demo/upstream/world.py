@@ -7,13 +7,13 @@ from typing import Any
 
 from storecrawl.demo.upstream.clock import SimulatedClock
 from storecrawl.demo.upstream.directory import AreaSearch, Nearby, StoreDirectory
-from storecrawl.demo.upstream.menus import MenuBook, MenuFilter, Page
+from storecrawl.demo.upstream.menus import MenuBook, MenuFilter, MenuPart
 from storecrawl.demo.upstream.options import UpstreamOptions
 from storecrawl.demo.upstream.store_document import city_document, store_document
-from storecrawl.demo.upstream.stores import Store, StoreKind
+from storecrawl.demo.upstream.stores import StoreKind, WorldStore
 
 DEFAULT_MILES = 25.0
-NO_PAGE = Page(products=[], total_count=0, total_pages=0)
+NO_PAGE = MenuPart(products=[], total_count=0, total_pages=0)
 
 Document = dict[str, Any]
 Arguments = Mapping[str, Any]
@@ -29,23 +29,23 @@ class World:
         self._menus = MenuBook(options)
 
     def show_images_at(self, address: str) -> None:
-        """Say where the images of products are found, before the first menu is asked for."""
+        """Say where the images of products are found, before the first menu is arguments for."""
         self._menus.images = address
 
-    def stores(self, asked: Arguments) -> list[Document]:
+    def stores(self, arguments: Arguments) -> list[Document]:
         """Return the one store of a slug or id, or the stores of an area."""
-        name = asked.get("cNameOrID")
+        name = arguments.get("cNameOrID")
         if name is not None:
             store = self.directory.find(name, self.clock.step)
             return [] if store is None else [self._document(store)]
-        search = _area_search(asked)
+        search = _area_search(arguments)
         return [self._document(store, search.near) for store in self.directory.search(search, self.clock.step)]
 
-    def store_at(self, name: str) -> Store | None:
+    def store_at(self, name: str) -> WorldStore | None:
         """Return the store of a slug or id."""
         return self.directory.find(name, self.clock.step)
 
-    def store_once_at(self, name: str) -> Store | None:
+    def store_once_at(self, name: str) -> WorldStore | None:
         """Return the store that had a slug in former times."""
         return self.directory.find_former(name, self.clock.step)
 
@@ -57,56 +57,59 @@ class World:
         """Return the cities of a state that have stores."""
         return [city_document(city, stores) for city, stores in self.directory.cities(state, self.clock.step).items()]
 
-    def page(self, asked: Arguments, number: int, size: int) -> Page:
+    def page(self, arguments: Arguments, number: int, size: int) -> MenuPart:
         """Return a page of a store's menu; an unknown store has an empty one."""
         step = self.clock.step
-        store = self.directory.find(asked["dispensaryId"], step)
+        store = self.directory.find(arguments["dispensaryId"], step)
         if store is None or number < 0 or size < 1:
             return NO_PAGE
-        return self._menus.page(store, step, _menu_filter(asked), number, size)
+        return self._menus.page(store, step, _menu_filter(arguments), number, size)
 
     def offered(self, name: str, step: int) -> set[str]:
         """Return the ids of the products that a store offers at a step, to whomever, few or many of each left."""
         store = self.directory.find(name, step)
         return set() if store is None else self._menus.offered(store, step)
 
-    def _document(self, store: Store, near: Nearby | None = None) -> Document:
+    def _document(self, store: WorldStore, near: Nearby | None = None) -> Document:
         distance = None if near is None else near.miles_to(store)
         return store_document(store, self.options.seed, self.clock.step, distance)
 
 
-def _area_search(asked: Arguments) -> AreaSearch:
+def _area_search(arguments: Arguments) -> AreaSearch:
     return AreaSearch(
-        state=asked.get("state"), city=asked.get("city"), near=_nearby(asked), kinds=frozenset(_kinds(asked))
+        state=arguments.get("state"),
+        city=arguments.get("city"),
+        near=_nearby(arguments),
+        kinds=frozenset(_kinds(arguments)),
     )
 
 
-def _nearby(asked: Arguments) -> Nearby | None:
-    latitude, longitude = asked.get("nearLat"), asked.get("nearLng")
+def _nearby(arguments: Arguments) -> Nearby | None:
+    latitude, longitude = arguments.get("nearLat"), arguments.get("nearLng")
     if latitude is None or longitude is None:
         return None
-    return Nearby(latitude=latitude, longitude=longitude, miles=asked.get("distance") or DEFAULT_MILES)
+    return Nearby(latitude=latitude, longitude=longitude, miles=arguments.get("distance") or DEFAULT_MILES)
 
 
-def _kinds(asked: Arguments) -> set[StoreKind]:
+def _kinds(arguments: Arguments) -> set[StoreKind]:
     kinds = set(StoreKind)
-    if asked.get("medical"):
+    if arguments.get("medical"):
         kinds.discard(StoreKind.ADULT)
-    if asked.get("recreational"):
+    if arguments.get("recreational"):
         kinds.discard(StoreKind.MEDICAL)
     return kinds
 
 
-def _menu_filter(asked: Arguments) -> MenuFilter:
-    keeps_everything = asked.get("removeProductsBelowOptionThresholds") is False
+def _menu_filter(arguments: Arguments) -> MenuFilter:
+    keeps_everything = arguments.get("removeProductsBelowOptionThresholds") is False
     return MenuFilter(
-        pricing_type=asked.get("pricingType"),
-        status=asked.get("Status"),
-        types=frozenset(asked.get("types") or ()),
-        strain_types=frozenset(asked.get("strainTypes") or ()),
-        subcategories=frozenset(asked.get("subcategories") or ()),
-        product_ids=frozenset(asked.get("productIds") or ()),
-        show_everything=keeps_everything or bool(asked.get("bypassOnlineThresholds")),
-        sort_by=asked.get("sortBy"),
-        descending=asked.get("sortDirection") == -1,
+        pricing_type=arguments.get("pricingType"),
+        status=arguments.get("Status"),
+        types=frozenset(arguments.get("types") or ()),
+        strain_types=frozenset(arguments.get("strainTypes") or ()),
+        subcategories=frozenset(arguments.get("subcategories") or ()),
+        product_ids=frozenset(arguments.get("productIds") or ()),
+        show_everything=keeps_everything or bool(arguments.get("bypassOnlineThresholds")),
+        sort_by=arguments.get("sortBy"),
+        descending=arguments.get("sortDirection") == -1,
     )

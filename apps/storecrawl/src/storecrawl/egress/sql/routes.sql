@@ -106,7 +106,7 @@ set last_at = clock_timestamp()
 -- returns: whether each route is active, for how many seconds it is paused still, whether it was blamed just now
 with reported as (
     select *
-    from jsonb_to_recordset(%(tallies)s::jsonb) as tally (
+    from jsonb_to_recordset(%(counters)s::jsonb) as tally (
         route_id bigint, successes bigint, failures bigint, recovered boolean, forbidden_with text[],
         forbidden_about text[], last_error text, used_ago double precision, failed_ago double precision
     )

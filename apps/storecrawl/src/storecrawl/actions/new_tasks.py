@@ -1,0 +1,97 @@
+"""The tasks that are made for many stores at once: all at the same time, spread over a day, or one after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta
+from itertools import count
+from types import MappingProxyType
+from typing import Final, Literal, Self
+
+from rolecall import Dedupe, Enqueued, NewTask
+from storecrawl.roles.payload_fetch import fetch_task, resync_task
+from storecrawl.roles.store_discovery import discovery_task, first_crawl
+
+__all__ = ["BATCHES", "STORE_TASKS", "Batch", "Generated", "StoreRole", "as_asked", "discovery", "for_stores", "resync"]
+
+StoreRole = Literal["payload_fetch", "product_discovery", "product_resync"]
+
+BATCHES = 6
+DAY = timedelta(days=1)
+# Somebody asks for it: the task that a schedule has stored for later comes at the moment that is asked for.
+AS_ASKED = Dedupe(mode="replace")
+# Longer than any date can lie ahead: a resync that has run counts as generated until its day is long over.
+ONCE = Dedupe(scope="any", window=timedelta(days=400).total_seconds())
+
+STORE_TASKS: Final[Mapping[StoreRole, Callable[[int], NewTask]]] = MappingProxyType(
+    {"payload_fetch": fetch_task, "product_discovery": first_crawl, "product_resync": resync_task}
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Batch:
+    """Stores that are resynchronized at the same moment of a day."""
+
+    scheduled_for: datetime
+    store_ids: Sequence[int]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Generated:
+    """How many tasks were stored, how many stood already, and the ids of all, in the order of their stores."""
+
+    stored: int
+    standing: int
+    task_ids: list[int]
+
+    @classmethod
+    def of(cls, answers: Sequence[Enqueued]) -> Self:
+        """Count them."""
+        standing = sum(answer.deduplicated for answer in answers)
+        return cls(stored=len(answers) - standing, standing=standing, task_ids=[answer.id for answer in answers])
+
+
+def resync(store_ids: Sequence[int], day: date, batches: int = BATCHES) -> tuple[list[Batch], list[NewTask]]:
+    """Spread stores evenly over a day (UTC), and make the task of each; made twice for a day, it is the same task.
+
+    With six batches the moments are 00, 04, 08, 12, 16 and 20 h. Batches are as large as each other, or by one store
+    larger. Those whose moment has passed are due at once.
+    """
+    midnight = datetime.combine(day, time(), UTC)
+    bounds = [len(store_ids) * number // batches for number in range(batches + 1)]
+    planned = [
+        Batch(scheduled_for=midnight + DAY * number / batches, store_ids=store_ids[bounds[number] : bounds[number + 1]])
+        for number in range(batches)
+    ]
+    return planned, [
+        _resync_on(day, store_id, batch.scheduled_for) for batch in planned for store_id in batch.store_ids
+    ]
+
+
+def discovery(states: Sequence[str] = (), priority: int | None = None) -> NewTask:
+    """The task that looks for stores, in these states or in all that are covered; one such search is open at a time."""
+    covered = sorted({state.upper() for state in states})
+    task = discovery_task(covered)
+    return task if priority is None else task.options(priority=priority)
+
+
+def for_stores(
+    role: StoreRole, store_ids: Sequence[int], *, begin: datetime | None = None, stagger_seconds: float = 0.0
+) -> list[NewTask]:
+    """The task of a role for each store, one after the other from `begin` on; without that, all at once, now."""
+    made = [STORE_TASKS[role](store_id) for store_id in dict.fromkeys(store_ids)]
+    if begin is None:
+        return made
+    moments = (begin + timedelta(seconds=number * stagger_seconds) for number in count())
+    return [task.options(scheduled_for=moment) for task, moment in zip(made, moments, strict=False)]
+
+
+def as_asked(tasks: Sequence[NewTask]) -> list[NewTask]:
+    """The same tasks, as somebody asks for them: one that stands for later is moved to the moment of the new one."""
+    return [task.options(dedupe=AS_ASKED) for task in tasks]
+
+
+def _resync_on(day: date, store_id: int, moment: datetime) -> NewTask:
+    dedupe_key = f"resync:{store_id}:{day.isoformat()}"
+    return resync_task(store_id).options(scheduled_for=moment, dedupe_key=dedupe_key, dedupe=ONCE)

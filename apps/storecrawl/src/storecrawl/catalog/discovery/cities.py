@@ -1,0 +1,139 @@
+"""States and cities: those that discovery covers, what the platform named, and how the last search of each went."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from psycopg.rows import class_row
+
+from storecrawl.catalog.sql import CITIES
+from storecrawl.statements import Connection, execute, fetch, json_text
+
+__all__ = [
+    "US_STATES",
+    "CityRecord",
+    "NamedCity",
+    "StateRecord",
+    "enter_cities",
+    "list_cities",
+    "list_states",
+    "note_city_crawled",
+    "note_city_failed",
+    "note_state_failed",
+    "state_code",
+]
+
+LONGEST_ERROR = 500
+US_STATES = {
+    "AK": "Alaska", "AL": "Alabama", "AR": "Arkansas", "AZ": "Arizona", "CA": "California", "CO": "Colorado",
+    "CT": "Connecticut", "DC": "District of Columbia", "DE": "Delaware", "FL": "Florida", "GA": "Georgia",
+    "HI": "Hawaii", "IA": "Iowa", "ID": "Idaho", "IL": "Illinois", "IN": "Indiana", "KS": "Kansas", "KY": "Kentucky",
+    "LA": "Louisiana", "MA": "Massachusetts", "MD": "Maryland", "ME": "Maine", "MI": "Michigan", "MN": "Minnesota",
+    "MO": "Missouri", "MS": "Mississippi", "MT": "Montana", "NC": "North Carolina", "ND": "North Dakota",
+    "NE": "Nebraska", "NH": "New Hampshire", "NJ": "New Jersey", "NM": "New Mexico", "NV": "Nevada", "NY": "New York",
+    "OH": "Ohio", "OK": "Oklahoma", "OR": "Oregon", "PA": "Pennsylvania", "RI": "Rhode Island", "SC": "South Carolina",
+    "SD": "South Dakota", "TN": "Tennessee", "TX": "Texas", "UT": "Utah", "VA": "Virginia", "VT": "Vermont",
+    "WA": "Washington", "WI": "Wisconsin", "WV": "West Virginia", "WY": "Wyoming",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NamedCity:
+    """A city as the platform names it; `stores_told` is how many stores it says that there are."""
+
+    name: str
+    slug: str | None = None
+    country: str | None = None
+    latitude: float | None = None
+    longitude: float | None = None
+    stores_told: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CityRecord:
+    """A city as it is known. `stores_found` is of the last answer, at `crawled_at`; `failures` are attempts since."""
+
+    id: int
+    state: str
+    name: str
+    stores_told: int | None
+    stores_found: int | None
+    crawled_at: datetime | None
+    failures: int
+    failed_at: datetime | None
+    error: str | None
+    first_seen_at: datetime
+    last_seen_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StateRecord:
+    """A state with what there is of it. `listed_at` is when its cities were last named, `failures` are attempts since.
+
+    `promoted` locations are stores; `crawled_at` is the latest answer of any of its cities.
+    """
+
+    code: str
+    name: str
+    listed_at: datetime | None
+    failures: int
+    failed_at: datetime | None
+    error: str | None
+    cities: int
+    cities_crawled: int
+    cities_failing: int
+    crawled_at: datetime | None
+    locations: int
+    promoted: int
+    rejected: int
+    needing_investigation: int
+
+
+async def enter_cities(connection: Connection, state: str, cities: Sequence[NamedCity]) -> None:
+    """Enter what the platform names in a state; a city that it no longer names stays."""
+    await execute(connection, CITIES.note_state_listed, {"state": state})
+    await execute(connection, CITIES.enter_cities, {"state": state, "cities": json_text(cities)})
+
+
+async def note_state_failed(connection: Connection, state: str, error: str) -> None:
+    """Count an attempt that did not bring the cities of a state."""
+    await execute(connection, CITIES.note_state_failed, {"state": state, "error": error[:LONGEST_ERROR]})
+
+
+async def note_city_crawled(connection: Connection, state: str, city: str, found: int) -> None:
+    """Say that the stores of a city were found, and how many."""
+    await execute(connection, CITIES.note_city_crawled, {"state": state, "city": city, "found": found})
+
+
+async def note_city_failed(connection: Connection, state: str, city: str, error: str) -> None:
+    """Count an attempt that did not bring the stores of a city."""
+    parameters = {"state": state, "city": city, "error": error[:LONGEST_ERROR]}
+    await execute(connection, CITIES.note_city_failed, parameters)
+
+
+async def list_states(connection: Connection) -> list[StateRecord]:
+    """The states that were ever asked for or have a location, by name."""
+    return await fetch(connection, CITIES.list_states, {}, class_row(StateRecord))
+
+
+async def list_cities(
+    connection: Connection,
+    *,
+    state: str | None = None,
+    failing: bool = False,
+    after: int | None = None,
+    limit: int = 50,
+) -> list[CityRecord]:
+    """A page of cities by state and name; `failing` ones are those whose last attempts brought no answer."""
+    parameters = {"state": state, "failing": failing, "after": after, "limit": limit}
+    return await fetch(connection, CITIES.list_cities, parameters, class_row(CityRecord))
+
+
+_BY_NAME = {name.lower(): code for code, name in US_STATES.items()}
+
+
+def state_code(text: str) -> str:
+    """The two letters of a state, however the platform writes it; what is no state stays as it is."""
+    return _BY_NAME.get(text.strip().lower(), text.strip().upper())

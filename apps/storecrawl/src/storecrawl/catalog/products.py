@@ -1,0 +1,217 @@
+"""Products: looked for page by page; one as it is known now, and as each crawl payload had it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+from itertools import groupby
+
+from psycopg.rows import class_row, tuple_row
+
+from storecrawl.catalog.errors import UnknownProduct
+from storecrawl.catalog.sql import PRODUCTS, SNAPSHOTS, VARIANTS
+from storecrawl.statements import Connection, containing, fetch
+
+# A page of a list over all stores reads at most so many products: rather it comes short than late.
+MOST_READ = 20_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProductFilter:
+    """Which products; None does not filter. `text` is looked for in name and brand, and in the names of the stores.
+
+    `after` is the `reached` of the page before.
+    """
+
+    store_id: int | None = None
+    text: str | None = None
+    availability: str | None = None
+    after: int | None = None
+    limit: int = 50
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListedProduct:
+    """A product in a line. Prices are cents, specials counted, over the options that it has now."""
+
+    id: int
+    store_id: int
+    store_name: str
+    external_id: str
+    name: str
+    brand: str | None
+    category: str | None
+    availability: str
+    last_seen_at: datetime
+    lowest_cents: int | None
+    highest_cents: int | None
+    on_special: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KnownProduct:
+    """What the catalog has of a product that a payload names by the platform's key."""
+
+    external_id: str
+    id: int
+    brand: str | None
+    category: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProductPage:
+    """Some products by name; `reached` is what the next page comes after, None where the list ends.
+
+    A page may be short, even empty, and yet have a next one.
+    """
+
+    items: list[ListedProduct]
+    reached: int | None
+
+
+async def list_products(connection: Connection, criteria: ProductFilter) -> ProductPage:
+    """A page of products by name."""
+    query = PRODUCTS.find_products if criteria.store_id is None else PRODUCTS.find_products_of_store
+    parameters = {
+        "store_id": criteria.store_id,
+        "pattern": containing(criteria.text),
+        "availability": criteria.availability,
+        "after": criteria.after,
+        "limit": criteria.limit,
+        "most": MOST_READ,
+    }
+    [(ids, reached)] = await fetch(connection, query, parameters, tuple_row)
+    items = await fetch(connection, PRODUCTS.products_by_id, {"ids": ids}, class_row(ListedProduct))
+    return ProductPage(items=items, reached=reached)
+
+
+async def known_products(connection: Connection, store_id: int, external_ids: Iterable[str]) -> dict[str, KnownProduct]:
+    """Those of a store's products that the catalog knows, by the platform's key."""
+    parameters = {"store_id": store_id, "external_ids": list(external_ids)}
+    rows = await fetch(connection, PRODUCTS.known_products, parameters, class_row(KnownProduct))
+    return {row.external_id: row for row in rows}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProductRecord:
+    """A product as it is known; of `consecutive_misses` complete payloads in a row it was not part."""
+
+    id: int
+    store_id: int
+    store_name: str
+    external_id: str
+    slug: str | None
+    name: str
+    name_raw: str
+    brand_id: int | None
+    brand: str | None
+    category: str | None
+    category_raw: str | None
+    subcategory: str | None
+    strain_type: str | None
+    thc_lo: Decimal | None
+    thc_hi: Decimal | None
+    thc_unit: str | None
+    cbd_lo: Decimal | None
+    cbd_hi: Decimal | None
+    cbd_unit: str | None
+    description: str | None
+    image_url: str | None
+    availability: str
+    in_stock: bool
+    listed_at: datetime | None
+    consecutive_misses: int
+    first_seen_at: datetime
+    last_seen_at: datetime
+    changed_at: datetime
+    last_payload_id: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VariantRecord:
+    """An option of a product, prices in cents; `listed` says whether the product has it now."""
+
+    option: str
+    weight_value: Decimal | None
+    weight_unit: str | None
+    price_rec_cents: int | None
+    price_med_cents: int | None
+    special_rec_cents: int | None
+    special_med_cents: int | None
+    quantity: int | None
+    quantity_capped: bool
+    in_stock: bool
+    listed: bool
+    sku: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OptionThen:
+    """An option as one payload had it: what a customer paid, in cents, specials counted."""
+
+    option: str
+    cents: int | None
+    on_special: bool
+    quantity: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Snapshot:
+    """A product as one payload had it."""
+
+    payload_id: int
+    captured_at: datetime
+    availability: str
+    in_stock: bool
+    options: tuple[OptionThen, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _HistoryRow:
+    payload_id: int
+    captured_at: datetime
+    availability: str
+    in_stock: bool
+    option: str | None
+    cents: int | None
+    on_special: bool
+    quantity: int | None
+
+
+async def find_product(connection: Connection, product_id: int) -> ProductRecord:
+    """One product. Raises UnknownProduct."""
+    rows = await fetch(connection, PRODUCTS.product_by_id, {"product_id": product_id}, class_row(ProductRecord))
+    if not rows:
+        raise UnknownProduct(product_id)
+    return rows[0]
+
+
+async def product_variants(connection: Connection, product_id: int) -> list[VariantRecord]:
+    """The options of a product: those it has, then those it had."""
+    return await fetch(connection, VARIANTS.variants_of_product, {"product_id": product_id}, class_row(VariantRecord))
+
+
+async def product_history(connection: Connection, product_id: int, *, limit: int = 200) -> list[Snapshot]:
+    """A product as its last payloads had it, oldest first."""
+    parameters = {"product_id": product_id, "limit": limit}
+    rows = await fetch(connection, SNAPSHOTS.product_history, parameters, class_row(_HistoryRow))
+    return [_snapshot(list(group)) for _, group in groupby(rows, key=lambda row: row.payload_id)]
+
+
+def _snapshot(rows: list[_HistoryRow]) -> Snapshot:
+    first = rows[0]
+    return Snapshot(
+        payload_id=first.payload_id,
+        captured_at=first.captured_at,
+        availability=first.availability,
+        in_stock=first.in_stock,
+        options=tuple(_options(rows)),
+    )
+
+
+def _options(rows: Iterable[_HistoryRow]) -> Iterable[OptionThen]:
+    for row in rows:
+        if row.option is not None:
+            yield OptionThen(option=row.option, cents=row.cents, on_special=row.on_special, quantity=row.quantity)

@@ -1,0 +1,85 @@
+"""How the commands reach the crawler's database and files: those of a folder, or of a given Postgres."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Annotated, Any, TypeVar
+
+import psycopg
+from psycopg.conninfo import conninfo_to_dict
+from typer import CallbackParam, Context, Option, echo
+
+from rolecall import ConfigError, EmbeddedServer, migrate
+from storecrawl.migrations import MIGRATIONS
+from storecrawl.payloads import PayloadStore
+from storecrawl.roles.crawler import payload_store
+from storecrawl.settings import CrawlSettings
+
+__all__ = ["CrawlHome", "DataDir", "DatabaseUrl", "checked_address"]
+
+READABLE = (
+    "storecrawl: every account of this machine can read the password in --database-url: give it by the environment, "
+    "as DATABASE_URL"
+)
+
+T = TypeVar("T")
+Connection = psycopg.AsyncConnection[Any]
+
+
+def checked_address(context: Context, parameter: CallbackParam, text: str | None) -> str | None:
+    """Refuse what is no address of a Postgres, without a word of it: it may hold a password. Warn of one that stands on
+    the command line.
+    """
+    try:
+        parts = conninfo_to_dict(text or "")
+    except psycopg.ProgrammingError:
+        raise ConfigError("it is no Postgres URL", variable="DATABASE_URL") from None
+    source = context.get_parameter_source(str(parameter.name))
+    if parts.get("password") and source is not None and source.name == "COMMANDLINE":
+        echo(READABLE, err=True)
+    return text or None
+
+
+DatabaseUrl = Annotated[
+    str | None,
+    Option(
+        "--database-url",
+        envvar="DATABASE_URL",
+        metavar="URL",
+        callback=checked_address,
+        help="Ask this Postgres instead of the folder's own.",
+    ),
+]
+DataDir = Annotated[
+    Path, Option("--data-dir", metavar="DIR", help="Holds database and payloads, as a demo leaves them.")
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CrawlHome:
+    """Where a crawl keeps what it has."""
+
+    data_dir: Path
+    database_url: str | None
+
+    @property
+    def payloads(self) -> PayloadStore:
+        """The crawl payload files: in this folder, or in the bucket that the environment names. Raises ConfigError."""
+        return payload_store(replace(CrawlSettings.from_environment(), data_dir=self.data_dir))
+
+    def ask(self, question: Callable[[Connection], Awaitable[T]]) -> T:
+        """Return the database's answer, its tables brought up to date before. Raises DatabaseError."""
+        with nullcontext(None) if self.database_url else EmbeddedServer(self.data_dir.absolute()) as server:
+            return asyncio.run(_ask(server.dsn() if server else str(self.database_url), question))
+
+
+async def _ask(dsn: str, question: Callable[[Connection], Awaitable[T]]) -> T:
+    with psycopg.connect(dsn, autocommit=True, prepare_threshold=None) as connection:
+        migrate(connection)
+        migrate(connection, MIGRATIONS)
+    async with await psycopg.AsyncConnection.connect(dsn, autocommit=True, prepare_threshold=None) as connection:
+        return await question(connection)

@@ -1,0 +1,159 @@
+"""`storecrawl discovery`: look for stores, see what was found, and decide about one location."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Annotated, TypeVar
+
+from typer import Argument, Option, Typer, echo
+
+from rolecall import App, AsyncClient, NewTask
+from rolecall.audit import terminal_actor
+from rolecall.cli import print_json, print_table
+from storecrawl.actions.location_review import DEFAULT_REASON, LocationReview
+from storecrawl.actions.new_tasks import as_asked
+from storecrawl.actions.new_tasks import discovery as search
+from storecrawl.app import build_app
+from storecrawl.catalog.discovery import (
+    Location,
+    LocationFilter,
+    LocationStatus,
+    StateRecord,
+    list_locations,
+    list_states,
+)
+from storecrawl.cli.connect import Connection, CrawlHome, DatabaseUrl, DataDir
+from storecrawl.settings import CrawlSettings
+
+HERE = Path("storecrawl-data")
+T = TypeVar("T")
+STATES = ("state", "cities", "failing", "locations", "stores", "rejected", "to look into", "last crawl")
+LOCATIONS = ("id", "name", "place", "status", "store", "why")
+
+AsJson = Annotated[bool, Option("--json", help="Print one JSON document.")]
+LocationId = Annotated[int, Argument(min=1, metavar="ID", help="As `storecrawl discovery locations` shows it.")]
+Why = Annotated[str, Option("--because", metavar="WHY", help="Why; it stands in the location's log.")]
+
+discovery = Typer(help="Where stores come from: states, cities and the locations found there.", no_args_is_help=True)
+
+
+@discovery.command()
+def run(
+    states: Annotated[list[str] | None, Argument(metavar="STATE", help="Two letters; by default all covered.")] = None,
+    *,
+    data_dir: DataDir = HERE,
+    database_url: DatabaseUrl = None,
+) -> None:
+    """Have a worker look for stores, in some states or in all."""
+    [task] = as_asked([search(states or ())])
+    app = build_app(CrawlSettings.from_environment())
+    home = CrawlHome(data_dir=data_dir, database_url=database_url)
+    echo(f"task {home.ask(lambda connection: _enqueue(connection, app, task))} looks for stores")
+
+
+@discovery.command("states")
+def states_(*, data_dir: DataDir = HERE, database_url: DatabaseUrl = None, as_json: AsJson = False) -> None:
+    """Show what was found in each state, and what failed."""
+    found = CrawlHome(data_dir=data_dir, database_url=database_url).ask(list_states)
+    _show(found, STATES, map(_state, found), as_json=as_json)
+
+
+@discovery.command()
+def locations(  # sizes: a command's flags
+    *,
+    status: Annotated[LocationStatus | None, Option(help="Only those of this status.")] = None,
+    state: Annotated[str | None, Option(help="Only those of this state.")] = None,
+    city: Annotated[str | None, Option(help="Only those of this city.")] = None,
+    text: Annotated[str | None, Option(help="Look for this in name, slug, chain, city, id and entry.")] = None,
+    after: Annotated[int, Option(min=0, help="The last id of the page before.")] = 0,
+    limit: Annotated[int, Option(min=1, max=1_000, help="At most so many.")] = 50,
+    data_dir: DataDir = HERE,
+    database_url: DatabaseUrl = None,
+    as_json: AsJson = False,
+) -> None:
+    """List locations by id."""
+    code = state and state.upper()
+    criteria = LocationFilter(status=status, state=code, city=city, text=text, after=after, limit=limit)
+    home = CrawlHome(data_dir=data_dir, database_url=database_url)
+    found = home.ask(lambda connection: list_locations(connection, criteria))
+    _show(found, LOCATIONS, map(_location, found), as_json=as_json)
+
+
+@discovery.command()
+def verify(
+    location: LocationId,
+    *,
+    store: Annotated[int | None, Option(min=1, help="Link it to this store instead of making one.")] = None,
+    because: Why = DEFAULT_REASON,
+    data_dir: DataDir = HERE,
+    database_url: DatabaseUrl = None,
+) -> None:
+    """Make a store of a location, or link it to one that there is."""
+
+    async def verified(review: LocationReview) -> str:
+        made, _ = await review.verify(location, because)
+        return f"location {location} is {'store' if made.is_new else 'linked to store'} {made.store_id} now"
+
+    async def linked(review: LocationReview, store_id: int) -> str:
+        task = await review.link(location, store_id, because)
+        return f"location {location} is linked to store {store_id}" + (", which goes by its id now" if task else "")
+
+    home = CrawlHome(data_dir=data_dir, database_url=database_url)
+    echo(_decide(home, verified if store is None else lambda review: linked(review, store)))
+
+
+@discovery.command()
+def reject(
+    location: LocationId,
+    *,
+    because: Annotated[str, Option("--because", metavar="WHY", help="Why it is no store.")],
+    data_dir: DataDir = HERE,
+    database_url: DatabaseUrl = None,
+) -> None:
+    """Say that a location is no store; no discovery takes it up again."""
+    _decide(CrawlHome(data_dir=data_dir, database_url=database_url), lambda review: review.reject(location, because))
+    echo(f"location {location} is rejected")
+
+
+@discovery.command()
+def unreject(
+    location: LocationId, *, because: Why = DEFAULT_REASON, data_dir: DataDir = HERE, database_url: DatabaseUrl = None
+) -> None:
+    """Take a rejection back; the next discovery validates the location anew."""
+    _decide(CrawlHome(data_dir=data_dir, database_url=database_url), lambda review: review.unreject(location, because))
+    echo(f"location {location} is no longer rejected")
+
+
+def _decide(home: CrawlHome, decision: Callable[[LocationReview], Awaitable[T]]) -> T:
+    app = build_app(CrawlSettings.from_environment())
+
+    async def decide(connection: Connection) -> T:
+        return await decision(LocationReview(connection, terminal_actor(), partial(_enqueue, connection, app)))
+
+    return home.ask(decide)
+
+
+async def _enqueue(connection: Connection, app: App, task: NewTask) -> int:
+    async with AsyncClient(app=app) as client:
+        [stored] = await client.enqueue_many([task], connection=connection)
+        return stored.id
+
+
+def _show(found: Sequence[object], columns: Sequence[str], rows: Iterable[Sequence[object]], *, as_json: bool) -> None:
+    if as_json:
+        print_json(found)
+    else:
+        print_table(columns, rows, "nothing was found")
+
+
+def _state(state: StateRecord) -> tuple[object, ...]:
+    counts = (state.cities, state.cities_failing, state.locations, state.promoted, state.rejected)
+    return (state.code, *counts, state.needing_investigation, state.crawled_at or state.error)
+
+
+def _location(location: Location) -> tuple[object, ...]:
+    name = location.name or location.entry or location.platform_store_id
+    place = ", ".join(filter(None, (location.city, location.state)))
+    return (location.id, name, place, location.status, location.store_id, location.because)

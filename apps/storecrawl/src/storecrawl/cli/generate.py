@@ -1,0 +1,58 @@
+"""`storecrawl generate`: have tasks made for many stores."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from datetime import UTC, date, datetime
+from pathlib import Path
+from typing import Annotated
+
+import msgspec
+from typer import Option, Typer, echo
+
+from rolecall import App, AsyncClient, ConfigError
+from storecrawl.actions.new_tasks import BATCHES, Generated, resync
+from storecrawl.app import build_app
+from storecrawl.catalog import crawlable_stores
+from storecrawl.cli.connect import Connection, CrawlHome, DatabaseUrl, DataDir
+from storecrawl.settings import CrawlSettings
+
+generate = Typer(help="Tasks for many stores at once.", no_args_is_help=True)
+
+
+@generate.command("resync")
+def resync_stores(
+    *,
+    batches: Annotated[int, Option(min=1, max=1_440, help="Into how many batches the day is divided.")] = BATCHES,
+    day: Annotated[
+        str | None, Option("--date", metavar="YYYY-MM-DD", help="The day, in UTC; by default today.")
+    ] = None,
+    data_dir: DataDir = Path("storecrawl-data"),
+    database_url: DatabaseUrl = None,
+    as_json: Annotated[bool, Option("--json", help="Print one JSON document.")] = False,
+) -> None:
+    """Store a resync of each store that may be crawled, spread evenly over a day; once for each day."""
+    home, chosen = CrawlHome(data_dir=data_dir, database_url=database_url), _day(day)
+    app = build_app(CrawlSettings.from_environment())
+    generated = home.ask(lambda connection: _resync(connection, app, chosen, batches))
+    if as_json:
+        echo(msgspec.json.encode({"date": chosen, **asdict(generated)}).decode())
+    else:
+        echo(f"{chosen}: {generated.stored:,} tasks stored, {generated.standing:,} stood already")
+
+
+async def _resync(connection: Connection, app: App, day: date, batches: int) -> Generated:
+    _, tasks = resync(await crawlable_stores(connection), day, batches)
+    async with AsyncClient(app=app) as client:
+        return Generated.of(await client.enqueue_many(tasks, connection=connection))
+
+
+def _day(text: str | None) -> date:
+    today = datetime.now(UTC).date()
+    try:
+        day = date.fromisoformat(text) if text else today
+    except ValueError:
+        raise ConfigError(f"{text!r} is no day such as {today}", variable="--date", value=text) from None
+    if day < today:
+        raise ConfigError(f"{day} is over", variable="--date", value=text)
+    return day

@@ -1,0 +1,215 @@
+"""`storecrawl normalize FILE`: normalize one captured menu and show what came of it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from decimal import Decimal
+from pathlib import Path
+from typing import Final
+
+import msgspec
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from rolecall.cli import shown
+from storecrawl.catalog.normalize import (
+    Menu,
+    NotAMenu,
+    Potency,
+    PotencyUnit,
+    Product,
+    Refusal,
+    Variant,
+    normalize,
+    parse_document,
+)
+from storecrawl.payloads import Limits, PayloadError
+from storecrawl.payloads.opened import unpacked
+from storecrawl.storage import OpenedFile
+
+GZIP_MAGIC = b"\x1f\x8b"
+EXIT_DONE = 0
+EXIT_NOT_A_MENU = 2
+
+UNIT_SIGNS: Final = {
+    PotencyUnit.PERCENTAGE: "%",
+    PotencyUnit.MILLIGRAMS: "mg",
+    PotencyUnit.MILLIGRAMS_PER_GRAM: "mg/g",
+    PotencyUnit.MILLIGRAMS_PER_ML: "mg/ml",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Counts:
+    """What became of the records of a document: each was kept as a product, merged as a duplicate, or refused.
+
+    `specials` are products with a special; `total_count` is what the document says that its menu holds.
+    """
+
+    records: int = 0
+    products: int = 0
+    variants: int = 0
+    specials: int = 0
+    refused: int = 0
+    duplicates: int = 0
+    total_count: int | None = None
+    complete: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NormalizeReport:
+    """The answer for one file: its menu, or the `error` that says why it is none and all its records are refused."""
+
+    file: str
+    counts: Counts
+    shape: str | None = None
+    products: tuple[Product, ...] = ()
+    refused: tuple[Refusal, ...] = ()
+    error: str | None = None
+
+
+def normalize_file(path: Path) -> tuple[int, NormalizeReport]:
+    """Normalize a file, gzipped or plain; return the exit code (2 for what is no menu) and the report."""
+    try:
+        menu = normalize(parse_document(_content(path)))
+    except NotAMenu as refusal:
+        return EXIT_NOT_A_MENU, _refusal_report(path, refusal)
+    return EXIT_DONE, _report(path, menu)
+
+
+def render_json(report: NormalizeReport) -> str:
+    """The report as indented JSON; amounts of money are integer cents, other exact figures plain numbers."""
+    encoder = msgspec.json.Encoder(decimal_format="number")
+    return msgspec.json.format(encoder.encode(report), indent=2).decode()
+
+
+def render(report: NormalizeReport) -> RenderableType:
+    """The report for a person: one line of counts, a table of options, and what was refused."""
+    parts: list[RenderableType] = [_headline(report)]
+    if report.products:
+        parts.append(_table(report.products))
+    refused = (Text.assemble(("refused  ", "yellow"), shown(_refusal_line(refusal))) for refusal in report.refused)
+    parts.extend(refused)
+    return Group(*parts)
+
+
+def _content(path: Path) -> bytes:
+    limits = Limits()
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError as problem:
+        raise NotAMenu(f"cannot be read: {problem.strerror}") from None
+    try:
+        return _plain(descriptor, path, limits)
+    except (OSError, PayloadError) as problem:
+        raise NotAMenu(f"cannot be read: {_why(problem)}") from None
+    finally:
+        os.close(descriptor)
+
+
+def _plain(descriptor: int, path: Path, limits: Limits) -> bytes:
+    magic = os.read(descriptor, len(GZIP_MAGIC))
+    if magic == GZIP_MAGIC:
+        return b"".join(unpacked(OpenedFile(descriptor), str(path), limits))
+    with os.fdopen(descriptor, "rb", closefd=False) as file:
+        content = magic + file.read(limits.max_bytes + 1)
+    if len(content) > limits.max_bytes:
+        raise NotAMenu(f"larger than {limits.max_bytes} bytes")
+    return content
+
+
+def _why(problem: OSError | PayloadError) -> str:
+    return problem.reason if isinstance(problem, PayloadError) else problem.strerror or str(problem)
+
+
+def _report(path: Path, menu: Menu) -> NormalizeReport:
+    return NormalizeReport(
+        file=str(path),
+        shape=menu.shape,
+        counts=Counts(
+            records=menu.record_count,
+            products=len(menu.products),
+            variants=menu.variant_count,
+            specials=menu.special_count,
+            refused=menu.refused_count,
+            duplicates=menu.duplicates,
+            total_count=menu.total_count,
+            complete=menu.complete,
+        ),
+        products=menu.products,
+        refused=menu.refused,
+    )
+
+
+def _refusal_report(path: Path, refusal: NotAMenu) -> NormalizeReport:
+    counts = Counts(records=refusal.record_count, refused=refusal.record_count)
+    return NormalizeReport(file=str(path), counts=counts, refused=refusal.refused, error=refusal.reason)
+
+
+def _headline(report: NormalizeReport) -> Text:
+    counts, file = report.counts, shown(report.file)
+    if report.error is not None:
+        what = f"{counts.records} records, all refused: " if counts.records else ""
+        return Text.assemble(("not a menu", "red"), f"  {file}: {what}{shown(report.error)}")
+    claimed = "" if counts.total_count is None else f" of {counts.total_count}"
+    return Text.assemble(
+        (str(report.shape), "bold"),
+        f"  {file}: {counts.products} products{claimed}, {counts.variants} options, {counts.specials} on special, "
+        f"{counts.refused} refused, {counts.duplicates} merged",
+    )
+
+
+def _table(products: tuple[Product, ...]) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("product", overflow="ellipsis", no_wrap=True, ratio=1)
+    table.add_column("category")
+    table.add_column("option")
+    for heading in ("rec", "med", "THC", "stock"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for row in _rows(products):
+        table.add_row(*(Text(shown(cell)) for cell in row))
+    return table
+
+
+def _rows(products: tuple[Product, ...]) -> Iterator[tuple[str, ...]]:
+    for product in products:
+        name, category = product.name, product.category or ""
+        if not product.variants:
+            yield name, category, "", "", "", _potency(product.thc), product.availability
+        for variant in product.variants:
+            rec = _price(variant.price_rec_cents, variant.special_rec_cents)
+            med = _price(variant.price_med_cents, variant.special_med_cents)
+            yield name, category, variant.option, rec, med, _potency(product.thc), _stock(variant)
+            name = category = ""
+
+
+def _price(cents: int | None, special_cents: int | None) -> str:
+    if cents is None:
+        return "-"
+    return _dollars(cents) if special_cents is None else f"{_dollars(special_cents)} (was {_dollars(cents)})"
+
+
+def _dollars(cents: int) -> str:
+    return str(Decimal(cents).scaleb(-2))
+
+
+def _potency(potency: Potency | None) -> str:
+    if potency is None:
+        return "-"
+    figures = [f"{bound.normalize():f}" for bound in (potency.lo, potency.hi)]
+    unit = UNIT_SIGNS[potency.unit] if potency.unit else "(no unit)"
+    return f"{figures[0] if figures[0] == figures[1] else '-'.join(figures)} {unit}"
+
+
+def _stock(variant: Variant) -> str:
+    if variant.quantity is None:
+        return "yes" if variant.in_stock else "no"
+    return f"{variant.quantity}{'+' if variant.quantity_capped else ''}"
+
+
+def _refusal_line(refusal: Refusal) -> str:
+    what = f"option {refusal.option!r} of {refusal.external_id}" if refusal.option is not None else refusal.external_id
+    return f"#{refusal.index} {what or '(no key)'}: {refusal.reason}"

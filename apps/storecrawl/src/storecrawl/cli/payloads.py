@@ -1,0 +1,110 @@
+"""`storecrawl payloads`: which crawl payloads there are, and what changed between two."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import msgspec
+from typer import Argument, Option, Typer
+
+from rolecall.cli import print_facts, print_json, print_table
+from storecrawl.catalog import (
+    FieldChange,
+    MenuDiff,
+    ProductChange,
+    StoredPayload,
+    diff_payloads,
+    find_payload,
+    list_payloads,
+    payloads_to_compare,
+    read_menu,
+)
+from storecrawl.cli.connect import Connection, CrawlHome, DatabaseUrl, DataDir
+
+HERE = Path("storecrawl-data")
+LISTED = ("id", "store", "fetched", "products", "bytes", "gzip", "applied")
+CHANGED = ("what", "product", "option", "field", "before", "after")
+CHANGES = ("added", "removed", "price_changes", "stock_changes")
+
+AsJson = Annotated[bool, Option("--json", help="Print one JSON document.")]
+
+payloads = Typer(help="The crawl payloads that are kept.", no_args_is_help=True)
+
+
+@payloads.command("list")
+def list_(
+    *,
+    store: Annotated[int | None, Option(min=1, help="Only this store's.")] = None,
+    limit: Annotated[int, Option(min=1, max=1_000, help="At most so many, the newest fetch first.")] = 20,
+    data_dir: DataDir = HERE,
+    database_url: DatabaseUrl = None,
+    as_json: AsJson = False,
+) -> None:
+    """List crawl payloads, the newest fetch first."""
+    home = CrawlHome(data_dir=data_dir, database_url=database_url)
+    found = home.ask(lambda connection: list_payloads(connection, store_id=store, limit=limit))
+    if as_json:
+        print_json(found)
+    else:
+        print_table(LISTED, map(_row, found), "nothing was fetched yet")
+
+
+@payloads.command()
+def show(
+    payload: Annotated[int, Argument(min=1, help="Its id.")],
+    *,
+    data_dir: DataDir = HERE,
+    database_url: DatabaseUrl = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show what is known of one crawl payload, and where its file lies."""
+    home = CrawlHome(data_dir=data_dir, database_url=database_url)
+    found = home.ask(lambda connection: find_payload(connection, payload))
+    if as_json:
+        print_json(found)
+    else:
+        print_facts(asdict(found).items())
+
+
+@payloads.command()
+def diff(  # sizes: a command's flags
+    store: Annotated[int, Argument(min=1, help="The store's id.")],
+    *,
+    earlier: Annotated[int | None, Option("--from", min=1, help="The earlier payload; else the one before.")] = None,
+    later: Annotated[int | None, Option("--to", min=1, help="The later payload; else the latest.")] = None,
+    data_dir: DataDir = HERE,
+    database_url: DatabaseUrl = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show what changed between two crawl payloads of a store, by default the latest two."""
+    home = CrawlHome(data_dir=data_dir, database_url=database_url)
+
+    async def pair(connection: Connection) -> tuple[StoredPayload, StoredPayload]:
+        return await payloads_to_compare(connection, store, earlier, later)
+
+    before, after = home.ask(pair)
+    changes = diff_payloads(*(read_menu(home.payloads, payload) for payload in (before, after)))
+    if as_json:
+        print_json({"from": before.id, "to": after.id, **msgspec.to_builtins(changes)})
+    else:
+        print_table(CHANGED, _changed(changes), f"nothing changed from payload {before.id} to {after.id}")
+
+
+def _row(payload: StoredPayload) -> tuple[object, ...]:
+    sizes = (f"{payload.size_raw:,}", f"{payload.size_gz:,}", payload.applied_at is not None)
+    return (payload.id, payload.store_id, payload.fetched_at, payload.product_count, *sizes)
+
+
+def _changed(changes: MenuDiff) -> Iterator[tuple[object, ...]]:
+    for kind in CHANGES:
+        for change in getattr(changes, kind):
+            yield (kind.replace("_", " "), change.name, *_figures(change))
+
+
+def _figures(change: ProductChange | FieldChange) -> tuple[object, ...]:
+    if isinstance(change, FieldChange):
+        return (change.option, change.field, change.before, change.after)
+    return (None,) * 4

@@ -1,0 +1,101 @@
+"""What became of requests, counted by route until the next report."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+
+LONGEST_ERROR = 300
+LONGEST_SUBJECT = 200
+TOLD = ("route_id", "successes", "failures", "recovered", "forbidden_with", "forbidden_about", "last_error")
+
+
+class RouteCounter(msgspec.Struct, kw_only=True):
+    """What one route did since the last report.
+
+    `recovered`: it brought a good answer; what came after it are the answers 403, by profile (`forbidden_with`) and by
+    what was asked about (`forbidden_about`).
+    """
+
+    route_id: int
+    successes: int = 0
+    failures: int = 0
+    recovered: bool = False
+    forbidden_with: list[str] = []
+    forbidden_about: list[str] = []
+    last_error: str | None = None
+    used_at: float = 0.0
+    failed_at: float | None = None
+
+    def add_earlier(self, earlier: RouteCounter) -> None:
+        """Put what was counted before, and could not be reported, in front."""
+        self.successes += earlier.successes
+        self.failures += earlier.failures
+        if not self.recovered:
+            self.forbidden_with = list(dict.fromkeys([*earlier.forbidden_with, *self.forbidden_with]))
+            self.forbidden_about = list(dict.fromkeys([*earlier.forbidden_about, *self.forbidden_about]))
+        self.recovered = self.recovered or earlier.recovered
+        self.last_error = self.last_error or earlier.last_error
+        self.used_at = max(self.used_at, earlier.used_at)
+        self.failed_at = self.failed_at or earlier.failed_at
+
+    def told(self, now: float) -> dict[str, Any]:
+        """Return it as the report takes it: times as seconds ago, since two machines' clocks differ."""
+        ago = None if self.failed_at is None else now - self.failed_at
+        counted = {name: getattr(self, name) for name in TOLD}
+        return {**counted, "used_ago": now - self.used_at, "failed_ago": ago}
+
+
+class Counters:
+    """The counters of all routes that were used since they were last taken."""
+
+    def __init__(self) -> None:
+        self._by_route: dict[int, RouteCounter] = {}
+
+    def __bool__(self) -> bool:
+        return bool(self._by_route)
+
+    def succeeded(self, route_id: int, *, recovered: bool) -> None:
+        """An answer came that was none of refusal; with `recovered`, the route is wanted where it may be blamed."""
+        counter = self._used(route_id)
+        counter.successes += 1
+        if recovered:
+            counter.recovered = True
+            counter.forbidden_with.clear()
+            counter.forbidden_about.clear()
+
+    def failed(self, route_id: int, error: str) -> None:
+        """No usable answer came."""
+        counter = self._used(route_id)
+        counter.failures += 1
+        counter.last_error = error[:LONGEST_ERROR]
+        counter.failed_at = counter.used_at
+
+    def forbidden(self, route_id: int, profile: str, about: str, error: str) -> None:
+        """The answer to what was asked about something was 403."""
+        self.failed(route_id, error)
+        counter = self._by_route[route_id]
+        for known, one in ((counter.forbidden_with, profile), (counter.forbidden_about, about[:LONGEST_SUBJECT])):
+            if one not in known:
+                known.append(one)
+
+    def take(self) -> list[RouteCounter]:
+        """Return all counters and begin anew."""
+        taken, self._by_route = list(self._by_route.values()), {}
+        return taken
+
+    def put_back(self, counters: Iterable[RouteCounter]) -> None:
+        """Count what could not be reported again, before what has come since."""
+        for earlier in counters:
+            self._of(earlier.route_id).add_earlier(earlier)
+
+    def _used(self, route_id: int) -> RouteCounter:
+        counter = self._of(route_id)
+        counter.used_at = time.monotonic()
+        return counter
+
+    def _of(self, route_id: int) -> RouteCounter:
+        return self._by_route.setdefault(route_id, RouteCounter(route_id=route_id))

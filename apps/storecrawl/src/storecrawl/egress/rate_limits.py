@@ -1,0 +1,87 @@
+"""Rate limiters: requests to one host, or of one store, take turns that lie as far apart as a rate says."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import time
+from collections import OrderedDict
+from dataclasses import dataclass
+
+from rolecall import DatabaseUnavailable
+from storecrawl.egress.errors import TurnTooFar
+from storecrawl.egress.recorder import Recorder
+
+# Turns at a host are taken for this long in advance: a fast rate asks the database few times, a slow one wastes none.
+AHEAD_SECONDS = 0.25
+MOST_STORES = 10_000
+
+
+@dataclass(slots=True)
+class Taken:
+    """Turns that were taken: when the next one is, and how many are left."""
+
+    next_at: float = 0.0
+    left: int = 0
+
+
+class StoreRateLimiter:
+    """The turns of stores in this worker, which are all that a store has: its tasks do not run at once."""
+
+    def __init__(self, rate: float | None) -> None:
+        self._gap = 0.0 if rate is None else 1.0 / rate
+        self._free_at: OrderedDict[str, float] = OrderedDict()
+
+    async def wait(self, store: str) -> None:
+        """Wait for the next turn of a store."""
+        if not self._gap:
+            return
+        now = time.monotonic()
+        mine = max(self._free_at.pop(store, 0.0), now)
+        self._free_at[store] = mine + self._gap
+        if len(self._free_at) > MOST_STORES:
+            self._free_at.popitem(last=False)
+        await asyncio.sleep(mine - now)
+
+
+class HostRateLimiter:
+    """The turns at hosts, shared with all workers of the database; while it is away, each worker's own."""
+
+    def __init__(self, rate: float | None, recorder: Recorder | None, *, patience: float) -> None:
+        self._gap = 0.0 if rate is None else 1.0 / rate
+        self._at_once = max(1, math.ceil(AHEAD_SECONDS / self._gap)) if self._gap else 0
+        self._recorder = recorder
+        self._patience = patience
+        self._taken: dict[str, Taken] = {}
+        self._locks: dict[str, asyncio.Lock] = {}
+
+    async def wait(self, host: str) -> None:
+        """Wait for the next turn at a host. Raises TurnTooFar."""
+        if not self._gap:
+            return
+        async with self._locks.setdefault(host, asyncio.Lock()):
+            wait = await self._next(host) - time.monotonic()
+        if wait > self._patience:
+            raise TurnTooFar(host, wait)
+        await asyncio.sleep(max(0.0, wait))
+
+    async def _next(self, host: str) -> float:
+        taken = self._taken.setdefault(host, Taken())
+        # What was taken and not used in its time is gone: otherwise a quiet hour would end in a burst.
+        if not taken.left or taken.next_at + taken.left * self._gap < time.monotonic():
+            await self._take(host, taken)
+        mine = taken.next_at
+        taken.next_at += self._gap
+        taken.left -= 1
+        return mine
+
+    async def _take(self, host: str, taken: Taken) -> None:
+        own = max(taken.next_at, time.monotonic())
+        try:
+            taken.next_at = own if self._recorder is None else await self._first_turn(host, self._recorder)
+        except DatabaseUnavailable:
+            taken.next_at = own
+        taken.left = self._at_once
+
+    async def _first_turn(self, host: str, recorder: Recorder) -> float:
+        return await recorder.take_turns(host, self._at_once, self._gap) + time.monotonic()

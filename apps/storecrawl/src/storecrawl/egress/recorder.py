@@ -1,0 +1,155 @@
+"""What the egress keeps in the database: loads routes, records reports on them, and gives out turns at hosts."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import msgspec
+import psycopg
+from psycopg.rows import dict_row
+
+from rolecall import ConfigError, DatabaseUnavailable
+from storecrawl.egress.counters import RouteCounter
+from storecrawl.egress.options import EgressOptions
+from storecrawl.egress.routes import Route
+from storecrawl.egress.sql import ROUTES
+
+T = TypeVar("T")
+Connection = psycopg.AsyncConnection[Any]
+
+# A crash of the server may undo counts and turns of the last moment: no worker waits for its disk because of them.
+# Said in each transaction: behind a pooler, what is said of a connection is refused, or holds for whoever comes next.
+SETTINGS = "set local synchronous_commit = off; set local lock_timeout = '5s'"
+CONNECT_SECONDS = 5
+ANSWER_SECONDS = 10.0
+OLD_SCHEMA = (psycopg.errors.UndefinedTable, psycopg.errors.UndefinedColumn)
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """How a route stands after a report: for how many seconds it is paused, and whether it was blamed just now."""
+
+    active: bool
+    paused_for: float | None
+    is_blamed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """Whether the caller is the one who tries a route, and if not, for how many seconds it is paused."""
+
+    granted: bool
+    paused_for: float | None
+
+
+class Recorder:
+    """One connection, opened when it is needed and anew when it was lost; one question at a time.
+
+    Every method raises DatabaseUnavailable while the database does not answer.
+    """
+
+    def __init__(self, dsn: str) -> None:
+        self._dsn = dsn
+        self._turn = asyncio.Lock()
+        self._connection: Connection | None = None
+
+    async def close(self) -> None:
+        """Close the connection."""
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            await connection.close()
+
+    async def routes(self) -> list[Route]:
+        """The active routes, by id. Raises ConfigError where the tables are missing."""
+        try:
+            rows = await self._ask(_load)
+        except OLD_SCHEMA as error:
+            raise ConfigError("its tables are missing or old: run `storecrawl migrate`", variable="database") from error
+        return [msgspec.convert(row, Route) for row in rows]
+
+    async def report(self, counters: Sequence[RouteCounter], options: EgressOptions) -> dict[int, Verdict]:
+        """Add up what became of requests, and pause the routes that are to blame; returns how each of them stands."""
+        now = time.monotonic()
+        forbidden = [{"route_id": each.route_id, "about": about} for each in counters for about in each.forbidden_about]
+        parameters = {
+            "counters": _json([counter.told(now) for counter in counters]),
+            "ids": [each.route_id for each in counters],
+            "recovered": [each.route_id for each in counters if each.recovered],
+            "forbidden": _json(forbidden),
+            "forbidden_limit": options.forbidden_limit,
+            "pause": options.pause,
+            "longest_pause": options.longest_pause,
+        }
+        return await self._ask(lambda connection: _report(connection, parameters))
+
+    async def probe(self, route_id: int, seconds: float) -> Probe | None:
+        """Ask to be the one who tries a paused route; the others wait `seconds` more. None: there is no such route."""
+        parameters = {"id": route_id, "pause": seconds}
+        return await self._ask(lambda connection: _probe(connection, parameters))
+
+    async def take_turns(self, host: str, turns: int, gap: float) -> float:
+        """Take so many turns at a host, `gap` seconds apart; returns in how many seconds the first one comes."""
+        parameters = {"host": host, "seconds": turns * gap}
+        return await self._ask(lambda connection: _take_turns(connection, parameters))
+
+    async def _ask(self, question: Callable[[Connection], Awaitable[T]]) -> T:
+        async with self._turn:
+            try:
+                async with asyncio.timeout(ANSWER_SECONDS):
+                    connection = await self._connected()
+                    async with connection.transaction():
+                        await connection.execute(SETTINGS)
+                        return await question(connection)
+            except OLD_SCHEMA:
+                raise
+            except (psycopg.Error, OSError, TimeoutError) as error:
+                await self.close()
+                raise DatabaseUnavailable(str(error) or type(error).__name__) from error
+
+    async def _connected(self) -> Connection:
+        if self._connection is None or self._connection.closed:
+            self._connection = await psycopg.AsyncConnection.connect(
+                self._dsn,
+                autocommit=True,
+                prepare_threshold=None,
+                connect_timeout=CONNECT_SECONDS,
+                application_name="storecrawl:egress",
+            )
+            await self._connection.set_isolation_level(psycopg.IsolationLevel.READ_COMMITTED)
+        return self._connection
+
+
+async def _load(connection: Connection) -> list[dict[str, Any]]:
+    async with connection.cursor(row_factory=dict_row) as cursor:
+        await cursor.execute(ROUTES.load_routes)
+        return await cursor.fetchall()
+
+
+async def _report(connection: Connection, parameters: dict[str, Any]) -> dict[int, Verdict]:
+    for query in (ROUTES.lock_routes, ROUTES.forget_forbidden, ROUTES.note_forbidden):
+        await connection.execute(query, parameters)
+    cursor = await connection.execute(ROUTES.report_uses, parameters)
+    verdicts = {route_id: Verdict(*verdict) for route_id, *verdict in await cursor.fetchall()}
+    if blamed := [route_id for route_id, verdict in verdicts.items() if verdict.is_blamed]:
+        await connection.execute(ROUTES.pardon_stores, {"blamed": blamed})
+    return verdicts
+
+
+async def _probe(connection: Connection, parameters: dict[str, Any]) -> Probe | None:
+    cursor = await connection.execute(ROUTES.probe_route, parameters)
+    row = await cursor.fetchone()
+    return None if row is None else Probe(*row)
+
+
+def _json(value: object) -> str:
+    return msgspec.json.encode(value).decode()
+
+
+async def _take_turns(connection: Connection, parameters: dict[str, Any]) -> float:
+    cursor = await connection.execute(ROUTES.take_turns, parameters)
+    row = await cursor.fetchone()
+    return 0.0 if row is None else max(0.0, float(row[0]))

@@ -1,0 +1,236 @@
+"""The routes as people keep them: list, add, remove, enable, disable. No password ever comes out of here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+import httpx2
+import msgspec
+import psycopg
+from psycopg.rows import dict_row
+
+from storecrawl.egress.errors import RouteError
+from storecrawl.egress.routes import Route, RouteProtocol, label
+from storecrawl.egress.sql import ROUTES
+
+__all__ = [
+    "NewRoute",
+    "RouteStands",
+    "StoredRoute",
+    "UnknownRoute",
+    "add_route",
+    "disable_route",
+    "enable_route",
+    "ensure_direct",
+    "find_route",
+    "list_routes",
+    "load_route",
+    "remove_route",
+]
+
+Connection = psycopg.AsyncConnection[Any]
+LONGEST = 255
+HIGHEST_PORT = 65_535
+
+
+class UnknownRoute(RouteError):
+    """There is no such route."""
+
+    def __init__(self, route_id: int) -> None:
+        super().__init__(f"there is no route {route_id}")
+        self.route_id = route_id
+
+
+class RouteStands(RouteError):
+    """There is a route of this address and user already."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"there is a route {name} with this user already")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewRoute:
+    """A route to be added; `password_env` names the workers' environment variable that holds the password instead."""
+
+    protocol: RouteProtocol
+    host: str | None = None
+    port: int | None = None
+    username: str | None = None
+    password: str | None = field(default=None, repr=False)
+    password_env: str | None = None
+    city: str | None = None
+    state: str | None = None
+    country: str | None = None
+    timezone: str | None = None
+
+    def check(self) -> None:
+        """Raise RouteError for what can be no route."""
+        self._check_address()
+        self._check_credentials()
+        self._check_texts()
+
+    def _check_address(self) -> None:
+        is_direct = self.protocol is RouteProtocol.DIRECT
+        if is_direct:
+            _refuse(
+                "a route that is direct has neither address nor user", when=any([self.host, self.port, self.username])
+            )
+        else:
+            _refuse("a route that is no direct one has a host and a port", when=not (self.host and self.port))
+        _refuse(
+            "a route has a port between 1 and 65535", when=self.port is not None and not 1 <= self.port <= HIGHEST_PORT
+        )
+        _refuse(
+            "a route has a host's name or address alone", when=any(letter in (self.host or "") for letter in "/@?# ")
+        )
+        _refuse("a route has an address that can be one", when=not is_direct and not _is_address(self))
+
+    def _check_credentials(self) -> None:
+        has_password = bool(self.password or self.password_env)
+        _refuse("a route has a password only for a user", when=has_password and not self.username)
+        _refuse(
+            "a route has its password in one place: given, or in a variable",
+            when=bool(self.password and self.password_env),
+        )
+
+    def _check_texts(self) -> None:
+        fields = [self.host, self.username, self.password, self.password_env, self.city, self.state, self.country]
+        texts = list(filter(None, fields))
+        _refuse(
+            f"a route has no text longer than {LONGEST} characters", when=any(len(text) > LONGEST for text in texts)
+        )
+        _refuse("a route has no text with characters that cannot be stored", when=any("\0" in text for text in texts))
+        _refuse(
+            f"a route has a time zone such as America/Phoenix, not {self.timezone!r}",
+            when=not _is_timezone(self.timezone),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredRoute:
+    """A route with what became of it, as people see it; from `paused_until` on it is tried again by one visit."""
+
+    id: int
+    protocol: RouteProtocol
+    host: str | None
+    port: int | None
+    username: str | None
+    has_password: bool
+    city: str | None
+    state: str | None
+    country: str | None
+    timezone: str | None
+    active: bool
+    disabled_at: datetime | None
+    disabled_because: str | None
+    paused_until: datetime | None
+    paused_because: str | None
+    successes: int
+    failures: int
+    forbidden_with: list[str]
+    last_used_at: datetime | None
+    last_error: str | None
+    last_error_at: datetime | None
+    added_at: datetime
+
+    @property
+    def label(self) -> str:
+        """Protocol and address, without credentials."""
+        return label(self.protocol, self.host, self.port)
+
+    @property
+    def standing(self) -> str:
+        """Whether it is active, paused for what was forbidden on it, or disabled by somebody."""
+        return "disabled" if not self.active else "active" if self.paused_until is None else "paused"
+
+    @property
+    def because(self) -> str | None:
+        """Why it is not used, else why its last request failed."""
+        return self.disabled_because or self.paused_because or self.last_error
+
+
+async def list_routes(connection: Connection) -> list[StoredRoute]:
+    """All routes, by id."""
+    return await _routes(connection, None)
+
+
+async def find_route(connection: Connection, route_id: int) -> StoredRoute:
+    """One route. Raises UnknownRoute."""
+    for route in await _routes(connection, route_id):
+        return route
+    raise UnknownRoute(route_id)
+
+
+async def load_route(connection: Connection, route_id: int) -> Route:
+    """One route as a worker uses it, active or not, with its password. Raises UnknownRoute."""
+    for row in await _rows(connection, ROUTES.find_route, {"id": route_id}):
+        return msgspec.convert(row, Route)
+    raise UnknownRoute(route_id)
+
+
+async def add_route(connection: Connection, route: NewRoute) -> StoredRoute:
+    """Add an active route. Raises RouteStands, RouteError."""
+    route.check()
+    for row in await _rows(connection, ROUTES.add_route, msgspec.to_builtins(route)):
+        return await find_route(connection, row["id"])
+    raise RouteStands(label(route.protocol, route.host, route.port))
+
+
+async def remove_route(connection: Connection, route_id: int) -> None:
+    """Forget a route and its figures. Raises UnknownRoute."""
+    await _change(connection, ROUTES.remove_route, {"id": route_id})
+
+
+async def enable_route(connection: Connection, route_id: int) -> StoredRoute:
+    """Have a route used again, with nothing held against it; one that is active stays so. Raises UnknownRoute."""
+    await _change(connection, ROUTES.enable_route, {"id": route_id})
+    return await find_route(connection, route_id)
+
+
+async def disable_route(connection: Connection, route_id: int, reason: str) -> StoredRoute:
+    """Have a route used no more; the first reason stays. Raises UnknownRoute."""
+    await _change(connection, ROUTES.disable_route, {"id": route_id, "reason": reason})
+    return await find_route(connection, route_id)
+
+
+def ensure_direct(connection: psycopg.Connection[Any]) -> None:
+    """Make sure that there is an active direct route."""
+    connection.execute(ROUTES.ensure_direct)
+
+
+async def _change(connection: Connection, query: bytes, parameters: Mapping[str, object]) -> None:
+    if not await _rows(connection, query, parameters):
+        raise UnknownRoute(int(str(parameters["id"])))
+
+
+async def _routes(connection: Connection, route_id: int | None) -> list[StoredRoute]:
+    return [msgspec.convert(row, StoredRoute) for row in await _rows(connection, ROUTES.list_routes, {"id": route_id})]
+
+
+async def _rows(connection: Connection, query: bytes, parameters: Mapping[str, object]) -> list[dict[str, Any]]:
+    async with connection.cursor(row_factory=dict_row) as cursor:
+        await cursor.execute(query, parameters)
+        return await cursor.fetchall()
+
+
+def _refuse(problem: str, *, when: bool) -> None:
+    if when:
+        raise RouteError(problem)
+
+
+def _is_address(route: NewRoute) -> bool:
+    try:
+        return bool(httpx2.URL(label(route.protocol, route.host, route.port)).host)
+    except httpx2.InvalidURL:
+        return False
+
+
+def _is_timezone(name: str | None) -> bool:
+    try:
+        return name is None or bool(ZoneInfo(name))
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        return False

@@ -1,0 +1,75 @@
+"""What Rolecall's doctor looks at for the crawler: whether requests can leave, and whether stores let us in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from typing import Any
+
+import psycopg
+
+from rolecall import Finding, Severity
+from storecrawl.catalog import count_blocked_stores
+from storecrawl.egress.repository import StoredRoute, list_routes
+
+__all__ = ["CHECKS"]
+
+Connection = psycopg.AsyncConnection[Any]
+
+MANY = 0.5
+NAMED = 3
+
+
+async def routes(connection: Connection) -> list[Finding]:
+    """Find out whether there is a route by which requests can leave, and which ones are paused."""
+    return list(_of_routes(await list_routes(connection)))
+
+
+async def blocked_stores(connection: Connection) -> list[Finding]:
+    """Find out whether the upstream refuses stores to us."""
+    found = await count_blocked_stores(connection)
+    if not found.blocked:
+        return []
+    is_bad = found.blocked >= MANY * found.stores
+    return [
+        Finding(
+            severity=Severity.TROUBLE if is_bad else Severity.WARNING,
+            problem=(
+                f"{found.blocked:,} of {found.stores:,} stores are blocked, the first since {_moment(found.since)}: the"
+                f" upstream refuses their menus by every route (lately: {found.because})"
+            ),
+            advice="they are asked again by themselves, later each time; see what they have in common",
+            path="/stores?blocked=yes",
+        )
+    ]
+
+
+CHECKS = (routes, blocked_stores)
+
+
+def _of_routes(found: Sequence[StoredRoute]) -> Iterator[Finding]:
+    active = [route for route in found if route.active]
+    paused = [route for route in active if route.paused_until is not None]
+    if not active:
+        cause = f"all {len(found)} are disabled" if found else "there is none"
+        advice = "enable one, or add one with `storecrawl routes add`"
+        yield _finding(Severity.TROUBLE, f"no outgoing route is active ({cause}): nothing can be fetched", advice)
+    elif len(paused) == len(active):
+        problem = f"no outgoing route is active now, as all are paused ({_named(paused)}): hardly anything is fetched"
+        yield _finding(Severity.TROUBLE, problem, "each is tried again by itself; other routes would help")
+    elif paused:
+        problem = f"{len(paused)} of {len(active)} outgoing routes are paused: {_named(paused)}"
+        yield _finding(Severity.WARNING, problem, "each is tried again by itself, and used as soon as it is let in")
+
+
+def _finding(severity: Severity, problem: str, advice: str) -> Finding:
+    return Finding(severity=severity, problem=problem, advice=advice, path="/routes")
+
+
+def _named(paused: Sequence[StoredRoute]) -> str:
+    named = ", ".join(f"{route.label} until {_moment(route.paused_until)}" for route in paused[:NAMED])
+    return named + (f" and {len(paused) - NAMED} more" if len(paused) > NAMED else "")
+
+
+def _moment(moment: datetime | None) -> str:
+    return f"{moment:%Y-%m-%d %H:%M %Z}" if moment else "some time"

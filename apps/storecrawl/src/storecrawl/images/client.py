@@ -1,0 +1,103 @@
+"""Fetches one image over the egress: from addresses that may be asked, redirects judged anew, in bounds."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from typing import Final
+
+import httpx2
+
+from storecrawl.egress import BodyTooLarge, BodyUnreadable, Egress, Visit, failure_of, read_body
+from storecrawl.images.addresses import Addresses
+from storecrawl.images.errors import ImageRefused, ImageUnavailable
+
+MOST_REDIRECTS = 3
+TIMEOUT = 20.0
+ACCEPT = "image/webp,image/png,image/jpeg,image/gif"
+NOT_MODIFIED, FORBIDDEN, SERVER_ERRORS = 304, 403, 500
+# What says "not now" rather than "never".
+PASSING: Final = {401, 403, 408, 425, 429}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FetchedImage:
+    """What came back; `content` is None where it is what it was."""
+
+    content: bytes | None
+    etag: str | None
+
+
+class ImageClient:
+    """Fetches images; `egress` is the one place that knows routes, identities and rates."""
+
+    def __init__(self, egress: Egress, addresses: Addresses, *, max_bytes: int, timeout: float = TIMEOUT) -> None:
+        self._egress = egress
+        self._addresses = addresses
+        self._max_bytes = max_bytes
+        self._timeout = timeout
+
+    async def fetch(self, url: str, *, etag: str | None = None) -> FetchedImage:
+        """Fetch an image, unless it still has this etag. Raises ImageRefused, ImageUnavailable, HeldBack."""
+        try:
+            target = httpx2.URL(url)
+            for _ in range(MOST_REDIRECTS + 1):
+                answer = await self._ask(target, etag)
+                if isinstance(answer, FetchedImage):
+                    return answer
+                target = target.join(answer)
+        except httpx2.InvalidURL as error:
+            raise ImageRefused("its address cannot be read") from error
+        raise ImageRefused(f"more than {MOST_REDIRECTS} redirects")
+
+    async def _ask(self, target: httpx2.URL, etag: str | None) -> FetchedImage | str:
+        """One request; returns where it was sent on to, if it was."""
+        place = await self._addresses.check(target)
+        headers = {"Accept": ACCEPT, **place.headers, **({"If-None-Match": etag} if etag else {})}
+        async with self._egress.visit(place.host) as visit:
+            session = await visit.ready()
+            request = session.http.build_request("GET", place.url, headers=headers, extensions=dict(place.extensions))
+            try:
+                async with asyncio.timeout(self._timeout):
+                    return await self._answer(visit, await session.send(request))
+            except TimeoutError as error:
+                await visit.unanswered(type(error).__name__)
+                raise ImageUnavailable(f"no answer ({type(error).__name__})") from error
+            except httpx2.HTTPError as error:
+                await visit.went_wrong(failure_of(error, session.route))
+                raise ImageUnavailable(f"no answer ({type(error).__name__})") from error
+
+    async def _answer(self, visit: Visit, response: httpx2.Response) -> FetchedImage | str:
+        try:
+            await _told(visit, response.status_code)
+            if response.has_redirect_location:
+                return response.headers["location"]
+            if response.status_code == NOT_MODIFIED:
+                return FetchedImage(content=None, etag=response.headers.get("etag"))
+            return FetchedImage(content=await self._read(response), etag=response.headers.get("etag"))
+        finally:
+            await response.aclose()
+
+    async def _read(self, response: httpx2.Response) -> bytes:
+        try:
+            return await read_body(response, self._max_bytes)
+        except BodyTooLarge as error:
+            raise ImageRefused(str(error)) from error
+        except BodyUnreadable as error:
+            raise ImageUnavailable(str(error)) from error
+
+
+async def _told(visit: Visit, status: int) -> None:
+    """Tell the egress what came, and raise for what is no answer to use."""
+    if status == FORBIDDEN:
+        await visit.forbidden(f"HTTP {status}")
+    elif status >= SERVER_ERRORS:
+        await visit.unanswered(f"HTTP {status}")
+    elif status in PASSING:
+        await visit.limited(f"HTTP {status}", None)
+    else:
+        visit.succeeded()
+    if status in PASSING or status >= SERVER_ERRORS:
+        raise ImageUnavailable(f"HTTP {status}")
+    if status >= 400:  # noqa: PLR2004 - where HTTP's refusals begin
+        raise ImageRefused(f"HTTP {status}")

@@ -1,0 +1,124 @@
+"""What the roles work with: upstream client and egress, the payload files, and how a store's tasks are called."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from functools import cached_property
+from typing import ParamSpec, TypeVar
+
+from rolecall import Workplace
+from storecrawl.egress import Egress, EgressOptions, Recorder
+from storecrawl.images import Addresses, ImageClient, ImageStore
+from storecrawl.payloads import Limits, PayloadStore
+from storecrawl.settings import CrawlSettings
+from storecrawl.storage.locate import open_storage
+from storecrawl.upstream import ClientOptions, UpstreamClient
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+PAYLOADS = "payloads"
+IMAGES = "images"
+FETCHING_ROLES = ("store_discovery", "entry_point_discovery", "product_discovery", "payload_fetch", "image_fetch")
+"""The roles whose tasks send requests."""
+
+
+class Crawler:
+    """The shared means of one process."""
+
+    def __init__(self, settings: CrawlSettings) -> None:
+        self.settings = settings
+        self._upstream: UpstreamClient | None = None
+        self._images: ImageClient | None = None
+
+    @property
+    def upstream(self) -> UpstreamClient:
+        """The one client of this worker, so that its concurrency limit holds for all slots."""
+        if self._upstream is None:
+            raise RuntimeError(f"only workers of the roles {', '.join(FETCHING_ROLES)} talk to the upstream")
+        return self._upstream
+
+    @property
+    def images(self) -> ImageClient:
+        """The one client for images; its requests leave by the same egress."""
+        if self._images is None:
+            raise RuntimeError(f"only workers of the roles {', '.join(FETCHING_ROLES)} fetch images")
+        return self._images
+
+    @cached_property
+    def image_files(self) -> ImageStore:
+        """The images that are kept."""
+        return image_store(self.settings)
+
+    @cached_property
+    def payloads(self) -> PayloadStore:
+        """The crawl payload files."""
+        return payload_store(self.settings)
+
+    @asynccontextmanager
+    async def lifespan(self, workplace: Workplace) -> AsyncIterator[None]:
+        """Hold client and egress open for the life of a worker that fetches, and close them at the end.
+
+        Raises NoActiveRoute where nothing could be fetched, ConfigError, DatabaseUnavailable.
+        """
+        if not workplace.serves_any(*FETCHING_ROLES):
+            yield
+            return
+        # A line for each page would drown those about tasks.
+        logging.getLogger("httpx2").setLevel(logging.WARNING)
+        async with Egress(self._egress_options(), recorder=Recorder(workplace.dsn)) as egress:
+            options = self._client_options()
+            self._images = self._image_client(egress)
+            async with UpstreamClient(self.settings.upstream, options=options, egress=egress) as self._upstream:
+                yield
+
+    async def in_thread(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Run blocking work beside the loop, so that other slots and the leases go on."""
+        return await asyncio.to_thread(work, *args, **kwargs)
+
+    def _image_client(self, egress: Egress) -> ImageClient:
+        addresses = Addresses(self.settings.image_networks)
+        return ImageClient(egress, addresses, max_bytes=self.settings.image_bytes)
+
+    def _client_options(self) -> ClientOptions:
+        settings = self.settings
+        return ClientOptions(
+            page_pause=settings.page_pause,
+            backoff=settings.backoff,
+            longest_retry_after=settings.longest_retry_after,
+            stores_path=settings.stores_path,
+            menus_path=settings.menus_path,
+            hashes=settings.hashes_by_operation,
+        )
+
+    def _egress_options(self) -> EgressOptions:
+        settings = self.settings
+        return EgressOptions(
+            reload_every=settings.routes_every,
+            forbidden_limit=settings.forbidden_limit,
+            pause=settings.route_pause,
+            longest_pause=15 * settings.route_pause,
+            host_rate=settings.host_rate,
+            store_rate=settings.store_rate,
+            breaker_failures=settings.breaker_failures,
+            breaker_seconds=settings.breaker_seconds,
+        )
+
+
+def store_key(store_id: int) -> str:
+    """The key under which at most one task of a store runs."""
+    return f"store:{store_id}"
+
+
+def payload_store(settings: CrawlSettings) -> PayloadStore:
+    """The crawl payload files, read within the limits of the settings. Raises ConfigError as `open_storage` does."""
+    storage = open_storage(settings.store, settings.data_dir, PAYLOADS)
+    return PayloadStore(storage, limits=Limits(max_bytes=settings.payload_bytes))
+
+
+def image_store(settings: CrawlSettings) -> ImageStore:
+    """The images, beside the crawl payload files. Raises ConfigError as `open_storage` does."""
+    return ImageStore(open_storage(settings.store, settings.data_dir, IMAGES))

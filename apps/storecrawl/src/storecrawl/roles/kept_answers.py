@@ -1,0 +1,141 @@
+"""Keep what was fetched, before anybody judges it: a menu's answers, the menu made of them, answers to discovery."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+import msgspec
+import psycopg
+
+from rolecall import Context
+from storecrawl.catalog import (
+    Fetch,
+    mark_raw_expired,
+    record_payload,
+    record_raw_menu,
+    refused_beyond,
+)
+from storecrawl.catalog.discovery import AnswerKind, record_answer
+from storecrawl.payloads import PayloadError, WrittenPayload
+from storecrawl.roles.crawler import Crawler
+from storecrawl.roles.store_tasks import CrawlStore
+from storecrawl.upstream import FetchedMenu, RawPage, write_raw_pages
+
+Connection = psycopg.AsyncConnection[Any]
+CLIENT_ERRORS = 400
+LONGEST_PROBLEM = 1_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeptMenu:
+    """A menu whose files are written and whose rows are not."""
+
+    written: WrittenPayload
+    raw: WrittenPayload
+    product_count: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FetchArchive:
+    """Keeps one fetch of a store: `answers` are those that have come so far."""
+
+    ctx: Context
+    crawler: Crawler
+    store: CrawlStore
+    fetched_at: datetime
+    answers: list[RawPage] = field(default_factory=list)
+
+    async def keep(self, menu: FetchedMenu) -> KeptMenu:
+        """Write both files; a crash before their rows leaves files that are collected later."""
+        raw = await self._write_raw()
+        document = await self.crawler.in_thread(lambda: msgspec.json.encode(menu.document()))
+        written = await self.crawler.in_thread(self.crawler.payloads.write, self.store.id, document, **self._whose)
+        return KeptMenu(written=written, raw=raw, product_count=len(menu.products))
+
+    async def record(self, tx: Connection, kept: KeptMenu) -> int:
+        """Enter the rows of both; returns the payload's id."""
+        payload_id = await record_payload(
+            tx,
+            kept.written,
+            store_id=self.store.id,
+            task_id=self.ctx.task_id,
+            fetched_at=self.fetched_at,
+            product_count=kept.product_count,
+        )
+        await record_raw_menu(tx, kept.raw, self._fetch, payload_id=payload_id)
+        return payload_id
+
+    async def keep_refused(self, problem: Exception) -> None:
+        """Keep the answers of which no menu could be made, and the newest few of the store that were so before.
+
+        What was refused by its status alone, or did not come, is told by the error.
+        """
+        if not self.answers or self.answers[-1].status >= CLIENT_ERRORS:
+            return
+        try:
+            raw = await self._write_raw()
+        except (PayloadError, OSError) as trouble:
+            self.ctx.log.warning("The answers that were refused cannot be kept: %s", trouble)
+            return
+        reason = f"{type(problem).__name__}: {problem}"[:LONGEST_PROBLEM]
+        async with self.ctx.transaction() as tx:
+            await record_raw_menu(tx, raw, self._fetch, problem=reason)
+            beyond = await refused_beyond(tx, self.store.id)
+        await self._forget([each.id for each in beyond], [each.storage_path for each in beyond])
+
+    async def _forget(self, ids: Sequence[int], paths: Sequence[str]) -> None:
+        if ids:
+            # The file goes first: a row that says so too early would tell of a file that stays for ever.
+            await self.crawler.in_thread(self.crawler.payloads.remove, paths)
+            async with self.ctx.transaction() as tx:
+                await mark_raw_expired(tx, ids)
+
+    async def _write_raw(self) -> WrittenPayload:
+        document = await self.crawler.in_thread(write_raw_pages, self.answers)
+        return await self.crawler.in_thread(self.crawler.payloads.write_raw, self.store.id, document, **self._whose)
+
+    @property
+    def _whose(self) -> dict[str, int]:
+        return {"task_id": self.ctx.task_id, "attempt": self.ctx.attempt}
+
+    @property
+    def _fetch(self) -> Fetch:
+        return Fetch(
+            store_id=self.store.id,
+            task_id=self.ctx.task_id,
+            fetched_at=self.fetched_at,
+            page_count=len(self.answers),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeptAnswer:
+    """An answer whose file is written and whose row is not."""
+
+    kind: AnswerKind
+    subject: str
+    records: int
+    written: WrittenPayload
+
+    async def record(self, connection: Connection, ctx: Context) -> int:
+        """Enter the row; returns the discovery payload's id."""
+        return await record_answer(
+            connection,
+            self.written,
+            kind=self.kind,
+            subject=self.subject,
+            task_id=ctx.task_id,
+            record_count=self.records,
+        )
+
+
+async def keep_answer(
+    ctx: Context, crawler: Crawler, kind: AnswerKind, subject: str, records: Sequence[object]
+) -> KeptAnswer:
+    """Write what the upstream said as a file; a crash before its row leaves a file that is collected later."""
+    document = await crawler.in_thread(msgspec.json.encode, {"kind": kind, "subject": subject, "records": records})
+    written = await crawler.in_thread(crawler.payloads.write_answer, document, task_id=ctx.task_id, attempt=ctx.attempt)
+    return KeptAnswer(kind=kind, subject=subject, records=len(records), written=written)

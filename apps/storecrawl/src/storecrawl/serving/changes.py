@@ -1,0 +1,34 @@
+"""Changes as whoever sent the request, for the API and the pages: reviewing locations, changing routes."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from rolecall import NewTask
+from rolecall.web import Administers, Connections, Operates
+from storecrawl.actions.location_review import LocationReview
+from storecrawl.actions.route_changes import RouteChanges
+from storecrawl.serving.refusals import known, routed
+
+__all__ = ["location_review", "route_changes"]
+
+
+@asynccontextmanager
+async def location_review(connects: Connections, services: Operates) -> AsyncIterator[LocationReview]:
+    """Lend a LocationReview. What it refuses leaves the block as RequestRefused: 404 for an unknown one, else 409."""
+
+    async def enqueue(task: NewTask) -> int:
+        return (await services.tasks.enqueue(task)).id
+
+    with known():
+        async with connects() as connection:
+            yield LocationReview(connection, services.audit.actor, enqueue)
+
+
+@asynccontextmanager
+async def route_changes(connects: Connections, services: Administers) -> AsyncIterator[RouteChanges]:
+    """Lend RouteChanges. What it refuses leaves the block as RequestRefused, as `routed` says."""
+    with routed():
+        async with connects() as connection:
+            yield RouteChanges(connection, services.audit.actor)

@@ -1,0 +1,119 @@
+"""What the routes work with: the crawl payload files, a bounded way to read menus, and the answers in a raw menu."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from itertools import islice
+from typing import Annotated, Self
+
+from fastapi import Depends, Request
+
+from rolecall.web import RequestRefused
+from storecrawl.catalog import RawMenu, StoredPayload, open_payload, open_raw_menu, read_menu
+from storecrawl.catalog.normalize import Menu
+from storecrawl.payloads import Limits, OpenedPayload, PayloadStore
+from storecrawl.serving.refusals import told
+from storecrawl.upstream import RawPage, read_raw_pages
+
+__all__ = ["HasResources", "ProvideResources", "RawPageFacts", "Resources", "raw_page", "raw_pages"]
+
+# A parsed document takes some ten times its bytes: what all requests together may hold is the product of the two.
+MENU_BYTES = 32 * 1024 * 1024
+MENUS_AT_ONCE = 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resources:
+    """Opens files as they are, and reads menus: a few at a time, none too large, each in a thread."""
+
+    files: PayloadStore
+    menus: PayloadStore
+    limit: asyncio.Semaphore
+
+    @classmethod
+    def of(cls, files: PayloadStore) -> Self:
+        """Make them over the payload files of one place."""
+        small = files.within(Limits(max_bytes=MENU_BYTES))
+        return cls(files=files, menus=small, limit=asyncio.Semaphore(MENUS_AT_ONCE))
+
+    async def open(self, payload: StoredPayload) -> OpenedPayload:
+        """Open a payload's file, proved. Raises RequestRefused."""
+        with told(payload.id):
+            return await asyncio.to_thread(open_payload, self.files, payload)
+
+    async def open_raw(self, raw: RawMenu) -> OpenedPayload:
+        """Open a raw menu's file, proved. Raises RequestRefused."""
+        with told(raw.id, "raw menu"):
+            return await asyncio.to_thread(open_raw_menu, self.files, raw)
+
+    async def menu(self, payload: StoredPayload) -> Menu:
+        """Read a payload as a menu. Raises RequestRefused."""
+        async with self.limit:
+            with told(payload.id):
+                return await asyncio.to_thread(read_menu, self.menus, payload)
+
+
+@dataclass(frozen=True, slots=True)
+class ProvideResources:
+    """The dependency of a whole router that hands its routes their resources; all routers of a server share them."""
+
+    files: PayloadStore
+
+    async def __call__(self, request: Request) -> None:
+        state = request.app.state
+        if not hasattr(state, "crawl_resources"):
+            state.crawl_resources = Resources.of(self.files)
+
+
+def _resources(request: Request) -> Resources:
+    resources: Resources = request.app.state.crawl_resources
+    return resources
+
+
+HasResources = Annotated[Resources, Depends(_resources)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RawPageFacts:
+    """What is known of an answer: its place among all, the page (from 0) of a price list in a mode, and its bytes."""
+
+    index: int
+    pricing_type: str
+    mode: str
+    page: int
+    status: int
+    content_type: str
+    size: int
+
+    @classmethod
+    def of(cls, index: int, page: RawPage) -> RawPageFacts:
+        """Leave out the bytes."""
+        return cls(
+            index=index,
+            pricing_type=page.pricing_type,
+            mode=page.mode,
+            page=page.number,
+            status=page.status,
+            content_type=page.content_type,
+            size=len(page.body),
+        )
+
+
+async def raw_pages(resources: Resources, raw: RawMenu) -> list[RawPageFacts]:
+    """All answers of a raw menu, in the order in which they came. Raises RequestRefused."""
+    with await resources.open_raw(raw) as opened:
+        return await asyncio.to_thread(_facts, opened)
+
+
+async def raw_page(resources: Resources, raw: RawMenu, index: int) -> RawPage:
+    """One answer of a raw menu, by its place. Raises RequestRefused."""
+    with await resources.open_raw(raw) as opened:
+        page = await asyncio.to_thread(lambda: next(islice(read_raw_pages(opened.document()), index, None), None))
+    if page is None:
+        raise RequestRefused(f"raw menu {raw.id} has no answer {index}", status=404, kind="raw-page-not-found")
+    return page
+
+
+def _facts(opened: OpenedPayload) -> list[RawPageFacts]:
+    return [RawPageFacts.of(index, page) for index, page in enumerate(read_raw_pages(opened.document()))]

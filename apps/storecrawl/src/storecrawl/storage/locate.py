@@ -1,0 +1,32 @@
+"""From a URL to the storage that keeps files: folders of this machine, or a bucket."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from rolecall import ConfigError
+from storecrawl.storage import FolderStorage, Storage
+
+try:
+    from storecrawl.storage.bucket import BucketStorage
+except ImportError:
+    _BUCKETS = None
+else:
+    _BUCKETS = BucketStorage
+
+__all__ = ["open_storage"]
+
+
+def open_storage(url: str, data_dir: Path, part: str) -> Storage:
+    """One part of what is kept: below a bucket's prefix where `url` names one (s3://bucket/prefix), else in a folder.
+
+    Nothing is asked of the bucket yet. Raises ConfigError where the library for buckets is not installed.
+    """
+    if not url:
+        return FolderStorage(data_dir / part)
+    if _BUCKETS is None:
+        problem = "it takes the library for buckets: install storecrawl[s3]"
+        raise ConfigError(problem, variable="STORECRAWL_STORE", value=url)
+    place = urlsplit(url)
+    return _BUCKETS(place.netloc, f"{place.path.strip('/')}/{part}".strip("/"))
