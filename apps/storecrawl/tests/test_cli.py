@@ -115,7 +115,7 @@ def test_normalize_speaks_to_people_too(tmp_path: Path, menu: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "not json", "{}", "[1, 2]", '{"data": {"somethingElse": []}}'])
-def test_normalize_refuses_what_is_no_menu_with_exit_code_2(tmp_path: Path, text: str) -> None:
+def test_normalize_refuses_a_file_that_is_not_a_menu_with_exit_code_2(tmp_path: Path, text: str) -> None:
     file = tmp_path / "file.json"
     file.write_text(text)
 

@@ -69,7 +69,7 @@ def test_a_resync_is_generated_once_a_day(shop: Shop, say: Any) -> None:
     assert second == (0, f"{first['date']}: 0 tasks stored, 4 stood already\n", "")
 
 
-def test_what_cannot_be_done_is_one_clear_line(shop: Shop, say: Any) -> None:
+def test_an_impossible_command_ends_with_one_clear_line(shop: Shop, say: Any) -> None:
     store = shop.store()
     payload = shop.payload(store, {"no": "menu"}, hour=1)
     gone = shop.payload(store, {"no": "menu"}, hour=2)
@@ -110,7 +110,7 @@ def test_a_search_for_stores_is_asked_for(shop: Shop, say: Any) -> None:
     assert [task["payload"] for task in shop.tasks("store_discovery")] == [{"states": ["AZ"]}]
 
 
-def test_what_strangers_wrote_is_shown_as_text(
+def test_text_from_outside_is_shown_as_text(
     shop: Shop, say: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Names, towns, errors and documents are of strangers."""

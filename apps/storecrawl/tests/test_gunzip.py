@@ -32,19 +32,19 @@ def test_a_document_comes_back_however_it_is_cut(pack: object, piece: int) -> No
 
 
 @pytest.mark.parametrize("tail", [b"\0", b"\0\0\0\0", b"\x1f", b"\x1f\x8b\x08", b"{}", b"\0" * 300_000])
-def test_what_follows_the_end_of_a_large_document_is_refused(tail: bytes) -> None:
+def test_data_after_the_end_of_a_large_document_is_refused(tail: bytes) -> None:
     """It was looked at again and again, for ever."""
     with pytest.raises(GzipDamaged, match="something follows its end"):
         _gunzip(gzip.compress(DOCUMENT) + tail)
 
 
 @pytest.mark.parametrize("length", [0, 1, 9, 10, 300, 100_000])
-def test_what_is_cut_short_is_refused(length: int) -> None:
+def test_a_truncated_stream_is_refused(length: int) -> None:
     with pytest.raises(GzipDamaged, match="cut short"):
         _gunzip(gzip.compress(DOCUMENT)[:length])
 
 
-def test_what_is_no_gzip_is_refused() -> None:
+def test_bytes_that_are_not_gzip_are_refused() -> None:
     with pytest.raises(GzipDamaged, match="cannot be unpacked"):
         _gunzip(DOCUMENT)
 

@@ -99,7 +99,7 @@ def test_a_password_is_taken_without_being_shown(
         ["http://127.0.0.1:1", "--timezone", "/etc/passwd"],
     ],
 )
-def test_what_is_no_route_is_refused(routes: Routes, arguments: list[str]) -> None:
+def test_a_malformed_route_is_refused(routes: Routes, arguments: list[str]) -> None:
     code, out, error = routes("add", *arguments)
 
     assert (code in {1, 2}, out) == (True, "")
@@ -130,9 +130,7 @@ def test_a_trial_says_whether_a_route_leads_anywhere(routes: Routes) -> None:
 
 
 @pytest.mark.parametrize("hostile", ["\x1b]0;PWNED\x07\x1b[31m", "[/red]", "[red]x", "\u202elevart", "a\nb\tc"])
-def test_what_strangers_wrote_is_shown_as_text(
-    routes: Routes, connection: psycopg.Connection[Any], hostile: str
-) -> None:
+def test_text_from_outside_is_shown_as_text(routes: Routes, connection: psycopg.Connection[Any], hostile: str) -> None:
     """No escape sequence reaches the terminal, no mark-up ends the command."""
     assert routes("add", PROXY, "--city", hostile)[0] == 0
     connection.execute("update storecrawl.routes set last_error = %s", (hostile,))

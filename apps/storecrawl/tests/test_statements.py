@@ -74,7 +74,7 @@ def test_an_unknown_statement_is_an_error_that_names_the_file() -> None:
         _ = catalog_sql.STORES.nothing
 
 
-def test_every_statement_that_the_code_names_exists_and_every_one_that_exists_is_named() -> None:
+def test_every_named_statement_exists_and_is_used() -> None:
     there_are = {(*constant, name) for constant, statements in declared().items() for name in statements}
 
     assert set(asked_for()) == there_are

@@ -33,7 +33,7 @@ async def test_every_route_stands_in_the_table_and_no_other(door: Door) -> None:
 
 
 @pytest.mark.parametrize("identity", list(IDENTITIES))
-async def test_everybody_gets_where_the_table_says_and_no_further(door: Door, identity: str) -> None:
+async def test_each_role_reaches_exactly_the_paths_of_the_table(door: Door, identity: str) -> None:
     headers = {} if identity == "nobody" else await door.key(Scope(identity))
 
     assert await departures(door.application, TABLE, identity, headers) == []

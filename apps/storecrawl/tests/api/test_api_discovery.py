@@ -46,7 +46,7 @@ async def test_the_other_platforms_are_known_and_empty(http: httpx2.AsyncClient,
     assert (await http.post(f"{path}/{location}/reject", json={"because": "x"})).status_code == 404
 
 
-async def test_a_platform_that_nobody_knows_is_a_problem(http: httpx2.AsyncClient) -> None:
+async def test_an_unknown_platform_is_a_problem_document(http: httpx2.AsyncClient) -> None:
     answer = await http.get("/api/discovery/platforms/xx/locations")
 
     assert (answer.status_code, answer.json()["type"]) == (404, "urn:rolecall:platform-not-found")
@@ -102,7 +102,7 @@ async def test_a_rejection_is_taken_back(http: httpx2.AsyncClient, shop: Any) ->
         ("reject", "reject"),
     ],
 )
-async def test_what_its_status_does_not_allow_is_refused(
+async def test_a_decision_that_the_status_does_not_allow_is_refused(
     http: httpx2.AsyncClient, shop: Any, first: str, then: str
 ) -> None:
     location = shop.location()
@@ -155,7 +155,7 @@ async def test_states_and_cities_tell_what_is_there_and_what_failed(http: httpx2
     assert [(city["name"], city["error"]) for city in failing] == [("Phoenix", "HTTP 503")]
 
 
-async def test_what_makes_no_sense_is_refused(http: httpx2.AsyncClient, shop: Any) -> None:
+async def test_contradictory_settings_are_refused(http: httpx2.AsyncClient, shop: Any) -> None:
     location = shop.location()
     for question in ("status=gone", "state=A", "cursor=x", "limit=0", "text="):
         assert (await http.get(f"{LOCATIONS}?{question}")).status_code == 422, question

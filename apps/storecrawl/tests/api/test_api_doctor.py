@@ -32,7 +32,7 @@ async def test_with_a_route_and_no_blocked_store_nothing_is_found(http: httpx2.A
 
 
 @pytest.mark.parametrize(("number", "which"), [(0, "there is none"), (2, "all 2 are disabled")])
-async def test_that_no_route_is_active_is_trouble(
+async def test_having_no_active_route_is_trouble(
     http: httpx2.AsyncClient, shop: Shop, connection: psycopg.Connection[Any], number: int, which: str
 ) -> None:
     for port in range(1, number + 1):

@@ -127,7 +127,7 @@ async def test_a_client_that_leaves_takes_its_file_and_connection_along(server: 
         ("", False), ("identity", False), ("gzip;q=0", False), ("gzip;q=0, *", False), ("gzip;q=x", False), ("*;q=0", False),
     ],
 )  # fmt: skip
-def test_gzip_is_sent_to_who_takes_it(header: str, accepted: bool) -> None:
+def test_gzip_is_sent_to_clients_that_accept_it(header: str, accepted: bool) -> None:
     assert accepts_gzip(header) is accepted
 
 

@@ -65,7 +65,9 @@ async def test_another_day_is_another_resync(http: httpx2.AsyncClient, shop: Any
         assert answer.json()["stored"] == 2
 
 
-async def test_what_does_not_divide_differs_by_one_store(http: httpx2.AsyncClient, shop: Any, today: date) -> None:
+async def test_batches_of_an_uneven_number_differ_by_one_store(
+    http: httpx2.AsyncClient, shop: Any, today: date
+) -> None:
     shop.stores(7)
     shop.store(crawl_enabled=False)
     shop.store(platform_store_id=None)
@@ -113,9 +115,7 @@ async def test_one_store_is_crawled_on_demand_once_at_a_time(http: httpx2.AsyncC
     assert (second.status_code, second.json()["standing"]) == (200, 1)
 
 
-async def test_what_a_schedule_has_stored_for_later_comes_when_it_is_asked_for(
-    http: httpx2.AsyncClient, shop: Any
-) -> None:
+async def test_a_task_scheduled_for_later_runs_at_once_on_request(http: httpx2.AsyncClient, shop: Any) -> None:
     store = shop.store()
     await http.post("/api/job-queue/enqueue", json={"store_id": store, "scheduled_for": "2030-01-01T12:00:00Z"})
 

@@ -126,7 +126,9 @@ async def test_only_payloads_of_the_store_are_compared(
         assert (await http.get(f"/api/payloads/store/{mine}/diff{question}")).status_code == 422
 
 
-async def test_what_is_no_menu_or_broken_is_said_and_is_no_failure(http: httpx2.AsyncClient, shop: Any) -> None:
+async def test_a_broken_document_is_reported_on_the_page_without_a_server_error(
+    http: httpx2.AsyncClient, shop: Any
+) -> None:
     store = shop.store()
     broken = shop.payload(store, {"a": 1}, hour=1)
     shop.payload(store, {"no": "menu"}, hour=2)
@@ -168,7 +170,7 @@ async def test_only_the_fields_that_were_asked_for_come(http: httpx2.AsyncClient
     assert answer.json()["items"] == [{"price": None, "brand": None}]
 
 
-async def test_a_question_that_has_no_meaning_is_refused(http: httpx2.AsyncClient, menu_store: int) -> None:
+async def test_a_meaningless_query_is_refused(http: httpx2.AsyncClient, menu_store: int) -> None:
     for question in (
         "limit=0", "limit=1001", "offset=-1", "sort=id", "order=up", "fields=name,secret", "category=spaceships",
         "price_min=1.5", "thc_min=nan", "thc_max=inf", "thc_min=-1", "in_stock=perhaps", "brand=a&colour=red", "fields=",

@@ -65,13 +65,13 @@ async def test_a_payload_tells_everything_but_where_its_file_lies(http: httpx2.A
     assert (answer["id"], answer["product_count"], answer["size_raw"]) == (payload, 5, 7)
 
 
-async def test_what_is_not_there_is_404(http: httpx2.AsyncClient) -> None:
+async def test_an_unknown_id_is_404(http: httpx2.AsyncClient) -> None:
     for path, kind in UNKNOWN.items():
         answer = await http.get(path)
         assert (answer.status_code, answer.json()["type"]) == (404, f"urn:rolecall:{kind}")
 
 
-async def test_what_is_no_id_is_refused(http: httpx2.AsyncClient) -> None:
+async def test_an_invalid_id_is_refused(http: httpx2.AsyncClient) -> None:
     for path in PATHS_WITH_IDS:
         for hostile in HOSTILE:
             answer = await http.get(path.format(hostile))
@@ -79,7 +79,7 @@ async def test_what_is_no_id_is_refused(http: httpx2.AsyncClient) -> None:
             assert answer.headers["content-type"] == "application/problem+json"
 
 
-async def test_a_page_that_nobody_should_ask_for_is_refused(http: httpx2.AsyncClient) -> None:
+async def test_a_page_with_invalid_parameters_is_refused(http: httpx2.AsyncClient) -> None:
     for question in ("limit=0", "limit=501", "limit=1e9", "cursor=abc", "cursor=%00", "store_id=x", "store_id=-1"):
         answer = await http.get(f"/api/payloads?{question}")
         assert (answer.status_code, answer.headers["content-type"]) == (422, "application/problem+json")
@@ -98,7 +98,7 @@ async def test_a_replay_is_a_refresh_of_that_payload_stored_once(http: httpx2.As
     assert (second.status_code, second.json()) == (200, {"task_id": task["id"], "deduplicated": True})
 
 
-async def test_a_replay_of_what_is_not_there_is_404(http: httpx2.AsyncClient, shop: Any) -> None:
+async def test_a_replay_of_an_unknown_payload_is_404(http: httpx2.AsyncClient, shop: Any) -> None:
     assert (await http.post("/api/payloads/404/replay")).status_code == 404
     assert shop.tasks("product_refresh") == []
 
@@ -121,7 +121,7 @@ async def test_the_replay_of_an_older_payload_takes_nothing_back(
     assert connection.execute(snapshots).fetchall() == [(1000,), (3000,)]
 
 
-async def test_who_asked_for_a_replay_is_written_down(http: httpx2.AsyncClient, shop: Any, connection: Any) -> None:
+async def test_the_actor_of_a_replay_is_recorded(http: httpx2.AsyncClient, shop: Any, connection: Any) -> None:
     await http.post(f"/api/payloads/{shop.payload(shop.store(), {})}/replay")
 
     events = connection.execute("select via, action, detail from rolecall.audit_log").fetchall()

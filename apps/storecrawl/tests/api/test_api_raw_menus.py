@@ -35,7 +35,7 @@ async def test_the_answers_are_told_and_each_is_sent_as_it_came(http: httpx2.Asy
     assert {each.headers["x-content-type-options"] for each in sent} == {"nosniff"}
 
 
-async def test_what_is_not_there_is_404_and_what_expired_410(http: httpx2.AsyncClient, shop: Shop, raw: int) -> None:
+async def test_an_unknown_payload_is_404_and_an_expired_one_410(http: httpx2.AsyncClient, shop: Shop, raw: int) -> None:
     gone = shop.raw_menu(shop.store(), b"", problem="x", page_count=0, expired_at="2026-05-02")
 
     codes = [

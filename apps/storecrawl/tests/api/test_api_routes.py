@@ -41,7 +41,7 @@ async def test_a_password_goes_in_and_never_comes_out(
     assert "password" not in worse.text or CANARY not in worse.json().get("detail", "")
 
 
-async def test_who_changed_a_route_stands_in_the_audit_log(
+async def test_the_actor_of_a_route_change_is_in_the_audit_log(
     http: httpx2.AsyncClient, connection: psycopg.Connection[Any]
 ) -> None:
     route = (await http.post("/api/routes", json={"protocol": "direct"})).json()["id"]
@@ -57,7 +57,7 @@ async def test_who_changed_a_route_stands_in_the_audit_log(
     "change",
     [{"protocol": "ftp"}, {"host": None}, {"port": 0}, {"host": "a/b"}, {"timezone": "Mars"}, {"protocol": "direct"}],
 )
-async def test_what_can_be_no_route_is_refused(http: httpx2.AsyncClient, change: dict[str, object]) -> None:
+async def test_an_impossible_route_is_refused(http: httpx2.AsyncClient, change: dict[str, object]) -> None:
     assert (await http.post("/api/routes", json=PROXY | change)).status_code == 422
 
 

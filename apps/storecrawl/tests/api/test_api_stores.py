@@ -37,7 +37,7 @@ async def test_a_store_is_shown(http: httpx2.AsyncClient, shop: Any) -> None:
     assert (answer["name"], answer["city"], answer["crawl_enabled"]) == ("Sun", "Mesa", False)
 
 
-async def test_a_list_that_nobody_should_ask_for_is_refused(http: httpx2.AsyncClient) -> None:
+async def test_a_list_with_invalid_parameters_is_refused(http: httpx2.AsyncClient) -> None:
     for question in ("state=A", "state=A%25", "text=", "text=%00", "limit=0", "limit=501", "cursor=x"):
         answer = await http.get(f"/api/stores?{question}")
         assert (answer.status_code, answer.headers["content-type"]) == (422, "application/problem+json"), question

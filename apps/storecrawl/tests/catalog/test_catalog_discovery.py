@@ -73,7 +73,7 @@ async def test_impossible_coordinates_are_none(coordinates: object) -> None:
     assert (store.latitude, store.longitude) == (None, None)
 
 
-async def test_what_validates_is_promoted_and_its_new_ids_returned(
+async def test_valid_locations_are_promoted_and_the_ids_of_new_stores_returned(
     connection: psycopg.AsyncConnection, query: Query
 ) -> None:
     new_ids = await _discover(connection, _store(1), _store(2), _store(3, platform_store_id="acMFAfbvyQ9CKsrNy"))
@@ -116,7 +116,7 @@ async def test_a_store_that_there_is_already_is_linked(connection: psycopg.Async
         (_store(1, name=None, state=None), "it has no name; it names no state"),
     ],
 )
-async def test_what_does_not_validate_is_rejected_with_its_reasons(
+async def test_an_invalid_location_is_rejected_with_its_reasons(
     connection: psycopg.AsyncConnection, query: Query, store: DiscoveredStore, reason: str
 ) -> None:
     assert await _discover(connection, store) == []
@@ -141,16 +141,16 @@ async def test_a_rejected_location_is_promoted_once_it_validates(
     ]  # fmt: skip
 
 
-async def test_what_is_rejected_time_and_again_is_logged_once(
-    connection: psycopg.AsyncConnection, query: Query
-) -> None:
+async def test_a_repeated_rejection_is_logged_once(connection: psycopg.AsyncConnection, query: Query) -> None:
     for _ in range(3):
         await _discover(connection, _store(1, slug=None))
 
     assert len(await query("select from storecrawl.promotions")) == 1
 
 
-async def test_what_a_person_rejected_stays_rejected(connection: psycopg.AsyncConnection, query: Query) -> None:
+async def test_a_location_rejected_by_a_person_stays_rejected(
+    connection: psycopg.AsyncConnection, query: Query
+) -> None:
     await discover_locations(connection, [_store(1)])
     [found] = await query("select id from storecrawl.locations")
     await reject_location(connection, found["id"], by="ann", because="closed")
@@ -170,7 +170,9 @@ async def test_a_store_takes_over_what_a_later_discovery_says(
     assert tuple(row.values()) == ("Renamed", "New", "PA")
 
 
-async def test_what_a_discovery_does_not_see_stays_as_it_was(connection: psycopg.AsyncConnection, query: Query) -> None:
+async def test_locations_that_a_discovery_does_not_see_stay_as_they_were(
+    connection: psycopg.AsyncConnection, query: Query
+) -> None:
     """A partial answer deletes nothing and takes no promotion back."""
     await _discover(connection, _store(1), _store(2))
 

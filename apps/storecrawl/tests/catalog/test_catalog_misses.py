@@ -113,7 +113,7 @@ async def test_a_product_that_could_not_be_read_is_not_missed(
     assert tuple(row.values()) == (0, "in_stock", True)
 
 
-async def test_what_an_incomplete_menu_lacks_is_not_missed(
+async def test_products_that_an_incomplete_menu_lacks_do_not_count_as_missed(
     new_store: NewStore, make_menu: MakeMenu, refresh: Refresh, query: Query
 ) -> None:
     store = await new_store()

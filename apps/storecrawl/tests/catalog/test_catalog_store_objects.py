@@ -87,7 +87,7 @@ def test_ids_of_both_forms_are_ids(platform_id: str) -> None:
 
 
 @pytest.mark.parametrize("coordinates", [[33.41, -111.83], [0], None, ["x", "y"], [-200, 10]])
-def test_a_place_that_cannot_be_is_no_place(coordinates: object) -> None:
+def test_an_impossible_location_is_dropped(coordinates: object) -> None:
     """Longitude comes first."""
     [store] = read_stores([{**ROW, "location": {"geometry": {"coordinates": coordinates}}}])
 

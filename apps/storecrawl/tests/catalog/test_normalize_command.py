@@ -115,7 +115,7 @@ def test_a_gzipped_menu_is_read_as_it_is(file: Path) -> None:
         (gzip.compress(bytes(10_000_000), mtime=0), "unpacks to more than"),
     ],
 )
-def test_what_is_no_menu_ends_with_code_two_and_says_why(tmp_path: Path, content: bytes, seen: str) -> None:
+def test_a_file_that_is_not_a_menu_ends_with_code_two_and_a_reason(tmp_path: Path, content: bytes, seen: str) -> None:
     written = tmp_path / "file"
     written.write_bytes(content)
 

@@ -61,7 +61,7 @@ def test_nothing_is_missing_from_a_whole_cycle(tmp_path: Path) -> None:
          "1 tasks failed, the first of them was payload_fetch 4: HTTP 502"),
     ],
 )  # fmt: skip
-def test_what_is_missing_is_named(
+def test_missing_stores_and_products_are_named(
     tmp_path: Path, figures: dict[str, Any], inventory: dict[str, Any], problem: str
 ) -> None:
     found = problems(replace(FIGURES, **figures), replace(INVENTORY, **inventory), tmp_path)
@@ -75,7 +75,7 @@ def test_an_upstream_of_unknown_size_must_have_a_store_at_least(tmp_path: Path) 
     assert problems(Figures(), nothing, tmp_path, expected=None) == ["no stores were found"]
 
 
-def test_products_that_the_upstream_offers_and_the_catalog_lacks_are_named(connection: psycopg.Connection[Any]) -> None:
+def test_products_missing_from_the_catalog_are_named(connection: psycopg.Connection[Any]) -> None:
     """Counting what was fetched could never tell: 3.9 % of the products of stores with two price lists were not."""
     memory = Memory(port=1, stores=2, seed=1, step=3.0, since=time.time() - 60, step_seconds=0.0)
     world = World(UpstreamOptions(stores=2, seed=1))

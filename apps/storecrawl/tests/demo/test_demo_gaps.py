@@ -82,7 +82,7 @@ async def test_at_the_maximum_every_store_is_refreshed_or_named_with_its_reason(
 
 
 @pytest.mark.usefixtures("direct_route")
-async def test_stores_of_which_no_menu_comes_are_all_named(
+async def test_every_store_without_a_menu_is_named(
     database: str, connection: psycopg.Connection[Any], tmp_path: Path
 ) -> None:
     async with LocalUpstream(WORLD) as upstream:

@@ -40,9 +40,7 @@ def test_time_goes_on_with_the_demo(tmp_path: Path, staying: DemoOptions) -> Non
     assert recall(tmp_path, staying, NOW).at(NOW + 250.0).step == 2.5
 
 
-def test_while_no_demo_runs_time_goes_on_no_more_than_a_killed_one_may_have_forgotten(
-    tmp_path: Path, staying: DemoOptions
-) -> None:
+def test_simulated_time_stands_still_between_demos(tmp_path: Path, staying: DemoOptions) -> None:
     keep(tmp_path, recall(tmp_path, staying, NOW).at(NOW + 250.0))
 
     memory = recall(tmp_path, staying, NOW + YEAR)
@@ -59,7 +57,7 @@ def test_another_pace_does_not_move_the_world(tmp_path: Path, staying: DemoOptio
 
 
 @pytest.mark.parametrize(("once", "later", "steps"), [(True, 3_600.0, 4), (False, 3_600.0, 40), (False, 0.0, 4)])
-def test_the_upstream_shows_that_step_and_in_a_single_cycle_no_other(
+def test_a_single_cycle_sees_one_step_of_the_upstream(
     staying: DemoOptions, once: bool, later: float, steps: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     memory = Memory(port=1, stores=7, seed=3, step=4.3, since=NOW, step_seconds=0.0 if once else 100.0)

@@ -19,7 +19,7 @@ def child(folder: Path, program: str) -> ChildProcess:
     return ChildProcess(["-c", program, str(folder)], environment={}, log=folder / "child.log")
 
 
-def test_what_was_killed_is_started_again(tmp_path: Path) -> None:
+def test_a_killed_process_is_started_again(tmp_path: Path) -> None:
     sleeper = child(tmp_path, SLEEPER)
     sleeper.keep_running()
     first = eventually(lambda: _running(tmp_path))
@@ -34,7 +34,7 @@ def test_what_was_killed_is_started_again(tmp_path: Path) -> None:
     sleeper.stop()
 
 
-def test_what_dies_again_and_again_is_given_up_with_its_last_words(tmp_path: Path) -> None:
+def test_a_process_that_keeps_dying_is_given_up_with_its_last_output(tmp_path: Path) -> None:
     failing = child(tmp_path, FAILURE)
 
     with pytest.raises(KeepsDying, match=r"child\.log says: the disk is full"):

@@ -23,7 +23,7 @@ def app(tmp_path: Path) -> App:
 
 
 @pytest.mark.usefixtures("direct_route")
-async def test_what_failed_for_good_gets_another_chance(
+async def test_tasks_that_failed_permanently_are_retried_by_the_next_demo(
     app: App, database: str, connection: psycopg.Connection[Any]
 ) -> None:
     with Client(database, app=app) as client:

@@ -61,7 +61,7 @@ def test_in_a_terminal_it_shows_one_board_and_ctrl_c_ends_it(demo: DemoFolder) -
         assert words.encode() in shown
 
 
-def test_it_fetches_every_store_again_and_again_until_a_single_cycle_is_asked_for(demo: DemoFolder) -> None:
+def test_it_keeps_fetching_every_store_until_a_single_cycle_is_requested(demo: DemoFolder) -> None:
     """The schedule, the fan-out, the fetches, the refreshes."""
     process = demo.start(*SMALL, "--no-api")
     eventually(lambda: (demo.sees(APPLIED) or 0) >= 5)

@@ -124,7 +124,7 @@ async def test_a_crash_between_payload_files_and_row_leaves_one_row_and_one_refr
 
 
 @pytest.mark.parametrize("store", ["folder", "bucket"], indirect=True)
-async def test_the_files_that_a_crash_orphaned_are_swept_away_and_no_others(crawl: Crawl) -> None:
+async def test_only_files_orphaned_by_a_crash_are_swept(crawl: Crawl) -> None:
     """No orphan stays, in a folder as in a bucket."""
     crawl.enqueue(_fetch(crawl))
     crawl.crash("payload_fetch", BEFORE_COMMIT)

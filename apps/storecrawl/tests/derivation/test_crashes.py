@@ -38,7 +38,7 @@ async def test_a_worker_that_dies_in_the_middle_of_a_round_costs_no_figure(marke
     assert market.ask("select distinct state::text from rolecall.all_tasks") == [("completed",)]
 
 
-async def test_partials_that_a_crash_of_the_server_emptied_in_the_middle_of_a_round_are_not_merged(market: Any) -> None:
+async def test_partials_emptied_by_a_server_crash_are_not_merged(market: Any) -> None:
     """The round is given up, and another one counts everything."""
     stores = market.stores(3)
     for store in stores:

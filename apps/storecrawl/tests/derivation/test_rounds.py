@@ -44,7 +44,7 @@ async def test_the_log_has_ids_of_stores_as_ranges_and_one_task_stands_for_all_o
     assert market.value("select count(*) from storecrawl.product_changes") == 0
 
 
-async def test_what_is_seen_again_unchanged_is_counted_by_nobody(market: Any) -> None:
+async def test_products_seen_again_unchanged_are_not_counted_again(market: Any) -> None:
     [store] = market.stores(1)
     await market.change(store, 0, a={})
     await market.derive()
@@ -56,7 +56,7 @@ async def test_what_is_seen_again_unchanged_is_counted_by_nobody(market: Any) ->
     assert market.handlers()[-1] == "collect_changes"
 
 
-async def test_what_is_rolled_back_was_never_logged(market: Any) -> None:
+async def test_a_change_that_is_rolled_back_is_not_logged(market: Any) -> None:
     [store] = market.stores(1)
     await market.derive()
     async with await psycopg.AsyncConnection.connect(market.dsn) as connection:
@@ -82,7 +82,7 @@ async def test_a_round_overwrites_what_it_counts_and_deletes_what_is_no_longer_s
     assert market.value("select count(*) from storecrawl.store_partials") == 1
 
 
-async def test_a_round_of_everything_puts_right_what_nobody_logged(market: Any) -> None:
+async def test_a_full_round_corrects_changes_that_were_not_logged(market: Any) -> None:
     """Stores are null, and rows that the source does not have are deleted."""
     stores = market.stores(3)
     for store in stores:

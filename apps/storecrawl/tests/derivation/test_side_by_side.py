@@ -76,7 +76,7 @@ async def test_a_round_waits_for_no_refresh_and_loses_none(market: Any) -> None:
     assert market.wrong_figures() == []
 
 
-async def test_a_round_that_stands_for_a_change_is_claimed_once_that_is_committed(market: Any) -> None:
+async def test_a_round_is_claimed_only_after_its_change_commits(market: Any) -> None:
     """The one moment at which a change could fall between two rounds."""
     first, second = market.stores(2)
     await market.change(first, 0, a={})
@@ -130,9 +130,7 @@ async def test_edits_all_the_while_are_all_counted_in_the_end(market: Any) -> No
 
 
 @pytest.mark.parametrize("view", ["price_history_by_day", "brand_counts_by_state"])
-async def test_a_reader_in_the_middle_of_a_view_keeps_nobody_waiting_and_waits_for_nobody(
-    market: Any, view: str
-) -> None:
+async def test_a_view_refresh_neither_blocks_a_reader_nor_waits_for_it(market: Any, view: str) -> None:
     """Views are refreshed under an open reader, who goes on reading."""
     [store] = market.stores(1)
     await market.change(store, 0, a={})

@@ -57,7 +57,7 @@ async def test_a_good_answer_takes_back_what_was_forbidden_before(book: Book, fo
     ]
 
 
-async def test_stores_that_are_forbidden_elsewhere_too_are_held_against_no_route(book: Book, forbid: Forbid) -> None:
+async def test_stores_forbidden_on_several_routes_count_against_none(book: Book, forbid: Forbid) -> None:
     """Five walled stores, three routes."""
     routes = [book.add(protocol="http", host=f"10.0.0.{number}", port=1) for number in range(3)]
 
@@ -68,7 +68,7 @@ async def test_stores_that_are_forbidden_elsewhere_too_are_held_against_no_route
     assert [book.route(route)["paused_until"] for route in routes] == [None] * 3
 
 
-async def test_what_was_forbidden_over_an_hour_ago_is_no_evidence(book: Book, forbid: Forbid) -> None:
+async def test_refusals_older_than_an_hour_are_not_evidence(book: Book, forbid: Forbid) -> None:
     route = book.add()
     await forbid(route, "a", "b")
     book.connection.execute("update storecrawl.forbidden_visits set last_at = now() - interval '61 min'")
@@ -117,9 +117,7 @@ async def test_each_pause_in_a_row_is_twice_as_long_and_the_last_routes_is_not(
     assert ([first, *lengths], alone) == ([60, 120, 240, 300, 300], 60)
 
 
-async def test_answers_that_were_on_their_way_when_a_route_was_paused_make_its_pause_no_longer(
-    book: Book, forbid: Forbid
-) -> None:
+async def test_answers_in_flight_when_a_route_is_paused_do_not_extend_its_pause(book: Book, forbid: Forbid) -> None:
     route = book.add()
     await forbid(route, "a", "b", "c")
 
@@ -141,7 +139,7 @@ async def test_only_one_of_all_workers_tries_a_paused_route(book: Book, forbid: 
     assert all(0 < (probe.paused_for or 0) <= 60 for probe in probes if not probe.granted)
 
 
-async def test_what_a_blamed_route_was_refused_is_not_held_against_new_blocked_stores(
+async def test_refusals_on_a_blamed_route_do_not_block_stores_that_were_never_blocked(
     book: Book, forbid: Forbid
 ) -> None:
     route = book.add()
@@ -156,7 +154,7 @@ async def test_what_a_blamed_route_was_refused_is_not_held_against_new_blocked_s
     assert book.connection.execute(left).fetchall() == [("b",), ("other",)]
 
 
-async def test_what_could_not_be_reported_is_counted_with_what_comes_later() -> None:
+async def test_counts_that_could_not_be_reported_are_added_to_later_ones() -> None:
     counters = Counters()
     counters.forbidden(1, "a", "store a", "HTTP 403")
     [taken] = counters.take()
@@ -169,7 +167,7 @@ async def test_what_could_not_be_reported_is_counted_with_what_comes_later() -> 
     assert counter.forbidden_about == ["store a", "store b"]
 
 
-async def test_an_errand_about_nothing_is_no_evidence() -> None:
+async def test_a_visit_about_no_store_is_not_evidence() -> None:
     """An image that its host has, or has not, says nothing about the upstream."""
     counters = Counters()
     counters.forbidden(1, "a", "store a", "HTTP 403")

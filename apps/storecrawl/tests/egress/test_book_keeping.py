@@ -51,7 +51,7 @@ async def test_the_book_is_kept_behind_a_pooler_too(database: str, book: Book) -
 
 
 @pytest.mark.parametrize("reload_every", [0.02, 60.0])
-async def test_an_error_that_nobody_has_foreseen_is_told_once_and_loses_no_count(
+async def test_an_unforeseen_error_is_logged_once_and_loses_no_count(
     upstream: LocalUpstream, book: Book, leaving: Any, eventually: Any, caplog: Any, reload_every: float
 ) -> None:
     caplog.set_level(logging.WARNING, logger="storecrawl.egress")

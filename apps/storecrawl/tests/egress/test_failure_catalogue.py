@@ -44,7 +44,7 @@ CATALOGUE = {
 
 
 @pytest.mark.parametrize("kind", CATALOGUE)
-async def test_a_fault_that_stays_is_tried_again_as_stated_and_ends_in_its_error(
+async def test_a_permanent_fault_is_retried_as_documented_and_ends_in_its_error(
     upstream: LocalUpstream, book: Book, proxy: Any, leaving: Any, kind: FaultKind
 ) -> None:
     one, other = await proxy(), await proxy()
@@ -72,7 +72,7 @@ async def test_a_fault_that_passes_is_an_answer_after_all(
     assert len(await client.stores()) == upstream.options.stores
 
 
-async def test_a_store_that_is_not_there_is_no_fault_of_the_route(
+async def test_an_unknown_store_does_not_count_against_the_route(
     upstream: LocalUpstream, book: Book, leaving: Any, eventually: Any
 ) -> None:
     """What follows is the investigation of its id, not another try."""

@@ -118,7 +118,7 @@ async def test_a_limit_of_none_blames_nobody(
     assert book.route(route)["paused_until"] is None
 
 
-async def test_a_host_that_lets_nobody_in_is_left_alone_for_a_while(
+async def test_a_host_that_forbids_every_visit_is_left_alone_for_a_while(
     upstream: LocalUpstream, book: Book, leaving: Any
 ) -> None:
     """Where every route is forbidden everything, nobody is to blame, and nobody goes on asking either."""

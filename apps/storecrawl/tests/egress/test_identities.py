@@ -89,7 +89,7 @@ async def test_only_the_routes_used_last_keep_their_connections() -> None:
     assert all(session.http.is_closed for session in made)
 
 
-async def test_who_is_still_asking_is_not_cut_off_by_those_that_come_after() -> None:
+async def test_an_active_session_is_not_closed_when_newer_ones_evict_it() -> None:
     sessions = _sessions(most=1)
     first, *_ = [await sessions.of(route, ()) for route in proxies(2)]
 

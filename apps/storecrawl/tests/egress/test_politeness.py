@@ -113,9 +113,7 @@ async def test_a_host_that_only_fails_is_left_alone_and_then_tried_once(
     assert await client.stores()
 
 
-async def test_a_try_that_fails_leaves_the_host_alone_for_another_while(
-    upstream: LocalUpstream, direct: Direct
-) -> None:
+async def test_a_failed_probe_leaves_the_host_alone_for_another_while(upstream: LocalUpstream, direct: Direct) -> None:
     upstream.set_failures(BROKEN)
     client = direct(breaker_failures=1, breaker_seconds=3.0)
     with pytest.raises(Unavailable):
@@ -154,7 +152,7 @@ async def test_a_route_that_is_asked_to_wait_rests_while_another_is_used(
     assert sorted([len(one.heads), len(other.heads)]) == [1, 4]  # the first hash was not known there
 
 
-async def test_what_the_upstream_asks_to_wait_is_bounded(upstream: LocalUpstream) -> None:
+async def test_the_wait_that_the_upstream_asks_for_is_bounded(upstream: LocalUpstream) -> None:
     upstream.set_failures(limited(80_000))
 
     async with UpstreamClient(upstream.url, options=replace(ONLY_ONCE, longest_retry_after=100.0)) as client:

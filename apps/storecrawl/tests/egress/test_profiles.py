@@ -22,7 +22,7 @@ CONTRADICTIONS = [
 ]
 
 
-def test_there_are_twelve_profiles_none_of_which_contradicts_itself() -> None:
+def test_the_twelve_profiles_are_consistent() -> None:
     profiles = load_profiles()
 
     assert len({profile.name for profile in profiles}) == len({profile.user_agent for profile in profiles}) == 12

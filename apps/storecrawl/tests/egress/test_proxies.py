@@ -76,9 +76,7 @@ async def test_a_proxy_that_is_not_there_is_the_routes_failure(
         await (await leaving(upstream.url, ONLY_ONCE)).stores()
 
 
-async def test_an_image_that_a_dead_proxy_keeps_back_is_the_routes_failure_and_not_its_hosts(
-    database: str, book: Book
-) -> None:
+async def test_a_dead_proxy_counts_against_the_route_and_not_against_the_image_host(database: str, book: Book) -> None:
     route = book.add(protocol="http", host="127.0.0.1", port=9)
 
     async with Egress(EgressOptions(breaker_failures=1), recorder=Recorder(database)) as egress:
@@ -135,7 +133,7 @@ async def test_no_password_stands_in_any_text(
     assert [text for text in texts if CANARY in text] == []
 
 
-async def test_nobody_leaves_where_there_is_no_route(database: str) -> None:
+async def test_no_request_is_sent_without_a_route(database: str) -> None:
     with pytest.raises(NoActiveRoute, match="storecrawl routes add"):
         await Egress(recorder=Recorder(database)).__aenter__()
 

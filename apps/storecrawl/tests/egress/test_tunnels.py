@@ -85,7 +85,7 @@ async def test_a_proxy_sees_whereto_a_tunnel_leads_and_nothing_of_what_goes_thro
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
-async def test_credentials_that_a_proxy_refuses_are_told_with_the_route_and_without_the_password(
+async def test_refused_proxy_credentials_are_reported_with_the_route_and_without_the_password(
     book: Book, by: Any, secure: Any, eventually: Any, caplog: Any, protocol: str
 ) -> None:
     caplog.set_level(logging.DEBUG)
@@ -149,7 +149,7 @@ async def test_a_wrong_certificate_is_told_at_once_and_not_tried_again(
     assert "is not to be trusted" in book.route(route)["last_error"]
 
 
-async def test_who_signed_nothing_that_is_trusted_is_no_upstream(door: Any, book: Book, leaving: Any) -> None:
+async def test_an_upstream_with_an_untrusted_certificate_is_refused(door: Any, book: Book, leaving: Any) -> None:
     book.add()
 
     async with door(signer=trustme.CA()) as address:

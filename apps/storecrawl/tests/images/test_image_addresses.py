@@ -56,7 +56,7 @@ async def test_a_public_address_stands_in_the_place_of_its_name(address: str) ->
 
 
 @pytest.mark.parametrize(("address", "refused"), [(PRIVATE[0], True), (PUBLIC[0], False)])
-async def test_what_is_public_is_no_matter_of_pythons_own_list(
+async def test_public_addresses_do_not_depend_on_pythons_own_list(
     monkeypatch: pytest.MonkeyPatch, address: str, refused: bool
 ) -> None:
     for kind in (ipaddress.IPv4Address, ipaddress.IPv6Address):
@@ -84,7 +84,7 @@ async def test_this_machine_is_known_by_all_its_names(url: str, egress: Egress) 
 @pytest.mark.parametrize(
     "url", ["file:///etc/passwd", "gopher://a/", "ftp://a/", "http:///a", "http://a@169.254.169.254/"]
 )
-async def test_what_is_no_plain_web_address_is_refused(url: str, egress: Egress) -> None:
+async def test_an_address_that_is_not_a_plain_web_address_is_refused(url: str, egress: Egress) -> None:
     with pytest.raises(ImageRefused):
         await ImageClient(egress, Addresses(), max_bytes=100).fetch(url)
 
@@ -107,7 +107,7 @@ async def test_a_name_is_asked_for_at_the_address_that_was_judged(site: Any, egr
     assert names.asked == ["pictures.test"]
 
 
-async def test_where_a_redirect_leads_is_judged_too(site: Any, egress: Egress) -> None:
+async def test_the_target_of_a_redirect_is_checked_too(site: Any, egress: Egress) -> None:
     site.answers["/a.png"] = RedirectResponse("http://metadata.test/latest/meta-data")
     names = Names(["127.0.0.1"], ["169.254.169.254"])
     client = ImageClient(egress, Addresses(["127.0.0.1/32"], look_up=names), max_bytes=100)

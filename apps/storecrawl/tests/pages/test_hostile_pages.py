@@ -30,7 +30,7 @@ async def test_markup_in_names_and_payloads_is_text_on_every_page(
     assert {PARAMETER.sub("#", path) for path in PAGES} <= {_shape(path) for path in paths}
 
 
-async def test_what_is_asked_for_is_text_too(http: httpx2.AsyncClient, shop: Any) -> None:
+async def test_request_parameters_are_escaped_as_text(http: httpx2.AsyncClient, shop: Any) -> None:
     store = shop.store()
 
     for path in ("/stores", f"/stores/{store}", "/products"):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from storecrawl.pages.menus import Recent
 
 
-async def test_the_last_ones_that_were_asked_for_are_not_worked_out_again() -> None:
+async def test_the_most_recent_results_are_cached() -> None:
     recent: Recent[str, str] = Recent(2)
     worked_out: list[str] = []
 

@@ -17,11 +17,11 @@ def test_a_whole_document_is_written_as_json_is() -> None:
 
 
 @pytest.mark.parametrize("length", range(0, 90, 7))
-def test_wherever_it_is_cut_nothing_is_lost(length: int) -> None:
+def test_nothing_is_lost_wherever_the_text_is_cut(length: int) -> None:
     text = json.dumps(WHOLE, separators=(",", ":"))[:length]
 
     assert "".join(indented(text).split()) == "".join(text.split())
 
 
-def test_what_is_no_json_comes_out_as_it_can() -> None:
+def test_text_that_is_not_json_is_indented_as_far_as_possible() -> None:
     assert indented("]}<b>") == "]\n}<b>"

@@ -14,9 +14,7 @@ ANSWER = RawPage(
 )
 
 
-async def test_what_was_refused_of_a_payload_is_counted_and_told(
-    http: httpx2.AsyncClient, shop: Any, apply: Any
-) -> None:
+async def test_refusals_of_a_payload_are_counted_and_listed(http: httpx2.AsyncClient, shop: Any, apply: Any) -> None:
     store = shop.store(name="Sun")
     payload = await apply(store, 0, a={}, b={"Name": ""}, c={"Options": ["1g", "1g"], "recPrices": [1, 2]})
     await apply(store, 1, a={}, x={"Options": 7})
@@ -30,7 +28,7 @@ async def test_what_was_refused_of_a_payload_is_counted_and_told(
     assert "Options is not a list" not in told
 
 
-async def test_what_was_refused_of_a_store_is_one_list(http: httpx2.AsyncClient, shop: Any, apply: Any) -> None:
+async def test_refusals_of_a_store_are_one_list(http: httpx2.AsyncClient, shop: Any, apply: Any) -> None:
     store, other = shop.store(), shop.store()
     for hour in range(2):
         await apply(store, hour, a={}, b={"Name": ""})

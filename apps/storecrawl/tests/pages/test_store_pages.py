@@ -78,7 +78,7 @@ async def test_a_store_that_is_not_crawled_has_no_button_and_is_refused(http: ht
 
 
 @pytest.mark.parametrize("path", ["/stores/404", "/payloads/404", "/products/404", "/payloads/diff?b=404"])
-async def test_what_is_not_there_is_a_page_that_says_so(http: httpx2.AsyncClient, path: str) -> None:
+async def test_an_unknown_id_gets_a_page_that_says_so(http: httpx2.AsyncClient, path: str) -> None:
     page = await http.get(path)
 
     assert (page.status_code, page.headers["content-type"]) == (404, "text/html; charset=utf-8")

@@ -71,7 +71,7 @@ def test_a_writer_killed_at_any_step_leaves_a_whole_file_or_none(tmp_path: Path,
     assert outcomes == {0, 1}
 
 
-def test_what_a_killed_writer_left_is_collected_and_the_retry_succeeds(
+def test_files_left_by_a_killed_writer_are_collected_and_the_retry_succeeds(
     tmp_path: Path, source: Path, document: bytes
 ) -> None:
     root = _with_a_temporary_file(tmp_path, source)

@@ -43,7 +43,7 @@ def test_an_old_temporary_file_is_one(store: PayloadStore, root: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["notes.txt", "store_1.json.gz", "store_x_1_1_0123456789abcdef.json.gz"])
-def test_what_we_did_not_write_is_left_alone(store: PayloadStore, root: Path, name: str) -> None:
+def test_files_of_other_programs_are_left_alone(store: PayloadStore, root: Path, name: str) -> None:
     root.mkdir(parents=True)
     (root / name).write_bytes(b"")
     _age(root / name)

@@ -14,7 +14,7 @@ from storecrawl.payloads import Limits, PayloadMissing, PayloadOutsideRoot, Payl
 from storecrawl.storage import FolderStorage
 
 
-def test_what_was_written_is_read_back(store: PayloadStore, document: bytes) -> None:
+def test_a_written_document_is_read_back(store: PayloadStore, document: bytes) -> None:
     written = store.write(7, document, task_id=41, attempt=2)
 
     assert store.read(written.path, written.sha256, written.size_raw) == document

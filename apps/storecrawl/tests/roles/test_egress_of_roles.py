@@ -26,7 +26,7 @@ ADD_PROXY = (
 
 
 @pytest.mark.parametrize("role", FETCHING_ROLES)
-async def test_without_a_route_no_worker_starts_that_would_fetch(crawl: Any, role: str) -> None:
+async def test_a_fetching_worker_does_not_start_without_a_route(crawl: Any, role: str) -> None:
     crawl.rows(DISABLE_ALL + " returning id")
 
     with pytest.raises(NoActiveRoute):
@@ -76,9 +76,7 @@ async def test_the_crawl_completes_although_some_routes_are_forbidden(crawl: Any
     )
 
 
-async def test_a_task_that_is_held_back_spends_no_attempt(
-    crawl_with: Callable[..., Any], upstream: LocalUpstream
-) -> None:
+async def test_a_task_held_back_spends_no_attempt(crawl_with: Callable[..., Any], upstream: LocalUpstream) -> None:
     crawl = crawl_with(breaker_failures=2, breaker_seconds=30.0)
     upstream.set_failures(FaultDial(failure_rate=1.0, weights={FaultKind.UNAVAILABLE: 1.0}))
     [task] = crawl.enqueue(NewTask(handler="entry_point_discovery", payload={"entry": "a-store"}))

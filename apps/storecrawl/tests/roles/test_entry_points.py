@@ -59,7 +59,7 @@ async def test_a_store_that_the_platform_no_longer_has_needs_investigation(crawl
     assert crawl.value("select count(*) from storecrawl.payloads where store_id = 1") == 1
 
 
-async def test_what_needed_investigation_is_settled_once_discovery_sees_it_again(crawl: Any) -> None:
+async def test_an_investigation_is_settled_when_discovery_sees_the_location_again(crawl: Any) -> None:
     """It heals itself."""
     await crawl.run(DISCOVER)
     known = crawl.value("select platform_store_id from storecrawl.stores where id = 1")
@@ -72,7 +72,7 @@ async def test_what_needed_investigation_is_settled_once_discovery_sees_it_again
     assert crawl.rows(LOCATION, known) == [("verified", "the platform names it again", 1)]
 
 
-async def test_an_id_that_discovery_has_seen_is_found_without_the_upstream(crawl: Any, upstream: LocalUpstream) -> None:
+async def test_a_known_id_is_found_without_asking_the_upstream(crawl: Any, upstream: LocalUpstream) -> None:
     """First the locations of discovery are looked through for an id."""
     await crawl.run(DISCOVER)
     slug = crawl.value("select slug from storecrawl.stores where id = 1")

@@ -76,7 +76,7 @@ def test_every_way_of_failing_has_its_outcome() -> None:
 
 
 @pytest.mark.parametrize("kind", OUTCOMES)
-async def test_a_fault_that_stays_has_its_outcome_and_the_catalog_is_none_the_worse(
+async def test_a_permanent_fault_has_its_outcome_and_leaves_the_catalog_intact(
     crawled: Any, upstream: LocalUpstream, kind: FaultKind
 ) -> None:
     upstream.set_failures(_always(kind))

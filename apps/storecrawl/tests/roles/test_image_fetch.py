@@ -34,7 +34,7 @@ async def test_each_image_is_fetched_once_however_many_products_name_it(pictured
     assert {each.path for each in files} == {path for (path,) in pictured.rows("select path from storecrawl.images")}
 
 
-async def test_what_is_kept_is_not_fetched_again(pictured: Any) -> None:
+async def test_an_image_that_is_kept_is_not_fetched_again(pictured: Any) -> None:
     before = pictured.value("select count(*) from rolecall.all_tasks where handler = 'image_fetch'")
 
     await pictured.run(NewTask(handler="payload_fetch_all"))

@@ -50,7 +50,7 @@ async def test_a_folder_that_looks_like_another_databases_is_left_alone(crawl: A
     assert files_in(crawl) == MANY
 
 
-async def test_whoever_says_so_gets_rid_of_most_files(crawl: Any) -> None:
+async def test_most_files_can_be_removed_on_explicit_request(crawl: Any) -> None:
     leave_files(crawl, MANY)
 
     await crawl.run(NewTask(handler="orphan_sweep", payload={"even_most": True}))

@@ -72,7 +72,7 @@ async def test_the_newest_of_each_store_are_kept(keeper: Keeper) -> None:
     assert keeper.kept() == [*one[1:], *other]
 
 
-async def test_what_is_older_than_so_many_days_goes(keeper: Keeper) -> None:
+async def test_payloads_older_than_the_kept_days_expire(keeper: Keeper) -> None:
     store = keeper.shop.store()
     payloads = [keeper.payload(store, age) for age in (49, 47, 3, 2)]
 

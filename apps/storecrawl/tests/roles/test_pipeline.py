@@ -99,7 +99,7 @@ async def test_an_upstream_that_often_fails_is_crawled_all_the_same(crawl: Any, 
     assert crawl.states() == {"completed"}
 
 
-async def test_what_was_fetched_is_applied_before_more_is_fetched(crawl: Any) -> None:
+async def test_fetched_payloads_are_applied_before_more_are_fetched(crawl: Any) -> None:
     await crawl.run(NewTask(handler="store_discovery"))
 
     priority_of = "select distinct priority from rolecall.all_tasks where handler = %s"

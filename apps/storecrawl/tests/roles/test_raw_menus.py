@@ -110,7 +110,7 @@ async def test_an_answer_that_is_refused_is_kept_as_it_came_with_the_reason(
     assert single.value("select count(*) from storecrawl.payloads") == 0
 
 
-async def test_what_is_refused_by_its_status_alone_is_not_kept(single: Crawl, server: MenuServer) -> None:
+async def test_an_answer_refused_by_its_status_alone_is_not_kept(single: Crawl, server: MenuServer) -> None:
     """Its error tells all of it."""
     server.status = 503
 
@@ -121,7 +121,7 @@ async def test_what_is_refused_by_its_status_alone_is_not_kept(single: Crawl, se
     assert single.value("select count(*) from storecrawl.raw_menus") == 0
 
 
-async def test_what_a_wall_answers_is_not_kept(single: Crawl, server: MenuServer, upstream: LocalUpstream) -> None:
+async def test_the_answer_of_a_bot_wall_is_not_kept(single: Crawl, server: MenuServer, upstream: LocalUpstream) -> None:
     upstream.wall_off(STORE)
     crawl = Crawl(replace(single.settings, upstream=upstream.url), single.database, single._connection)
 
@@ -130,9 +130,7 @@ async def test_what_a_wall_answers_is_not_kept(single: Crawl, server: MenuServer
     assert crawl.value("select count(*) from storecrawl.raw_menus") == 0
 
 
-async def test_of_a_store_that_is_refused_again_and_again_the_newest_answers_are_kept(
-    single: Crawl, server: MenuServer
-) -> None:
+async def test_only_the_newest_refused_answers_of_a_store_are_kept(single: Crawl, server: MenuServer) -> None:
     for number in range(5):
         server.body = b'{"data": NaN}' + b" " * number
         await single.run(FETCH.options(key=f"store:{number}"))
@@ -242,9 +240,7 @@ async def test_a_product_that_cannot_be_read_this_time_is_not_missed(single: Cra
     assert single.rows(misses) == [("a", 0, "in_stock"), ("b", 0, "in_stock")]
 
 
-async def test_who_asks_the_api_is_told_what_was_refused_and_sees_the_answer_as_it_came(
-    single: Crawl, server: MenuServer
-) -> None:
+async def test_the_api_lists_refusals_and_returns_the_raw_answer(single: Crawl, server: MenuServer) -> None:
     server.body = page(product("a"), "null", product("b", Name=""))
     await single.run(FETCH)
 

@@ -59,7 +59,7 @@ async def test_a_blocked_store_is_asked_again_by_itself_and_is_blocked_no_more(
     assert crawl.rows(BLOCKED) == []
 
 
-async def test_where_every_store_is_forbidden_the_last_route_is_paused_and_comes_back(
+async def test_the_last_route_is_paused_and_comes_back_when_every_store_is_forbidden(
     crawl_with: Callable[..., Any], upstream: LocalUpstream, ids: list[str]
 ) -> None:
     """It is no store's fault then, and nobody has to enable anything."""
@@ -77,7 +77,7 @@ async def test_where_every_store_is_forbidden_the_last_route_is_paused_and_comes
     assert crawl.rows("select from rolecall.all_tasks where state = 'failed'") == []
 
 
-async def test_where_nobody_is_to_be_blamed_a_forbidden_fetch_spends_its_attempt(
+async def test_a_forbidden_fetch_spends_its_attempt_when_blaming_is_off(
     crawl_with: Callable[..., Any], upstream: LocalUpstream, ids: list[str]
 ) -> None:
     crawl = crawl_with(forbidden_limit=0, retry_first=30.0)

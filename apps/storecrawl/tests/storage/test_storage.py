@@ -12,7 +12,7 @@ from storecrawl.storage import ObjectExists, ObjectMissing, ObjectOutsideRoot, S
 CONTENT = os.urandom(200_000)
 
 
-def test_what_was_put_is_read_as_often_as_one_likes(storage: Storage) -> None:
+def test_a_stored_object_can_be_read_repeatedly(storage: Storage) -> None:
     storage.put("a/b.bin", CONTENT)
     opened = storage.open("a/b.bin")
 
@@ -27,7 +27,7 @@ def test_the_content_flows_in_pieces(storage: Storage) -> None:
     assert len(list(storage.open("large").pieces())) > 1
 
 
-def test_a_taken_path_is_refused_and_what_is_there_stays(storage: Storage) -> None:
+def test_a_taken_path_is_refused_and_its_object_stays(storage: Storage) -> None:
     storage.put("a", b"first")
 
     with pytest.raises(ObjectExists):
@@ -56,7 +56,7 @@ def test_of_many_that_put_at_once_one_wins(storage: Storage) -> None:
     assert b"".join(storage.open("contested").pieces()) == won[0]
 
 
-def test_what_is_not_there_is_missing(storage: Storage) -> None:
+def test_an_object_that_does_not_exist_is_missing(storage: Storage) -> None:
     with pytest.raises(ObjectMissing):
         storage.open("a/b")
 
@@ -67,7 +67,7 @@ def test_existence_is_told(storage: Storage) -> None:
     assert (storage.exists("a/b"), storage.exists("a/c")) == (True, False)
 
 
-def test_what_was_deleted_is_gone_and_can_be_deleted_again(storage: Storage) -> None:
+def test_a_deleted_object_is_gone_and_can_be_deleted_again(storage: Storage) -> None:
     storage.put("a", b"1")
     storage.delete("a")
     storage.delete("a")
@@ -92,7 +92,7 @@ def test_everything_is_listed_with_its_time(storage: Storage) -> None:
     assert all(abs(at - datetime.now(UTC)) < timedelta(minutes=1) for at in found.values())
 
 
-def test_only_what_is_ours_and_old_may_be_an_orphan(storage: Storage) -> None:
+def test_only_old_files_of_our_own_can_be_orphans(storage: Storage) -> None:
     for path in ("x/ours", "x/other", "x/tmp.0123"):
         storage.put(path, b"1")
     later = datetime.now(UTC) + timedelta(minutes=1)

@@ -51,7 +51,7 @@ def test_a_server_that_is_away_is_unreachable(bucket_url: str, monkeypatch: pyte
 
 
 @pytest.mark.parametrize("url", ["s3://", "s3://Bucket", "http://x/y", "s3://bucket/../x", "s3://key:secret@bucket/x"])
-def test_what_is_no_address_of_a_bucket_is_refused(url: str) -> None:
+def test_a_malformed_bucket_address_is_refused(url: str) -> None:
     with pytest.raises(ConfigError, match="s3://bucket/prefix"):
         CrawlSettings.from_environment({"STORECRAWL_STORE": url})
 

@@ -85,7 +85,7 @@ def test_a_byte_order_mark_is_no_matter() -> None:
 
 
 @pytest.mark.parametrize("members", [(), (product("a"),), (product("a"), "NaN", "[1, [2]]", "7")])
-def test_an_empty_list_has_no_members_and_each_other_list_all_of_its(members: tuple[str, ...]) -> None:
+def test_an_empty_list_is_read_as_empty_and_other_lists_completely(members: tuple[str, ...]) -> None:
     document, unread = read_members(answer(*members), *PATH)
 
     assert len(document["data"]["filteredProducts"]["products"]) + len(unread) == len(members)
@@ -95,7 +95,7 @@ def test_an_empty_list_has_no_members_and_each_other_list_all_of_its(members: tu
     "body",
     [b"", b" \n", b'{"a": [1, 2', b'{"a": "x', b'{"a": "x\\', b'{"a": "\\ud800", "b": ', answer(product("a"))[:-1]],
 )
-def test_what_breaks_off_is_cut(body: bytes) -> None:
+def test_a_document_that_breaks_off_counts_as_cut(body: bytes) -> None:
     for read in (read_json, lambda each: read_members(each, *PATH)):
         with pytest.raises(NotJson) as raised:
             read(body)
@@ -106,7 +106,7 @@ def test_what_breaks_off_is_cut(body: bytes) -> None:
     "body",
     [b"NaN", b"{} {}", b'{"a": "\\ud800"}', b'{"data": {"filteredProducts": {"products": 7, "x": NaN}}}', b"<html>"],
 )
-def test_what_is_whole_and_no_json_is_not_cut(body: bytes) -> None:
+def test_a_whole_document_that_is_not_json_does_not_count_as_cut(body: bytes) -> None:
     for read in (read_json, lambda each: read_members(each, *PATH)):
         with pytest.raises(NotJson) as raised:
             read(body)
@@ -142,7 +142,7 @@ def test_members_that_are_json_come_back_as_they_were(members: list[Any]) -> Non
 
 
 @given(st.binary(max_size=200), st.integers(0, 400), st.integers(0, 400))
-def test_whatever_is_written_into_an_answer_it_is_read_or_refused(noise: bytes, begin: int, end: int) -> None:
+def test_any_answer_is_either_read_or_refused(noise: bytes, begin: int, end: int) -> None:
     body = answer(product("a"), product("b"))
     spoilt = body[: min(begin, end)] + noise + body[max(begin, end) :]
 

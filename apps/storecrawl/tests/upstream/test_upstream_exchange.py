@@ -216,5 +216,5 @@ def test_a_wish_to_wait_until_a_date_is_read_as_seconds() -> None:
     assert 1_100 < (seconds_of(format_datetime(later, usegmt=True)) or 0) <= 1_200
 
 
-def test_a_wish_to_wait_until_a_past_date_is_no_wait() -> None:
+def test_a_retry_after_date_in_the_past_means_no_wait() -> None:
     assert seconds_of("Wed, 21 Oct 2015 07:28:00 GMT") == 0.0

@@ -122,9 +122,7 @@ async def test_a_first_page_that_was_empty_once_brings_the_whole_menu(
     assert len(menu.products) == len(whole.products)
 
 
-async def test_a_rotation_of_hashes_in_the_midst_of_a_menu_is_no_failure(
-    upstream: LocalUpstream, client_for: ClientFor
-) -> None:
+async def test_a_hash_rotation_within_a_menu_is_not_a_failure(upstream: LocalUpstream, client_for: ClientFor) -> None:
     client = client_for(upstream.url, ONLY_ONCE)
     store = await first_store_id(client)
     upstream.set_failures(always(FaultKind.ROTATED))

@@ -41,7 +41,7 @@ async def test_a_renamed_store_is_found_by_its_page_in_each_way(
     assert upstream.stats()["operations"]["web page"] == len(stores) + redirected_here
 
 
-async def test_what_has_no_page_is_searched_by_its_words(client: UpstreamClient) -> None:
+async def test_a_store_without_a_page_is_searched_by_its_words(client: UpstreamClient) -> None:
     """Search comes last."""
     stores = await client.stores()
     names = Counter(store.name for store in stores)
@@ -52,7 +52,7 @@ async def test_what_has_no_page_is_searched_by_its_words(client: UpstreamClient)
     assert (found.store.id, found.way) == (unplaced.id, Way.SEARCH)
 
 
-async def test_of_several_stores_of_the_same_words_none_is_guessed(serve: Serve, client_for: ClientFor) -> None:
+async def test_no_store_is_guessed_when_several_match_the_words(serve: Serve, client_for: ClientFor) -> None:
 
     async def respond(request: Request) -> Response:
         if request.url.path != "/graphql":
@@ -85,13 +85,13 @@ async def test_a_wall_is_told_when_nothing_else_led_to_the_store(serve: Serve, c
         await client_for(await serve(walled([])), ONLY_ONCE).resolve("green-door")
 
 
-async def test_what_leads_nowhere_is_an_unknown_store(client: UpstreamClient) -> None:
+async def test_an_entry_point_that_leads_nowhere_is_an_unknown_store(client: UpstreamClient) -> None:
     with pytest.raises(UnknownStore, match="no-such-store"):
         await client.resolve("https://menus.example/dispensary/no-such-store")
 
 
 @pytest.mark.parametrize("entry", ["", "https://menus.example/about/us", "two words", "https://[::1/dispensary/x y"])
-async def test_what_is_no_entry_point_is_refused_before_anything_is_asked(
+async def test_an_invalid_entry_point_is_refused_before_any_request(
     upstream: LocalUpstream, client: UpstreamClient, entry: str
 ) -> None:
     with pytest.raises(NoEntryPoint):

@@ -32,7 +32,7 @@ def test_after_three_retries_the_failure_is_raised() -> None:
     assert EXACT.wait_after(Unavailable("gone"), 3) is None
 
 
-def test_what_cannot_pass_is_not_retried() -> None:
+def test_a_permanent_failure_is_not_retried() -> None:
     assert EXACT.wait_after(TooLarge("5"), 0) is None
 
 

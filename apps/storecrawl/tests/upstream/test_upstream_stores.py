@@ -100,7 +100,7 @@ def test_a_good_part_of_the_stores_belongs_to_chains() -> None:
     assert max(chained.count(chain) for chain in set(chained)) >= 5
 
 
-def test_a_search_around_a_point_finds_only_what_is_near() -> None:
+def test_a_search_around_a_point_finds_only_nearby_stores() -> None:
     directory = StoreDirectory(UpstreamOptions(stores=300))
     phoenix = Nearby(latitude=33.448, longitude=-112.074, miles=30)
 

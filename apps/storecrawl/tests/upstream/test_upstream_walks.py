@@ -118,7 +118,7 @@ async def test_a_page_that_counts_fewer_than_those_before_it_is_not_believed() -
     assert (walk.total_count, walk.is_complete) == (9, False)
 
 
-async def test_a_walk_that_nobody_counts_goes_on_until_a_page_is_empty_and_is_never_whole() -> None:
+async def test_an_uncounted_walk_goes_on_until_an_empty_page_and_is_never_complete() -> None:
     """What is missing from it must not be taken for vanished."""
     book = Book(page("ab", None, None), page("cd", None, None), page("", None, None))
 
@@ -127,7 +127,7 @@ async def test_a_walk_that_nobody_counts_goes_on_until_a_page_is_empty_and_is_ne
     assert (book.asked, list(walk.products), walk.is_complete) == ([0, 1, 2], list("abcd"), False)
 
 
-async def test_a_walk_that_nobody_counts_ends_where_pages_bring_nothing_new() -> None:
+async def test_an_uncounted_walk_ends_when_pages_bring_nothing_new() -> None:
     book = Book(*(page("ab", None, None) for _ in range(9)))
 
     walk = await walk_pages(book.fetch, QUICK, RULE)
@@ -135,7 +135,7 @@ async def test_a_walk_that_nobody_counts_ends_where_pages_bring_nothing_new() ->
     assert (book.asked, list(walk.products)) == ([0, 1], ["a", "b"])
 
 
-async def test_what_cannot_be_read_counts_as_collected() -> None:
+async def test_unreadable_products_count_as_collected() -> None:
     """Otherwise one bad product had every menu walked twice, and called it a part."""
     unread = Unread(index=2, key="c", reason="NaN")
     book = Book(replace(page("ab", 3, 1), unread=[unread]))
@@ -177,7 +177,7 @@ def test_a_field_that_one_product_lacks_is_no_drift() -> None:
 
 
 @pytest.mark.parametrize("count", [None, "2", 1e300, -1, True, {}, 2.5], ids=str)
-def test_a_count_that_is_none_is_no_drift_and_not_believed(count: object) -> None:
+def test_a_malformed_count_is_ignored_and_is_not_schema_drift(count: object) -> None:
     read = page_of({"products": [KNOWN_PRODUCT], "queryInfo": {"totalCount": count, "totalPages": 1}})
 
     assert (read.total_count, read.total_pages, len(read.products)) == (None, 1, 1)
@@ -189,7 +189,7 @@ def test_a_page_that_does_not_speak_of_counts_at_all_is_a_drift(info: object) ->
         page_of({"products": [KNOWN_PRODUCT], "queryInfo": info})
 
 
-def test_members_that_are_no_objects_are_no_drift_and_left_to_the_normalizer() -> None:
+def test_members_that_are_not_objects_are_left_to_the_normalizer() -> None:
     members = [None, "a text", 7, KNOWN_PRODUCT, None]
     read = page_of({"products": members, "queryInfo": {"totalCount": 5, "totalPages": 1}})
 
@@ -200,7 +200,7 @@ def test_an_empty_page_is_no_drift() -> None:
     assert page_of(root()).products == []
 
 
-def test_of_two_documents_the_one_with_more_priced_options_wins_whole() -> None:
+def test_the_document_with_more_priced_options_wins_whole() -> None:
     shown = {"Options": ["1g"], "Prices": [10], "recSpecialPrices": [8], "brandName": "Loam"}
     full = {"Options": ["1g", "2g"], "Prices": [10, 19], "recSpecialPrices": [], "brandName": None}
 
@@ -261,7 +261,7 @@ def test_a_menu_of_half_or_a_small_one_is_not_judged(served: int, counted: int) 
     a_menu(a_walk(ids, counted), a_walk(ids, counted)).refuse_if_truncated()
 
 
-def test_what_was_served_and_cannot_be_read_was_not_cut() -> None:
+def test_an_unreadable_product_that_was_served_does_not_make_a_menu_incomplete() -> None:
     """A menu most of whose products are bad is refused product by product."""
     unread = [Unread(index=number, key=f"k{number}", reason="NaN") for number in range(4, 20)]
     walk = Walk.of([replace(page("abcd", 20, 1), unread=unread)])

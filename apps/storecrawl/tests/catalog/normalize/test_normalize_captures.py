@@ -195,7 +195,9 @@ def test_the_oldest_form_has_prices_for_each_option_and_no_unit(captured: Captur
         ("stores-oregon-ids-2021.json", 38, "dispensaryId, geo, name, zip"),
     ],
 )
-def test_what_is_no_menu_is_refused_by_what_was_seen(captures: Path, name: str, records: int, seen: str) -> None:
+def test_a_document_that_is_not_a_menu_is_refused_with_what_was_seen_instead(
+    captures: Path, name: str, records: int, seen: str
+) -> None:
     with pytest.raises(NotAMenu, match=re.escape(seen)) as refusal:
         normalize(parse_document((captures / name).read_bytes()))
 
@@ -220,7 +222,7 @@ def test_no_captured_file_is_left_out_here(captures: Path) -> None:
         ("foreign.json", "foreign-sweed-curaleaf-sample-2025-06.json"),
     ],
 )
-def test_the_made_up_examples_have_no_member_that_real_menus_lack(captures: Path, example: str, capture: str) -> None:
+def test_invented_examples_only_use_members_of_real_menus(captures: Path, example: str, capture: str) -> None:
     made_up = members_of(parse_document((EXAMPLES / example).read_bytes()))
 
     assert made_up

@@ -51,7 +51,7 @@ def test_every_form_is_recognised_and_every_product_kept(
         ("stores.json", 2, "objects with members cName, city_page, name"),
     ],
 )
-def test_what_is_no_menu_of_the_platform_is_refused_whole_and_counted(name: str, records: int, reason: str) -> None:
+def test_a_menu_of_another_platform_is_refused_whole_and_counted(name: str, records: int, reason: str) -> None:
     with pytest.raises(NotAMenu, match=re.escape(reason)) as refusal:
         menu_in(name)
 

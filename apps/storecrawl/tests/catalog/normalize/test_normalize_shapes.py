@@ -117,7 +117,7 @@ def test_a_refusal_names_what_was_seen(reason: Reason, document: object, seen: s
         (b"[" * 100_000, "nested too deeply"),
     ],
 )
-def test_bytes_that_are_no_document_are_refused(content: bytes, seen: str) -> None:
+def test_bytes_that_are_not_a_document_are_refused(content: bytes, seen: str) -> None:
     with pytest.raises(NotAMenu, match=seen):
         parse_document(content)
 
