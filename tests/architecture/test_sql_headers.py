@@ -63,7 +63,7 @@ def test_a_departure_is_an_offence_at_its_line(  # sizes: a case's four parts an
         ("-- notifies: rolecall_wake", "", ["says nothing of `notifies`"]),
     ],
 )
-def test_a_header_says_what_the_functions_that_it_calls_may_do(
+def test_a_header_says_what_its_callees_may_do(
     tmp_path: Path, seed: Seed, called: str, header: str, wrong: list[str]
 ) -> None:
     seed("src/rolecall/sql/functions/pool/find_role.sql", _function("find_role", called, "select 1"))

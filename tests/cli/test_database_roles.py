@@ -64,7 +64,7 @@ def shop(folder: Path) -> App:
     return load_app("shop:app")
 
 
-async def test_what_one_enqueues_another_works_off(enqueuer: str, worker: str, dsn: str, shop: App) -> None:
+async def test_a_task_enqueued_by_one_login_is_run_by_another(enqueuer: str, worker: str, dsn: str, shop: App) -> None:
     with Client(enqueuer) as client:
         task = client.enqueue("add", {"a": 1, "b": 2}, role="sums")
 
@@ -74,7 +74,7 @@ async def test_what_one_enqueues_another_works_off(enqueuer: str, worker: str, d
         assert client.get(task.id).result == 3
 
 
-def test_who_enqueues_cancels_nothing(enqueuer: str) -> None:
+def test_a_login_that_enqueues_cancels_nothing(enqueuer: str) -> None:
     with Client(enqueuer) as client:
         task = client.enqueue("add", {"a": 1, "b": 2}, role="sums")
         with pytest.raises(DatabaseError, match="permission denied for function cancel"):
@@ -102,7 +102,7 @@ async def test_a_worker_keeps_the_pool_in_order(
         "keys create k --scope read", "keys list", "people list", "audit",
     ],
 )  # fmt: skip
-def test_who_operates_gives_every_order(operator: Run, words: str) -> None:
+def test_a_login_that_operates_may_give_every_command(operator: Run, words: str) -> None:
     operator("enqueue", "add", '{"a": 1, "b": 2}')
     operator("tasks", "cancel", 1) if "retry" in words else None
     operator("schedules", "put", "often", "--every", "1h", "--handler", "add")
@@ -112,14 +112,14 @@ def test_who_operates_gives_every_order(operator: Run, words: str) -> None:
     assert done.code == 0, done.err
 
 
-def test_who_operates_asks_the_doctor(operator: Run) -> None:
+def test_a_login_that_operates_may_run_the_doctor(operator: Run) -> None:
     assert operator("doctor").err == ""
 
 
 @pytest.mark.parametrize(
     "words", ["tasks list", "tasks show 1", "roles list", "workers list", "schedules list", "tasks why 1"]
 )
-def test_who_reads_sees_the_pool(reader: Run, dsn: str, words: str) -> None:
+def test_a_login_that_reads_sees_the_pool(reader: Run, dsn: str, words: str) -> None:
     with Client(dsn) as client:
         client.enqueue("add", {"a": 1, "b": 2}, role="sums")
 
@@ -131,7 +131,7 @@ def test_who_reads_sees_the_pool(reader: Run, dsn: str, words: str) -> None:
 @pytest.mark.parametrize(
     "words", ["tasks cancel 1", "roles pause sums", "keys list", "people list", "audit", "keys create k --scope read"]
 )
-def test_who_reads_orders_nothing_and_sees_no_secret(reader: Run, dsn: str, words: str) -> None:
+def test_a_login_that_reads_gives_no_command_and_sees_no_secret(reader: Run, dsn: str, words: str) -> None:
     with Client(dsn) as client:
         client.enqueue("add", {"a": 1, "b": 2}, role="sums")
 

@@ -24,7 +24,7 @@ async def test_an_unknown_address_is_a_page_with_the_way_to_others(pool: Engine,
     assert 'href="/tasks"' in answer.text
 
 
-async def test_who_is_not_known_sees_no_way_from_an_unknown_address(door: Door) -> None:
+async def test_an_anonymous_visitor_of_an_unknown_address_is_shown_no_links(door: Door) -> None:
     answer = await door.client.get("/no-such-page", headers=BROWSER)
 
     assert answer.status_code == 404
@@ -66,7 +66,7 @@ async def test_what_nobody_foresaw_is_told_by_a_reference_that_stands_in_the_log
     assert ("<h1>" in answer.text) == (path == "/admin/workers")
 
 
-async def test_who_asks_too_often_is_told_when_to_come_again(database: str, pool: Engine) -> None:
+async def test_too_many_requests_are_answered_with_a_time_to_come_back(database: str, pool: Engine) -> None:
     async with opened(database, requests_per_minute=1) as door:
         key = await door.key(Scope.READ)
         for _ in range(2):

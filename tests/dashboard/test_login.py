@@ -23,7 +23,7 @@ async def log_in(door: Door, next_: str | None = None, password: str = PASSWORD,
     return await door.client.post("/login", data=fields, headers={"origin": SITE, **headers})
 
 
-async def test_who_is_not_known_is_asked_and_then_led_on(door: Door) -> None:
+async def test_an_anonymous_visitor_logs_in_and_is_led_on(door: Door) -> None:
     await door.person()
 
     asked = await door.client.get("/admin/workers?state=idle")
@@ -59,7 +59,7 @@ async def test_who_is_locked_out_is_told_for_how_long(database: str, pool: Engin
     assert 800 < int(answer.headers["retry-after"]) <= 900
 
 
-async def test_who_asks_too_often_is_told_on_the_form(database: str, pool: Engine) -> None:
+async def test_too_many_logins_are_reported_on_the_form(database: str, pool: Engine) -> None:
     async with opened(database, logins_per_minute=1) as door:
         for _ in range(2):
             await log_in(door)

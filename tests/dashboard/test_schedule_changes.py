@@ -102,7 +102,7 @@ async def test_a_key_is_taken_away_a_rhythm_replaced_and_another_handler_brings_
     assert stored(pool, "key, every, cron, handler, role") == (None, None, "@daily", "post", "letters")
 
 
-async def test_who_was_slower_is_told_sees_what_stands_and_may_insist(
+async def test_the_slower_of_two_editors_sees_the_other_change_and_may_overwrite_it(
     pool: Engine, tick: int, http: httpx2.AsyncClient
 ) -> None:
     pool.put_schedule("tick", 60, role="sums", handler="add", priority=9)

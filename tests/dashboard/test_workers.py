@@ -53,7 +53,7 @@ async def test_a_clock_that_is_off_is_said(pool: Engine, http: httpx2.AsyncClien
     assert re.search(r"its clock is (8[5-9]\d|900)\.\d s ahead", (await http.get("/admin/workers")).text)
 
 
-async def test_who_is_silent_is_shown_to_who_asks_for_everyone(pool: Engine, http: httpx2.AsyncClient) -> None:
+async def test_silent_workers_are_shown_when_all_are_asked_for(pool: Engine, http: httpx2.AsyncClient) -> None:
     pool.rows("select rolecall.deregister_worker(%s)", join(pool, "gone"))
 
     alive, everyone = (await http.get("/admin/workers")).text, (await http.get("/admin/workers?everyone=1")).text

@@ -110,7 +110,7 @@ def test_a_database_of_the_version_before_gets_its_checksums_at_the_first_run(
     assert pending(database, shop) == []
 
 
-def test_what_a_migrator_without_checksums_has_applied_is_applied_anew(database: Connection, shop: Migrations) -> None:
+def test_files_applied_before_there_were_checksums_are_applied_again(database: Connection, shop: Migrations) -> None:
     database.execute(function("one", "0").encode())
     database.execute("update rolecall.schema_migrations set checksum = 'older' where version = 0")
 

@@ -103,26 +103,26 @@ def test_no_role_calls_what_changes_something_but_by_the_doors(connection: Conne
     assert connection.execute(CHANGES_SOMETHING, (role,)).fetchall() == []
 
 
-def test_who_enqueues_is_lent_that_alone(connection: Connection) -> None:
+def test_the_enqueue_role_may_only_enqueue(connection: Connection) -> None:
     assert lent(connection, "rolecall_enqueue") == {"enqueue", "enqueue_many"}
 
 
-def test_who_works_ends_only_what_he_has_claimed(connection: Connection) -> None:
+def test_the_worker_role_ends_only_tasks_it_has_claimed(connection: Connection) -> None:
     assert (
         lent(connection, "rolecall_work") & {"complete_task", "fail_task", "cancel", "delete_task", "pause_role"}
         == set()
     )
 
 
-def test_who_works_makes_no_keys_and_lets_in_nobody(connection: Connection) -> None:
+def test_the_worker_role_makes_no_api_keys_and_lets_nobody_in(connection: Connection) -> None:
     assert lent(connection, "rolecall_work") & {"create_api_key", "add_person", "set_password", "open_session"} == set()
 
 
-def test_who_operates_claims_nothing(connection: Connection) -> None:
+def test_the_operator_role_claims_nothing(connection: Connection) -> None:
     assert lent(connection, "rolecall_operate") & {"claim", "start", "renew", "finish", "run_procedure"} == set()
 
 
-def test_who_reads_is_lent_nothing_that_changes_anything(connection: Connection) -> None:
+def test_the_reader_role_can_change_nothing(connection: Connection) -> None:
     changing = "select proname from pg_proc where proname = any (%s) and provolatile = 'v'"
 
     assert connection.execute(changing, (list(lent(connection, "rolecall_read")),)).fetchall() == [("find_tasks",)]
@@ -134,7 +134,7 @@ def test_a_stranger_calls_nothing(database: str) -> None:
 
 
 @pytest.mark.parametrize("table", ["tasks", "api_keys", "audit_log"])
-def test_who_enqueues_sees_no_rows(enqueuer: Connection, table: str) -> None:
+def test_the_enqueue_role_sees_no_rows(enqueuer: Connection, table: str) -> None:
     with pytest.raises(psycopg.errors.InsufficientPrivilege):
         enqueuer.execute(f"select from rolecall.{table}".encode())
 
@@ -143,13 +143,13 @@ def test_who_enqueues_sees_no_rows(enqueuer: Connection, table: str) -> None:
     "table", ["api_keys", "people", "sessions", "login_attempts", "task_tokens", "requests", "audit_log"]
 )
 @pytest.mark.parametrize("role", ["rolecall_enqueue", "rolecall_read", "rolecall_work"])
-def test_secrets_are_seen_by_who_operates_alone(connection: Connection, role: str, table: str) -> None:
+def test_secrets_are_seen_by_the_operator_role_alone(connection: Connection, role: str, table: str) -> None:
     may = "select has_table_privilege(%s, %s, 'select')"
 
     assert connection.execute(may, (role, f"rolecall.{table}")).fetchone() == (False,)
 
 
-def test_who_enqueues_merges_by_no_function_of_his_own(
+def test_the_enqueue_role_cannot_merge_by_a_function_of_its_own(
     enqueuer: Connection, database: str, connection: Connection
 ) -> None:
     connection.execute(f"grant create on database {connection.info.dbname} to {enqueuer.info.user}".encode())
@@ -158,7 +158,7 @@ def test_who_enqueues_merges_by_no_function_of_his_own(
         enqueuer.execute("select * from rolecall.enqueue_many(%s)", (MERGED_BY_OWN,))
 
 
-def test_who_works_declares_no_procedure_of_his_own(worker: Connection, connection: Connection) -> None:
+def test_the_worker_role_declares_no_procedure_of_its_own(worker: Connection, connection: Connection) -> None:
     connection.execute(f"grant create on database {connection.info.dbname} to {worker.info.user}".encode())
     worker.execute(OWN_PROCEDURE)
 
@@ -217,7 +217,7 @@ def test_an_owner_who_may_make_no_roles_lets_in_those_that_are_there(postgres_se
         conn.execute(f"reassign owned by {owner.info.user} to current_user".encode())
 
 
-def test_who_does_not_own_the_engine_is_told_so(reader: Connection) -> None:
+def test_a_login_that_does_not_own_the_engine_is_told_so(reader: Connection) -> None:
     with pytest.raises(ConfigError, match="needs the owner of schema rolecall"):
         grant_roles(reader)
 

@@ -67,7 +67,7 @@ def test_only_the_api_gets_a_token_of_the_cluster() -> None:
     assert all(each["automountServiceAccountToken"] is False for each in of_kind(documents(), "ServiceAccount"))
 
 
-def test_the_owner_of_the_database_is_he_who_migrates() -> None:
+def test_the_migration_runs_as_the_owner_of_the_database() -> None:
     api, worker = pod_of(named(sets(), "rolecall-api")), pod_of(named(sets(), "task-worker"))
     containers = [*api["initContainers"], *api["containers"], *worker["containers"]]
     keys = {each["name"]: environment_of(each)["DATABASE_URL"]["secretKeyRef"]["key"] for each in containers}

@@ -80,7 +80,7 @@ async def test_what_pages_are_made_of_is_served_there(client: httpx2.AsyncClient
         assert (await client.get(address)).status_code == 200, address
 
 
-async def test_who_is_not_known_is_asked_there_and_led_on(client: httpx2.AsyncClient) -> None:
+async def test_an_anonymous_visitor_logs_in_there_and_is_led_on(client: httpx2.AsyncClient) -> None:
     asked = await client.get("/queue/admin/workers?state=idle")
     led = await log_in(client, "/queue/admin/workers?state=idle")
     astray = await log_in(client, "/elsewhere")

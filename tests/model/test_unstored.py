@@ -34,7 +34,7 @@ USES: list[Callable[[Any], object]] = [
 
 
 @pytest.mark.parametrize("use", USES)
-def test_whoever_uses_it_is_told(use: Callable[[Any], object]) -> None:
+def test_any_use_of_the_missing_result_raises(use: Callable[[Any], object]) -> None:
     with pytest.raises(ResultNotStored, match="the result was not stored: 3 bytes too many"):
         use(UnstoredResult("3 bytes too many"))
 

@@ -158,7 +158,7 @@ async def test_tasks_whose_handler_no_worker_has_are_found(database: str, pool: 
 
 
 @pytest.mark.parametrize("rest", ["select rolecall.pause_role('work')", "select rolecall.cancel(array[1])"])
-async def test_what_is_not_to_run_is_not_stranded(database: str, pool: Connection, rest: str) -> None:
+async def test_tasks_that_are_not_to_run_do_not_count_as_stranded(database: str, pool: Connection, rest: str) -> None:
     enqueue(pool)
     pool.execute(rest.encode())
 
@@ -210,7 +210,7 @@ async def test_a_lease_that_nobody_rescues_is_found(database: str, pool: Connect
     assert found["expired_leases"].severity is Severity.TROUBLE
 
 
-async def test_what_ended_and_is_not_counted_is_found_with_who_may_be_why(database: str, pool: Connection) -> None:
+async def test_uncounted_ends_are_found_with_the_session_that_may_be_the_cause(database: str, pool: Connection) -> None:
     enqueue(pool)
     enqueue(pool)
     pool.execute("select rolecall.complete_task(1)")
@@ -250,7 +250,7 @@ async def test_a_pooler_that_swallows_notifications_is_found(database: str, monk
     ],
     ids=str,
 )
-def test_what_a_test_may_not_do_to_a_server_is_judged_all_the_same(
+def test_server_settings_that_a_test_cannot_change_are_judged_by_the_rule_alone(
     change: dict[str, Any], check: str, severity: Severity
 ) -> None:
     server = replace(HEALTHY, **change)

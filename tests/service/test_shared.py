@@ -54,13 +54,13 @@ async def kept_for(shared: Shared[int], database: Database) -> float:
     return database.now - began
 
 
-async def test_who_asks_soon_after_is_answered_the_same(shared: Shared[int], database: Database) -> None:
+async def test_a_caller_shortly_afterwards_gets_the_same_answer(shared: Shared[int], database: Database) -> None:
     assert [await shared.get(), await shared.get()] == [1, 1]
     database.now += SECONDS
     assert await shared.get() == 2
 
 
-async def test_who_asks_at_once_costs_one_question(shared: Shared[int], database: Database) -> None:
+async def test_simultaneous_callers_share_one_query(shared: Shared[int], database: Database) -> None:
     assert await asyncio.gather(*(shared.get() for _ in range(10))) == [1] * 10
 
 
@@ -88,7 +88,7 @@ async def test_nothing_is_kept_for_more_than_a_minute(shared: Shared[int], datab
     assert await kept_for(shared, database) == pytest.approx(2 * LONGEST, abs=1)
 
 
-async def test_a_database_that_is_away_is_told_to_who_must_have_an_answer(
+async def test_a_caller_that_needs_an_answer_is_told_that_the_database_is_away(
     shared: Shared[int], database: Database
 ) -> None:
     database.is_away = True
@@ -97,9 +97,7 @@ async def test_a_database_that_is_away_is_told_to_who_must_have_an_answer(
         await shared.get()
 
 
-async def test_who_can_do_without_keeps_the_last_answer_while_the_database_is_away(
-    shared: Shared[int], database: Database
-) -> None:
+async def test_an_optional_answer_is_kept_while_the_database_is_away(shared: Shared[int], database: Database) -> None:
     assert await shared.peek() == 1
     database.is_away = True
     database.now += SECONDS

@@ -76,7 +76,7 @@ async def test_a_stale_task_says_from_when_it_is_rescued(
     assert pool.rescue() == {task_id: "pending"}
 
 
-async def test_what_rescue_leaves_alone_after_a_restart_is_said_to_be_rescued_later(
+async def test_a_task_not_yet_rescued_after_a_restart_is_said_to_be_rescued_later(
     services: Services, pool: Engine, aconnection: psycopg.AsyncConnection[Any]
 ) -> None:
     task_id = pool.enqueue("sums")
@@ -88,7 +88,7 @@ async def test_what_rescue_leaves_alone_after_a_restart_is_said_to_be_rescued_la
     assert pool.rescue() == {}
 
 
-async def test_what_the_session_of_a_drain_still_runs_is_rescued_after_its_deadline(
+async def test_a_task_that_a_drain_still_runs_is_rescued_after_its_deadline(
     services: Services, pool: Engine, aconnection: psycopg.AsyncConnection[Any]
 ) -> None:
     task_id = pool.enqueue("sums")

@@ -208,7 +208,7 @@ async def test_an_answer_that_nobody_reads_is_given_up(path: str, bounds: dict[s
         assert len(await attacker.end()) < UNDER_WAY
 
 
-async def test_who_has_waited_longest_makes_room_for_who_asks() -> None:
+async def test_the_connection_that_was_idle_longest_makes_room_for_a_new_one() -> None:
     async with bounded(connections=2, **PATIENT) as site, connected(site) as first, connected(site) as second:
         await first.send(GET)
         await second.send(GET)
@@ -222,7 +222,7 @@ async def test_who_has_waited_longest_makes_room_for_who_asks() -> None:
         assert not second.reader.at_eof()
 
 
-async def test_who_is_being_answered_keeps_his_place() -> None:
+async def test_a_connection_that_is_being_answered_is_kept() -> None:
     async with bounded(connections=1, **PATIENT) as site, connected(site) as asking:
         state = site.server.config.app.state  # type: ignore[union-attr]
         await asking.send(b"GET /at-work HTTP/1.1\r\nHost: a\r\n\r\n")

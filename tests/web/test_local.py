@@ -86,7 +86,7 @@ async def test_a_browser_changes_the_token_for_a_cookie_and_forgets_the_address(
 @pytest.mark.parametrize(
     ("wanted", "leads_to"), [("/tasks/7", "/tasks/7"), ("//evil.example", "/"), ("https://evil.example", "/")]
 )
-async def test_who_comes_in_gets_where_he_wanted_to_go_on_this_host(
+async def test_a_login_leads_to_the_address_asked_for_on_this_host_only(
     door: Door, token: str, wanted: str, leads_to: str
 ) -> None:
     assert (await enter(door, token, next=wanted)).headers["location"] == leads_to
@@ -150,7 +150,7 @@ async def test_a_cookie_ends_by_itself_and_with_the_token(
     assert await statuses() == [401] * 6
 
 
-async def test_who_goes_out_does_not_come_in_again_by_himself(door: Door, token: str) -> None:
+async def test_after_logging_out_nobody_is_logged_in_again_by_themselves(door: Door, token: str) -> None:
     await enter(door, token)
 
     left = await door.client.post("/logout", headers={"origin": SITE})

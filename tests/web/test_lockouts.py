@@ -40,7 +40,7 @@ async def guess(door: Door, address: str, number: int = 10, name: str = "ada") -
         return [await log_in(client, "wrong", name) for _ in range(number)]
 
 
-async def test_who_guesses_locks_himself_out_and_not_the_person(door: Door) -> None:
+async def test_a_guesser_locks_out_themselves_and_not_the_person(door: Door) -> None:
     assert await guess(door, "192.0.2.66", 11) == [401] * 10 + [429]
 
     async with browser(door, "192.0.2.1") as at_home, browser(door, "192.0.2.66") as beside_him:
@@ -59,14 +59,14 @@ async def test_guesses_from_everywhere_lock_out_strangers_and_not_a_browser_that
         assert await log_in(known) == 204
 
 
-async def test_whoever_has_a_known_browser_may_guess_no_more_than_others(door: Door) -> None:
+async def test_a_known_browser_allows_no_more_guesses_than_another(door: Door) -> None:
     async with browser(door, "192.0.2.1") as known:
         await log_in(known)
 
         assert [await log_in(known, "wrong") for _ in range(11)] == [401] * 10 + [429]
 
 
-async def test_what_a_browser_is_known_by_opens_nothing_and_is_out_of_reach_for_scripts(door: Door) -> None:
+async def test_the_cookie_of_a_known_browser_opens_nothing_and_scripts_cannot_read_it(door: Door) -> None:
     entered = await door.log_in()
     [cookie] = [each for each in entered.headers.get_list("set-cookie") if each.startswith(f"{BROWSER}=")]
     kept = door.client.cookies[BROWSER]

@@ -126,7 +126,7 @@ async def test_a_chain_is_waited_for_until_its_last_task_has_ended(
         await ended
 
 
-async def test_what_hinders_a_look_is_told_to_all_who_wait(waits: Waits, database_of: Counted, sql: Sql) -> None:
+async def test_an_error_of_a_look_reaches_every_waiting_caller(waits: Waits, database_of: Counted, sql: Sql) -> None:
     ids = await enqueue(sql, "add", 2)
     async with waiting(waits, ids) as tasks:
         await database_of.has_been_asked(1)

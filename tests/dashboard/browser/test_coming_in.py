@@ -75,7 +75,7 @@ async def come_in(page: Page, address: str) -> None:
     await page.get_by_role("button", name="Log in").click()
 
 
-async def test_who_may_only_look_comes_in_and_goes_out_without_a_dead_button(page: Page, pool: Engine) -> None:
+async def test_a_reader_logs_in_and_out_and_sees_no_button_that_fails(page: Page, pool: Engine) -> None:
     join(pool, "north", "sums")
 
     await come_in(page, "/admin/workers")

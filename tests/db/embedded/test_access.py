@@ -76,7 +76,7 @@ def test_connection_strings_outlive_a_change_of_the_port(short_dir: Path) -> Non
             assert Home.under(short_dir).last_port() != port
 
 
-def test_who_takes_the_port_of_a_server_that_is_away_is_not_asked(short_dir: Path) -> None:
+def test_a_stranger_on_the_port_of_a_stopped_server_is_not_contacted(short_dir: Path) -> None:
     with EmbeddedServer(short_dir) as server:
         dsn = server.dsn()
         kill_server(short_dir)
@@ -86,7 +86,7 @@ def test_who_takes_the_port_of_a_server_that_is_away_is_not_asked(short_dir: Pat
     assert stranger.told == []
 
 
-def test_who_takes_the_port_and_asks_for_the_password_is_refused_it(tmp_path: Path) -> None:
+def test_a_stranger_on_the_servers_port_does_not_get_the_password(tmp_path: Path) -> None:
     with Stranger(0) as stranger, pytest.raises(psycopg.OperationalError, match="requested a cleartext password"):
         psycopg.connect(Address(tmp_path, stranger.port).dsn(Login("rolecall", "the secret"), "rolecall"))
 

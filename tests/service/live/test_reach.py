@@ -27,7 +27,7 @@ def test_while_nothing_is_under_way_a_look_reaches_back_over_two() -> None:
     assert (seconds(reach), reach.start.after_id) == (3, 13)
 
 
-def test_a_look_reaches_back_to_before_what_is_under_way_began() -> None:
+def test_a_look_reaches_back_to_the_start_of_the_oldest_open_transaction() -> None:
     reach = Reach(horizon(0, 10))
     for second in (1, 2, 3, 4):
         reach.saw(horizon(second, 10 + second, 12))
@@ -35,7 +35,7 @@ def test_a_look_reaches_back_to_before_what_is_under_way_began() -> None:
     assert seconds(reach) == 1
 
 
-def test_what_is_older_than_the_reach_is_missed_when_it_ends() -> None:
+def test_a_transaction_older_than_the_reach_makes_a_gap_when_it_commits() -> None:
     reach = Reach(horizon(0, 10))
     told = [reach.saw(horizon(second, 20 + second, 11)) for second in range(1, 9)]
 
@@ -54,14 +54,14 @@ def test_each_of_several_that_are_older_is_missed_when_it_ends() -> None:
     assert reach.saw(horizon(11, 32)) is True
 
 
-def test_what_was_under_way_at_the_first_look_is_missed_when_it_ends() -> None:
+def test_a_transaction_open_at_the_first_look_makes_a_gap_when_it_commits() -> None:
     reach = Reach(horizon(0, 10, 9))
 
     assert not reach.is_whole
     assert reach.saw(horizon(1, 11)) is True
 
 
-def test_what_was_seen_in_another_database_is_not_missed_when_it_ends() -> None:
+def test_a_transaction_of_another_database_makes_no_gap() -> None:
     reach = Reach(replace(horizon(0, 10), elsewhere=frozenset({9})))
 
     assert reach.saw(horizon(8, 30, 9)) is False

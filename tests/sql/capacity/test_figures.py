@@ -132,7 +132,7 @@ def test_tasks_that_one_call_does_together_share_its_time(engine: Engine) -> Non
     assert figures(engine)["tasks_per_worker_hour"] == pytest.approx(5000)
 
 
-def test_what_needed_two_attempts_cost_twice_as_much(engine: Engine) -> None:
+def test_a_task_with_two_attempts_counts_twice_its_cost(engine: Engine) -> None:
     worker = engine.worker()
     engine.enqueue()
     for outcome in (engine.fail, engine.complete):
@@ -155,7 +155,7 @@ def test_what_ended_from_outside_measures_nothing(engine: Engine) -> None:
     assert (found["completed_last_hour"], found["measured_runs"], found["tasks_per_worker_hour"]) == (1, 0, None)
 
 
-def test_who_was_told_to_drain_or_has_no_handler_of_the_role_is_not_active(engine: Engine) -> None:
+def test_a_draining_worker_or_one_without_a_handler_of_the_role_is_not_active(engine: Engine) -> None:
     engine.rows("select rolecall.command_worker(%s, 'drain')", engine.worker())
     engine.rows("select rolecall.register_worker('w', '{}', '{other}', 1, 'host', 1, '0')")
     engine.worker()

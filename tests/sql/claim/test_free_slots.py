@@ -51,7 +51,7 @@ def test_its_claim_is_its_start(engine: Engine) -> None:
     assert engine.task(task_id).started_at == engine.clock.now()
 
 
-def test_what_comes_before_it_is_claimed_ahead(engine: Engine) -> None:
+def test_tasks_before_an_only_attempt_are_prefetched(engine: Engine) -> None:
     plain = [engine.enqueue() for _ in range(3)]
     engine.clock.advance(seconds=1)
     engine.enqueue(max_attempts=1)
@@ -74,7 +74,7 @@ def test_free_slots_take_it_in_its_turn(engine: Engine) -> None:
     assert ids(engine.claim(10, start=3)) == wanted[:3]
 
 
-def test_who_has_no_slot_for_it_is_told(engine: Engine) -> None:
+def test_a_claim_says_that_a_task_was_held_back_for_want_of_a_slot(engine: Engine) -> None:
     engine.enqueue_many([{"role": "work", "max_attempts": 1}] * 2)
 
     assert is_held_back(engine, limit=10, start=1)
@@ -135,7 +135,7 @@ def test_a_crash_before_the_start_spends_no_attempt_and_fails_nothing(engine: En
     assert (engine.state(task_id), engine.task(task_id).attempt) == ("pending", 0)
 
 
-def test_who_was_lost_three_times_before_it_began_is_not_claimed_ahead_again(engine: Engine) -> None:
+def test_a_task_lost_three_times_before_its_start_is_no_longer_prefetched(engine: Engine) -> None:
     task_id = engine.enqueue(max_attempts=2)
 
     lose_unbegun(engine, 2)
@@ -148,7 +148,7 @@ def test_who_was_lost_three_times_before_it_began_is_not_claimed_ahead_again(eng
     assert ids(engine.claim(start=1)) == [task_id]
 
 
-def test_what_kills_its_worker_before_it_can_say_that_it_began_fails_after_its_last_attempt(engine: Engine) -> None:
+def test_a_task_that_kills_its_worker_before_the_start_fails_after_its_last_attempt(engine: Engine) -> None:
     """From the fourth claim on, the claim is the start."""
     task_id = engine.enqueue(max_attempts=2, retry={"kind": "linear", "step": 0})
     claims = 0
@@ -180,7 +180,7 @@ def test_a_shutdown_that_stops_an_only_attempt_fails_it(engine: Engine) -> None:
 
 
 @pytest.mark.parametrize("words", [{}, {"max_attempts": 1}])
-def test_what_is_retried_by_hand_starts_with_a_clean_record(engine: Engine, words: dict[str, int]) -> None:
+def test_a_task_retried_by_hand_starts_with_a_clean_record(engine: Engine, words: dict[str, int]) -> None:
     task_id = engine.enqueue(**words)
     engine.claim(start=0)
     lose_unbegun(engine, 3)

@@ -68,7 +68,7 @@ def test_within_a_key_the_order_is_that_of_the_claim(engine: Engine) -> None:
     assert order == [high, normal, later, low]
 
 
-def test_a_better_task_that_comes_later_goes_before_the_one_that_was_brought_back(engine: Engine) -> None:
+def test_a_later_task_of_higher_priority_runs_before_an_unparked_one(engine: Engine) -> None:
     engine.enqueue(key="k")
     holder = engine.claim_one()
     head = engine.enqueue(key="k")

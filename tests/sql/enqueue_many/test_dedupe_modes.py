@@ -153,7 +153,7 @@ def test_a_dedupe_key_that_must_be_new_is_new_once_in_a_batch(engine: Engine) ->
 @pytest.mark.parametrize(
     ("scope", "refused"), [({}, True), ({"scope": "pending"}, False), ({"scope": "any", "window": 60}, True)], ids=str
 )
-def test_what_must_be_new_looks_where_its_scope_says(engine: Engine, scope: Document, refused: bool) -> None:
+def test_a_task_that_must_be_new_is_compared_within_its_scope(engine: Engine, scope: Document, refused: bool) -> None:
     engine.enqueue(dedupe_key="d")
     engine.claim_one()
     try:

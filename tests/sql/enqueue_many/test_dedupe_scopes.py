@@ -40,7 +40,7 @@ def test_in_scope_pending_a_running_task_does_not_stand(engine: Engine) -> None:
 
 
 @pytest.mark.parametrize("comes_back", ["retried", "released", "rescued", "snoozed"])
-def test_what_comes_back_does_not_collide_with_its_newer_twin(engine: Engine, comes_back: str) -> None:
+def test_a_task_that_comes_back_does_not_collide_with_its_newer_twin(engine: Engine, comes_back: str) -> None:
     first = enqueue(engine, PENDING)
     claim = engine.claim_one()
     twin = enqueue(engine, PENDING)
@@ -162,7 +162,7 @@ def test_the_exception_is_for_one_chain_alone(engine: Engine) -> None:
     assert enqueue(engine, {"except_chain": running + 1}) == running
 
 
-def test_what_its_chain_has_not_run_yet_stands_all_the_same(engine: Engine) -> None:
+def test_a_later_task_of_the_same_chain_stands_for_the_new_one(engine: Engine) -> None:
     waiting = enqueue(engine)
 
     assert enqueue(engine, {"except_chain": engine.task(waiting).chain_id}) == waiting

@@ -103,7 +103,7 @@ def test_what_a_transaction_finished_before_it_commits_late_is_counted(live_engi
     assert sums(live_engine, role="work") == (1, 0, 0, 0)
 
 
-def test_who_comes_while_another_rolls_up_leaves_it_to_them(live_engine: Engine, other: Engine) -> None:
+def test_a_second_roll_up_leaves_the_work_to_the_first(live_engine: Engine, other: Engine) -> None:
     begin(live_engine)
     other.rows("select * from rolecall.history_until for update")
 

@@ -58,9 +58,7 @@ def test_the_end_of_a_holder_beside_a_new_capacity_leaves_no_place_unused(stage:
         assert running(stage.engine) == 2
 
 
-def test_what_a_claim_parks_while_a_pattern_gets_more_room_is_brought_back_without_a_word(
-    engine: Engine, session: Session
-) -> None:
+def test_tasks_parked_while_a_pattern_gets_more_room_are_unparked_silently(engine: Engine, session: Session) -> None:
     """A claim reads the patterns without a lock: only the next end of the key's tasks, or unpark, sees both."""
     enqueue(engine)
     claiming = session()

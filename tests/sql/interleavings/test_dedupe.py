@@ -57,7 +57,7 @@ def test_if_the_first_is_rolled_back_the_second_is_stored(stage: Stage, dedupe: 
         assert payloads(stage.engine) == [[2]]
 
 
-def test_who_finds_an_unclaimed_task_keeps_it_from_workers_until_what_it_is_to_see_is_committed(stage: Stage) -> None:
+def test_a_task_found_by_its_dedupe_key_is_not_claimed_before_the_finder_commits(stage: Stage) -> None:
     for play in stage.orders(2, 1):
         standing = stage.engine.enqueue(**draft(1, {"scope": "pending"}))
         seen: list[Claim] = []

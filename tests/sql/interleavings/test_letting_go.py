@@ -93,7 +93,7 @@ def a_trigger(engine: Engine) -> tuple[int, int, Call]:
         a_finish, a_cancellation, a_retry, children_from_outside, a_task_with_needs, an_end_from_outside, a_deletion, a_held_chain, a_trigger,
     ],
 )  # fmt: skip
-def test_who_waits_for_a_row_lets_another_have_the_first(
+def test_a_session_that_waits_for_a_row_releases_the_rows_it_holds(
     engine: Engine, session: Session, scene: Callable[[Engine], tuple[int, int, Call]]
 ) -> None:
     engine.worker()

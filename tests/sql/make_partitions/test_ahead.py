@@ -91,7 +91,7 @@ def test_makers_at_the_same_moment_do_not_stumble(engine: Engine, session: Sessi
         assert sum(threads.map(make_in_use, sessions)) == 16
 
 
-def test_what_is_on_its_way_into_the_net_is_waited_for(stage: Stage) -> None:
+def test_a_row_on_its_way_into_the_default_partition_is_waited_for(stage: Stage) -> None:
     for play in stage.orders(2, 1):
         stage.engine.enqueue()
         claim = stage.engine.claim_one()

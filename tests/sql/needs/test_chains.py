@@ -63,7 +63,7 @@ def test_a_chain_that_has_ended_is_met_at_once_by_its_last_task(engine: Engine) 
     assert engine.state(engine.enqueue(needs=[{"chain": chain, "on_failure": "ignore"}])) == "pending"
 
 
-def test_a_chain_that_fails_fails_who_needs_it(engine: Engine) -> None:
+def test_a_chain_that_fails_fails_its_dependents(engine: Engine) -> None:
     chain = engine.enqueue()
     task_id = engine.enqueue(needs=[{"chain": chain}])
     go_on(engine)
@@ -98,7 +98,7 @@ def test_a_continuation_that_needs_its_own_chain_is_refused(engine: Engine) -> N
     assert engine.states() == {chain: "running"}
 
 
-def test_a_continuation_that_needs_who_needs_its_chain_is_refused(engine: Engine) -> None:
+def test_a_continuation_may_not_need_a_task_that_needs_its_chain(engine: Engine) -> None:
     chain = engine.enqueue()
     task_id = engine.enqueue(needs=[{"chain": chain}])
 

@@ -32,7 +32,7 @@ def test_a_task_does_not_need_its_own_chain(engine: Engine) -> None:
 
 
 @pytest.mark.parametrize("length", [1, 2, 10])
-def test_a_task_does_not_need_who_needs_it(engine: Engine, length: int) -> None:
+def test_a_task_may_not_need_a_task_that_needs_it(engine: Engine, length: int) -> None:
     first = engine.enqueue()
     last = first
     for _ in range(length):
@@ -47,7 +47,7 @@ def test_a_child_does_not_need_its_parent(engine: Engine) -> None:
     assert_circle(engine, child, parent_id)
 
 
-def test_a_grandchild_does_not_need_who_needs_its_root(engine: Engine) -> None:
+def test_a_grandchild_may_not_need_a_task_that_needs_its_root(engine: Engine) -> None:
     root = engine.enqueue()
     dependent = engine.enqueue(needs=[root])
     spread(engine, engine.claim_one(), WORK)

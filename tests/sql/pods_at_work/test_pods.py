@@ -38,7 +38,7 @@ def test_other_pods_are_left_out(engine: Engine) -> None:
     assert pods(engine) == []
 
 
-def test_who_stopped_or_was_not_heard_of_is_left_out(engine: Engine) -> None:
+def test_stopped_and_silent_workers_are_left_out(engine: Engine) -> None:
     stopped = pod(engine, "set-0")
     engine.rows("select rolecall.deregister_worker(%s)", stopped)
     pod(engine, "set-1")

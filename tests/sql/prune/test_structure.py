@@ -169,7 +169,7 @@ def test_a_parent_outlives_children_that_are_kept_for_longer(engine: Engine) -> 
     assert known(engine) == []
 
 
-def test_what_nothing_hangs_on_goes_beside_what_is_kept(engine: Engine) -> None:
+def test_a_task_that_no_other_refers_to_is_pruned_beside_kept_ones(engine: Engine) -> None:
     engine.enqueue()
     engine.complete(engine.claim_one(), next={"continuation": LATER})
     engine.enqueue()

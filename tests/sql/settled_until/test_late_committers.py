@@ -58,7 +58,7 @@ def open_transaction(engine: Engine) -> Iterator[Engine]:
         yield other
 
 
-def test_what_another_role_does_elsewhere_or_reads_here_holds_nothing_up(live_engine: Engine, ordinary: Engine) -> None:
+def test_another_login_that_reads_or_works_elsewhere_holds_nothing_up(live_engine: Engine, ordinary: Engine) -> None:
     with open_transaction(live_engine) as stranger:
         stranger.rows("create temporary table elsewhere as select 1")
         stranger.rows("select count(*) from rolecall.tasks")
@@ -66,7 +66,7 @@ def test_what_another_role_does_elsewhere_or_reads_here_holds_nothing_up(live_en
         assert ordinary.value(SETTLED)
 
 
-def test_what_another_role_has_finished_and_not_committed_is_waited_for_and_then_counted(
+def test_an_uncommitted_end_by_another_login_is_waited_for_and_then_counted(
     live_engine: Engine, ordinary: Engine
 ) -> None:
     live_engine.enqueue()
@@ -115,7 +115,7 @@ def test_short_transactions_of_another_role_that_follow_each_other_hold_nothing_
     assert sum(settled) > len(settled) / 2
 
 
-def test_what_our_own_role_does_elsewhere_holds_nothing_up(live_engine: Engine) -> None:
+def test_our_own_login_at_work_elsewhere_holds_nothing_up(live_engine: Engine) -> None:
     with open_transaction(live_engine) as other:
         other.rows("create temporary table elsewhere as select 1")
 
@@ -133,14 +133,18 @@ def preparing(live_engine: Engine) -> Iterator[Connection]:
         connection.tpc_rollback()
 
 
-def test_what_is_prepared_and_finished_nothing_holds_nothing_up(live_engine: Engine, preparing: Connection) -> None:
+def test_a_prepared_transaction_that_finished_nothing_holds_nothing_up(
+    live_engine: Engine, preparing: Connection
+) -> None:
     preparing.execute("create table elsewhere ()")
     preparing.tpc_prepare()
 
     assert live_engine.value(SETTLED)
 
 
-def test_what_is_prepared_and_finished_something_is_waited_for(live_engine: Engine, preparing: Connection) -> None:
+def test_a_prepared_transaction_that_finished_something_is_waited_for(
+    live_engine: Engine, preparing: Connection
+) -> None:
     task = live_engine.enqueue()
     preparing.execute("select rolecall.complete_task(%s)", (task,))
     preparing.tpc_prepare()

@@ -50,7 +50,7 @@ def test_what_ended_meanwhile_is_said(engine: Engine) -> None:
     assert engine.start(claim) == {claim.id: "completed"}
 
 
-def test_what_somebody_has_locked_is_to_be_said_again(engine: Engine, session: Session) -> None:
+def test_a_start_of_a_locked_task_is_to_be_reported_again(engine: Engine, session: Session) -> None:
     """A renewal or a cancellation may have the row just then; a start that nobody stored would be a crash before it."""
     engine.enqueue()
     [claim] = engine.claim(start=0)

@@ -66,9 +66,7 @@ def test_where_something_holds_the_key_the_rest_of_its_room_is_used_without_a_wo
 
 
 @pytest.mark.parametrize(("handler", "told"), [("work", False), ("other", True)])
-def test_what_only_another_handlers_task_would_have_brought_back_says_so(
-    engine: Engine, handler: str, told: bool
-) -> None:
+def test_a_task_that_only_another_handler_could_have_unparked_says_so(engine: Engine, handler: str, told: bool) -> None:
     """A worker that has the one handler may lack the other, so that the one is never claimed."""
     engine.declare(handlers=[{"name": "other", "role": "work"}, {"name": "work", "role": "work"}])
     [task_id] = forget(engine, "k")

@@ -18,7 +18,7 @@ def forget(engine: Engine, *keys: str) -> list[int]:
     return ids
 
 
-def test_a_pass_goes_on_where_it_stopped_whoever_goes_on(engine: Engine, session: Session) -> None:
+def test_a_pass_goes_on_where_it_stopped_in_any_session(engine: Engine, session: Session) -> None:
     first, second, third = forget(engine, "a", "b", "c")
 
     assert unpark_due(engine, 2) == [([first, second], True)]

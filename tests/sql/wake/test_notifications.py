@@ -208,7 +208,7 @@ def test_where_nobody_is_to_be_left_out_all_are_woken_by_their_role(engine: Engi
     assert woken() == ["work"]
 
 
-def test_whom_a_single_task_wakes_is_up_to_chance(engine: Engine, woken: Woken) -> None:
+def test_a_single_task_wakes_a_random_idle_worker(engine: Engine, woken: Woken) -> None:
     for _ in range(10):
         idle_worker(engine, "work")
         engine.clock.advance(seconds=5)
@@ -238,7 +238,7 @@ def test_a_worker_that_has_learned_a_handler_while_it_waits_is_woken_for_it(engi
     assert woken() == ["work"]
 
 
-def test_who_has_not_renewed_its_mark_is_woken_only_where_others_are_too_few(engine: Engine, woken: Woken) -> None:
+def test_a_worker_with_an_old_idle_mark_is_woken_only_if_others_do_not_suffice(engine: Engine, woken: Woken) -> None:
     """A worker that died is not what a task waits for while others live."""
     dead = {idle_worker(engine, "work") for _ in range(9)}
     engine.clock.advance(seconds=61)
@@ -286,7 +286,7 @@ def test_an_old_snapshot_does_not_make_an_enqueue_pay_for_past_marks(engine: Eng
     assert costs[1] <= 2 * costs[0]
 
 
-def test_who_has_no_room_wakes_others_for_what_is_due_and_is_idle_no_more(engine: Engine, woken: Woken) -> None:
+def test_a_worker_without_room_wakes_others_for_due_tasks_and_is_not_idle(engine: Engine, woken: Woken) -> None:
     full = idle_worker(engine, "work")
     engine.enqueue()
     assert woken() == ["work"]
