@@ -67,7 +67,7 @@ MISSING: dict[str, dict[str, str]] = {
     "web": {
         "chains.outline": "what a page has room for; a chain's own routes tell all of it",
         "chains.wait": TOGETHER,
-        "entrance.require_somebody": "asked when a server starts that would otherwise let nobody in",
+        "startup_guard.require_somebody": "asked when a server starts that would otherwise let nobody in",
         "handlers.require_fit": APP,
         "maintenance.keep_audit": KEPT,
         "maintenance.prune": "the workers do it; by hand only beside the database",
@@ -96,7 +96,7 @@ MISSING: dict[str, dict[str, str]] = {
         "chains.show": OUTLINE,
         "chains.wait": PATIENCE,
         "doctor.examine": "the first page tells what is wrong with the pool; the machine's health is for its terminal",
-        "entrance.require_somebody": "asked when a server starts that would otherwise let nobody in",
+        "startup_guard.require_somebody": "asked when a server starts that would otherwise let nobody in",
         "handlers.require_fit": APP,
         "insight.history": OVERVIEW,
         "keys.create": SECRET,

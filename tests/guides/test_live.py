@@ -9,7 +9,7 @@ from rolecall import App
 from rolecall.config import AccessSettings, AuthMode, Settings
 from rolecall.db.connect import connect_async
 from rolecall.db.run import run_async
-from rolecall.service.local_token import keep_token
+from rolecall.service.access import keep_token
 from rolecall.sql import roles
 from rolecall.web import build
 from tests.guides.reading import module_of

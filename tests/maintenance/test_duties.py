@@ -8,9 +8,9 @@ import pytest
 
 from rolecall import linear
 from rolecall.db.run import run
-from rolecall.maintenance import fire, housekeeping, pauses, rescue, unparking
-from rolecall.maintenance.crew import Crew
+from rolecall.maintenance import duties
 from rolecall.maintenance.duties import Duty, Runs
+from rolecall.maintenance.runner import MaintenanceRunner
 from rolecall.model.workers import WorkerInfo
 from rolecall.sql import keys, retention, roles, schedules, tasks, workers
 from rolecall.worker.session import DatabaseSession, DatabaseSessions
@@ -40,15 +40,15 @@ def lose(bench: Bench, number: int) -> list[int]:
 async def test_the_tasks_of_a_lost_worker_are_rescued_all_in_one_run(
     bench: Bench, session: DatabaseSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(rescue, "MOST_AT_ONCE", 10)
+    monkeypatch.setattr(duties, "MOST_RESCUED", 10)
     ids = lose(bench, 25)
     await asyncio.sleep(0.3)
 
-    summary = await rescue.run_once(session)
+    summary = await duties.rescue(session)
 
     assert summary == "Rescued 25 tasks of lost workers: 25 pending"
     assert {bench.task(task_id).state for task_id in ids} == {"pending"}
-    assert await rescue.run_once(session) is None
+    assert await duties.rescue(session) is None
     await session.close()
 
 
@@ -61,7 +61,7 @@ async def test_due_schedules_fire_once_whoever_ticks(bench: Bench, session: Data
     run(bench.connection, schedules.put(bench.app.schedule("sweep often", sweep, every=timedelta(hours=1))))
     other = DatabaseSessions(bench.dsn, deadline=5).open("other")
 
-    summaries = await asyncio.gather(fire.run_once(session), fire.run_once(other))
+    summaries = await asyncio.gather(duties.fire(session), duties.fire(other))
 
     assert sorted(filter(None, summaries)) == ["Fired sweep often"]
     assert bench.ask("select count(*) from rolecall.tasks") == 1
@@ -70,10 +70,10 @@ async def test_due_schedules_fire_once_whoever_ticks(bench: Bench, session: Data
 
 
 async def test_housekeeping_makes_the_coming_partitions_and_then_nothing(session: DatabaseSession) -> None:
-    first = await housekeeping.run_once(session)
+    first = await duties.keep_house(session)
 
     assert "partitions made" in (first or "")
-    assert await housekeeping.run_once(session) is None
+    assert await duties.keep_house(session) is None
     await session.close()
 
 
@@ -83,10 +83,10 @@ async def test_housekeeping_prunes_until_nothing_is_left(
     monkeypatch.setattr(retention.prune_due, "__defaults__", (10,))
     bench.connection.execute("insert into rolecall.keys (key) select n::text from generate_series(1, 95) as n")
 
-    summary = await housekeeping.run_once(session)
+    summary = await duties.keep_house(session)
 
     assert "95 keys" in (summary or "")
-    assert await housekeeping.run_once(session) is None
+    assert await duties.keep_house(session) is None
     await session.close()
 
 
@@ -107,7 +107,7 @@ async def test_forgotten_tasks_are_brought_back_in_one_run_and_somebody_is_told(
     monkeypatch.setattr(keys.unpark_due, "__defaults__", (5,))
     ids = forget(bench, 12)
 
-    assert await unparking.run_once(session) is None
+    assert await duties.unpark(session) is None
 
     named = ", ".join(map(str, ids[:10]))
     assert [(record.levelname, record.message) for record in caplog.records] == [
@@ -120,7 +120,7 @@ async def test_forgotten_tasks_are_brought_back_in_one_run_and_somebody_is_told(
 async def test_where_nothing_is_forgotten_nothing_is_told(
     session: DatabaseSession, caplog: pytest.LogCaptureFixture
 ) -> None:
-    assert await unparking.run_once(session) is None
+    assert await duties.unpark(session) is None
     assert caplog.records == []
     await session.close()
 
@@ -143,10 +143,10 @@ async def test_a_crew_that_is_stopped_leaves_a_long_run_to_the_next(session: Dat
             await runs.run(retention.prune_due())
             asked += 1
 
-    crew = Crew(session, [Duty(name="Endless", every=60.0, run_once=endless)])
-    running = asyncio.create_task(crew.run())
+    runner = MaintenanceRunner(session, [Duty(name="Endless", every=60.0, run_once=endless)])
+    running = asyncio.create_task(runner.run())
     await until(lambda: asked > 2)
-    crew.stop()
+    runner.stop()
 
     await asyncio.wait_for(running, 5)
     await session.close()
@@ -169,11 +169,11 @@ async def test_a_failing_duty_harms_no_other(
         Duty(name="Broken", every=0.02, run_once=broken),
         Duty(name="Fine", every=0.02, run_once=fine),
     ]
-    crew = Crew(session, duties)
+    runner = MaintenanceRunner(session, duties)
     with caplog.at_level(logging.INFO, "rolecall.maintenance"):
-        running = asyncio.create_task(crew.run())
+        running = asyncio.create_task(runner.run())
         await until(lambda: runs >= 3)
-        crew.stop()
+        runner.stop()
         await asyncio.wait_for(running, 5)
 
     assert "Ran 2" in caplog.text
@@ -200,7 +200,7 @@ async def test_the_end_of_a_pause_is_warned_of_once_and_names_it(
     await until(lambda: bench.ask("select paused_until < rolecall.clock() from rolecall.roles"))
 
     for _ in range(2):
-        assert await pauses.run_once(session) is None
+        assert await duties.end_pauses(session) is None
 
     assert [(record.levelname, record.message) for record in caplog.records] == [
         ("WARNING", "Role mail goes on after its pause of 0.1 s by ada")

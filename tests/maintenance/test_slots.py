@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rolecall import InvalidSchedule
-from rolecall.maintenance.slots import Cron
+from rolecall.maintenance.cron import Cron
 
 NEW_YORK, BERLIN, LORD_HOWE = "America/New_York", "Europe/Berlin", "Australia/Lord_Howe"
 # One for each way in which clocks are changed between 2020 and 2035: at midnight, by half an hour, in Ramadan, never.

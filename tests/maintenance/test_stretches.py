@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
-from rolecall.maintenance.stretches import stretches
+from rolecall.maintenance.cron import stretches
 from rolecall.model.schedules import StoredSchedule, Stretch
 
 NOON = datetime(2026, 3, 28, 12, tzinfo=UTC)

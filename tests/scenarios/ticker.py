@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import sys
 
-from rolecall.maintenance import fire
+from rolecall.maintenance import duties
 from rolecall.worker.loop import run
 from rolecall.worker.session import DatabaseSessions
 
@@ -20,7 +20,7 @@ async def main(dsn: str) -> None:
     while True:
         session = sessions.open("tick")
         try:
-            await fire.run_once(session)
+            await duties.fire(session)
         finally:
             await session.close()
         await asyncio.sleep(PAUSE)

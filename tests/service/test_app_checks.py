@@ -12,7 +12,7 @@ import pytest
 from rolecall import App, Finding, Severity
 from rolecall.model.audit import Actor
 from rolecall.model.doctor import Diagnosis, Verdict
-from rolecall.service import concerns
+from rolecall.service import alerts
 from rolecall.service import doctor as service
 from rolecall.service.database import InTransaction, OneConnection
 from rolecall.service.doctor import Doctor
@@ -78,9 +78,9 @@ async def test_a_check_that_fails_leaves_the_callers_transaction_whole(aconnecti
         assert (await (await aconnection.execute("select 7")).fetchone()) == (7,)
 
 
-async def test_a_concern_of_an_app_leads_to_its_page_and_is_none_of_the_servers(aconnection: Connection) -> None:
+async def test_an_alert_of_an_app_leads_to_its_page_and_is_none_of_the_servers(aconnection: Connection) -> None:
     found = await examined(aconnection, App("shop", checks=[shelves]))
 
-    [concern] = concerns.of_findings(found.findings)
+    [alert] = alerts.of_findings(found.findings)
 
-    assert (concern.sentence, concern.path, concern.of_server) == ("0 shelves are empty.", "/shop", False)
+    assert (alert.sentence, alert.path, alert.of_server) == ("0 shelves are empty.", "/shop", False)

@@ -20,11 +20,10 @@ from rolecall.db.connect import connect_async
 from rolecall.model.access import Scope
 from rolecall.model.audit import Actor
 from rolecall.model.doctor import Bound, Finding, Limits, PreparedTransaction, ServerFacts, Severity, StaleSlot, Verdict
-from rolecall.service import rules
+from rolecall.service import health_checks
+from rolecall.service.access import Keys
 from rolecall.service.database import OneConnection
-from rolecall.service.doctor import CHECKS, Doctor
-from rolecall.service.hearing import hears
-from rolecall.service.keys import Keys
+from rolecall.service.doctor import CHECKS, Doctor, notifications_arrive
 from tests.service.deaf import deaf
 
 Connection = psycopg.Connection[Any]
@@ -230,7 +229,7 @@ async def test_uncounted_ends_are_found_with_the_session_that_may_be_the_cause(d
 
 @pytest.mark.usefixtures("pool")
 async def test_a_pooler_that_swallows_notifications_is_found(database: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rolecall.service.doctor.hears", partial(hears, within=0.2))
+    monkeypatch.setattr("rolecall.service.doctor.notifications_arrive", partial(notifications_arrive, within=0.2))
     async with deaf(database) as through:
         found = await findings(through)
 
@@ -255,14 +254,14 @@ def test_server_settings_that_a_test_cannot_change_are_judged_by_the_rule_alone(
 ) -> None:
     server = replace(HEALTHY, **change)
 
-    [found] = [*rules.settings(server, Limits()), *rules.counters(server, Limits())]
+    [found] = [*health_checks.settings(server, Limits()), *health_checks.counters(server, Limits())]
 
     assert (found.check, found.severity) == (check, severity)
 
 
 def test_a_transaction_that_waits_for_its_second_phase_and_a_slot_that_nobody_reads_are_found() -> None:
-    [prepared] = rules.prepared([PreparedTransaction("t1", 4_000.0)], Limits())
-    [slot] = rules.slots([StaleSlot("standby", 3 * 2**20)], Limits())
+    [prepared] = health_checks.prepared([PreparedTransaction("t1", 4_000.0)], Limits())
+    [slot] = health_checks.slots([StaleSlot("standby", 3 * 2**20)], Limits())
 
     assert (prepared.severity, slot.severity) == (Severity.TROUBLE, Severity.WARNING)
     assert "3 MB" in slot.problem
@@ -286,7 +285,7 @@ async def test_where_the_log_position_is_refused_all_checks_are_made(database: s
 
 
 def test_a_slot_of_which_nobody_is_told_how_much_is_kept_is_found() -> None:
-    [found] = rules.slots([StaleSlot("standby", None)], Limits())
+    [found] = health_checks.slots([StaleSlot("standby", None)], Limits())
 
     assert found.severity is Severity.WARNING
     assert "nobody is told how much of the log" in found.problem
@@ -294,7 +293,7 @@ def test_a_slot_of_which_nobody_is_told_how_much_is_kept_is_found() -> None:
 
 @pytest.mark.parametrize(("here", "way"), [(9.0, "9 s ahead of"), (-9.0, "9 s behind")])
 def test_a_clock_of_this_machine_that_is_off_is_found(here: float, way: str) -> None:
-    [found] = rules.clocks([], here, Limits())
+    [found] = health_checks.clocks([], here, Limits())
 
     assert found.problem == f"the clock of this machine is {way} the database's"
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from rolecall.model.errors import ConfigError
-from rolecall.service.local_token import keep_token
+from rolecall.service.access import keep_token
 
 
 def test_a_token_is_made_once_for_its_owner_alone(tmp_path: Path) -> None:

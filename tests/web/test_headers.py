@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from rolecall.model.access import Scope
-from rolecall.service.keys import Keys
+from rolecall.service.access import Keys
 from tests.web.doors import Door, opened
 
 WANTED = {

@@ -15,7 +15,7 @@ from rolecall.config import AccessSettings, AuthMode, Settings
 from rolecall.model.access import Scope
 from rolecall.model.audit import AuditFilter
 from rolecall.model.errors import ConfigError
-from rolecall.service.local_token import keep_token
+from rolecall.service.access import keep_token
 from rolecall.web import build
 from rolecall.web.http import LOCAL_NAMES
 from rolecall.web.identity import LocalToken

@@ -13,7 +13,7 @@ from rolecall.config import AccessSettings
 from rolecall.model.access import ApiKey, Caller, Scope
 from rolecall.model.audit import Actor
 from rolecall.model.errors import TooManyRequests
-from rolecall.service.keys import Keys
+from rolecall.service.access import Keys
 from rolecall.web.rates import Rates
 from tests.web.doors import opened
 

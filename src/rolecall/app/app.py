@@ -17,7 +17,7 @@ from rolecall.app.mounts import Mount, Router
 from rolecall.app.procedures import ProcedureDefinition, ProcedureOptions
 from rolecall.app.roles import RoleDefinition
 from rolecall.app.schedules import ScheduleOptions, in_plain_words
-from rolecall.maintenance.slots import check_schedule
+from rolecall.maintenance.cron import check_schedule
 from rolecall.model.durations import Duration, in_seconds
 from rolecall.model.keys import require_key_capacity
 from rolecall.model.retry import RetryPolicy

@@ -19,11 +19,10 @@ in each other's way, a row is taken: housekeeping prunes a kind (`rolecall.reten
 batch a transaction, until nothing is past its time; the row says when to look again. So does the row of
 unparking, the net for tasks that are parked though their keys have room (`rolecall.unpark_pass`).
 
-`duties`        what a duty is
-`rescue`, `fire`, `pauses`, `counting`, `history`, `unparking`, `housekeeping`
-                one duty each: `run_once(session)` does it and says in a line what it did
-`periodic`      the one loop that all duties (and the worker's heartbeat) run in: jitter, patience, a clean stop
-`crew`          the standing duties together, on one connection that no handler and no claim can keep busy
+`duties`   what a duty is, and each of them: a function that does it once and says in a line what it did
+`cron`     when schedules run: the slots of cron expressions and intervals
+`runner`   the duties together, on one connection that no handler and no claim can keep busy; and the one loop that all
+           duties (and the worker's heartbeat) run in: jitter, patience, a clean stop
 
 An error never ends a duty, let alone the worker: it is logged, and the next run comes after a growing delay.
 """

@@ -1,14 +1,34 @@
-"""What a duty is: a name, how often, and one run that says in a word what it did."""
+"""The standing duties: each is one run that says in a line what it did, None if there was nothing to do.
+
+Duties go batch by batch, a transaction each, until nothing is left; what another process is at is left to it.
+"""
 
 from __future__ import annotations
 
+import asyncio
+import logging
+from collections import Counter
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from time import monotonic
 from typing import Protocol, TypeVar
 
+from rolecall.maintenance.cron import plan
+from rolecall.sql import history, keys, retention, roles, schedules, tasks
+from rolecall.sql.schedules import Fired
 from rolecall.sql.statement import Statement
 
 T = TypeVar("T")
+
+MOST_RESCUED = 1_000
+MOST_FIRED = 100
+MOST_NAMED = 10
+# Seconds: so much longer does one run not go on, as the coming days are looked after by the next one.
+LONGEST_PRUNING = 300.0
+# Seconds between two batches at least; else as many as the one before took: half of a session's time at most goes here.
+PAUSE = 0.02
+
+log = logging.getLogger("rolecall.maintenance")
 
 
 class Runs(Protocol):
@@ -28,3 +48,121 @@ class Duty:
     name: str
     every: float
     run_once: RunOnce
+
+
+async def rescue(session: Runs) -> str | None:
+    """Release what expired owners hold, batch by batch until one is short: a mass crash is over in one run."""
+    became: Counter[str] = Counter()
+    while rescued := await session.run(tasks.rescue(MOST_RESCUED)):
+        became.update(state.value for state in rescued.values())
+        if len(rescued) < MOST_RESCUED:
+            break
+    if not became:
+        return None
+    told = ", ".join(f"{number} {state}" for state, number in sorted(became.items()))
+    return f"Rescued {became.total()} tasks of lost workers: {told}"
+
+
+async def fire(session: Runs) -> str | None:
+    """Fire what is due, by interval and by cron expression; the engine lets each occasion happen once."""
+    dealt_with = [*await _fire_intervals(session), *await fire_cron(session)]
+    fired = [schedule for schedule, task_id in dealt_with if task_id is not None]
+    return f"Fired {', '.join(fired)}" if fired else None
+
+
+async def fire_cron(session: Runs) -> list[Fired]:
+    """Compute the slots of what is due by cron expression, and hand them over; another process may be first."""
+    fired: list[Fired] = []
+    while due := await session.run(schedules.due_cron(MOST_FIRED)):
+        dealt_with = await session.run(schedules.fire_cron([plan(each) for each in due]))
+        fired += dealt_with
+        if len(due) < MOST_FIRED:
+            break
+    return fired
+
+
+async def _fire_intervals(session: Runs) -> list[Fired]:
+    fired: list[Fired] = []
+    while batch := await session.run(schedules.fire(MOST_FIRED)):
+        fired += batch
+        if len(batch) < MOST_FIRED:
+            break
+    return fired
+
+
+async def end_pauses(session: Runs) -> str | None:
+    """End the pauses whose time is up.
+
+    Warn instead of returning a line: who paused a role should know that it works again.
+    """
+    for pause in await session.run(roles.end_pauses()):
+        by = f" by {pause.paused_by}" if pause.paused_by else ""
+        log.warning("Role %s goes on after its pause of %g s%s", pause.role, pause.seconds, by)
+    return None
+
+
+async def count_finished(session: Runs) -> None:
+    """Count what has finished since the last time, day by day, until all is counted that can be."""
+    while await session.run(retention.roll_up_counts()):
+        pass
+
+
+async def write_history(session: Runs) -> None:
+    """Write down what has finished and what is open, hour by hour, until all is written down that can be."""
+    while await session.run(history.roll_up()):
+        pass
+
+
+async def unpark(session: Runs) -> str | None:
+    """Bring back what is parked though its key has room: the net below all that should have done so before.
+
+    Warn instead of returning a line: nothing should leave such a task behind, so somebody should hear of it.
+    """
+    ids: list[int] = []
+    more = True
+    while more:
+        began = monotonic()
+        step = await session.run(keys.unpark_due())
+        ids += step.ids
+        more = step.more
+        if more:
+            await asyncio.sleep(max(PAUSE, monotonic() - began))
+    if ids:
+        named = ", ".join(map(str, ids[:MOST_NAMED]))
+        beyond = f" and {len(ids) - MOST_NAMED} more" if len(ids) > MOST_NAMED else ""
+        log.warning("Brought back tasks that were parked though their keys had room: %s%s", named, beyond)
+    return None
+
+
+async def keep_house(session: Runs) -> str | None:
+    """Make the coming days' partitions, and drop what is past its retention.
+
+    Partitions first: they must stand before their day comes, whatever pruning runs into.
+    """
+    made = await session.run(retention.make_partitions())
+    pruned = await _prune(session)
+    told = [f"{number} {what}" for what, number in sorted(pruned.items()) if number]
+    if made:
+        told.insert(0, f"{made} partitions made")
+    return f"Housekeeping: {', '.join(told)}" if told else None
+
+
+async def _prune(session: Runs) -> Counter[str]:
+    """Batch by batch, each a transaction, until nothing is due; what another process is at is left to it."""
+    pruned: Counter[str] = Counter()
+    end = monotonic() + LONGEST_PRUNING
+    while (began := monotonic()) < end and (batch := await session.run(retention.prune_due())):
+        pruned.update(batch)
+        await asyncio.sleep(max(PAUSE, monotonic() - began))
+    return pruned
+
+
+DUTIES = (
+    Duty(name="Rescue", every=5.0, run_once=rescue),
+    Duty(name="Firing schedules", every=1.0, run_once=fire),
+    Duty(name="Ending pauses", every=1.0, run_once=end_pauses),
+    Duty(name="Counting", every=10.0, run_once=count_finished),
+    Duty(name="History", every=10.0, run_once=write_history),
+    Duty(name="Unparking", every=60.0, run_once=unpark),
+    Duty(name="Housekeeping", every=60.0, run_once=keep_house),
+)

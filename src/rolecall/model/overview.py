@@ -9,11 +9,11 @@ from datetime import datetime
 from rolecall.model.doctor import Severity
 from rolecall.model.history import Durations, History
 
-__all__ = ["Concern", "PoolFigures", "PoolOverview", "RoleLoad", "RoleOutlook"]
+__all__ = ["Alert", "PoolFigures", "PoolOverview", "RoleLoad", "RoleOutlook"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Concern:
+class Alert:
     """Something that is wrong now, in a sentence, what helps, and the page (`path`) where to go for it.
 
     `of_server` is one that tells about the server's other sessions and settings.
@@ -74,9 +74,9 @@ class PoolFigures:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PoolOverview:
-    """The pool at a glance; the worst concerns come first. Until it is `examined` there may be more of them."""
+    """The pool at a glance; the worst alerts come first. Until it is `examined` there may be more of them."""
 
-    concerns: Sequence[Concern]
+    alerts: Sequence[Alert]
     examined: bool
     figures: PoolFigures
     roles: Sequence[RoleOutlook]

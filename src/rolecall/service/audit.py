@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from rolecall.model.audit import Actor, AuditFilter, StoredAuditEvent
+from rolecall.service.arguments import require_page
 from rolecall.service.database import Database
-from rolecall.service.pages import require_page
 from rolecall.sql import audit
 
 

@@ -7,12 +7,12 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 from itertools import takewhile
 
-from rolecall.maintenance.slots import upcoming
+from rolecall.maintenance.cron import upcoming
 from rolecall.model.capacity import CapacityQuestion, RoleCapacity, RolePlan, plan
 from rolecall.model.errors import ConfigError
 from rolecall.model.schedules import StoredSchedule
+from rolecall.service.arguments import role_not_found
 from rolecall.service.database import Database
-from rolecall.service.suggestions import role_not_found
 from rolecall.sql import capacity, schedules
 
 MOST_WORKERS = 1_000_000

@@ -11,8 +11,8 @@ from rolecall.model.chains import Chain, ChainFilter, ChainOutline, ChainSummary
 from rolecall.model.errors import ConfigError, WaitTimeout
 from rolecall.model.pages import Page
 from rolecall.model.tasks import Dependent, Task
+from rolecall.service.arguments import require_page
 from rolecall.service.database import Database
-from rolecall.service.pages import require_page
 from rolecall.service.tasks import STATUSES
 from rolecall.sql import chains, outlines, tasks
 

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Iterable, Sequence
+from contextlib import aclosing
 from dataclasses import replace
 from time import time
 
 from rolecall.app.checks import AppCheck
+from rolecall.db.connect import AsyncConnection, connect_async
+from rolecall.db.run import run_async, translated
 from rolecall.model.doctor import Diagnosis, Finding, Limits, ServerFacts, Severity, StaleSlot, Verdict
 from rolecall.model.errors import DatabaseError, DatabaseUnavailable
-from rolecall.service import rules
+from rolecall.service import health_checks
 from rolecall.service.database import Database
-from rolecall.service.hearing import hears
 from rolecall.sql import access, doctor
+from rolecall.wake.listener import probe_channel, send_probe
 
 CHECKS = (
     "autovacuum",
@@ -40,6 +43,8 @@ CHECKS = (
 LISTENING = "notifications"
 CHECK_SECONDS = 10.0
 VERDICTS = {None: Verdict.FINE, Severity.WARNING: Verdict.WARNING, Severity.TROUBLE: Verdict.TROUBLE}
+# A busy machine may take some seconds; only where nothing ever comes is it waited for so long.
+ANSWER_WITHIN = 10.0
 
 
 class Doctor:
@@ -80,19 +85,19 @@ class Doctor:
     async def _findings(self) -> AsyncIterator[Iterable[Finding]]:
         ask, limits = self._database.run, self._limits
         server, here = await self._look_at_server()
-        yield rules.settings(server, limits)
-        yield rules.counters(server, limits)
-        yield rules.snapshots(await ask(doctor.oldest_snapshot()), limits)
-        yield rules.prepared(await ask(doctor.prepared_transactions()), limits)
-        yield rules.slots(await self._slots(), limits)
-        yield rules.tables(await ask(doctor.tables()))
-        yield rules.clocks(await ask(doctor.clocks()), here, limits)
-        yield rules.stranded(await ask(doctor.stranded_work()))
-        yield rules.partitions(await ask(doctor.missing_partitions()))
-        yield rules.retention(await ask(doctor.unpruned()), limits)
-        yield rules.leases(await ask(doctor.overdue_leases()), limits)
-        yield rules.uncounted(await ask(doctor.uncounted()), limits)
-        yield rules.endless_keys(await ask(access.endless_admin_keys()))
+        yield health_checks.settings(server, limits)
+        yield health_checks.counters(server, limits)
+        yield health_checks.snapshots(await ask(doctor.oldest_snapshot()), limits)
+        yield health_checks.prepared(await ask(doctor.prepared_transactions()), limits)
+        yield health_checks.slots(await self._slots(), limits)
+        yield health_checks.tables(await ask(doctor.tables()))
+        yield health_checks.clocks(await ask(doctor.clocks()), here, limits)
+        yield health_checks.stranded(await ask(doctor.stranded_work()))
+        yield health_checks.partitions(await ask(doctor.missing_partitions()))
+        yield health_checks.retention(await ask(doctor.unpruned()), limits)
+        yield health_checks.leases(await ask(doctor.overdue_leases()), limits)
+        yield health_checks.uncounted(await ask(doctor.uncounted()), limits)
+        yield health_checks.endless_keys(await ask(access.endless_admin_keys()))
 
     async def _slots(self) -> list[StaleSlot]:
         try:
@@ -104,10 +109,10 @@ class Doctor:
 
     async def _listen(self) -> Iterable[Finding]:
         try:
-            heard = await hears(self._database.dsn, self._listen_dsn)
+            heard = await notifications_arrive(self._database.dsn, self._listen_dsn)
         except DatabaseUnavailable as error:
-            return rules.nowhere_to_listen(str(error))
-        return () if heard else rules.notifications(apart=self._listen_dsn is not None)
+            return health_checks.nowhere_to_listen(str(error))
+        return () if heard else health_checks.notifications(apart=self._listen_dsn is not None)
 
     async def _look_at_server(self) -> tuple[ServerFacts, float]:
         asked_at = time()
@@ -123,3 +128,26 @@ def _not_made(error: Exception) -> Finding:
         problem=f"this check could not be made: {type(error).__name__}{': ' if said else ''}{said}",
         advice="see whether the app's own tables are up to date",
     )
+
+
+async def notifications_arrive(dsn: str, listen_dsn: str | None = None, within: float = ANSWER_WITHIN) -> bool:
+    """Listen on one new connection, notify from another, and wait so many seconds for what must come."""
+    channel = probe_channel()
+    with translated():
+        async with (
+            await connect_async(listen_dsn or dsn, "doctor") as listener,
+            await connect_async(dsn, "doctor") as speaker,
+        ):
+            await listener.execute(f"listen {channel}".encode())
+            await run_async(speaker, send_probe(channel))
+            heard = await _heard(listener, channel, within)
+            await listener.execute(f"unlisten {channel}".encode())
+            return heard
+
+
+async def _heard(listener: AsyncConnection, channel: str, within: float) -> bool:
+    async with aclosing(listener.notifies(timeout=within)) as notifies:
+        async for notify in notifies:
+            if notify.channel == channel:
+                return True
+    return False

@@ -7,8 +7,8 @@ from datetime import timedelta
 from rolecall.model.errors import ConfigError
 from rolecall.model.history import History, points_of, scale_for
 from rolecall.model.insight import RoleCount
+from rolecall.service.arguments import role_not_found
 from rolecall.service.database import Database
-from rolecall.service.suggestions import role_not_found
 from rolecall.sql import history, insight, schedules
 
 MOST_MINUTES = 90 * 24 * 60

@@ -10,8 +10,8 @@ from rolecall.model.insight import TaskFilter
 from rolecall.model.keys import KeyCapacity, KeyNow
 from rolecall.model.pages import Page, read_text_cursor, write_text_cursor
 from rolecall.model.tasks import TaskSummary
+from rolecall.service.arguments import require_page
 from rolecall.service.database import Database
-from rolecall.service.pages import require_page
 from rolecall.sql import finding, keys
 
 LONGEST_KEY = 200

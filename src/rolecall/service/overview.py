@@ -11,8 +11,8 @@ from rolecall.model.doctor import Severity
 from rolecall.model.errors import ConfigError
 from rolecall.model.history import Durations, History
 from rolecall.model.insight import RegisteredWorker
-from rolecall.model.overview import Concern, PoolFigures, PoolOverview, RoleLoad, RoleOutlook
-from rolecall.service import concerns
+from rolecall.model.overview import Alert, PoolFigures, PoolOverview, RoleLoad, RoleOutlook
+from rolecall.service import alerts
 from rolecall.service.capacity import Capacity
 from rolecall.service.database import Database
 from rolecall.service.doctor import Doctor
@@ -53,15 +53,15 @@ class Overview:
         hour, history = await self._history[HOUR].get(), await self._history[minutes].get()
         capacity, diagnosis = await self._capacity.peek(), await self._doctor.peek()
         wrong = [
-            *concerns.of_findings(diagnosis.findings if diagnosis else ()),
-            *concerns.of_failures(hour),
-            *concerns.of_workers(workers),
-            *concerns.of_pauses(await self._roles.get(), loads),
-            *concerns.of_history(hour),
+            *alerts.of_findings(diagnosis.findings if diagnosis else ()),
+            *alerts.of_failures(hour),
+            *alerts.of_workers(workers),
+            *alerts.of_pauses(await self._roles.get(), loads),
+            *alerts.of_history(hour),
         ]
         active = [worker for worker in workers if worker.active]
         return PoolOverview(
-            concerns=sorted(wrong, key=_is_bearable),
+            alerts=sorted(wrong, key=_is_bearable),
             examined=diagnosis is not None,
             figures=_figures(loads, active, hour),
             roles=[_outlook(role, active, capacity or ()) for role in loads],
@@ -69,8 +69,8 @@ class Overview:
         )
 
 
-def _is_bearable(concern: Concern) -> bool:
-    return concern.severity is not Severity.TROUBLE
+def _is_bearable(alert: Alert) -> bool:
+    return alert.severity is not Severity.TROUBLE
 
 
 def _figures(roles: Sequence[RoleLoad], active: Sequence[RegisteredWorker], hour: History) -> PoolFigures:

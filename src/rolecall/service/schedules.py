@@ -8,16 +8,14 @@ from datetime import timedelta
 from itertools import islice
 from typing import Any
 
-from rolecall.maintenance.fire import fire_cron
-from rolecall.maintenance.slots import Cron, check_schedule, upcoming
-from rolecall.maintenance.stretches import stretches
+from rolecall.maintenance.cron import Cron, check_schedule, stretches, upcoming
+from rolecall.maintenance.duties import fire_cron
 from rolecall.model.audit import AuditEvent
 from rolecall.model.errors import ConfigError, InvalidSchedule, ScheduleNotFound, UnknownRole
 from rolecall.model.pages import Page, page_by_id, position
 from rolecall.model.schedules import PlannedRun, RunOutcome, Schedule, ScheduleAhead, ScheduleRun, StoredSchedule
+from rolecall.service.arguments import require_page, with_suggestion
 from rolecall.service.database import Database
-from rolecall.service.pages import require_page
-from rolecall.service.suggestions import with_suggestion
 from rolecall.sql import schedules
 from rolecall.sql.statement import Statement
 

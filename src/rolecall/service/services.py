@@ -7,21 +7,18 @@ from functools import cached_property
 
 from rolecall.app.checks import AppCheck
 from rolecall.config import ScalingSettings
+from rolecall.service.access import Keys, People, StartupGuard
 from rolecall.service.audit import Audit
 from rolecall.service.capacity import Capacity
 from rolecall.service.chains import Chains
 from rolecall.service.database import Database
 from rolecall.service.doctor import Doctor
-from rolecall.service.entrance import Entrance
-from rolecall.service.handlers import Handlers
 from rolecall.service.insight import Insight
 from rolecall.service.key_capacities import KeyCapacities
-from rolecall.service.keys import Keys
 from rolecall.service.maintenance import Maintenance
 from rolecall.service.overview import Overview
-from rolecall.service.people import People
 from rolecall.service.progress import Progress
-from rolecall.service.roles import Roles
+from rolecall.service.roles import Handlers, Roles
 from rolecall.service.scaling import Scaling
 from rolecall.service.schedules import Schedules
 from rolecall.service.tasks import Tasks
@@ -123,5 +120,5 @@ class Services:
         return People(self._database)
 
     @cached_property
-    def entrance(self) -> Entrance:
-        return Entrance(self._database)
+    def startup_guard(self) -> StartupGuard:
+        return StartupGuard(self._database)

@@ -12,19 +12,23 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections import deque
 from collections.abc import Awaitable, Callable
 from time import monotonic
 from typing import Generic, TypeVar
 
 from rolecall.model.errors import RolecallError
-from rolecall.service.cost import Cost
+
+__all__ = [
+    "Cost",
+]
 
 T = TypeVar("T")
-
 SHARE = 0.002
 LONGEST = 60.0
 RECOVERY = 60.0
 log = logging.getLogger("rolecall.service")
+TRIES = 3
 
 
 class Shared(Generic[T]):
@@ -81,3 +85,18 @@ class Shared(Generic[T]):
         cost = self._cost.after(ended - began)
         self._answers = [answer]
         self._keep_until = ended + max(self._seconds, min(LONGEST, cost / SHARE))
+
+
+class Cost:
+    """In seconds: the least that one of the last few tries took; until there are so many, it counts as nothing.
+
+    Any of them may have waited for a connection, or for a busy machine.
+    """
+
+    def __init__(self) -> None:
+        self._tries = deque([0.0] * (TRIES - 1), maxlen=TRIES)
+
+    def after(self, took: float) -> float:
+        """Return it with the latest try, of `took` seconds."""
+        self._tries.append(took)
+        return min(self._tries)

@@ -27,10 +27,9 @@ from rolecall.model.pages import Page
 from rolecall.model.states import TaskState
 from rolecall.model.tasks import Enqueued, Needed, NewTask, Task, TaskSummary, TreeNode
 from rolecall.model.why import Why
+from rolecall.service.arguments import LONGEST_PAGE, require_page, with_suggestion
 from rolecall.service.database import Database
-from rolecall.service.details import gather
-from rolecall.service.pages import LONGEST_PAGE, require_page
-from rolecall.service.suggestions import with_suggestion
+from rolecall.service.trees import gather
 from rolecall.sql import details, finding, insight, outside, structure, tasks, why
 from rolecall.sql.statement import Statement
 

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from rolecall.model.errors import TooManyRequests
 from rolecall.service.database import Database
-from rolecall.service.share import Share
 from rolecall.sql import chains, tasks
 from rolecall.sql.statement import Statement
 
-__all__ = ["Waits"]
+__all__ = [
+    "Share",
+    "Waits",
+]
 
 MOST = 500
 MOST_OF_ONE = 20
@@ -22,7 +26,6 @@ SOONEST = 0.02
 LATEST = 0.25
 GROWTH = 1.5
 RETRY_AFTER = 5.0
-
 EndedAmong = Callable[[Sequence[int]], Statement[list[int]]]
 KINDS: tuple[EndedAmong, ...] = (tasks.ended_among, chains.ended_among)
 
@@ -110,3 +113,29 @@ class Waits:
             for waiter in waiters:
                 if waiter.waited.id in ended and not waiter.ended.done():
                     waiter.ended.set_result(None)
+
+
+class Share:
+    """Counts what each caller has at the moment; `problem` is what one hears who wants more than `most`."""
+
+    def __init__(self, most: int, problem: str, *, retry_after: float) -> None:
+        self._most = most
+        self._problem = problem
+        self._retry_after = retry_after
+        self._held: Counter[str] = Counter()
+
+    @contextmanager
+    def taken_by(self, caller: str | None) -> Iterator[None]:
+        """Take one for the length of the block; nobody counts what is taken by None. Raises TooManyRequests."""
+        if caller is None:
+            yield
+            return
+        if self._held[caller] >= self._most:
+            raise TooManyRequests(self._problem, retry_after=self._retry_after)
+        self._held[caller] += 1
+        try:
+            yield
+        finally:
+            self._held[caller] -= 1
+            if not self._held[caller]:
+                del self._held[caller]

@@ -8,13 +8,16 @@ from dataclasses import dataclass
 
 from rolecall.model.audit import AuditEvent
 from rolecall.model.errors import UnknownWorker
-from rolecall.model.insight import RegisteredWorker, RunningTask, TaskFilter
+from rolecall.model.insight import AlikeWorkers, RegisteredWorker, RunningTask, TaskFilter
 from rolecall.model.tasks import TaskSummary
 from rolecall.model.workers import WorkerCommand
-from rolecall.service.coverage import Coverage
+from rolecall.service.arguments import LONGEST_PAGE
 from rolecall.service.database import Database
-from rolecall.service.pages import LONGEST_PAGE
 from rolecall.sql import finding, insight, workers
+
+__all__ = [
+    "Coverage",
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,3 +78,23 @@ class Workers:
     async def _tell(self, action: str, worker_id: int, command: WorkerCommand | None) -> RegisteredWorker:
         await self._database.act(AuditEvent(action, {"worker_id": worker_id}), workers.command(worker_id, command))
         return await self.get(worker_id)
+
+
+class Coverage:
+    """The live workers by what they take, so that a count does not look at each of them."""
+
+    def __init__(self, groups: list[AlikeWorkers]) -> None:
+        self._by_handler: dict[str, list[AlikeWorkers]] = defaultdict(list)
+        for group in groups:
+            for handler in group.handlers:
+                self._by_handler[handler].append(group)
+
+    def workers(self, role: str, handlers: Iterable[str]) -> int:
+        """Count the workers that take new tasks of the role for at least one of the handlers."""
+        found = {
+            id(group): group.number
+            for handler in handlers
+            for group in self._by_handler.get(handler, ())
+            if not group.roles or role in group.roles
+        }
+        return sum(found.values())

@@ -9,7 +9,7 @@ from fastapi import Request
 from rolecall.config import AccessSettings
 from rolecall.model.access import Credentials, LoginAttempt, Scope, Session
 from rolecall.model.errors import NotAuthenticated, TooManyRequests
-from rolecall.service.people import WRONG_LOGIN
+from rolecall.service.access import WRONG_LOGIN
 from rolecall.service.services import Services
 from rolecall.web.http import known_by, refuse_other_sites
 from rolecall.web.identity import ProxyGuard, person

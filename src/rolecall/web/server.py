@@ -26,8 +26,8 @@ from fastapi import FastAPI
 
 from rolecall.app import App
 from rolecall.config import AccessSettings, AuthMode, Settings
-from rolecall.maintenance import fire, rescue
-from rolecall.maintenance.crew import Crew
+from rolecall.maintenance import duties
+from rolecall.maintenance.runner import MaintenanceRunner
 from rolecall.web.application import build, work_out_routes
 from rolecall.web.http import LOCAL_NAMES, host_of
 from rolecall.web.protocol import Bounds, bounded, raise_file_limit
@@ -125,7 +125,7 @@ class _Upkeep:
     def __init__(self, dsn: str, app: App, *, pooled: bool | None) -> None:
         self._app = app
         self._session = DatabaseSessions(dsn, deadline=WorkerOptions().call_deadline, pooled=pooled).open("upkeep")
-        self._crew = Crew(self._session)
+        self._runner = MaintenanceRunner(self._session)
         self._begun: Future[asyncio.AbstractEventLoop] = Future()
         # As a daemon it holds nobody's end, whatever the database does.
         self._thread = Thread(target=lambda: run(self._keep()), name="rolecall-upkeep", daemon=True)
@@ -141,7 +141,7 @@ class _Upkeep:
         self._thread.join(END_WITHIN)
 
     def _stop(self) -> None:
-        self._crew.stop()
+        self._runner.stop()
         self._session.give_up()
 
     async def _keep(self) -> None:
@@ -152,7 +152,7 @@ class _Upkeep:
         else:
             log.info("Answering requests")
             self._begun.set_result(asyncio.get_running_loop())
-            await self._crew.run()
+            await self._runner.run()
         finally:
             await self._session.close()
 
@@ -160,5 +160,5 @@ class _Upkeep:
 async def _put_right(session: DatabaseSession, app: App) -> None:
     app.check()
     await declare(session, app)
-    await rescue.run_once(session)
-    await fire.run_once(session)
+    await duties.rescue(session)
+    await duties.fire(session)

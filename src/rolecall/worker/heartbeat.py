@@ -10,7 +10,7 @@ import threading
 from collections.abc import Sequence
 from time import monotonic
 
-from rolecall.maintenance.periodic import Periodic
+from rolecall.maintenance.runner import Periodic
 from rolecall.model.outcomes import Returned
 from rolecall.model.states import LostReason
 from rolecall.sql import tasks

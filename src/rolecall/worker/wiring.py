@@ -9,8 +9,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from rolecall.maintenance.crew import Crew
-from rolecall.maintenance.periodic import Periodic
+from rolecall.maintenance.runner import MaintenanceRunner, Periodic
 from rolecall.model.workers import Condition, WorkerCommand
 from rolecall.wake.listener import (
     CANCEL_CHANNEL,
@@ -211,7 +210,7 @@ class Wiring:
             session=self.renew_session,
             beat_every=options.heartbeat_interval,
         )
-        self.maintenance = Crew(self.maintenance_session)
+        self.maintenance = MaintenanceRunner(self.maintenance_session)
         self.summary = Periodic("Summary", self.log_reporter.summarize, every=SUMMARY_EVERY, log=log)
         self.procedure_check = Periodic("Looking for procedures", self._look_for_procedures, every=LOOK_EVERY, log=log)
 

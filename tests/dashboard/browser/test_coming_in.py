@@ -15,8 +15,8 @@ from rolecall.config import AccessSettings, AuthMode, Settings
 from rolecall.db.connect import connect_async
 from rolecall.model.access import Scope
 from rolecall.model.audit import Actor
+from rolecall.service.access import keep_token
 from rolecall.service.database import OneConnection
-from rolecall.service.local_token import keep_token
 from rolecall.service.services import Services
 from rolecall.web import build
 from rolecall.web.http import LOCAL_NAMES

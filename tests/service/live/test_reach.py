@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 from rolecall.model.live import Horizon
-from rolecall.service.live.reach import SLACK, Reach, Start
+from rolecall.service.live.looks import SLACK, Reach, Start
 
 BEGIN = datetime(2026, 1, 1, tzinfo=UTC)
 

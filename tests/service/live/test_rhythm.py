@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rolecall.service.live.rhythm import LONGEST, Rhythm, RhythmOptions
+from rolecall.service.live.looks import LONGEST_PAUSE, Rhythm, RhythmOptions
 
 OPTIONS = RhythmOptions(least=0.25, most=1.0, share=0.02)
 
@@ -35,4 +35,4 @@ def test_one_look_that_had_to_wait_makes_none_late() -> None:
 def test_no_look_is_later_than_some_time_whatever_it_costs() -> None:
     rhythm = Rhythm(OPTIONS)
 
-    assert [rhythm.looked(30, stirred=True) for _ in range(3)][-1] == LONGEST
+    assert [rhythm.looked(30, stirred=True) for _ in range(3)][-1] == LONGEST_PAUSE

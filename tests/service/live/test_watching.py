@@ -166,7 +166,7 @@ async def test_what_commits_late_is_told(
     live: Live, recorded: Recorded, database: str, other: Other, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A lower id that commits after a higher one was told."""
-    monkeypatch.setattr("rolecall.service.live.reach.LONGEST", timedelta(hours=1))
+    monkeypatch.setattr("rolecall.service.live.looks.LONGEST_REACH", timedelta(hours=1))
     async with live.watch(ALL) as stream, await connect_async(database, "slow") as slow:
         async with slow.transaction():
             [late] = await enqueue(slow)

@@ -7,7 +7,7 @@ from typing import Any
 
 from psycopg.types.json import Jsonb
 
-from rolecall.maintenance.slots import plan
+from rolecall.maintenance.cron import plan
 from rolecall.model.schedules import DueCron
 from tests.sql.conftest import Session
 from tests.sql.engine import START, Engine

@@ -10,7 +10,7 @@ from rolecall.cli.output import print_facts, print_line, print_table
 from rolecall.cli.shell import Shell
 from rolecall.model.access import ApiKey, NewApiKey, Scope
 from rolecall.model.errors import ConfigError
-from rolecall.service.keys import DAYS, MOST_DAYS
+from rolecall.service.access import DAYS, MOST_DAYS
 
 Name = Annotated[str, Argument(help="What the key is for; the audit log tells it.")]
 Asked = Annotated[Scope, Option("--scope", help="read: look; operate: tasks and workers; admin: everything.")]

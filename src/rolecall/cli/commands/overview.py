@@ -10,7 +10,7 @@ from rolecall.cli.output import print_facts, print_line, print_table
 from rolecall.cli.shell import Shell
 from rolecall.model.overview import PoolOverview
 
-CONCERNS = ("severity", "problem", "what to do")
+ALERTS = ("severity", "problem", "what to do")
 ROLES = (
     "role",
     "paused",
@@ -32,8 +32,8 @@ def overview(shell: Shell, *, app: Checked = None) -> None:
 
 
 def _print(found: PoolOverview) -> None:
-    if found.concerns:
-        print_table(CONCERNS, ((each.severity, each.sentence, each.advice) for each in found.concerns), "")
+    if found.alerts:
+        print_table(ALERTS, ((each.severity, each.sentence, each.advice) for each in found.alerts), "")
     else:
         print_line("All is well.")
     print_facts(_facts(found))

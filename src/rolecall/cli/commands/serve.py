@@ -23,8 +23,7 @@ from rolecall.cli.sockets import adopt, is_private, listen, url_of
 from rolecall.cli.termination import Terminated
 from rolecall.config import HIGHEST_PORT, AccessSettings, AuthMode, LogFormat
 from rolecall.model.errors import ConfigError
-from rolecall.service.entrance import mode_for
-from rolecall.service.local_token import TOKEN_VARIABLE, keep_token
+from rolecall.service.access import TOKEN_VARIABLE, keep_token, mode_for
 from rolecall.worker.supervisor import Command
 
 AppReference = Annotated[str | None, Option("--app", metavar="MODULE:APP", help="The App whose tasks are served.")]
@@ -96,7 +95,7 @@ def judged(shell: Shell, dsn: str, listener: socket) -> AccessSettings:
     asked, private = shell.settings.access, is_private(listener)
     mode = mode_for(asked.auth, private=private, as_root=os.geteuid() == 0)
     if not private:
-        shell.ask(dsn, lambda services: services.entrance.require_somebody())
+        shell.ask(dsn, lambda services: services.startup_guard.require_somebody())
     token = keep_token(asked.token_file) if mode is AuthMode.token and asked.token_file else None
     return replace(asked, auth=mode, token=token)
 

@@ -15,9 +15,9 @@ then: of several in a quarter of a second only the last is told. A task that is 
 
 **Nothing that commits late is missed.** A transaction may write a time or an id long before its commit makes it
 visible. Each look therefore reaches back to before the oldest transaction began that was under way in the look before
-it (`reach`), and what was told already is left out. A transaction that is older than that reach ends in a `reload`.
+it (`Reach`), and what was told already is left out. A transaction that is older than that reach ends in a `reload`.
 
-**Nobody can make it expensive.** Looks that take long are followed by pauses fifty times as long (`rhythm`). A stream
+**Nobody can make it expensive.** Looks that take long are followed by pauses fifty times as long (`Rhythm`). A stream
 holds at most a page of changes (`stream`): one whose client reads too slowly is told to reload, and dropped when it
 does not read at all. When the database is away, the looker tries again until it is back, and goes on where it was.
 """

@@ -13,19 +13,20 @@ from psycopg import AsyncConnection
 from rolecall.model.errors import RolecallError
 from rolecall.model.live import ReloadReason, RoleProgress
 from rolecall.service.database import Database
-from rolecall.service.live.looks import Found, RoleLook, TaskLook, TreeLook
-from rolecall.service.live.reach import Start
+from rolecall.service.live.looks import Found, RoleLook, Start, TaskLook, TreeLook
 from rolecall.service.live.stream import Stream
 from rolecall.service.progress import Progress
 from rolecall.wake.listener import CANCEL_CHANNEL, WAKE_CHANNEL, Listener, ListenerOptions, send_probe
 from rolecall.wake.waker import Backoff, Waker
 
-__all__ = ["Connect", "Looker"]
+__all__ = [
+    "Connect",
+    "Looker",
+]
 
 FIRST_RETRY = 0.25
 LONGEST_RETRY = 5.0
 CANCEL_AGAIN = 0.5
-
 Connect = Callable[[], Awaitable[AsyncConnection[tuple[Any, ...]]]]
 log = logging.getLogger("rolecall.live")
 

@@ -7,11 +7,11 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
 from rolecall.model.errors import TooManyWatchers, UnknownRole
+from rolecall.service.arguments import with_suggestion
 from rolecall.service.database import Database
 from rolecall.service.live.looker import Connect, Looker
 from rolecall.service.live.stream import Stream, Wanted
-from rolecall.service.share import Share
-from rolecall.service.suggestions import with_suggestion
+from rolecall.service.waits import Share
 from rolecall.sql import insight
 
 __all__ = ["Live"]

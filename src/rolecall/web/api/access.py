@@ -11,8 +11,8 @@ from pydantic import Field
 from rolecall.model.access import ApiKey, NewApiKey, Scope
 from rolecall.model.audit import AuditFilter, StoredAuditEvent, Via
 from rolecall.model.pages import Page, page_by_id, position
-from rolecall.service.keys import DAYS
-from rolecall.service.names import LONGEST_NAME
+from rolecall.service.access import DAYS
+from rolecall.service.arguments import LONGEST_NAME
 from rolecall.web.dependencies import Administers, KnownCaller
 from rolecall.web.http import forget_all, keep_session, session_secret
 from rolecall.web.parameters import Body, Cursor, Limit, Moment, PathId, ShortText

@@ -9,7 +9,7 @@ from typing import Annotated
 from fastapi import Form, Request, Response
 
 from rolecall.model.errors import NotAuthenticated, TooManyRequests
-from rolecall.service.names import LONGEST_NAME
+from rolecall.service.arguments import LONGEST_NAME
 from rolecall.web.dashboard.flash import forget_flash, read_flash
 from rolecall.web.dashboard.formats import duration
 from rolecall.web.dashboard.routing import Pages

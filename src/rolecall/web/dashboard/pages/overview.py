@@ -26,7 +26,7 @@ async def show_overview(view: Reading, minutes: int = 60) -> Response:
         "overview/page.html",
         found=found,
         # What other sessions of the server do is told to those only who may act on it.
-        concerns=[concern for concern in found.concerns if privy or not concern.of_server],
+        alerts=[alert for alert in found.alerts if privy or not alert.of_server],
         spans=SPANS,
         minutes=minutes,
         charts=_charts(found.history.points),

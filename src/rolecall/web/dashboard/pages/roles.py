@@ -14,7 +14,7 @@ from rolecall.model.errors import ConfigError
 from rolecall.model.handlers import DeclaredHandler
 from rolecall.model.insight import DeclaredRole
 from rolecall.model.live import RoleProgress
-from rolecall.service.coverage import Coverage
+from rolecall.service.workers import Coverage
 from rolecall.web.dashboard.presenters.lists import PageNumber, page_of
 from rolecall.web.dashboard.routing import Pages
 from rolecall.web.dashboard.view import Operating, Reading

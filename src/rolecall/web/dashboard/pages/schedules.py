@@ -14,7 +14,7 @@ from zoneinfo import available_timezones
 
 from fastapi import Query, Response
 
-from rolecall.maintenance.slots import Cron, check_schedule
+from rolecall.maintenance.cron import Cron, check_schedule
 from rolecall.model.durations import read_duration
 from rolecall.model.error_table import http_status_for
 from rolecall.model.errors import InvalidSchedule, RolecallError, ScheduleChanged

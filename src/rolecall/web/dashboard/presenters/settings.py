@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from rolecall.maintenance.slots import Cron
+from rolecall.maintenance.cron import Cron
 from rolecall.model.errors import InvalidSchedule
 from rolecall.web.dashboard.formats import duration, share
 

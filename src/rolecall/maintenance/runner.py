@@ -1,18 +1,65 @@
-"""One loop for everything that happens again and again: spread, patient with errors, ended between two
-runs.
-"""
+"""Runs the standing duties of a process, each on its own rhythm, all on one connection."""
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import random
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
+from typing import TypeVar
 
-from rolecall.model.errors import RolecallError
+from rolecall.maintenance.duties import DUTIES, Duty, Runs
+from rolecall.model.errors import DatabaseUnavailable, RolecallError
+from rolecall.sql.statement import Statement
 from rolecall.wake.waker import Backoff, Waker
 
+T = TypeVar("T")
+log = logging.getLogger("rolecall.maintenance")
 SPREAD = 0.1
 LONGEST_BACKOFF = 60.0
+
+
+class MaintenanceRunner:
+    """Runs duties until stopped; an error in one is logged and harms neither the others nor the worker."""
+
+    def __init__(self, session: Runs, duties: Iterable[Duty] = DUTIES) -> None:
+        self._session = _UntilStopped(session)
+        self._loops = [_loop(duty, self._session) for duty in duties]
+
+    async def run(self) -> None:
+        """Begin every duty at once; return when all have stopped."""
+        await asyncio.gather(*(loop.run() for loop in self._loops))
+
+    def stop(self) -> None:
+        """End every duty after its current statement: what is left of its run is the next one's, somewhere else."""
+        for loop in self._loops:
+            loop.stop()
+        self._session.stop()
+
+
+class _UntilStopped:
+    """A session that begins no statement any more once it is stopped: a run may have a great many."""
+
+    def __init__(self, session: Runs) -> None:
+        self._session = session
+        self._stopped = False
+
+    def stop(self) -> None:
+        self._stopped = True
+
+    async def run(self, statement: Statement[T]) -> T:
+        if self._stopped:
+            raise DatabaseUnavailable("this process ends, and does no more of it")
+        return await self._session.run(statement)
+
+
+def _loop(duty: Duty, session: Runs) -> Periodic:
+    async def once() -> None:
+        summary = await duty.run_once(session)
+        if summary:
+            log.info(summary)
+
+    return Periodic(duty.name, once, every=duty.every, log=log)
 
 
 class Periodic:

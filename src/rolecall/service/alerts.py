@@ -8,11 +8,11 @@ from datetime import datetime, timedelta
 from rolecall.model.doctor import Finding, Severity
 from rolecall.model.history import History, HistoryPoint
 from rolecall.model.insight import DeclaredRole, RegisteredWorker
-from rolecall.model.overview import Concern, RoleLoad
+from rolecall.model.overview import Alert, RoleLoad
 
 __all__ = ["of_failures", "of_findings", "of_history", "of_pauses", "of_workers"]
 
-Concerns = Iterator[Concern]
+Alerts = Iterator[Alert]
 PAGES = {"stranded_work": "/admin/workers", "expired_leases": "/tasks?state=stale", "clocks": "/admin/workers"}
 OF_POOL = frozenset({*PAGES, "partitions"})
 LATELY = timedelta(minutes=10)
@@ -23,10 +23,10 @@ STALLED = timedelta(minutes=2)
 NAMED = 3
 
 
-def of_findings(findings: Iterable[Finding]) -> Concerns:
+def of_findings(findings: Iterable[Finding]) -> Alerts:
     """What the doctor finds."""
     for found in findings:
-        yield Concern(
+        yield Alert(
             severity=found.severity,
             sentence=_sentence(found.problem),
             advice=_sentence(found.advice),
@@ -35,7 +35,7 @@ def of_findings(findings: Iterable[Finding]) -> Concerns:
         )
 
 
-def of_pauses(roles: Iterable[DeclaredRole], loads: Iterable[RoleLoad]) -> Concerns:
+def of_pauses(roles: Iterable[DeclaredRole], loads: Iterable[RoleLoad]) -> Alerts:
     """Roles that somebody has paused."""
     ready = {role.role: role.ready for role in loads}
     for role in roles:
@@ -48,7 +48,7 @@ def of_pauses(roles: Iterable[DeclaredRole], loads: Iterable[RoleLoad]) -> Conce
             yield _warning(sentence, goes_on, "/roles")
 
 
-def of_workers(workers: Iterable[RegisteredWorker]) -> Concerns:
+def of_workers(workers: Iterable[RegisteredWorker]) -> Alerts:
     """Workers that are not heard of, or that take no new tasks for want of memory or processor time."""
     listed = list(workers)
     if silent := [worker for worker in listed if worker.state == "silent"]:
@@ -60,14 +60,14 @@ def of_workers(workers: Iterable[RegisteredWorker]) -> Concerns:
         yield _warning(f"{_named(backing)} {_takes(backing)} no new tasks for now{why}.", advice, "/admin/workers")
 
 
-def of_failures(history: History) -> Concerns:
+def of_failures(history: History) -> Alerts:
     """Failures that are more than they were; `history` is that of the last hour."""
     lately, before = _split(history.points, _end(history) - LATELY)
     failed, ended = _failed(lately), _ended(lately)
     rate, usual = failed / max(ended, 1), _failed(before) / max(_ended(before), 1)
     if failed >= FEW and rate > max(ACCEPTED, usual * RISEN):
         sentence = f"{failed} of the {ended} tasks that ended within the last ten minutes failed ({rate:.0%})."
-        yield Concern(
+        yield Alert(
             severity=Severity.TROUBLE,
             sentence=sentence,
             advice=f"Before it was {usual:.0%}: see what they say, mend it, and retry them.",
@@ -75,7 +75,7 @@ def of_failures(history: History) -> Concerns:
         )
 
 
-def of_history(history: History) -> Concerns:
+def of_history(history: History) -> Alerts:
     """A history that does not go on."""
     if history.until is not None and _end(history) - history.until > STALLED:
         minutes = int((_end(history) - history.until).total_seconds() // 60)
@@ -121,8 +121,8 @@ def _tasks(number: int) -> str:
     return "one task waits" if number == 1 else f"{number:,} tasks wait"
 
 
-def _warning(sentence: str, advice: str, path: str | None) -> Concern:
-    return Concern(severity=Severity.WARNING, sentence=sentence, advice=advice, path=path)
+def _warning(sentence: str, advice: str, path: str | None) -> Alert:
+    return Alert(severity=Severity.WARNING, sentence=sentence, advice=advice, path=path)
 
 
 def _sentence(text: str) -> str:

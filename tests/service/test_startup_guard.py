@@ -6,7 +6,7 @@ import pytest
 
 from rolecall.config import AuthMode
 from rolecall.model.errors import ConfigError
-from rolecall.service.entrance import mode_for
+from rolecall.service.access import mode_for
 
 KEYS, TOKEN, OFF = AuthMode.keys, AuthMode.token, AuthMode.off
 

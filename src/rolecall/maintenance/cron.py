@@ -10,7 +10,7 @@ not on where one starts to count, and are strictly increasing. An interval is el
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from difflib import get_close_matches
@@ -20,9 +20,16 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 from cronsim import CronSim, CronSimError
 
 from rolecall.model.errors import InvalidSchedule
-from rolecall.model.schedules import CronPlan, DueCron, Schedule, StoredSchedule
+from rolecall.model.schedules import CronPlan, DueCron, Schedule, StoredSchedule, Stretch
 
-__all__ = ["Cron", "check_schedule", "plan", "slots_from", "upcoming"]
+__all__ = [
+    "Cron",
+    "check_schedule",
+    "plan",
+    "slots_from",
+    "stretches",
+    "upcoming",
+]
 
 ALIASES = {
     "@hourly": "0 * * * *",
@@ -170,3 +177,34 @@ def _zone(name: str) -> ZoneInfo:
         close = get_close_matches(name, available_timezones(), n=1)
         hint = f"did you mean {close[0]!r}?" if close else "it is an IANA name such as 'America/Phoenix' or 'UTC'"
         raise InvalidSchedule(f"there is no time zone {name!r}; {hint}") from None
+
+
+def stretches(schedule: StoredSchedule, present: datetime, end: datetime, grain: timedelta) -> list[Stretch]:
+    """Put the slots from the present to the end together where they are closer than the grain.
+
+    Those that are overdue are left out; one whose expression or zone means nothing any more has none.
+    """
+    try:
+        slots = slots_from(schedule, max(schedule.next_run_at, present))
+        if schedule.every is not None and schedule.every < grain.total_seconds():
+            return _evenly(next(slots), end, timedelta(seconds=schedule.every))
+        return _put_together(takewhile(lambda slot: slot < end, slots), grain)
+    except InvalidSchedule:
+        return []
+
+
+def _put_together(slots: Iterable[datetime], grain: timedelta) -> list[Stretch]:
+    found: list[Stretch] = []
+    for slot in slots:
+        if found and slot - found[-1].last < grain:
+            found[-1] = Stretch(first=found[-1].first, last=slot, slots=found[-1].slots + 1)
+        else:
+            found.append(Stretch(first=slot, last=slot, slots=1))
+    return found
+
+
+def _evenly(first: datetime, end: datetime, every: timedelta) -> list[Stretch]:
+    if first >= end:
+        return []
+    more = (end - first - timedelta(microseconds=1)) // every
+    return [Stretch(first=first, last=first + more * every, slots=more + 1)]

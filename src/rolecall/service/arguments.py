@@ -1,13 +1,30 @@
-"""Adds "did you mean" to an unknown role, from the names that the database knows."""
+"""What callers may ask for: names, lengths of pages; and what they may have meant instead."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from difflib import get_close_matches
 
-from rolecall.model.errors import RoleNotFound, UnknownRole
+from rolecall.model.errors import ConfigError, RoleNotFound, UnknownRole
 from rolecall.service.database import Database
 from rolecall.sql import insight
+
+LONGEST_NAME = 100
+LONGEST_PAGE = 1_000
+
+
+def require_name(name: str) -> None:
+    """Raise ConfigError for a name that would look like another one, or could not be read."""
+    if not name.isprintable() or name != name.strip() or not 1 <= len(name) <= LONGEST_NAME:
+        problem = f"a name is printable, without space at its ends, and 1 to {LONGEST_NAME} characters long"
+        raise ConfigError(problem, variable="name", value=name)
+
+
+def require_page(limit: int) -> None:
+    """Raise ConfigError for a page that nobody should ask for."""
+    if not 1 <= limit <= LONGEST_PAGE:
+        problem = f"{limit} is not between 1 and {LONGEST_PAGE}"
+        raise ConfigError(problem, variable="limit", value=limit)
 
 
 async def with_suggestion(error: UnknownRole, database: Database, asked: Iterable[str | None]) -> UnknownRole:

@@ -1,0 +1,289 @@
+"""What an operator may do with those who come in: API keys, people and their sessions, this machine's token."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import os
+import re
+import secrets
+import stat
+from pathlib import Path
+from secrets import token_hex
+
+from rolecall.config import AuthMode
+from rolecall.model.access import ApiKey, Credentials, LoginAttempt, LoginLimits, NewApiKey, Person, Scope, Session
+from rolecall.model.audit import AuditEvent
+from rolecall.model.errors import (
+    ApiKeyNotFound,
+    ConfigError,
+    DuplicatePerson,
+    NotAuthenticated,
+    PersonNotFound,
+    TooManyRequests,
+)
+from rolecall.service.arguments import require_name
+from rolecall.service.database import Database
+from rolecall.sql import access
+
+__all__ = [
+    "DAYS",
+    "TOKEN_VARIABLE",
+    "WRONG_LOGIN",
+    "Keys",
+    "People",
+    "StartupGuard",
+    "digest_of",
+    "keep_token",
+    "mode_for",
+    "new_secret",
+]
+
+BYTES = 32
+DAYS = 30
+MOST_DAYS = 121
+PREFIX = 11
+SECRET = re.compile(r"rk_[A-Za-z0-9_-]{32,128}")
+LIMITS = LoginLimits()
+# No brackets, so that nobody can look like an API key in the audit log.
+PERSON = re.compile(r"[\w.@+-]+( [\w.@+-]+)*")
+TAKEN = frozenset({"local", "nobody"})
+WRONG_LOGIN = "the name or the password is wrong"
+TOKEN = re.compile(r"rl_[A-Za-z0-9_-]{43}")
+OWN = 0o600
+OTHERS = 0o077
+TOKEN_VARIABLE = "ROLECALL_TOKEN_FILE"  # noqa: S105 - a name, not a secret
+
+
+def new_secret(kind: str) -> str:
+    """Return a secret that begins with its kind, so that a scanner for leaked ones knows it: `rk_...`."""
+    return f"{kind}_{secrets.token_urlsafe(BYTES)}"
+
+
+def digest_of(text: str) -> bytes:
+    """Return what is stored in place of a text. Fast, as nobody guesses 256 bits; passwords need another one."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
+
+
+class Keys:
+    """The keys with which programs come in over HTTP."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def create(self, name: str, scope: Scope, days: int | None = DAYS) -> NewApiKey:
+        """Make an API key, for ever without days; its secret is told here and never again. Raises ConfigError."""
+        require_name(name)
+        if days is not None and not 1 <= days <= MOST_DAYS:
+            raise ConfigError(f"{days} is not between 1 and {MOST_DAYS}", variable="days", value=days)
+        secret = new_secret("rk")
+        key_id = await self._database.act(
+            AuditEvent("keys.create", {"name": name, "scope": scope, "days": days}),
+            access.create_api_key(name, scope, secret[:PREFIX], digest_of(secret), days),
+        )
+        return NewApiKey(key=await self.get(key_id), secret=secret)
+
+    async def list(self) -> list[ApiKey]:
+        """All API keys, the newest first, with those that were revoked or have expired lately."""
+        return await self._database.run(access.api_keys())
+
+    async def get(self, key_id: int) -> ApiKey:
+        """One API key. Raises ApiKeyNotFound."""
+        for key in await self._database.run(access.api_key(key_id)):
+            return key
+        raise ApiKeyNotFound(f"there is no API key {key_id}")
+
+    async def revoke(self, key_id: int) -> None:
+        """Let it open nothing from now on. Raises ApiKeyNotFound for one that does not, or is unknown."""
+        if not await self._database.act(AuditEvent("keys.revoke", {"id": key_id}), access.revoke_api_key(key_id)):
+            raise ApiKeyNotFound(f"there is no API key {key_id} that could be revoked")
+
+    async def find(self, secret: str) -> ApiKey | None:
+        """Return whose secret this is, and note that it is in use; None for what opens nothing."""
+        if not SECRET.fullmatch(secret):
+            return None
+        found = await self._database.run(access.living_api_key(secret[:PREFIX]))
+        if found is None or not hmac.compare_digest(found[0], digest_of(secret)):
+            return None
+        await self._database.run(access.touch_api_key(found[1].id))
+        return found[1]
+
+
+class People:
+    """Who logs in by name and password."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def add(self, name: str, scope: Scope, password_hash: str) -> Person:
+        """Let a person log in from now on. Raises ConfigError, DuplicatePerson."""
+        require_name(name)
+        if not PERSON.fullmatch(name):
+            problem = "a person's name holds letters, digits, _ . @ + - and single spaces"
+            raise ConfigError(problem, variable="name", value=name)
+        if name in TAKEN:
+            raise ConfigError(f"{name!r} stands for somebody else in the audit log", variable="name", value=name)
+        event = AuditEvent("people.add", {"name": name, "scope": scope})
+        if await self._database.act(event, access.add_person(name, scope, password_hash)) is None:
+            raise DuplicatePerson(f"{name!r} may log in already")
+        return await self.get(name)
+
+    async def list(self) -> list[Person]:
+        """Everybody by name."""
+        return await self._database.run(access.people())
+
+    async def get(self, name: str) -> Person:
+        """One person. Raises PersonNotFound."""
+        for person in await self.list():
+            if person.name == name:
+                return person
+        raise PersonNotFound(f"there is no {name!r} who may log in")
+
+    async def remove(self, name: str) -> None:
+        """Forget a person, and end their sessions. Raises PersonNotFound."""
+        if not await self._database.act(AuditEvent("people.remove", {"name": name}), access.remove_person(name)):
+            raise PersonNotFound(f"there is no {name!r} who may log in")
+
+    async def set_password(self, name: str, password_hash: str) -> None:
+        """Change a password, and end the sessions. Raises PersonNotFound."""
+        event = AuditEvent("people.password", {"name": name})
+        if not await self._database.act(event, access.set_password(name, password_hash)):
+            raise PersonNotFound(f"there is no {name!r} who may log in")
+
+    async def unlock(self, name: str) -> None:
+        """Let a person try to log in again after too many failures, from wherever. Raises PersonNotFound."""
+        if not await self._database.act(AuditEvent("people.unlock", {"name": name}), access.unlock_person(name)):
+            raise PersonNotFound(f"there is no {name!r} who may log in")
+
+    async def begin_login(self, attempt: LoginAttempt) -> tuple[Credentials | None, bool]:
+        """Count an attempt, and return what the password is compared with, None for an unknown name; and whether it is
+        the last one that may fail.
+
+        Raises TooManyRequests after ten failures in a row from one network, or from one browser that is known, or a
+        hundred of all others together: for 900 s, whether anybody bears the name or not.
+        """
+        counting = access.try_to_log_in(*_digests(attempt), LIMITS)
+        wait, is_last = await self._database.run(counting)
+        if wait is not None:
+            raise TooManyRequests("too many failed logins with this name", retry_after=wait)
+        return await self._database.run(access.credentials(attempt.name)), is_last
+
+    async def open_session(
+        self, attempt: LoginAttempt, who: Credentials, *, seconds: float, origin: str | None
+    ) -> Session:
+        """Let a person in whose password was right. Raises NotAuthenticated if it was changed meanwhile."""
+        secret, browser = new_secret("rs"), new_secret("rb")
+        digests = _digests(attempt)
+        opening = access.open_session(who, digest_of(secret), digests[0], seconds=seconds, origin=origin)
+        expires_at = await self._database.act(AuditEvent("sessions.open"), opening)
+        if expires_at is None:
+            raise NotAuthenticated(WRONG_LOGIN)
+        is_new = await self._database.run(access.welcome_browser(who.person_id, *digests, digest_of(browser)))
+        return Session(secret=secret, expires_at=expires_at, browser=browser if is_new else None)
+
+    async def find(self, secret: str, *, idle: float) -> Person | None:
+        """Return whose session this is; None for one that has ended, or was idle for so many seconds."""
+        found = await self._database.run(access.session(digest_of(secret), idle))
+        if found is None:
+            return None
+        person, is_stale = found
+        if is_stale:
+            await self._database.run(access.touch_session(digest_of(secret)))
+        return person
+
+    async def close_session(self, secret: str) -> None:
+        """End a session; one that has ended already is fine."""
+        await self._database.act(AuditEvent("sessions.close"), access.close_session(digest_of(secret)))
+
+
+def _digests(attempt: LoginAttempt) -> tuple[bytes, bytes, bytes | None]:
+    """Of the name, of the name together with the network, and of what the browser is known by."""
+    browser = None if attempt.browser is None else digest_of(attempt.browser)
+    # No name holds a line's end: no two pairs are one text.
+    return digest_of(attempt.name), digest_of(f"{attempt.name}\n{attempt.network}"), browser
+
+
+def mode_for(asked: AuthMode | None, *, private: bool, as_root: bool) -> AuthMode:
+    """Say by what one comes in, at an address that only this machine can reach or at another one.
+
+    Raises ConfigError rather than let everybody on a network in, or let everybody on this machine be root: who may
+    enqueue any task has the handlers' rights.
+    """
+    if not private and asked is AuthMode.off:
+        raise _refused_mode(
+            asked, "off would let everybody in who can reach this address; it is for 127.0.0.1 and ::1 only"
+        )
+    if not private and asked is AuthMode.token:
+        raise _refused_mode(asked, "the token is for 127.0.0.1 and ::1 only: others come in by API key or login")
+    if as_root and asked is AuthMode.off:
+        raise _refused_mode(
+            asked, "off would let every account of this machine do what root may: serve as somebody else"
+        )
+    return asked or (AuthMode.token if private else AuthMode.keys)
+
+
+class StartupGuard:
+    """The door of the API, before it is opened to a network."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def require_somebody(self) -> None:
+        """Raise ConfigError where nobody could come in."""
+        if not await self._database.run(access.anybody()):
+            raise ConfigError(
+                "at an address that others can reach an API key is needed, and there is none yet: make one with "
+                "`rolecall keys create NAME --scope admin`, or add a person with `rolecall people add NAME`",
+                variable="ROLECALL_HTTP",
+            )
+
+
+def _refused_mode(asked: AuthMode, problem: str) -> ConfigError:
+    return ConfigError(problem, variable="ROLECALL_AUTH", value=asked)
+
+
+def keep_token(file: Path) -> str:
+    """Return the token in this file; make one, for its owner alone, where there is none.
+
+    Raises ConfigError where it cannot be kept, and where somebody else may have read or written it.
+    """
+    try:
+        file = file.expanduser()
+        if not file.exists():
+            _make(file)
+        return _read(file)
+    except (OSError, RuntimeError) as error:
+        problem = getattr(error, "strerror", None) or str(error)
+        raise _refused_file(file, f"this machine's token cannot be kept in {str(file)!r}: {problem}") from None
+
+
+def _make(file: Path) -> None:
+    """Write it whole before it bears its name: two servers may start at once, and keep one of the two."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    draft = file.with_name(f".{file.name}-{token_hex(8)}")
+    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, OWN)
+    try:
+        with os.fdopen(descriptor, "w", encoding="ascii") as text:
+            text.write(new_secret("rl") + "\n")
+        os.link(draft, file)
+    except FileExistsError:
+        pass
+    finally:
+        draft.unlink()
+
+
+def _read(file: Path) -> str:
+    descriptor = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    with os.fdopen(descriptor, encoding="ascii", errors="replace") as text:
+        status = os.fstat(text.fileno())
+        if not stat.S_ISREG(status.st_mode) or status.st_uid != os.geteuid() or status.st_mode & OTHERS:
+            raise _refused_file(file, f"others than this user can read or write {str(file)!r}: delete it")
+        token = text.readline().strip()
+    if not TOKEN.fullmatch(token):
+        raise _refused_file(file, f"there is no token in {str(file)!r}: delete it")
+    return token
+
+
+def _refused_file(file: Path, problem: str) -> ConfigError:
+    advice = "name another file by ROLECALL_TOKEN_FILE, or say --auth keys"
+    return ConfigError(f"{problem}; {advice}", variable=TOKEN_VARIABLE, value=str(file))
