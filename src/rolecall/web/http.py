@@ -35,14 +35,14 @@ __all__ = [
     "UNCHANGED",
     "KnownHosts",
     "SecurityHeaders",
-    "forget_all",
-    "has_any",
+    "browser_name",
+    "forget_login_cookies",
+    "has_login_cookie",
+    "host_name",
     "host_of",
     "keep_local",
     "keep_session",
-    "known_by",
     "local_stamp",
-    "name_of",
     "own_address",
     "path_below",
     "refuse_embedding",
@@ -50,7 +50,7 @@ __all__ = [
     "require_own_site",
     "root_of",
     "session_secret",
-    "tagged",
+    "with_etag",
 ]
 
 API = "/api/"
@@ -113,14 +113,14 @@ class KnownHosts:
         self._hosts = hosts
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http" and name_of(Headers(scope=scope).get("host", "")) not in self._hosts:
+        if scope["type"] == "http" and host_name(Headers(scope=scope).get("host", "")) not in self._hosts:
             answer = problem(421, "unknown-host", f"this server is called {' or '.join(sorted(self._hosts))}")
             await answer(scope, receive, send)
         else:
             await self._application(scope, receive, send)
 
 
-def name_of(host: str) -> str:
+def host_name(host: str) -> str:
     """The host that a request names, without the port."""
     name, colon, port = host.rpartition(":")
     return (name if colon and port.isdigit() else host).lower()
@@ -137,17 +137,17 @@ class SecurityHeaders:
             await self._application(scope, receive, send)
             return
         private = path_below(scope).startswith(API)
-        secure = scope.get("scheme") == "https" and name_of(Headers(scope=scope).get("host", "")) not in LOCAL_NAMES
+        secure = scope.get("scheme") == "https" and host_name(Headers(scope=scope).get("host", "")) not in LOCAL_NAMES
 
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
-                _complete(MutableHeaders(scope=message), private=private, secure=secure)
+                _add_headers(MutableHeaders(scope=message), private=private, secure=secure)
             await send(message)
 
         await self._application(scope, receive, send_with_headers)
 
 
-def _complete(headers: MutableHeaders, *, private: bool, secure: bool) -> None:
+def _add_headers(headers: MutableHeaders, *, private: bool, secure: bool) -> None:
     for name, value in (*HEADERS.items(), *([STRICT_TRANSPORT] if secure else [])):
         headers.setdefault(name, value)
     if private:
@@ -187,60 +187,60 @@ def _is_own(request: Request, trusted: Collection[str]) -> bool | None:
 
 def keep_session(request: Request, response: Response, session: Session, seconds: int) -> None:
     """Let the browser keep the session, and what it is known by from now on."""
-    _set(request, response, _session(request), session.secret, seconds)
+    _set_cookie(request, response, _session_cookie(request), session.secret, seconds)
     if session.browser is not None:
-        _set(request, response, _named(request, BROWSER_COOKIE), session.browser, BROWSER_SECONDS)
+        _set_cookie(request, response, _cookie_name(request, BROWSER_COOKIE), session.browser, BROWSER_SECONDS)
 
 
-def known_by(request: Request) -> str | None:
+def browser_name(request: Request) -> str | None:
     """What the browser is known by, if somebody has logged in with it before."""
-    return request.cookies.get(_named(request, BROWSER_COOKIE)) or None
+    return request.cookies.get(_cookie_name(request, BROWSER_COOKIE)) or None
 
 
 def session_secret(request: Request) -> str | None:
     """The session that the browser has kept, if it has."""
-    return request.cookies.get(_session(request)) or None
+    return request.cookies.get(_session_cookie(request)) or None
 
 
 def keep_local(request: Request, response: Response, stamp: str, seconds: int) -> None:
     """Let the browser keep what was made of this machine's token."""
-    _set(request, response, _local(request), stamp, seconds)
+    _set_cookie(request, response, _local_cookie(request), stamp, seconds)
 
 
 def local_stamp(request: Request) -> str | None:
     """What the browser has kept of this machine's token, if it has."""
-    return request.cookies.get(_local(request)) or None
+    return request.cookies.get(_local_cookie(request)) or None
 
 
-def has_any(request: Request) -> bool:
+def has_login_cookie(request: Request) -> bool:
     """Whether the browser has kept anything that lets it in, or did until now."""
     return session_secret(request) is not None or local_stamp(request) is not None
 
 
-def forget_all(request: Request, response: Response) -> None:
+def forget_login_cookies(request: Request, response: Response) -> None:
     """Let the browser forget what lets it in."""
-    for name in (_session(request), _local(request)):
+    for name in (_session_cookie(request), _local_cookie(request)):
         if name in request.cookies:
-            _set(request, response, name, "", 0)
+            _set_cookie(request, response, name, "", 0)
 
 
-def _set(request: Request, response: Response, name: str, value: str, seconds: int) -> None:
+def _set_cookie(request: Request, response: Response, name: str, value: str, seconds: int) -> None:
     response.set_cookie(
         name, value, max_age=seconds, path="/", secure=_is_secure(request), httponly=True, samesite="strict"
     )
 
 
-def _session(request: Request) -> str:
-    return _named(request, SESSION_COOKIE)
+def _session_cookie(request: Request) -> str:
+    return _cookie_name(request, SESSION_COOKIE)
 
 
-def _local(request: Request) -> str:
+def _local_cookie(request: Request) -> str:
     # Browsers send a cookie to all ports of a host: several servers of one machine have a name each.
     port = (request.scope.get("server") or ("", None))[1]
-    return _named(request, f"{LOCAL_COOKIE}-{port}")
+    return _cookie_name(request, f"{LOCAL_COOKIE}-{port}")
 
 
-def _named(request: Request, name: str) -> str:
+def _cookie_name(request: Request, name: str) -> str:
     # A cookie bound to the host is sent to all of its paths: several pools that are mounted there have a name each.
     mounted = UNNAMEABLE.sub("-", root_of(request.scope))
     return (SECURE_PREFIX if _is_secure(request) else "") + name + mounted
@@ -250,20 +250,20 @@ def _is_secure(request: Request) -> bool:
     return request.url.scheme == "https"
 
 
-def tagged(request: Request, value: Any) -> Response:
+def with_etag(request: Request, value: Any) -> Response:
     """Answer with the value and its ETag; only with the status 304 to who has it already."""
-    body = _adapter(value.__class__).dump_json(value)
+    body = _json_adapter(value.__class__).dump_json(value)
     headers = {"ETag": f'"{sha256(body).hexdigest()[:32]}"', "Cache-Control": "no-cache"}
-    if _has(request, headers["ETag"]):
+    if _has_etag(request, headers["ETag"]):
         return Response(status_code=HTTPStatus.NOT_MODIFIED, headers=headers)
     return Response(body, media_type="application/json", headers=headers)
 
 
-def _has(request: Request, etag: str) -> bool:
+def _has_etag(request: Request, etag: str) -> bool:
     kept = request.headers.get("if-none-match", "")
     return kept == "*" or etag in (each.strip().removeprefix("W/") for each in kept.split(","))
 
 
 @cache
-def _adapter(kind: type[Any]) -> TypeAdapter[Any]:
+def _json_adapter(kind: type[Any]) -> TypeAdapter[Any]:
     return TypeAdapter(kind)

@@ -11,7 +11,7 @@ from rolecall.model.access import Credentials, LoginAttempt, Scope, Session
 from rolecall.model.errors import NotAuthenticated, TooManyRequests
 from rolecall.service.access import WRONG_LOGIN
 from rolecall.service.services import Services
-from rolecall.web.http import known_by, refuse_other_sites
+from rolecall.web.http import browser_name, refuse_other_sites
 from rolecall.web.identity import ProxyGuard, person
 from rolecall.web.passwords import Passwords
 from rolecall.web.rates import Rates, network_of
@@ -41,7 +41,7 @@ class Logins:
         """Open a session. Raises NotAuthenticated, TooManyRequests, and NotAllowed for another site's page."""
         self._proxies.check(request)
         refuse_other_sites(request, self._trusted)
-        attempt = LoginAttempt(name=name, network=network_of(address_of(request)), browser=known_by(request))
+        attempt = LoginAttempt(name=name, network=network_of(address_of(request)), browser=browser_name(request))
         try:
             await self._rates.count_attempt(address_of(request))
             who, is_last = await _services(request, "nobody").people.begin_login(attempt)

@@ -14,7 +14,7 @@ from rolecall.model.pages import Page, page_by_id, position
 from rolecall.service.access import DAYS
 from rolecall.service.arguments import LONGEST_NAME
 from rolecall.web.dependencies import Administers, KnownCaller
-from rolecall.web.http import forget_all, keep_session, session_secret
+from rolecall.web.http import forget_login_cookies, keep_session, session_secret
 from rolecall.web.parameters import Body, Cursor, Limit, Moment, PathId, ShortText
 from rolecall.web.passwords import LONGEST
 from rolecall.web.problems import refuses
@@ -56,7 +56,7 @@ async def log_out(request: Request, response: Response, caller: KnownCaller) -> 
     secret = session_secret(request)
     if secret is not None:
         await state_of(request).logins.close(request, caller.actor.name, secret)
-    forget_all(request, response)
+    forget_login_cookies(request, response)
 
 
 @login_router.get("/me")

@@ -9,7 +9,7 @@ from rolecall.model.errors import ChainFinished, ChainNotFound
 from rolecall.model.pages import Page, page_by_id, position
 from rolecall.model.tasks import Dependent
 from rolecall.web.dependencies import KnownCaller, Operates, Reads
-from rolecall.web.http import UNCHANGED, tagged
+from rolecall.web.http import UNCHANGED, with_etag
 from rolecall.web.parameters import Body, Cursor, Limit, PathId, Patience, Result, ShortText, with_items
 from rolecall.web.problems import refuses
 from rolecall.web.state import state_of
@@ -49,7 +49,7 @@ async def list_chains(  # sizes: each is a filter of the list
 async def get_chain(chain_id: PathId, services: Reads, request: Request) -> Response:
     """One chain with its tasks."""
     history = await services.chains.show(chain_id)
-    return tagged(request, shown_chain(history.chain, history.tasks))
+    return with_etag(request, shown_chain(history.chain, history.tasks))
 
 
 @router.get("/{chain_id:int}/wait")

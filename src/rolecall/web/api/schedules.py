@@ -54,7 +54,7 @@ class ScheduleChanges(Body):
     immutable: bool | None = None
     first_run_at: Moment | None = None
 
-    def said(self) -> dict[str, Any]:
+    def values(self) -> dict[str, Any]:
         """Return what was given, as the service takes it."""
         given = self.model_dump(exclude_unset=True)
         return {name: value for name, value in given.items() if value is not None or name == "key"}
@@ -89,7 +89,7 @@ async def look_ahead(services: Reads, hours: Hours = 24) -> Page[ScheduleAhead]:
 @router.post("", status_code=201, responses=refuses(409))
 async def create_schedule(services: Administers, body: NewSchedule, response: Response) -> StoredSchedule:
     """Store a new schedule; 409 if its name is taken."""
-    schedule = await services.schedules.create(Schedule(**body.said()))
+    schedule = await services.schedules.create(Schedule(**body.values()))
     response.headers["Location"] = f"{router.prefix}/{schedule.id}"
     return _with_etag(schedule, response)
 
@@ -106,7 +106,7 @@ async def change_schedule(
 ) -> StoredSchedule:
     """Change a schedule; 412 if somebody has changed it since the state that If-Match names."""
     revision = int(if_match.strip('"')) if if_match else None
-    return _with_etag(await services.schedules.change(schedule_id, body.said(), revision=revision), response)
+    return _with_etag(await services.schedules.change(schedule_id, body.values(), revision=revision), response)
 
 
 @router.delete("/{schedule_id:int}", status_code=204, responses=refuses(404, 409))

@@ -13,7 +13,7 @@ from rolecall.model.pages import Page
 from rolecall.model.tasks import Enqueued, Needed, TreeNode
 from rolecall.model.why import Why
 from rolecall.web.dependencies import KnownCaller, Reads
-from rolecall.web.http import UNCHANGED, tagged
+from rolecall.web.http import UNCHANGED, with_etag
 from rolecall.web.idempotency import OperatesOnce
 from rolecall.web.new_tasks import Batch, TaskRequest, read_batch, read_task
 from rolecall.web.parameters import Cursor, Limit, Listing, PathId, Patience, ShortText, task_filter, with_items
@@ -65,7 +65,7 @@ async def tell_history(services: Reads, role: ShortText | None = None, minutes: 
 @router.get("/{task_id:int}", response_model=ShownTask, responses=UNCHANGED)
 async def get_task(task_id: PathId, services: Reads, request: Request) -> Response:
     """One task, open or finished, with payload and result."""
-    return tagged(request, shown_task(await services.tasks.get(task_id)))
+    return with_etag(request, shown_task(await services.tasks.get(task_id)))
 
 
 @router.get("/{task_id:int}/payload")

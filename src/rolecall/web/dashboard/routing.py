@@ -26,7 +26,7 @@ from rolecall.model.errors import DatabaseUnavailable, NotAuthenticated, Rolecal
 from rolecall.web.dashboard.flash import Flash, remember_flash
 from rolecall.web.dashboard.navigation import NavigationEntry
 from rolecall.web.dashboard.view import BACK, Unconfirmed, first_page, redirect, shown_to, where_from
-from rolecall.web.http import API, has_any, path_below, root_of
+from rolecall.web.http import API, has_login_cookie, path_below, root_of
 from rolecall.web.problems import RequestRefused, http_problem, problem
 from rolecall.web.state import state_of
 
@@ -34,8 +34,6 @@ __all__ = [
     "Pages",
     "answer_pages",
     "error_page",
-    "hop",
-    "may_hop",
 ]
 
 CHANGES = frozenset({"POST"})
@@ -131,8 +129,8 @@ def _ask_to_log_in(request: Request) -> Response:
         back = where_from(request) or first_page(request)
         return _go(request, _login(request, back), UNDONE)
     back = _here(request)
-    if not has_any(request):
-        return hop(request, back) if may_hop(request) else redirect(_login(request, back))
+    if not has_login_cookie(request):
+        return _hop(request, back) if _may_hop(request) else redirect(_login(request, back))
     if REFRESHES in request.headers:
         return Response(status_code=UNKNOWN, headers={"hx-redirect": _login(request, back)})
     return _go(request, _login(request, back), ENDED)
@@ -166,8 +164,8 @@ def _meaning(error: Foreseen) -> tuple[int, str]:
             return error.status_code, str(error.detail)
 
 
-def may_hop(request: Request) -> bool:
-    """Whether this is such a link. What the step itself asks for comes from our site: there is never a second one."""
+def _may_hop(request: Request) -> bool:
+    """Whether this is a link on a page of another site. What the step itself asks for comes from our site: there is never a second one."""
     headers = request.headers
     return (
         request.method == "GET"
@@ -177,7 +175,7 @@ def may_hop(request: Request) -> bool:
     )
 
 
-def hop(request: Request, to: str) -> Response:
+def _hop(request: Request, to: str) -> Response:
     """The page that asks for an address at once."""
     return state_of(request).pages.page("hop.html", shown_to(request, None), {"to": to})
 

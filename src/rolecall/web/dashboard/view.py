@@ -15,7 +15,7 @@ from rolecall.service.services import Services
 from rolecall.web.dashboard.flash import Flash, Tone, forget_flash, read_flash, remember_flash
 from rolecall.web.dashboard.rendering import Shown
 from rolecall.web.dependencies import KnownCaller, Requires
-from rolecall.web.http import has_any, own_address, root_of
+from rolecall.web.http import has_login_cookie, own_address, root_of
 from rolecall.web.idempotency import OperatesOnceByForm
 from rolecall.web.state import state_of
 
@@ -99,7 +99,7 @@ def redirect(where: str) -> RedirectResponse:
 
 def shown_to(request: Request, caller: Caller | None, flash: Flash | None = None) -> Shown:
     """What every page needs to know, for who asks."""
-    can_leave = state_of(request).access.asks and has_any(request)
+    can_leave = state_of(request).access.asks and has_login_cookie(request)
     return Shown(request=request, caller=caller, flash=flash, has_session=can_leave)
 
 

@@ -15,7 +15,7 @@ from rolecall.web.dashboard.formats import duration
 from rolecall.web.dashboard.routing import Pages
 from rolecall.web.dashboard.view import first_page, redirect, shown_to
 from rolecall.web.dependencies import KnownCaller
-from rolecall.web.http import forget_all, keep_local, keep_session, own_address, root_of, session_secret
+from rolecall.web.http import forget_login_cookies, keep_local, keep_session, own_address, root_of, session_secret
 from rolecall.web.passwords import LONGEST
 from rolecall.web.state import state_of
 
@@ -55,7 +55,7 @@ async def log_out(request: Request, caller: KnownCaller) -> Response:
     secret = session_secret(request)
     if secret is not None:
         await state_of(request).logins.close(request, caller.actor.name, secret)
-    forget_all(request, response)
+    forget_login_cookies(request, response)
     return response
 
 

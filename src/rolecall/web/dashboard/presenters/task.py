@@ -14,7 +14,7 @@ from rolecall.model.states import TaskState
 from rolecall.model.tasks import TaskSummary
 
 __all__ = [
-    "Failure",
+    "FailedAttempt",
     "StoryMoment",
     "TaskAction",
     "actions_on",
@@ -62,7 +62,7 @@ class StoryMoment:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Failure:
+class FailedAttempt:
     """What an attempt came to that spent itself without a result."""
 
     attempt: int
@@ -78,7 +78,7 @@ def story_of(timeline: Sequence[TimelineEntry]) -> list[StoryMoment]:
     return [_moment(entry, before) for before, entry in zip(befores, timeline, strict=False)]
 
 
-def failures_in(timeline: Sequence[TimelineEntry]) -> list[Failure]:
+def failures_in(timeline: Sequence[TimelineEntry]) -> list[FailedAttempt]:
     """Find the attempts that failed, the latest first."""
     return list(_failures(timeline))[::-1]
 
@@ -97,7 +97,7 @@ def ran_for(task: TaskSummary, now: datetime) -> float | None:
     return max(0.0, ((task.finished_at or now) - task.started_at).total_seconds())
 
 
-def _is_end_of(entry: TimelineEntry, failure: Failure) -> bool:
+def _is_end_of(entry: TimelineEntry, failure: FailedAttempt) -> bool:
     return entry.attempt == failure.attempt and entry.detail == failure.error
 
 
@@ -115,15 +115,15 @@ def _moment(entry: TimelineEntry, before: TimelineEntry | None) -> StoryMoment:
     )
 
 
-def _failures(timeline: Sequence[TimelineEntry]) -> Iterator[Failure]:
-    failure: Failure | None = None
+def _failures(timeline: Sequence[TimelineEntry]) -> Iterator[FailedAttempt]:
+    failure: FailedAttempt | None = None
     for entry in timeline:
         # A task's end repeats what its last attempt told.
         if entry.kind == TaskState.FAILED and failure is not None and _is_end_of(entry, failure):
             continue
         if entry.kind in SPENT or entry.kind == TaskState.FAILED:
             words = STORY_WORDS[entry.kind][0]
-            failure = Failure(
+            failure = FailedAttempt(
                 attempt=entry.attempt or 0,
                 at=entry.at,
                 words="" if entry.kind == ERROR else words,
