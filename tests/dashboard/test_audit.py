@@ -37,7 +37,7 @@ async def test_the_log_is_filtered_by_who_what_and_through_which_shell(
     assert ">grace</a>" not in page
 
 
-async def test_what_is_older_than_the_time_asked_for_is_left_out(pool: Engine, http: httpx2.AsyncClient) -> None:
+async def test_events_older_than_the_chosen_time_are_left_out(pool: Engine, http: httpx2.AsyncClient) -> None:
     record(pool, "ada")
     # The log may not be rewritten, not even by its owner: only triggers that are off let it be.
     pool.rows("set session_replication_role = replica")

@@ -48,7 +48,7 @@ async def test_more_workers_in_the_address_change_the_forecast(http: httpx2.Asyn
     assert "the 100 pending tasks are done in" in page.text
 
 
-async def test_what_was_not_measured_is_said(pool: Engine, http: httpx2.AsyncClient) -> None:
+async def test_missing_measurements_are_named(pool: Engine, http: httpx2.AsyncClient) -> None:
     pool.enqueue("sums", handler="add")
     pool.worker()
 

@@ -115,7 +115,9 @@ async def test_of_a_long_chain_the_last_tasks_are_shown_first(pool: Engine, http
     assert early.text.count("<article") == 5
 
 
-async def test_what_is_large_is_left_to_the_page_of_the_task(pool: Engine, http: httpx2.AsyncClient) -> None:
+async def test_large_inputs_and_outputs_are_left_to_the_page_of_the_task(
+    pool: Engine, http: httpx2.AsyncClient
+) -> None:
     letters = pool.value("select string_agg(md5(n::text), '') from generate_series(1, 1000) as n")
     large = pool.enqueue("sums", handler="add", payload={"letters": letters})
 

@@ -46,7 +46,7 @@ async def test_a_program_gets_a_problem_document(http: httpx2.AsyncClient, path:
 
 
 @pytest.mark.parametrize("path", ["/admin/workers", "/api/workers"])
-async def test_what_nobody_foresaw_is_told_by_a_reference_that_stands_in_the_log(
+async def test_an_unforeseen_error_shows_a_reference_that_stands_in_the_log(
     door: Door, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, path: str
 ) -> None:
     async def break_down(*_: object, **__: object) -> None:

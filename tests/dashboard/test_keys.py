@@ -10,9 +10,7 @@ from tests.sql.engine import Engine
 FROM = {"referer": "http://test/keys"}
 
 
-async def test_what_the_app_declares_and_what_somebody_has_set_is_told_apart(
-    pool: Engine, http: httpx2.AsyncClient
-) -> None:
+async def test_declared_and_set_capacities_are_shown_apart(pool: Engine, http: httpx2.AsyncClient) -> None:
     pool.rows("""select rolecall.declare_key_capacities('{"tenant:*": 2}')""")
     await http.post("/keys/set", data={"pattern": "tenant:*", "capacity": "3"})
     await http.post("/keys/set", data={"pattern": "tenant:7", "capacity": "5"})
@@ -56,7 +54,7 @@ async def test_a_capacity_is_set_and_taken_back(pool: Engine, http: httpx2.Async
     assert pool.rows("select * from rolecall.key_capacities()") == []
 
 
-async def test_what_is_no_pattern_or_number_is_told_in_red_and_sets_nothing(
+async def test_an_invalid_pattern_or_number_is_shown_as_an_error_and_sets_nothing(
     pool: Engine, http: httpx2.AsyncClient
 ) -> None:
     for pattern, capacity in (("a*b", "2"), ("a", "0"), ("a", "many"), ("", "2")):

@@ -46,7 +46,7 @@ async def test_a_wrong_password_is_told_on_the_form(door: Door) -> None:
     assert "wrong" not in answer.headers.get("set-cookie", "")
 
 
-async def test_who_is_locked_out_is_told_for_how_long(database: str, pool: Engine) -> None:
+async def test_a_locked_out_person_sees_for_how_long(database: str, pool: Engine) -> None:
     async with opened(database, logins_per_minute=100) as door:
         await door.person()
         for _ in range(10):
@@ -139,7 +139,7 @@ async def test_on_this_machine_nobody_is_offered_to_log_out(pool: Engine, http: 
     assert "Log out" not in page.text
 
 
-async def test_who_is_logged_in_can_log_out(door: Door) -> None:
+async def test_a_session_can_be_ended(door: Door) -> None:
     await door.person(scope=Scope.READ)
     await log_in(door)
     assert "Log out" in (await door.client.get("/")).text

@@ -76,7 +76,7 @@ async def test_another_span_is_refused(pool: Engine, http: httpx2.AsyncClient) -
     assert (await http.get("/?minutes=17")).status_code == 422
 
 
-async def test_what_ended_is_plotted(pool: Engine, http: httpx2.AsyncClient) -> None:
+async def test_ended_tasks_are_plotted(pool: Engine, http: httpx2.AsyncClient) -> None:
     pool.rows(
         "update rolecall.history_until set began = at, moment = at"
         " from rolecall.begin_of_bin(60, now() - interval '90 s') as at"
@@ -100,7 +100,7 @@ async def test_the_history_of_an_unknown_role_is_not_found(pool: Engine, http: h
     assert (await http.get("/api/tasks/history?role=none")).status_code == 404
 
 
-async def test_what_an_apps_check_finds_is_told_first(pool: Engine) -> None:
+async def test_findings_of_an_apps_check_come_first(pool: Engine) -> None:
     async def till(_: object) -> list[Finding]:
         return [Finding(severity=Severity.TROUBLE, problem="the till is open", advice="close it", path="/till")]
 

@@ -74,7 +74,7 @@ async def test_the_question_names_what_goes(pool: Engine, http: httpx2.AsyncClie
     assert "1 of them has children." in selected
 
 
-async def test_what_was_sent_first_is_sent_again_with_the_answer(pool: Engine, http: httpx2.AsyncClient) -> None:
+async def test_the_first_forms_fields_are_sent_again_with_the_answer(pool: Engine, http: httpx2.AsyncClient) -> None:
     ids, _ = pool.enqueue_many([{"role": "sums", "handler": "add"}] * 12)
 
     await send(http, "/tasks/selected", action="cancel", id=ids[:11])
@@ -82,7 +82,7 @@ async def test_what_was_sent_first_is_sent_again_with_the_answer(pool: Engine, h
     assert pool.states() == {**dict.fromkeys(ids[:11], "cancelled"), ids[11]: "pending"}
 
 
-async def test_who_confirms_comes_back_to_where_the_first_form_stood(pool: Engine, http: httpx2.AsyncClient) -> None:
+async def test_confirming_leads_back_to_the_page_of_the_first_form(pool: Engine, http: httpx2.AsyncClient) -> None:
     task = pool.enqueue("sums", handler="add")
     at = "/tasks?role=sums&state=pending"
 

@@ -74,7 +74,9 @@ async def test_a_role_is_paused_until_somebody_resumes_it(pool: Engine, http: ht
     assert pool.value("select paused_at from rolecall.roles where name = 'sums'") is None
 
 
-async def test_what_is_no_duration_is_told_in_red_and_pauses_nothing(pool: Engine, http: httpx2.AsyncClient) -> None:
+async def test_an_invalid_duration_is_shown_as_an_error_and_pauses_nothing(
+    pool: Engine, http: httpx2.AsyncClient
+) -> None:
     headers = {"referer": "http://test/roles"}
     await http.post("/roles/sums/pause", data={"duration": "soon"}, headers=headers)
 

@@ -64,7 +64,7 @@ async def test_a_task_is_completed_with_a_result(pool: Engine, http: httpx2.Asyn
 
 
 @pytest.mark.parametrize("typed", ['{"sum": ', "[" * 200_000, '"\\u0000"'])
-async def test_what_is_no_result_is_told_beside_what_was_typed(
+async def test_an_unreadable_result_is_explained_beside_what_was_typed(
     pool: Engine, http: httpx2.AsyncClient, typed: str
 ) -> None:
     task = pool.enqueue("sums", handler="add")
@@ -103,7 +103,7 @@ async def test_a_deleted_task_is_gone(pool: Engine, http: httpx2.AsyncClient) ->
     assert pool.tasks() == []
 
 
-async def test_what_is_selected_is_dealt_with_and_told(pool: Engine, http: httpx2.AsyncClient) -> None:
+async def test_an_action_on_selected_tasks_says_what_became_of_them(pool: Engine, http: httpx2.AsyncClient) -> None:
     ids, _ = pool.enqueue_many([{"role": "sums", "handler": "add"}] * 3)
 
     assert await send(http, "/tasks/selected", action="cancel", id=ids[:2]) == "Cancel, 2 tasks: 2 cancelled."

@@ -28,7 +28,7 @@ async def test_a_task_tells_who_runs_it_until_when_and_how_far_it_is(pool: Engin
     assert [each.text for each in page.all("summary")] == ["Payload, 8 B", "Info"]
 
 
-async def test_what_keeps_a_task_from_running_is_its_first_card(pool: Engine, http: httpx2.AsyncClient) -> None:
+async def test_the_first_card_says_why_a_task_does_not_run(pool: Engine, http: httpx2.AsyncClient) -> None:
     """Why, and who holds its key."""
     holder = pool.enqueue("sums", handler="add", key="ledger")
     task = pool.enqueue("sums", handler="add", key="ledger")

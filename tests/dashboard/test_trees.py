@@ -80,7 +80,7 @@ async def test_the_way_up_is_shown(pool: Engine, http: httpx2.AsyncClient) -> No
     assert "Nothing stands below this task" in page.text
 
 
-async def test_what_a_task_goes_on_with_is_drawn_below_it(pool: Engine, http: httpx2.AsyncClient) -> None:
+async def test_a_continuation_is_drawn_below_the_task_before_it(pool: Engine, http: httpx2.AsyncClient) -> None:
     first = pool.enqueue("sums", handler="add")
     pool.complete(pool.claim_one(), next={"continuation": {"role": "letters", "handler": "post"}})
     [second] = [task.id for task in pool.tasks() if task.chain_index == 1]
@@ -97,7 +97,7 @@ async def test_a_tree_that_is_not_there_is_told(pool: Engine, http: httpx2.Async
     assert (await http.get("/tasks/4711/tree")).status_code == 404
 
 
-async def test_what_is_no_phase_cannot_be_unfolded(pool: Engine, http: httpx2.AsyncClient) -> None:
+async def test_an_invalid_phase_cannot_be_unfolded(pool: Engine, http: httpx2.AsyncClient) -> None:
     top, _ = parent(pool, ADD)
 
     assert (await http.get(f"/tasks/{top}/tree?unfold=add")).status_code == 422

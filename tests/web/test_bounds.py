@@ -164,7 +164,7 @@ async def test_one_connection_is_good_for_many_requests() -> None:
             assert (await visitor.reader.readuntil(b"}")).startswith(b"HTTP/1.1 200 ")
 
 
-async def test_what_follows_a_body_is_no_header() -> None:
+async def test_bytes_after_a_body_are_not_taken_for_a_header() -> None:
     """A server in front may have looked at the headers only."""
     async with bounded() as site, connected(site) as attacker:
         await attacker.send(CHUNKED + b"1\r\na\r\n0\r\nX-Forwarded-For: 192.0.2.1\r\n\r\n")

@@ -97,7 +97,7 @@ async def test_all_roles_are_listed(http: httpx2.AsyncClient) -> None:
 
 
 @pytest.mark.parametrize("params", [{"workers": -1}, {"target_wait_s": 0}, {"hours": 25}, {"workers": "many"}], ids=str)
-async def test_what_cannot_be_reckoned_with_is_refused(http: httpx2.AsyncClient, params: dict[str, Any]) -> None:
+async def test_invalid_questions_about_capacity_are_refused(http: httpx2.AsyncClient, params: dict[str, Any]) -> None:
     assert (await http.get("/api/tasks/capacity/sums", params=params)).status_code == 422
 
 

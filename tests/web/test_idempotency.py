@@ -56,7 +56,7 @@ async def test_a_refusal_is_not_kept(http: httpx2.AsyncClient, connection: psyco
     assert (await post(http, {"handler": "ad"})).status_code == 201
 
 
-async def test_what_is_under_way_is_not_begun_again(
+async def test_a_request_under_way_is_not_begun_again(
     http: httpx2.AsyncClient, connection: psycopg.Connection[Any]
 ) -> None:
     with connection.transaction():

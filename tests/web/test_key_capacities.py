@@ -65,7 +65,7 @@ async def test_a_key_is_told_with_the_tasks_that_hold_it(
         {"capacity": 2},
     ],
 )
-async def test_what_is_no_pattern_or_capacity_is_refused(http: httpx2.AsyncClient, wish: dict[str, object]) -> None:
+async def test_an_invalid_pattern_or_capacity_is_refused(http: httpx2.AsyncClient, wish: dict[str, object]) -> None:
     answer = await http.put(ADDRESS, json=wish)
 
     assert answer.status_code == 422
@@ -73,6 +73,6 @@ async def test_what_is_no_pattern_or_capacity_is_refused(http: httpx2.AsyncClien
 
 
 @pytest.mark.parametrize("pattern", ["a*b", "", "\0", "x" * 201])
-async def test_what_is_no_pattern_cannot_be_taken_back(http: httpx2.AsyncClient, pattern: str) -> None:
+async def test_an_invalid_pattern_cannot_be_reset(http: httpx2.AsyncClient, pattern: str) -> None:
     assert (await http.delete(ADDRESS, params={"pattern": pattern})).status_code == 422
     assert (await http.get(f"{ADDRESS}/key", params={"key": pattern})).status_code == (200 if pattern == "a*b" else 422)

@@ -88,7 +88,7 @@ async def test_an_expired_key_opens_nothing(door: Door, connection: Sql) -> None
     "shown",
     ["", "Bearer", "Bearer ", "Basic YTpi", "Bearer rk_short", "Bearer rk_" + "x" * 43, "Bearer rk_" + "x" * 4_000],
 )
-async def test_what_is_no_key_opens_nothing_and_is_told_how_to_come_in(door: Door, shown: str) -> None:
+async def test_an_unknown_key_opens_nothing_and_the_answer_says_how_to_come_in(door: Door, shown: str) -> None:
     answer = await door.client.get("/api/me", headers={"authorization": shown})
 
     assert answer.status_code == 401

@@ -156,7 +156,7 @@ async def test_a_client_that_leaves_is_no_watcher_any_more(site: Site, applicati
         ("/api/live?" + "&".join(["root=1"] * 11), 422),
     ],
 )
-async def test_what_cannot_be_watched_is_a_problem(site: Site, path: str, status: int) -> None:
+async def test_a_stream_that_cannot_be_opened_is_answered_by_a_problem(site: Site, path: str, status: int) -> None:
     answer = await site.client.get(path)
 
     assert answer.status_code == status

@@ -169,7 +169,7 @@ async def test_keys_and_people_come_in_beside_the_token(door: Door) -> None:
 
 @pytest.mark.parametrize("auth", [AuthMode.token, AuthMode.off])
 @pytest.mark.parametrize("header", FORWARDING)
-async def test_what_came_through_another_server_is_refused(
+async def test_a_request_through_another_server_is_refused(
     database: str, token: str, header: str, auth: AuthMode
 ) -> None:
     """What stands in front of it may let a whole network in."""

@@ -96,6 +96,6 @@ def test_a_scope_may_be_said_for_a_whole_router() -> None:
     assert "/hello" in build("postgresql://", App("test", routers=[router])).openapi()["paths"]
 
 
-def test_what_is_no_router_is_refused() -> None:
+def test_mounting_something_else_than_a_router_is_refused() -> None:
     with pytest.raises(InvalidDeclaration, match="not a dict"):
         build("postgresql://", App("test", routers=["builtins:dict"]))

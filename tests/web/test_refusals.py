@@ -130,7 +130,7 @@ async def test_guesses_from_many_addresses_are_a_few_rows_too() -> None:
     assert log.rows[-1] == (None, {"who": "others", "number": 400})
 
 
-async def test_what_cannot_be_written_down_ends_nothing(caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_refusal_that_cannot_be_written_down_does_not_end_the_writer(caplog: pytest.LogCaptureFixture) -> None:
     log = Log()
     refusals = Refusals(log.write, quiet=0.01)
     running = asyncio.create_task(refusals.run())

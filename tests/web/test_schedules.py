@@ -151,7 +151,7 @@ async def test_what_cannot_be_is_refused_with_the_reason(
     assert part in answer.json()["detail"]
 
 
-async def test_what_is_to_come_of_all_schedules_is_told_in_stretches(
+async def test_upcoming_runs_of_all_schedules_are_listed_in_stretches(
     http: httpx2.AsyncClient, nightly: dict[str, Any]
 ) -> None:
     often = (await http.post("/api/schedules", json={"name": "often", "handler": "add", "every": 10})).json()
@@ -163,7 +163,7 @@ async def test_what_is_to_come_of_all_schedules_is_told_in_stretches(
     assert (ten["schedule_id"], stretch["slots"] in {8_640, 8_641}) == (often["id"], True)
 
 
-async def test_what_became_of_the_runs_is_counted(http: httpx2.AsyncClient, nightly: dict[str, Any]) -> None:
+async def test_outcomes_of_runs_are_counted(http: httpx2.AsyncClient, nightly: dict[str, Any]) -> None:
     path = f"/api/schedules/{nightly['id']}"
     for _ in range(2):
         await http.post(f"{path}/trigger")

@@ -48,7 +48,7 @@ async def test_a_failed_task_is_put_back(http: httpx2.AsyncClient) -> None:
     assert await act(http, task_id, "retry") == (200, {"id": task_id, "outcome": "pending"})
 
 
-async def test_what_is_not_over_is_not_put_back(http: httpx2.AsyncClient) -> None:
+async def test_an_open_task_is_not_put_back(http: httpx2.AsyncClient) -> None:
     status, said = await act(http, await enqueue(http), "retry")
 
     assert (status, said["type"]) == (409, "urn:rolecall:task-not-retryable")

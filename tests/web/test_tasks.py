@@ -107,7 +107,7 @@ async def test_an_unchanged_task_is_not_sent_twice(http: httpx2.AsyncClient) -> 
     assert (changed.status_code, changed.json()["state"]) == (200, "cancelled")
 
 
-async def test_what_a_task_has_is_shown_by_itself(http: httpx2.AsyncClient) -> None:
+async def test_payload_and_result_of_a_task_have_addresses_of_their_own(http: httpx2.AsyncClient) -> None:
     """Payloads are loaded on demand."""
     path = f"/api/tasks/{await enqueue(http)}"
     await http.post(f"{path}/complete", json={"result": [3]})

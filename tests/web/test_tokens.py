@@ -37,7 +37,7 @@ async def test_a_token_is_good_once(http: httpx2.AsyncClient) -> None:
     assert shown["token"] not in again.text
 
 
-async def test_what_a_token_did_is_in_the_audit_log_without_it(http: httpx2.AsyncClient) -> None:
+async def test_the_audit_log_has_what_a_token_did_but_not_the_token(http: httpx2.AsyncClient) -> None:
     token = await token_of(http, await enqueue(http))
     await http.post("/api/tokens/complete", json={"token": token})
 

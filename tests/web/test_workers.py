@@ -86,7 +86,7 @@ async def test_without_a_body_a_role_rests_until_it_is_resumed(http: httpx2.Asyn
 @pytest.mark.parametrize(
     "body", [{"seconds": 0}, {"seconds": "9"}, {"seconds": True}, {"minutes": 1}, {"seconds": 1e9}], ids=str
 )
-async def test_what_is_no_pause_is_refused(http: httpx2.AsyncClient, body: dict[str, object]) -> None:
+async def test_an_invalid_pause_is_refused(http: httpx2.AsyncClient, body: dict[str, object]) -> None:
     assert (await http.post("/api/roles/sums/pause", json=body)).status_code == 422
 
 

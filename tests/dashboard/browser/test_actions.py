@@ -33,7 +33,7 @@ def begin(pool: Engine, visit: Visit, width: int, theme: str) -> Begin:
 
 
 @LOOKS
-async def test_what_failed_is_retried_and_what_is_not_due_is_run_now(
+async def test_a_failed_task_is_retried_and_a_scheduled_one_run_now(
     pool: Engine, scenery: Scenery, begin: Begin
 ) -> None:
     later = pool.enqueue("sums", handler="add", after=3_600)

@@ -10,9 +10,7 @@ from tests.dashboard.browser.conftest import Visit
 from tests.sql.engine import Engine
 
 
-async def test_what_is_enqueued_is_seen_without_loading_the_page_again(
-    pool: Engine, visit: Visit, pictures: Path
-) -> None:
+async def test_a_new_task_appears_without_a_reload(pool: Engine, visit: Visit, pictures: Path) -> None:
     page = await visit("/")
     row = page.get_by_role("row", name="sums")
     await expect(row).to_contain_text("0")

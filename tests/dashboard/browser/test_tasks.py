@@ -9,7 +9,7 @@ from tests.dashboard.scenery import TRACEBACK
 from tests.sql.engine import Engine
 
 
-async def test_what_is_selected_stays_while_others_come_and_is_asked_about(pool: Engine, visit: Visit) -> None:
+async def test_a_selection_stays_while_tasks_come_and_is_asked_about(pool: Engine, visit: Visit) -> None:
     first, second, third = pool.enqueue_many([{"role": "sums", "handler": "add"}] * 3)[0]
     page = await visit("/tasks")
     await expect(page.locator("#stream-state")).to_contain_text("live")

@@ -165,7 +165,7 @@ def _meaning(error: Foreseen) -> tuple[int, str]:
 
 
 def _may_hop(request: Request) -> bool:
-    """Whether this is a link on a page of another site. What the step itself asks for comes from our site: there is never a second one."""
+    """Whether this follows a link on another site. The hop itself asks from our site: there is never a second one."""
     headers = request.headers
     return (
         request.method == "GET"
