@@ -11,9 +11,8 @@ import psycopg
 import pytest
 from storecrawl.demo.audit import Inventory, find_problems
 from storecrawl.demo.figures import Figures
-from storecrawl.demo.gaps import Gaps
+from storecrawl.demo.gaps import Gaps, find_missing
 from storecrawl.demo.memory import Memory
-from storecrawl.demo.missing import find_missing
 from storecrawl.demo.upstream import UpstreamOptions
 from storecrawl.demo.upstream.world import World
 

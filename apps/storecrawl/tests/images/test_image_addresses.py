@@ -95,7 +95,7 @@ async def test_only_the_ports_of_the_web_are_asked() -> None:
 
 
 async def test_a_name_is_asked_for_at_the_address_that_was_judged(site: Any, egress: Egress) -> None:
-    """A name that resources another place a moment later (rebinding) leads nowhere else."""
+    """A name that means another place a moment later (rebinding) leads nowhere else."""
     site.answers["/a.png"] = Response(b"x")
     names = Names(["127.0.0.1"], ["10.9.9.9"])
     client = ImageClient(egress, Addresses(["127.0.0.1/32"], look_up=names), max_bytes=100)

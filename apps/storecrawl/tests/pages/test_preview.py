@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from storecrawl.pages.preview import indented
+from storecrawl.pages.payloads import indented
 
 WHOLE = [{"a": [1, 2.5, None, True], "b": {"c": 'a "quoted", {text}'}, "empty": {}}, [], "x: y"]
 

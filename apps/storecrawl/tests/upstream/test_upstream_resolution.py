@@ -11,7 +11,7 @@ from starlette.responses import HTMLResponse, JSONResponse, Response
 from storecrawl.demo.upstream import LocalUpstream
 from storecrawl.demo.upstream.stores import slugify
 from storecrawl.upstream import Blocked, NoEntryPoint, UnknownStore, UpstreamClient, Way, slug_of
-from storecrawl.upstream.menu_pages import canonical_address, store_names
+from storecrawl.upstream.resolution import canonical_address, store_names
 
 from .conftest import QUICK, ClientFor, Responder, Serve
 

@@ -29,7 +29,7 @@ class ResyncOrder(Body):
 
 
 class DiscoveryOrder(Body):
-    """Which states are searched; none resources those that the crawler covers."""
+    """Which states are searched; none means those that the crawler covers."""
 
     states: Annotated[tuple[StateCode, ...], Field(max_length=MOST_STATES, strict=False)] = ()
     priority: Priority = None

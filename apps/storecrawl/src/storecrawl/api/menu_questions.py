@@ -11,8 +11,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PlainSerializ
 
 from rolecall.web import Connections, Connects, PathId, Reads, refuses
 from storecrawl.catalog import StoredPayload, latest_payload
-from storecrawl.catalog.menu_query import GroupBy, MenuQuery, SortBy, aggregate, select
-from storecrawl.catalog.menu_rows import MenuRow, rows_of
+from storecrawl.catalog.menu_query import GroupBy, MenuQuery, MenuRow, SortBy, aggregate, rows_of, select
 from storecrawl.catalog.normalize import Availability, Category, PotencyUnit
 from storecrawl.serving.refusals import known
 from storecrawl.serving.resources import HasResources, Resources
@@ -141,7 +140,7 @@ class Question(BaseModel):
     order: Literal["asc", "desc"] = "asc"
 
     def to_query(self) -> MenuQuery:
-        """What of it review which products fit, and their order."""
+        """What of it decides which products fit, and their order."""
         rules = self.model_dump(exclude={"fields", "limit", "offset", "order"})
         return MenuQuery(**rules, descending=self.order == "desc")
 

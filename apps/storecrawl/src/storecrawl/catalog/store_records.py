@@ -5,8 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from storecrawl.catalog.normalize.records import Record, first_text, list_at, record_at
-from storecrawl.catalog.normalize.text import clean_text, identifier, storable_json, web_address
+from storecrawl.catalog.normalize.records import (
+    Record,
+    clean_text,
+    first_text,
+    identifier,
+    list_at,
+    record_at,
+    storable_json,
+    web_address,
+)
 from storecrawl.catalog.normalize.values import decimal_of
 
 ID_LIMIT = 100

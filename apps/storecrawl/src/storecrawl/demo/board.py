@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import deque
 
 from rich.console import Group, RenderableType
 from rich.panel import Panel
@@ -12,14 +13,14 @@ from rich.text import Text
 
 from rolecall.cli import shown
 from storecrawl.demo.figures import Figures
-from storecrawl.demo.folder import PAYLOADS, UPSTREAM_LOG, WORKERS_LOG
+from storecrawl.demo.machine import PAYLOADS, UPSTREAM_LOG, WORKERS_LOG
 from storecrawl.demo.options import DemoOptions
-from storecrawl.demo.rates import Rate
 
 WIDTH = 92
 LABEL_WIDTH = 10
 NUMBER_WIDTH = 12
 AWAY = "waiting for the database, which does not answer"
+WINDOW_SECONDS = 10.0
 
 
 class Board:
@@ -129,3 +130,24 @@ def _first_line(text: str) -> str:
 def _clock(seconds: float) -> str:
     minutes, rest = divmod(int(seconds), 60)
     return f"{minutes}:{rest:02d}"
+
+
+class Rate:
+    """A growing number's increase a second, over a window that moves along."""
+
+    def __init__(self) -> None:
+        self._looks: deque[tuple[float, int]] = deque()
+
+    def look(self, seconds: float, number: int) -> None:
+        """Take note of the number at a moment."""
+        self._looks.append((seconds, number))
+        while self._looks[-1][0] - self._looks[0][0] > WINDOW_SECONDS:
+            self._looks.popleft()
+
+    @property
+    def per_second(self) -> float:
+        """The increase a second; 0 until there are two looks."""
+        if len(self._looks) < 2:  # noqa: PLR2004 - a slope needs two points
+            return 0.0
+        (began, first), (ended, last) = self._looks[0], self._looks[-1]
+        return (last - first) / (ended - began) if ended > began else 0.0

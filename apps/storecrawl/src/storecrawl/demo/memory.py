@@ -8,8 +8,8 @@ from pathlib import Path
 import msgspec
 
 from rolecall import ConfigError
+from storecrawl.demo.machine import free_port
 from storecrawl.demo.options import DemoOptions
-from storecrawl.demo.ports import free_port
 
 FILE = "demo.json"
 STORES = 300

@@ -13,9 +13,8 @@ from typing import Any, TypeVar
 from storecrawl.demo.audit import find_problems, take_inventory
 from storecrawl.demo.database import Connection
 from storecrawl.demo.figures import Figures, read_figures
-from storecrawl.demo.folder import PAYLOADS
-from storecrawl.demo.gaps import Gaps, find_gaps
-from storecrawl.demo.missing import find_missing
+from storecrawl.demo.gaps import Gaps, find_gaps, find_missing
+from storecrawl.demo.machine import PAYLOADS
 from storecrawl.demo.options import DemoOptions
 from storecrawl.demo.requests import enqueue, retry_failed
 from storecrawl.demo.screen import Screen

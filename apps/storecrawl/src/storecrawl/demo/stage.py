@@ -13,10 +13,19 @@ from typing import Self, TypeVar, Unpack
 from rolecall import App
 from storecrawl.app import build_app
 from storecrawl.demo.database import Connection, Database
-from storecrawl.demo.folder import API_LOG, API_TOKEN, UPSTREAM_LOG, WORKERS_LOG, held, read_token
+from storecrawl.demo.machine import (
+    API_LOG,
+    API_TOKEN,
+    LOOPBACK,
+    UPSTREAM_LOG,
+    WORKERS_LOG,
+    answers,
+    held,
+    listen_at,
+    read_token,
+)
 from storecrawl.demo.memory import KEEP_SECONDS, Memory, keep, recall
 from storecrawl.demo.options import DemoOptions
-from storecrawl.demo.ports import LOOPBACK, answers, listen_at
 from storecrawl.demo.processes import ChildOptions, ChildProcess
 from storecrawl.egress.repository import ensure_direct
 from storecrawl.settings import CrawlSettings

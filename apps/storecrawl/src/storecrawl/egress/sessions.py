@@ -1,4 +1,8 @@
-"""Sessions: what one identity sends with and keeps, a route's connections and cookies under one profile."""
+"""Sessions: what one identity sends with and keeps, a route's connections and cookies under one profile.
+
+`Steps` hears from the HTTP library how far a request has come; `trusted` says whose certificates are believed: the
+system's, or those of SSL_CERT_FILE or SSL_CERT_DIR where one is set.
+"""
 
 from __future__ import annotations
 

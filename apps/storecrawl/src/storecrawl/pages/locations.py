@@ -148,7 +148,7 @@ class Notice:
 
 @asynccontextmanager
 async def _notice(view: View) -> AsyncIterator[Notice]:
-    """Let a refusal be notice like an outcome."""
+    """Let a refusal be shown like an outcome."""
     notice = Notice(view=view)
     try:
         yield notice

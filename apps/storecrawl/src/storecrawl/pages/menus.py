@@ -11,8 +11,7 @@ from typing import Annotated, Generic, TypeVar
 from fastapi import Depends, Request
 
 from storecrawl.catalog import MenuDiff, StoredPayload, diff_payloads
-from storecrawl.catalog.menu_query import GroupBy, MenuGroup, aggregate
-from storecrawl.catalog.menu_rows import rows_of
+from storecrawl.catalog.menu_query import GroupBy, MenuGroup, aggregate, rows_of
 from storecrawl.serving.resources import HasResources, Resources
 
 __all__ = ["HasMenus", "KeepMenus", "Menus"]

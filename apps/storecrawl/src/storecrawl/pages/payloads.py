@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import re
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Final
 
 from fastapi import Response
 
@@ -21,7 +24,6 @@ from storecrawl.catalog import StoredPayload, list_payloads, store_names
 from storecrawl.catalog.menu_query import GroupBy, MenuGroup
 from storecrawl.pages.menus import HasMenus, Menus
 from storecrawl.pages.plots import size_plot
-from storecrawl.pages.preview import indented
 from storecrawl.pages.query import ChosenId, Cursor, address_again
 from storecrawl.payloads import OpenedPayload
 from storecrawl.roles.payload_fetch import replay_task
@@ -29,11 +31,13 @@ from storecrawl.serving.lookup import payload_of, store_of
 from storecrawl.serving.resources import Resources
 
 router = Pages()
-
 PAYLOADS = 50
 PLOTTED = 200
 SHOWN_BYTES = 50_000
 GROUPS = 20
+# A text is one piece, also one that was cut; what is between the pieces is white space, of which nothing is kept.
+PIECES: Final = re.compile(r'"(?:[^"\\]|\\.)*"?|[{}\[\],:]|[^\s"{}\[\],:]+', re.DOTALL)
+STEP: Final = "  "
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,3 +126,26 @@ async def _preview(payload: StoredPayload, resources: Resources) -> Preview:
 def _beginning(opened: OpenedPayload) -> str:
     piece = next(opened.document(), b"")
     return piece[:SHOWN_BYTES].decode(errors="replace")
+
+
+def indented(text: str) -> str:
+    """Indent it; what is no JSON comes out as it can."""
+    return "".join(_pieces(text)).strip("\n")
+
+
+def _pieces(text: str) -> Iterator[str]:
+    depth, before = 0, ""
+    for piece in PIECES.findall(text):
+        if piece in "}]":
+            depth = max(depth - 1, 0)
+        if _needs_line(before, piece):
+            yield "\n" + STEP * depth
+        yield ": " if piece == ":" else piece
+        depth += piece in "{["
+        before = piece
+
+
+def _needs_line(before: str, piece: str) -> bool:
+    if piece in "}]":
+        return before not in "{[" or not before
+    return before in {"{", "[", ","}

@@ -1,4 +1,4 @@
-"""What pages are parameters for by their addresses: forms send every field, so that an empty one resources nothing."""
+"""What pages are asked for by their addresses: forms send every field, so that an empty one means nothing."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ ChosenStatus = Annotated[LocationStatus | None, NothingIfEmpty]
 
 
 def address_again(view: View) -> Callable[..., str]:
-    """How a template addresses the page that it is with something else parameters: `again(cursor=next, kind=none)`."""
+    """How a template addresses the page that it is with something else asked for: `again(cursor=next, kind=none)`."""
     parameters = dict(view.request.query_params)
 
     def again(**changes: object) -> str:

@@ -1,4 +1,4 @@
-"""The roles of the crawl, one file a role.
+"""The roles of the crawl, one file a role; `payload_fetch` holds three that fetch a menu, `crawler` what all share.
 
     store_discovery -> (promotion) -> product_discovery -> product_refresh      a new store
     payload_fetch_all -> payload_fetch -> product_refresh                       every four hours

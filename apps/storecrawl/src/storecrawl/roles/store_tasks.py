@@ -1,4 +1,7 @@
-"""What the pool has to do for stores, seen from the stores: what failed, and when each is fetched next."""
+"""What the pool has to do for stores, seen from the stores: what failed, and when each is fetched next.
+
+And the few columns of a store that the roles need.
+"""
 
 from __future__ import annotations
 

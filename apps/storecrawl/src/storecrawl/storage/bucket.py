@@ -13,8 +13,8 @@ from obstore.exceptions import AlreadyExistsError, BaseError, NotFoundError, Pre
 from obstore.store import S3Store
 
 from storecrawl.storage.errors import ObjectDamaged, ObjectExists, ObjectMissing, StorageUnreachable
+from storecrawl.storage.folder import parts_of
 from storecrawl.storage.interface import OpenedObject, StoredObject
-from storecrawl.storage.paths import parts_of
 
 CHUNK = 64 * 1024
 LISTED_AT_ONCE = 1_000

@@ -1,19 +1,29 @@
-"""Objects as files below one folder, each synced to the disk before it has its name."""
+"""Objects as files below one folder.
+
+A file is written whole and synced to the disk before it has its name; the only way to one is part by part, never
+through a link.
+"""
 
 from __future__ import annotations
 
+import errno
 import os
+import secrets
 import stat
 from collections.abc import Iterator
+from contextlib import ExitStack, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
-from storecrawl.storage.durable import write_durably
-from storecrawl.storage.errors import ObjectExists, ObjectMissing, ObjectOutsideRoot
-from storecrawl.storage.interface import OpenedObject, StoredObject
-from storecrawl.storage.paths import open_below, parts_of
+from storecrawl.storage.errors import ObjectDamaged, ObjectExists, ObjectMissing, ObjectOutsideRoot
+from storecrawl.storage.interface import TEMPORARY_PREFIX, OpenedObject, StoredObject
 
 CHUNK = 64 * 1024
+_FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+# Without O_NONBLOCK a named pipe put in the place of a file would hang the reader.
+_FILE_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+# What a file system says that knows no second name for a file.
+NO_LINKS = {errno.EPERM, errno.ENOTSUP, errno.EMLINK, errno.ENOSYS}
 
 
 class FolderStorage:
@@ -87,3 +97,115 @@ def _modified_at(file: Path) -> datetime | None:
     except FileNotFoundError:
         return None
     return datetime.fromtimestamp(facts.st_mtime, UTC) if stat.S_ISREG(facts.st_mode) else None
+
+
+def parts_of(path: str) -> list[str]:
+    """The parts of a path. Raises ObjectOutsideRoot for one that could mean another place."""
+    parts = path.split("/")
+    if "\x00" in path or any(part in {"", ".", ".."} for part in parts):
+        raise ObjectOutsideRoot(path, "it is not a plain path below the root")
+    return parts
+
+
+def open_below(root: Path, path: str) -> int:
+    """Open a file below `root` for reading and return its descriptor.
+
+    Every part is opened from the folder before it with links refused, so that no exchange of a folder
+    in between can lead outside. Raises ObjectOutsideRoot, ObjectMissing, or ObjectDamaged for what is
+    no plain file.
+    """
+    *folders, name = parts_of(path)
+    with ExitStack() as stack:
+        folder = _open_root(root, path, stack)
+        for part in folders:
+            folder = _open_part(folder, part, _FOLDER_FLAGS, path)
+            stack.callback(os.close, folder)
+        descriptor = _open_part(folder, name, _FILE_FLAGS, path)
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise ObjectDamaged(path, "it is no plain file")
+    return descriptor
+
+
+def _open_root(root: Path, path: str, stack: ExitStack) -> int:
+    try:
+        folder = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    except (FileNotFoundError, NotADirectoryError):
+        raise ObjectMissing(path, "the folder that it should lie in does not exist") from None
+    stack.callback(os.close, folder)
+    return folder
+
+
+def _open_part(folder: int, part: str, flags: int, path: str) -> int:
+    try:
+        return os.open(part, flags, dir_fd=folder)
+    except OSError as problem:
+        if _is_link(folder, part):
+            raise ObjectOutsideRoot(path, "a part of its path is a link") from None
+        if isinstance(problem, (FileNotFoundError, NotADirectoryError)):
+            raise ObjectMissing(path, "there is no such file") from None
+        raise
+
+
+def _is_link(folder: int, part: str) -> bool:
+    try:
+        return stat.S_ISLNK(os.lstat(part, dir_fd=folder).st_mode)
+    except OSError:
+        return False
+
+
+def write_durably(target: Path, content: bytes) -> None:
+    """Temporary name beside it, fsync, link, fsync of the folder; an error leaves nothing behind.
+
+    Raises FileExistsError where the name is taken.
+    """
+    _make_folder(target.parent)
+    temporary = target.with_name(f"{TEMPORARY_PREFIX}{secrets.token_hex(16)}")
+    try:
+        _write_new(temporary, content)
+        _name(temporary, target)
+    finally:
+        with suppress(FileNotFoundError):
+            os.unlink(temporary)
+    _sync_folder(target.parent)
+
+
+def _make_folder(folder: Path) -> None:
+    """Make a folder and those above it, each entered durably in its parent."""
+    if folder.is_dir():
+        return
+    _make_folder(folder.parent)
+    with suppress(FileExistsError):
+        os.mkdir(folder, mode=0o750)
+    _sync_folder(folder.parent)
+
+
+def _name(temporary: Path, target: Path) -> None:
+    """Give a written file its name: by a link, which fails where a rename would replace what is there."""
+    try:
+        os.link(temporary, target)
+    except OSError as problem:
+        if problem.errno not in NO_LINKS:
+            raise
+        if target.exists():
+            raise FileExistsError(errno.EEXIST, "the name is taken") from None
+        os.rename(temporary, target)
+
+
+def _write_new(path: Path, content: bytes) -> None:
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o640)
+    try:
+        rest = memoryview(content)
+        while rest:
+            rest = rest[os.write(descriptor, rest) :]
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _sync_folder(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,4 +1,4 @@
-"""What a place that keeps files can do."""
+"""What a storage can do, and which of its objects may be orphans."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from datetime import datetime
 from itertools import islice
 from typing import Protocol
 
-from storecrawl.storage.durable import TEMPORARY_PREFIX
-
-__all__ = ["OpenedObject", "Storage", "StoredObject"]
+__all__ = ["TEMPORARY_PREFIX", "OpenedObject", "Storage", "StoredObject", "old_objects"]
 
 BATCH = 1_000
+# What a killed writer leaves behind is called so.
+TEMPORARY_PREFIX = "tmp."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,18 +11,16 @@ from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from storecrawl.egress import Egress, Visit
-from storecrawl.upstream.addresses import checked_base
 from storecrawl.upstream.errors import ForeignRedirect, UnknownStore, UpstreamError, UpstreamFailure
-from storecrawl.upstream.exchange import Exchange, Reply, tell
+from storecrawl.upstream.exchange import Exchange, Reply, checked_base, tell
 from storecrawl.upstream.menu import FetchedMenu, Kind
-from storecrawl.upstream.menu_pages import MenuPage
 from storecrawl.upstream.operations import CITIES, PRODUCTS, STORE_SEARCH, STORES, Hashes, Operation
 from storecrawl.upstream.options import ClientOptions, MenuMode, RetryRule
 from storecrawl.upstream.pages import FetchPage, ListPage, page_in, walk_twice_if_short
 from storecrawl.upstream.raw_pages import RawPage
 from storecrawl.upstream.records import City, PlatformStore, cities_of, stores_of
 from storecrawl.upstream.replies import HashUnknown, page_of_web, root_of
-from storecrawl.upstream.resolution import Resolution, resolve, slug_of
+from storecrawl.upstream.resolution import MenuPage, Resolution, resolve, slug_of
 
 T = TypeVar("T")
 Variables = dict[str, Any]

@@ -1,4 +1,7 @@
-"""One request and its reply over HTTP: capped in time and size, kept to the upstream's own host."""
+"""One request and its reply over HTTP: capped in time and size, kept to the upstream's own host.
+
+The upstream's address is checked before anything is sent, and the egress is told what became of each request.
+"""
 
 from __future__ import annotations
 
@@ -12,9 +15,9 @@ from typing import Any
 import httpx2
 
 from storecrawl.egress import Blame, BodyTooLarge, BodyUnreadable, Session, Visit, failure_of, read_body
-from storecrawl.upstream.addresses import origin_of, same_origin
 from storecrawl.upstream.errors import (
     Blocked,
+    ForbiddenUrl,
     ForeignRedirect,
     Malformed,
     RateLimited,
@@ -29,6 +32,7 @@ from storecrawl.upstream.options import ClientOptions
 MOST_REDIRECTS = 3
 FORBIDDEN, PROXY_WANTS_CREDENTIALS = 403, 407
 WEB_PAGE = "text/html,application/xhtml+xml;q=0.9,*/*;q=0.8"
+SCHEMES = ("http", "https")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -178,3 +182,31 @@ async def tell(visit: Visit, failure: UpstreamFailure) -> None:
             await visit.unanswered(str(failure), failure.retry_after)
         case _:
             visit.succeeded()
+
+
+def checked_base(url: str) -> httpx2.URL:
+    """Return the upstream's address. Raises ForbiddenUrl for anything but plain http(s)://host[:port][/path]."""
+    try:
+        parsed = httpx2.URL(url)
+    except (httpx2.InvalidURL, TypeError) as error:
+        raise ForbiddenUrl(str(url), "it cannot be read") from error
+    if parsed.scheme not in SCHEMES:
+        raise ForbiddenUrl(url, "only http and https are allowed")
+    if not parsed.host:
+        raise ForbiddenUrl(url, "it names no host")
+    if parsed.userinfo:
+        raise ForbiddenUrl(url, "it carries a user name")
+    if parsed.query or parsed.fragment:
+        raise ForbiddenUrl(url, "it carries a query or a fragment")
+    return parsed
+
+
+def same_origin(first: httpx2.URL, second: httpx2.URL) -> bool:
+    """Say whether two addresses share scheme, host and port."""
+    return origin_of(first) == origin_of(second)
+
+
+def origin_of(url: httpx2.URL) -> str:
+    """Return scheme, host and port as a browser writes them."""
+    port = "" if url.port is None else f":{url.port}"
+    return f"{url.scheme}://{url.host}{port}"

@@ -1,4 +1,4 @@
-"""The settings of the upstream client."""
+"""The settings of the upstream client, and when it tries a failed request again."""
 
 from __future__ import annotations
 

@@ -7,8 +7,8 @@ from typing import Any
 
 from storecrawl.upstream.errors import Blocked, Malformed, RateLimited, SchemaDrift, Unavailable, UpstreamError
 from storecrawl.upstream.exchange import Reply
-from storecrawl.upstream.menu_pages import MenuPage
 from storecrawl.upstream.operations import Operation
+from storecrawl.upstream.resolution import MenuPage
 from storecrawl.upstream.strangers_json import NotJson, Unread, read_json, read_members
 
 UNAUTHORIZED, FORBIDDEN, REQUEST_TIMEOUT, TOO_MANY_REQUESTS = 401, 403, 408, 429

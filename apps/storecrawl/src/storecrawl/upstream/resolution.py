@@ -2,20 +2,22 @@
 
 Four ways, each tried only when those before it led nowhere: ask for the name; read the menu's web page, which
 may redirect, name its canonical address or carry the store's data; and search for the words of the name.
-Pages are target for at the upstream's own host only, whatever host an address names: its path is what counts.
+Pages are asked for at the upstream's own host only, whatever host an address names: its path is what counts.
 """
 
 from __future__ import annotations
 
+import html
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol
 from urllib.parse import unquote, urlsplit
 
+import msgspec
+
 from storecrawl.upstream.errors import NoEntryPoint, UnknownStore, UpstreamError, UpstreamFailure
-from storecrawl.upstream.menu_pages import MenuPage, canonical_address, store_names
 from storecrawl.upstream.records import PlatformStore
 
 MENU_PATH = re.compile(
@@ -23,8 +25,13 @@ MENU_PATH = re.compile(
 )
 SLUG = re.compile(r"[0-9A-Za-z][0-9A-Za-z_-]{0,99}")
 SEARCH_LIMIT = 20
-
 _NOT_ALPHANUMERIC = re.compile(r"[^0-9a-z]+")
+LARGEST_DATA = 4_194_304
+_LINK = re.compile(r"<link\b[^<>]*>", re.IGNORECASE)
+_CANONICAL = re.compile(r"""\brel\s*=\s*["']?canonical\b""", re.IGNORECASE)
+_ADDRESS = re.compile(r"""\bhref\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'<>]+))""", re.IGNORECASE)
+_DATA_START = re.compile(r"""<script\b[^<>]*\bid\s*=\s*["']?__NEXT_DATA__\b[^<>]*>""", re.IGNORECASE)
+_DATA_END = "</script"
 
 
 class Way(StrEnum):
@@ -47,7 +54,7 @@ class Resolution:
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
-    """What is target for: a slug or id, and the path of the page that may tell more of it."""
+    """What is asked for: a slug or id, and the path of the page that may tell more of it."""
 
     name: str
     path: str
@@ -142,7 +149,7 @@ async def _first_known(source: StoreSource, way: Way, names: list[str]) -> Resol
 
 
 async def _by_search(source: StoreSource, name: str) -> Resolution | None:
-    """Only a store whose own words are exactly those target for, and that is alone in it, is the one."""
+    """Only a store whose own words are exactly those asked for, and that is alone in it, is the one."""
     words = _words(name)
     found = await source.search(words, SEARCH_LIMIT)
     alike = {store.id: store for store in found if words in _spellings(store)}
@@ -155,3 +162,45 @@ def _spellings(store: PlatformStore) -> set[str]:
 
 def _words(text: str) -> str:
     return _NOT_ALPHANUMERIC.sub(" ", text.lower()).strip()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MenuPage:
+    """A web page: its text, and the path or address that it was found at in the end."""
+
+    path: str
+    text: str
+
+
+def canonical_address(text: str) -> str | None:
+    """Return the address that the page names as its own; None if it names none."""
+    links = (link[0] for link in _LINK.finditer(text))
+    for link in links:
+        found = _ADDRESS.search(link) if _CANONICAL.search(link) else None
+        if found:
+            return html.unescape(found[1] or found[2] or found[3] or "").strip() or None
+    return None
+
+
+def store_names(text: str) -> list[str]:
+    """Return the id and slug of the store in the page's data, as far as it has them."""
+    return [name for data in _data(text) for name in (data.get("id"), data.get("cName")) if isinstance(name, str)]
+
+
+def _data(text: str) -> Iterator[Mapping[str, object]]:
+    start = _DATA_START.search(text)
+    if start is None:
+        return
+    end = text.find(_DATA_END, start.end(), start.end() + LARGEST_DATA)
+    value = _decoded(text[start.end() : end]) if end >= 0 else None
+    for name in ("props", "pageProps", "dispensary"):
+        value = value.get(name) if isinstance(value, Mapping) else None
+    if isinstance(value, Mapping):
+        yield value
+
+
+def _decoded(text: str) -> object:
+    try:
+        return msgspec.json.decode(text)
+    except (msgspec.DecodeError, UnicodeError, RecursionError):
+        return None

@@ -1,4 +1,4 @@
-"""The normalizer against captured menus of real stores; each figure was counted by other resources."""
+"""The normalizer against captured menus of real stores; each figure was counted by other means."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ from decimal import Decimal
 
 import pytest
 from storecrawl.catalog.normalize.categories import category_of, strain_of, subcategory_of
-from storecrawl.catalog.normalize.text import clean_text, storable_json, web_address
+from storecrawl.catalog.normalize.records import clean_text, storable_json, web_address
 from storecrawl.catalog.normalize.values import cents_of, pack_count_of, weight_of
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from storecrawl.catalog.normalize.menu import Category
-from storecrawl.catalog.normalize.text import clean_text
+from storecrawl.catalog.normalize.records import clean_text
 
 LABEL_LIMIT = 100
 

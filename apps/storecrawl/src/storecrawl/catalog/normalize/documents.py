@@ -8,7 +8,7 @@ import io
 import msgspec
 
 from storecrawl.catalog.normalize.errors import NotAMenu
-from storecrawl.catalog.normalize.text import clean_text
+from storecrawl.catalog.normalize.records import clean_text
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 SAMPLE = 4_096

@@ -8,13 +8,7 @@ from dataclasses import dataclass
 from storecrawl.catalog.normalize.categories import category_of, strain_of, subcategory_of
 from storecrawl.catalog.normalize.errors import Unusable
 from storecrawl.catalog.normalize.menu import Potency, Product, Variant
-from storecrawl.catalog.normalize.text import (
-    DESCRIPTION_LIMIT,
-    RAW_LIMIT,
-    clean_text,
-    identifier,
-    raw_text,
-)
+from storecrawl.catalog.normalize.records import DESCRIPTION_LIMIT, RAW_LIMIT, clean_text, identifier, raw_text
 from storecrawl.catalog.normalize.values import (
     OptionStock,
     Prices,

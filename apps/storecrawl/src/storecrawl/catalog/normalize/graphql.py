@@ -10,13 +10,13 @@ from storecrawl.catalog.normalize.errors import Unusable
 from storecrawl.catalog.normalize.records import (
     EMPTY,
     Record,
+    clean_text,
     first_image,
     first_text,
     list_at,
     record_at,
     records_at,
 )
-from storecrawl.catalog.normalize.text import clean_text
 from storecrawl.catalog.normalize.values import Prices, first_cents, is_active, potency_of, quantity_of, special_cents
 
 KEY_MEMBERS = ("_id", "id", "cName")

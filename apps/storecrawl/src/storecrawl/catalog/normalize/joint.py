@@ -7,8 +7,7 @@ from collections.abc import Iterable
 from storecrawl.catalog.normalize.drafts import Draft, OptionDraft
 from storecrawl.catalog.normalize.errors import Unusable
 from storecrawl.catalog.normalize.menu import Potency
-from storecrawl.catalog.normalize.records import EMPTY, Record, first_image, first_text, list_at, records_at
-from storecrawl.catalog.normalize.text import clean_text
+from storecrawl.catalog.normalize.records import EMPTY, Record, clean_text, first_image, first_text, list_at, records_at
 from storecrawl.catalog.normalize.values import SOURCE_CAP, Prices, potency_between, prices_of, quantity_of
 
 KEY_MEMBERS = ("posId", "jointId", "urlFragment")

@@ -10,9 +10,8 @@ from storecrawl.catalog.normalize import graphql, joint, plus
 from storecrawl.catalog.normalize.drafts import ID_LIMIT, Draft, product_of
 from storecrawl.catalog.normalize.errors import NotAMenu, Unusable
 from storecrawl.catalog.normalize.menu import Menu, Product, Refusal, Shape
-from storecrawl.catalog.normalize.records import Record, merge
+from storecrawl.catalog.normalize.records import Record, clean_text, identifier, merge
 from storecrawl.catalog.normalize.shapes import MenuRecords, recognise
-from storecrawl.catalog.normalize.text import clean_text, identifier
 
 REASON_LIMIT = 300
 

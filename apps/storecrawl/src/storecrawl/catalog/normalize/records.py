@@ -1,15 +1,24 @@
-"""Reading members of JSON records without trusting their types."""
+"""Members of JSON records, read without trusting their types, and texts made clean."""
 
 from __future__ import annotations
 
+import html
+import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
 
-from storecrawl.catalog.normalize.text import web_address
-
 Record = Mapping[str, object]
-
 EMPTY: Record = {}
 BESIDE_OPTIONS = frozenset({"Prices", "recPrices", "medicalPrices", "recSpecialPrices", "medicalSpecialPrices"})
+RAW_LIMIT = 2_000
+DESCRIPTION_LIMIT = 10_000
+URL_LIMIT = 2_000
+JSON_DEPTH_LIMIT = 32
+INTEGER_LIMIT = 2**63
+# Only closed references: html.unescape alone would also turn "R&copycat" into "R©cat".
+_REFERENCE = re.compile(r"&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});")
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_INVISIBLE = re.compile("[\x00-\x08\x0e-\x1b\x7f\u200b\ufeff]")
 
 
 def record_at(record: Record, name: str) -> Record:
@@ -55,3 +64,58 @@ def merge(earlier: Record, later: Record) -> Record:
 
 def _apart(record: Record) -> Record:
     return {name: value for name, value in record.items() if name not in BESIDE_OPTIONS}
+
+
+def storable(value: str) -> str:
+    """Replace what Postgres cannot hold (NUL, lone surrogates) and change nothing else."""
+    return _SURROGATE.sub("\ufffd", value.replace("\x00", "\ufffd"))
+
+
+def raw_text(value: object, limit: int = RAW_LIMIT) -> str | None:
+    """The source's own spelling, cut at `limit` characters; None for what is no text."""
+    return storable(value)[:limit] if isinstance(value, str) else None
+
+
+def clean_text(value: object, limit: int = RAW_LIMIT) -> str | None:
+    """Decode entities, drop invisible characters, collapse blanks, trim, cut; None when nothing is left."""
+    if not isinstance(value, str):
+        return None
+    decoded = _REFERENCE.sub(lambda found: html.unescape(found[0]), value)
+    visible = _INVISIBLE.sub("", _SURROGATE.sub("\ufffd", decoded))
+    return " ".join(visible.split())[:limit].rstrip() or None
+
+
+def identifier(value: object, limit: int) -> str | None:
+    """An id: text, or an integer written as text; None when blank, too long or of another kind."""
+    if isinstance(value, int) and not isinstance(value, bool) and abs(value) < INTEGER_LIMIT:
+        return str(value)
+    text = clean_text(value)
+    return text if text is not None and len(text) <= limit else None
+
+
+def web_address(value: object) -> str | None:
+    """An http(s) address without blanks, or None; protocol-relative ones become https."""
+    text = clean_text(value, URL_LIMIT + 1)
+    if text is None or len(text) > URL_LIMIT or " " in text:
+        return None
+    address = f"https:{text}" if text.startswith("//") else text
+    return address if address.lower().startswith(("http://", "https://")) else None
+
+
+def storable_json(value: object, depth: int = JSON_DEPTH_LIMIT) -> object:
+    """A JSON value that jsonb accepts; numbers out of range and parts nested too deeply become null."""
+    if isinstance(value, str):
+        return storable(value)
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, int):
+        return value if abs(value) < INTEGER_LIMIT else None
+    return _storable_part(value, depth - 1) if depth else None
+
+
+def _storable_part(value: object, depth: int) -> object:
+    if isinstance(value, Mapping):
+        return {storable(str(key)): storable_json(member, depth) for key, member in value.items()}
+    if isinstance(value, Sequence):
+        return [storable_json(member, depth) for member in value]
+    return None

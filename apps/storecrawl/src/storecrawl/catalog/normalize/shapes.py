@@ -9,8 +9,7 @@ from typing import Final
 
 from storecrawl.catalog.normalize.errors import NotAMenu
 from storecrawl.catalog.normalize.menu import Shape
-from storecrawl.catalog.normalize.records import EMPTY, Record, record_at, records_at
-from storecrawl.catalog.normalize.text import clean_text
+from storecrawl.catalog.normalize.records import EMPTY, Record, clean_text, record_at, records_at
 
 NAMED_MEMBERS = 8
 MEMBER_NAME_LIMIT = 40

@@ -29,7 +29,7 @@ class World:
         self._menus = MenuBook(options)
 
     def show_images_at(self, address: str) -> None:
-        """Say where the images of products are found, before the first menu is arguments for."""
+        """Say where the images of products are found, before the first menu is asked for."""
         self._menus.images = address
 
     def stores(self, arguments: Arguments) -> list[Document]:
