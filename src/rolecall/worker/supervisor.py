@@ -38,7 +38,7 @@ class Command:
 
 
 @dataclass(slots=True)
-class Child:
+class SupervisedProcess:
     """One place that a process fills, again and again."""
 
     command: Command
@@ -54,7 +54,7 @@ class Supervisor:
     """Runs a process for each command until it is stopped, or until all of them ended well by themselves."""
 
     def __init__(self, commands: Iterable[Command]) -> None:
-        self._children = [Child(command) for command in commands]
+        self._processes = [SupervisedProcess(command) for command in commands]
         self._stopping = asyncio.Event()
 
     @property
@@ -69,42 +69,42 @@ class Supervisor:
 
     async def keep(self) -> int:
         """Keep the processes alive until `stop()`; return the worst exit code of those that ended then."""
-        return max(await asyncio.gather(*map(self._keep, self._children)), default=0)
+        return max(await asyncio.gather(*map(self._keep, self._processes)), default=0)
 
     def stop(self, *, now: bool = False) -> None:
         """Pass a stop on: SIGTERM, or SIGKILL for one that cannot wait."""
         self._stopping.set()
-        for child in self._children:
-            child.send(signal.SIGKILL if now else signal.SIGTERM)
+        for supervised_process in self._processes:
+            supervised_process.send(signal.SIGKILL if now else signal.SIGTERM)
 
-    async def _keep(self, child: Child) -> int:
+    async def _keep(self, supervised_process: SupervisedProcess) -> int:
         code = 0
         while not self._stopping.is_set():
             began = monotonic()
-            code = await self._run_once(child)
+            code = await self._run_once(supervised_process)
             if code == 0 or self._stopping.is_set():
                 break
             if monotonic() - began > STEADY_AFTER:
-                child.backoff.reset()
-            await self._pause(child, code)
+                supervised_process.backoff.reset()
+            await self._pause(supervised_process, code)
         return max(code, -code)
 
-    async def _run_once(self, child: Child) -> int:
-        command = child.command
-        child.process = await asyncio.create_subprocess_exec(
+    async def _run_once(self, supervised_process: SupervisedProcess) -> int:
+        command = supervised_process.command
+        supervised_process.process = await asyncio.create_subprocess_exec(
             *command.arguments,
             env=os.environ | command.environment,
             preexec_fn=following_parent(),
             pass_fds=command.descriptors,
         )
-        log.info("%s runs as process %d", command.name, child.process.pid)
+        log.info("%s runs as process %d", command.name, supervised_process.process.pid)
         if self._stopping.is_set():
-            child.send(signal.SIGTERM)
-        return await child.process.wait()
+            supervised_process.send(signal.SIGTERM)
+        return await supervised_process.process.wait()
 
-    async def _pause(self, child: Child, code: int) -> None:
-        delay = child.backoff.next()
-        log.warning("%s ended with %d, starting it again in %.1f s", child.command.name, code, delay)
+    async def _pause(self, supervised_process: SupervisedProcess, code: int) -> None:
+        delay = supervised_process.backoff.next()
+        log.warning("%s ended with %d, starting it again in %.1f s", supervised_process.command.name, code, delay)
         try:
             async with asyncio.timeout(delay):
                 await self._stopping.wait()

@@ -198,7 +198,7 @@ class Wiring:
                 COMMAND_CHANNEL: self._hear_of_command,
                 PAUSE_CHANNEL: self.delivery.take_back,
             },
-            on_return=self._listen_again,
+            on_return=self._catch_up,
             options=ListenerOptions(),
         )
         lag = LagWatch(self._loop, self.in_flight, self.local_queue, self.renew_session)
@@ -220,7 +220,7 @@ class Wiring:
     def _is_deaf(self) -> bool:
         return self._options.listen and not self.listener.alive
 
-    def _listen_again(self) -> None:
+    def _catch_up(self) -> None:
         # What was said meanwhile is lost: there may be work, tasks that must stop, and a command.
         self._nudge_producer()
         self.keeper.look_now()

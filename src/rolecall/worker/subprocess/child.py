@@ -1,10 +1,10 @@
 """The process that runs handlers declared with `process=True`, and functions that other handlers have called
 in one (`ctx.in_process`), one at a time, until its worker has gone.
 
-    worker                                   this process
-    Processes ──▶ Child ──────Request──────▶ serve ──call──▶ handler
-                    ▲                         │                │
-                    └──log records, Answer────┘◀───────────────┘
+    worker                                           this process
+    Processes ──▶ HandlerProcess ─────Request─────▶ serve ──call──▶ handler
+                       ▲                              │                │
+                       └──────log records, Answer─────┘◀───────────────┘
 
 What a task leaves can be read by any process: a result as JSON text, an error as text. What a function
 returns goes to the handler that waits for it, as the object it is. Nothing is written to the database from

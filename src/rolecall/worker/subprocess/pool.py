@@ -72,8 +72,8 @@ class Processes:
                 "if __name__ == '__main__'"
             )
         self._fork_guard = fork_guard
-        self._idle: list[Child] = []
-        self._busy: set[Child] = set()
+        self._idle: list[HandlerProcess] = []
+        self._busy: set[HandlerProcess] = set()
         self._started = 0
 
     async def call(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
@@ -118,17 +118,17 @@ class Processes:
         if self._idle:
             await asyncio.wait([asyncio.create_task(child.end()) for child in self._idle], timeout=CLOSE_WITHIN)
 
-    async def _take(self) -> Child:
+    async def _take(self) -> HandlerProcess:
         while self._idle:
             child = self._idle.pop()
             if child.is_alive:
                 return child
             await child.end()
         self._started += 1
-        return Child(f"rolecall-process-{self._started}", self._fork_guard)
+        return HandlerProcess(f"rolecall-process-{self._started}", self._fork_guard)
 
 
-class Child:
+class HandlerProcess:
     """One process and the thread that minds it: starts it, hands it requests, waits for answers or for its
     end.
 
