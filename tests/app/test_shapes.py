@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import msgspec
 import pytest
 
-from rolecall.app.shapes import fits
+from rolecall.app.links import fits
 
 
 def shape(*fields: Any, closed: bool = False) -> Any:

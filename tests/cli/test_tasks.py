@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from rolecall.sql.results import encode_result
+from rolecall.sql.documents import encode_result
 from tests.cli.conftest import Run
 
 Sql = Callable[..., list[tuple[Any, ...]]]

@@ -6,7 +6,7 @@ import json
 
 import httpx2
 
-from rolecall.sql.results import encode_result
+from rolecall.sql.documents import encode_result
 from rolecall.testing import Clock
 from tests.dashboard.reading import shown
 from tests.dashboard.scenery import TRACEBACK

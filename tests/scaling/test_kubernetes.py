@@ -11,7 +11,7 @@ import pytest
 from rolecall.config import ScalingSettings
 from rolecall.model.errors import ClusterMissing, ClusterRefused, ClusterUnavailable, WorkloadNotFound
 from rolecall.model.scaling import ScalingWay
-from rolecall.scaling import Scaler, opening, scaler_for
+from rolecall.scaling import Scaler, scaler_for
 from tests.scaling.cluster import Cluster, kubeconfig
 
 
@@ -136,7 +136,7 @@ async def test_outside_of_a_cluster_every_question_is_answered_with_the_reason()
 
 
 async def test_without_the_extra_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(opening, "find_spec", lambda _name: None)
+    monkeypatch.setattr("rolecall.scaling.scaler.find_spec", lambda _name: None)
 
     with pytest.raises(ClusterMissing, match=r"pip install 'rolecall\[kubernetes\]'"):
         await scaler_for(ScalingSettings(in_cluster=True)).look()

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from rolecall.db.embedded.waiting import wait_until
+from rolecall.db.embedded.process import wait_until
 from tests.scenarios.chaos.member import REPOSITORY, Member
 
 PATIENCE = 40.0

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from rolecall.db.connect import connect
-from rolecall.db.embedded.waiting import wait_until
+from rolecall.db.embedded.process import wait_until
 from rolecall.db.run import run
 from rolecall.model.schedules import Schedule
 from rolecall.sql import roles, schedules

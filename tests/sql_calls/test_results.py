@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rolecall import UnstoredResult
-from rolecall.sql.results import LONGEST_ERROR, MAX_RESULT_BYTES, clean_error, encode_result, read_result
+from rolecall.sql.documents import LONGEST_ERROR, MAX_RESULT_BYTES, clean_error, encode_result, read_result
 
 ANY_TEXT = st.text(st.characters(codec=None, exclude_categories=()))
 

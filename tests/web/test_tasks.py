@@ -8,7 +8,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from rolecall.sql.results import encode_result
+from rolecall.sql.documents import encode_result
 
 ADD = {"handler": "add", "payload": {"a": 1, "b": 2}}
 

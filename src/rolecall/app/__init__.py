@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from rolecall.app.app import App
-from rolecall.app.checks import Check
-from rolecall.app.handlers import HandlerDefinition
-from rolecall.app.middlewares import Middleware, Next
-from rolecall.app.mounts import Mount, Router
+from rolecall.app.declarations import Check, Mount, RoleDefinition, Router
+from rolecall.app.handlers import HandlerDefinition, Middleware, Next
 from rolecall.app.procedures import ProcedureDefinition
-from rolecall.app.roles import RoleDefinition
 
 __all__ = [
     "App",

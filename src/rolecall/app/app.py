@@ -7,16 +7,30 @@ from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontext
 from types import MappingProxyType
 from typing import ParamSpec, TypeVar, Unpack, overload
 
-from rolecall.app.checks import AppCheck, Check, named
 from rolecall.app.contracts import Contract, contract_of, contracts_of
-from rolecall.app.declarations import Declarations
-from rolecall.app.handlers import HandlerDefinition, HandlerOptions, HandlerSettings, define
-from rolecall.app.lifespans import Lifespan, begun
-from rolecall.app.middlewares import Middleware, checked, require
-from rolecall.app.mounts import Mount, Router
+from rolecall.app.declarations import (
+    AppCheck,
+    Check,
+    Declarations,
+    Lifespan,
+    Mount,
+    RoleDefinition,
+    Router,
+    ScheduleOptions,
+    begun,
+    in_plain_words,
+    named,
+)
+from rolecall.app.handlers import (
+    HandlerDefinition,
+    HandlerOptions,
+    HandlerSettings,
+    Middleware,
+    checked,
+    define,
+    require,
+)
 from rolecall.app.procedures import ProcedureDefinition, ProcedureOptions
-from rolecall.app.roles import RoleDefinition
-from rolecall.app.schedules import ScheduleOptions, in_plain_words
 from rolecall.maintenance.cron import check_schedule
 from rolecall.model.durations import Duration, in_seconds
 from rolecall.model.keys import require_key_capacity

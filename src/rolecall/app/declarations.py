@@ -2,25 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import inspect
+import pkgutil
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
+from datetime import datetime
 from types import SimpleNamespace
-from typing import TypeVar
+from typing import Any, Protocol, TypedDict, TypeVar
 
-from rolecall.app.checks import AppCheck
-from rolecall.app.handlers import HandlerDefinition
-from rolecall.app.lifespans import Lifespan
-from rolecall.app.middlewares import Middleware
-from rolecall.app.mounts import Mount
+import psycopg
+
+from rolecall.app.handlers import HandlerDefinition, Middleware
 from rolecall.app.procedures import ProcedureDefinition
-from rolecall.app.roles import RoleDefinition
 from rolecall.app.words import require_words
+from rolecall.model.doctor import Finding
+from rolecall.model.durations import Duration, in_seconds
 from rolecall.model.errors import InvalidDeclaration
-from rolecall.model.schedules import Schedule
+from rolecall.model.retry import RetryPolicy
+from rolecall.model.schedules import Misfire, Overlap, Schedule
+from rolecall.model.workers import Workplace
 
-__all__ = ["Declarations"]
+__all__ = [
+    "AppCheck",
+    "Check",
+    "Declarations",
+    "Lifespan",
+    "Mount",
+    "RoleDefinition",
+    "Router",
+    "ScheduleOptions",
+    "begun",
+    "in_plain_words",
+    "named",
+]
 
 T = TypeVar("T")
+Lifespan = (
+    Callable[[], AbstractAsyncContextManager[object]] | Callable[[Workplace], AbstractAsyncContextManager[object]]
+)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -111,3 +131,137 @@ def _refuse_taken(what: str, register: Mapping[str, object], new: Mapping[str, o
     for name in new:
         if name in register:
             raise InvalidDeclaration(f"there is already a {what} called {name!r}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RoleDefinition:
+    """The lane that tasks stand in; what is None keeps the value that the database has.
+
+    `lease` and `timeout` bound one attempt; `keep_completed` and `keep_failed` say how long tasks stay then: 14 days
+    both by default. Days of which no role keeps anything any more are dropped whole; what one keeps for less goes row
+    by row.
+    `max_attempts` of 0 is no limit. `one_root` lets one task without parent be under way at a time, its children
+    as many as there are slots.
+    """
+
+    name: str
+    description: str | None = None
+    lease: Duration | None = None
+    timeout: Duration | None = None
+    max_attempts: int | None = None
+    retry: RetryPolicy | None = None
+    max_payload_bytes: int | None = None
+    keep_completed: Duration | None = None
+    keep_failed: Duration | None = None
+    one_root: bool | None = None
+
+    def to_json(self) -> dict[str, object]:
+        """Return what is said, as the database takes it."""
+        said = {
+            "name": self.name,
+            "description": self.description,
+            "lease": in_seconds(self.lease),
+            "timeout": in_seconds(self.timeout),
+            "max_attempts": self.max_attempts,
+            "retry": self.retry.to_json() if self.retry else None,
+            "max_payload_bytes": self.max_payload_bytes,
+            "keep_completed": in_seconds(self.keep_completed),
+            "keep_failed": in_seconds(self.keep_failed),
+            "one_root": self.one_root,
+        }
+        return {name: value for name, value in said.items() if value is not None}
+
+
+class Router(Protocol):
+    """A router as a FastAPI application includes it; the server checks that it is one."""
+
+    @property
+    def routes(self) -> Sequence[Any]:
+        """What it answers."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mount:
+    """A router, or the name `module:function` of what makes one of the arguments when a server is built."""
+
+    source: Router | str
+    arguments: tuple[object, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.arguments and not isinstance(self.source, str):
+            raise InvalidDeclaration("a router that is made already takes no arguments")
+        if isinstance(self.source, str) and not all(self.source.partition(":")):
+            raise InvalidDeclaration(f"{self.source!r} is not of the form module:function")
+
+    def router(self) -> object:
+        """Return the router; raise InvalidDeclaration for a name that stands for nothing that can be called."""
+        if not isinstance(self.source, str):
+            return self.source
+        try:
+            make = pkgutil.resolve_name(self.source)
+        except (ImportError, AttributeError, ValueError) as error:
+            raise InvalidDeclaration(f"the router {self.source!r} cannot be imported: {error}") from error
+        if not callable(make):
+            raise InvalidDeclaration(f"the router {self.source!r} is a {type(make).__name__}, not a function")
+        return make(*self.arguments)
+
+
+def begun(lifespan: Lifespan, workplace: Workplace) -> AbstractAsyncContextManager[object]:
+    """Call a lifespan, with the workplace if it has a parameter for it."""
+    call: Callable[..., AbstractAsyncContextManager[object]] = lifespan
+    return call(workplace) if _asks(call) else call()
+
+
+def _asks(call: Callable[..., Any]) -> bool:
+    parameters = inspect.signature(call).parameters.values()
+    return any(each.default is each.empty and each.kind is not each.VAR_KEYWORD for each in parameters)
+
+
+class Check(Protocol):
+    """Looks at something by a connection to the pool's database, changes nothing, and returns what is wrong with it.
+
+        async def tills(connection: psycopg.AsyncConnection[Any]) -> list[Finding]:
+            return [Finding(severity=Severity.WARNING, problem="till 7 is open", advice="close it", path="/tills")]
+
+        app = App("shop", checks=[tills])
+
+    It is given ten seconds; one that raises is told as a finding of its own.
+    """
+
+    async def __call__(self, connection: psycopg.AsyncConnection[Any], /) -> Iterable[Finding]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class AppCheck:
+    """A check of an app's; its name begins with the app's."""
+
+    app: str
+    name: str
+    look: Check
+
+
+def named(app: str, checks: Sequence[Check]) -> list[AppCheck]:
+    """Name an app's checks by their functions."""
+    return [AppCheck(app, f"{app}.{getattr(check, '__name__', type(check).__name__)}", check) for check in checks]
+
+
+class ScheduleOptions(TypedDict, total=False):
+    """The words of `app.schedule`; `jitter` is in seconds or a timedelta."""
+
+    zone: str
+    priority: int
+    key: str | None
+    misfire: Misfire
+    overlap: Overlap
+    jitter: Duration
+    enabled: bool
+    immutable: bool
+    first_run_at: datetime | None
+
+
+def in_plain_words(options: ScheduleOptions) -> dict[str, Any]:
+    """Return the options as a Schedule takes them."""
+    plain: dict[str, Any] = dict(options)
+    if "jitter" in options:
+        plain["jitter"] = in_seconds(options["jitter"])
+    return plain

@@ -1,4 +1,4 @@
-"""A handler as defined: a function, its name and role, its settings, and the schema of its payload."""
+"""A handler as defined: its function, name, role and settings, what stands around it, the schema of its payload."""
 
 from __future__ import annotations
 
@@ -6,22 +6,33 @@ import inspect
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from types import EllipsisType
-from typing import Any, Generic, Literal, ParamSpec, TypedDict, TypeVar
+from typing import Any, Generic, Literal, ParamSpec, Protocol, TypedDict, TypeVar
 
 from rolecall.app.links import Links, Reference, read_links
-from rolecall.app.middlewares import Middleware, checked
-from rolecall.app.process import require_process
-from rolecall.app.signature import Signature, read_signature
+from rolecall.app.signature import Signature, annotation_name, read_signature
 from rolecall.model.durations import Duration, in_seconds
 from rolecall.model.errors import ContractBroken, InvalidDeclaration
 from rolecall.model.retry import RetryPolicy
 from rolecall.model.tasks import NewTask
 
-__all__ = ["Extra", "HandlerDefinition", "HandlerOptions", "HandlerSettings", "define"]
+__all__ = [
+    "Extra",
+    "HandlerDefinition",
+    "HandlerOptions",
+    "HandlerSettings",
+    "Middleware",
+    "Next",
+    "checked",
+    "define",
+    "require",
+    "require_process",
+]
 
 P = ParamSpec("P")
 R_co = TypeVar("R_co", covariant=True)
 Extra = Literal["forbid", "ignore"]
+# These reach into the worker: its connections, its loop. They cannot be handed to another process.
+BOUND_TO_THE_WORKER = frozenset({"Context", "BatchContext"})
 
 
 class HandlerOptions(TypedDict, total=False):
@@ -231,3 +242,65 @@ def _require_plain_call(function: Callable[..., object], handler: str) -> None:
         raise InvalidDeclaration(
             f"handler {handler!r} is async, but a decorator hides that: the wrapper must be async, too"
         )
+
+
+class Next(Protocol):
+    """What is inside of a middleware: the next one, at last the handler. It returns and raises what they do."""
+
+    def __call__(self) -> Awaitable[Any]: ...
+
+
+class Middleware(Protocol):
+    """Stands around each attempt; may look at it, change its result, raise, or return a Snooze or Cancel instead.
+
+    async def timed(ctx: Context, call_next: Next) -> object:
+        with timer(ctx.handler):
+            return await call_next()
+
+    `ctx` is the attempt's Context, around a batch its BatchContext. An error in it is one of the task.
+    """
+
+    def __call__(self, ctx: Any, call_next: Next, /) -> Awaitable[Any]: ...
+
+
+def checked(middlewares: Iterable[Middleware]) -> tuple[Middleware, ...]:
+    """Return the middlewares in their order; raise InvalidDeclaration for one that cannot be awaited."""
+    several = tuple(middlewares)
+    for middleware in several:
+        if not (inspect.iscoroutinefunction(middleware) or inspect.iscoroutinefunction(type(middleware).__call__)):
+            raise InvalidDeclaration(f"{_name(middleware)} is no middleware: it must be async (ctx, call_next)")
+    return several
+
+
+def require(required: Sequence[Middleware], found: Sequence[Middleware], *, handler: str) -> None:
+    """Raise InvalidDeclaration unless the required ones are among those found, in the same order."""
+    rest = iter(found)
+    if all(any(wanted == present for present in rest) for wanted in required):
+        return
+    wanted = ", ".join(map(_name, required))
+    present = ", ".join(map(_name, found)) or "none"
+    raise InvalidDeclaration(
+        f"handler {handler!r} lacks required middlewares: {wanted}, in this order; it has {present}"
+    )
+
+
+def _name(middleware: object) -> str:
+    return str(getattr(middleware, "__qualname__", None) or type(middleware).__qualname__)
+
+
+def require_process(function: Callable[..., object], *, handler: str, batch: int | None) -> None:
+    """Raise InvalidDeclaration, with the way out, for a function that another process cannot find or call."""
+    inner = inspect.unwrap(function)
+    if inspect.iscoroutinefunction(inner):
+        raise _refused(handler, "is async: a process runs plain functions (def), without a loop")
+    if batch is not None:
+        raise _refused(handler, "takes batches: a process runs one task at a time")
+    if "<" in getattr(inner, "__qualname__", "<"):
+        raise _refused(handler, "stands inside a function: a process finds handlers at the top of a module only")
+    asked = next(map(annotation_name, inspect.signature(inner).parameters.values()), "")
+    if asked in BOUND_TO_THE_WORKER:
+        raise _refused(handler, f"asks for a {asked}, which stays in the worker: a process is given a ProcessContext")
+
+
+def _refused(handler: str, why: str) -> InvalidDeclaration:
+    return InvalidDeclaration(f"handler {handler!r} cannot run in a process: it {why}")

@@ -10,6 +10,7 @@ a Cancel, an exception in a batch) is no part of the schema.
 from __future__ import annotations
 
 import inspect
+import re
 import types
 import typing
 from collections.abc import Callable, Sequence
@@ -17,15 +18,20 @@ from typing import Any
 
 import msgspec
 
-from rolecall.app.schemas import schema_of
 from rolecall.model.errors import ContractBroken, InvalidDeclaration
 from rolecall.model.outcomes import NoResult
 
-__all__ = ["check_result", "read_result"]
+__all__ = [
+    "check_result",
+    "read_result",
+    "schema_of",
+]
 
 ANYTHING = (object, Any)
 UNIONS = (typing.Union, types.UnionType)
 LISTS = (list, Sequence)
+UNKNOWN = re.compile(r"type (?:<class '(?P<name>[^']+)'>|(?P<other>.+)) is not supported")
+KNOWN = "a dataclass, a TypedDict, a NamedTuple, a msgspec.Struct, an enum, plain types such as dict[str, int], or Any"
 
 
 def read_result(function: Callable[..., object], *, handler: str, batch: bool) -> Any | None:
@@ -107,3 +113,15 @@ def _is_plain(promised: Any) -> bool:
         and isinstance(known.key_type, msgspec.inspect.StrType | msgspec.inspect.AnyType)
         and isinstance(known.value_type, msgspec.inspect.AnyType)
     )
+
+
+def schema_of(shape: Any) -> dict[str, Any]:
+    """Return the schema; raise TypeError where there is none."""
+    try:
+        return msgspec.json.schema(shape)
+    except TypeError as error:
+        unknown = UNKNOWN.search(str(error))
+        if unknown is None:
+            raise
+        name = unknown["name"] or unknown["other"]
+        raise TypeError(f"{name} has no schema here: use {KNOWN} (pydantic models are not understood)") from error

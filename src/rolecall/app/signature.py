@@ -20,8 +20,7 @@ from typing import Any
 
 import msgspec
 
-from rolecall.app.results import read_result
-from rolecall.app.schemas import schema_of
+from rolecall.app.results import read_result, schema_of
 from rolecall.model.errors import InvalidDeclaration, InvalidPayload
 from rolecall.sql.strict_json import as_text
 

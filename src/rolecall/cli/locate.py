@@ -14,7 +14,7 @@ from typing import Annotated
 from typer import Option
 
 from rolecall.app import App
-from rolecall.app.checks import AppCheck
+from rolecall.app.declarations import AppCheck
 from rolecall.model.errors import ConfigError
 
 FLAG = "--app"

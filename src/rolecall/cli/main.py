@@ -12,7 +12,6 @@ from typer.exceptions import TyperException
 from typer.main import get_command
 
 from rolecall.cli.commands import (
-    audit,
     capacity,
     chains,
     doctor,
@@ -23,11 +22,9 @@ from rolecall.cli.commands import (
     keys,
     maintenance,
     migrate,
-    overview,
     people,
     progress,
     roles,
-    scaling,
     schedules,
     serve,
     tasks,
@@ -35,11 +32,10 @@ from rolecall.cli.commands import (
     worker,
     workers,
 )
-from rolecall.cli.leaving import leave
+from rolecall.cli.exits import Terminated, leave, unwinding_on_sigterm
 from rolecall.cli.options import ACCESS, HTTP, WORKING
 from rolecall.cli.output import shown
 from rolecall.cli.shell import with_shell
-from rolecall.cli.termination import Terminated, unwinding_on_sigterm
 from rolecall.db.embedded import EmbeddedServerError
 from rolecall.model.error_table import exit_code_for
 from rolecall.model.errors import RolecallError
@@ -85,13 +81,13 @@ def build() -> typer.Typer:
     app.add_typer(_tasks(), name="tasks")
     app.add_typer(_chains(), name="chains")
     app.command("counts")(with_shell(insight.counts))
-    app.command("overview")(with_shell(overview.overview))
+    app.command("overview")(with_shell(insight.overview))
     app.command("history")(with_shell(insight.history))
     app.command("capacity")(with_shell(capacity.capacity))
     app.command("live")(with_shell(progress.roles))
-    app.command("replicas")(with_shell(scaling.replicas))
-    app.command("scale")(with_shell(scaling.scale))
-    app.command("scale-target")(with_shell(scaling.scale_target))
+    app.command("replicas")(with_shell(capacity.replicas))
+    app.command("scale")(with_shell(capacity.scale))
+    app.command("scale-target")(with_shell(capacity.scale_target))
     app.add_typer(_roles(), name="roles")
     app.add_typer(_handlers(), name="handlers")
     app.add_typer(_key_capacities(), name="key-capacities")
@@ -99,7 +95,7 @@ def build() -> typer.Typer:
     app.add_typer(_schedules(), name="schedules")
     app.add_typer(_keys(), name="keys")
     app.add_typer(_people(), name="people")
-    app.command("audit")(with_shell(audit.audit))
+    app.command("audit")(with_shell(maintenance.audit))
     app.command("doctor")(with_shell(doctor.doctor))
     app.command("rescue")(with_shell(maintenance.rescue))
     app.command("prune")(with_shell(maintenance.prune))

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
-from rolecall.app.checks import AppCheck
+from rolecall.app.declarations import AppCheck
 from rolecall.audit import terminal_actor
 from rolecall.cli.options import DATABASE, LOGGING, json_option, settings_options
 from rolecall.cli.output import print_json
@@ -20,8 +20,7 @@ from rolecall.config import DatabaseSettings, Settings, read_settings
 from rolecall.config.parsing import has_password
 from rolecall.db.connect import connect_async
 from rolecall.db.embedded import EmbeddedServer, kept_running
-from rolecall.db.migrator import check_async
-from rolecall.db.ours import bring_up_to_date
+from rolecall.db.migrator import bring_up_to_date, check_async
 from rolecall.model.errors import ConfigError
 from rolecall.service.database import OneConnection
 from rolecall.service.services import Services

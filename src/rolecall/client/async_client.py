@@ -13,11 +13,17 @@ import psycopg
 
 from rolecall.app import App
 from rolecall.client.held_chain import AsyncHeldChain, require_transaction
-from rolecall.client.join import join_async
-from rolecall.client.mistakes import suggesting
-from rolecall.client.pools import AsyncPool, AsyncPools
-from rolecall.client.requests import AnyTask, TaskOptions, entries, following, new_task, several
-from rolecall.client.waiting import until_async
+from rolecall.client.pools import AsyncPool, AsyncPools, join_async
+from rolecall.client.requests import (
+    AnyTask,
+    TaskOptions,
+    entries,
+    following,
+    new_task,
+    several,
+    suggesting,
+    until_async,
+)
 from rolecall.db.run import run_all_async, run_async, translated
 from rolecall.model.chains import Chain, ChainFilter
 from rolecall.model.errors import TaskNotFound, WaitTimeout

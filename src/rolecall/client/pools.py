@@ -11,16 +11,31 @@ from threading import Lock
 from typing import Any
 
 import psycopg
-from psycopg_pool import AsyncConnectionPool, ConnectionPool
+from psycopg_pool import AsyncConnectionPool, ConnectionPool, PoolTimeout
 
-from rolecall.client.contact import explained, explained_async, require_answer, require_answer_async
-from rolecall.client.source import Source
-from rolecall.db.connect import Pooler, async_pool, pool
+from rolecall.config import read_database
+from rolecall.db.connect import Pooler, async_pool, connect, connect_async, pool
+from rolecall.db.embedded import EmbeddedServer
+from rolecall.db.migrator import bring_up_to_date
+from rolecall.model.errors import ConfigError, DatabaseUnavailable
 
-__all__ = ["AsyncPool", "AsyncPools", "Pool", "Pools"]
+__all__ = [
+    "AsyncPool",
+    "AsyncPools",
+    "Pool",
+    "Pools",
+    "Source",
+    "explained",
+    "explained_async",
+    "join",
+    "join_async",
+    "require_answer",
+    "require_answer_async",
+]
 
 Pool = ConnectionPool[Any]
 AsyncPool = AsyncConnectionPool[Any]
+ALL_IN_USE = "every connection of the pool is in use"
 
 
 class Pools:
@@ -112,3 +127,103 @@ def _close_at_exit(pools: Pools) -> None:
 
     reference = weakref.ref(pools, lambda _: atexit.unregister(close))
     atexit.register(close)
+
+
+def require_answer(dsn: str) -> None:
+    """Raise DatabaseUnavailable, with the server's reason, unless a connection can be had now."""
+    connect(dsn, "client").close()
+
+
+async def require_answer_async(dsn: str) -> None:
+    """Raise DatabaseUnavailable, with the server's reason, unless a connection can be had now."""
+    await (await connect_async(dsn, "client")).close()
+
+
+@contextmanager
+def explained(dsn: str | None) -> Iterator[None]:
+    """Let a PoolTimeout of our own pool become DatabaseUnavailable that tells why; a given pool's has no DSN."""
+    try:
+        yield
+    except PoolTimeout as late:
+        if dsn is None:
+            raise
+        try:
+            require_answer(dsn)
+        except DatabaseUnavailable as error:
+            raise _told(late, error) from error
+        raise _told(late, ALL_IN_USE) from late
+
+
+@asynccontextmanager
+async def explained_async(dsn: str | None) -> AsyncIterator[None]:
+    """Let a PoolTimeout of our own pool become DatabaseUnavailable that tells why; a given pool's has no DSN."""
+    try:
+        yield
+    except PoolTimeout as late:
+        if dsn is None:
+            raise
+        try:
+            await require_answer_async(dsn)
+        except DatabaseUnavailable as error:
+            raise _told(late, error) from error
+        raise _told(late, ALL_IN_USE) from late
+
+
+def _told(late: PoolTimeout, reason: object) -> DatabaseUnavailable:
+    return DatabaseUnavailable(f"{late}: {reason}")
+
+
+class Source:
+    """Finds the database when it is first needed, and holds on to the embedded server meanwhile."""
+
+    def __init__(self, dsn: str | None, *, pooled: bool | None = None) -> None:
+        self._dsn = dsn
+        self._pooled = pooled
+        self._server: EmbeddedServer | None = None
+
+    def attach(self) -> str:
+        """Return the connection string; where nothing is named, start or join the embedded server and migrate it."""
+        if self._dsn is not None:
+            return self._dsn
+        settings = read_database()
+        if settings.url is not None:
+            return settings.url
+        self._server = self._server or EmbeddedServer(settings.data_dir)
+        self._server.attach()
+        dsn = self._server.dsn()
+        bring_up_to_date(dsn)
+        return dsn
+
+    def pooled(self) -> bool | None:
+        """Say whether a pooler stands before it, by what was given, else by ROLECALL_POOLED; None must find out."""
+        return read_database().pooled if self._pooled is None else self._pooled
+
+    def detach(self) -> None:
+        """Let go of the embedded server; the last to do so stops it."""
+        server, self._server = self._server, None
+        if server is not None:
+            server.detach()
+
+
+def join(connection: object) -> psycopg.Connection[Any]:
+    """Return the connection as one that `run` takes; raise ConfigError for any other kind."""
+    if isinstance(connection, psycopg.Connection):
+        return connection
+    raise _refused(connection, psycopg.Connection, "AsyncClient takes psycopg's AsyncConnection")
+
+
+def join_async(connection: object) -> psycopg.AsyncConnection[Any]:
+    """Return the connection as one that `run_async` takes; raise ConfigError for any other kind."""
+    if isinstance(connection, psycopg.AsyncConnection):
+        return connection
+    raise _refused(connection, psycopg.AsyncConnection, "Client takes psycopg's Connection")
+
+
+def _refused(connection: object, wanted: type, hint: str) -> ConfigError:
+    kind = type(connection)
+    found = f"{kind.__module__}.{kind.__qualname__}"
+    return ConfigError(
+        f"needs a {wanted.__module__}.{wanted.__qualname__}, not a {found} ({hint})",
+        variable="connection",
+        value=found,
+    )

@@ -13,11 +13,8 @@ import psycopg
 
 from rolecall.app import App
 from rolecall.client.held_chain import HeldChain, require_transaction
-from rolecall.client.join import join
-from rolecall.client.mistakes import suggesting
-from rolecall.client.pools import Pool, Pools
-from rolecall.client.requests import AnyTask, TaskOptions, entries, following, new_task, several
-from rolecall.client.waiting import until
+from rolecall.client.pools import Pool, Pools, join
+from rolecall.client.requests import AnyTask, TaskOptions, entries, following, new_task, several, suggesting, until
 from rolecall.db.run import run, run_all, translated
 from rolecall.model.chains import Chain, ChainFilter
 from rolecall.model.errors import TaskNotFound, WaitTimeout

@@ -14,7 +14,7 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from itertools import starmap
@@ -23,6 +23,7 @@ from typing import Any
 
 import psycopg
 
+from rolecall.db.connect import connect
 from rolecall.db.indexes import pieces, statements, without_concurrently
 from rolecall.db.migrations import (
     FUNCTIONS_VERSION,
@@ -41,6 +42,8 @@ from rolecall.db.migrations import (
 from rolecall.db.privileges import are_granted, grant, roles_text
 from rolecall.db.run import run, run_async, translated
 from rolecall.db.trying import BRIEFLY, insist
+from rolecall.model.errors import DatabaseUnavailable, SchemaTooNew
+from rolecall.sql import retention
 from rolecall.sql.statement import Statement, single
 
 __all__ = [
@@ -48,9 +51,11 @@ __all__ = [
     "ROLECALL",
     "Migrations",
     "Planned",
+    "bring_up_to_date",
     "check",
     "check_async",
     "grant_roles",
+    "make_room",
     "migrate",
     "pending",
     "pending_sql",
@@ -104,8 +109,22 @@ on conflict (package, file) do update
 set checksum = excluded.checksum, applied_at = excluded.applied_at
 where schema_files.checksum <> excluded.checksum;
 """
-
 Connection = psycopg.Connection[Any]
+SAME_VIEW = """\
+select count(distinct (pg_get_viewdef(oid), reloptions, (
+    select array_agg((attname, atttypid) order by attnum) from pg_attribute where attrelid = pg_class.oid and attnum > 0
+))) = 1
+from pg_class where oid in (%s::regclass, %s::regclass)
+"""
+OBJECTS: Statement[frozenset[str]] = Statement(
+    query=(
+        "select pronamespace::regnamespace || '.' || proname from pg_proc"
+        " where pronamespace not in ('pg_catalog'::regnamespace, 'information_schema'::regnamespace)"
+        " union select relnamespace::regnamespace || '.' || relname from pg_class where relkind = 'v'"
+        " and relnamespace not in ('pg_catalog'::regnamespace, 'information_schema'::regnamespace)"
+    ),
+    read=lambda rows: frozenset(name for (name,) in rows),
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -260,14 +279,6 @@ def _is_same_view(conn: Connection, name: str, sql: str) -> bool:
         return run(conn, _are_same_view(name, other))
 
 
-SAME_VIEW = """\
-select count(distinct (pg_get_viewdef(oid), reloptions, (
-    select array_agg((attname, atttypid) order by attnum) from pg_attribute where attrelid = pg_class.oid and attnum > 0
-))) = 1
-from pg_class where oid in (%s::regclass, %s::regclass)
-"""
-
-
 def _are_same_view(one: str, other: str) -> Statement[bool]:
     return Statement(query=SAME_VIEW, params=(one, other), read=single)
 
@@ -309,17 +320,6 @@ def _state(conn: Connection, migrations: Migrations) -> State:
             files=run(conn, _read_files(migrations)) if run(conn, _exists("rolecall.schema_files")) else {},
             objects=run(conn, OBJECTS) if migrations.functions else frozenset(),
         )
-
-
-OBJECTS: Statement[frozenset[str]] = Statement(
-    query=(
-        "select pronamespace::regnamespace || '.' || proname from pg_proc"
-        " where pronamespace not in ('pg_catalog'::regnamespace, 'information_schema'::regnamespace)"
-        " union select relnamespace::regnamespace || '.' || relname from pg_class where relkind = 'v'"
-        " and relnamespace not in ('pg_catalog'::regnamespace, 'information_schema'::regnamespace)"
-    ),
-    read=lambda rows: frozenset(name for (name,) in rows),
-)
 
 
 def _exists(relation: str) -> Statement[bool]:
@@ -373,3 +373,23 @@ def _execute(conn: Connection, script: str) -> None:
     # A ClientCursor sends the text as it is, so that one call may hold many statements.
     with psycopg.ClientCursor(conn) as cursor:
         cursor.execute(script.encode())
+
+
+def bring_up_to_date(dsn: str) -> None:
+    """Migrate the embedded database, so that it can be used at once.
+
+    One that a newer release has migrated stays as it is, if this release can run on it. Raises SchemaTooNew where it
+    cannot, SchemaDrift.
+    """
+    with connect(dsn, "migrate") as connection:
+        try:
+            if migrate(connection):
+                make_room(connection)
+        except SchemaTooNew:
+            check(connection)
+
+
+def make_room(connection: psycopg.Connection[Any]) -> None:
+    """Make the partitions of the coming days; where the tables are too busy, a worker's housekeeping does it later."""
+    with suppress(DatabaseUnavailable):
+        run(connection, retention.make_partitions())

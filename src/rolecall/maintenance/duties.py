@@ -14,7 +14,7 @@ from time import monotonic
 from typing import Protocol, TypeVar
 
 from rolecall.maintenance.cron import plan
-from rolecall.sql import history, keys, retention, roles, schedules, tasks
+from rolecall.sql import keys, retention, roles, schedules, tasks
 from rolecall.sql.schedules import Fired
 from rolecall.sql.statement import Statement
 
@@ -109,7 +109,7 @@ async def count_finished(session: Runs) -> None:
 
 async def write_history(session: Runs) -> None:
     """Write down what has finished and what is open, hour by hour, until all is written down that can be."""
-    while await session.run(history.roll_up()):
+    while await session.run(retention.roll_up_history()):
         pass
 
 

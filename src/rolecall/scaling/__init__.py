@@ -9,7 +9,6 @@ is told by a cost on each pod, and takes the cheapest; a StatefulSet asks nobody
 
 from __future__ import annotations
 
-from rolecall.scaling.opening import scaler_for
-from rolecall.scaling.scaler import NoCluster, Scaler
+from rolecall.scaling.scaler import NoCluster, Scaler, scaler_for
 
 __all__ = ["NoCluster", "Scaler", "scaler_for"]

@@ -1,14 +1,21 @@
-"""What can be asked of a cluster, and the one that is none."""
+"""What can be asked of a cluster, the one that is none, and which one is meant."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NoReturn, Protocol
+from importlib import import_module
+from importlib.util import find_spec
+from typing import NoReturn, Protocol, cast
 
+from rolecall.config import ScalingSettings
 from rolecall.model.errors import ClusterMissing
 from rolecall.model.scaling import Replicas, ScalingWay
 
-__all__ = ["NoCluster", "Scaler"]
+__all__ = [
+    "NoCluster",
+    "Scaler",
+    "scaler_for",
+]
 
 
 class Scaler(Protocol):
@@ -41,3 +48,20 @@ class NoCluster:
 
     def _refuse(self) -> NoReturn:
         raise ClusterMissing(f"there is no cluster to scale: {self._reason}")
+
+
+class _HasKubernetes(Protocol):
+    """What `rolecall.scaling.kubernetes` offers."""
+
+    def Kubernetes(self, settings: ScalingSettings) -> Scaler: ...  # noqa: N802 - it is a class
+
+
+def scaler_for(settings: ScalingSettings) -> Scaler:
+    """Return what scales the set that the settings name; it connects when it is asked something."""
+    if settings.kubeconfig is None and not settings.in_cluster:
+        return NoCluster("this process runs in no pod, and KUBECONFIG names no file")
+    if find_spec("lightkube") is None:
+        return NoCluster("the extra `kubernetes` is not installed: pip install 'rolecall[kubernetes]'")
+    # By name: the extra may be missing, and only who asks a cluster waits half a second for its import.
+    module = cast("_HasKubernetes", import_module("rolecall.scaling.kubernetes"))
+    return module.Kubernetes(settings)

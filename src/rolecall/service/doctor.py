@@ -8,7 +8,7 @@ from contextlib import aclosing
 from dataclasses import replace
 from time import time
 
-from rolecall.app.checks import AppCheck
+from rolecall.app.declarations import AppCheck
 from rolecall.db.connect import AsyncConnection, connect_async
 from rolecall.db.run import run_async, translated
 from rolecall.model.doctor import Diagnosis, Finding, Limits, ServerFacts, Severity, StaleSlot, Verdict

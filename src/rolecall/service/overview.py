@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-from rolecall.app.checks import AppCheck
+from rolecall.app.declarations import AppCheck
 from rolecall.model.capacity import RoleCapacity, workers_needed
 from rolecall.model.doctor import Severity
 from rolecall.model.errors import ConfigError

@@ -12,7 +12,7 @@ from rolecall.model.misfits import misfit
 from rolecall.model.tasks import NewTask
 from rolecall.service.arguments import role_not_found
 from rolecall.service.database import Database
-from rolecall.sql import handlers, insight, roles
+from rolecall.sql import insight, roles
 
 LONGEST_PAUSE = 10 * 365.25 * 86_400
 
@@ -56,11 +56,11 @@ class Handlers:
 
     async def list(self) -> list[DeclaredHandler]:
         """All handlers by role and name."""
-        return await self._database.run(handlers.list_())
+        return await self._database.run(roles.list_handlers())
 
     async def get(self, name: str) -> DeclaredHandler:
         """One handler. Raises HandlerNotFound, with a close match where there is one."""
-        for handler in await self._database.run(handlers.list_(name)):
+        for handler in await self._database.run(roles.list_handlers(name)):
             return handler
         names = await self._database.run(insight.handler_names())
         close = get_close_matches(name, names, n=1)
@@ -69,7 +69,7 @@ class Handlers:
 
     async def require_fit(self, task: NewTask) -> None:
         """Hold a task's payload against what its handler's program has declared, if any has. Raises InvalidPayload."""
-        known = await self._database.run(handlers.list_(task.handler)) if task.handler else []
+        known = await self._database.run(roles.list_handlers(task.handler)) if task.handler else []
         for handler in known:
             problem = misfit(task.payload, handler.signature or {})
             if problem is not None:

@@ -14,7 +14,7 @@ from rolecall.model.scaling import PodWork, Replicas, Scaled, ScaleTarget, Workl
 from rolecall.scaling import Scaler, scaler_for
 from rolecall.service.database import Database
 from rolecall.service.workers import Workers
-from rolecall.sql import scaling
+from rolecall.sql import capacity
 
 __all__ = [
     "Leave",
@@ -48,7 +48,7 @@ class Scaling:
 
     async def target(self, role: str) -> ScaleTarget:
         """How many tasks of a role workers could be running now, for an autoscaler. Raises UnknownRole."""
-        return ScaleTarget(role=role, target=await self._database.run(scaling.scale_target(role)))
+        return ScaleTarget(role=role, target=await self._database.run(capacity.scale_target(role)))
 
     async def scale(self, replicas: int) -> Scaled:
         """Let the cluster keep so many pods of workers; those that go take no more tasks before they are stopped.
@@ -82,7 +82,7 @@ class Scaling:
         return [work.get(pod, PodWork(pod, [], 0)) for pod in leave.pods]
 
     async def _pods(self, before: Replicas) -> list[PodWork]:
-        return await self._database.run(scaling.pods_at_work(f"{before.name}-"))
+        return await self._database.run(capacity.pods_at_work(f"{before.name}-"))
 
     def _require_bounds(self, replicas: int) -> None:
         least, most = self._settings.least, self._settings.most

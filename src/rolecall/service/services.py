@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cached_property
 
-from rolecall.app.checks import AppCheck
+from rolecall.app.declarations import AppCheck
 from rolecall.config import ScalingSettings
 from rolecall.service.access import Keys, People, StartupGuard
 from rolecall.service.audit import Audit

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, cast
 
-from rolecall.client.waiting import until_async
+from rolecall.client.requests import until_async
 from rolecall.model.access import Secret
 from rolecall.model.audit import AuditEvent
 from rolecall.model.causes import causes_of
@@ -30,7 +30,7 @@ from rolecall.model.why import Why
 from rolecall.service.arguments import LONGEST_PAGE, require_page, with_suggestion
 from rolecall.service.database import Database
 from rolecall.service.trees import gather
-from rolecall.sql import details, finding, insight, outside, structure, tasks, why
+from rolecall.sql import details, finding, insight, outside, structure, tasks
 from rolecall.sql.statement import Statement
 
 BATCH = 1_000
@@ -125,7 +125,7 @@ class Tasks:
 
     async def why(self, task_id: int) -> Why:
         """Everything that keeps a task from running, and what would change it. Raises TaskNotFound."""
-        situation = await self._database.run(why.situation(task_id))
+        situation = await self._database.run(insight.situation(task_id))
         if situation is None:
             raise TaskNotFound(task_id=task_id)
         return Why(task_id=task_id, state=situation.state, at=situation.at, causes=causes_of(situation))

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from rolecall.model.access import ApiKey, Credentials, LoginLimits, Person, Scope
+from rolecall.model.access import ApiKey, Credentials, KeptAnswer, LoginLimits, Person, RequestKey, Scope
 from rolecall.sql.statement import Row, Statement, nothing, single
 
 __all__ = [
@@ -17,6 +17,7 @@ __all__ = [
     "create_api_key",
     "credentials",
     "endless_admin_keys",
+    "keep_answer",
     "living_api_key",
     "open_session",
     "people",
@@ -24,6 +25,7 @@ __all__ = [
     "revoke_api_key",
     "session",
     "set_password",
+    "take_request",
     "touch_api_key",
     "touch_session",
     "try_to_log_in",
@@ -201,3 +203,30 @@ def _read_living(rows: list[Row]) -> tuple[bytes, ApiKey] | None:
 def _read_person(row: Row) -> Person:
     person_id, name, scope, *rest = row
     return Person(person_id, name, Scope(scope), *rest)
+
+
+def take_request(request: RequestKey) -> Statement[KeptAnswer | None]:
+    """Begin a request; the answer is that which it had, None where it is to be carried out.
+
+    Raises RequestUnderWay, RequestKeyReused.
+    """
+    return Statement(
+        query="select status, location, body from rolecall.take_request(%s::text, %s::text, %s::bytea)",
+        params=(request.caller, request.key, request.digest),
+        read=_read_kept,
+    )
+
+
+def keep_answer(request: RequestKey, answer: KeptAnswer) -> Statement[None]:
+    """Keep the answer; in the transaction in which the request was taken and carried out."""
+    return Statement(
+        query="select rolecall.keep_answer(%s::text, %s::text, %s::bytea, %s::int, %s::text, %s::text)",
+        params=(request.caller, request.key, request.digest, answer.status, answer.location, answer.body),
+        read=nothing,
+    )
+
+
+def _read_kept(rows: list[Row]) -> KeptAnswer | None:
+    for status, location, body in rows:
+        return KeptAnswer(status=status, location=location, body=body)
+    return None

@@ -1,4 +1,4 @@
-"""Typed calls about capacity: what roles have to do, what their workers manage, what becomes due when."""
+"""Typed calls about capacity: what roles have to do, what their workers manage, which pods work."""
 
 # ruff: noqa: S608 - only this module's own constants are built into a query
 from __future__ import annotations
@@ -6,9 +6,15 @@ from __future__ import annotations
 from itertools import starmap
 
 from rolecall.model.capacity import RoleCapacity
-from rolecall.sql.statement import Statement, by_first_column
+from rolecall.model.scaling import PodWork
+from rolecall.sql.statement import Statement, by_first_column, single
 
-__all__ = ["capacity", "due_by_hour"]
+__all__ = [
+    "capacity",
+    "due_by_hour",
+    "pods_at_work",
+    "scale_target",
+]
 
 COLUMNS = ", ".join(RoleCapacity.__slots__)
 
@@ -28,4 +34,18 @@ def due_by_hour(role: str, hours: int) -> Statement[dict[int, int]]:
         query="select hour, number from rolecall.due_by_hour(%s::text, %s::int)",
         params=(role, hours),
         read=by_first_column,
+    )
+
+
+def scale_target(role: str) -> Statement[int]:
+    """Ask how many tasks of a role workers could be running now."""
+    return Statement(query="select rolecall.scale_target(%s::text)", params=(role,), read=single)
+
+
+def pods_at_work(prefix: str) -> Statement[list[PodWork]]:
+    """Ask what the workers run in each pod whose name begins like this."""
+    return Statement(
+        query="select pod, worker_ids, running from rolecall.pods_at_work(%s::text)",
+        params=(prefix,),
+        read=lambda rows: list(starmap(PodWork, rows)),
     )

@@ -11,8 +11,8 @@ from rolecall.model.errors import ChainNotFound
 from rolecall.model.pages import Page, write_cursor
 from rolecall.model.states import TaskState
 from rolecall.model.tasks import Dependent, NextTasks, Task
+from rolecall.sql.documents import read_result
 from rolecall.sql.outside import following_document, result_document
-from rolecall.sql.results import read_result
 from rolecall.sql.statement import Row, Statement, by_first_column, firsts, from_json, single
 from rolecall.sql.tasks import SUMMARY_COLUMNS as TASK_SUMMARY
 from rolecall.sql.tasks import TASK_COLUMNS, read_summary, read_task

@@ -1,23 +1,47 @@
-"""The JSON documents that the engine takes: batches of new tasks, and batches of reports."""
+"""The JSON documents that the engine takes: new tasks and reports, and the results that it gives back."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import assert_never
+from typing import Any, NamedTuple, assert_never
 
 from rolecall.model.errors import InvalidTask
-from rolecall.model.outcomes import Blocked, Cancelled, Completed, Failed, Misfit, Report, Returned, Snoozed
+from rolecall.model.outcomes import (
+    MARK,
+    Blocked,
+    Cancelled,
+    Completed,
+    Failed,
+    Misfit,
+    Report,
+    Returned,
+    Snoozed,
+    UnstoredResult,
+)
 from rolecall.model.tasks import Enqueued, Need, NewTask, NextTasks
-from rolecall.sql.results import clean_error
+from rolecall.sql.statement import from_json
 from rolecall.sql.strict_json import NotStorable, encode, encode_text
 
-__all__ = ["next_document", "reports_document", "tasks_document"]
+__all__ = [
+    "LONGEST_ERROR",
+    "MAX_RESULT_BYTES",
+    "EncodedResult",
+    "clean_error",
+    "encode_result",
+    "next_document",
+    "read_result",
+    "reports_document",
+    "tasks_document",
+]
 
 TEXTS = ("handler", "role", "key", "dedupe_key")
 DELAYS = ("after", "timeout")
 OPTIONAL = ("handler", "role", "after", "key", "dedupe_key", "max_attempts", "timeout", "on_failure")
 LONGEST_DELAY = 3e9
+MAX_RESULT_BYTES = 1024 * 1024
+LONGEST_ERROR = 8_000
+REPLACEMENT = "\ufffd"
 
 
 def tasks_document(tasks: Iterable[NewTask]) -> str:
@@ -182,3 +206,43 @@ def _ran(seconds: float | None) -> str:
 def _seconds(seconds: float) -> str:
     # No delay may be such that the engine's arithmetic refuses the report: its task could never be finished.
     return f"{min(max(0.0, seconds), LONGEST_DELAY):.6f}"
+
+
+class EncodedResult(NamedTuple):
+    """A result as JSON text; where it could not be stored, a marker object, and why."""
+
+    text: str
+    unstored: str | None = None
+
+
+def encode_result(value: object, *, max_bytes: int = MAX_RESULT_BYTES) -> EncodedResult:
+    """Write a handler's result as JSON text, whatever it is."""
+    if isinstance(value, UnstoredResult):
+        return _marker(value.why)
+    try:
+        text = encode(value)
+    except NotStorable as error:
+        return _marker(str(error))
+    except Exception as error:  # noqa: BLE001 - a result's own code runs in there and may raise anything
+        return _marker(f"{type(error).__name__}: {error}")
+    size = len(text.encode())
+    return EncodedResult(text) if size <= max_bytes else _marker(f"{size} bytes, allowed are {max_bytes}")
+
+
+def read_result(text: str | None) -> Any:
+    """Read a result from JSON text; an UnstoredResult where it could not be stored."""
+    value = from_json(text)
+    if isinstance(value, dict) and value.keys() == {"rolecall", "why"} and value["rolecall"] == MARK:
+        return UnstoredResult(value["why"])
+    return value
+
+
+def clean_error(text: str) -> str:
+    """Return an error text that the database stores: no NUL, no lone surrogate, at most 8,000 characters."""
+    cut = text[:LONGEST_ERROR].replace("\0", REPLACEMENT)
+    return cut.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def _marker(why: str) -> EncodedResult:
+    told = clean_error(why)
+    return EncodedResult(encode({"rolecall": MARK, "why": told}), told)

@@ -1,4 +1,4 @@
-"""Typed calls that look at the pool: counts, capacity, small lists, one task's history."""
+"""Typed calls that look at the pool: counts, small lists, one task's history, and why it does not run."""
 
 # ruff: noqa: S608 - only this module's own constants are built into a query
 from __future__ import annotations
@@ -17,9 +17,20 @@ from rolecall.model.insight import (
     TimelineEntry,
 )
 from rolecall.model.overview import RoleLoad
+from rolecall.model.why import Situation
 from rolecall.sql.statement import Row, Statement, from_json
 
-__all__ = ["alike_workers", "counts", "handler_names", "roles", "timeline", "work_in_hand", "worker", "workers"]
+__all__ = [
+    "alike_workers",
+    "counts",
+    "handler_names",
+    "roles",
+    "situation",
+    "timeline",
+    "work_in_hand",
+    "worker",
+    "workers",
+]
 
 LOAD_COLUMNS = ", ".join(RoleLoad.__slots__)
 WORKER_COLUMNS = ", ".join(RegisteredWorker.__slots__)
@@ -120,3 +131,13 @@ def _read_role(row: Row) -> DeclaredRole:
 def _read_workers(rows: list[Row]) -> list[RegisteredWorker]:
     named = [dict(zip(RegisteredWorker.__slots__, row, strict=True)) for row in rows]
     return msgspec.convert(named, list[RegisteredWorker])
+
+
+def situation(task_id: int) -> Statement[Situation | None]:
+    """Ask for a task with all that it depends on, in one snapshot; None where there is no such task."""
+    return Statement(query="select rolecall.why(%s::bigint)::text", params=(task_id,), read=_read_situation)
+
+
+def _read_situation(rows: list[Row]) -> Situation | None:
+    [(text,)] = rows
+    return None if text is None else msgspec.json.decode(text, type=Situation)

@@ -1,16 +1,32 @@
-"""Typed calls about roles, their pauses, and handlers."""
+"""Typed calls about roles, their pauses, handlers and procedures."""
 
+# ruff: noqa: S608 - only this module's own constants are built into a query
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import starmap
 
 from rolecall.model.errors import InvalidDeclaration
+from rolecall.model.handlers import DeclaredHandler, ProcedureEnd, StoredProcedure
 from rolecall.model.insight import EndedPause, Pause
-from rolecall.sql.statement import Row, Statement, nothing, single
+from rolecall.sql.statement import Row, Statement, from_json, nothing, single, where
 from rolecall.sql.strict_json import NotStorable, encode
 
-__all__ = ["declare", "end_pauses", "pause", "resume"]
+__all__ = [
+    "declare",
+    "end_pauses",
+    "known_procedures",
+    "list_handlers",
+    "pause",
+    "resume",
+    "run_before_hook",
+    "run_procedure",
+]
+
+COLUMNS = (
+    "name, role, description, signature::text, extract(epoch from lease)::float8, extract(epoch from timeout)::float8, "
+    "max_attempts, retry::text, procedure"
+)
 
 
 def declare(roles: Sequence[Mapping[str, object]], handlers: Sequence[Mapping[str, object]]) -> Statement[None]:
@@ -54,3 +70,51 @@ def _document(what: str, items: Sequence[Mapping[str, object]]) -> str:
         return encode(list(items))
     except NotStorable as error:
         raise InvalidDeclaration(f"{what}{error}") from error
+
+
+def list_handlers(name: str | None = None) -> Statement[list[DeclaredHandler]]:
+    """List the handlers by role and name, or find one."""
+    filters, params = where(("name = %s::text", name))
+    return Statement(
+        query=f"select {COLUMNS} from rolecall.handlers where {filters} order by role, name",
+        params=params,
+        read=lambda rows: list(map(_read_handler, rows)),
+    )
+
+
+def _read_handler(row: Row) -> DeclaredHandler:
+    name, role, description, signature, lease, timeout, max_attempts, retry, procedure = row
+    return DeclaredHandler(
+        name, role, description, from_json(signature), lease, timeout, max_attempts, from_json(retry), procedure
+    )
+
+
+def known_procedures() -> Statement[list[StoredProcedure]]:
+    """List the handlers that are procedures of the database, by name."""
+    return Statement(
+        query="select name, role, before_procedure is not null from rolecall.procedures order by name",
+        read=lambda rows: [StoredProcedure(name=name, role=role, has_before=before) for name, role, before in rows],
+    )
+
+
+def run_before_hook(worker_id: int, task_id: int, fence: int) -> Statement[None]:
+    """Run the hook that comes before the procedure of a claimed task; commit it, so that others see it."""
+    return Statement(
+        query="select rolecall.run_before_hook(%s::bigint, %s::bigint, %s::int)",
+        params=(worker_id, task_id, fence),
+        read=nothing,
+    )
+
+
+def run_procedure(worker_id: int, task_id: int, fence: int) -> Statement[ProcedureEnd]:
+    """Run the procedure of a claimed task and end the claim; all of it commits together."""
+    return Statement(
+        query="select lost, error from rolecall.run_procedure(%s::bigint, %s::bigint, %s::int)",
+        params=(worker_id, task_id, fence),
+        read=_read_end,
+    )
+
+
+def _read_end(rows: list[Row]) -> ProcedureEnd:
+    [(lost, error)] = rows
+    return ProcedureEnd(lost=lost, error=error)

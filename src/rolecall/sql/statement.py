@@ -7,6 +7,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
+__all__ = [
+    "where",
+]
+
 T = TypeVar("T")
 Row = tuple[Any, ...]
 
@@ -42,3 +46,9 @@ def from_json(text: str | None) -> Any:
 def by_first_column(rows: list[Row]) -> dict[Any, Any]:
     """Read two columns as a mapping."""
     return dict(rows)
+
+
+def where(*conditions: tuple[str, object]) -> tuple[str, tuple[object, ...]]:
+    """Join the conditions whose value is not None, and return their values in order."""
+    given = [(condition, value) for condition, value in conditions if value is not None]
+    return " and ".join(["true", *(condition for condition, _ in given)]), tuple(value for _, value in given)

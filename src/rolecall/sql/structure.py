@@ -6,8 +6,7 @@ from collections.abc import Sequence
 
 from rolecall.model.states import TaskState
 from rolecall.model.tasks import Child, Enqueued, Needed, NewTask, TreeNode
-from rolecall.sql.documents import tasks_document
-from rolecall.sql.results import read_result
+from rolecall.sql.documents import read_result, tasks_document
 from rolecall.sql.statement import Row, Statement, from_json, single
 
 __all__ = ["children", "failed_siblings", "needs", "spawn", "tree"]

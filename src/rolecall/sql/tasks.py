@@ -12,8 +12,7 @@ from rolecall.model.errors import InvalidTask, TaskNotFound
 from rolecall.model.outcomes import Report
 from rolecall.model.states import TaskState
 from rolecall.model.tasks import ClaimedTask, Enqueued, NewTask, Task, TaskSummary
-from rolecall.sql.documents import reports_document, tasks_document
-from rolecall.sql.results import read_result
+from rolecall.sql.documents import read_result, reports_document, tasks_document
 from rolecall.sql.statement import Row, Statement, by_first_column, firsts, from_json, single
 from rolecall.sql.strict_json import NotStorable, encode
 

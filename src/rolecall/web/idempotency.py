@@ -23,12 +23,11 @@ from psycopg_pool import AsyncConnectionPool
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from rolecall.db.run import run_async, translated
-from rolecall.model import access
-from rolecall.model.access import KeptAnswer, RequestKey
+from rolecall.model.access import Caller, KeptAnswer, RequestKey
 from rolecall.model.errors import RequestUnderWay, RolecallError
 from rolecall.service.database import InTransaction
 from rolecall.service.services import Services
-from rolecall.sql import requests
+from rolecall.sql import access
 from rolecall.web.dependencies import KnownCaller, Operates, Requires
 from rolecall.web.problems import problem_of
 from rolecall.web.state import state_of
@@ -88,7 +87,7 @@ class Attempt:
         async with AsyncExitStack() as stack:
             connection: psycopg.AsyncConnection[Any] = await stack.enter_async_context(pool.connection())
             await stack.enter_async_context(connection.transaction())
-            kept = await run_async(connection, requests.take(request))
+            kept = await run_async(connection, access.take_request(request))
             if kept is not None:
                 raise AnsweredBefore(kept)
             self._stack = stack.pop_all()
@@ -101,7 +100,7 @@ class Attempt:
             return
         if answer.status >= HTTPStatus.BAD_REQUEST:
             raise Undone
-        await run_async(self._connection, requests.keep(self._request, answer))
+        await run_async(self._connection, access.keep_answer(self._request, answer))
 
 
 @dataclass(slots=True)
@@ -180,7 +179,7 @@ async def _operate_once_by_form(
     return await _begin(request, person, request_key)
 
 
-async def _begin(request: Request, caller: access.Caller, key: str) -> Services:
+async def _begin(request: Request, caller: Caller, key: str) -> Services:
     attempt: Attempt = request.state.attempt
     content = f"{request.method} {request.url.path}?{request.url.query}\n".encode() + await request.body()
     state = state_of(request)

@@ -19,7 +19,7 @@ from rolecall.model.outcomes import Completed
 from rolecall.model.states import LostReason
 from rolecall.model.tasks import Child, ClaimedTask, IdempotencyKey, Needed, NewTask, NextTasks
 from rolecall.sql import outside, structure, tasks
-from rolecall.sql.results import encode_result
+from rolecall.sql.documents import encode_result
 from rolecall.worker import failpoints
 from rolecall.worker.in_flight import HeldTask
 from rolecall.worker.outcomes import check_contract, unstored_failure

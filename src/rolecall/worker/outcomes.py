@@ -29,7 +29,7 @@ from rolecall.model.outcomes import (
 )
 from rolecall.model.states import LostReason
 from rolecall.model.tasks import NextTasks
-from rolecall.sql.results import clean_error, encode_result
+from rolecall.sql.documents import clean_error, encode_result
 from rolecall.worker.completer import Completer
 from rolecall.worker.in_flight import HeldTask, InFlight
 from rolecall.worker.program import Contract

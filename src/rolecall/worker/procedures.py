@@ -9,13 +9,13 @@ from time import monotonic
 
 from psycopg.errors import Diagnostic
 
-from rolecall.app.middlewares import Middleware
+from rolecall.app.handlers import Middleware
 from rolecall.db.run import run_async, translated
 from rolecall.model.errors import DatabaseUnavailable, HandlerAborted, HandlerError
 from rolecall.model.handlers import ProcedureEnd, StoredProcedure
 from rolecall.model.outcomes import Failed
 from rolecall.model.states import LostReason
-from rolecall.sql import procedures
+from rolecall.sql import roles
 from rolecall.worker.context import Connection, Context, HandlerServices
 from rolecall.worker.in_flight import HeldTask, RunnerSlot
 from rolecall.worker.outcomes import Outcomes
@@ -84,9 +84,9 @@ class ProcedureRunner:
                 async with self._services.pool.connection() as connection:
                     with _notices_logged(connection, context):
                         if self._procedure.has_before:
-                            await run_async(connection, procedures.run_before_hook(*claim))
+                            await run_async(connection, roles.run_before_hook(*claim))
                         begun = True
-                        return await run_async(connection, procedures.run(*claim))
+                        return await run_async(connection, roles.run_procedure(*claim))
         except DatabaseUnavailable as error:
             if not begun or error.sqlstate in SERVER_STOPPED:
                 held.began_at = 0.0

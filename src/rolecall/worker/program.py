@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import Any, Protocol
 
-from rolecall.app.middlewares import Middleware
+from rolecall.app.handlers import Middleware
 from rolecall.model.schedules import Schedule
 from rolecall.model.tasks import NewTask
 from rolecall.model.workers import Workplace

@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
-from rolecall.app.middlewares import Middleware
+from rolecall.app.handlers import Middleware
 from rolecall.model.errors import PermanentFailure, RolecallError
 from rolecall.model.handlers import StoredProcedure
 from rolecall.model.outcomes import NoResult
 from rolecall.model.states import LostReason
 from rolecall.model.tasks import ClaimedTask
-from rolecall.sql import procedures
+from rolecall.sql import roles
 from rolecall.worker.context import BatchContext, Context, HandlerServices
 from rolecall.worker.in_flight import HeldTask, Runner, RunnerSlot
 from rolecall.worker.outcomes import Outcomes
@@ -61,7 +61,7 @@ class HandlerRegistry:
 
     async def look(self, session: DatabaseSession) -> bool:
         """Read which procedures there are; return whether the names have changed."""
-        stored = await session.run(procedures.known())
+        stored = await session.run(roles.known_procedures())
         known = {procedure.name: procedure for procedure in stored if procedure.name not in self._own}
         for name, procedure in known.items():
             if self._known.get(name) != procedure:

@@ -15,8 +15,7 @@ import psutil
 import psycopg
 
 from rolecall.db.embedded.home import Home
-from rolecall.db.embedded.process import is_alive, running_postmaster, stop
-from rolecall.db.embedded.waiting import wait_until
+from rolecall.db.embedded.process import is_alive, running_postmaster, stop, wait_until
 
 HERE = Path(__file__).parent
 ATTACHER, WRITER = HERE / "attacher.py", HERE / "writer.py"

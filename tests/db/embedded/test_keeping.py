@@ -10,7 +10,7 @@ import psycopg
 import pytest
 
 from rolecall.db.embedded import EmbeddedServer, kept_running
-from rolecall.db.embedded.waiting import wait_until
+from rolecall.db.embedded.process import wait_until
 from tests.db.embedded.helpers import PATIENCE, Attach, ask, kill_server, server_pid
 
 
@@ -54,7 +54,7 @@ def test_a_revived_server_is_stopped_by_the_last_one_out(data_dir: Path, attach:
 
 
 def test_a_server_that_runs_is_left_alone(data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rolecall.db.embedded.keeping.LOOK_SECONDS", 0.001)
+    monkeypatch.setattr("rolecall.db.embedded.server.LOOK_SECONDS", 0.001)
     with EmbeddedServer(data_dir) as server:
         pid = server.pid
         with kept_running(server), psycopg.connect(server.dsn(), autocommit=True) as connection:
@@ -64,7 +64,7 @@ def test_a_server_that_runs_is_left_alone(data_dir: Path, monkeypatch: pytest.Mo
 
 
 def test_a_folder_that_was_taken_away_is_not_made_anew(data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rolecall.db.embedded.keeping.LOOK_SECONDS", 0.001)
+    monkeypatch.setattr("rolecall.db.embedded.server.LOOK_SECONDS", 0.001)
     elsewhere = data_dir.with_name("elsewhere")
     with EmbeddedServer(data_dir) as server:
         looks = iter(range(100))

@@ -15,8 +15,7 @@ import pytest
 
 from rolecall.db.embedded import EmbeddedServer
 from rolecall.db.embedded.home import Home
-from rolecall.db.embedded.process import running_postmaster
-from rolecall.db.embedded.waiting import wait_until
+from rolecall.db.embedded.process import running_postmaster, wait_until
 from tests.db.embedded.helpers import (
     PATIENCE,
     WRITER,

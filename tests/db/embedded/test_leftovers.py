@@ -11,10 +11,8 @@ from pathlib import Path
 import pytest
 
 from rolecall.db.embedded import DataDirectoryUnusable, EmbeddedServer, OtherMajor, StartFailed
-from rolecall.db.embedded.account import server_account
 from rolecall.db.embedded.home import Home
-from rolecall.db.embedded.process import is_alive
-from rolecall.db.embedded.waiting import wait_until
+from rolecall.db.embedded.process import is_alive, server_account, wait_until
 from tests.db.embedded.helpers import PATIENCE, Attach, ask, cluster, kill_server
 
 

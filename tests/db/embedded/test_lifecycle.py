@@ -17,7 +17,7 @@ from rolecall.db.embedded import (
 )
 from rolecall.db.embedded.connection import create_database
 from rolecall.db.embedded.owner import superuser_of
-from rolecall.db.embedded.waiting import wait_until
+from rolecall.db.embedded.process import wait_until
 from tests.db.embedded.helpers import (
     PATIENCE,
     Attach,

@@ -16,9 +16,9 @@ import pytest
 
 import rolecall
 from rolecall.db.embedded import BinariesUnreachable, EmbeddedServer
-from rolecall.db.embedded.account import Account, server_account
 from rolecall.db.embedded.binaries import VARIABLE, Binaries, find_binaries
-from rolecall.db.embedded.reach import within_reach
+from rolecall.db.embedded.process import Account, server_account
+from rolecall.db.embedded.start import within_reach
 from tests.db.embedded.helpers import Attach, ask, is_gone
 
 pytestmark = pytest.mark.usefixtures("as_root")

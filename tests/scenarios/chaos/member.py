@@ -14,7 +14,7 @@ from types import MappingProxyType
 
 import psutil
 
-from rolecall.db.embedded.waiting import wait_until
+from rolecall.db.embedded.process import wait_until
 from rolecall.model.error_table import exit_code_for
 from rolecall.model.errors import DatabaseUnavailable
 from rolecall.worker import failpoints

@@ -22,7 +22,7 @@ from psycopg_pool import ConnectionPool
 from rolecall import Client, DatabaseUnavailable, Dedupe, Need, NewTask, merge_fields
 from rolecall.config import LogFormat, LogSettings
 from rolecall.db.connect import pool
-from rolecall.db.embedded.waiting import wait_until
+from rolecall.db.embedded.process import wait_until
 from rolecall.db.run import translated
 from rolecall.model.errors import DatabaseError
 from rolecall.model.tasks import NeedRule

@@ -17,7 +17,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from rolecall.db.connect import connect
-from rolecall.db.embedded.waiting import wait_until
+from rolecall.db.embedded.process import wait_until
 from rolecall.db.run import run
 from rolecall.sql import roles
 from tests.scenarios.chaos import checker, evidence, logs, steady

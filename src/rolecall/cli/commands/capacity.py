@@ -1,4 +1,4 @@
-"""`rolecall capacity`: what roles have to do, and how many workers that takes."""
+"""`rolecall capacity`: what roles have to do, and how many workers that takes; and `scale`."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from rolecall.cli.output import print_facts, print_table
 from rolecall.cli.shell import Shell
 from rolecall.cli.values import read_duration
 from rolecall.model.capacity import CapacityQuestion, RoleCapacity, RolePlan
+from rolecall.model.scaling import Replicas, Scaled
 
 COLUMNS = (
     "role",
@@ -76,3 +77,39 @@ def _facts(plan: RolePlan) -> Iterator[tuple[str, object]]:
     yield "hours to drain", plan.estimated_hours_to_drain
     yield "hours with arrivals", plan.hours_with_arrivals if plan.drains == "drains" else plan.drains
     yield "oldest waiting s", capacity.oldest_waiting_seconds
+
+
+def replicas(shell: Shell) -> None:
+    """Show how many pods of workers the cluster keeps."""
+    found = shell.call(lambda services: services.scaling.replicas())
+    shell.show(found, lambda: print_facts(_facts_of_replicas(found)))
+
+
+def scale(shell: Shell, number: Annotated[int, Argument(min=0, metavar="N", help="How many pods.")]) -> None:
+    """Let the cluster keep N pods of workers."""
+    scaled = shell.call(lambda services: services.scaling.scale(number))
+    shell.show(scaled, lambda: print_facts(_facts_of_change(scaled)))
+
+
+def scale_target(shell: Shell, role: str) -> None:
+    """Show how many tasks of a role workers could be running now, as an autoscaler is told."""
+    target = shell.call(lambda services: services.scaling.target(role))
+    shell.show(target, lambda: print_facts([("role", target.role), ("target", target.target)]))
+
+
+def _facts_of_replicas(found: Replicas) -> list[tuple[str, object]]:
+    return [
+        ("set", f"{found.kind} {found.namespace}/{found.name}"),
+        ("current", found.current),
+        ("desired", found.desired),
+        ("ready", found.ready),
+        ("bounds", f"{found.least} to {found.most}"),
+    ]
+
+
+def _facts_of_change(scaled: Scaled) -> list[tuple[str, object]]:
+    return [
+        ("desired", f"{scaled.desired}, was {scaled.previous}"),
+        ("leaving", ", ".join(scaled.leaving) or None),
+        ("not marked", scaled.unmarked),
+    ]

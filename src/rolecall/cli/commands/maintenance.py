@@ -1,4 +1,4 @@
-"""`rolecall rescue` and `prune`: what the workers do anyway, at once."""
+"""`rolecall rescue` and `prune`: what the workers do anyway, at once; and `audit`: who changed what."""
 
 from __future__ import annotations
 
@@ -8,7 +8,10 @@ from typer import Option
 
 from rolecall.cli.output import print_table
 from rolecall.cli.shell import Shell
-from rolecall.cli.values import read_duration
+from rolecall.cli.values import read_date, read_duration
+from rolecall.model.audit import AuditFilter, StoredAuditEvent, Via
+
+COLUMNS = ("id", "at", "who", "via", "from", "what", "about", "outcome")
 
 
 def rescue(
@@ -38,3 +41,31 @@ def prune(
         shell.call(lambda services: services.maintenance.keep_audit(seconds))
     pruned = shell.call(lambda services: services.maintenance.prune())
     shell.show(pruned, lambda: print_table(("what", "number"), pruned.items(), "nothing to prune"))
+
+
+def audit(  # sizes: the options
+    shell: Shell,
+    *,
+    actor: Annotated[str | None, Option(help="Only what this person or API key did.")] = None,
+    action: Annotated[str | None, Option(help="Only this, such as tasks.retry.")] = None,
+    via: Annotated[Via | None, Option(help="Only through this shell.")] = None,
+    since: Annotated[str | None, Option(metavar="DATE", help="Only then or later.")] = None,
+    before: Annotated[int | None, Option(metavar="ID", help="Only older ones: the next page.")] = None,
+    limit: Annotated[int, Option(help="At most so many, 1 to 1000.")] = 50,
+) -> None:
+    """Show who changed what, the latest first."""
+    which = AuditFilter(
+        actor=actor,
+        action=action,
+        via=via,
+        since=None if since is None else read_date(since),
+        before=before,
+        limit=limit,
+    )
+    events = shell.call(lambda services: services.audit.list(which))
+    shell.show(events, lambda: print_table(COLUMNS, map(_row, events), "nothing was changed"))
+
+
+def _row(event: StoredAuditEvent) -> tuple[object, ...]:
+    who = (event.id, event.at, event.actor, event.via, event.origin)
+    return (*who, event.action, event.detail or None, event.outcome)

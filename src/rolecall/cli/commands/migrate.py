@@ -10,7 +10,7 @@ from rolecall.cli.output import print_line, print_table
 from rolecall.cli.shell import Shell
 from rolecall.db import migrator
 from rolecall.db.connect import connect
-from rolecall.db.ours import make_room
+from rolecall.db.migrator import make_room
 from rolecall.db.privileges import roles_text
 from rolecall.model.errors import ConfigError, SchemaMissing
 

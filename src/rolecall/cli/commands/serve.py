@@ -15,12 +15,12 @@ from typer import Option
 
 from rolecall.app import App
 from rolecall.cli.commands.worker import announce, command_line, secrets_of
+from rolecall.cli.exits import Terminated
 from rolecall.cli.extras import can_serve, load_server
 from rolecall.cli.locate import load_app
 from rolecall.cli.options import ACCESS, DATABASE, LOGGING
 from rolecall.cli.shell import Shell
 from rolecall.cli.sockets import adopt, is_private, listen, url_of
-from rolecall.cli.termination import Terminated
 from rolecall.config import HIGHEST_PORT, AccessSettings, AuthMode, LogFormat
 from rolecall.model.errors import ConfigError
 from rolecall.service.access import TOKEN_VARIABLE, keep_token, mode_for

@@ -9,12 +9,11 @@ from typer import Option
 from rolecall.app import App
 from rolecall.cli.commands.serve import beside_workers
 from rolecall.cli.commands.worker import Processes, announce, work, worker_command
+from rolecall.cli.exits import Terminated
 from rolecall.cli.locate import load_app
 from rolecall.cli.shell import Shell
-from rolecall.cli.termination import Terminated
 from rolecall.db.connect import connect
-from rolecall.db.migrator import migrate
-from rolecall.db.ours import make_room
+from rolecall.db.migrator import make_room, migrate
 from rolecall.model.errors import ConfigError
 
 AppReference = Annotated[str | None, Option("--app", metavar="MODULE:APP", help="The App to run; else only schedules.")]

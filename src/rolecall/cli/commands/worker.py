@@ -11,10 +11,10 @@ from typing import Annotated
 from typer import Exit, Option
 
 from rolecall.app import App
+from rolecall.cli.exits import Terminated, unwinding_on_sigterm
 from rolecall.cli.locate import load_app
 from rolecall.cli.options import DATABASE, LOGGING, WORKING
 from rolecall.cli.shell import Shell
-from rolecall.cli.termination import Terminated, unwinding_on_sigterm
 from rolecall.config import FLAGS, Settings
 from rolecall.worker.loop import run
 from rolecall.worker.options import WorkerOptions

@@ -26,7 +26,7 @@ states, and all are looked at afresh by the next: a cluster half made stands und
 thrown away (it gets its name by rename, when done); a server on its way up is waited for; a server on its way
 down is waited for and started again. Where the server itself was killed, Postgres recovers from its log:
 `fsync` and `synchronous_commit` are on. Who stays attached for long looks whether the server still runs, and attaches
-again where it does not (`keeping`).
+again where it does not (`server`).
 
 *Stale `postmaster.pid`.* `process` says how a server is recognised among recycled ids and why the file is
 never removed.
@@ -34,7 +34,7 @@ never removed.
 *The server is nobody's child* and has a session of its own, so neither Ctrl-C nor the end of its starter
 reaches it; it inherits no lock, as Python opens files close-on-exec.
 
-*Root* cannot run Postgres. `account` picks another user; `reach` copies the programs where he can read them.
+*Root* cannot run Postgres. `process` picks another user; `start` copies the programs where he can read them.
 Files of the home belong to us, the cluster to the server's user. He is handed his folder as an open
 descriptor, and so needs no right on any folder above it.
 
@@ -77,9 +77,8 @@ from rolecall.db.embedded.errors import (
     StillInUse,
     StopFailed,
 )
-from rolecall.db.embedded.keeping import kept_running
-from rolecall.db.embedded.options import ServerOptions
-from rolecall.db.embedded.server import EmbeddedServer
+from rolecall.db.embedded.server import EmbeddedServer, kept_running
+from rolecall.db.embedded.start import ServerOptions
 
 __all__ = [
     "BinariesNotFound",

@@ -8,12 +8,11 @@ import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
-from rolecall.db.embedded.account import Account
 from rolecall.db.embedded.binaries import Binaries
 from rolecall.db.embedded.connection import SUPERUSER
 from rolecall.db.embedded.errors import StartFailed
 from rolecall.db.embedded.home import UNFINISHED, Home, sync_folder, write_durably
-from rolecall.db.embedded.process import clean_environment
+from rolecall.db.embedded.process import Account, clean_environment
 
 BUILTIN_LOCALES_SINCE = 17
 INITDB_SECONDS = 300

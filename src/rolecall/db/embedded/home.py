@@ -9,8 +9,8 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
-from rolecall.db.embedded.account import user_name
 from rolecall.db.embedded.errors import DataDirectoryOfAnotherUser, DataDirectoryUnusable
+from rolecall.db.embedded.process import user_name
 
 CLUSTER = re.compile(r"data-(?P<major>\d+)")
 UNFINISHED = ".init"

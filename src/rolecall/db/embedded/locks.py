@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from rolecall.db.embedded.errors import LockTimeout
-from rolecall.db.embedded.waiting import wait_until
+from rolecall.db.embedded.process import wait_until
 
 
 @contextmanager

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -9,13 +11,16 @@ from types import TracebackType
 from typing import Self
 
 from rolecall.db.embedded.connection import Address, create_database
-from rolecall.db.embedded.errors import DataDirectoryUnusable, NotAttached
+from rolecall.db.embedded.errors import DataDirectoryUnusable, EmbeddedServerError, NotAttached
 from rolecall.db.embedded.home import Home
 from rolecall.db.embedded.locks import Presence, exclusive
-from rolecall.db.embedded.options import DEFAULT_OPTIONS, ServerOptions
 from rolecall.db.embedded.owner import owner_of, superuser_of
 from rolecall.db.embedded.process import Postmaster, running_postmaster, stop
-from rolecall.db.embedded.start import ensure_running
+from rolecall.db.embedded.start import DEFAULT_OPTIONS, ServerOptions, ensure_running
+
+LOOK_SECONDS = 1.0
+RETRY_SECONDS = 5.0
+log = logging.getLogger("rolecall.embedded")
 
 
 class EmbeddedServer:
@@ -128,3 +133,44 @@ class EmbeddedServer:
             yield
         except OSError as error:
             raise DataDirectoryUnusable(self._home.folder, str(error)) from error
+
+
+@contextmanager
+def kept_running(server: EmbeddedServer) -> Iterator[None]:
+    """Revive the attached server whenever it has ended, for the length of the block, in a thread of its own.
+
+    The server belongs to that thread meanwhile. Every attached process may do this: one of them starts the server, the
+    others join it. Leaving waits for a start that is under way.
+    """
+    ended = threading.Event()
+    keeper = threading.Thread(target=_keep, args=(server, ended), name="rolecall-embedded", daemon=True)
+    keeper.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        keeper.join()
+
+
+def _keep(server: EmbeddedServer, ended: threading.Event) -> None:
+    pause = LOOK_SECONDS
+    while not ended.wait(pause):
+        pause = LOOK_SECONDS if _runs(server) or _revive(server) else RETRY_SECONDS
+
+
+def _runs(server: EmbeddedServer) -> bool:
+    try:
+        return server.pid is not None
+    except OSError:
+        return True  # its folder has been taken away: an empty one in its place would be no help
+
+
+def _revive(server: EmbeddedServer) -> bool:
+    log.warning("The embedded Postgres has ended; starting it again")
+    try:
+        server.attach()
+    except EmbeddedServerError as error:
+        log.warning("The embedded Postgres does not come back; trying again in %g s: %s", RETRY_SECONDS, error)
+        return False
+    log.info("The embedded Postgres is back")
+    return True

@@ -1,23 +1,35 @@
-"""Getting from whatever the last processes left behind to a server that answers."""
+"""Getting from whatever the last processes left behind to a server that answers, where root can run it too."""
 
 from __future__ import annotations
 
+import hashlib
+import os
+import re
 import secrets
+import shutil
 import socket
+import subprocess
 import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from rolecall.db.embedded.account import server_account
-from rolecall.db.embedded.binaries import find_binaries
+from rolecall.db.embedded.binaries import Binaries, find_binaries
 from rolecall.db.embedded.cluster import configure, make_cluster
 from rolecall.db.embedded.connection import HOST, Address, make_way_for_socket
-from rolecall.db.embedded.errors import StartFailed
+from rolecall.db.embedded.errors import BinariesUnreachable, InvalidOption, StartFailed
 from rolecall.db.embedded.home import Home
-from rolecall.db.embedded.options import ServerOptions
+from rolecall.db.embedded.locks import exclusive
 from rolecall.db.embedded.owner import admit_owner
-from rolecall.db.embedded.process import Postmaster, is_alive, launch, running_postmaster
-from rolecall.db.embedded.reach import within_reach
-from rolecall.db.embedded.waiting import wait_until
+from rolecall.db.embedded.process import (
+    Account,
+    Postmaster,
+    is_alive,
+    launch,
+    running_postmaster,
+    server_account,
+    wait_until,
+)
 
 # below the ports that the kernel lends to outgoing connections, so that ours is rarely taken when we come
 # back to it
@@ -28,6 +40,39 @@ MAX_LAUNCHES = 5
 BETWEEN_LAUNCHES_SECONDS = 0.3
 ORPHANS_IN_LOG = "pre-existing shared memory block"
 LOG_TAIL_LINES = 20
+SETTING_NAME = re.compile(r"[a-z_][a-z0-9_]*(\.[a-z_][a-z0-9_]*)*", re.IGNORECASE)
+DECIDED_BY_US = frozenset({"port", "listen_addresses", "unix_socket_directories", "data_directory", "log_directory"})
+ALWAYS: Mapping[str, str] = {
+    "listen_addresses": "127.0.0.1",
+    # the cluster's own folder, where nobody else can listen
+    "unix_socket_directories": ".",
+    "password_encryption": "scram-sha-256",
+    "fsync": "on",
+    "full_page_writes": "on",
+    "synchronous_commit": "on",
+    "wal_level": "minimal",
+    "max_wal_senders": "0",
+    "autovacuum": "on",
+    # mmap lives in the data directory: containers give /dev/shm (posix) no more than 64 MB
+    "dynamic_shared_memory_type": "mmap",
+    # the owner is called like the engine's schema: without this, a table of one's own would land in it
+    "search_path": "public",
+    "timezone": "UTC",
+    "log_timezone": "UTC",
+    "lc_messages": "C",
+    # one file a weekday, overwritten a week later: the log cannot grow for ever
+    "logging_collector": "on",
+    "log_directory": "log",
+    "log_filename": "postgres-%a.log",
+    "log_rotation_age": "1d",
+    "log_rotation_size": "0",
+    "log_truncate_on_rotation": "on",
+    "log_checkpoints": "off",
+    "log_lock_waits": "on",
+}
+SHARED = Path("/var/lib/rolecall")
+COPY_SECONDS = 120.0
+PROBE_SECONDS = 20
 
 
 def ensure_running(home: Home, options: ServerOptions) -> Address:
@@ -145,3 +190,121 @@ def _text(path: Path) -> str:
         return path.read_text(encoding="utf-8", errors="replace")
     except FileNotFoundError:
         return ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServerOptions:
+    """Settings of the server; whoever starts it decides, whoever joins a running one takes it as it is.
+
+    `extra` holds further Postgres settings by name and wins over everything but the address, the port and the
+    folders. Timeouts are in seconds: `start_timeout` includes crash recovery, `stop_timeout` is each shutdown
+    mode's share. Raises `InvalidOption`.
+    """
+
+    shared_buffers: str = "128MB"
+    max_connections: int = 100
+    tcp_keepalives_idle: int = 30
+    tcp_keepalives_interval: int = 10
+    tcp_keepalives_count: int = 3
+    client_connection_check_interval: str = "10s"
+    start_timeout: float = 120.0
+    stop_timeout: float = 30.0
+    extra: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.max_connections < 1:
+            raise InvalidOption("max_connections", "must be at least 1")
+        for name in ("start_timeout", "stop_timeout"):
+            if getattr(self, name) <= 0:
+                raise InvalidOption(name, "must be more than 0 seconds")
+        for name in self.extra:
+            _check_extra(name)
+
+    def settings(self) -> dict[str, str]:
+        """All Postgres settings but the port."""
+        chosen = {
+            "shared_buffers": self.shared_buffers,
+            "max_connections": str(self.max_connections),
+            "tcp_keepalives_idle": str(self.tcp_keepalives_idle),
+            "tcp_keepalives_interval": str(self.tcp_keepalives_interval),
+            "tcp_keepalives_count": str(self.tcp_keepalives_count),
+            "client_connection_check_interval": self.client_connection_check_interval,
+        }
+        return {**ALWAYS, **chosen, **self.extra}
+
+
+DEFAULT_OPTIONS = ServerOptions()
+
+
+def _check_extra(name: str) -> None:
+    if not SETTING_NAME.fullmatch(name):
+        raise InvalidOption(f"extra[{name!r}]", "is not the name of a Postgres setting")
+    if name.lower() in DECIDED_BY_US:
+        raise InvalidOption(f"extra[{name!r}]", "is decided by the supervisor")
+
+
+def within_reach(binaries: Binaries, account: Account, shared: Path = SHARED) -> Binaries:
+    """The binaries themselves where the account can run them, else a copy under `shared`.
+
+    Raises `BinariesUnreachable`.
+    """
+    if not account.is_other or _refusal(binaries, account) is None:
+        return binaries
+    copied = _copy_once(binaries, account, shared)
+    refusal = _refusal(copied, account)
+    if refusal is not None:
+        raise BinariesUnreachable(copied.folder, account.name, refusal)
+    return copied
+
+
+def _refusal(binaries: Binaries, account: Account) -> str | None:
+    """Why the account cannot run the programs, found out by running them; None when it can."""
+    for program in (binaries.postgres, binaries.initdb):
+        command = [*account.prefix, str(program), "--version"]
+        try:
+            subprocess.run(command, capture_output=True, cwd="/", timeout=PROBE_SECONDS, check=True)
+        except subprocess.CalledProcessError as error:
+            return error.stderr.decode(errors="replace").strip() or str(error)
+        except (OSError, subprocess.TimeoutExpired) as error:
+            return str(error)
+    return None
+
+
+def _copy_once(binaries: Binaries, account: Account, shared: Path) -> Binaries:
+    target = shared / f"pg-{binaries.version}-{_stamp(binaries)}"
+    try:
+        shared.mkdir(mode=0o755, parents=True, exist_ok=True)
+        with exclusive(shared / "copy.lock", COPY_SECONDS):
+            if not target.exists():
+                _copy(binaries, target)
+    except OSError as error:
+        raise BinariesUnreachable(binaries.folder, account.name, f"cannot copy them to {target}: {error}") from error
+    return replace(
+        binaries,
+        folder=target / binaries.folder.relative_to(binaries.base),
+        base=target,
+        trees=tuple(target / tree.relative_to(binaries.base) for tree in binaries.trees),
+    )
+
+
+def _stamp(binaries: Binaries) -> str:
+    """Tells builds of the same version apart."""
+    return hashlib.sha256(binaries.postgres.read_bytes()).hexdigest()[:12]
+
+
+def _copy(binaries: Binaries, target: Path) -> None:
+    unfinished = target.with_name(f"{target.name}.copying")
+    shutil.rmtree(unfinished, ignore_errors=True)
+    for tree in binaries.trees:
+        shutil.copytree(tree, unfinished / tree.relative_to(binaries.base), symlinks=True)
+    _let_all_read(unfinished)
+    unfinished.rename(target)
+
+
+def _let_all_read(folder: Path) -> None:
+    for parent, _, files in os.walk(folder):
+        Path(parent).chmod(0o755)
+        for name in files:
+            path = Path(parent, name)
+            if not path.is_symlink():
+                path.chmod(0o755 if path.stat().st_mode & 0o100 else 0o644)

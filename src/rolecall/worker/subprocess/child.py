@@ -27,7 +27,7 @@ from typing import Any
 
 from rolecall.app.handlers import Extra, HandlerDefinition, HandlerSettings, define
 from rolecall.model.outcomes import NoResult
-from rolecall.sql.results import encode_result
+from rolecall.sql.documents import encode_result
 from rolecall.worker.outcomes import judge, unstored_failure
 from rolecall.worker.session import ForkGuard
 from rolecall.worker.signals import die_with

@@ -20,7 +20,7 @@ from multiprocessing.connection import Connection
 from typing import Any, ParamSpec, TypeVar
 
 from rolecall.model.errors import HandlerError, InvalidDeclaration
-from rolecall.sql.results import read_result
+from rolecall.sql.documents import read_result
 from rolecall.worker.outcomes import RaisedElsewhere
 from rolecall.worker.program import Handler
 from rolecall.worker.session import ForkGuard
