@@ -16,7 +16,7 @@ __all__ = ["Chain", "ChainFilter", "ChainNeed", "ChainOutline", "ChainPart", "Ch
 
 @dataclass(frozen=True, slots=True)
 class ChainSummary:
-    """One chain, without what can be megabytes; the fields stand in the order of the columns read.
+    """One chain, without what can be megabytes; what is read are the columns of its fields.
 
     `id`, `role`, `handler` and `created_at` are its first task's; `state`, `status`, `error` and `finished_at` are
     those of its last task so far, `last_id` and `last_handler`. `length` counts its tasks.

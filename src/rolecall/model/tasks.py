@@ -139,7 +139,7 @@ class ClaimedTask(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class TaskSummary:
-    """A task, open or finished, without what can be megabytes; the fields stand in the order of the columns read.
+    """A task, open or finished, without what can be megabytes; what is read are the columns of its fields.
 
     `state` is stored; `status` is the finer name that people use (scheduled, ready, stale, retrying ...).
     `max_attempts` of None is no limit.

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from rolecall.model.chains import Chain, ChainFilter, ChainNeed, ChainPart, ChainSummary
 from rolecall.model.errors import ChainNotFound
@@ -13,8 +13,18 @@ from rolecall.model.states import TaskState
 from rolecall.model.tasks import Dependent, NextTasks, Task
 from rolecall.sql.documents import read_result
 from rolecall.sql.outside import following_document, result_document
-from rolecall.sql.statement import Row, Statement, by_first_column, firsts, from_json, single
-from rolecall.sql.tasks import SUMMARY_COLUMNS as TASK_SUMMARY
+from rolecall.sql.statement import (
+    Readers,
+    Row,
+    Statement,
+    by_first_column,
+    columns_of,
+    firsts,
+    from_json,
+    reader_of,
+    single,
+)
+from rolecall.sql.tasks import SUMMARY_COLUMNS as PART_COLUMNS
 from rolecall.sql.tasks import TASK_COLUMNS, read_summary, read_task
 
 __all__ = [
@@ -34,15 +44,15 @@ __all__ = [
 
 T = TypeVar("T")
 
-SUMMARY_COLUMNS = (
-    "id, role, handler, state::text, status, open, length, last_id, last_handler, error, created_at, finished_at, "
-    "origin_id, parent_id"
-)
-FOUND_COLUMNS = ", ".join(f"chain.{column.strip()}" for column in SUMMARY_COLUMNS.split(","))
-COLUMNS = f"{SUMMARY_COLUMNS}, payload::text, result::text"
-PART_COLUMNS = ", ".join(f"task.{column.strip()}" for column in TASK_SUMMARY.split(","))
+READERS: Readers = {"state": TaskState, "payload": from_json, "result": read_result}
+SUMMARY_COLUMNS = columns_of(ChainSummary, READERS)
+FOUND_COLUMNS = columns_of(ChainSummary, READERS, "chain")
+COLUMNS = columns_of(Chain, READERS)
 # The stored size, in bytes, up to which payloads and results are read for a page.
 SMALL = 8_192
+
+_read_summary = reader_of(ChainSummary, READERS)
+_read_chain = reader_of(Chain, READERS)
 
 
 def get(chain_id: int) -> Statement[Chain]:
@@ -185,22 +195,6 @@ def _one(chain_id: int, columns: str, read: Callable[[Row], T]) -> Statement[T]:
 
 def _params(which: ChainFilter) -> tuple[object, ...]:
     return (which.state, which.role, which.handler, which.before, which.limit)
-
-
-def _read_summary(row: Row) -> ChainSummary:
-    return ChainSummary(*_summary_values(row))
-
-
-def _read_chain(row: Row) -> Chain:
-    payload, result = row[-2:]
-    values = [*_summary_values(row[:-2]), from_json(payload), read_result(result)]
-    return Chain(*values)
-
-
-def _summary_values(row: Row) -> list[Any]:
-    values = list(row)
-    values[3] = TaskState(row[3])
-    return values
 
 
 def _read_part(row: Row) -> ChainPart:

@@ -20,8 +20,6 @@ __all__ = ["child_numbers", "children", "latest", "maker", "needs", "parents_amo
 
 Read = tuple[datetime, TaskSummary, Document, Document | None]
 
-COLUMNS = ", ".join(f"task.{column.strip()}" for column in SUMMARY_COLUMNS.split(","))
-
 
 def task(task_id: int, most: int) -> Statement[Read]:
     """Read the time, a task, and its payload and result up to so many bytes. Raises TaskNotFound."""
@@ -35,7 +33,7 @@ def task(task_id: int, most: int) -> Statement[Read]:
 
     return Statement(
         query=(
-            f"select rolecall.clock(), {COLUMNS},"
+            f"select rolecall.clock(), {SUMMARY_COLUMNS},"
             " octet_length(given.payload), case when octet_length(given.payload) <= %s::int then given.payload end,"
             " octet_length(made.result), case when octet_length(made.result) <= %s::int then made.result end"
             " from rolecall.all_tasks as task"
@@ -97,7 +95,7 @@ def children(parent_id: int, after: int | None, most: int) -> Statement[list[Tas
     """List a task's children in the order of spawning, at most so many, after one of them."""
     return Statement(
         query=(
-            f"select {COLUMNS} from rolecall.children_in_order(%s::bigint, %s::bigint, %s::int) as given (id)"
+            f"select {SUMMARY_COLUMNS} from rolecall.children_in_order(%s::bigint, %s::bigint, %s::int) as given (id)"
             # Each by its id: a join would read all tasks.
             " cross join lateral (select * from rolecall.all_tasks as one where one.id = given.id offset 0) as task"
             " order by task.id"

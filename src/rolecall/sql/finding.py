@@ -13,7 +13,6 @@ from rolecall.sql.tasks import SUMMARY_COLUMNS, read_summary
 
 __all__ = ["ids", "tasks"]
 
-COLUMNS = ", ".join(f"task.{column.strip()}" for column in SUMMARY_COLUMNS.split(","))
 FOUND = "rolecall.find_tasks(%s::jsonb, %s::bigint, %s::int) as found"
 
 
@@ -26,7 +25,7 @@ def tasks(which: TaskFilter) -> Statement[Page[TaskSummary]]:
 
     return Statement(
         query=(
-            f"select found.reached, {COLUMNS} from {FOUND} left join lateral ("
+            f"select found.reached, {SUMMARY_COLUMNS} from {FOUND} left join lateral ("
             # Each by its id: a join would read all tasks.
             " select page.* from unnest(found.ids) as given (id)"
             " cross join lateral (select * from rolecall.all_tasks as one where one.id = given.id offset 0) as page"

@@ -15,7 +15,6 @@ from rolecall.sql.tasks import SUMMARY_COLUMNS, read_summary
 
 __all__ = ["ancestors", "chain", "children", "needs_among", "phases", "summaries"]
 
-SUMMARIES = ", ".join(f"task.{column.strip()}" for column in SUMMARY_COLUMNS.split(","))
 FEW = 12
 PHASE_COLUMNS = "parent_id, handler, number, first_id, states::text, named"
 
@@ -43,7 +42,7 @@ def summaries(ids: Sequence[int]) -> Statement[dict[int, TaskSummary]]:
     """Read these tasks; one that is gone is left out."""
     return Statement(
         query=(
-            f"select {SUMMARIES} from unnest(%s::bigint[]) as given (id)"
+            f"select {SUMMARY_COLUMNS} from unnest(%s::bigint[]) as given (id)"
             # Each by its id: a join would read all tasks.
             " cross join lateral (select * from rolecall.all_tasks as one where one.id = given.id offset 0) as task"
         ),
@@ -56,7 +55,7 @@ def chain(chain_id: int, limit: int) -> Statement[list[TaskSummary]]:
     """Read the last tasks of a chain, in their order."""
     return Statement(
         query=(
-            f"select {SUMMARIES} from rolecall.parts_of_chain(%s::bigint, null, %s::int) as part"
+            f"select {SUMMARY_COLUMNS} from rolecall.parts_of_chain(%s::bigint, null, %s::int) as part"
             # Each by its id: a join would read all tasks.
             " cross join lateral (select * from rolecall.all_tasks as one where one.id = part.id offset 0) as task"
             " order by task.chain_index"

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
+from typing import Any, Generic, TypeVar, cast
 
 __all__ = [
     "where",
@@ -13,6 +13,8 @@ __all__ = [
 
 T = TypeVar("T")
 Row = tuple[Any, ...]
+# How columns that come as text are read, by the names of the fields.
+Readers = Mapping[str, Callable[[Any], Any]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,3 +54,29 @@ def where(*conditions: tuple[str, object]) -> tuple[str, tuple[object, ...]]:
     """Join the conditions whose value is not None, and return their values in order."""
     given = [(condition, value) for condition, value in conditions if value is not None]
     return " and ".join(["true", *(condition for condition, _ in given)]), tuple(value for _, value in given)
+
+
+def columns_of(kind: type, readers: Readers, table: str | None = None) -> str:
+    """Name the columns of a dataclass, by its fields; those that have a reader come as text.
+
+    `::text` also keeps the driver from decoding JSON, whatever loaders the connection has.
+    """
+    prefix = f"{table}." if table else ""
+    return ", ".join(f"{prefix}{name}{'::text' if name in readers else ''}" for name in _names(kind))
+
+
+def reader_of(kind: type[T], readers: Readers) -> Callable[[Row], T]:
+    """Make what reads a row of `columns_of` as the dataclass."""
+    places = [(place, readers[name]) for place, name in enumerate(_names(kind)) if name in readers]
+
+    def read(row: Row) -> T:
+        values = list(row)
+        for place, reader in places:
+            values[place] = reader(values[place])
+        return kind(*values)
+
+    return read
+
+
+def _names(kind: type) -> list[str]:
+    return [field.name for field in fields(cast("Any", kind))]

@@ -13,7 +13,17 @@ from rolecall.model.outcomes import Report
 from rolecall.model.states import TaskState
 from rolecall.model.tasks import ClaimedTask, Enqueued, NewTask, Task, TaskSummary
 from rolecall.sql.documents import read_result, reports_document, tasks_document
-from rolecall.sql.statement import Row, Statement, by_first_column, firsts, from_json, single
+from rolecall.sql.statement import (
+    Readers,
+    Row,
+    Statement,
+    by_first_column,
+    columns_of,
+    firsts,
+    from_json,
+    reader_of,
+    single,
+)
 from rolecall.sql.strict_json import NotStorable, encode
 
 __all__ = [
@@ -48,14 +58,10 @@ __all__ = [
 CHUNK = 20_000
 MOST_KINDS = 12
 
-# `payload::text` and its like keep the driver from decoding JSON, whatever loaders the connection has.
-SUMMARY_COLUMNS = (
-    "id, state::text, status, role, handler, priority, info::text, error, key, "
-    "dedupe_key, attempt, max_attempts, fence, worker_id, chain_id, chain_index, scheduled_for, created_at, "
-    "claimed_at, started_at, lease_until, deadline_at, cancel_requested_at, finished_at, origin_id, parent_id, depth, "
-    "open_children, open_needs, step, on_failure, timeout"
-)
-TASK_COLUMNS = f"{SUMMARY_COLUMNS}, payload::text, result::text"
+READERS: Readers = {"state": TaskState, "info": from_json, "payload": from_json, "result": read_result}
+SUMMARY_COLUMNS = columns_of(TaskSummary, READERS, "task")
+TASK_COLUMNS = columns_of(Task, READERS)
+# `payload::text` keeps the driver from decoding JSON, whatever loaders the connection has.
 CLAIM_COLUMNS = (
     "id, fence, attempt, coalesce(max_attempts, 0), role, handler, priority, payload::text, key, chain_id, "
     "chain_index, scheduled_for, created_at, lease_seconds, timeout_seconds, step, parent_id, last_error"
@@ -63,6 +69,9 @@ CLAIM_COLUMNS = (
 HELD_BACK = "current_setting('rolecall.held_back', true)"
 CLAIM_PARAMS = "%s::bigint, %s::text[], %s::text[], %s::int, %s::int"
 OWNED = "%s::bigint, %s::bigint[], %s::int[]"
+
+read_summary = reader_of(TaskSummary, READERS)
+read_task = reader_of(Task, READERS)
 
 
 def enqueue_many(tasks: Sequence[NewTask]) -> Statement[list[Enqueued]]:
@@ -266,25 +275,6 @@ def get(task_id: int) -> Statement[Task]:
         params=(task_id,),
         read=read,
     )
-
-
-def read_task(row: Row) -> Task:
-    """Read a row of TASK_COLUMNS."""
-    payload, result = row[-2:]
-    values = [*_summary_values(row[:-2]), from_json(payload), read_result(result)]
-    return Task(*values)
-
-
-def read_summary(row: Row) -> TaskSummary:
-    """Read a row of SUMMARY_COLUMNS."""
-    return TaskSummary(*_summary_values(row))
-
-
-def _summary_values(row: Row) -> list[Any]:
-    values = list(row)
-    values[1] = TaskState(row[1])
-    values[6] = from_json(row[6])
-    return values
 
 
 def _read_enqueued(rows: list[Row]) -> list[Enqueued]:

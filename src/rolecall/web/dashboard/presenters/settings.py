@@ -76,6 +76,8 @@ def retry_in_words(policy: Mapping[str, Any]) -> str:
         case "linear":
             step = float(policy.get("step") or 0)
             return f"{duration(step)} more each time, at most {duration(cap)}{spread}" if step else "at once"
-        case _:
+        case "exponential":
             first, factor = float(policy.get("first") or 0), float(policy.get("factor") or 1)
             return f"after {duration(first)}, then {factor:g} times as long, at most {duration(cap)}{spread}"
+        case _:
+            return str(kind)  # of another release: better a bare name than the words for another kind

@@ -1,0 +1,28 @@
+"""A field that stands in several lists stands in all of them."""
+
+from __future__ import annotations
+
+from typing import get_type_hints
+
+import pytest
+
+from rolecall.app.handlers import HandlerOptions, HandlerSettings
+from rolecall.model.retry import RetryKind, exponential
+from rolecall.web.dashboard.presenters.settings import retry_in_words
+
+
+def test_what_app_task_takes_is_what_a_handler_sets() -> None:
+    assert get_type_hints(HandlerOptions) == get_type_hints(HandlerSettings)
+
+
+@pytest.mark.parametrize("kind", [kind for kind in RetryKind if kind is not RetryKind.EXPONENTIAL])
+def test_each_retry_kind_has_words_of_its_own(kind: RetryKind) -> None:
+    policy = exponential().to_json()
+
+    words = retry_in_words({**policy, "kind": kind.value})
+
+    assert words not in {kind.value, retry_in_words(policy)}
+
+
+def test_a_retry_kind_that_is_not_known_is_never_described_as_another() -> None:
+    assert retry_in_words({**exponential().to_json(), "kind": "fixed"}) == "fixed"
