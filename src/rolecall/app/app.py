@@ -60,7 +60,7 @@ class App:
     given the worker's Workplace, and what it raises keeps the worker from starting. `middlewares` stand around
     each attempt, the first outermost; those that `requires` names must stand around every handler, in that order.
     `routers` are answered by the app's HTTP server, see `mount`. `checks` are made by the doctor beside its own: what
-    they find stands among its findings, and on the overview.
+    they find stands among its findings, and on the overview. `handlers` has the handlers by name.
     """
 
     def __init__(
@@ -79,11 +79,7 @@ class App:
         self._declared = Declarations(
             lifespans=[lifespan], mounts=[Mount(router) for router in routers], checks=named(name, checks)
         )
-
-    @property
-    def handlers(self) -> Mapping[str, HandlerDefinition[..., object]]:
-        """The handlers by name."""
-        return MappingProxyType(self._declared.handlers)
+        self.handlers: Mapping[str, HandlerDefinition[..., object]] = MappingProxyType(self._declared.handlers)
 
     @property
     def roles(self) -> Mapping[str, RoleDefinition]:

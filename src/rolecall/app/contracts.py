@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from rolecall.app.links import Declared, resolve
-from rolecall.app.results import check_result
+from rolecall.app.signature import check_result
 from rolecall.model.errors import ContractBroken
 from rolecall.model.tasks import Enqueued, Need, NewTask
 

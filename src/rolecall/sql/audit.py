@@ -9,8 +9,8 @@ from itertools import starmap
 import msgspec
 
 from rolecall.model.audit import Actor, AuditEvent, AuditFilter, StoredAuditEvent
+from rolecall.sql.documents import NotStorable, encode
 from rolecall.sql.statement import Statement, nothing, where
-from rolecall.sql.strict_json import NotStorable, encode
 
 __all__ = ["list_", "record"]
 

@@ -7,8 +7,8 @@ from rolecall.model.errors import FilterError
 from rolecall.model.insight import TaskFilter
 from rolecall.model.pages import Page, position, write_cursor
 from rolecall.model.tasks import TaskSummary
+from rolecall.sql.documents import NotStorable, encode
 from rolecall.sql.statement import Row, Statement
-from rolecall.sql.strict_json import NotStorable, encode
 from rolecall.sql.tasks import SUMMARY_COLUMNS, read_summary
 
 __all__ = ["ids", "tasks"]

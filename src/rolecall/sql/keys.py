@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from itertools import starmap
 
 from rolecall.model.keys import KeyCapacity, KeyNow, Unparked, require_key_capacity, require_key_pattern
+from rolecall.sql.documents import encode
 from rolecall.sql.statement import Row, Statement, nothing
-from rolecall.sql.strict_json import encode
 
 __all__ = ["capacities", "declare", "now", "set_capacity", "unpark_due"]
 

@@ -7,9 +7,8 @@ from datetime import datetime
 
 from rolecall.model.errors import InvalidTask
 from rolecall.model.tasks import NextTasks
-from rolecall.sql.documents import MAX_RESULT_BYTES, clean_error, next_document
+from rolecall.sql.documents import MAX_RESULT_BYTES, NotStorable, clean_error, encode, next_document
 from rolecall.sql.statement import Statement, by_first_column, single
-from rolecall.sql.strict_json import NotStorable, encode
 
 __all__ = [
     "TOKEN_TTL",

@@ -9,8 +9,8 @@ from itertools import starmap
 from rolecall.model.errors import InvalidDeclaration
 from rolecall.model.handlers import DeclaredHandler, ProcedureEnd, StoredProcedure
 from rolecall.model.insight import EndedPause, Pause
+from rolecall.sql.documents import NotStorable, encode
 from rolecall.sql.statement import Row, Statement, from_json, nothing, single, where
-from rolecall.sql.strict_json import NotStorable, encode
 
 __all__ = [
     "declare",

@@ -11,8 +11,8 @@ from itertools import starmap
 
 from rolecall.model.errors import InvalidSchedule
 from rolecall.model.schedules import CronPlan, DueCron, PlannedRun, RunOutcome, Schedule, ScheduleRun, StoredSchedule
+from rolecall.sql.documents import NotStorable, encode
 from rolecall.sql.statement import Row, Statement, by_first_column, single, where
-from rolecall.sql.strict_json import NotStorable, encode
 
 __all__ = [
     "Fired",

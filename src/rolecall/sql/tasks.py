@@ -12,7 +12,7 @@ from rolecall.model.errors import InvalidTask, TaskNotFound
 from rolecall.model.outcomes import Report
 from rolecall.model.states import TaskState
 from rolecall.model.tasks import ClaimedTask, Enqueued, NewTask, Task, TaskSummary
-from rolecall.sql.documents import read_result, reports_document, tasks_document
+from rolecall.sql.documents import NotStorable, encode, read_result, reports_document, tasks_document
 from rolecall.sql.statement import (
     Readers,
     Row,
@@ -24,7 +24,6 @@ from rolecall.sql.statement import (
     reader_of,
     single,
 )
-from rolecall.sql.strict_json import NotStorable, encode
 
 __all__ = [
     "SUMMARY_COLUMNS",

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import msgspec
 
 from rolecall.model.workers import BeatAnswer, Condition, WorkerCommand, WorkerInfo
+from rolecall.sql.documents import encode
 from rolecall.sql.statement import Row, Statement, nothing, single
-from rolecall.sql.strict_json import encode
 
 __all__ = ["beat", "command", "deregister", "mark_idle", "register", "serve", "tell_intakes", "wake_others"]
 

@@ -11,7 +11,7 @@ from urllib.parse import parse_qsl
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from rolecall.sql.strict_json import NotStorable, encode
+from rolecall.sql.documents import NotStorable, encode
 from rolecall.web.http import API, path_below
 from rolecall.web.problems import RequestRefused, problem
 

@@ -35,12 +35,11 @@ from rolecall.worker import failpoints
 from rolecall.worker.completer import Completer
 from rolecall.worker.in_flight import HeldTask, InFlight
 from rolecall.worker.leases import Aborter, LeaseKeeper
-from rolecall.worker.local_queue import NO_CALL, Demand, LocalQueue
+from rolecall.worker.local_queue import NO_CALL, Demand, LocalQueue, Slot
 from rolecall.worker.registration import Registration
 from rolecall.worker.reporting import LogReporter
 from rolecall.worker.runners import HandlerRegistry
 from rolecall.worker.session import DatabaseSession
-from rolecall.worker.slots import Slot
 
 BUSY_AFTER = 0.1
 STALE_AFTER = 0.5

@@ -28,7 +28,7 @@ from rolecall.worker.context import HandlerServices
 from rolecall.worker.heartbeat import HeartbeatThread, LagWatch
 from rolecall.worker.in_flight import InFlight, Runner
 from rolecall.worker.leases import Aborter, LeaseKeeper, LostTask
-from rolecall.worker.local_queue import Demand, LocalQueue
+from rolecall.worker.local_queue import Demand, LocalQueue, Slot
 from rolecall.worker.options import WorkerOptions
 from rolecall.worker.outcomes import Outcomes
 from rolecall.worker.procedures import ProcedureRunner
@@ -39,7 +39,6 @@ from rolecall.worker.reporting import SUMMARY_EVERY, LogReporter
 from rolecall.worker.resources import ResourceMonitor
 from rolecall.worker.runners import AsyncRunner, HandlerRegistry, NoGather, runner_for
 from rolecall.worker.session import DatabaseSessions, ForkGuard
-from rolecall.worker.slots import Slot
 from rolecall.worker.subprocess.pool import Processes
 
 log = logging.getLogger("rolecall.worker")

@@ -13,7 +13,7 @@ from uuid import UUID
 import msgspec
 import pytest
 
-from rolecall.sql.strict_json import NotStorable, encode
+from rolecall.sql.documents import NotStorable, encode
 
 
 class Colour(enum.Enum):
