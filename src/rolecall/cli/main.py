@@ -208,8 +208,8 @@ def _group(help_text: str) -> typer.Typer:
     )
 
 
-def _print_version(asked: bool) -> None:
-    if asked:
+def _print_version(wanted: bool) -> None:
+    if wanted:
         typer.echo(f"{NAME} {metadata.version(NAME)}")
         raise typer.Exit
 

@@ -203,23 +203,23 @@ def _digests(attempt: LoginAttempt) -> tuple[bytes, bytes, bytes | None]:
     return digest_of(attempt.name), digest_of(f"{attempt.name}\n{attempt.network}"), browser
 
 
-def mode_for(asked: AuthMode | None, *, private: bool, as_root: bool) -> AuthMode:
+def mode_for(mode: AuthMode | None, *, private: bool, as_root: bool) -> AuthMode:
     """Say by what one comes in, at an address that only this machine can reach or at another one.
 
     Raises ConfigError rather than let everybody on a network in, or let everybody on this machine be root: who may
     enqueue any task has the handlers' rights.
     """
-    if not private and asked is AuthMode.off:
+    if not private and mode is AuthMode.off:
         raise _refused_mode(
-            asked, "off would let everybody in who can reach this address; it is for 127.0.0.1 and ::1 only"
+            mode, "off would let everybody in who can reach this address; it is for 127.0.0.1 and ::1 only"
         )
-    if not private and asked is AuthMode.token:
-        raise _refused_mode(asked, "the token is for 127.0.0.1 and ::1 only: others come in by API key or login")
-    if as_root and asked is AuthMode.off:
+    if not private and mode is AuthMode.token:
+        raise _refused_mode(mode, "the token is for 127.0.0.1 and ::1 only: others come in by API key or login")
+    if as_root and mode is AuthMode.off:
         raise _refused_mode(
-            asked, "off would let every account of this machine do what root may: serve as somebody else"
+            mode, "off would let every account of this machine do what root may: serve as somebody else"
         )
-    return asked or (AuthMode.token if private else AuthMode.keys)
+    return mode or (AuthMode.token if private else AuthMode.keys)
 
 
 class StartupGuard:
@@ -238,8 +238,8 @@ class StartupGuard:
             )
 
 
-def _refused_mode(asked: AuthMode, problem: str) -> ConfigError:
-    return ConfigError(problem, variable="ROLECALL_AUTH", value=asked)
+def _refused_mode(mode: AuthMode, problem: str) -> ConfigError:
+    return ConfigError(problem, variable="ROLECALL_AUTH", value=mode)
 
 
 def keep_token(file: Path) -> str:

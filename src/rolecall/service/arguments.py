@@ -27,11 +27,11 @@ def require_page(limit: int) -> None:
         raise ConfigError(problem, variable="limit", value=limit)
 
 
-async def with_suggestion(error: UnknownRole, database: Database, asked: Iterable[str | None]) -> UnknownRole:
+async def with_suggestion(error: UnknownRole, database: Database, names: Iterable[str | None]) -> UnknownRole:
     """The same error, with a known name that is close to one of those asked for, where there is one."""
     roles = [role.name for role in await database.run(insight.roles())]
     known = dict.fromkeys([*roles, *await database.run(insight.handler_names())])
-    for name in asked:
+    for name in names:
         close = get_close_matches(name or "", known, n=1) if name not in known else []
         if close:
             return UnknownRole(f"{error.problem}; did you mean {close[0]!r}?")

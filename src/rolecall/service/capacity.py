@@ -33,14 +33,14 @@ class Capacity:
 
     async def plan(self, role: str, question: CapacityQuestion | None = None) -> RolePlan:
         """One role: when it is done, and how many workers it needs. Raises RoleNotFound, ConfigError."""
-        asked = question or CapacityQuestion()
-        _check(asked)
+        terms = question or CapacityQuestion()
+        _check(terms)
         for found in await self._database.run(capacity.capacity(role)):
-            due = await self._database.run(capacity.due_by_hour(role, asked.hours))
-            runs = await self._runs_ahead(role, asked.hours)
+            due = await self._database.run(capacity.due_by_hour(role, terms.hours))
+            runs = await self._runs_ahead(role, terms.hours)
             routine = await self._database.run(schedules.runs_last_hour(role))
-            by_hour = [due.get(hour, 0) for hour in range(asked.hours)]
-            return plan(found, asked, due=by_hour, scheduled=runs, routine=routine)
+            by_hour = [due.get(hour, 0) for hour in range(terms.hours)]
+            return plan(found, terms, due=by_hour, scheduled=runs, routine=routine)
         raise await role_not_found(role, self._database)
 
     async def _runs_ahead(self, role: str, hours: int) -> Sequence[int]:
@@ -59,10 +59,10 @@ def _hours_of_runs(schedule: StoredSchedule, present: datetime, hours: int) -> I
         yield max(0, (slot - present) // HOUR)
 
 
-def _check(asked: CapacityQuestion) -> None:
-    _between("hours", asked.hours, 1, MOST_HOURS)
-    _between("workers", 0 if asked.workers is None else asked.workers, 0, MOST_WORKERS)
-    _between("target_wait_s", 1 if asked.target_wait_s is None else asked.target_wait_s, 0.001, LONGEST_WAIT)
+def _check(terms: CapacityQuestion) -> None:
+    _between("hours", terms.hours, 1, MOST_HOURS)
+    _between("workers", 0 if terms.workers is None else terms.workers, 0, MOST_WORKERS)
+    _between("target_wait_s", 1 if terms.target_wait_s is None else terms.target_wait_s, 0.001, LONGEST_WAIT)
 
 
 def _between(name: str, value: float, least: float, most: float) -> None:

@@ -98,7 +98,7 @@ class Chains:
 
         The answer names each deleted chain with the number of its tasks.
         """
-        several = list(ids)
-        event = AuditEvent("chains.delete", {"ids": several, "cascade": cascade})
-        was = tasks.kinds_of_chains(several)
-        return await self._database.act(event, chains.delete(several, cascade=cascade), was)
+        chain_ids = list(ids)
+        event = AuditEvent("chains.delete", {"ids": chain_ids, "cascade": cascade})
+        was = tasks.kinds_of_chains(chain_ids)
+        return await self._database.act(event, chains.delete(chain_ids, cascade=cascade), was)

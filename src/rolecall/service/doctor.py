@@ -64,7 +64,7 @@ class Doctor:
 
     async def examine(self, *, listening: bool = True) -> Diagnosis:
         """Make every check, that of notifications (a connection of its own) if asked; the worst findings come first."""
-        found = [finding async for several in self._findings() for finding in several]
+        found = [finding async for findings in self._findings() for finding in findings]
         if listening:
             found += await self._listen()
         found += [finding for check in self._checks for finding in await self._made(check)]

@@ -52,13 +52,13 @@ class KeyCapacities:
 
         Returns what was set until now, None where nothing was. Raises InvalidDeclaration.
         """
-        said = AuditEvent("key_capacities.set", {"pattern": pattern, "capacity": capacity})
-        return await self._database.act(said, keys.set_capacity(pattern, capacity))
+        event = AuditEvent("key_capacities.set", {"pattern": pattern, "capacity": capacity})
+        return await self._database.act(event, keys.set_capacity(pattern, capacity))
 
     async def reset(self, pattern: str) -> int | None:
         """Take back what was set: the app's declaration counts again, else the longest pattern that fits, else one.
 
         Returns and raises as `set` does.
         """
-        said = AuditEvent("key_capacities.reset", {"pattern": pattern})
-        return await self._database.act(said, keys.set_capacity(pattern, None))
+        event = AuditEvent("key_capacities.reset", {"pattern": pattern})
+        return await self._database.act(event, keys.set_capacity(pattern, None))

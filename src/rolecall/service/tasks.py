@@ -65,8 +65,8 @@ class Tasks:
         try:
             return await self._database.act(_enqueuing(batch), tasks.enqueue_many(batch))
         except UnknownRole as error:
-            asked = [task.role or task.handler for task in batch]
-            raise await with_suggestion(error, self._database, asked) from error
+            names = [task.role or task.handler for task in batch]
+            raise await with_suggestion(error, self._database, names) from error
 
     async def tree(self, root_id: int) -> Sequence[TreeNode]:
         """Read a task and everything below it, level by level. Raises TaskNotFound."""
@@ -92,8 +92,8 @@ class Tasks:
         _require_bulk(which, limit)
         _require_sense(which)
         ids, more = await _find(self._database, which, limit)
-        said = {"which": which.conditions(), "limit": limit}
-        outcomes = {} if dry_run else await self._in_batches(f"tasks.{action}", VERBS[action], ids, said)
+        detail = {"which": which.conditions(), "limit": limit}
+        outcomes = {} if dry_run else await self._in_batches(f"tasks.{action}", VERBS[action], ids, detail)
         return BulkOutcome(
             action=action,
             dry_run=dry_run,
@@ -181,8 +181,8 @@ class Tasks:
 
     async def trigger(self, ids: Iterable[int]) -> dict[int, datetime]:
         """Make pending tasks due now, all or none. Raises TaskNotFound, TaskNotTriggerable."""
-        several = list(ids)
-        return await self._database.act(AuditEvent("tasks.trigger", {"ids": several}), outside.trigger(several))
+        task_ids = list(ids)
+        return await self._database.act(AuditEvent("tasks.trigger", {"ids": task_ids}), outside.trigger(task_ids))
 
     async def issue_token(self, task_id: int, seconds: float = outside.TOKEN_TTL) -> Secret:
         """Make a secret that ends the task once, from outside. Raises TaskNotFound, InvalidTask."""
@@ -209,14 +209,14 @@ class Tasks:
         return await self._database.run(structure.needs(task_id))
 
     async def _in_batches(
-        self, action: str, verb: Verb, ids: Iterable[int], said: Mapping[str, object] | None = None
+        self, action: str, verb: Verb, ids: Iterable[int], detail: Mapping[str, object] | None = None
     ) -> dict[int, str]:
         distinct = list(dict.fromkeys(ids))
         outcomes: dict[int, str] = {}
         for first in range(0, len(distinct), BATCH):
             batch = distinct[first : first + BATCH]
             was = tasks.kinds(batch) if verb is tasks.delete else None
-            answer = await self._database.act(AuditEvent(action, said or {"ids": batch}), verb(batch), was)
+            answer = await self._database.act(AuditEvent(action, detail or {"ids": batch}), verb(batch), was)
             outcomes |= answer
         return {task_id: outcomes[task_id] for task_id in distinct}
 

@@ -57,14 +57,14 @@ def history(
 ) -> None:
     """Show what ended over time, how long it waited and ran (in seconds), and what was open."""
     minutes = max(1, round(read_duration(last, "--last") / 60))
-    told = shell.call(lambda services: services.insight.history(role, minutes))
+    past = shell.call(lambda services: services.insight.history(role, minutes))
 
     def show() -> None:
-        print_table(COLUMNS, map(_row, told.points), "no history")
-        if told.until is None:
+        print_table(COLUMNS, map(_row, past.points), "no history")
+        if past.until is None:
             print_line("Nothing was written down yet: a worker or a server does it, every 10 seconds.")
 
-    shell.show(told, show)
+    shell.show(past, show)
 
 
 def _row(point: HistoryPoint) -> tuple[object, ...]:

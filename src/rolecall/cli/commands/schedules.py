@@ -47,7 +47,7 @@ def put(  # sizes: each is an option of the command
     enabled: Annotated[bool | None, Option("--enabled/--disabled", help="Whether it fires.")] = None,
 ) -> None:
     """Store a new schedule, or change what is given of the one that stands."""
-    said = {
+    given = {
         "every": None if every is None else read_duration(every, "--every"),
         "cron": cron,
         "zone": zone,
@@ -62,7 +62,7 @@ def put(  # sizes: each is an option of the command
         "enabled": enabled,
         "first_run_at": None if first_run is None else read_date(first_run),
     }
-    changes = {field: value for field, value in said.items() if value is not None}
+    changes = {field: value for field, value in given.items() if value is not None}
     stored = shell.call(lambda services: services.schedules.change(name, changes, create=True))
     shell.show(stored, lambda: _print(stored))
 

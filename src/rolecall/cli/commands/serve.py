@@ -92,12 +92,12 @@ def judged(shell: Shell, dsn: str, listener: socket) -> AccessSettings:
 
     Raises ConfigError for a door that is open to a network, and for a token that cannot be kept.
     """
-    asked, private = shell.settings.access, is_private(listener)
-    mode = mode_for(asked.auth, private=private, as_root=os.geteuid() == 0)
+    access, private = shell.settings.access, is_private(listener)
+    mode = mode_for(access.auth, private=private, as_root=os.geteuid() == 0)
     if not private:
         shell.ask(dsn, lambda services: services.startup_guard.require_somebody())
-    token = keep_token(asked.token_file) if mode is AuthMode.token and asked.token_file else None
-    return replace(asked, auth=mode, token=token)
+    token = keep_token(access.token_file) if mode is AuthMode.token and access.token_file else None
+    return replace(access, auth=mode, token=token)
 
 
 def _tell(shell: Shell, listener: socket, access: AccessSettings) -> None:

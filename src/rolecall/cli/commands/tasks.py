@@ -160,8 +160,8 @@ def _do_to_many(shell: Shell, action: BulkAction, which: TaskFilter, limit: int,
 
 def _print_bulk(done: BulkOutcome) -> None:
     beyond = " or more" if done.more else ""
-    meant = [(f"would {done.action}" if done.dry_run else "matched", f"{done.matched}{beyond}")]
-    print_facts([*meant, *done.outcomes.items(), ("newest", done.ids or None)])
+    first = [(f"would {done.action}" if done.dry_run else "matched", f"{done.matched}{beyond}")]
+    print_facts([*first, *done.outcomes.items(), ("newest", done.ids or None)])
 
 
 def _print_page(page: Page[TaskSummary]) -> None:

@@ -51,8 +51,8 @@ def resume(shell: Shell, worker_id: Id) -> None:
 
 
 def _tell(shell: Shell, worker_id: int, tell: Callable[[Workers, int], Awaitable[RegisteredWorker]], what: str) -> None:
-    told = shell.call(lambda services: tell(services.workers, worker_id))
-    shell.show(told, lambda: print_line(f"worker {worker_id} {what}"))
+    answer = shell.call(lambda services: tell(services.workers, worker_id))
+    shell.show(answer, lambda: print_line(f"worker {worker_id} {what}"))
 
 
 def _row(worker: RegisteredWorker) -> tuple[object, ...]:

@@ -74,8 +74,8 @@ def _run(command: list[str], *, stdin: int, inherited: tuple[int, ...]) -> None:
             check=True,
         )
     except (subprocess.CalledProcessError, subprocess.TimeoutExpired) as error:
-        said = (error.stderr or b"").decode(errors="replace")
-        raise StartFailed("no cluster could be made by initdb", said.strip()) from error
+        output = (error.stderr or b"").decode(errors="replace")
+        raise StartFailed("no cluster could be made by initdb", output.strip()) from error
     finally:
         os.close(stdin)
 

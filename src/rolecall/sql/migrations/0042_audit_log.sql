@@ -1,6 +1,6 @@
 -- breaking: no
--- The audit log is called so. What the release before calls it stays for that release: a view, by which it reads and which its
--- functions write to until this one's are there, and the function record_deed.
+-- The audit log is called so. What the release before calls it stays for that release: a view, by which it
+-- reads and which its functions write to until this one's are there, and the function record_deed.
 update rolecall.retention set kind = 'audit_log' where kind = 'deeds';
 alter table rolecall.deeds rename to audit_log;
 -- From Postgres 18 on, what is not null is a constraint with a name, too.
@@ -13,7 +13,8 @@ begin
         where conrelid = 'rolecall.audit_log'::regclass and starts_with(conname, 'deeds_')
     loop
         execute format(
-            'alter table rolecall.audit_log rename constraint %I to %I', v_name, replace(v_name, 'deeds_', 'audit_log_')
+            'alter table rolecall.audit_log rename constraint %I to %I',
+            v_name, replace(v_name, 'deeds_', 'audit_log_')
         );
     end loop;
 end
