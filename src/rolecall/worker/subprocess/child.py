@@ -65,7 +65,7 @@ def serve(connection: Connection, *, parent: int, log_level: int) -> None:
 
 
 def call_function(call: CallFunction) -> Answer:
-    """CallFunction a function for a handler; whatever it raises is the answer."""
+    """Call a function for a handler; whatever it raises is the answer."""
     try:
         return ReturnValue(pickled=pickle.dumps(function_at(call.address)(*call.arguments, **call.named)))
     except BaseException as error:  # noqa: BLE001 - whatever a function raises belongs to the task

@@ -34,7 +34,7 @@ class RunTask:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallFunction:
-    """CallFunction the function that stands there, for a handler that waits for it in the worker."""
+    """Call the function that stands there, for a handler that waits for it in the worker."""
 
     address: Address
     arguments: tuple[object, ...]

@@ -77,7 +77,7 @@ class Processes:
         self._started = 0
 
     async def call(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """CallFunction a function in a process; when this is cancelled, the process is killed.
+        """Call a function in a process; when this is cancelled, the process is killed.
 
         Raises RaisedElsewhere for what it raises, ProcessDied, and InvalidDeclaration for one that no process
         finds.

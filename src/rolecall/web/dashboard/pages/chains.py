@@ -59,7 +59,7 @@ async def show_chain(chain_id: PathId, view: Reading, before: Index = None) -> R
 async def complete_chain(
     chain_id: PathId, view: Operating, result: Annotated[str, Form(max_length=1_000_000)] = ""
 ) -> Response:
-    """Complete the task with filters the chain stands open, as if a worker had."""
+    """Complete the task with which the chain stands open, as if a worker had."""
     value = _value(result)
     question = f"Complete chain {chain_id} without a worker?"
     await view.confirm(question, "Complete", "A worker that runs it now loses it.")

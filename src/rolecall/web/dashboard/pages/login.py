@@ -35,7 +35,7 @@ async def ask_who(request: Request, next: str = "/") -> Response:  # noqa: A002 
 
 @router.post("/login")
 async def log_in(request: Request, name: Name, password: Password, next: Annotated[str, Form()] = "/") -> Response:  # noqa: A002
-    """Open a session, which a cookie keeps, and go where the person next_page to go."""
+    """Open a session, which a cookie keeps, and go where the person wanted to go."""
     logins = state_of(request).logins
     try:
         session = await logins.open(request, name, password)
