@@ -6,6 +6,7 @@ from datetime import timedelta
 
 import pytest
 
+from rolecall.model.retry import RetryKind
 from tests.sql.engine import START, Document, Engine
 
 LINEAR = {"kind": "linear", "step": 5, "cap": 12}
@@ -48,7 +49,7 @@ def test_jitter_spreads_the_delay_around_its_middle(engine: Engine) -> None:
 
 
 @pytest.mark.parametrize("attempt", [1, 60, 100, 2_000_000_000])
-@pytest.mark.parametrize("kind", ["linear", "exponential"])
+@pytest.mark.parametrize("kind", [kind.value for kind in RetryKind if kind is not RetryKind.NONE])
 def test_the_widest_policy_gives_a_delay_at_any_attempt(engine: Engine, kind: str, attempt: int) -> None:
     """A delay that overflows would leave a task that nobody can let go."""
     year = 31536000
@@ -56,6 +57,13 @@ def test_the_widest_policy_gives_a_delay_at_any_attempt(engine: Engine, kind: st
     assert engine.value("select rolecall.is_retry_policy(%s)", policy)
 
     assert engine.value("select rolecall.retry_delay(%s, %s)", policy, attempt) <= timedelta(seconds=2 * year)
+
+
+@pytest.mark.parametrize("kind", RetryKind)
+def test_a_role_may_have_each_kind_of_policy(engine: Engine, kind: RetryKind) -> None:
+    engine.rows("update rolecall.roles set retry = jsonb_build_object('kind', %s::text) returning name", kind.value)
+
+    assert engine.value("select every(rolecall.is_retry_policy(retry)) from rolecall.roles")
 
 
 def test_a_policy_of_none_fails_at_the_first_failure(engine: Engine) -> None:
