@@ -535,8 +535,8 @@ begin
 end
 $$;
 
--- Forgets, of one kind, rows that are past their time: events without a day's partition, answers, the audit log,
--- workers that are long gone, marks of idle ones.
+-- Forgets, of one kind, rows that are past their time: events without a day's partition, answers, the audit
+-- log, workers that are long gone, marks of idle ones.
 -- returns: how many, at most p_limit
 -- locks: the rows, skipping locked ones where anybody else writes them
 create or replace function rolecall.prune_rows(
