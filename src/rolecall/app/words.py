@@ -12,7 +12,7 @@ from rolecall.model.retry import RetryPolicy
 __all__ = ["require_words"]
 
 NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,62}")
-# In seconds, as in check_declaration.sql.
+# In seconds, as in check_declaration of declare.sql.
 DURATIONS = {
     "lease": (0.1, 86_400.0),
     "timeout": (0.001, 4e9),
