@@ -32,10 +32,11 @@ def test_what_is_too_big_is_an_offence(tmp_path: Path, seed: Seed, place: str, t
     [
         SEVEN.format("  # sizes: each is an option of the command"),
         LONG_FUNCTION.replace("    print()\n", '    """Two\n    lines."""\n', 1),
+        "# sizes: all of them in one place\n" + "x = 1\n" * 401,
         "def short():\n    pass\n",
     ],
 )
-def test_an_excused_signature_and_a_docstring_do_not_count(tmp_path: Path, seed: Seed, text: str) -> None:
+def test_what_is_excused_and_docstrings_do_not_count(tmp_path: Path, seed: Seed, text: str) -> None:
     seed("src/a.py", text)
 
     assert not list(sizes.offences(tmp_path))

@@ -1,7 +1,4 @@
-"""The JSON documents that the engine takes: new tasks and reports, and the results that it gives back.
-
-They hold only what the database is sure to store: no NaN or infinity, no NUL, no lone surrogate, text keys.
-"""
+"""The JSON documents that the engine takes and gives back; they hold nothing that the database cannot store."""
 
 from __future__ import annotations
 

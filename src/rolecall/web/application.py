@@ -30,7 +30,7 @@ from rolecall.web.dashboard.routing import Pages, answer_pages
 from rolecall.web.dependencies import routers_of
 from rolecall.web.http import KnownHosts, SecurityHeaders
 from rolecall.web.idempotency import keep_answers
-from rolecall.web.identity import KeysAndSessions, LocalToken, OpenToAll, ProxyGuard
+from rolecall.web.identity import ForwardingGuard, KeysAndSessions, LocalToken, OpenToAll
 from rolecall.web.limits import Limits
 from rolecall.web.logins import Logins
 from rolecall.web.problems import PROBLEMS, answer_problems
@@ -118,9 +118,9 @@ def _state(dsn: str, app: App, settings: Settings, pages: Renderer) -> WebState:
     pooler = Pooler(told=settings.database.pooled)
     pool = async_pool(dsn, "web", pooler, max_size=CONNECTIONS, timeout=WAIT)
     reads = async_pool(dsn, "web reads", pooler, max_size=CONNECTIONS, timeout=WAIT)
-    rates, proxies = (
+    rates, forwarding = (
         Rates(settings.access),
-        ProxyGuard(only_direct=settings.access.auth in {AuthMode.token, AuthMode.off}),
+        ForwardingGuard(only_direct=settings.access.auth in {AuthMode.token, AuthMode.off}),
     )
     closing = asyncio.Event()
     looking = Pooled(reads, LOOKER, longest_read=LONGEST_READ)
@@ -129,8 +129,8 @@ def _state(dsn: str, app: App, settings: Settings, pages: Renderer) -> WebState:
         pool=pool,
         reads=reads,
         app=app,
-        access=_access(settings.access, rates, proxies),
-        logins=Logins(settings.access, rates, proxies),
+        access=_access(settings.access, rates, forwarding),
+        logins=Logins(settings.access, rates, forwarding),
         live=Live(
             looking,
             lambda: connect_async(listen_dsn or dsn, "live"),
@@ -147,13 +147,15 @@ def _state(dsn: str, app: App, settings: Settings, pages: Renderer) -> WebState:
     )
 
 
-def _access(settings: AccessSettings, rates: Rates, proxies: ProxyGuard) -> Access:
+def _access(settings: AccessSettings, rates: Rates, forwarding: ForwardingGuard) -> Access:
     match settings.auth:
         case AuthMode.off:
-            return OpenToAll(settings, proxies)
+            return OpenToAll(settings, forwarding)
         case AuthMode.token if settings.token is not None:
-            return KeysAndSessions(settings, rates, proxies, LocalToken(settings.token, settings.session_minutes * 60))
+            return KeysAndSessions(
+                settings, rates, forwarding, LocalToken(settings.token, settings.session_minutes * 60)
+            )
         case AuthMode.token:
             raise ConfigError("the token itself is missing", variable="token")
         case AuthMode.keys | None:
-            return KeysAndSessions(settings, rates, proxies)
+            return KeysAndSessions(settings, rates, forwarding)

@@ -27,10 +27,10 @@ from rolecall.web.rates import Rates
 from rolecall.web.state import address_of, note_refusal, state_of
 
 __all__ = [
+    "ForwardingGuard",
     "KeysAndSessions",
     "LocalToken",
     "OpenToAll",
-    "ProxyGuard",
     "person",
 ]
 
@@ -65,13 +65,13 @@ class OpenToAll:
     asks = False
     takes_token = False
 
-    def __init__(self, settings: AccessSettings, proxies: ProxyGuard) -> None:
+    def __init__(self, settings: AccessSettings, forwarding: ForwardingGuard) -> None:
         self._trusted = settings.trusted_origins
-        self._proxies = proxies
+        self._forwarding = forwarding
 
     async def identify(self, request: Request) -> Caller:
         """Return who asks. Raises NotAllowed."""
-        self._proxies.check(request)
+        self._forwarding.check(request)
         refuse_other_sites(request, self._trusted)
         refuse_embedding(request, self._trusted)
         return _local(request)
@@ -95,11 +95,11 @@ class KeysAndSessions:
     asks = True
 
     def __init__(
-        self, settings: AccessSettings, rates: Rates, proxies: ProxyGuard, local: LocalToken | None = None
+        self, settings: AccessSettings, rates: Rates, forwarding: ForwardingGuard, local: LocalToken | None = None
     ) -> None:
         self._trusted = settings.trusted_origins
         self._idle = settings.session_idle_minutes * 60
-        self._proxies = proxies
+        self._forwarding = forwarding
         self._rates = rates
         self._local = local
         self._one_by_one = asyncio.Lock()
@@ -111,7 +111,7 @@ class KeysAndSessions:
 
     async def identify(self, request: Request) -> Caller:
         """Return who asks. Raises NotAuthenticated, NotAllowed, TooManyRequests."""
-        self._proxies.check(request)
+        self._forwarding.check(request)
         by_cookie = "authorization" not in request.headers
         if by_cookie:
             refuse_other_sites(request, self._trusted)
@@ -135,7 +135,7 @@ class KeysAndSessions:
 
         Raises NotAllowed, TooManyRequests.
         """
-        self._proxies.check(request)
+        self._forwarding.check(request)
         if self._local is not None and self._local.fits(shown):
             return self._local.stamp()
         note_refusal(request, "keys.refused", {"what": "the local token"})
@@ -204,7 +204,7 @@ def _look_up(request: Request) -> Services:
     return state_of(request).services(person("nobody", Scope.READ, request))
 
 
-class ProxyGuard:
+class ForwardingGuard:
     """Refuses what came through another server where only this machine may come in; warns of it where it may."""
 
     def __init__(self, *, only_direct: bool) -> None:

@@ -12,7 +12,7 @@ from rolecall.model.errors import NotAuthenticated, TooManyRequests
 from rolecall.service.access import WRONG_LOGIN
 from rolecall.service.services import Services
 from rolecall.web.http import browser_name, refuse_other_sites
-from rolecall.web.identity import ProxyGuard, person
+from rolecall.web.identity import ForwardingGuard, person
 from rolecall.web.passwords import Passwords
 from rolecall.web.rates import Rates, network_of
 from rolecall.web.state import address_of, note_refusal, state_of
@@ -25,8 +25,8 @@ log = logging.getLogger("rolecall.web")
 class Logins:
     """Tells nobody whether the name or the password was wrong, neither in words nor by the time that it takes."""
 
-    def __init__(self, settings: AccessSettings, rates: Rates, proxies: ProxyGuard) -> None:
-        self._proxies = proxies
+    def __init__(self, settings: AccessSettings, rates: Rates, forwarding: ForwardingGuard) -> None:
+        self._forwarding = forwarding
         self._seconds = settings.session_minutes * 60
         self._trusted = settings.trusted_origins
         self._rates = rates
@@ -39,7 +39,7 @@ class Logins:
 
     async def open(self, request: Request, name: str, password: str) -> Session:
         """Open a session. Raises NotAuthenticated, TooManyRequests, and NotAllowed for another site's page."""
-        self._proxies.check(request)
+        self._forwarding.check(request)
         refuse_other_sites(request, self._trusted)
         attempt = LoginAttempt(name=name, network=network_of(address_of(request)), browser=browser_name(request))
         try:
