@@ -7,11 +7,11 @@ import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from importlib import resources
-from importlib.resources.abc import Traversable
 from typing import Any
 
 import psycopg
 from psycopg.rows import class_row
+from storecrawl.statements import Statements
 
 from bench.crawl_sampler import read_samples
 from bench.crawl_world import World
@@ -164,18 +164,13 @@ def _row(connection: psycopg.Connection[Any], query: str) -> tuple[Any, ...]:
 
 def _known_statements() -> Iterator[tuple[str, str]]:
     """The crawler's statements: their text up to the first value in it, and their names."""
-    for package in ("storecrawl.catalog", "storecrawl.egress"):
-        for file in _files(resources.files(package).joinpath("sql")):
-            text = _plain(file.read_text())
-            yield re.split(r"%\(|'|\b\d", text, maxsplit=1)[0], file.name.removesuffix(".sql")
-
-
-def _files(folder: Traversable) -> Iterator[Traversable]:
-    for each in folder.iterdir():
-        if each.is_dir():
-            yield from _files(each)
-        elif each.name.endswith(".sql"):
-            yield each
+    for package in ("storecrawl.catalog.sql", "storecrawl.egress.sql"):
+        for file in resources.files(package).iterdir():
+            if file.name.endswith(".sql"):
+                statements = Statements.of(package, file.name.removesuffix(".sql"))
+                for name in statements:
+                    beginning = re.split(r"%\(|'|\b\d", _plain(statements.texts[name].decode()), maxsplit=1)[0]
+                    yield beginning, name
 
 
 def _plain(text: str) -> str:

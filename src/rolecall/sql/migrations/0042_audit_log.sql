@@ -22,5 +22,5 @@ $$;
 alter index rolecall.deeds_by_time rename to audit_log_by_time;
 alter sequence rolecall.deeds_id_seq rename to audit_log_id_seq;
 alter function rolecall.protect_deeds() rename to protect_audit_log;
-create view rolecall.deeds as
+create view rolecall.deeds with (security_invoker = true) as
 select id, at, actor, via, origin, action, detail, outcome from rolecall.audit_log;
