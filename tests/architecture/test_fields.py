@@ -25,4 +25,4 @@ def test_each_retry_kind_has_words_of_its_own(kind: RetryKind) -> None:
 
 
 def test_a_retry_kind_that_is_not_known_is_never_described_as_another() -> None:
-    assert retry_in_words({**exponential().to_json(), "kind": "fixed"}) == "fixed"
+    assert retry_in_words({**exponential().to_json(), "kind": "unheard-of"}) == "unheard-of"
