@@ -161,9 +161,18 @@ def test_a_function_may_steer_the_planner_where_its_plans_are_never_compiled(tmp
 
 def test_only_the_clock_may_read_the_servers_time(tmp_path: Path, seed: Seed) -> None:
     clock = GOOD.replace("claim_tasks", "clock").replace("rolecall.clock();", "now();")
-    seed(str(sql_headers.CLOCK), clock)
+    seed("src/rolecall/sql/functions/base.sql", clock)
     seed("src/rolecall/sql/migrations/0001_first.sql", "create table a (b timestamptz default now());\n")
 
     [found] = sql_headers.offences(tmp_path)
 
     assert found.path.name == "0001_first.sql"
+
+
+def test_what_stands_beside_the_clock_asks_it_too(tmp_path: Path, seed: Seed) -> None:
+    clock = GOOD.replace("claim_tasks", "clock").replace("rolecall.clock();", "now();")
+    seed("src/rolecall/sql/functions/base.sql", f"{clock}\n{GOOD.replace('rolecall.clock();', 'now();')}")
+
+    [found] = sql_headers.offences(tmp_path)
+
+    assert "now is not rolecall.clock()" in found.wrong
