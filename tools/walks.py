@@ -129,14 +129,13 @@ async def a_plain_task(dsn: str, connection: psycopg.Connection[Any]) -> tuple[d
         running = asyncio.create_task(worker.run())
         for _ in range(WARMED_UP):
             await one()
-            await asyncio.sleep(UNTOLD)
+        await asyncio.sleep(UNTOLD)
         connection.execute("select pg_stat_reset()")
         walked: list[Seen] = []
         for _ in range(WALKS):
             seen.clear()
             await one()
             walked.append(Seen(set(seen.functions), set(seen.asked)))
-            await asyncio.sleep(UNTOLD)
         connection.execute(END_SESSIONS)
         worker.stop(now=True)
         await asyncio.wait_for(running, PATIENCE)
