@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from tools.errors import SetupError
+from tools.errors import SetupError, run_or_fail
 from tools.pip_wheel import find_pip
 from tools.uv import Uv, home_for, tools_folder
 
@@ -100,8 +100,7 @@ def build(root: Path) -> None:
 def make_empty(root: Path) -> None:
     """Make a venv with nothing in it but the pip and the uv of our lock file."""
     venv = [base_interpreter(), "-m", "venv", "--clear", "--without-pip", str(root / ".venv")]
-    if subprocess.run(venv, check=False, stdout=sys.stderr).returncode:
-        raise SetupError(f"this command failed, see above: {' '.join(venv)}")
+    run_or_fail(venv, stdout=sys.stderr)
     with find_pip(tools_folder(root)) as (pip, options):
         run_pip(root, "--require-hashes", *options, "-r", str(root / LOCKS[0]), pip=str(pip))
 
@@ -112,8 +111,7 @@ def run_pip(root: Path, *words: str, pip: str = "") -> None:
     index = os.environ.get("UV_DEFAULT_INDEX")
     environment = ({"PIP_INDEX_URL": index} if index else {}) | os.environ | home_for(root)
     command = [str(python_of(root)), *program, "--disable-pip-version-check", "install", "-qq", *words]
-    if subprocess.run(command, env=environment, check=False, stdout=sys.stderr).returncode:
-        raise SetupError(f"this command failed, see above: {' '.join(command)}")
+    run_or_fail(command, env=environment, stdout=sys.stderr)
 
 
 def is_mendable(root: Path) -> bool:

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from tools.errors import SetupError
+from tools.errors import run_or_fail
 
 PIP_SECTIONS = ("global", "install", ":env:")
 """A later one counts for more."""
@@ -33,9 +33,7 @@ class Uv:
 
     def run(self, *words: str) -> None:
         """Run uv to its end. Raises SetupError; uv has then said why on stderr."""
-        command = [str(self.program), *words]
-        if subprocess.run(command, env=self.environment, check=False).returncode:
-            raise SetupError(f"this command failed, see above: {' '.join(command)}")
+        run_or_fail([str(self.program), *words], env=self.environment)
 
 
 def tools_folder(root: Path) -> Path:
