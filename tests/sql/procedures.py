@@ -35,8 +35,13 @@ def procedure(engine: Engine, name: str, body: str) -> None:
 
 
 def hook(engine: Engine, name: str, body: str) -> None:
-    """Create the procedure shop.<name>(payload jsonb)."""
+    """Create the procedure shop.<name>(payload jsonb): a hook, or a handler that has no info to give."""
     _create(engine, f"{name}(payload jsonb)", body)
+
+
+def silent_hook(engine: Engine, name: str, body: str) -> None:
+    """Create the procedure shop.<name>()."""
+    _create(engine, f"{name}()", body)
 
 
 def handler(engine: Engine, body: str, name: str = "count", **words: object) -> None:

@@ -27,9 +27,10 @@ class ProcedureOptions(TypedDict, total=False):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProcedureDefinition:
-    """A handler that the database runs: `procedure` is `schema.name` of a procedure (payload jsonb, inout info jsonb).
+    """A handler that the database runs: `procedure` is `schema.name` of a procedure of either shape.
 
-    The hooks `before` and `after` name procedures (payload jsonb).
+    (payload jsonb, inout info jsonb) adds facts to its task, (payload jsonb) has none to add. The hooks `before` and
+    `after` name procedures (payload jsonb) or ().
     """
 
     name: str

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 import psycopg
 import pytest
 
 from tests.sql.conftest import Session
 from tests.sql.engine import Document, Engine
-from tests.sql.procedures import hook, procedure
+from tests.sql.procedures import hook, procedure, silent_hook
 
 COLUMNS = "name, role, procedure, before_procedure, after_procedure, description"
 
@@ -64,15 +66,19 @@ def test_a_name_that_needs_quotes_is_found_and_stored_with_them(engine: Engine) 
         ({"procedure": "shop.count(jsonb, jsonb)"}, "there is no procedure"),
         ({"procedure": "shop.count; drop table rolecall.tasks"}, "there is no procedure"),
         ({"procedure": ""}, "there is no procedure"),
-        ({"procedure": "shop.ring"}, "there is no procedure shop.ring(payload jsonb, inout info jsonb)"),
+        ({"procedure": "shop.chime"}, "there is no procedure shop.chime(payload jsonb, inout info jsonb), nor"),
         ({"procedure": "shop.answer"}, "there is no procedure shop.answer(payload jsonb, inout info jsonb)"),
-        ({"procedure": "shop.count", "before": "shop.count"}, "there is no procedure shop.count(payload jsonb)"),
-        ({"procedure": "shop.count", "after": "shop.missing"}, "there is no procedure shop.missing(payload jsonb)"),
+        ({"procedure": "shop.count", "before": "shop.count"}, "there is no procedure shop.count(payload jsonb), nor"),
+        (
+            {"procedure": "shop.count", "after": "shop.missing"},
+            "there is no procedure shop.missing(payload jsonb), nor",
+        ),
         ({"before": "shop.ring"}, "only a procedure has hooks"),
     ],
     ids=str,
 )
 def test_what_cannot_be_called_is_refused(shop: Engine, said: Document, problem: str) -> None:
+    silent_hook(shop, "chime", "null;")
     shop.rows("create function shop.answer(payload jsonb, inout info jsonb) language sql as $$ select info $$")
 
     with pytest.raises(psycopg.Error) as refusal:
@@ -80,6 +86,34 @@ def test_what_cannot_be_called_is_refused(shop: Engine, said: Document, problem:
 
     assert refusal.value.sqlstate == "RC041"
     assert problem in str(refusal.value)
+
+
+def test_a_handler_may_take_the_payload_alone_and_a_hook_nothing(shop: Engine) -> None:
+    silent_hook(shop, "chime", "null;")
+
+    shop.declare(handlers=[{"name": "count", "procedure": "shop.ring", "before": "shop.chime", "after": "shop.ring"}])
+
+    assert stored(shop) == [("count", "count", "shop.ring", "shop.chime", "shop.ring", "")]
+
+
+@pytest.mark.parametrize(
+    ("said", "problem"),
+    [
+        ({"procedure": "shop.ring"}, "ambiguous: there are (payload jsonb, inout info jsonb) and (payload jsonb)"),
+        ({"procedure": "shop.count", "before": "shop.ring"}, "ambiguous: there are (payload jsonb) and ()"),
+    ],
+    ids=["handler", "hook"],
+)
+def test_a_name_that_stands_for_two_shapes_is_refused(shop: Engine, said: Document, problem: str) -> None:
+    """Which of them is meant, nobody says; the sentence says what to do."""
+    procedure(shop, "ring", "null;")
+    silent_hook(shop, "ring", "null;")
+
+    with pytest.raises(psycopg.Error, match=re.escape(problem)) as refusal:
+        shop.declare(handlers=[{"name": "count", **said}])
+
+    assert refusal.value.sqlstate == "RC041"
+    assert "drop or rename one of them" in str(refusal.value)
 
 
 def test_the_same_declaration_again_writes_nothing(shop: Engine) -> None:

@@ -89,19 +89,53 @@ begin
             perform rolecall.refuse(
                 'RC041', format('%s: only a procedure has hooks before and after it', v_item.name)
             );
-        elsif v_item.procedure is not null and rolecall.find_procedure(v_item.procedure, false) is null then
-            perform rolecall.refuse('RC041', format(
-                '%s: there is no procedure %s(payload jsonb, inout info jsonb); say its schema too',
-                v_item.name, v_item.procedure
-            ));
         end if;
-        perform rolecall.refuse('RC041', format(
-            '%s: there is no procedure %s(payload jsonb); say its schema too', v_item.name, hook.name
-        ))
-        from unnest(array[v_item.before, v_item.after]) as hook (name)
-        where hook.name is not null and rolecall.find_procedure(hook.name, true) is null;
+        perform rolecall.require_procedure(v_item.name, said.procedure, said.is_hook)
+        from (
+            values (v_item.procedure, false), (v_item.before, true), (v_item.after, true)
+        ) as said (procedure, is_hook)
+        where said.procedure is not null;
     end loop;
 end
+$$;
+
+-- Insists that there is exactly one procedure of a name which takes what a handler's or a hook's is given.
+-- raises: RC041 invalid declaration
+create or replace function rolecall.require_procedure(p_handler text, p_procedure text, p_is_hook boolean)
+returns void
+language plpgsql
+stable
+set search_path = ''
+as $$
+declare
+    v_found constant bigint := (select count(*) from rolecall.procedures_named(p_procedure, p_is_hook));
+begin
+    if v_found = 0 then
+        perform rolecall.refuse('RC041', format(
+            case when p_is_hook then '%s: there is no procedure %s(payload jsonb), nor %s()'
+                else '%s: there is no procedure %s(payload jsonb, inout info jsonb), nor %s(payload jsonb)' end
+            || '; say its schema too',
+            p_handler, p_procedure, p_procedure
+        ));
+    elsif v_found > 1 then
+        perform rolecall.refuse('RC041', rolecall.told_twice(p_handler, p_procedure, p_is_hook));
+    end if;
+end
+$$;
+
+-- Tells that a name stands for two procedures, either of which could be meant.
+-- returns: a sentence
+create or replace function rolecall.told_twice(p_handler text, p_procedure text, p_is_hook boolean)
+returns text
+language sql
+immutable
+set search_path = ''
+as $$
+    select format(
+        '%s: %s is ambiguous: there are %s; drop or rename one of them', p_handler, p_procedure,
+        case when p_is_hook then '(payload jsonb) and ()'
+            else '(payload jsonb, inout info jsonb) and (payload jsonb)' end
+    )
 $$;
 
 -- Stores what is said of one role, where that is new.
@@ -202,11 +236,22 @@ as $$
     select rolecall.notify('rolecall_handlers', '') from stored where procedure is not null
 $$;
 
--- Finds a procedure of the database by its name with schema and by what it takes: (jsonb, inout jsonb), or
--- (jsonb) for a hook. Who has only lent rights finds those of the owner.
+-- Finds a procedure of the database that can be a handler, or a hook, by its name with schema.
 -- returns: its name, quoted where that is needed; null where there is none
 create or replace function rolecall.find_procedure(p_name text, p_is_hook boolean)
 returns text
+language sql
+stable
+set search_path = ''
+as $$
+    select found.name from rolecall.procedures_named(p_name, p_is_hook) as found limit 1
+$$;
+
+-- Finds the procedures of the database of a name with schema, by what they take: (jsonb, inout jsonb) or
+-- (jsonb), and (jsonb) or nothing for a hook. Who has only lent rights finds those of the owner.
+-- returns: their names, quoted where that is needed, one row for each shape
+create or replace function rolecall.procedures_named(p_name text, p_is_hook boolean)
+returns table (name text)
 language sql
 stable
 set search_path = ''
@@ -218,7 +263,10 @@ as $$
         format('%I.%I', place.nspname, found.proname), format('%s.%s', place.nspname, found.proname)
     )
         and found.prokind = 'p'
-        and oidvectortypes(found.proargtypes) = case when p_is_hook then 'jsonb' else 'jsonb, jsonb' end
+        and case oidvectortypes(found.proargtypes)
+            when 'jsonb, jsonb' then not p_is_hook and found.proargmodes = '{i,b}'::"char"[]
+            when 'jsonb' then found.proargmodes is null
+            when '' then p_is_hook
+        end
         and (rolecall.is_owners_session() or found.proowner = current_user::regrole)
-        and found.proargmodes is not distinct from case when not p_is_hook then '{i,b}'::"char"[] end
 $$;

@@ -67,7 +67,7 @@ exception when others or assert_failure then
 end
 $$;
 
--- Calls a hook of a SQL handler, under the search path that is its owner's.
+-- Calls a hook of a SQL handler, under the search path that is its owner's, with the payload if it takes one.
 -- raises: whatever the hook raises
 -- locks: what the hook locks
 -- notifies: what the hook notifies
@@ -81,7 +81,11 @@ as $$
 begin
     perform set_config('search_path', rolecall.path_of_procedures(), true);
     set local lock_timeout to default;
-    execute 'call ' || p_procedure || '($1)' using p_payload;
+    if to_regprocedure(p_procedure || '(jsonb)') is not null then
+        execute 'call ' || p_procedure || '($1)' using p_payload;
+    else
+        execute 'call ' || p_procedure || '()';
+    end if;
 end
 $$;
 

@@ -109,9 +109,10 @@ exception
 end
 $$;
 
--- Calls the procedure of a SQL handler, under the search path that is its owner's.
--- returns: the info that it gives back
--- raises: RC041 where the handler has no procedure; whatever the procedure raises
+-- Calls the procedure of a SQL handler, under the search path that is its owner's, in the shape that it has at
+-- this moment: with the info, or with the payload alone.
+-- returns: the info that it gives back; what was given, from one that takes none
+-- raises: RC041 where the handler has no procedure, or two; whatever the procedure raises
 -- locks: what the procedure locks
 -- notifies: what the procedure notifies
 create or replace function rolecall.call_procedure(p_procedure text, p_payload jsonb, p_info jsonb)
@@ -121,13 +122,21 @@ volatile
 set search_path = ''
 as $$
 declare
-    v_info jsonb;
+    v_takes_info constant boolean := to_regprocedure(p_procedure || '(jsonb, jsonb)') is not null;
+    v_takes_none constant boolean := to_regprocedure(p_procedure || '(jsonb)') is not null;
+    v_info jsonb := p_info;
 begin
     if p_procedure is null then
         perform rolecall.refuse('RC041', 'no procedure of the database is declared as this handler');
+    elsif v_takes_info and v_takes_none then
+        perform rolecall.refuse('RC041', rolecall.told_twice('this handler', p_procedure, false));
     end if;
     perform set_config('search_path', rolecall.path_of_procedures(), true);
-    execute 'call ' || p_procedure || '($1, $2)' into v_info using p_payload, p_info;
+    if v_takes_none then
+        execute 'call ' || p_procedure || '($1)' using p_payload;
+    else
+        execute 'call ' || p_procedure || '($1, $2)' into v_info using p_payload, p_info;
+    end if;
     return v_info;
 end
 $$;
