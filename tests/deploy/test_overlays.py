@@ -7,6 +7,7 @@ import re
 import kubernetes_validate
 import pytest
 from storecrawl.app import app
+from storecrawl.roles.crawler import FETCHING_ROLES
 
 from rolecall.config import read_settings
 from tests.deploy.manifests import (
@@ -84,6 +85,19 @@ def test_resyncs_have_five_workers() -> None:
     resync = named(workers("roles"), "task-worker-resync")
 
     assert (role_of(resync), resync["spec"]["replicas"]) == ("product_resync", 5)
+
+
+@pytest.mark.parametrize("overlay", ["roles", "keda"])
+def test_every_set_that_is_scaled_by_itself_does_real_work(overlay: str) -> None:
+    """What the API scales in one overlay and KEDA in the other fetches menus, or makes products of them."""
+    scaled = [each["spec"]["scaleTargetRef"]["name"] for each in of_kind(rendered(overlay), "ScaledObject")]
+    [settings] = of_kind(rendered(overlay), "ConfigMap")
+    names = scaled or [read_settings(settings["data"]).scaling.workload]
+
+    roles = {role_of(named(workers(overlay), name)) for name in names}
+
+    assert "product_resync" in roles
+    assert roles <= {*FETCHING_ROLES, "product_refresh"}
 
 
 def test_the_stateful_set_serves_every_role_with_eight_pods_of_three_slots() -> None:

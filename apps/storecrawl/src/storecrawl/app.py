@@ -24,13 +24,13 @@ UPSTREAM_ROLES = {
     "store_discovery": timedelta(hours=4),
     "entry_point_discovery": timedelta(minutes=10),
     "product_discovery": timedelta(minutes=30),
+    "product_resync": timedelta(minutes=30),
     "payload_fetch": timedelta(minutes=30),
     "image_fetch": timedelta(minutes=30),
 }
 UPSTREAM_ATTEMPTS = 10
 OTHER_ROLES = {
     "product_refresh": timedelta(minutes=10),
-    "product_resync": timedelta(minutes=1),
     "storage_upkeep": timedelta(hours=4),
 }
 # A role of its own: what is counted never stands in the way of what is fetched. One round at a time.
@@ -50,7 +50,7 @@ def build_app(settings: CrawlSettings) -> App:
     add_product_discovery(app, crawler)
     add_payload_fetch_all(app, crawler)
     add_payload_fetch(app, crawler)
-    add_product_resync(app)
+    add_product_resync(app, crawler)
     add_product_refresh(app, crawler)
     add_analytics_refresh(app, crawler)
     add_image_fetch(app, crawler)

@@ -148,8 +148,7 @@ async def test_only_files_orphaned_by_a_crash_are_swept(crawl: Crawl) -> None:
         ("payload_fetch", "after_claim"),
         ("product_refresh", "after_claim"),
         ("product_refresh", BEFORE_COMMIT),
-        ("product_resync", "before_finish"),
-        ("product_resync", "after_finish"),
+        ("product_resync", BEFORE_COMMIT),
         ("analytics_refresh", BEFORE_COMMIT),
     ],
 )

@@ -87,16 +87,6 @@ async def test_a_store_with_an_open_task_is_not_enqueued_again(crawl_with: Calla
     assert crawl.value("select result from rolecall.all_tasks where handler = 'payload_fetch_all'")["enqueued"] == 4
 
 
-async def test_the_older_name_of_the_regular_crawl_still_crawls(crawl: Any) -> None:
-    """product_resync enqueues payload_fetch."""
-    await crawl.run(DISCOVER)
-    store = crawl.value("select min(id) from storecrawl.stores")
-
-    await crawl.run(NewTask(handler="product_resync", payload={"store_id": store}))
-
-    assert crawl.value("select count(*) from storecrawl.payloads where store_id = %s", store) == 2
-
-
 async def test_a_store_that_is_not_to_be_crawled_is_cancelled_with_the_reason(crawl: Any) -> None:
     await crawl.run(NewTask(handler="payload_fetch", payload={"store_id": 404}))
 

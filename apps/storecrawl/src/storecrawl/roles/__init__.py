@@ -2,7 +2,8 @@
 
     store_discovery -> (promotion) -> product_discovery -> product_refresh      a new store
     payload_fetch_all -> payload_fetch -> product_refresh                       every four hours
-    entry_point_discovery, product_resync                                       on demand
+    product_resync -> product_refresh                                           generated for a day, or on demand
+    entry_point_discovery                                                       on demand
     image_fetch                                                                 after a refresh, where images are wanted
     analytics_refresh                                                           every six hours
     storage_upkeep: orphan_sweep, payload_expiry                                every day

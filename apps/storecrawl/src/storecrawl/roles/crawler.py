@@ -22,7 +22,14 @@ T = TypeVar("T")
 
 PAYLOADS = "payloads"
 IMAGES = "images"
-FETCHING_ROLES = ("store_discovery", "entry_point_discovery", "product_discovery", "payload_fetch", "image_fetch")
+FETCHING_ROLES = (
+    "store_discovery",
+    "entry_point_discovery",
+    "product_discovery",
+    "product_resync",
+    "payload_fetch",
+    "image_fetch",
+)
 """The roles whose tasks send requests."""
 
 

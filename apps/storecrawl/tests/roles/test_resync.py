@@ -1,0 +1,73 @@
+"""A day's resync: what is generated under product_resync, scaled and measured is the fetching itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Any
+
+from storecrawl.actions.new_tasks import resync
+
+from rolecall import NewTask
+
+DISCOVER = NewTask(handler="store_discovery")
+PAUSE_SECONDS = 0.3
+STORES = "select array_agg(id order by id) from storecrawl.stores"
+TARGET = "select rolecall.scale_target('product_resync')"
+FETCHED = """
+select task.handler, count(distinct payload.store_id), count(*) filter (where payload.applied_at is not null)
+from storecrawl.payloads as payload
+join rolecall.all_tasks as task on task.id = payload.task_id
+where task.handler <> 'product_discovery'
+group by task.handler
+"""
+FOLLOWED = """
+select distinct made.handler, task.handler
+from rolecall.all_tasks as task
+join rolecall.all_tasks as made on made.chain_id = task.chain_id and made.id <> task.id
+where made.handler = 'product_resync'
+"""
+
+
+def generated(crawl: Any) -> list[NewTask]:
+    """Today's resync of every store, in one batch: it was due at midnight."""
+    _, tasks = resync(crawl.value(STORES), datetime.now(UTC).date(), 1)
+    return tasks
+
+
+async def test_a_resync_fetches_in_its_own_task_and_goes_on_to_product_refresh(crawl: Any) -> None:
+    """No payload_fetch stands between."""
+    await crawl.run(DISCOVER)
+
+    await crawl.run(*generated(crawl))
+
+    assert crawl.rows(FETCHED) == [("product_resync", 5, 5)]
+    assert crawl.rows(FOLLOWED) == [("product_resync", "product_refresh")]
+
+
+async def test_what_scales_the_resyncs_counts_fetches(crawl: Any) -> None:
+    """Five menus are to be fetched: the target says five before, and nothing after."""
+    await crawl.run(DISCOVER)
+    before = crawl.value(TARGET)
+
+    crawl.enqueue(*generated(crawl))
+    asked = crawl.value(TARGET)
+    await crawl.run()
+
+    assert (before, asked, crawl.value(TARGET)) == (0, 5, 0)
+    assert crawl.value("select count(*) from storecrawl.payloads") == 10
+
+
+async def test_capacity_of_resyncs_is_measured_on_requests(crawl_with: Callable[..., Any]) -> None:
+    """A fetch pauses between pages, so that no slot can do more of them in an hour than the pauses leave room for."""
+    crawl = crawl_with(page_pause=PAUSE_SECONDS)
+    await crawl.run(DISCOVER)
+
+    await crawl.run(*generated(crawl))
+
+    runs, rate, slots = crawl.rows(
+        "select measured_runs, tasks_per_worker_hour, (select max(slots) from rolecall.workers)"
+        " from rolecall.capacity('product_resync')"
+    )[0]
+    assert runs == 5
+    assert rate / slots < 3600 / PAUSE_SECONDS
