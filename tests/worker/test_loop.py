@@ -10,7 +10,7 @@ import pytest
 # SIGTERM comes for real, in the middle of what is named: before the loop is there, or while it is made.
 PROGRAM = """
 import gc, signal
-from rolecall.cli.exits import Terminated, unwinding_on_sigterm
+from rolecall.cli.exits import Terminated, unwinding_on_signals
 from rolecall.worker import loop
 
 signals, meant = [signal.SIGTERM], {place}.{name}
@@ -25,7 +25,7 @@ async def main():
 
 {place}.{name} = interrupted
 try:
-    with unwinding_on_sigterm():
+    with unwinding_on_signals():
         loop.run(main())
 except Terminated:
     print("terminated")

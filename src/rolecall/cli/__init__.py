@@ -4,10 +4,16 @@ Commands of an app's own show things the same way, with the names exported here:
 terminal as text, its control characters made visible, never as an escape sequence or as markup.
 
     print_table(("shop", "town"), ((shop.name, shop.town) for shop in shops), "there is no shop")
+
+They end the same way, too: what a command holds is given back when the process is told to end.
+
+    with unwinding_on_signals():  # raises Terminated in here
+        ...
 """
 
 from __future__ import annotations
 
+from rolecall.cli.exits import Terminated, unwinding_on_signals
 from rolecall.cli.output import print_facts, print_json, print_line, print_table, shown
 
-__all__ = ["print_facts", "print_json", "print_line", "print_table", "shown"]
+__all__ = ["Terminated", "print_facts", "print_json", "print_line", "print_table", "shown", "unwinding_on_signals"]

@@ -1,4 +1,4 @@
-"""How a command ends: whatever threads its handlers left behind, and with what it holds given back on SIGTERM."""
+"""How a command ends: whatever threads its handlers left behind, and with what it holds given back on a signal."""
 
 from __future__ import annotations
 
@@ -13,7 +13,10 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import NoReturn
 
+from rolecall.worker.signals import Wishes, heeded_signals
+
 LEAVE_WITHIN = 2.0
+ENDED_BY_SIGNAL = 128
 log = logging.getLogger("rolecall.cli")
 
 
@@ -31,18 +34,45 @@ def _insist(code: int) -> None:
 
 
 class Terminated(BaseException):
-    """Somebody asked this process to end; not an Exception, because nothing may catch it and go on."""
+    """Somebody asked this process to end; not an Exception, because nothing may catch it and go on.
+
+    `exit_code` is what a shell calls an end by that signal.
+    """
+
+    def __init__(self, number: int) -> None:
+        super().__init__(signal.Signals(number).name)
+        self.exit_code = ENDED_BY_SIGNAL + number
 
 
 @contextmanager
-def unwinding_on_sigterm() -> Iterator[None]:
-    """Raise Terminated in the main thread on SIGTERM, where nobody inside takes the signal for himself."""
-    before = signal.signal(signal.SIGTERM, _raise)
+def unwinding_on_signals() -> Iterator[None]:
+    """Raise Terminated in the main thread on SIGTERM and SIGHUP, where nobody inside takes the signal for himself.
+
+    SIGINT raises KeyboardInterrupt, as in every program.
+    """
+    wishes = Wishes()
+
+    def unwind(number: int, _frame: FrameType | None) -> None:
+        if wishes.is_new():
+            raise Terminated(number)
+
+    before = {number: signal.signal(number, unwind) for number in heeded_signals() if number is not signal.SIGINT}
     try:
         yield
+    except BaseExceptionGroup as group:
+        # Where it was raised within a group of tasks, that group has wrapped it.
+        wrapped = group.subgroup(Terminated)
+        if wrapped is None:
+            raise
+        raise next(_leaves(wrapped)) from None
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
-def _raise(_number: int, _frame: FrameType | None) -> NoReturn:
-    raise Terminated
+def _leaves(group: BaseExceptionGroup[BaseException]) -> Iterator[BaseException]:
+    for error in group.exceptions:
+        if isinstance(error, BaseExceptionGroup):
+            yield from _leaves(error)
+        else:
+            yield error

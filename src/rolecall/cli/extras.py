@@ -25,7 +25,7 @@ class Serves(Protocol):
     """What `rolecall.web.server` offers."""
 
     def serve(self, dsn: str, app: App, settings: Settings, listener: socket) -> None:
-        """Answer requests until SIGTERM or SIGINT."""
+        """Answer requests until SIGTERM, SIGINT or SIGHUP."""
 
 
 class Hashes(Protocol):

@@ -32,7 +32,7 @@ from rolecall.cli.commands import (
     worker,
     workers,
 )
-from rolecall.cli.exits import Terminated, leave, unwinding_on_sigterm
+from rolecall.cli.exits import Terminated, leave, unwinding_on_signals
 from rolecall.cli.options import ACCESS, HTTP, WORKING
 from rolecall.cli.output import shown
 from rolecall.cli.shell import with_shell
@@ -43,7 +43,6 @@ from rolecall.model.errors import RolecallError
 NAME = "rolecall"
 NO_DATABASE = 6
 INTERRUPTED = 130
-TERMINATED = 143
 
 
 def main() -> NoReturn:
@@ -54,7 +53,7 @@ def main() -> NoReturn:
 def run(arguments: Sequence[str]) -> int:
     """Run one command; answers go to stdout, an error as one line to stderr; returns the exit code."""
     try:
-        with unwinding_on_sigterm():
+        with unwinding_on_signals():
             code = get_command(build())(arguments, prog_name=NAME, standalone_mode=False)
     except TyperException as error:
         return _complain(error.format_message(), error.exit_code)
@@ -64,8 +63,8 @@ def run(arguments: Sequence[str]) -> int:
         return _complain(str(error), NO_DATABASE)
     except typer.Abort:
         return INTERRUPTED
-    except Terminated:
-        return TERMINATED
+    except Terminated as end:
+        return end.exit_code
     return code if isinstance(code, int) else 0
 
 

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import signal
 import socket
 from collections.abc import Iterator
 from concurrent.futures import Future
@@ -35,6 +34,7 @@ from rolecall.worker.loop import run
 from rolecall.worker.options import WorkerOptions
 from rolecall.worker.registration import declare
 from rolecall.worker.session import DatabaseSession, DatabaseSessions
+from rolecall.worker.signals import heeding_signals
 
 __all__ = [
     "Server",
@@ -43,7 +43,6 @@ __all__ = [
 ]
 
 GRACE = 10
-STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
 # A server ticks ten times a second.
 TICKS = 10
 END_WITHIN = 5.0
@@ -51,7 +50,7 @@ log = logging.getLogger("rolecall.web")
 
 
 def serve(dsn: str, app: App, settings: Settings, listener: socket.socket) -> None:
-    """Answer requests until SIGTERM or SIGINT, then let those under way end within ten seconds."""
+    """Answer requests until SIGTERM, SIGINT or SIGHUP, then let those under way end within ten seconds."""
     hosts = None if settings.access.auth is AuthMode.keys else LOCAL_NAMES | {host_of(listener)}
     application = build(dsn, app, settings, hosts=hosts)
     work_out_routes(application)
@@ -97,14 +96,8 @@ class Server(uvicorn.Server):
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
         """Let the stop signals end this server, and not be raised again once it has ended."""
-        loop = asyncio.get_running_loop()
-        for number in STOP_SIGNALS:
-            loop.add_signal_handler(number, self.handle_exit, number, None)
-        try:
+        with heeding_signals(lambda number: self.handle_exit(number, None)):
             yield
-        finally:
-            for number in STOP_SIGNALS:
-                loop.remove_signal_handler(number)
 
 
 @contextmanager

@@ -1,5 +1,8 @@
-"""SIGTERM and SIGINT: the first one lets what runs finish, the second one does not. And no process outlives
+"""SIGTERM, SIGINT and SIGHUP: the first one lets what runs finish, the second one does not. And no process outlives
 the one that started it, however that one ended.
+
+A terminal that is closed, Ctrl-C, `timeout` and service managers signal a whole group of processes: one of it is told
+by them and by who started it, within a moment, and takes that for one and the same wish.
 """
 
 from __future__ import annotations
@@ -15,9 +18,12 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
+from time import monotonic
 from typing import Protocol
 
-STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
+STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+# Seconds. Nobody presses Ctrl-C twice within them, and what is passed on comes sooner.
+SAME_WISH_WITHIN = 0.2
 PR_SET_PDEATHSIG = 1
 LOOK_EVERY = 0.5
 
@@ -33,20 +39,52 @@ class Stops(Protocol):
     def stop(self, *, now: bool = False) -> None: ...
 
 
+def heeded_signals() -> tuple[signal.Signals, ...]:
+    """The signals that ask this process to stop; not SIGHUP where it was started to outlive its terminal (nohup)."""
+    outlives = signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+    return tuple(number for number in STOP_SIGNALS if not (outlives and number is signal.SIGHUP))
+
+
 @contextmanager
-def stop_on_signals(*stoppables: Stops) -> Iterator[None]:
-    """Let the process's stop signals stop them all; only a program's entry does this, never a library."""
+def heeding_signals(heed: Callable[[signal.Signals], object]) -> Iterator[None]:
+    """Have the running loop call `heed` for each stop signal; afterwards they do again what they did before."""
     loop = asyncio.get_running_loop()
-    for number in STOP_SIGNALS:
-        loop.add_signal_handler(number, _on_signal, stoppables, number)
+    before = {number: signal.getsignal(number) for number in heeded_signals()}
+    for number in before:
+        loop.add_signal_handler(number, heed, number)
     try:
         yield
     finally:
-        for number in STOP_SIGNALS:
+        for number, handler in before.items():
             loop.remove_signal_handler(number)
+            signal.signal(number, signal.SIG_DFL if handler is None else handler)
 
 
-def _on_signal(stoppables: tuple[Stops, ...], number: signal.Signals) -> None:
+@contextmanager
+def stop_on_signals(*stoppables: Stops) -> Iterator[None]:
+    """Let the process's stop signals stop them all; only a program's entry does this, never a library."""
+    with heeding_signals(partial(_on_signal, stoppables, Wishes())):
+        yield
+
+
+class Wishes:
+    """Tells a stop signal from one that repeats it."""
+
+    def __init__(self) -> None:
+        self._last: float | None = None
+
+    def is_new(self) -> bool:
+        """Say, at each signal, whether it asks for more than the one before it did."""
+        now = monotonic()
+        if self._last is not None and now - self._last < SAME_WISH_WITHIN:
+            return False
+        self._last = now
+        return True
+
+
+def _on_signal(stoppables: tuple[Stops, ...], wishes: Wishes, number: signal.Signals) -> None:
+    if not wishes.is_new():
+        return
     again = any(stoppable.stopping for stoppable in stoppables)
     if again:
         log.warning("%s again: stopping now", number.name)

@@ -11,7 +11,7 @@ from typing import Annotated
 from typer import Exit, Option
 
 from rolecall.app import App
-from rolecall.cli.exits import Terminated, unwinding_on_sigterm
+from rolecall.cli.exits import Terminated
 from rolecall.cli.locate import load_app
 from rolecall.cli.options import DATABASE, LOGGING, WORKING
 from rolecall.cli.shell import Shell
@@ -31,7 +31,7 @@ log = logging.getLogger("rolecall.cli")
 
 
 def worker(shell: Shell, *, app: AppReference, processes: Processes = 1) -> None:
-    """Claim and run tasks until SIGTERM: then finish what runs, give back the rest, exit 0."""
+    """Claim and run tasks until SIGTERM, Ctrl-C or SIGHUP: then finish what runs, give back the rest, exit 0."""
     loaded = load_app(app)
     try:
         with shell.ready_database() as dsn:
@@ -56,8 +56,7 @@ def work(shell: Shell, dsn: str, app: App, workers: Sequence[Command], beside: S
     What runs `beside` them has processes of its own.
     """
     if len(workers) == 1:
-        with unwinding_on_sigterm():
-            run(_run(Worker(app, dsn, worker_options(shell.settings)), Supervisor(beside)))
+        run(_run(Worker(app, dsn, worker_options(shell.settings)), Supervisor(beside)))
     elif code := run(Supervisor([*workers, *beside]).run()):
         raise Exit(code)
 

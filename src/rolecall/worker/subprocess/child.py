@@ -30,7 +30,7 @@ from rolecall.model.outcomes import NoResult
 from rolecall.sql.documents import encode_result
 from rolecall.worker.outcomes import judge, unstored_failure
 from rolecall.worker.session import ForkGuard
-from rolecall.worker.signals import die_with
+from rolecall.worker.signals import die_with, heeded_signals
 from rolecall.worker.subprocess.context import ProcessContext
 from rolecall.worker.subprocess.messages import (
     Answer,
@@ -46,7 +46,6 @@ from rolecall.worker.subprocess.messages import (
 )
 
 MARK = "ROLECALL_PROCESS"
-STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
 
 def serve(connection: Connection, *, parent: int, log_level: int) -> None:
@@ -125,7 +124,7 @@ def _definition(request: RunTask) -> HandlerDefinition[..., Any]:
 def _leave_stopping_to_the_worker() -> None:
     # A terminal or a service manager tells the whole group to stop; the worker lets its handlers finish. Not
     # SIG_IGN, which the programs that a handler starts would inherit.
-    for number in STOP_SIGNALS:
+    for number in heeded_signals():
         signal.signal(number, lambda *_: None)
 
 

@@ -16,7 +16,7 @@ from typer.exceptions import TyperException
 from typer.main import get_command
 
 from rolecall import ConfigError, DatabaseError, EmbeddedServerError, RolecallError, grant_roles, migrate
-from rolecall.cli import shown
+from rolecall.cli import Terminated, shown, unwinding_on_signals
 from storecrawl.catalog import CatalogError
 from storecrawl.catalog.normalize import NotAMenu
 from storecrawl.cli.connect import checked_address
@@ -61,7 +61,8 @@ def main() -> NoReturn:
 def run(arguments: Sequence[str]) -> int:
     """Run one command; answers go to stdout, an error as one line to stderr; returns the exit code."""
     try:
-        code = get_command(commands)(arguments, prog_name=NAME, standalone_mode=False)
+        with unwinding_on_signals():
+            code = get_command(commands)(arguments, prog_name=NAME, standalone_mode=False)
     except TyperException as error:
         return _complain(error.format_message(), error.exit_code)
     except ConfigError as error:
@@ -72,6 +73,8 @@ def run(arguments: Sequence[str]) -> int:
         return _complain(str(error), INCOMPLETE)
     except (typer.Abort, KeyboardInterrupt):
         return INTERRUPTED
+    except Terminated as end:
+        return end.exit_code
     return code if isinstance(code, int) else 0
 
 

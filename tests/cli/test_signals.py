@@ -1,0 +1,132 @@
+"""However a process is told to stop, what runs may finish: by a service manager, Ctrl-C, or a terminal that is closed."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Run
+from tests.cli.processes import Spawn, document, ended, until
+
+PATIENT = """
+
+import asyncio
+from pathlib import Path
+
+@app.task(role="sums", max_attempts=1)
+async def wait_for_file() -> int:
+    Path("begun").touch()
+    while not Path("go").exists():
+        await asyncio.sleep(0.02)
+    return 1
+"""
+STOPS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+
+
+@pytest.fixture
+def shop(folder: Path) -> Path:
+    (folder / "shop.py").write_text((folder / "shop.py").read_text() + PATIENT)
+    return folder
+
+
+def begun(cli: Run, shop: Path) -> int:
+    """A task that runs until there is a file `go`."""
+    task_id = int(cli("enqueue", "wait_for_file", "--role", "sums", "--json").json["id"])
+    until((shop / "begun").exists, "the handler begins")
+    return task_id
+
+
+def state_of(cli: Run, task_id: int) -> str:
+    return str(cli("tasks", "show", task_id, "--json").json["task"]["state"])
+
+
+def listening(cli: Run, workers: int = 1) -> None:
+    until(lambda: len(cli("workers", "list", "--json").json) == workers, "the workers are on the roll")
+
+
+def said(process: subprocess.Popen[str], text: str) -> None:
+    """Read its log until it says this."""
+    assert process.stderr is not None
+    assert any(text in line for line in process.stderr), f"never: {text}"
+
+
+@pytest.mark.parametrize("number", STOPS, ids=lambda number: number.name)
+def test_a_worker_that_is_told_to_stop_lets_its_task_finish_and_ends_with_code_0(
+    spawn: Spawn, cli: Run, dsn: str, shop: Path, number: signal.Signals
+) -> None:
+    worker = spawn("worker", "--app", "shop:app", DATABASE_URL=dsn)
+    listening(cli)
+    task_id = begun(cli, shop)
+
+    worker.send_signal(number)
+    said(worker, f"{number.name}: stopping, what runs may finish")
+    (shop / "go").touch()
+    stopped = ended(worker)
+
+    assert stopped.code == 0, stopped.err
+    assert state_of(cli, task_id) == "completed"
+
+
+def test_a_group_that_is_signalled_as_a_whole_lets_its_tasks_finish(
+    launch: Callable[..., subprocess.Popen[str]], cli: Run, dsn: str, shop: Path
+) -> None:
+    command = ("setsid", sys.executable, "-m", "rolecall", "worker", "--app", "shop:app", "--processes", "2")
+    workers = launch(*command, DATABASE_URL=dsn)
+    listening(cli, 2)
+    task_id = begun(cli, shop)
+
+    os.killpg(workers.pid, signal.SIGHUP)
+    said(workers, "has stopped")
+    (shop / "go").touch()
+    stopped = ended(workers)
+
+    assert stopped.code == 0, stopped.err
+    assert state_of(cli, task_id) == "completed"
+
+
+def test_a_worker_that_was_started_to_outlive_its_terminal_does(
+    launch: Callable[..., subprocess.Popen[str]], cli: Run, dsn: str, shop: Path
+) -> None:
+    worker = launch("nohup", sys.executable, "-m", "rolecall", "worker", "--app", "shop:app", DATABASE_URL=dsn)
+    listening(cli)
+
+    worker.send_signal(signal.SIGHUP)
+
+    assert cli("enqueue", "add", '{"a": 1, "b": 2}', "--wait", "60", "--json").json["task"]["result"] == 3
+    worker.send_signal(signal.SIGTERM)
+    assert ended(worker).code == 0
+
+
+def test_up_ends_clean_when_its_terminal_is_closed(spawn: Spawn, shop: Path) -> None:
+    up = spawn("up", "--app", "shop:app", "--json", ROLECALL_HTTP="127.0.0.1:0")
+    document(up)
+
+    up.send_signal(signal.SIGHUP)
+    stopped = ended(up)
+
+    assert stopped.code == 0, stopped.err
+    assert not list(shop.glob("rolecall-data/postgres/data-*/postmaster.pid"))
+
+
+def test_a_server_ends_clean_when_its_terminal_is_closed(spawn: Spawn, dsn: str, folder: Path) -> None:
+    server = spawn("serve", "--port", "0", "--json", DATABASE_URL=dsn)
+    document(server)
+
+    server.send_signal(signal.SIGHUP)
+
+    assert ended(server).code == 0
+
+
+def test_another_command_ends_as_the_signal_says(spawn: Spawn, cli: Run, dsn: str) -> None:
+    waiting = spawn("enqueue", "add", '{"a": 1, "b": 2}', "--wait", "60", DATABASE_URL=dsn)
+    until(lambda: "add" in cli("tasks", "list").out, "it waits for its task")
+
+    waiting.send_signal(signal.SIGHUP)
+
+    assert ended(waiting).code == 128 + signal.SIGHUP
