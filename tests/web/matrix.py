@@ -20,6 +20,9 @@ METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 RANKS = {"open": 0, "known": 1, "read": 1, "operate": 2, "admin": 3}
 IDENTITIES = {"nobody": 0, "read": 1, "operate": 2, "admin": 3}
 PARAMETER = re.compile(r"\{\w+(:\w+)?\}")
+# Those of the pages are let be: they pass over what they do not know, and show what they filter by.
+NO_PAGES = ("/api/", "/healthz", "/readyz", "/openapi.json", "/status")
+REFUSED = 422
 NOBODYS_ID = "987654321"
 PATIENCE = 40.0
 
@@ -68,7 +71,18 @@ async def other_methods(application: Any, table: list[Entry]) -> list[str]:
     ]
 
 
-async def status_of(application: Any, method: str, path: str, headers: dict[str, str]) -> int:
+async def passed_over(application: Any, headers: dict[str, str]) -> list[str]:
+    """Ask for every route of the API with a word in the query that none knows; say which ones do not refuse it."""
+    asked = [(method, path) for method, path in sorted(routes_of(application)) if path.startswith(NO_PAGES)]
+    return [
+        f"{method} {path}: {status}"
+        for method, path in asked
+        if (status := await status_of(application, method, PARAMETER.sub(NOBODYS_ID, path), headers, b"nonsense=1"))
+        != REFUSED
+    ]
+
+
+async def status_of(application: Any, method: str, path: str, headers: dict[str, str], query: bytes = b"") -> int:
     """The status of an answer, without waiting for its end: streams have none. A page says 401 by asking to log in."""
     started: asyncio.Future[int] = asyncio.get_running_loop().create_future()
 
@@ -83,7 +97,7 @@ async def status_of(application: Any, method: str, path: str, headers: dict[str,
             started.set_result(_meaning(message["status"], dict(message["headers"])))
 
     bodies: list[dict[str, object]] = [{"type": "http.request", "body": b"", "more_body": False}]
-    asking = asyncio.create_task(application(_scope(method, path, headers), receive, send))
+    asking = asyncio.create_task(application(_scope(method, path, headers, query), receive, send))
     await asyncio.wait({asking, started}, timeout=PATIENCE, return_when=asyncio.FIRST_COMPLETED)
     if not asking.done():
         asking.cancel()
@@ -95,7 +109,7 @@ def _meaning(status: int, headers: dict[bytes, bytes]) -> int:
     return 401 if status == 303 and headers[b"location"].startswith(b"/login") else status
 
 
-def _scope(method: str, path: str, headers: dict[str, str]) -> dict[str, Any]:
+def _scope(method: str, path: str, headers: dict[str, str], query: bytes) -> dict[str, Any]:
     return {
         "type": "http",
         "asgi": {"version": "3.0"},
@@ -104,7 +118,7 @@ def _scope(method: str, path: str, headers: dict[str, str]) -> dict[str, Any]:
         "method": method,
         "path": path,
         "raw_path": path.encode(),
-        "query_string": b"",
+        "query_string": query,
         "root_path": "",
         "headers": list(_raw({"host": "rolecall.test", **headers})),
         "client": ("192.0.2.1", 1),

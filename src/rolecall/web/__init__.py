@@ -13,6 +13,7 @@ It knows no SQL, no table and no SQLSTATE.
     identity, logins, passwords, rates  who asks, and how often; `refusals` writes down who was not let in
     dependencies, idempotency           what a route takes: its services by scope, once for each Idempotency-Key
     parameters, new_tasks, views        what requests are made of, and what tasks and chains look like in answers
+    query_words                         refuses the words of a query that a route does not know
     api, events, documentation          the REST routes, the stream of events, the OpenAPI document
     dashboard                           the pages
 

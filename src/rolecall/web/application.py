@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Collection, Iterable
 from contextlib import asynccontextmanager
 from importlib.metadata import version
 
-from fastapi import APIRouter, FastAPI
+from fastapi import APIRouter, Depends, FastAPI
 from fastapi.routing import iter_route_contexts
 from starlette.types import ASGIApp
 
@@ -34,6 +34,7 @@ from rolecall.web.identity import ForwardingGuard, KeysAndSessions, LocalToken, 
 from rolecall.web.limits import Limits
 from rolecall.web.logins import Logins
 from rolecall.web.problems import PROBLEMS, answer_problems
+from rolecall.web.query_words import refuse_unknown_words
 from rolecall.web.rates import Rates
 from rolecall.web.refusals import Refusals
 from rolecall.web.state import LONGEST_READ, Access, WebState, keep_state
@@ -44,6 +45,7 @@ CONNECTIONS = 8
 # Seconds until who asks hears that the database does not answer.
 WAIT = 4.0
 PATIENCE = 0.1
+KNOWN_WORDS = Depends(refuse_unknown_words)
 LOOKER = Actor(name="live", via="system")
 
 
@@ -99,7 +101,7 @@ def build(dsn: str, app: App, settings: Settings | None = None, *, hosts: Collec
     keep_answers(application)
     application.add_middleware(Limits)
     for router in (*ROUTERS, documentation.router, assets.router, *PAGES, *mounted):
-        application.include_router(router)
+        application.include_router(router, dependencies=[] if isinstance(router, Pages) else [KNOWN_WORDS])
     return application
 
 

@@ -11,7 +11,7 @@ from rolecall import App
 from rolecall.model.access import Scope
 from rolecall.web import build
 from tests.web.doors import Door, opened
-from tests.web.matrix import IDENTITIES, departures, read_table, routes_of
+from tests.web.matrix import IDENTITIES, departures, passed_over, read_table, routes_of
 
 # The API and the pages.
 TABLES = (Path(__file__).with_name("routes.txt"), Path(__file__).parents[1] / "pages" / "routes.txt")
@@ -37,3 +37,7 @@ async def test_each_role_reaches_exactly_the_paths_of_the_table(door: Door, iden
     headers = {} if identity == "nobody" else await door.key(Scope(identity))
 
     assert await departures(door.application, TABLE, identity, headers) == []
+
+
+async def test_every_route_of_the_api_refuses_a_word_that_it_does_not_know(door: Door) -> None:
+    assert await passed_over(door.application, await door.key(Scope.ADMIN)) == []

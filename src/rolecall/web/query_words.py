@@ -1,0 +1,68 @@
+"""The words of a query: what a route of the API does not know is refused, so that nobody takes all for a part.
+
+A client that pages by `offset` would else be given the first page for ever. Pages pass over what they do not know: each
+shows what it filters by.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+
+from fastapi import Request
+from fastapi.dependencies.models import Dependant
+from fastapi.exceptions import RequestValidationError
+from pydantic import BaseModel
+
+from rolecall.web.dependencies import Requires, identify
+from rolecall.web.state import state_of
+
+__all__ = ["refuse_unknown_words"]
+
+# How other APIs page.
+PAGING = frozenset({"offset", "page", "skip", "start"})
+CURSOR = "cursor"
+
+
+async def refuse_unknown_words(request: Request) -> None:
+    """Refuse a query with words that its route does not know; the dependency of every route of the API.
+
+    Who may not come in hears that first. Raises RequestValidationError, NotAuthenticated, NotAllowed, TooManyRequests.
+    """
+    if not request.query_params:
+        return
+    dependants = list(_all_below(request.scope["route"].dependant))
+    known = {word for each in dependants for word in _words(each)}
+    unknown = [word for word in dict.fromkeys(request.query_params) if word not in known]
+    if unknown:
+        await _let_in(request, dependants)
+        raise RequestValidationError([_refusal(word, known) for word in unknown])
+
+
+def _all_below(dependant: Dependant) -> Iterator[Dependant]:
+    yield dependant
+    for each in dependant.dependencies:
+        yield from _all_below(each)
+
+
+def _words(dependant: Dependant) -> Iterator[str]:
+    for parameter in dependant.query_params:
+        kind = parameter.field_info.annotation
+        if isinstance(kind, type) and issubclass(kind, BaseModel):
+            yield from (field.alias or name for name, field in kind.model_fields.items())
+        else:
+            yield parameter.alias
+
+
+async def _let_in(request: Request, dependants: Collection[Dependant]) -> None:
+    if all(each.call is not identify for each in dependants):
+        return
+    caller = await state_of(request).access.identify(request)
+    for each in dependants:
+        if isinstance(each.call, Requires):
+            await each.call(request, caller)
+
+
+def _refusal(word: str, known: Collection[str]) -> dict[str, object]:
+    said = f"it knows {', '.join(sorted(known))}" if known else "it takes no query"
+    hint = "; the next page is asked for by the `next_cursor` of this one" if word in PAGING and CURSOR in known else ""
+    return {"type": "unknown_word", "loc": ("query", word), "msg": f"this address does not know {word!r}: {said}{hint}"}

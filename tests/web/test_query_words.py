@@ -1,0 +1,69 @@
+"""A query of words that a route does not know is refused: what would be passed over misleads whoever sent it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import httpx2
+import pytest
+from fastapi import APIRouter
+
+from rolecall import App
+from rolecall.model.access import Scope
+from rolecall.web import Reads
+from tests.web.doors import Door, opened
+from tests.web.matrix import passed_over
+
+
+async def test_every_route_of_the_api_refuses_a_word_that_it_does_not_know(door: Door) -> None:
+    assert await passed_over(door.application, await door.key(Scope.ADMIN)) == []
+
+
+async def test_a_route_that_an_app_brings_refuses_them_too(database: str) -> None:
+    router = APIRouter()
+
+    @router.get("/api/shops")
+    async def list_shops(_: Reads, city: str = "") -> list[str]:
+        return [city]
+
+    async with opened(database, app=App("test", routers=[router])) as door:
+        key = await door.key(Scope.READ)
+        known = await door.client.get("/api/shops?city=Mesa", headers=key)
+        unknown = await door.client.get("/api/shops?town=Mesa", headers=key)
+
+    assert (known.status_code, known.json()) == (200, ["Mesa"])
+    assert (unknown.status_code, unknown.json()["detail"]) == (
+        422,
+        "query.town: this address does not know 'town': it knows city",
+    )
+
+
+@pytest.mark.parametrize("query", ["offset=50", "page=2"])
+async def test_who_pages_by_number_is_told_how_it_is_done(http: httpx2.AsyncClient, query: str) -> None:
+    answer = await http.get(f"/api/tasks?{query}")
+
+    assert answer.status_code == 422
+    assert "the next page is asked for by the `next_cursor` of this one" in answer.json()["detail"]
+
+
+async def test_all_unknown_words_are_named_at_once(http: httpx2.AsyncClient) -> None:
+    answer = await http.get("/api/roles?sort=name&order=asc")
+
+    assert [each["where"] for each in answer.json()["errors"]] == ["query.sort", "query.order"]
+    assert "it takes no query" in answer.json()["detail"]
+
+
+@pytest.mark.parametrize(("identity", "status"), [(None, 401), (Scope.READ, 403), (Scope.ADMIN, 422)])
+async def test_who_may_not_come_in_is_not_told_which_words_there_are(
+    door: Door, identity: Scope | None, status: int
+) -> None:
+    headers = await door.key(identity) if identity else {}
+
+    assert (await door.client.get("/api/keys?colour=red", headers=headers)).status_code == status
+
+
+async def test_nothing_is_done_that_was_asked_for_with_an_unknown_word(http: httpx2.AsyncClient) -> None:
+    refused = await http.post("/api/tasks?dry_run=true", json={"handler": "add"})
+
+    tasks: dict[str, Any] = (await http.get("/api/tasks")).json()
+    assert (refused.status_code, tasks["items"]) == (422, [])
