@@ -208,7 +208,9 @@ def test_a_batch_handler_may_take_the_context() -> None:
 
 def positional(number: int, /) -> None: ...
 def starred(*numbers: int) -> None: ...
-def keywords(**numbers: int) -> None: ...
+def beside(kind: str, **others: Any) -> None: ...
+def slashless(ctx: Context, **payload: Any) -> None: ...
+def odd_values(**locks: asyncio.Event) -> None: ...
 def bare(number) -> None: ...  # type: ignore[no-untyped-def]  # noqa: ANN001 - on purpose
 def unknown(number: Nowhere) -> None: ...  # type: ignore[name-defined]  # noqa: F821 - on purpose
 def strange(lock: asyncio.Event) -> None: ...
@@ -221,7 +223,9 @@ def generator(number: int) -> Any:
     [
         (positional, "number is positional-only"),
         (starred, r"\*numbers takes no named values"),
-        (keywords, r"\*\*numbers has no schema"),
+        (beside, r"\*\*others takes the whole payload: declare each parameter by name, or nothing beside it"),
+        (slashless, r"write \(ctx, /, \*\*payload\), with the slash: a payload may have a field ctx"),
+        (odd_values, "parameter locks: asyncio.locks.Event has no schema"),
         (bare, "number has no type annotation"),
         (unknown, "'Nowhere' is not defined"),
         (strange, "parameter lock: asyncio.locks.Event has no schema"),
@@ -232,6 +236,60 @@ def generator(number: int) -> Any:
 def test_a_signature_without_a_schema_is_refused_at_the_definition(function: Callable[..., Any], problem: str) -> None:
     with pytest.raises(InvalidDeclaration, match=problem):
         define(function)
+
+
+@pytest.mark.parametrize(
+    "payload", [{}, {"ctx": 1, "self": 2, "a b": [None], "payload": {"x": 1.5}}], ids=["none", "odd"]
+)
+def test_a_handler_of_any_payload_is_given_it_whole(payload: dict[str, Any]) -> None:
+    """Whatever its fields are called; one called `payload` stays inside."""
+
+    def echo(ctx: Context, /, **payload: Any) -> Any:
+        return ctx, payload
+
+    definition = define(echo)
+
+    assert definition.call("context", definition.decode(json.dumps(payload))) == ("context", payload)
+    assert definition.task(**payload).payload == payload
+    assert definition.signature.schema == {"type": "object"}
+
+
+def test_a_field_called_payload_is_a_field_like_any_other() -> None:
+    """Two stars take the whole; a parameter without them is one field of it."""
+
+    def work(payload: dict[str, Any]) -> Any:
+        return payload
+
+    definition = define(work)
+
+    assert definition.call(None, definition.decode('{"payload": {"x": 1}}')) == {"x": 1}
+    with pytest.raises(InvalidPayload, match="unknown field `x`"):
+        definition.task(payload={}, x=1)
+
+
+def untyped(**payload) -> Any:  # type: ignore[no-untyped-def]  # noqa: ANN003 - on purpose
+    return payload
+
+
+def objects(**payload: object) -> Any:
+    return payload
+
+
+@pytest.mark.parametrize("function", [untyped, objects])
+def test_any_payload_may_be_said_without_a_type_too(function: Callable[..., Any]) -> None:
+    assert define(function).decode('{"x": [1]}') == {"x": [1]}
+
+
+def test_the_values_of_any_payload_may_have_a_type() -> None:
+    def add(**numbers: int) -> int:
+        return sum(numbers.values())
+
+    definition = define(add)
+
+    assert definition.call(None, definition.decode('{"a": 1, "b": 2}')) == 3
+    assert definition.signature.schema == {"type": "object", "additionalProperties": {"type": "integer"}}
+    with pytest.raises(InvalidPayload, match="`int`, got `str`"):
+        definition.task(a="one")
 
 
 def test_the_schema_tells_the_defaults_that_json_has() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import httpx2
 import msgspec
@@ -48,6 +48,10 @@ def app(pool: Engine) -> App:
     async def follow(ctx: Context) -> None:
         """Follow another."""
 
+    @app.task(role="letters")
+    async def echo(ctx: Context, /, **payload: Any) -> None:
+        """Take anything."""
+
     run(pool.connection, roles.declare(*app.declaration()))
     return app
 
@@ -79,7 +83,7 @@ async def test_handlers_stand_by_role_with_what_they_do_and_whether_a_worker_is_
     )
     assert "Greet somebody." in page
     assert "only follows other tasks" in page
-    assert page.count('data-state="no worker"') == 3
+    assert page.count('data-state="no worker"') == 4
     assert page.count("1 live") == 2
 
 
@@ -211,6 +215,20 @@ async def test_a_handler_without_fields_takes_json(pool: Engine, http: httpx2.As
     await http.post("/jobs/add", data={"payload": '{"a": 1}'})
 
     assert pool.tasks()[0].payload == {"a": 1}
+
+
+async def test_a_handler_of_any_payload_takes_json_and_says_so(
+    pool: Engine, app: App, http: httpx2.AsyncClient
+) -> None:
+    page = (await http.get("/jobs/echo")).text
+    assert "This handler takes any payload." in page
+    assert 'name="payload"' in page
+
+    refused = await http.post("/jobs/echo", data={"payload": "[1]"})
+    assert "not an object" in problem(refused.text, "payload")
+    await http.post("/jobs/echo", data={"payload": '{"a b": [1], "payload": {}}'})
+
+    assert pool.tasks()[0].payload == {"a b": [1], "payload": {}}
 
 
 async def test_who_clicks_twice_creates_one_task_and_sees_it(pool: Engine, app: App, http: httpx2.AsyncClient) -> None:

@@ -8,6 +8,7 @@ import re
 import signal
 import sys
 import time
+from contextvars import ContextVar
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -16,6 +17,7 @@ from typing import Any
 from rolecall import App, Cancel, PermanentFailure, ProcessContext, Retry, Snooze, WaitFor
 
 app = App("crunching")
+tenant: ContextVar[object] = ContextVar("tenant", default="nobody")
 
 
 @dataclass
@@ -34,6 +36,16 @@ def measure(box: Box) -> dict[str, Any]:
 def introduce(ctx: ProcessContext, sign: str) -> dict[str, Any]:
     ctx.log.info("%s at work", sign)
     return {"id": ctx.task_id, "attempt": ctx.attempt, "key": ctx.key, "once": ctx.idempotency_key}
+
+
+def for_whom(suffix: str = "") -> str:
+    told = f"{tenant.get()}{suffix}"
+    tenant.set("whoever came last")
+    return told
+
+
+def echo(ctx: ProcessContext, /, **payload: Any) -> dict[str, Any]:
+    return payload
 
 
 def linger(ctx: ProcessContext, folder: str) -> dict[str, int]:

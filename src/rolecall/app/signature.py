@@ -2,6 +2,7 @@
 
     async def fetch(ctx: Context, store: int, full: bool = False)   takes   {"store": 7}
     def index(items: list[Product])   in batches, each task gives   {"id": 1, "name": "tea"}
+    async def echo(ctx: Context, /, **payload: Any)   takes whatever it is sent
     async def bill(customer: int) -> Invoice | Snooze      promises an Invoice
     def index(items: list[Product]) -> list[int | Cancel]  in batches, each task's result is an int
 
@@ -47,7 +48,6 @@ KNOWN = "a dataclass, a TypedDict, a NamedTuple, a msgspec.Struct, an enum, plai
 # What has no name of its own, cannot be given by name.
 UNNAMED = {
     inspect.Parameter.VAR_POSITIONAL: "*{} takes no named values: declare each parameter by name",
-    inspect.Parameter.VAR_KEYWORD: "**{} has no schema: declare each parameter by name",
     inspect.Parameter.POSITIONAL_ONLY: "{} is positional-only: a payload gives its values by name",
 }
 
@@ -56,9 +56,9 @@ UNNAMED = {
 class Signature:
     """The payload that a handler takes: `shape` is a type that msgspec knows, `schema` its JSON schema.
 
-    `arguments` names the parameters that the payload's fields become; None for a batch handler, where each
-    payload becomes an item. `result` is the type that each task's result must fit; None if any may. One that is
-    not `strict` drops the fields that it does not know.
+    `arguments` names the parameters that the payload's fields become; None where a payload stays whole, as the item
+    of a batch or as all that a handler with `**payload` is given. `result` is the type that each task's result must
+    fit; None if any may. One that is not `strict` drops the fields that it does not know.
     """
 
     handler: str
@@ -105,18 +105,22 @@ def read_signature(function: Callable[..., object], *, handler: str, batch: bool
     if not inspect.isfunction(inner):
         raise InvalidDeclaration(f"handler {handler!r} is a {type(inner).__name__}, not a function")
     parameters = list(inspect.signature(inner).parameters.values())
-    takes_context = bool(parameters) and _is_context(parameters[0])
-    if takes_context:
-        del parameters[0]
+    context = parameters.pop(0) if parameters and _is_context(parameters[0]) else None
     try:
         hints = _hints(inner, parameters)
         for name, hint in hints.items():
             _require_schema(name, hint)
-        shape = _item_shape(parameters, hints) if batch else _argument_shape(handler, parameters, hints, strict=strict)
+        takes_all = not batch and _takes_all(context, parameters)
+        if takes_all:
+            shape: Any = dict[str, hints[parameters[0].name]]  # type: ignore[misc]  # a type that was read
+        elif batch:
+            shape = _item_shape(parameters, hints)
+        else:
+            shape = _argument_shape(handler, parameters, hints, strict=strict)
         return Signature(
             handler=handler,
-            takes_context=takes_context,
-            arguments=None if batch else tuple(parameter.name for parameter in parameters),
+            takes_context=context is not None,
+            arguments=None if batch or takes_all else tuple(parameter.name for parameter in parameters),
             shape=shape,
             schema=_with_defaults(schema_of(shape), parameters),
             decoder=msgspec.json.Decoder(shape),
@@ -143,15 +147,34 @@ def _hints(function: Callable[..., object], parameters: list[inspect.Parameter])
     for parameter in parameters:
         if parameter.kind in UNNAMED:
             raise TypeError(UNNAMED[parameter.kind].format(parameter.name))
-        if parameter.annotation is inspect.Parameter.empty:
+        if parameter.annotation is not inspect.Parameter.empty:
+            written[parameter.name] = parameter.annotation
+        elif parameter.kind is inspect.Parameter.VAR_KEYWORD:
+            written[parameter.name] = Any
+        else:
             raise TypeError(f"parameter {parameter.name} has no type annotation")
-        written[parameter.name] = parameter.annotation
     # Only these annotations are evaluated: that of the context may be importable for type checkers alone.
-    return typing.get_type_hints(
+    hints = typing.get_type_hints(
         SimpleNamespace(__annotations__=written),
         globalns=getattr(function, "__globals__", {}),
         include_extras=True,
     )
+    rest = {each.name: _loosened(hints[each.name]) for each in parameters if each.kind is each.VAR_KEYWORD}
+    return hints | rest
+
+
+def _takes_all(context: inspect.Parameter | None, parameters: list[inspect.Parameter]) -> bool:
+    """Whether a handler is given its payloads whole, as `**payload`; raise TypeError where one could not be given."""
+    last = parameters[-1] if parameters else None
+    if last is None or last.kind is not last.VAR_KEYWORD:
+        return False
+    if len(parameters) > 1:
+        raise TypeError(f"**{last.name} takes the whole payload: declare each parameter by name, or nothing beside it")
+    if context is not None and context.kind is not context.POSITIONAL_ONLY:
+        raise TypeError(
+            f"write ({context.name}, /, **{last.name}), with the slash: a payload may have a field {context.name}"
+        )
+    return True
 
 
 def _require_schema(name: str, hint: Any) -> None:
