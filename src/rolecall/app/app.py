@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, nullcontext
+from contextvars import ContextVar
 from types import MappingProxyType
-from typing import ParamSpec, TypeVar, Unpack, overload
+from typing import Any, ParamSpec, TypeVar, Unpack, overload
 
 from rolecall.app.contracts import Contract, contract_of, contracts_of
 from rolecall.app.declarations import (
@@ -60,7 +61,9 @@ class App:
     given the worker's Workplace, and what it raises keeps the worker from starting. `middlewares` stand around
     each attempt, the first outermost; those that `requires` names must stand around every handler, in that order.
     `routers` are answered by the app's HTTP server, see `mount`. `checks` are made by the doctor beside its own: what
-    they find stands among its findings, and on the overview. `handlers` has the handlers by name.
+    they find stands among its findings, and on the overview. `carries` are context variables, at the top of a module,
+    whose values go with a handler into its process; threads have all of them anyway. `handlers` has the handlers by
+    name.
     """
 
     def __init__(
@@ -72,12 +75,16 @@ class App:
         requires: Sequence[Middleware] = (),
         routers: Sequence[Router | str] = (),
         checks: Sequence[Check] = (),
+        carries: Sequence[ContextVar[Any]] = (),
     ) -> None:
         self.name = name
         self._middlewares = checked(middlewares)
         self._requires = checked(requires)
         self._declared = Declarations(
-            lifespans=[lifespan], mounts=[Mount(router) for router in routers], checks=named(name, checks)
+            lifespans=[lifespan],
+            mounts=[Mount(router) for router in routers],
+            checks=named(name, checks),
+            carried=list(carries),
         )
         self.handlers: Mapping[str, HandlerDefinition[..., object]] = MappingProxyType(self._declared.handlers)
 
@@ -109,6 +116,11 @@ class App:
     def key_capacities(self) -> Mapping[str, int]:
         """How many tasks of a key run at once, by key or pattern of keys."""
         return MappingProxyType(self._declared.key_capacities)
+
+    @property
+    def carried(self) -> Sequence[ContextVar[Any]]:
+        """The context variables whose values go with a handler into its process, of the app and of what it includes."""
+        return tuple(self._declared.carried)
 
     @property
     def mounts(self) -> Sequence[Mount]:

@@ -6,6 +6,7 @@ import inspect
 import pkgutil
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from datetime import datetime
 from types import SimpleNamespace
@@ -59,6 +60,7 @@ class Declarations:
     lifespans: list[Lifespan] = field(default_factory=list)
     mounts: list[Mount] = field(default_factory=list)
     checks: list[AppCheck] = field(default_factory=list)
+    carried: list[ContextVar[Any]] = field(default_factory=list)
     included_in: str | None = None
 
     @property
@@ -115,6 +117,7 @@ class Declarations:
         self.lifespans += other.lifespans
         self.mounts += other.mounts
         self.checks += other.checks
+        self.carried += other.carried
 
     def require_open(self) -> None:
         """Raise InvalidDeclaration once another app has taken these over: it would not see what comes later."""

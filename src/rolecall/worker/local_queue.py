@@ -10,6 +10,7 @@ import threading
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import suppress
+from contextvars import Context, copy_context
 from itertools import islice
 from queue import SimpleQueue
 from time import monotonic
@@ -28,7 +29,7 @@ GROWTH = 2
 
 T = TypeVar("T")
 Outcome = tuple[object, BaseException | None]
-Call = tuple["asyncio.Future[Outcome]", Callable[..., object], tuple[object, ...]]
+Call = tuple["asyncio.Future[Outcome]", Context, Callable[..., object], tuple[object, ...]]
 
 log = logging.getLogger("rolecall.worker")
 
@@ -334,12 +335,15 @@ class SlotThread:
         self._thread: threading.Thread | None = None
 
     async def call(self, function: Callable[..., T], *arguments: object) -> T:
-        """Return or raise what the function does; the caller's cancellation does not reach the thread."""
+        """Return or raise what the function does, under the caller's context variables.
+
+        The caller's cancellation does not reach the thread.
+        """
         if self._thread is None:
             self._thread = threading.Thread(target=self._work, name=self._name, daemon=True)
             self._thread.start()
         done: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
-        self._calls.put((done, function, arguments))
+        self._calls.put((done, copy_context(), function, arguments))
         result, error = await done
         if error is not None:
             raise error
@@ -351,8 +355,8 @@ class SlotThread:
 
     def _work(self) -> None:
         while (call := self._calls.get()) is not None:
-            done, function, arguments = call
-            outcome = _outcome(function, arguments)
+            done, context, function, arguments = call
+            outcome = context.run(_outcome, function, arguments)
             self._fork_guard.require()
             # A loop that is closed waits for nothing.
             with suppress(RuntimeError):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
+from contextvars import ContextVar
 from typing import Any, Protocol
 
 from rolecall.app.handlers import Middleware
@@ -102,6 +103,10 @@ class Program(Protocol):
     @property
     def lifespan(self) -> Callable[[Workplace], AbstractAsyncContextManager[object]]:
         """What a worker enters before its first task and leaves after its last."""
+
+    @property
+    def carried(self) -> Sequence[ContextVar[Any]]:
+        """The context variables whose values go with a handler into its process."""
 
     def check(self) -> None:
         """Raise HandlerError where something that was declared cannot work."""

@@ -132,7 +132,7 @@ class Wiring:
             for n in range(1, options.slots + 1)
         ]
         gathering = {name: handler.gather for name, handler in self._app.handlers.items() if handler.gather}
-        self.processes = Processes(self._fork_guard)
+        self.processes = Processes(self._fork_guard, self._app.carried)
         services = HandlerServices(
             self.finish_session,
             self.pool,

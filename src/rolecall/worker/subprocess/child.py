@@ -20,6 +20,7 @@ import signal
 import sys
 import threading
 from collections.abc import Callable
+from contextvars import ContextVar, copy_context
 from functools import cache
 from logging.handlers import QueueHandler
 from multiprocessing.connection import Connection
@@ -58,9 +59,20 @@ def serve(connection: Connection, *, parent: int, log_level: int) -> None:
     wire = Wire(connection)
     _log_over(wire, log_level)
     while (request := wire.next()) is not None:
-        reply = run_task(request) if isinstance(request, RunTask) else call_function(request)
+        reply = copy_context().run(answer, request)
         fork_guard.require()
         wire.send(reply)
+
+
+def answer(request: Request) -> Answer:
+    """Do what is asked, under the context variables that came along; what cannot be set is the task's error."""
+    try:
+        for address, pickled in request.carried:
+            variable: ContextVar[object] = find(address)  # type: ignore[assignment]  # the worker has seen it
+            variable.set(pickle.loads(pickled))  # noqa: S301 - it comes from the worker
+    except Exception as error:  # noqa: BLE001 - it is told where it can be read
+        return Raised(verdict=judge(error))
+    return run_task(request) if isinstance(request, RunTask) else call_function(request)
 
 
 def call_function(call: CallFunction) -> Answer:

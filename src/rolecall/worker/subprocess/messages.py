@@ -1,11 +1,12 @@
 """The messages between a worker and a process that runs handlers and functions for it; and the address of a
-function, by which the process finds it: its module, or the script's file, and its name there.
+function or context variable, by which the process finds it: its module, or the script's file, and its name there.
 """
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import reduce
 from importlib import import_module
@@ -30,6 +31,7 @@ class RunTask:
     address: Address
     task: ClaimedTask
     strict: bool = True
+    carried: Carried = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,6 +41,7 @@ class CallFunction:
     address: Address
     arguments: tuple[object, ...]
     named: dict[str, object]
+    carried: Carried = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,21 +85,39 @@ class Address:
     name: str
 
 
+# Context variables with their values, pickled: the modules of their types are imported only where they are read.
+Carried = tuple[tuple[Address, bytes], ...]
+
+
 def address_of(function: Callable[..., object], *, what: str) -> Address:
     """Return where another process finds a function; raise InvalidDeclaration, which names `what` it is, for none."""
     module, name = function.__module__, function.__qualname__
-    home = sys.modules.get(module)
     try:
-        found = _follow(home, name)
+        found = _follow(sys.modules.get(module), name)
     except AttributeError:
         found = None
     if _function(found) is not function:
         raise InvalidDeclaration(f"{what} cannot run in a process: {module}.{name} is not its function")
+    return _address(module, name, f"{what} cannot run in a process")
+
+
+def address_of_variable(variable: ContextVar[Any]) -> Address:
+    """Return where another process finds a context variable; raise InvalidDeclaration for one that it does not find."""
+    problem = f"context variable {variable.name!r} cannot be carried into a process"
+    for module, home in list(sys.modules.items()):
+        for name, value in list(getattr(home, "__dict__", {}).items()):
+            if value is variable:
+                return _address(module, name, problem)
+    raise InvalidDeclaration(f"{problem}: it stands at the top of no module")
+
+
+def _address(module: str, name: str, problem: str) -> Address:
     if module != MAIN:
         return Address(place=module, is_file=False, name=name)
+    home = sys.modules[module]
     spec, file = getattr(home, "__spec__", None), getattr(home, "__file__", None)
     if spec is None and file is None:
-        raise InvalidDeclaration(f"{what} cannot run in a process: it stands in no file")
+        raise InvalidDeclaration(f"{problem}: it stands in no file")
     return Address(place=spec.name if spec else str(file), is_file=spec is None, name=name)
 
 

@@ -14,7 +14,8 @@ import pickle
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextvars import ContextVar
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection
 from typing import Any, ParamSpec, TypeVar
@@ -27,8 +28,10 @@ from rolecall.worker.program import Handler
 from rolecall.worker.session import ForkGuard
 from rolecall.worker.subprocess.child import MARK
 from rolecall.worker.subprocess.messages import (
+    Address,
     Answer,
     CallFunction,
+    Carried,
     NoTaskResult,
     Raised,
     Request,
@@ -36,11 +39,13 @@ from rolecall.worker.subprocess.messages import (
     RunTask,
     TaskResult,
     address_of,
+    address_of_variable,
 )
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
+UNSET = object()
 DIES_WITHIN = 1.0
 CLOSE_WITHIN = 3.0
 # The worker's own path comes first: only then is `rolecall` sure to be the same one.
@@ -63,15 +68,20 @@ class ProcessDied(HandlerError):
 
 
 class Processes:
-    """The processes of one worker; never more of them than calls at a time."""
+    """The processes of one worker; never more of them than calls at a time.
 
-    def __init__(self, fork_guard: ForkGuard) -> None:
+    `carried` are the context variables that keep their values there; raises InvalidDeclaration for one that no
+    process finds.
+    """
+
+    def __init__(self, fork_guard: ForkGuard, carried: Sequence[ContextVar[Any]] = ()) -> None:
         if os.environ.get(MARK) == str(os.getpid()):
             raise InvalidDeclaration(
                 "a module with a process handler starts a worker when it is imported: put that under "
                 "if __name__ == '__main__'"
             )
         self._fork_guard = fork_guard
+        self._carried = [(variable, address_of_variable(variable)) for variable in carried]
         self._idle: list[HandlerProcess] = []
         self._busy: set[HandlerProcess] = set()
         self._started = 0
@@ -83,7 +93,8 @@ class Processes:
         finds.
         """
         address = address_of(function, what=f"function {function.__qualname__!r}")
-        match await self.run(CallFunction(address=address, arguments=args, named=kwargs)):
+        call = CallFunction(address=address, arguments=args, named=kwargs, carried=self.carried())
+        match await self.run(call):
             case ReturnValue(pickled=pickled):
                 # In a thread: to make a large object takes its time, and this is the loop.
                 value: T = await asyncio.to_thread(pickle.loads, pickled)
@@ -92,6 +103,19 @@ class Processes:
                 raise RaisedElsewhere(verdict)
             case other:
                 raise AssertionError(f"no answer to a call: {type(other).__name__}")
+
+    def carried(self) -> Carried:
+        """Return what goes along from here, the variables that are set; raise HandlerError where pickle cannot."""
+        taken: list[tuple[Address, bytes]] = []
+        for variable, address in self._carried:
+            value = variable.get(UNSET)
+            if value is not UNSET:
+                try:
+                    taken.append((address, pickle.dumps(value)))
+                except Exception as error:
+                    problem = f"the value of context variable {variable.name!r} cannot be carried into a process"
+                    raise HandlerError(f"{problem}: {error}") from error
+        return tuple(taken)
 
     async def run(self, request: Request) -> Answer:
         """Return the answer of a process; when this is cancelled, after the process has been killed.
@@ -214,7 +238,9 @@ class InProcess:
 
     async def call(self, context: Any, _payload_json: object) -> Any:
         """Return or raise what the function did."""
-        match await self._processes.run(RunTask(address=self._address, task=context.task, strict=self._strict)):
+        carried = self._processes.carried()
+        request = RunTask(address=self._address, task=context.task, strict=self._strict, carried=carried)
+        match await self._processes.run(request):
             case TaskResult(result_json=text):
                 return read_result(text)
             case NoTaskResult(outcome=outcome):

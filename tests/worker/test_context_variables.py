@@ -1,0 +1,150 @@
+"""What a middleware sets in a context variable reaches its handler, wherever that runs, and no other task."""
+
+from __future__ import annotations
+
+import threading
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from rolecall import App, Context, InvalidDeclaration, Next
+from tests.worker import crunching
+from tests.worker.bench import Bench
+from tests.worker.crunching import for_whom, tenant
+
+
+@dataclass
+class Nothing:
+    """An item without fields."""
+
+
+async def by_the_key(ctx: Any, call_next: Next) -> object:
+    """Say for whom this attempt works."""
+    token = tenant.set(ctx.task.key if isinstance(ctx, Context) else "a batch")
+    try:
+        return await call_next()
+    finally:
+        tenant.reset(token)
+
+
+def as_async(app: App) -> None:
+    @app.task("work")
+    async def work() -> object:
+        return tenant.get()
+
+
+def in_a_thread(app: App) -> None:
+    @app.task("work")
+    def work() -> object:
+        assert threading.current_thread().name.startswith("rolecall-slot")
+        return tenant.get()
+
+
+def in_a_process(app: App) -> None:
+    app.task("work", process=True)(for_whom)
+
+
+def called_in_a_process(app: App) -> None:
+    @app.task("work")
+    async def work(ctx: Context) -> object:
+        return await ctx.in_process(for_whom)
+
+
+EVERYWHERE = pytest.mark.parametrize("define", [as_async, in_a_thread, in_a_process, called_in_a_process])
+
+
+def carrying(bench: Bench, *, carries: bool = True) -> App:
+    bench.app = App("test", middlewares=[by_the_key], carries=[tenant] if carries else [])
+    return bench.app
+
+
+@EVERYWHERE
+async def test_what_a_middleware_sets_reaches_the_handler(bench: Bench, define: Any) -> None:
+    app = carrying(bench)
+    define(app)
+    ids = bench.enqueue(*(app.handlers["work"].task().options(key=key) for key in ("ada", "bob")))
+
+    async with bench.working(slots=2):
+        tasks = await bench.finished(*ids)
+
+    assert [task.result for task in tasks] == ["ada", "bob"]
+
+
+async def test_it_reaches_a_batch_in_a_thread(bench: Bench) -> None:
+    app = carrying(bench)
+
+    @app.task(batch=3)
+    def work(items: list[Nothing]) -> list[object]:
+        return [tenant.get() for _ in items]
+
+    [task_id] = bench.enqueue(work.task())
+
+    async with bench.working():
+        [task] = await bench.finished(task_id)
+
+    assert task.result == "a batch"
+
+
+@pytest.mark.parametrize("process", [False, True])
+async def test_what_a_handler_sets_in_its_thread_or_process_ends_with_its_task(bench: Bench, process: bool) -> None:
+    app = carrying(bench)
+    app.task("work", process=process)(for_whom)
+    ids = bench.enqueue(*(app.handlers["work"].task(suffix="!").options(key=f"k{n}") for n in range(3)))
+
+    async with bench.working(slots=1):
+        tasks = await bench.finished(*ids)
+
+    assert [task.result for task in tasks] == ["k0!", "k1!", "k2!"]
+
+
+async def test_a_process_is_told_of_no_variable_that_was_not_declared(bench: Bench) -> None:
+    """It has its own default: nobody knows what else could be sent."""
+    app = carrying(bench, carries=False)
+    app.task("work", process=True)(for_whom)
+    [task_id] = bench.enqueue(app.handlers["work"].task().options(key="ada"))
+
+    async with bench.working():
+        [task] = await bench.finished(task_id)
+
+    assert task.result == "nobody"
+
+
+async def test_what_an_included_app_carries_is_carried(bench: Bench) -> None:
+    part = App("part", middlewares=[by_the_key], carries=[tenant])
+    part.task("work", process=True)(for_whom)
+    bench.app.include(part)
+    [task_id] = bench.enqueue(part.handlers["work"].task().options(key="ada"))
+
+    async with bench.working():
+        [task] = await bench.finished(task_id)
+
+    assert task.result == "ada"
+
+
+async def test_a_value_that_cannot_be_sent_fails_the_attempt_and_names_the_variable(bench: Bench) -> None:
+    async def lock(ctx: Context, call_next: Next) -> object:
+        tenant.set(threading.Lock())
+        return await call_next()
+
+    bench.app = App("test", middlewares=[lock], carries=[tenant])
+    handler = bench.app.task("work", process=True, max_attempts=1)(for_whom)
+    [task_id] = bench.enqueue(handler.task())
+
+    async with bench.working():
+        [task] = await bench.finished(task_id)
+
+    assert "the value of context variable 'tenant' cannot be carried into a process" in (task.error or "")
+
+
+async def test_a_variable_that_no_process_finds_is_refused_when_the_worker_starts(bench: Bench) -> None:
+    hidden: ContextVar[str] = ContextVar("hidden")
+    bench.app = App("test", carries=[hidden])
+    bench.app.task("work", process=True)(crunching.for_whom)
+
+    with pytest.raises(
+        InvalidDeclaration, match="'hidden' cannot be carried into a process: it stands at the top of no"
+    ):
+        async with bench.working():
+            pass
