@@ -56,7 +56,12 @@ def test_an_upgrade_keeps_payloads_and_takes_back_what_one_store_did_to_a_route(
 ) -> None:
     applied = migrate(released, MIGRATIONS)
 
-    assert [label.split()[-1] for label in applied] == ["0015_blame", "0016_raw_menus", "0017_refusals"]
+    assert [label.split()[-1] for label in applied] == [
+        "0015_blame",
+        "0016_raw_menus",
+        "0017_refusals",
+        "0018_names_for_psql",
+    ]
     payload = "select storage_path, refused_products, refused_options from storecrawl.payloads"
     assert released.execute(payload).fetchall() == [("2026/05/old.json.gz", None, None)]
     routes = "select active, disabled_because from storecrawl.routes order by host"
