@@ -76,7 +76,8 @@ def make_menu() -> Callable[..., Menu]:
             }
             for key, members in changes.items()
         ]
-        return normalize({"data": {"filteredProducts": {"products": records, "queryInfo": {"totalCount": total}}}})
+        count = len(records) if total is None else total
+        return normalize({"data": {"filteredProducts": {"products": records, "queryInfo": {"totalCount": count}}}})
 
     return make
 

@@ -119,7 +119,8 @@ async def test_products_that_an_incomplete_menu_lacks_do_not_count_as_missed(
     store = await new_store()
     await refresh(store, 0, make_menu(["a", "b"]))
     for hour in (1, 2, 3):
-        assert (await refresh(store, hour, make_menu(["a"], total=2))).missing == 0
+        report = await refresh(store, hour, make_menu(["a"], total=2))
+        assert (report.missing, report.left_out) == (0, 1)
     assert (await refresh(store, 4, make_menu(["a"]))).missing == 1
 
     [row] = await query(STATE_OF_B)

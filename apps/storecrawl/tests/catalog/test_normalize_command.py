@@ -63,6 +63,7 @@ def test_the_json_has_shape_counts_products_and_refusals(file: Path) -> None:
         "refused": 1,
         "duplicates": 0,
         "total_count": 814,
+        "left_out": 812,
         "complete": False,
     }
     [product] = answer["products"]
@@ -89,6 +90,7 @@ def test_a_person_sees_counts_prices_and_refusals(file: Path) -> None:
 
     for part in (
         "1 products of 814",
+        "incomplete: 812 left out",
         "Live Sugar [1g]",
         "27.95 (was 43.00)",
         "89.744 %",

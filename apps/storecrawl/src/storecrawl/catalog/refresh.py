@@ -88,7 +88,8 @@ class RefreshReport:
     Every product of the menu is one of `new`, `updated`, `returned` (from removal), `unchanged` or `stale`
     (the catalog shows a newer payload). `missing` products were missed once more than before; `out_of_stock`
     of them reached the threshold. The snapshots are those that were added. What was `refused`, products and options of
-    others, stands in rows with its reasons.
+    others, stands in rows with its reasons. Of the menu `left_out` products are not in the payload, None where that is
+    not known: where there are any, nothing is missed.
     """
 
     payload_id: int
@@ -101,6 +102,7 @@ class RefreshReport:
     out_of_stock: int
     refused: int
     refused_options: int
+    left_out: int | None
     product_snapshots: int
     variant_snapshots: int
 
@@ -178,6 +180,7 @@ async def _refresh(connection: Connection, fetched: Fetched, menu: Menu) -> Refr
         out_of_stock=sum(miss.removed for miss in missed),
         refused=menu.refused_count,
         refused_options=len(menu.refused) - menu.refused_count,
+        left_out=menu.left_out,
         product_snapshots=product_snapshots,
         variant_snapshots=variant_snapshots,
     )

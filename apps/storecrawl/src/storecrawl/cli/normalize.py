@@ -46,7 +46,8 @@ UNIT_SIGNS: Final = {
 class Counts:
     """What became of the records of a document: each was kept as a product, merged as a duplicate, or refused.
 
-    `specials` are products with a special; `total_count` is what the document says that its menu holds.
+    `specials` are products with a special; `total_count` is what the document says that its menu holds, and `left_out`
+    how many of those it lacks: None where that is not known, of a menu that is not complete.
     """
 
     records: int = 0
@@ -56,6 +57,7 @@ class Counts:
     refused: int = 0
     duplicates: int = 0
     total_count: int | None = None
+    left_out: int | None = None
     complete: bool = False
 
 
@@ -137,6 +139,7 @@ def _report(path: Path, menu: Menu) -> NormalizeReport:
             refused=menu.refused_count,
             duplicates=menu.duplicates,
             total_count=menu.total_count,
+            left_out=menu.left_out,
             complete=menu.complete,
         ),
         products=menu.products,
@@ -159,7 +162,12 @@ def _headline(report: NormalizeReport) -> Text:
         (str(report.shape), "bold"),
         f"  {file}: {counts.products} products{claimed}, {counts.variants} options, {counts.specials} on special, "
         f"{counts.refused} refused, {counts.duplicates} merged",
+        ("" if counts.complete else f"; incomplete: {_lacking(counts)}", "yellow"),
     )
+
+
+def _lacking(counts: Counts) -> str:
+    return "how many are left out is not known" if counts.left_out is None else f"{counts.left_out} left out"
 
 
 def _table(products: tuple[Product, ...]) -> Table:

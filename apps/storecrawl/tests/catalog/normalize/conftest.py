@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from storecrawl.catalog.normalize import Menu, NotAMenu, Product, normalize, parse_document
 
-CAPTURES = Path(__file__).parents[6] / "shared" / "data" / "menus"
+from apps.storecrawl.tests.conftest import CAPTURES
 
 Record = dict[str, object]
 
@@ -17,7 +17,7 @@ Record = dict[str, object]
 def captures() -> Path:
     """The folder of captured menus; the test is skipped where it does not exist."""
     if not CAPTURES.is_dir():
-        pytest.skip("the captured menus (../shared/data/menus) are not here")
+        pytest.skip("the captured menus (CAPTURED_MENUS, else ../shared/data/menus) are not here")
     return CAPTURES
 
 

@@ -101,6 +101,10 @@ def test_a_special_price_needs_flag_length_and_a_real_reduction(
         ),
         ({"recPrices": [], "Prices": [], "POSMetaData": {"children": [{"option": "1g", "price": 24}]}}, 2400),
         ({"recPrices": [0], "Prices": [0]}, None),
+        ({"recPrices": [0], "Prices": [22]}, None),
+        ({"recPrices": ["0.00"], "Prices": [22]}, None),
+        ({"recPrices": [None], "Prices": [22]}, 2200),
+        ({"recPrices": [], "Prices": [0], "POSMetaData": {"children": [{"option": "1g", "recPrice": 23}]}}, None),
         ({"recPrices": [-5], "Prices": None}, None),
     ],
 )
@@ -115,6 +119,8 @@ def test_a_recreational_price_is_looked_for_in_order(
     [
         ({"medicalPrices": [17], "Prices": [22]}, 1700),
         ({"medicalPrices": [], "Prices": [22]}, 2200),
+        ({"medicalPrices": [0], "Prices": [22]}, None),
+        ({"medicalPrices": [0], "Prices": [22], "recPrices": [22]}, None),
         (
             {
                 "medicalPrices": [],
@@ -141,9 +147,22 @@ def test_a_medical_price_is_looked_for_in_order(product: Make, members: dict[str
         ({"unit": "MILLIGRAMS", "range": [float("inf")]}, None),
         ({"unit": "MILLIGRAMS", "range": [10_000_000]}, None),
         ({"unit": "PERCENTAGE", "range": None}, None),
+        ({"unit": "PERCENTAGE", "value": 22.75}, (22.75, 22.75, PotencyUnit.PERCENTAGE)),
+        ({"unit": "PERCENTAGE", "range": None, "value": 22.75}, (22.75, 22.75, PotencyUnit.PERCENTAGE)),
+        ({"unit": "PERCENTAGE", "range": [], "value": 22.75}, (22.75, 22.75, PotencyUnit.PERCENTAGE)),
+        ({"unit": "PERCENTAGE", "range": [None], "value": 22.75}, (22.75, 22.75, PotencyUnit.PERCENTAGE)),
+        ({"unit": "MILLIGRAMS", "value": "100"}, (100, 100, PotencyUnit.MILLIGRAMS)),
+        ({"unit": "MILLIGRAMS_PER_GRAM", "value": 8.5}, (8.5, 8.5, PotencyUnit.MILLIGRAMS_PER_GRAM)),
+        ({"value": "8.5mg/g"}, (8.5, 8.5, PotencyUnit.MILLIGRAMS_PER_GRAM)),
+        ({"value": "22.5 %"}, (22.5, 22.5, PotencyUnit.PERCENTAGE)),
+        ({"unit": "%", "value": "100mg"}, (100, 100, PotencyUnit.MILLIGRAMS)),
+        ({"unit": "%", "range": [20], "value": 99}, (20, 20, PotencyUnit.PERCENTAGE)),
+        ({"unit": "PERCENTAGE", "value": 824.88}, None),
+        ({"unit": "%", "range": [], "formatted": "20% - 24.5%"}, (20, 24.5, PotencyUnit.PERCENTAGE)),
+        ({"unit": "mg", "range": [], "formatted": ""}, None),
     ],
 )
-def test_potency_keeps_its_unit_and_drops_the_impossible(
+def test_potency_is_read_from_what_is_stated_keeps_its_unit_and_drops_the_impossible(
     product: Make, content: object, expected: tuple[float, float, PotencyUnit] | None
 ) -> None:
     thc = product(THCContent=content).thc

@@ -15,6 +15,8 @@ PLUS_PRODUCT = {
     "name": "Gummies",
     "variants": [{"option": "1g", "priceRec": 10, "priceMed": 9, "specialPriceRec": 12, "quantity": 3}],
 }
+GRAPHQL_PRODUCT = {"_id": "g1", "Name": "Gummies", "Options": ["1g"], "recPrices": [10], "Status": "Active"}
+LEGACY_PRODUCT = {"id": "l1", "Name": "Gummies", "Options": ["1g"], "Prices": [10], "THCContent": "20"}
 JOINT_PRODUCT = {
     "jointId": "j1",
     "posId": "p1",
@@ -42,7 +44,7 @@ def test_our_own_document_is_the_answer_with_a_note_on_the_fetch(record: Record)
     ("fetched", "total", "complete"),
     [
         ({}, 1, True),
-        ({}, None, True),
+        ({}, None, False),
         ({}, 2, False),
         ({"complete": True}, 2, True),
         ({"complete": False}, 1, False),
@@ -54,6 +56,90 @@ def test_a_menu_is_complete_as_its_fetch_or_else_its_count_says(
     section = {"products": [record()], "queryInfo": {"totalCount": total}}
 
     assert normalize({"data": {"filteredProducts": section}, "fetched": fetched}).complete == complete
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        {"data": {"filteredProducts": {"products": [GRAPHQL_PRODUCT], "queryInfo": {"totalCount": 3}}}},
+        {"filteredProducts": {"products": [GRAPHQL_PRODUCT], "queryInfo": {"totalCount": 3}}},
+        {"data": {"menu": {"products": [PLUS_PRODUCT], "productsCount": 3}}},
+        {"data": {"dutchieplus": {"menu": {"products": [PLUS_PRODUCT], "productsCount": 3}}}},
+        {"dutchieplus": {"menu": {"products": [PLUS_PRODUCT], "productsCount": 3}}},
+        {"menu": {"products": [PLUS_PRODUCT], "productsCount": 3}},
+        {"data": {"products_list": [PLUS_PRODUCT], "products_count": 3}},
+        {"data": {"products_list": [PLUS_PRODUCT], "products_count": "3"}},
+        {"products": [PLUS_PRODUCT], "productsCount": 3},
+        {"products": [PLUS_PRODUCT], "totalCount": 3},
+        {"products": [JOINT_PRODUCT], "totalCount": 3},
+        {"products": [LEGACY_PRODUCT], "productsCount": 3},
+        {"data": {"products": [LEGACY_PRODUCT], "totalCount": 3}},
+    ],
+)
+def test_a_menu_that_counts_more_than_it_has_is_incomplete_and_says_by_how_many(document: object) -> None:
+    menu = normalize(document)
+
+    assert (len(menu.products), menu.total_count, menu.complete, menu.left_out) == (1, 3, False, 2)
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        [PLUS_PRODUCT],
+        {"products": [PLUS_PRODUCT]},
+        {"data": {"menu": {"products": [PLUS_PRODUCT]}}},
+        {"data": {"menu": {"products": [PLUS_PRODUCT], "productsCount": None}}},
+        {"data": {"products_list": [PLUS_PRODUCT], "products_count": 1, "filter": "{categories: [EDIBLES],}"}},
+    ],
+)
+def test_a_menu_that_nobody_counts_is_not_taken_as_complete(document: object) -> None:
+    """It may be any part of it; nor does a count help of which the list says that it is that of a category."""
+    menu = normalize(document)
+
+    assert (len(menu.products), menu.complete, menu.left_out) == (1, False, None)
+
+
+def test_a_product_that_stands_there_twice_does_not_make_up_for_another(record: Record) -> None:
+    section = {"products": [record(_id="a"), record(_id="a")], "queryInfo": {"totalCount": 2}}
+    menu = normalize({"data": {"filteredProducts": section}})
+
+    assert (menu.record_count, menu.duplicates, menu.complete, menu.left_out) == (2, 1, False, 1)
+
+
+@pytest.mark.parametrize("wrapped", [list, lambda pages: {"pages": pages}])
+def test_captured_pages_are_one_menu(wrapped: Callable[[list[object]], object]) -> None:
+    """Each counts the whole menu."""
+    pages: list[object] = [
+        {"data": {"menu": {"products": [{**PLUS_PRODUCT, "id": key}], "productsCount": 2}}} for key in ("a", "b")
+    ]
+
+    menu = normalize(wrapped(pages))
+
+    assert [product.external_id for product in menu.products] == ["a", "b"]
+    assert (menu.shape, menu.total_count, menu.complete, menu.left_out) == (Shape.PLUS, 2, True, 0)
+    assert (normalize(wrapped(pages[:1])).complete, normalize(wrapped(pages[:1])).left_out) == (False, 1)
+
+
+def test_a_captured_page_that_is_none_is_told_and_leaves_the_menu_incomplete() -> None:
+    page = {"data": {"menu": {"products": [PLUS_PRODUCT], "productsCount": 1}}}
+
+    menu = normalize([page, {"data": None, "errors": [{"message": "timed out"}]}])
+
+    assert (len(menu.products), menu.complete) == (1, False)
+    assert ["timed out" in refusal.reason and "page 1" in refusal.reason for refusal in menu.refused] == [True]
+
+
+def test_pages_of_several_forms_are_no_menu(reason: Reason) -> None:
+    assert "pages of several forms: joint, plus" in reason(
+        [{"products": [PLUS_PRODUCT]}, {"products": [JOINT_PRODUCT]}]
+    )
+
+
+@pytest.mark.parametrize("count", ["productsCount", "totalCount"])
+def test_an_empty_list_is_a_menu_where_it_counts_itself_so(count: str) -> None:
+    menu = normalize({"products": [], count: 0})
+
+    assert (menu.products, menu.complete, menu.left_out) == ((), True, 0)
 
 
 def test_a_menu_that_says_it_is_empty_is_a_menu(menu: Callable[..., Menu]) -> None:

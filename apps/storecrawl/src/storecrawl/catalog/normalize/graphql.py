@@ -17,7 +17,7 @@ from storecrawl.catalog.normalize.records import (
     record_at,
     records_at,
 )
-from storecrawl.catalog.normalize.values import Prices, first_cents, is_active, potency_of, quantity_of, special_cents
+from storecrawl.catalog.normalize.values import Prices, is_active, potency_of, quantity_of, special_cents, stated_cents
 
 KEY_MEMBERS = ("_id", "id", "cName")
 
@@ -100,8 +100,8 @@ def _option(record: Record, position: int, option: object, beside: _ByOption) ->
 
 def _prices(record: Record, position: int, child: Record) -> Prices:
     common = _at(record, "Prices", position)
-    rec = first_cents(_at(record, "recPrices", position), common, child.get("recPrice"), child.get("price"))
-    med = first_cents(_at(record, "medicalPrices", position), common, child.get("medPrice"), child.get("price"))
+    rec = stated_cents(_at(record, "recPrices", position), common, child.get("recPrice"), child.get("price"))
+    med = stated_cents(_at(record, "medicalPrices", position), common, child.get("medPrice"), child.get("price"))
     return Prices(
         rec=rec,
         med=med,

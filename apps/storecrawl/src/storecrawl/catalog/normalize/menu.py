@@ -139,8 +139,8 @@ class Menu:
     """A whole normalized document.
 
     `total_count` is what the source says that its menu holds, where it says so; of the `record_count` records
-    of the document, `duplicates` were merged into an earlier one of the same key. What an incomplete menu
-    lacks must not be taken for vanished.
+    of the document, `duplicates` were merged into an earlier one of the same key. A menu is `complete` where
+    nothing can be left out of it; what an incomplete one lacks must not be taken for vanished.
     """
 
     shape: Shape
@@ -150,6 +150,14 @@ class Menu:
     duplicates: int
     total_count: int | None
     complete: bool
+
+    @property
+    def left_out(self) -> int | None:
+        """How many products of the menu the document lacks; None where that is not known."""
+        if self.complete:
+            return 0
+        lacking = None if self.total_count is None else self.total_count - (self.record_count - self.duplicates)
+        return lacking if lacking is not None and lacking > 0 else None
 
     @property
     def variant_count(self) -> int:

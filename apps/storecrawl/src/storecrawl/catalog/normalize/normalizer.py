@@ -65,7 +65,7 @@ def normalize(document: object) -> Menu:
         record_count=raw.record_count,
         duplicates=merged.duplicates,
         total_count=raw.total_count,
-        complete=raw.is_complete,
+        complete=raw.is_complete(merged.duplicates),
     )
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, TypeGuard
 
 from storecrawl.catalog.normalize.errors import NotAMenu
 from storecrawl.catalog.normalize.menu import Shape
@@ -16,6 +17,10 @@ MEMBER_NAME_LIMIT = 40
 
 FOREIGN_VARIANTS: Final = {"Sweed": frozenset({"promoPrice", "unitSize", "availableQty"})}
 """Platforms that also speak of products with variants, by what only their variants carry."""
+
+
+COUNTS: Final = ("totalCount", "productsCount", "products_count")
+"""By which names an envelope says how many products the menu has."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,41 +35,53 @@ class MenuRecords:
     """What our own fetch noted in the document, where it is one of ours: also the products that it could not read."""
 
     @property
-    def is_complete(self) -> bool:
-        """Whether nothing speaks for products that the document lacks."""
-        if self.stated_complete is not None:
-            return self.stated_complete
-        return self.total_count is None or self.record_count >= self.total_count
-
-    @property
     def record_count(self) -> int:
         """The products of the document, those included that could not even be read."""
         return len(self.records) + len(self.refused)
+
+    def is_complete(self, duplicates: int) -> bool:
+        """Whether nothing can be left out: its fetch says so, or it has as many products as it counts.
+
+        What does not count its menu may be any part of it.
+        """
+        if self.stated_complete is not None:
+            return self.stated_complete
+        return self.total_count is not None and self.record_count - duplicates >= self.total_count
 
 
 def recognise(document: object) -> MenuRecords:
     """Find the products of a document; raise NotAMenu, naming what was seen, when there are none."""
     if isinstance(document, Mapping):
-        return _from_object(document)
+        pages = document.get("pages")
+        return _from_pages(pages) if _are_answers(pages) else _from_object(document)
     if isinstance(document, list):
-        return _from_list(document, document, None)
+        return _from_pages(document) if _are_answers(document) else _from_list(document, document, None)
     raise NotAMenu(f"a menu is a JSON object or list, this is {_kind(document)}")
 
 
 def _from_object(document: Record) -> MenuRecords:
-    data = record_at(document, "data")
-    if "filteredProducts" in data:
-        return _from_graphql(document, record_at(data, "filteredProducts"))
-    if "products_list" in data:
-        return _from_plus(data.get("products_list"), data.get("products_count"))
-    if "products" in record_at(data, "menu"):
-        menu = record_at(data, "menu")
-        return _from_plus(menu.get("products"), menu.get("productsCount"))
-    if "products" in document:
-        return _from_list(document["products"], document, document.get("totalCount"))
+    for holder in (record_at(document, "data"), document):
+        found = _from_holder(document, holder)
+        if found is not None:
+            return found
     if document.get("errors"):
         raise NotAMenu(f"a GraphQL answer with errors and without a menu: {_first_error(document)}")
     raise NotAMenu(f"found neither products nor a menu in {_describe(document)}")
+
+
+def _from_holder(document: Record, holder: Record) -> MenuRecords | None:
+    """What stands in a document's data, or in a document that had its data taken out."""
+    if "filteredProducts" in holder:
+        return _from_graphql(document, record_at(holder, "filteredProducts"))
+    if "products_list" in holder:
+        return _from_plus(holder["products_list"], _total(holder), is_part=_is_filtered(holder))
+    for owner in (holder, record_at(holder, "dutchieplus")):
+        menu = record_at(owner, "menu")
+        if "products" in menu:
+            return _from_plus(menu["products"], _total(menu))
+    if "products" in holder:
+        return _from_list(holder["products"], holder, _total(holder))
+    return None
 
 
 def _from_graphql(document: Record, section: Record) -> MenuRecords:
@@ -72,33 +89,85 @@ def _from_graphql(document: Record, section: Record) -> MenuRecords:
     if not isinstance(products, list):
         error = f": {_first_error(document)}" if document.get("errors") else ""
         raise NotAMenu(f"filteredProducts holds no list of products{error}")
-    total = _count(record_at(section, "queryInfo").get("totalCount"))
     noted = record_at(document, "fetched")
     complete = noted.get("complete")
     return MenuRecords(
         shape=Shape.GRAPHQL,
         records=products,
-        total_count=total,
+        total_count=_total(section),
         stated_complete=complete if isinstance(complete, bool) else None,
         refused=records_at(noted, "refused"),
     )
 
 
-def _from_plus(products: object, total: object) -> MenuRecords:
+def _from_plus(products: object, total: int | None, *, is_part: bool = False) -> MenuRecords:
     if not isinstance(products, list):
         raise NotAMenu(f"the list of products is {_kind(products)}")
-    return MenuRecords(shape=Shape.PLUS, records=products, total_count=_count(total))
+    stated = False if is_part else None
+    return MenuRecords(shape=Shape.PLUS, records=products, total_count=total, stated_complete=stated)
 
 
-def _from_list(products: object, document: object, total: object) -> MenuRecords:
+def _from_list(products: object, document: object, total: int | None) -> MenuRecords:
     """Products without a telling wrapper: the form that most of the records have."""
     if not isinstance(products, list):
         raise NotAMenu(f"products is {_kind(products)}, not a list")
+    if not products and total == 0:
+        return _from_plus(products, total)
     shapes = Counter(filter(None, map(_shape_of, products)))
     if not shapes:
         reason = _foreign(products) or f"no product of a known form in {_describe(document)}"
         raise NotAMenu(reason, record_count=len(products))
-    return MenuRecords(shape=shapes.most_common(1)[0][0], records=products, total_count=_count(total))
+    return MenuRecords(shape=shapes.most_common(1)[0][0], records=products, total_count=total)
+
+
+def _from_pages(pages: Sequence[Record]) -> MenuRecords:
+    """The answers of several pages, captured one after the other; one that is none leaves the menu incomplete."""
+    read: list[MenuRecords] = []
+    lost: list[tuple[int, NotAMenu]] = []
+    for number, page in enumerate(pages):
+        try:
+            read.append(_from_object(page))
+        except NotAMenu as problem:
+            lost.append((number, problem))
+    if not read:
+        raise lost[0][1]
+    shapes = sorted({each.shape for each in read if each.records}) or [read[0].shape]
+    if len(shapes) > 1:
+        raise NotAMenu(f"pages of several forms: {', '.join(shapes)}")
+    told = [{"reason": f"a page that is none: {problem.reason}", "place": f"page {number}"} for number, problem in lost]
+    is_part = bool(lost) or any(each.stated_complete is False for each in read)
+    return MenuRecords(
+        shape=shapes[0],
+        records=[record for each in read for record in each.records],
+        total_count=max((each.total_count for each in read if each.total_count is not None), default=None),
+        stated_complete=False if is_part else None,
+        refused=[*(record for each in read for record in each.refused), *told],
+    )
+
+
+def _are_answers(members: object) -> TypeGuard[Sequence[Record]]:
+    return isinstance(members, list) and bool(members) and all(map(_is_answer, members))
+
+
+def _is_answer(member: object) -> bool:
+    return isinstance(member, Mapping) and (
+        isinstance(member.get("data"), Mapping)
+        or isinstance(member.get("products"), list)
+        or isinstance(member.get("errors"), list)
+    )
+
+
+def _total(section: Record) -> int | None:
+    """The most products that an envelope claims."""
+    stated = [section.get(name) for name in COUNTS]
+    counts = map(_count, (*stated, record_at(section, "queryInfo").get("totalCount")))
+    return max((count for count in counts if count is not None), default=None)
+
+
+def _is_filtered(section: Record) -> bool:
+    """Whether a list says that it was asked for a part of the menu: what it counts is that part."""
+    asked = section.get("filter")
+    return isinstance(asked, str) and any(map(str.isalnum, asked))
 
 
 def _shape_of(record: object) -> Shape | None:
@@ -159,5 +228,6 @@ def _first_error(document: Record) -> str:
     return clean_text((errors[0] if errors else EMPTY).get("message"), 200) or "no message"
 
 
-def _count(value: object) -> int | None:
+def _count(stated: object) -> int | None:
+    value = int(stated) if isinstance(stated, str) and re.fullmatch("[0-9]{1,10}", stated) else stated
     return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**31 else None

@@ -29,6 +29,8 @@ _AMOUNT = re.compile(
     re.IGNORECASE,
 )
 WEIGHT_UNITS = {"m": "mg", "g": "g", "o": "oz"}
+_WITH_UNIT = re.compile(r"(?P<number>[0-9.,]+) ?(?P<unit>%|mg(?:/g|/ml)?)", re.IGNORECASE)
+_BETWEEN = re.compile(r"(?<=\S) ?[-–] ?(?=[0-9.])")
 HIGHEST_POTENCY = Decimal("999999.999")
 HIGHEST_PERCENTAGE = Decimal(100)
 POTENCY_UNITS = {
@@ -88,9 +90,9 @@ def cents_of(dollars: object) -> int | None:
     return int(amount.quantize(CENT, rounding=ROUND_HALF_UP).scaleb(2)) or None
 
 
-def first_cents(*dollars: object) -> int | None:
-    """The first usable price; a zero counts as absent, as it does upstream."""
-    return next((cents for cents in map(cents_of, dollars) if cents is not None), None)
+def stated_cents(*dollars: object) -> int | None:
+    """The first price that is stated at all; a zero says that there is none, and nothing is taken in its place."""
+    return cents_of(next((amount for amount in map(decimal_of, dollars) if amount is not None), None))
 
 
 def prices_of(*, rec: object, med: object, special_rec: object, special_med: object) -> Prices:
@@ -167,22 +169,41 @@ def _weight(amount: Decimal, unit: str) -> Weight | None:
 
 
 def potency_of(content: object, legacy: object = None) -> Potency | None:
-    """Read `{unit, range}` or a bare scalar; `legacy` counts only where `content` holds no figure."""
+    """Read `{unit, range}`, or `value` or `formatted` where there is no range, or a bare scalar.
+
+    `legacy` counts only where `content` holds no figure.
+    """
     if not isinstance(content, Mapping):
         return potency_between([legacy if content is None else content], None)
-    figures = content.get("range")
-    if not isinstance(figures, list) or not figures:
-        return potency_between([legacy], None)
-    return potency_between(figures, content.get("unit"))
+    for figures in _figures(content):
+        if any(_stated(figure) is not None for figure in figures):
+            return potency_between(figures, content.get("unit"))
+    return potency_between([legacy], None)
 
 
 def potency_between(figures: Iterable[object], unit: object) -> Potency | None:
-    """The range that the usable figures span; None when there is none."""
-    known = unit_of(unit)
-    usable = [value for value in map(decimal_of, figures) if value is not None and _possible(value, known)]
+    """The range that the usable figures span; None when there is none. A unit that stands beside a figure counts."""
+    stated = [figure for figure in map(_stated, figures) if figure is not None]
+    known = next((own for _, own in stated if own is not None), unit_of(unit))
+    usable = [value for value, _ in stated if is_possible(value, known)]
     if not usable:
         return None
     return Potency(lo=_rounded(min(usable)), hi=_rounded(max(usable)), unit=known)
+
+
+def _figures(content: Mapping[str, object]) -> Iterable[Sequence[object]]:
+    """What a potency is told by, the most telling first."""
+    figures, formatted = content.get("range"), content.get("formatted")
+    yield figures if isinstance(figures, list) else ()
+    yield (content.get("value"),)
+    yield _BETWEEN.split(formatted) if isinstance(formatted, str) else ()
+
+
+def _stated(figure: object) -> tuple[Decimal, PotencyUnit | None] | None:
+    """A figure, and its unit where that stands beside it ("22.5%", "100 mg")."""
+    found = _WITH_UNIT.fullmatch(figure.strip()) if isinstance(figure, str) else None
+    value = decimal_of(found["number"] if found else figure)
+    return None if value is None else (value, unit_of(found["unit"]) if found else None)
 
 
 def unit_of(unit: object) -> PotencyUnit | None:
@@ -190,7 +211,8 @@ def unit_of(unit: object) -> PotencyUnit | None:
     return POTENCY_UNITS.get(unit.strip().upper()) if isinstance(unit, str) else None
 
 
-def _possible(value: Decimal, unit: PotencyUnit | None) -> bool:
+def is_possible(value: Decimal, unit: PotencyUnit | None) -> bool:
+    """Whether there can be so much of anything: no more than all of it, and not less than nothing."""
     highest = HIGHEST_PERCENTAGE if unit is PotencyUnit.PERCENTAGE else HIGHEST_POTENCY
     return 0 <= value <= highest
 
