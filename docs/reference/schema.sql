@@ -386,6 +386,8 @@ CREATE TABLE rolecall.handlers (
     procedure text,
     before_procedure text,
     after_procedure text,
+    key text,
+    dedupe_key text,
     CONSTRAINT lease_is_between_a_tenth_of_a_second_and_a_day CHECK (((lease >= '00:00:00.1'::interval) AND (lease <= '1 day'::interval))),
     CONSTRAINT max_attempts_is_positive_or_zero_for_unlimited CHECK ((max_attempts >= 0)),
     CONSTRAINT name_is_a_word CHECK ((name ~ '^[A-Za-z][A-Za-z0-9_.-]{0,62}$'::text)),
@@ -674,6 +676,7 @@ CREATE INDEX finished_tasks_default_key_id_idx ON rolecall.finished_tasks_defaul
 CREATE INDEX finished_tasks_default_parent_id_parent_fence_idx ON rolecall.finished_tasks_default USING btree (parent_id, parent_fence) WHERE (parent_id IS NOT NULL);
 CREATE INDEX finished_tasks_not_completed ON ONLY rolecall.finished_tasks USING btree (state, id) WHERE (state <> 'completed'::rolecall.task_state);
 CREATE INDEX finished_tasks_default_state_id_idx ON rolecall.finished_tasks_default USING btree (state, id) WHERE (state <> 'completed'::rolecall.task_state);
+CREATE INDEX handlers_with_keys ON rolecall.handlers USING btree (name) WHERE ((key IS NOT NULL) OR (dedupe_key IS NOT NULL));
 CREATE INDEX idle_marks_by_role ON rolecall.idle_marks USING btree (role, until);
 CREATE INDEX idle_marks_by_worker ON rolecall.idle_marks USING btree (worker_id, until);
 CREATE INDEX keys_with_a_capacity ON rolecall.keys USING btree (key) WHERE ((declared IS NOT NULL) OR (capacity IS NOT NULL));

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from types import EllipsisType
 from typing import Any, Generic, Literal, ParamSpec, Protocol, TypedDict, TypeVar
 
+from rolecall.app.key_templates import check_template
 from rolecall.app.links import Links, Reference, read_links
 from rolecall.app.signature import Signature, annotation_name, read_signature
 from rolecall.model.durations import Duration, in_seconds
@@ -54,6 +55,8 @@ class HandlerOptions(TypedDict, total=False):
     needs: Sequence[Reference | EllipsisType] | None
     then: Callable[[Any], Iterable[NewTask]] | None
     extra: Extra
+    key: str | None
+    dedupe_key: str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,7 +68,9 @@ class HandlerSettings:
     with the same payload when the last of the children that a step has spawned has finished. The middlewares
     stand around each attempt, inside those of the app; `extra="ignore"` drops fields that are no parameters, instead of
     refusing the payload (a batch handler's items say that themselves). The five before it are the links to other
-    handlers, as declared.
+    handlers, as declared. `key` and `dedupe_key` are what the handler's tasks have where they are given none, whoever
+    enqueues them: texts in which fields of the payload stand in braces, as in `store:{store_id}`. Where such a field is
+    None, the task has no key.
     """
 
     role: str | None = None
@@ -84,6 +89,8 @@ class HandlerSettings:
     needs: Sequence[Reference | EllipsisType] | None = None
     then: Callable[[Any], Iterable[NewTask]] | None = None
     extra: Extra = "forbid"
+    key: str | None = None
+    dedupe_key: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -184,6 +191,8 @@ class HandlerDefinition(Generic[P, R_co]):
             "timeout": in_seconds(settings.timeout),
             "max_attempts": settings.max_attempts,
             "retry": settings.retry.to_json() if settings.retry else None,
+            "key": settings.key,
+            "dedupe_key": settings.dedupe_key,
         }
         return {name: value for name, value in said.items() if value is not None}
 
@@ -202,13 +211,17 @@ def define(function: Callable[P, R_co], name: str | None, settings: HandlerSetti
         raise InvalidDeclaration(f"handler {handler!r}: extra is 'forbid' or 'ignore', not {settings.extra!r}")
     if settings.process:
         require_process(function, handler=handler, batch=settings.batch)
+    signature = read_signature(
+        function, handler=handler, batch=settings.batch is not None, strict=settings.extra == "forbid"
+    )
+    for word, template in (("key", settings.key), ("dedupe_key", settings.dedupe_key)):
+        if template is not None:
+            check_template(template, word, signature)
     return HandlerDefinition(
         name=handler,
         function=function,
         gather=None if settings.gather is None else _define_gather(settings.gather, handler, settings),
-        signature=read_signature(
-            function, handler=handler, batch=settings.batch is not None, strict=settings.extra == "forbid"
-        ),
+        signature=signature,
         settings=settings,
         middlewares=checked(settings.middlewares),
         links=read_links(

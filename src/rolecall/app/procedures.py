@@ -23,6 +23,8 @@ class ProcedureOptions(TypedDict, total=False):
     max_attempts: int
     timeout: Duration
     lease: Duration
+    key: str
+    dedupe_key: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -71,6 +71,11 @@ class Signature:
     strict: bool
 
     @property
+    def fields(self) -> Mapping[str, Any]:
+        """The JSON schemas of the payload's fields, by name; none for one that has no fixed fields."""
+        return _fields(self.schema)
+
+    @property
     def intake(self) -> str:
         """A short text that is the same wherever the same payloads are taken."""
         said = json.dumps([self.handler, self.schema, self.strict], sort_keys=True)

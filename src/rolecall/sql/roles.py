@@ -25,7 +25,7 @@ __all__ = [
 
 COLUMNS = (
     "name, role, description, signature::text, extract(epoch from lease)::float8, extract(epoch from timeout)::float8, "
-    "max_attempts, retry::text, procedure"
+    "max_attempts, retry::text, procedure, key, dedupe_key"
 )
 
 
@@ -83,9 +83,9 @@ def list_handlers(name: str | None = None) -> Statement[list[DeclaredHandler]]:
 
 
 def _read_handler(row: Row) -> DeclaredHandler:
-    name, role, description, signature, lease, timeout, max_attempts, retry, procedure = row
+    name, role, description, signature, lease, timeout, max_attempts, retry, *rest = row
     return DeclaredHandler(
-        name, role, description, from_json(signature), lease, timeout, max_attempts, from_json(retry), procedure
+        name, role, description, from_json(signature), lease, timeout, max_attempts, from_json(retry), *rest
     )
 
 

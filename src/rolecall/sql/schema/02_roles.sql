@@ -42,9 +42,12 @@ create table rolecall.handlers (
     procedure text,
     before_procedure text,
     after_procedure text,
+    key text,
+    dedupe_key text,
     constraint name_is_a_word check (name ~ '^[A-Za-z][A-Za-z0-9_.-]{0,62}$'),
     constraint lease_is_between_a_tenth_of_a_second_and_a_day check (lease between '100 ms' and '1 day'),
     constraint timeout_is_positive check (timeout > '0 s'),
     constraint max_attempts_is_positive_or_zero_for_unlimited check (max_attempts >= 0),
     constraint retry_is_a_policy check (retry ->> 'kind' in ('none', 'linear', 'exponential'))
 );
+create index handlers_with_keys on rolecall.handlers (name) where key is not null or dedupe_key is not null;

@@ -204,7 +204,7 @@ end
 $$;
 
 -- Gives an unclaimed task what a newer draft of its dedupe key asks for: its moment, and its payload and
--- priority, or both payloads merged and the higher priority.
+-- priority, or both payloads merged and the higher priority. A key that its handler declares is made anew.
 -- returns: false when the task was claimed or ended meanwhile
 -- raises: RC031 unknown role; RC040 payloads that cannot be merged, or become too large; RC050 wrong
 -- isolation level, where a keyed one is put off
@@ -223,6 +223,7 @@ declare
     v_draft record;
     v_turn timestamptz;
     v_line_id int;
+    v_key text;
 begin
     select task.payload, task.key, line.role, line.handler, line.priority::int, line.never_ahead,
         role.max_payload_bytes
@@ -253,17 +254,47 @@ begin
     v_line_id := rolecall.find_or_add_line(
         v_twin.role, v_twin.handler, v_draft.priority, v_twin.never_ahead, '{}'
     );
+    v_key := rolecall.key_for_payload(v_twin.handler, v_twin.key, v_twin.payload, v_draft.payload);
     update rolecall.tasks as task
-    set payload = v_draft.payload, scheduled_for = v_turn, parked = false, line_id = v_line_id
+    set payload = v_draft.payload, scheduled_for = v_turn, parked = false, line_id = v_line_id, key = v_key
     where task.id = p_id;
     if v_turn <= v_now then
         perform rolecall.wake_lines(array[v_line_id]);
-    elsif v_twin.key is not null then
+    end if;
+    if v_twin.key is not null and (v_turn > v_now or v_key is distinct from v_twin.key) then
         -- It may have been the one whose turn with the key it was.
         perform rolecall.require_read_committed();
         perform rolecall.unpark_heads(array[v_twin.key]);
     end if;
     return true;
+end
+$$;
+
+-- Makes the key of a task whose payload changes: the one that its handler declares, unless the task has been
+-- given another.
+-- returns: the key; null for none
+-- raises: RC040 for a payload that no key can be made of
+create or replace function rolecall.key_for_payload(
+    p_handler text, p_key text, p_old_payload jsonb, p_new_payload jsonb
+)
+returns text
+language plpgsql
+volatile
+set search_path = ''
+as $$
+declare
+    v_handler record;
+    v_what text := format('the key of %s', p_handler);
+begin
+    select key, signature into v_handler
+    from rolecall.handlers as known
+    where known.name = p_handler and known.key is not null;
+    if not found or p_key <> rolecall.fill_template(
+        v_handler.key, p_old_payload, v_handler.signature, v_what
+    ) then
+        return p_key;
+    end if;
+    return rolecall.fill_template(v_handler.key, p_new_payload, v_handler.signature, v_what);
 end
 $$;
 

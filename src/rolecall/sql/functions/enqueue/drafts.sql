@@ -221,3 +221,99 @@ as $$
         )
     end
 $$;
+
+-- Gives drafts that say no key, or no dedupe_key, the one that their handler declares. Whoever enqueues, and
+-- by whatever way, comes by here: two tasks that must not run together do not depend on what their callers
+-- know.
+-- returns: the batch, with those keys
+-- raises: RC040 for a payload that no key can be made of
+create or replace function rolecall.with_declared_keys(p_tasks jsonb)
+returns jsonb
+language sql
+volatile
+set search_path = ''
+as $$
+    select coalesce(jsonb_agg(
+        case
+            when handler.name is null then item.draft
+            else item.draft || jsonb_strip_nulls(jsonb_build_object(
+                'key', coalesce(item.draft ->> 'key', rolecall.fill_template(
+                    handler.key, item.draft -> 'payload', handler.signature,
+                    format('task %s: the key of %s', item.n - 1, handler.name)
+                )),
+                'dedupe_key', coalesce(item.draft ->> 'dedupe_key', rolecall.fill_template(
+                    handler.dedupe_key, item.draft -> 'payload', handler.signature,
+                    format('task %s: the dedupe_key of %s', item.n - 1, handler.name)
+                ))
+            ))
+        end
+        order by item.n
+    ), '[]')
+    from jsonb_array_elements(p_tasks) with ordinality as item (draft, n)
+    left join lateral (
+        select *
+        from rolecall.handlers as known
+        where known.name = coalesce(item.draft ->> 'handler', item.draft ->> 'role')
+            and (known.key is not null or known.dedupe_key is not null)
+        offset 0
+    ) as handler on true
+$$;
+
+-- Fills the fields of a payload into a template, `store:{store_id}`.
+-- returns: the text; null without a template, or where a field is null or missing and has no default
+-- raises: RC040 for a field that is an object or an array
+create or replace function rolecall.fill_template(
+    p_template text, p_payload jsonb, p_signature jsonb, p_what text
+)
+returns text
+language plpgsql
+immutable
+set search_path = ''
+as $$
+declare
+    -- Text and field by turns, as neither has braces.
+    v_parts text[] := string_to_array(translate(p_template, '}', '{'), '{');
+begin
+    for v_n in 2 .. coalesce(cardinality(v_parts), 0) by 2 loop
+        v_parts[v_n] := rolecall.field_as_text(p_payload, v_parts[v_n], p_signature, p_what);
+        if v_parts[v_n] is null then
+            return null;
+        end if;
+    end loop;
+    return array_to_string(v_parts, '');
+end
+$$;
+
+-- Writes a field of a payload as text: the same for all ways to write the same value.
+-- returns: the text, by the handler's default where the payload lacks the field; null for none
+-- raises: RC040 for an object or an array
+create or replace function rolecall.field_as_text(
+    p_payload jsonb, p_field text, p_signature jsonb, p_what text
+)
+returns text
+language plpgsql
+immutable
+set search_path = ''
+as $$
+declare
+    v_schema jsonb := coalesce(
+        p_signature #> array['$defs', substr(p_signature ->> '$ref', length('#/$defs/') + 1)], p_signature
+    ) #> array['properties', p_field];
+    v_value jsonb := coalesce(p_payload -> p_field, v_schema -> 'default');
+    v_type text := jsonb_typeof(v_value);
+    v_text text := v_value #>> '{}';
+begin
+    if v_type in ('object', 'array') then
+        raise exception using errcode = 'RC040', message = format(
+            '%s is made of %s, which is an %s in this payload', p_what, quote_literal(p_field), v_type
+        );
+    end if;
+    return case
+        when v_type = 'number' then trim_scale(v_text::numeric)::text
+        when v_type = 'string' and v_schema @? '$.**.format ? (@ == "uuid")'
+            and replace(v_text, '-', '') ~* '^[0-9a-f]{32}$'
+            then replace(v_text, '-', '')::uuid::text
+        else v_text
+    end;
+end
+$$;

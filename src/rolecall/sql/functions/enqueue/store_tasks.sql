@@ -1,5 +1,6 @@
 -- Stores a batch of tasks, each in the place given for it, else as the first of its own chain. Where a task
--- with the same handler and dedupe_key stands for a new one, the new one's dedupe mode decides.
+-- with the same handler and dedupe_key stands for a new one, the new one's dedupe mode decides. What says no
+-- key gets the one that its handler declares.
 -- returns: one row: the ids in input order, and which of them already stood
 -- raises: RC031 unknown role, RC040 invalid task or need, RC043 needs in a circle, RC045 a dedupe_key that is
 -- to be new, RC050 wrong isolation level, where a keyed task is put off
@@ -14,6 +15,7 @@ volatile
 set search_path = ''
 as $$
 declare
+    v_tasks jsonb := p_tasks;
     v_later bigint[] := '{}';
     v_stored record;
     v_met record;
@@ -22,15 +24,22 @@ begin
     if jsonb_typeof(p_tasks) is distinct from 'array' then
         perform rolecall.refuse('RC040', 'a batch of tasks is an array of objects');
     end if;
-    if p_tasks @? '$[*].dedupe' then
-        v_later := rolecall.prepare_dedupe(p_tasks);
+    -- Most programs have no such handler.
+    if exists (
+        select from rolecall.handlers as handler
+        where handler.key is not null or handler.dedupe_key is not null
+    ) then
+        v_tasks := rolecall.with_declared_keys(p_tasks);
     end if;
-    select * into v_stored from rolecall.insert_tasks(p_tasks, p_places, v_later);
+    if v_tasks @? '$[*].dedupe' then
+        v_later := rolecall.prepare_dedupe(v_tasks);
+    end if;
+    select * into v_stored from rolecall.insert_tasks(v_tasks, p_places, v_later);
     ids := coalesce(v_stored.ids, '{}');
     deduplicated := '{}';
     v_needy := v_stored.needy;
     if v_stored.refused is not null then
-        select * into v_met from rolecall.meet_twins(p_tasks, p_places, v_stored.refused, ids);
+        select * into v_met from rolecall.meet_twins(v_tasks, p_places, v_stored.refused, ids);
         ids := v_met.ids;
         deduplicated := v_met.deduplicated;
         v_needy := coalesce(v_needy || v_met.needy, v_needy, v_met.needy);

@@ -547,7 +547,7 @@ begin
         select * into v_stored from rolecall.store_tasks(v_drafts, v_places);
         perform rolecall.refuse_circle(array[link.id], link.id)
         from unnest(v_stored.ids) with ordinality as link (id, n)
-        where v_drafts -> (link.n - 1)::int ? 'key' and v_places[link.n].chain_index > 0;
+        where v_places[link.n].chain_index > 0 and rolecall.any_keyed(array[link.id]);
         v_stopped := array(
             select link.origin_id
             from unnest(v_places) with ordinality as link

@@ -24,10 +24,16 @@ begin
     perform rolecall.declare_handler(item)
     from jsonb_array_elements(p_handlers) as item
     order by item ->> 'name';
+    perform rolecall.refuse('RC041', format(
+        '%s: its role %s has one root at a time, by a key of its own', handler.name, role.name
+    ))
+    from rolecall.handlers as handler
+    join rolecall.roles as role on role.name = handler.role
+    where handler.key is not null and role.one_root;
 end
 $$;
 
--- Insists that declared roles and handlers have names and retry policies that are such.
+-- Insists that declared roles and handlers have names, retry policies and templates that are such.
 -- raises: RC041 invalid declaration
 create or replace function rolecall.check_declaration(p_said jsonb)
 returns void
@@ -66,6 +72,12 @@ begin
                 'RC041', format('%s: what is finished is kept 0 to 4e9 s', v_item ->> 'name')
             );
         end if;
+        perform rolecall.refuse('RC041', format(
+            '%s: %s is no template of a key: it is 1 to 200 characters, with fields of the payload in braces',
+            v_item ->> 'name', quote_literal(template)
+        ))
+        from unnest(array[v_item ->> 'key', v_item ->> 'dedupe_key']) as template
+        where length(template) not between 1 and 200 or template !~ '^([^{}]|\{[^{}]+\})*$';
     end loop;
 end
 $$;
@@ -203,16 +215,17 @@ as $$
             given.max_attempts, nullif(given.retry, 'null') as retry,
             rolecall.find_procedure(given.procedure, false) as procedure,
             rolecall.find_procedure(given.before, true) as before_procedure,
-            rolecall.find_procedure(given.after, true) as after_procedure
+            rolecall.find_procedure(given.after, true) as after_procedure,
+            given.key, given.dedupe_key
         from jsonb_to_record(p_said) as given (
             name text, role text, description text, signature jsonb, lease float8, timeout float8,
-            max_attempts int, retry jsonb, procedure text, before text, after text
+            max_attempts int, retry jsonb, procedure text, before text, after text, key text, dedupe_key text
         )
     ),
     stored as (
         insert into rolecall.handlers as handler (
             name, role, description, signature, lease, timeout, max_attempts, retry, procedure,
-            before_procedure, after_procedure
+            before_procedure, after_procedure, key, dedupe_key
         )
         select * from item
         where not exists (
@@ -220,17 +233,19 @@ as $$
             where (
                 known.name, known.role, known.description, known.signature, known.lease, known.timeout,
                 known.max_attempts, known.retry, known.procedure, known.before_procedure,
-                known.after_procedure
+                known.after_procedure, known.key, known.dedupe_key
             ) is not distinct from (
                 item.name, item.role, item.description, item.signature, item.lease, item.timeout,
-                item.max_attempts, item.retry, item.procedure, item.before_procedure, item.after_procedure
+                item.max_attempts, item.retry, item.procedure, item.before_procedure, item.after_procedure,
+                item.key, item.dedupe_key
             )
         )
         on conflict (name) do update
         set role = excluded.role, description = excluded.description, signature = excluded.signature,
             lease = excluded.lease, timeout = excluded.timeout, max_attempts = excluded.max_attempts,
             retry = excluded.retry, procedure = excluded.procedure,
-            before_procedure = excluded.before_procedure, after_procedure = excluded.after_procedure
+            before_procedure = excluded.before_procedure, after_procedure = excluded.after_procedure,
+            key = excluded.key, dedupe_key = excluded.dedupe_key
         returning procedure
     )
     select rolecall.notify('rolecall_handlers', '') from stored where procedure is not null

@@ -14,7 +14,9 @@ create or replace function rolecall.declare_procedure(
     p_max_attempts int default null,
     p_retry jsonb default null,
     p_timeout interval default null,
-    p_lease interval default null
+    p_lease interval default null,
+    p_key text default null,
+    p_dedupe_key text default null
 )
 returns void
 language sql
@@ -24,6 +26,7 @@ as $$
     select rolecall.declare('[]', jsonb_build_array(jsonb_strip_nulls(jsonb_build_object(
         'name', p_name, 'procedure', p_procedure, 'role', p_role, 'before', p_before, 'after', p_after,
         'description', p_description, 'max_attempts', p_max_attempts, 'retry', p_retry,
-        'timeout', extract(epoch from p_timeout), 'lease', extract(epoch from p_lease)
+        'timeout', extract(epoch from p_timeout), 'lease', extract(epoch from p_lease),
+        'key', p_key, 'dedupe_key', p_dedupe_key
     ))))
 $$;

@@ -55,7 +55,7 @@ begin
     select *
     into v_stored
     from rolecall.store_tasks(v_drafts, array_fill(v_place, array[jsonb_array_length(v_drafts)]));
-    if p_drafts @? '$[*].key' then
+    if rolecall.any_keyed(v_stored.ids) then
         perform rolecall.refuse_circle(v_stored.ids, p_parent_id);
     end if;
     v_stood := cardinality(v_stored.deduplicated);
@@ -66,6 +66,21 @@ begin
         ), null);
     end if;
     return v_stored.ids;
+end
+$$;
+
+-- Says whether any of some open tasks has a key.
+-- returns: true or false
+create or replace function rolecall.any_keyed(p_ids bigint[])
+returns boolean
+language plpgsql
+volatile
+set search_path = ''
+set jit = off
+set enable_seqscan = off
+as $$
+begin
+    return exists (select from rolecall.tasks as task where task.id = any(p_ids) and task.key is not null);
 end
 $$;
 

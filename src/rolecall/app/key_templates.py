@@ -1,0 +1,74 @@
+"""Templates of keys, `store:{store_id}`: which fields of a payload they may name.
+
+The engine fills them in (`functions/enqueue/drafts.sql`), whoever enqueues. Two payloads that mean the same must
+give the same key, so a field is one whose value can be written in one way only.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import msgspec
+
+from rolecall.app.signature import Signature
+from rolecall.model.errors import InvalidDeclaration
+
+__all__ = ["check_template"]
+
+TEMPLATE = re.compile(r"(?:[^{}]|\{[^{}]+\})*")
+FIELD = re.compile(r"\{([^{}]+)\}")
+LONGEST = 200
+PLAIN = (
+    msgspec.inspect.IntType,
+    msgspec.inspect.StrType,
+    msgspec.inspect.BoolType,
+    msgspec.inspect.UUIDType,
+    msgspec.inspect.DateType,
+    msgspec.inspect.EnumType,
+    msgspec.inspect.LiteralType,
+    msgspec.inspect.NoneType,
+)
+
+
+def check_template(template: str, word: str, signature: Signature) -> None:
+    """Raise InvalidDeclaration for a template that its handler's payloads cannot fill; `word` names it."""
+    if not (0 < len(template) <= LONGEST and TEMPLATE.fullmatch(template)):
+        raise _refused(
+            signature, f"{word}={template!r} is no template: it is 1 to {LONGEST} characters, with fields in braces"
+        )
+    shape = msgspec.inspect.type_info(signature.shape)
+    if isinstance(shape, msgspec.inspect.DictType):
+        return
+    fields = {field.encode_name: field for field in getattr(shape, "fields", ())}
+    for name in FIELD.findall(template):
+        if name not in fields:
+            known = ", ".join(fields) or "none"
+            raise _refused(signature, f"{word}={template!r} names {name!r}, which is no field of the payload ({known})")
+        _require_plain(fields[name], f"{word}={template!r} is made of {name!r}", signature)
+
+
+def _require_plain(field: Any, use: str, signature: Signature) -> None:
+    if any(not isinstance(member, PLAIN) for member in _members(field.type)):
+        raise _refused(
+            signature, f"{use}, which is no int, str, bool, UUID, date, enum or Literal, nor one of these or None"
+        )
+    if not field.required and "default" not in signature.fields[field.encode_name]:
+        raise _refused(signature, f"{use}, whose default is no plain value that the database can take for it")
+
+
+def _members(kind: Any) -> list[Any]:
+    """The types that a field may have; that it may be left out is told by `required`."""
+    if isinstance(kind, msgspec.inspect.Metadata):
+        return _members(kind.type)
+    if isinstance(kind, msgspec.inspect.UnionType):
+        return [member for each in kind.types for member in _members(each) if not _is_unset(member)]
+    return [kind]
+
+
+def _is_unset(kind: Any) -> bool:
+    return isinstance(kind, msgspec.inspect.CustomType) and kind.cls is msgspec.UnsetType
+
+
+def _refused(signature: Signature, why: str) -> InvalidDeclaration:
+    return InvalidDeclaration(f"handler {signature.handler!r}: {why}")
