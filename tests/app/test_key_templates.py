@@ -70,6 +70,9 @@ def in_loose_batches(items: list[Loose]) -> None: ...
 def in_dict_batches(items: list[dict[str, Any]]) -> None: ...
 
 
+def of_anything(**payload: Any) -> None: ...
+
+
 @pytest.mark.parametrize("word", ["key", "dedupe_key"])
 @pytest.mark.parametrize(
     ("function", "words", "template"),
@@ -83,6 +86,7 @@ def in_dict_batches(items: list[dict[str, Any]]) -> None: ...
         (in_made_batches, {"batch": 5}, "{store_id}"),
         (in_loose_batches, {"batch": 5}, "{store_id}"),
         (in_dict_batches, {"batch": 5}, "{anything}"),
+        (of_anything, {}, "{anything}"),
     ],
 )
 def test_a_handler_declares_templates_over_its_payload(

@@ -18,8 +18,8 @@ class DeclaredHandler:
     """A handler as the database knows it; durations in seconds, and None is what its role says.
 
     `signature` is the JSON schema of its payload, None for one that declares none. `max_attempts` of 0 is no limit.
-    `procedure` names what the database runs, for a SQL handler. `key` and `dedupe_key` are templates: what its tasks have
-    where they are given none.
+    `procedure` names what the database runs, for a SQL handler. `key` and `dedupe_key` are templates of what its tasks
+    have where they are given none.
     """
 
     name: str
