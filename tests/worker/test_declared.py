@@ -117,10 +117,10 @@ async def test_a_worker_tells_when_it_starts_and_when_it_has_stopped(
     bench: Bench, caplog: pytest.LogCaptureFixture
 ) -> None:
     with caplog.at_level(logging.INFO, "rolecall.worker"):
-        async with bench.working():
+        async with bench.working(name="resync-1"):
             await until(lambda: bench.ask(BEATEN))
         worker_id = bench.ask("select max(id) from rolecall.workers")
 
     told = [record.getMessage() for record in caplog.records]
-    assert told[0] == f"Starting worker {worker_id} for role: all"
-    assert told[-1] == f"Worker {worker_id} has stopped"
+    assert told[0] == f"Starting worker resync-1 (number {worker_id}) for role: all"
+    assert told[-1] == f"Worker resync-1 (number {worker_id}) has stopped"

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from time import thread_time
+from time import monotonic, thread_time
 
 from rolecall import Cancel, Context, Snooze, WaitFor
 from tests.worker.bench import Bench, until
@@ -28,6 +28,23 @@ async def test_a_worker_drains_everything(bench: Bench) -> None:
     assert sorted(ran) == list(range(300))
     assert [task.result["n"] for task in tasks] == list(range(300))
     assert {task.attempt for task in tasks} == {1}
+
+
+async def test_a_full_claim_is_followed_by_the_next_at_once(bench: Bench) -> None:
+    """There is more as long as claims come back full: a whole backlog takes less than one poll interval."""
+    poll_interval = 8.0
+    ended: list[float] = []
+
+    @bench.app.task
+    async def count(n: int) -> None:
+        ended.append(monotonic())
+
+    ids = bench.enqueue(*(count.task(n=n) for n in range(200)))
+
+    async with bench.working(slots=1, poll_interval=poll_interval):
+        await bench.finished(*ids)
+
+    assert ended[-1] - ended[0] < poll_interval
 
 
 async def test_one_slot_runs_the_more_important_first(bench: Bench) -> None:

@@ -23,16 +23,16 @@ async def test_a_person_can_follow_what_a_worker_does(bench: Bench, caplog: pyte
         if n:
             raise ValueError("no such address")
 
-    first, second = bench.enqueue(send.task(n=0), send.task(n=1))
+    first, second = bench.enqueue(send.task(n=0).options(key="customer:7"), send.task(n=1))
     with caplog.at_level(logging.DEBUG, "rolecall.worker"):
-        async with bench.working(roles=("mail",)):
+        async with bench.working(roles=("mail",), name="postman"):
             await bench.finished(first, second)
 
     worker_id = bench.ask("select id from rolecall.workers")
     told = [record.getMessage() for record in caplog.records]
-    assert f"Starting worker {worker_id} for role: mail" in told
-    assert f"Claimed task {first} (mail) attempt 1" in told
-    assert f"Task {first} completed" in told
+    assert f"Starting worker postman (number {worker_id}) for role: mail" in told
+    assert f"Claimed task {first} (mail) for customer:7 attempt 1" in told
+    assert f"Task {first} (mail) for customer:7 completed" in told
     assert f"Task {second} (send) failed at attempt 1: ValueError: no such address" in told
     assert any(re.match(r"1 completed, 1 failed in .* 0 held", line) for line in told)
 

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from time import monotonic
 
 from rolecall.model.outcomes import Completed, Failed, Report
+from rolecall.model.tasks import ClaimedTask
 from rolecall.worker.in_flight import HeldTask, InFlight
 
 SUMMARY_EVERY = 5.0
@@ -28,8 +29,7 @@ class LogReporter:
     def claimed(self, held_tasks: Sequence[HeldTask]) -> None:
         if log.isEnabledFor(logging.DEBUG):
             for held in held_tasks:
-                task = held.task
-                log.debug("Claimed task %d (%s) attempt %d", task.id, task.role, task.attempt)
+                log.debug("Claimed task %s attempt %d", _named(held.task, held.task.role), held.task.attempt)
 
     def finished(self, held_tasks: Sequence[HeldTask], lost: Mapping[int, str]) -> None:
         """Count the outcomes that were accepted; `lost` holds the others' verdicts."""
@@ -43,7 +43,7 @@ class LogReporter:
                 self._log_unstored(held, held.report.unstored)
         if log.isEnabledFor(logging.DEBUG):
             for held in held_tasks:
-                log.debug("Task %d %s", held.task.id, _word(held.report))
+                log.debug("Task %s %s", _named(held.task, held.task.role), _word(held.report))
 
     def released(self, held_tasks: Sequence[HeldTask]) -> None:
         self._counts["released"] += len(held_tasks)
@@ -64,9 +64,8 @@ class LogReporter:
             task = held.task
             headline = report.error.partition("\n")[0]
             log.warning(
-                "Task %d (%s) failed at attempt %d: %s",
-                task.id,
-                task.handler,
+                "Task %s failed at attempt %d: %s",
+                _named(task, task.handler),
                 task.attempt,
                 headline,
                 extra={"traceback": report.error},
@@ -81,6 +80,10 @@ class LogReporter:
         if self._failures == MOST_FAILURES + 1:
             log.warning("More tasks fail; the next summary counts them")
         return self._failures <= MOST_FAILURES
+
+
+def _named(task: ClaimedTask, what: str) -> str:
+    return f"{task.id} ({what})" if task.key is None else f"{task.id} ({what}) for {task.key}"
 
 
 def _word(report: Report | None) -> str:

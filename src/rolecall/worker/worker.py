@@ -107,11 +107,11 @@ class Worker:
             raise
         finally:
             await Shutdown(wiring, working, self._now, grace=self._options.grace).run()
-            log.info("Worker %d has stopped", wiring.registration.worker_id)
+            log.info("Worker %s has stopped", _named(wiring))
 
     def _announce(self, wiring: Wiring) -> None:
         served = self._options.roles
-        log.info("Starting worker %d for role: %s", wiring.registration.worker_id, ", ".join(served) or "all")
+        log.info("Starting worker %s for role: %s", _named(wiring), ", ".join(served) or "all")
         known = {handler.role for handler in self._app.handlers.values()}
         known |= {procedure.role for procedure in wiring.handler_registry.procedures.values()}
         for role in set(served) - known:
@@ -128,3 +128,8 @@ class Worker:
             log.critical("%s failed: the worker stops", task.get_name(), exc_info=error)
             self._failure = error
             self.stop()
+
+
+def _named(wiring: Wiring) -> str:
+    registration = wiring.registration
+    return f"{registration.info.name} (number {registration.worker_id})"
