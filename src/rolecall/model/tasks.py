@@ -40,10 +40,10 @@ class NewTask:
     """A task that is to be enqueued: what to run, with what, and when.
 
     At least one of `handler` and `role` is needed; the database fills in the other. `after` is a delay,
-    `scheduled_for` a moment (with a time zone; the past means now). `max_attempts` of 0 is no limit, `timeout` how
-    long an attempt may take; both durations are seconds or timedeltas. What it `needs` must have finished before it
-    may run; `on_failure` says what its failure does to its parent and siblings, if it is a child. Where a task stands
-    with the same `dedupe_key`, `dedupe` says what is done; without it, an open one is kept.
+    `scheduled_for` a moment instead (with a time zone); what lies in the past means now. `max_attempts` of 0 is no
+    limit, `timeout` how long an attempt may take; both durations are seconds or timedeltas. What it `needs` must have
+    finished before it may run; `on_failure` says what its failure does to its parent and siblings, if it is a child.
+    Where a task stands with the same `dedupe_key`, `dedupe` says what is done; without it, an open one is kept.
     """
 
     handler: str | None = None

@@ -72,3 +72,18 @@ def test_a_child_of_another_role_stands_in_the_line_of_that_role(engine: Engine)
 
     assert engine.claim(1, "work") == []
     assert engine.claim_one("other").id == child
+
+
+def test_children_that_may_run_side_by_side_are_taken_together_and_serial_ones_singly(engine: Engine) -> None:
+    """Of a tree that has both kinds: whoever claims takes what may run, the deepest parent's children first."""
+    engine.enqueue()
+    [elder, younger] = spread(engine, engine.claim_one(), WORK, WORK, serial=True)
+    claim = engine.claim_one()
+    leaves = spread(engine, claim, WORK, WORK, WORK)
+    taken = engine.claim(10)
+    for leaf in taken:
+        engine.complete(leaf)
+
+    assert claim.id == elder
+    assert [leaf.id for leaf in taken] == leaves
+    assert next_ids(engine, 10) == [younger]

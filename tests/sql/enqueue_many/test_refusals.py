@@ -33,6 +33,7 @@ def test_an_unknown_role_is_refused(engine: Engine, task: Document) -> None:
         ({"scheduled_for": "2999-01-01T00:00:00Z"}, "not within the next hundred years"),
         ({"after": 4e9}, "not within the next hundred years"),
         ({"after": 1e300}, "not within the next hundred years"),
+        ({"scheduled_for": "2026-01-01T00:01:00Z", "after": 5}, "scheduled_for and after exclude each other"),
         ({"key": ""}, "the key has 0 characters, allowed are 1 to 200"),
         ({"key": "k" * 201}, "the key has 201 characters"),
         ({"dedupe_key": ""}, "the dedupe_key has 0 characters"),

@@ -5,8 +5,8 @@ from __future__ import annotations
 import psycopg
 import pytest
 
-from tests.sql.engine import START, Engine
-from tests.sql.procedures import NEVER, handler, process
+from tests.sql.engine import LEASE, START, Engine
+from tests.sql.procedures import COUNT, NEVER, counted, declare, handler, procedure, process, run, spawning, table
 
 
 def test_the_pool_shows_all_that_is_known_of_it(engine: Engine) -> None:
@@ -42,6 +42,39 @@ def test_a_payload_is_an_object(engine: Engine) -> None:
 
     with pytest.raises(psycopg.Error, match="the payload is not an object"):
         engine.enqueue(handler="count", payload=[1])
+
+
+def test_a_task_is_in_one_of_these_states_at_every_moment(engine: Engine) -> None:
+    procedure(engine, "leaf", "null;")
+    declare(engine, "leaf")
+    handler(engine, spawning([{"handler": "leaf"}]))
+    task_id = engine.enqueue(handler="count")
+    states = [engine.state(task_id)]
+
+    claim = engine.claim_one()
+    states.append(engine.state(task_id))
+    run(engine, claim)
+    states.append(engine.state(task_id))
+    run(engine, engine.claim_one())
+    states.append(engine.state(task_id))
+
+    assert states == ["pending", "running", "waiting", "completed"]
+
+
+def test_what_a_crash_interrupted_has_done_nothing_and_is_pending_again(engine: Engine) -> None:
+    """No state of its own: its history says that it crashed."""
+    table(engine)
+    handler(engine, COUNT)
+    task_id = engine.enqueue(handler="count", payload={"n": 7})
+    claim = engine.claim_one()
+    with engine.connection.transaction(force_rollback=True):
+        run(engine, claim)
+    engine.rescue()
+    engine.clock.advance(seconds=2 * LEASE)
+
+    engine.rescue()
+
+    assert (engine.state(task_id), engine.events(task_id), counted(engine)) == ("pending", ["crashed"], [])
 
 
 def test_what_was_interrupted_is_pending_again_and_says_that_it_was(engine: Engine) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from psycopg.types.json import Jsonb
+
 from rolecall import NewTask
 
 DISCOVER = NewTask(handler="store_discovery")
@@ -67,13 +69,21 @@ async def test_a_store_keeps_its_place_from_round_to_round(crawl: Any) -> None:
 
 
 async def test_a_schedule_may_be_for_one_state(crawl: Any) -> None:
-    """state_code is the generator's `state`."""
+    """state_code is the generator's `state`: the stores of others are left alone."""
     await crawl.run(DISCOVER)
-    crawl.rows("update storecrawl.stores set last_fetch_at = null, state = 'ZZ' where id = 1 returning 1")
+    crawl.rows(
+        "update storecrawl.stores set last_fetch_at = null, state = case id when 1 then 'ZZ' else state end returning 1"
+    )
+    schedule = {"name": "of ZZ", "handler": "payload_fetch_all", "every": 14400, "payload": {"state": "ZZ"}}
+    crawl.rows("select rolecall.put_schedule(%s)", Jsonb(schedule))
+    crawl.rows("select * from rolecall.fire_schedules(100)")
 
-    await crawl.run(NewTask(handler="payload_fetch_all", payload={"state": "ZZ"}))
+    await crawl.run()
 
-    assert crawl.value("select result from rolecall.all_tasks where handler = 'payload_fetch_all'")["due"] == 1
+    fetched = "select payload ->> 'store_id' from rolecall.all_tasks where handler = 'payload_fetch'"
+    assert crawl.rows(fetched) == [("1",)]
+    told = "select last_task_count, last_error from rolecall.schedules where name = 'of ZZ'"
+    assert crawl.rows(told) == [(1, None)]
 
 
 async def test_a_store_with_an_open_task_is_not_enqueued_again(crawl_with: Callable[..., Any]) -> None:

@@ -51,6 +51,8 @@ as $$
                 item.key, item.dedupe_key, item.max_attempts, item.retry
             ),
             rolecall.edge_problem(item.timeout, item.on_failure, item.needs),
+            case when num_nonnulls(item.scheduled_for, item.after) = 2
+                then 'scheduled_for and after exclude each other: say a moment or a delay' end,
             case when item.dedupe <> 'null' then rolecall.dedupe_problem(item.dedupe, item.dedupe_key) end
         ) as text
     ) as problem

@@ -1,0 +1,69 @@
+"""What a batch handler is given in one call: no more than its size, what is there, of its own tasks alone."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+
+from rolecall import BatchContext
+from tests.worker.bench import PATIENCE, Bench, until
+
+
+@dataclass
+class Item:
+    n: int
+
+
+async def test_a_batch_is_never_waited_for_until_it_is_full(bench: Bench) -> None:
+    """One task is there: one is run, although nothing more comes for an hour."""
+    calls: list[int] = []
+
+    @bench.app.task(batch=50)
+    async def store(items: list[Item]) -> None:
+        calls.append(len(items))
+
+    [alone] = bench.enqueue(store.task(n=1))
+
+    async with bench.working(poll_interval=PATIENCE * 100):
+        await bench.finished(alone)
+
+    assert calls == [1]
+
+
+async def test_a_batch_has_tasks_of_one_handler(bench: Bench) -> None:
+    calls: list[tuple[str, set[int]]] = []
+
+    @bench.app.task(role="work", batch=50)
+    async def even(items: list[Item]) -> None:
+        calls.append(("even", {item.n % 2 for item in items}))
+
+    @bench.app.task(role="work", batch=50)
+    async def odd(items: list[Item]) -> None:
+        calls.append(("odd", {item.n % 2 for item in items}))
+
+    ids = bench.enqueue(*((odd if n % 2 else even).task(n=n) for n in range(40)))
+
+    async with bench.working(slots=2):
+        await bench.finished(*ids)
+
+    assert sorted(set(map(str, calls))) == ["('even', {0})", "('odd', {1})"]
+
+
+async def test_the_leases_of_a_whole_batch_are_renewed_while_it_runs(bench: Bench) -> None:
+    """By one call: nobody else gets one of its tasks before the handler has returned."""
+    leases = "select array_agg(lease_until order by id) from rolecall.tasks where state = 'running'"
+    renewed = asyncio.Event()
+
+    @bench.app.task(batch=3, lease=2)
+    async def store(ctx: BatchContext, items: list[Item]) -> None:
+        first = bench.ask(leases)
+        await until(lambda: all(now > then for now, then in zip(bench.ask(leases), first, strict=True)))
+        renewed.set()
+
+    ids = bench.enqueue(*(store.task(n=n) for n in range(3)))
+
+    async with bench.working():
+        tasks = await bench.finished(*ids)
+
+    assert renewed.is_set()
+    assert [task.attempt for task in tasks] == [1, 1, 1]
