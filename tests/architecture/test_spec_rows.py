@@ -30,7 +30,10 @@ ROWS = [
     *(f"E5-{row}" for row in (1, 2, 3, 4, 5, 6, 7, 8, 10, 11, 12, 13, 14, 15, 16)),
 ]
 INVARIANTS = [str(number) for number in (*range(1, 24), 26, *range(29, 36))]
-WAIVED: dict[str, str] = {}
+WAIVED: dict[str, str] = {
+    "004-24": "open: a few log lines stand for the events; there are no structured ones for each transition yet",
+    "B11-3": "open: there are no hooks yet that run after the commit of a transaction",
+}
 ROW = re.compile(r"\b(?:00[0-4]-\d+|[BC]\d+-\d+|C[346](?!-)|E5-\d+)\b")
 CITATION = re.compile(
     r"\b(?:[Cc]overs|SPEC|RELIABILITY|[Ii]nvariants?) (?:00[0-4]|[BCEFS]?\d)"
