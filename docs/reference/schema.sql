@@ -241,21 +241,6 @@ CREATE TABLE rolecall.lines (
     misfit_for text[] DEFAULT '{}'::text[] NOT NULL,
     CONSTRAINT priority_is_between_minus_100_and_100 CHECK (((priority >= '-100'::integer) AND (priority <= 100)))
 );
-CREATE TABLE rolecall.retention (
-    kind text NOT NULL COLLATE pg_catalog."C",
-    keep interval,
-    next_at timestamp with time zone DEFAULT '-infinity'::timestamp with time zone NOT NULL,
-    place text COLLATE pg_catalog."C",
-    in_use_since timestamp with time zone,
-    CONSTRAINT keep_is_at_least_a_day CHECK ((keep >= '1 day'::interval))
-);
-CREATE TABLE rolecall.idle_marks (
-    role text NOT NULL COLLATE pg_catalog."C",
-    worker_id bigint NOT NULL,
-    handlers text[] NOT NULL,
-    until timestamp with time zone NOT NULL
-);
-ALTER TABLE ONLY rolecall.idle_marks REPLICA IDENTITY FULL;
 CREATE TABLE rolecall.workers (
     id bigint NOT NULL,
     name text NOT NULL,
@@ -281,12 +266,31 @@ CREATE TABLE rolecall.workers (
     commanded_at timestamp with time zone,
     following text,
     intakes text[] DEFAULT '{}'::text[] NOT NULL,
+    pid_space text,
+    pid_started bigint,
+    sessions text,
+    unseen_since timestamp with time zone,
     CONSTRAINT a_command_has_a_time CHECK (((command IS NULL) = (commanded_at IS NULL))),
     CONSTRAINT a_stopped_worker_is_not_idle CHECK (((stopped_at IS NULL) OR (NOT idle))),
     CONSTRAINT command_is_one_that_workers_know CHECK ((command = ANY (ARRAY['drain'::text, 'decommission'::text]))),
     CONSTRAINT slots_are_positive CHECK ((slots > 0))
 )
 WITH (fillfactor='50');
+CREATE TABLE rolecall.retention (
+    kind text NOT NULL COLLATE pg_catalog."C",
+    keep interval,
+    next_at timestamp with time zone DEFAULT '-infinity'::timestamp with time zone NOT NULL,
+    place text COLLATE pg_catalog."C",
+    in_use_since timestamp with time zone,
+    CONSTRAINT keep_is_at_least_a_day CHECK ((keep >= '1 day'::interval))
+);
+CREATE TABLE rolecall.idle_marks (
+    role text NOT NULL COLLATE pg_catalog."C",
+    worker_id bigint NOT NULL,
+    handlers text[] NOT NULL,
+    until timestamp with time zone NOT NULL
+);
+ALTER TABLE ONLY rolecall.idle_marks REPLICA IDENTITY FULL;
 CREATE TABLE rolecall.api_keys (
     id bigint NOT NULL,
     name text NOT NULL,

@@ -9,8 +9,9 @@ import pytest
 from rolecall import linear
 from rolecall.db.run import run
 from rolecall.maintenance import duties
-from rolecall.maintenance.duties import Duty, Runs
+from rolecall.maintenance.duties import Duty
 from rolecall.maintenance.runner import MaintenanceRunner
+from rolecall.maintenance.runs import Runs
 from rolecall.model.workers import WorkerInfo
 from rolecall.sql import keys, retention, roles, schedules, tasks, workers
 from rolecall.worker.session import DatabaseSession, DatabaseSessions

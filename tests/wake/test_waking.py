@@ -135,7 +135,7 @@ async def test_the_end_of_the_listeners_connection_loses_no_task(bench: Bench) -
         for _ in range(5):
             bench.ask(
                 "select count(pg_terminate_backend(pid)) from pg_stat_activity "
-                "where datname = current_database() and application_name = 'rolecall:worker:listen'"
+                "where datname = current_database() and application_name like 'rolecall:worker:listen:%%'"
             )
             (task_id,) = bench.enqueue(work.task())
             await bench.finished(task_id)

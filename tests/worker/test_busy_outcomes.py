@@ -16,7 +16,7 @@ LOCK = "select from rolecall.tasks where id = %s for update"
 BUSY = "cannot be stored yet"
 TELLS_OF_START = """\
 select true from pg_stat_activity
-where application_name = 'rolecall:worker:settle' and query ~ 'rolecall.start' and datname = current_database()
+where application_name like 'rolecall:worker:settle:%%' and query ~ 'rolecall.start' and datname = current_database()
     and (select count(*) from rolecall.tasks) = 1
 """
 

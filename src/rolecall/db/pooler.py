@@ -29,14 +29,21 @@ class Pooler:
     def __init__(self, *, told: bool | None = None) -> None:
         self._told = told
         self._stands = bool(told)
+        self._direct: bool | None = None
 
     @property
     def stands(self) -> bool:
         """True if nothing may be prepared or set on connections."""
         return self._stands
 
+    @property
+    def direct(self) -> bool:
+        """True if every connection so far was served by the very backend that had greeted it, whatever was told."""
+        return self._direct is True and not self._stands
+
     def meet(self, greeted_by: int, served_by: int) -> None:
         """Compare the process id that a connection was greeted with and that of the backend that serves it."""
+        self._direct = self._direct is not False and greeted_by == served_by
         if self._told is None and greeted_by != served_by:
             self.notice()
 

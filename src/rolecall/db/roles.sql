@@ -22,13 +22,13 @@ declare
     -- Whatever keeps the pool in order does so in workers and beside the API.
     v_upkeep constant text[] := array[
         'declare', 'declare_key_capacities', 'due_cron', 'end_pauses', 'ensure_schedules', 'fire_cron', 'fire_schedules',
-        'make_partitions', 'prune', 'prune_due', 'rescue', 'roll_up_counts', 'roll_up_history', 'unpark',
-        'unpark_due'
+        'make_partitions', 'prune', 'prune_due', 'rescue', 'rescue_workers', 'roll_up_counts', 'roll_up_history', 'unpark',
+        'unpark_due', 'unseen_workers', 'workers_beside'
     ];
     v_work constant text[] := array[
         'beat', 'claim', 'deregister_worker', 'finish', 'finish_free', 'finish_here', 'issue_token', 'mark_idle', 'next_due', 'next_due_for',
         'register_worker', 'release', 'renew', 'report_info', 'run_before_hook', 'run_procedure', 'serve', 'spawn', 'start',
-        'tell_intakes', 'wake_others'
+        'tell_intakes', 'tell_process', 'wake_others'
     ];
     v_operate constant text[] := array[
         'add_person', 'begin_login', 'cancel', 'close_session', 'command_worker', 'complete_by_token',

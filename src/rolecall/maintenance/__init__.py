@@ -3,6 +3,7 @@
        worker process A          worker process B          worker process C
     ┌────────────────────┐    ┌────────────────────┐    ┌────────────────────┐
     │ rescue        5 s  │    │ rescue        5 s  │    │ ...                │
+    │ deaths        5 s  │    │ deaths        5 s  │    │                    │
     │ fire          1 s  │    │ fire          1 s  │    │                    │
     │ pauses        1 s  │    │ pauses        1 s  │    │                    │
     │ counting     10 s  │    │ counting     10 s  │    │                    │
@@ -20,6 +21,7 @@ batch a transaction, until nothing is past its time; the row says when to look a
 unparking, the net for tasks that are parked though their keys have room (`rolecall.unpark_pass`).
 
 `duties`   what a duty is, and each of them: a function that does it once and says in a line what it did
+`deaths`   workers that are known to be dead, by `processes` or by their sessions: their tasks wait for no lease
 `cron`     when schedules run: the slots of cron expressions and intervals
 `runner`   the duties together, on one connection that no handler and no claim can keep busy; and the one loop that all
            duties (and the worker's heartbeat) run in: jitter, patience, a clean stop

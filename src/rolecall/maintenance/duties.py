@@ -11,14 +11,12 @@ from collections import Counter
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from time import monotonic
-from typing import Protocol, TypeVar
 
 from rolecall.maintenance.cron import plan
+from rolecall.maintenance.deaths import rescue_dead, told_of
+from rolecall.maintenance.runs import Runs
 from rolecall.sql import keys, retention, roles, schedules, tasks
 from rolecall.sql.schedules import Fired
-from rolecall.sql.statement import Statement
-
-T = TypeVar("T")
 
 MOST_RESCUED = 1_000
 MOST_FIRED = 100
@@ -29,13 +27,6 @@ LONGEST_PRUNING = 300.0
 PAUSE = 0.02
 
 log = logging.getLogger("rolecall.maintenance")
-
-
-class Runs(Protocol):
-    """Whatever runs a statement and returns its answer."""
-
-    async def run(self, statement: Statement[T]) -> T:
-        """Run it; whether an unreachable database raises is for the implementation to say."""
 
 
 RunOnce = Callable[[Runs], Awaitable[str | None]]
@@ -59,8 +50,7 @@ async def rescue(session: Runs) -> str | None:
             break
     if not became:
         return None
-    told = ", ".join(f"{number} {state}" for state, number in sorted(became.items()))
-    return f"Rescued {became.total()} tasks of lost workers: {told}"
+    return f"Rescued {became.total()} tasks of lost workers: {told_of(became)}"
 
 
 async def fire(session: Runs) -> str | None:
@@ -159,6 +149,7 @@ async def _prune(session: Runs) -> Counter[str]:
 
 DUTIES = (
     Duty(name="Rescue", every=5.0, run_once=rescue),
+    Duty(name="Looking for the dead", every=5.0, run_once=rescue_dead),
     Duty(name="Firing schedules", every=1.0, run_once=fire),
     Duty(name="Ending pauses", every=1.0, run_once=end_pauses),
     Duty(name="Counting", every=10.0, run_once=count_finished),

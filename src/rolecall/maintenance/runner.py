@@ -8,7 +8,8 @@ import random
 from collections.abc import Awaitable, Callable, Iterable
 from typing import TypeVar
 
-from rolecall.maintenance.duties import DUTIES, Duty, Runs
+from rolecall.maintenance.duties import DUTIES, Duty
+from rolecall.maintenance.runs import Runs
 from rolecall.model.errors import DatabaseUnavailable, RolecallError
 from rolecall.sql.statement import Statement
 from rolecall.wake.waker import Backoff, Waker

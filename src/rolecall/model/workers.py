@@ -8,6 +8,8 @@ from enum import StrEnum
 __all__ = [
     "BeatAnswer",
     "Condition",
+    "Neighbour",
+    "ProcessIdentity",
     "WorkerCommand",
     "WorkerInfo",
     "Workplace",
@@ -28,6 +30,26 @@ class WorkerInfo:
     pod: str | None = None
     node: str | None = None
     intakes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessIdentity:
+    """A process that no other one is ever taken for: `space` is where its pid means something (one boot of a machine,
+    one pid namespace), `started` when it began there, in ticks of the kernel.
+    """
+
+    space: str
+    pid: int
+    started: int
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbour:
+    """A worker of the same machine, and its process."""
+
+    worker_id: int
+    pid: int
+    started: int
 
 
 class WorkerCommand(StrEnum):

@@ -50,6 +50,7 @@ __all__ = [
     "renew",
     "report_info",
     "rescue",
+    "rescue_workers",
     "retry",
     "start",
 ]
@@ -190,7 +191,18 @@ def rescue(limit: int = 1000, silent_for: float = 0.0) -> Statement[dict[int, Ta
     return Statement(
         query="select task_id, state::text from rolecall.rescue(%s::int, make_interval(secs => %s::float8))",
         params=(limit, silent_for),
-        read=lambda rows: {task_id: TaskState(state) for task_id, state in rows},
+        read=_read_states,
+    )
+
+
+def rescue_workers(worker_ids: Sequence[int], limit: int = 1000) -> Statement[dict[int, TaskState]]:
+    """Release what workers hold that are known to be dead, and take them off the roll; the answer says what became of
+    each task.
+    """
+    return Statement(
+        query="select task_id, state::text from rolecall.rescue_workers(%s::bigint[], %s::int)",
+        params=(list(worker_ids), limit),
+        read=_read_states,
     )
 
 
@@ -313,3 +325,7 @@ def _about_ids(verb: str, ids: Iterable[int]) -> Statement[dict[int, str]]:
         params=(list(ids),),
         read=by_first_column,
     )
+
+
+def _read_states(rows: list[Row]) -> dict[int, TaskState]:
+    return {task_id: TaskState(state) for task_id, state in rows}

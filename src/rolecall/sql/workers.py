@@ -3,14 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import starmap
 
 import msgspec
 
-from rolecall.model.workers import BeatAnswer, Condition, WorkerCommand, WorkerInfo
+from rolecall.model.workers import BeatAnswer, Condition, Neighbour, ProcessIdentity, WorkerCommand, WorkerInfo
 from rolecall.sql.documents import encode
-from rolecall.sql.statement import Row, Statement, nothing, single
+from rolecall.sql.statement import Row, Statement, firsts, nothing, single
 
-__all__ = ["beat", "command", "deregister", "mark_idle", "register", "serve", "tell_intakes", "wake_others"]
+__all__ = [
+    "beat",
+    "beside",
+    "command",
+    "deregister",
+    "mark_idle",
+    "register",
+    "serve",
+    "tell_intakes",
+    "tell_process",
+    "unseen",
+    "wake_others",
+]
 
 
 def register(worker: WorkerInfo) -> Statement[int]:
@@ -63,6 +76,29 @@ def tell_intakes(worker_id: int, intakes: Sequence[str]) -> Statement[None]:
         params=(worker_id, list(intakes)),
         read=nothing,
     )
+
+
+def tell_process(worker_id: int, process: ProcessIdentity | None, sessions: str | None) -> Statement[None]:
+    """Say what proves that this worker is dead: that its process has gone, that no session's name ends so any more."""
+    return Statement(
+        query="select rolecall.tell_process(%s::bigint, %s::text, %s::bigint, %s::text)",
+        params=(worker_id, process and process.space, process and process.started, sessions),
+        read=nothing,
+    )
+
+
+def beside(host: str, space: str) -> Statement[list[Neighbour]]:
+    """List the workers that may hold tasks and whose process can be looked at from here."""
+    return Statement(
+        query="select worker_id, pid, pid_started from rolecall.workers_beside(%s::text, %s::text)",
+        params=(host, space),
+        read=lambda rows: list(starmap(Neighbour, rows)),
+    )
+
+
+def unseen() -> Statement[list[int]]:
+    """Look which workers have had no session for two looks."""
+    return Statement(query="select worker_id from rolecall.unseen_workers()", params=(), read=firsts)
 
 
 def wake_others(worker_id: int, roles: Sequence[str], handlers: Sequence[str]) -> Statement[None]:

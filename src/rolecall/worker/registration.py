@@ -13,6 +13,7 @@ from dataclasses import replace
 from importlib.metadata import PackageNotFoundError, version
 
 from rolecall.db.migrator import check_async
+from rolecall.maintenance.processes import own_process
 from rolecall.model.workers import BeatAnswer, Condition, WorkerCommand, WorkerInfo
 from rolecall.sql import keys, roles, schedules, workers
 from rolecall.worker.in_flight import InFlight
@@ -37,7 +38,8 @@ async def declare(session: DatabaseSession, app: Program) -> None:
 class Registration:
     """Holds the id under which new claims are made; tasks claimed under an older id keep that one.
 
-    Each beat tells how the worker is (`condition`), and hears what it is told to do (`on_command`).
+    Each beat tells how the worker is (`condition`), and hears what it is told to do (`on_command`). `known_by` says how
+    the names of its sessions end, where that tells whose they are.
     """
 
     def __init__(
@@ -47,8 +49,11 @@ class Registration:
         *,
         condition: Callable[[], Condition],
         on_command: Callable[[WorkerCommand | None], None],
+        known_by: Callable[[], str | None],
     ) -> None:
         self.info = info
+        self._known_by = known_by
+        self._taken_for_dead = False
         self._condition = condition
         self._on_command = on_command
         self.worker_id = 0
@@ -59,6 +64,8 @@ class Registration:
         """Enter the roll under a new id."""
         worker_id = await session.run(workers.register(self.info))
         await session.run(workers.tell_intakes(worker_id, self.info.intakes))
+        if not self._taken_for_dead:
+            await session.run(workers.tell_process(worker_id, own_process(), self._known_by()))
         self.worker_id = worker_id
 
     async def serve(self, session: DatabaseSession, handlers: tuple[str, ...]) -> None:
@@ -68,9 +75,13 @@ class Registration:
             await session.run(workers.serve(self.worker_id, handlers))
 
     async def beat(self, session: DatabaseSession) -> None:
-        """Say that this worker lives; register again if nobody knows it any more."""
+        """Say that this worker lives; register again if nobody knows it any more.
+
+        Whoever may have been taken for dead offers no proof of it again: from then on its leases alone tell.
+        """
         answer = await self._beat(session)
         if not answer.known:
+            self._taken_for_dead = True
             await self.register(session)
             await self._beat(session)
             log.warning("The roll did not know this worker any more; it goes on as worker %d", self.worker_id)

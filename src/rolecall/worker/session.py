@@ -130,14 +130,21 @@ class DatabaseSessions:
     """Opens every connection of one process to one database; behind a transaction pooler nothing is prepared
     or set.
 
-    `pooled`: whether one stands there; None finds out.
+    `pooled`: whether one stands there; None finds out. With a `mark`, the name of every session ends with it.
     """
 
     def __init__(
-        self, dsn: str, *, deadline: float, pooled: bool | None = None, fork_guard: ForkGuard | None = None
+        self,
+        dsn: str,
+        *,
+        deadline: float,
+        pooled: bool | None = None,
+        fork_guard: ForkGuard | None = None,
+        mark: str | None = None,
     ) -> None:
         self._fork_guard = fork_guard or ForkGuard()
         self._dsn = dsn
+        self._mark = mark
         self._deadline = deadline
         self._pooler = Pooler(told=pooled)
 
@@ -153,9 +160,15 @@ class DatabaseSessions:
 
     async def connect(self, name: str) -> Connection:
         self._fork_guard.require()
-        connection = await connect_async(self._dsn, f"worker:{name}", self._pooler)
+        what = f"worker:{name}:{self._mark}" if self._mark else f"worker:{name}"
+        connection = await connect_async(self._dsn, what, self._pooler)
         self._fork_guard.add(connection)
         return connection
+
+    @property
+    def known_by(self) -> str | None:
+        """The mark by which the sessions are known, where they are the server's own: a pooler names its as it likes."""
+        return self._mark if self._pooler.direct else None
 
     def pool(self, name: str, *, most: int) -> AsyncConnectionPool[Connection]:
         """Make a pool for handlers' own transactions; it opens with its first use."""

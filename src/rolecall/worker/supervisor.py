@@ -4,6 +4,9 @@
                ├─ process 2      dies                    start it again, after 0.5 s growing to 30 s
                └─ process 3      supervisor dies         SIGTERM from the kernel (Linux)
 
+Whenever one has ended, however it did, `on_end` is awaited beside the rest, for ten seconds at most: what it left
+behind can be seen to at once.
+
 The first stop signal is passed on as SIGTERM, the second one as SIGKILL.
 """
 
@@ -13,16 +16,20 @@ import asyncio
 import logging
 import os
 import signal
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from time import monotonic
 
+from rolecall.model.errors import RolecallError
 from rolecall.wake.waker import Backoff
 from rolecall.worker.signals import following_parent, stop_on_signals
 
 FIRST_RESTART = 0.5
 LONGEST_RESTART = 30.0
+LONGEST_ON_END = 10.0
 STEADY_AFTER = 10.0
+
+OnEnd = Callable[[], Awaitable[None]]
 
 log = logging.getLogger("rolecall.supervisor")
 
@@ -53,9 +60,11 @@ class SupervisedProcess:
 class Supervisor:
     """Runs a process for each command until it is stopped, or until all of them ended well by themselves."""
 
-    def __init__(self, commands: Iterable[Command]) -> None:
+    def __init__(self, commands: Iterable[Command], on_end: OnEnd | None = None) -> None:
         self._processes = [SupervisedProcess(command) for command in commands]
         self._stopping = asyncio.Event()
+        self._on_end = on_end
+        self._seeing_to: set[asyncio.Task[None]] = set()
 
     @property
     def stopping(self) -> bool:
@@ -69,7 +78,9 @@ class Supervisor:
 
     async def keep(self) -> int:
         """Keep the processes alive until `stop()`; return the worst exit code of those that ended then."""
-        return max(await asyncio.gather(*map(self._keep, self._processes)), default=0)
+        code = max(await asyncio.gather(*map(self._keep, self._processes)), default=0)
+        await asyncio.gather(*self._seeing_to)
+        return code
 
     def stop(self, *, now: bool = False) -> None:
         """Pass a stop on: SIGTERM, or SIGKILL for one that cannot wait."""
@@ -82,6 +93,7 @@ class Supervisor:
         while not self._stopping.is_set():
             began = monotonic()
             code = await self._run_once(supervised_process)
+            self._see_to_end()
             if code == 0 or self._stopping.is_set():
                 break
             if monotonic() - began > STEADY_AFTER:
@@ -102,6 +114,12 @@ class Supervisor:
             supervised_process.send(signal.SIGTERM)
         return await supervised_process.process.wait()
 
+    def _see_to_end(self) -> None:
+        if self._on_end is not None:
+            task = asyncio.create_task(_see_to_end(self._on_end))
+            self._seeing_to.add(task)
+            task.add_done_callback(self._seeing_to.discard)
+
     async def _pause(self, supervised_process: SupervisedProcess, code: int) -> None:
         delay = supervised_process.backoff.next()
         log.warning("%s ended with %d, starting it again in %.1f s", supervised_process.command.name, code, delay)
@@ -110,3 +128,11 @@ class Supervisor:
                 await self._stopping.wait()
         except TimeoutError:
             pass
+
+
+async def _see_to_end(on_end: OnEnd) -> None:
+    try:
+        async with asyncio.timeout(LONGEST_ON_END):
+            await on_end()
+    except (RolecallError, TimeoutError) as error:
+        log.warning("What a process left behind is not seen to at once: %s", str(error) or "no answer")

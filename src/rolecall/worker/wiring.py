@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import secrets
 from collections.abc import Callable, Coroutine
 from dataclasses import replace
 from functools import partial
@@ -59,15 +60,12 @@ class Wiring:
         self._leave = leave
         self._loop = asyncio.get_running_loop()
         self._fork_guard = ForkGuard()
-        self._sessions = DatabaseSessions(
-            dsn, deadline=options.call_deadline, pooled=options.pooled, fork_guard=self._fork_guard
+        open_sessions = partial(
+            DatabaseSessions, deadline=options.call_deadline, fork_guard=self._fork_guard, mark=secrets.token_hex(6)
         )
+        self._sessions = open_sessions(dsn, pooled=options.pooled)
         direct = options.listen_dsn
-        self._listen = (
-            DatabaseSessions(direct, deadline=options.call_deadline, fork_guard=self._fork_guard)
-            if direct
-            else self._sessions
-        )
+        self._listen = open_sessions(direct) if direct else self._sessions
         self._build_foundations()
         self._build_execution()
         self._build_production()
@@ -116,6 +114,7 @@ class Wiring:
             self.in_flight,
             condition=self._condition,
             on_command=self._hear_command,
+            known_by=lambda: self._sessions.known_by,
         )
         self.completer = Completer(self.finish_session, self.in_flight, self.log_reporter, self._nudge_producer)
         self.local_queue = LocalQueue(self.completer.give_back)

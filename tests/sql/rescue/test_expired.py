@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
-
 import pytest
 
 from tests.sql.conftest import Session
@@ -103,8 +101,8 @@ def test_each_task_has_the_lease_of_its_role(engine: Engine) -> None:
     assert engine.task(slow).state == "running"
 
 
-def test_a_rescued_key_lets_the_next_one_in(engine: Engine) -> None:
-    engine.enqueue(key="k")
+def test_a_rescued_key_is_the_crashed_tasks_again_and_then_the_next_ones(engine: Engine) -> None:
+    crashed = engine.enqueue(key="k", max_attempts=2)
     engine.claim_one()
     waiting = engine.enqueue(key="k")
     assert engine.claim() == []
@@ -112,6 +110,9 @@ def test_a_rescued_key_lets_the_next_one_in(engine: Engine) -> None:
 
     engine.rescue()
 
+    assert [claim.id for claim in engine.claim(2)] == [crashed]
+    expire(engine)
+    engine.rescue()
     assert engine.claim_one().id == waiting
 
 
@@ -166,13 +167,14 @@ def test_a_server_that_nobody_has_seen_gets_its_lease_of_grace(engine: Engine) -
     assert len(engine.rescue()) == 1
 
 
-def test_a_rescue_says_when_the_task_is_due_again(engine: Engine) -> None:
+def test_a_rescued_task_is_due_as_it_was(engine: Engine) -> None:
     task_id = engine.enqueue()
+    due = engine.task(task_id).scheduled_for
     engine.claim_one()
     expire(engine)
     engine.rescue()
 
-    assert engine.task(task_id).scheduled_for == engine.clock.now() + timedelta(seconds=10)
+    assert engine.task(task_id).scheduled_for == due
 
 
 @pytest.mark.parametrize(("minutes", "rescued"), [(9, 0), (10, 1)])

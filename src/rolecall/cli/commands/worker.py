@@ -6,6 +6,7 @@ import asyncio
 import logging
 import sys
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from typing import Annotated
 
 from typer import Exit, Option
@@ -16,8 +17,10 @@ from rolecall.cli.locate import load_app
 from rolecall.cli.options import DATABASE, LOGGING, WORKING
 from rolecall.cli.shell import Shell
 from rolecall.config import FLAGS, Settings
+from rolecall.maintenance.deaths import rescue_neighbours
 from rolecall.worker.loop import run
 from rolecall.worker.options import WorkerOptions
+from rolecall.worker.session import DatabaseSessions
 from rolecall.worker.signals import stop_on_signals
 from rolecall.worker.supervisor import Command, Supervisor
 from rolecall.worker.worker import Worker
@@ -25,6 +28,7 @@ from rolecall.worker.worker import Worker
 AppReference = Annotated[str, Option("--app", metavar="MODULE:APP", help="The App to run.")]
 Processes = Annotated[int, Option(min=1, max=1_000, help="How many processes; what dies is restarted.")]
 
+CALL_DEADLINE = 5.0
 SECRETS = ("DATABASE_URL", "DATABASE_URL_FILE")
 
 log = logging.getLogger("rolecall.cli")
@@ -57,7 +61,7 @@ def work(shell: Shell, dsn: str, app: App, workers: Sequence[Command], beside: S
     """
     if len(workers) == 1:
         run(_run(Worker(app, dsn, worker_options(shell.settings)), Supervisor(beside)))
-    elif code := run(Supervisor([*workers, *beside]).run()):
+    elif code := run(Supervisor([*workers, *beside], partial(_rescue_dead, dsn, shell.settings)).run()):
         raise Exit(code)
 
 
@@ -100,6 +104,14 @@ def worker_options(all_settings: Settings) -> WorkerOptions:
         pooled=all_settings.database.pooled,
         listen_dsn=all_settings.database.listen_url,
     )
+
+
+async def _rescue_dead(dsn: str, settings: Settings) -> None:
+    session = DatabaseSessions(dsn, deadline=CALL_DEADLINE, pooled=settings.database.pooled).open("supervise")
+    try:
+        await rescue_neighbours(session)
+    finally:
+        await session.close()
 
 
 async def _run(worker: Worker, beside: Supervisor) -> None:

@@ -1,7 +1,9 @@
 -- The roll: one row a worker process, under an id that is never used again. With each beat it says what it
 -- uses (cpu and memory as shares of what it may use), how far its own clock is ahead (seconds), why it takes
 -- no new tasks for now, which command it has heard of, and once, as intakes, which payloads its handlers
--- take.
+-- take. What proves that it is dead stands here too: where its pid means something (one boot of a machine,
+-- one pid namespace) and when that process began, and the last part of its sessions' application_name, with
+-- the first look since which none of them stands.
 create table rolecall.workers (
     id bigint generated always as identity (maxvalue 9007199254740991) primary key,
     name text not null,
@@ -28,6 +30,10 @@ create table rolecall.workers (
     commanded_at timestamptz,
     following text,
     intakes text[] not null default '{}',
+    pid_space text,
+    pid_started bigint,
+    sessions text,
+    unseen_since timestamptz,
     constraint slots_are_positive check (slots > 0),
     constraint a_stopped_worker_is_not_idle check (stopped_at is null or not idle),
     constraint command_is_one_that_workers_know check (command in ('drain', 'decommission')),

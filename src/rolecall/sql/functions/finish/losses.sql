@@ -110,7 +110,8 @@ end
 $$;
 
 -- Decides what a lost claim comes to. A task whose cancellation was asked for never runs again, however its
--- claim ends.
+-- claim ends. Whoever was lost with his worker keeps his place in the line and waits for nothing; the third
+-- time he is a suspect, and waits as after an error.
 -- returns: one row: the attempt is spent, the state that follows, and when a pending task is due again
 create or replace function rolecall.decide_after_attempt(
     p_task rolecall.tasks, p_policy jsonb, p_reason text, p_after float8, p_final boolean, p_now timestamptz
@@ -136,7 +137,7 @@ as $$
         select spent, case
             when p_after is not null then make_interval(secs => least(greatest(p_after, 0), 4e9))
             when spent then rolecall.retry_delay(coalesce(p_task.retry, p_policy), p_task.attempt)
-        end as delay
+        end as delay, spent and p_reason = 'crashed' and rolecall.crashes_of(p_task.id) < 2 as keeps_its_place
         from charge
     )
     select
@@ -148,8 +149,21 @@ as $$
             when p_reason = 'blocked' then 'blocked'
             else 'pending'
         end::rolecall.task_state,
-        coalesce(p_now + delay, p_task.scheduled_for)
+        coalesce(case when not keeps_its_place then p_now + delay end, p_task.scheduled_for)
     from wait
+$$;
+
+-- Says how often a task was lost with its worker so far.
+-- returns: a number
+create or replace function rolecall.crashes_of(p_task_id bigint)
+returns int
+language sql
+stable
+set search_path = ''
+as $$
+    select count(*)::int
+    from rolecall.task_events as event
+    where event.task_id = p_task_id and event.kind = 'crashed'
 $$;
 
 -- How long a task waits after its nth attempt: linear min(cap, step * n), exponential min(cap, first * factor

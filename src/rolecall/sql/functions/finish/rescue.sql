@@ -29,9 +29,119 @@ begin
         perform rolecall.end_sessions('{}');
         return;
     end if;
+    return query select * from rolecall.rescue_claims(v_expired);
+end
+$$;
+
+-- Rescues at once what workers hold that are known to be dead, and takes them off the roll. A guess that was
+-- wrong does no harm: what the worker reports later is refused, and as it is told, it stops those tasks and
+-- enters the roll again.
+-- returns: one row a rescued task, with the state it went to; what somebody's open transaction keeps from it
+-- is left to the next call, or to the lease
+-- raises: RC050 wrong isolation level
+-- locks: workers rows, then tasks rows, both skipping locked ones; keys rows in key order
+-- notifies: rolecall_wake, where an idle worker waits for the role; rolecall_cancel and rolecall_command with
+-- each worker's id
+-- public: yes
+create or replace function rolecall.rescue_workers(p_worker_ids bigint[], p_limit int default 1000)
+returns table (task_id bigint, state rolecall.task_state)
+language plpgsql
+volatile
+set search_path = ''
+set lock_timeout = '100ms'
+as $$
+declare
+    v_claims jsonb;
+begin
+    perform rolecall.require_read_committed();
+    perform rolecall.strike_off(p_worker_ids);
+    select jsonb_agg(lost) into v_claims
+    from rolecall.claims_of_workers(p_worker_ids, p_limit) as found (lost);
+    if v_claims is not null then
+        return query select * from rolecall.rescue_claims(v_claims);
+    end if;
+end
+$$;
+
+-- Takes workers off the roll that did not do so themselves, and tells them, should one of them live.
+-- locks: workers rows, skipping locked ones: whose row is locked just says that it lives
+-- notifies: rolecall_cancel and rolecall_command with each worker's id
+create or replace function rolecall.strike_off(p_worker_ids bigint[])
+returns void
+language plpgsql
+volatile
+set search_path = ''
+as $$
+declare
+    v_struck bigint[] := array(
+        select worker.id from rolecall.workers as worker
+        where worker.id = any(p_worker_ids) and worker.stopped_at is null
+        order by worker.id
+        for update skip locked
+    );
+begin
+    if v_struck = '{}' then
+        return;
+    end if;
+    update rolecall.workers as worker
+    set stopped_at = rolecall.clock(), idle = false, held = 0, unseen_since = null
+    where worker.id = any(v_struck);
+    perform rolecall.set_idle_mark(struck.id, false), rolecall.notify('rolecall_command', struck.id::text)
+    from unnest(v_struck) as struck (id);
+    perform rolecall.tell_workers(v_struck);
+end
+$$;
+
+-- Takes claims for a rescue: those of some workers, whatever their leases.
+-- returns: one document a claim, as return_tasks takes it
+-- locks: tasks rows, skipping locked ones
+create or replace function rolecall.claims_of_workers(p_worker_ids bigint[], p_limit int)
+returns setof jsonb
+language sql
+volatile
+set search_path = ''
+set jit = off
+set enable_seqscan = off
+as $$
+    select rolecall.loss_of(task, 'its worker died', rolecall.clock())
+    from rolecall.tasks as task
+    where task.state = 'running' and task.worker_id = any(p_worker_ids)
+    order by task.id
+    limit p_limit
+    for update of task skip locked
+$$;
+
+-- Says what a claim comes to that ends without a report of its own.
+-- returns: a document as return_tasks takes it
+create or replace function rolecall.loss_of(p_task rolecall.tasks, p_error text, p_now timestamptz)
+returns jsonb
+language sql
+stable
+set search_path = ''
+as $$
+    select jsonb_build_object('id', p_task.id) || case
+        when p_task.cancel_requested_at is not null then '{"reason": "cancelled"}'
+        when p_task.deadline_at <= p_now then '{"reason": "timeout", "error": "the deadline passed"}'
+        else jsonb_build_object('reason', 'crashed', 'error', p_error)
+    end
+$$;
+
+-- Returns claims that a rescue has taken, and what they kept from others; what is kept waiting is left to the
+-- next rescue.
+-- returns: one row a rescued task, with the state it went to
+-- locks: as try_to_rescue, waiting a moment only
+-- notifies: rolecall_wake, where an idle worker waits for the role
+create or replace function rolecall.rescue_claims(p_claims jsonb)
+returns table (task_id bigint, state rolecall.task_state)
+language plpgsql
+volatile
+set search_path = ''
+set lock_timeout = '100ms'
+as $$
+begin
     perform rolecall.require_durability();
     begin
-        return query select * from rolecall.try_to_rescue(v_expired);
+        return query select * from rolecall.try_to_rescue(p_claims);
         return;
     exception when lock_not_available or deadlock_detected or sqlstate 'RC090' then
         -- Somebody has something that one of them needs: now each for itself.
@@ -40,7 +150,7 @@ begin
     return query
     select apart.task_id, apart.state
     from rolecall.rescue_apart(
-        rolecall.children_together(v_expired), clock_timestamp() + interval '1 s'
+        rolecall.children_together(p_claims), clock_timestamp() + interval '1 s'
     ) as apart;
 end
 $$;
@@ -66,13 +176,9 @@ declare
     );
 begin
     return query
-    select jsonb_build_object('id', task.id) || case
-        when task.cancel_requested_at is not null then '{"reason": "cancelled"}'
-        when task.deadline_at <= v_now then '{"reason": "timeout", "error": "the deadline passed"}'
-        else '{
-            "reason": "crashed", "error": "the lease ran out: its worker crashed, hung or lost the database"
-        }'
-    end::jsonb
+    select rolecall.loss_of(
+        task, 'the lease ran out: its worker crashed, hung or lost the database', v_now
+    )
     from rolecall.tasks as task
     join rolecall.line_settings as setting on setting.line_id = task.line_id
     where task.state = 'running' and task.lease_until < v_now and v_up_since + setting.lease < v_now
@@ -117,7 +223,7 @@ begin
 end
 $$;
 
--- Returns those expired claims that can be returned at once: all of them, else the halves each for
+-- Returns those claims that can be returned at once: all of them, else the halves each for
 -- itself; what is kept waiting is left to the next rescue.
 -- returns: one row a rescued task, with the state it went to
 -- locks: as try_to_rescue, waiting a moment only

@@ -1,0 +1,216 @@
+"""A worker whose process has gone, and one whose sessions have: what they held runs elsewhere at once."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import socket
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from rolecall import Context, NewTask
+from rolecall.db.run import run
+from rolecall.maintenance.deaths import rescue_dead, rescue_neighbours
+from rolecall.maintenance.processes import has_gone, own_process
+from rolecall.model.workers import ProcessIdentity, WorkerInfo
+from rolecall.sql import tasks, workers
+from rolecall.worker.session import DatabaseSession, DatabaseSessions
+from tests.servers import Bouncer
+from tests.worker.bench import Bench, until
+
+pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="told from /proc")
+
+# The first look after which no session stands, long enough ago; and the server was up long before.
+LONG_AGO = "update rolecall.{} - interval '1 hour'"
+
+
+@pytest.fixture
+async def session(bench: Bench) -> AsyncIterator[DatabaseSession]:
+    session = DatabaseSessions(bench.dsn, deadline=5).open("maintain")
+    yield session
+    await session.close()
+
+
+@pytest.fixture
+def other() -> Iterator[subprocess.Popen[bytes]]:
+    """Another process, which does nothing."""
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as process:
+        yield process
+        process.kill()
+
+
+def identity() -> ProcessIdentity:
+    found = own_process()
+    assert found
+    return found
+
+
+def started(pid: int) -> int:
+    return int(Path(f"/proc/{pid}/stat").read_text("utf-8").rpartition(")")[2].split()[19])
+
+
+def enqueue(bench: Bench) -> int:
+    """Enqueue a task of a handler that does nothing."""
+    if "work" not in bench.app.handlers:
+
+        @bench.app.task
+        async def work() -> None: ...
+
+    (task_id,) = bench.enqueue(NewTask(handler="work"))
+    return task_id
+
+
+def hold(bench: Bench, process: ProcessIdentity | None, host: str | None = None) -> int:
+    """Let a worker that is this process hold a task; return the task."""
+    task_id = enqueue(bench)
+    where = socket.gethostname() if host is None else host
+    pid = process.pid if process else 1
+    info = WorkerInfo(name="w", roles=(), handlers=("work",), slots=1, host=where, pid=pid, version="0")
+    worker_id = run(bench.connection, workers.register(info))
+    run(bench.connection, workers.tell_process(worker_id, process, None))
+    run(bench.connection, tasks.claim(worker_id, [], ["work"], 1))
+    return task_id
+
+
+def test_a_process_that_runs_has_not_gone(other: subprocess.Popen[bytes]) -> None:
+    mine = identity()
+
+    assert not has_gone(mine.pid, mine.started)
+    assert not has_gone(other.pid, started(other.pid))
+
+
+def test_one_that_has_ended_has_gone_even_before_anybody_took_note(other: subprocess.Popen[bytes]) -> None:
+    began = started(other.pid)
+    other.kill()
+    os.waitid(os.P_PID, other.pid, os.WEXITED | os.WNOWAIT)
+
+    assert has_gone(other.pid, began)
+    other.wait()
+    assert has_gone(other.pid, began)
+
+
+def test_a_later_process_of_the_same_pid_is_another_one(other: subprocess.Popen[bytes]) -> None:
+    assert has_gone(other.pid, started(other.pid) - 1)
+
+
+async def test_what_a_process_held_that_has_gone_waits_for_no_lease(
+    bench: Bench, session: DatabaseSession, other: subprocess.Popen[bytes], caplog: pytest.LogCaptureFixture
+) -> None:
+    task_id = hold(bench, replace(identity(), pid=other.pid, started=started(other.pid)))
+    await rescue_neighbours(session)
+    assert bench.task(task_id).state == "running"
+
+    other.kill()
+    other.wait()
+    await rescue_neighbours(session)
+
+    assert bench.task(task_id).state == "pending"
+    assert "is dead, as its process has gone: rescued 1 pending" in caplog.text
+    caplog.clear()
+    await rescue_neighbours(session)
+    assert not caplog.records
+
+
+async def test_a_process_of_another_machine_or_container_is_not_looked_at(
+    bench: Bench, session: DatabaseSession
+) -> None:
+    """Its pid means nothing here: there may be no process of it, or another one."""
+    nobody = replace(identity(), started=1)
+    elsewhere = [
+        hold(bench, replace(nobody, space="another boot/4026531836")),
+        hold(bench, nobody, host="another"),
+        hold(bench, None),
+    ]
+
+    await rescue_neighbours(session)
+
+    assert {bench.task(task_id).state for task_id in elsewhere} == {"running"}
+
+
+async def test_a_worker_says_what_would_prove_its_death(bench: Bench) -> None:
+    async with bench.working():
+        await until(lambda: bench.ask("select sessions from rolecall.workers"))
+        query = "select pid_space = %s and pid_started = %s and pid = %s from rolecall.workers"
+        mine = identity()
+        assert bench.ask(query, mine.space, mine.started, mine.pid)
+        standing = (
+            "select count(*) from pg_stat_activity join rolecall.workers "
+            "on split_part(application_name, ':', 4) = sessions where datname = current_database()"
+        )
+        await until(lambda: bench.ask(standing) >= 4)
+
+
+async def test_behind_a_pooler_names_of_sessions_prove_nothing(bench: Bench, pgbouncer: Bouncer) -> None:
+    """They are the pooler's, and bear one name after the other; whatever was said of it."""
+    bench.dsn = pgbouncer.through(bench.dsn)
+
+    async with bench.working(pooled=False):
+        await until(lambda: bench.ask("select count(*) from rolecall.workers where pid_space is not null"))
+        assert bench.ask("select sessions from rolecall.workers") is None
+
+
+async def test_a_worker_none_of_whose_sessions_stands_is_dead_wherever_it_ran(
+    bench: Bench, session: DatabaseSession
+) -> None:
+    info = WorkerInfo(name="w", roles=(), handlers=("work",), slots=1, host="elsewhere", pid=1, version="0")
+    theirs = DatabaseSessions(bench.dsn, deadline=5, mark="abcdef")
+    claiming = theirs.open("claim")
+    worker_id = await claiming.run(workers.register(info))
+    await claiming.run(workers.tell_process(worker_id, None, theirs.known_by))
+    task_id = enqueue(bench)
+    await claiming.run(tasks.claim(worker_id, [], ["work"], 1))
+    bench.ask("update rolecall.server_epoch set seen_at = seen_at - interval '1 hour' returning 1")
+    bench.ask("update rolecall.workers set heartbeat_at = heartbeat_at - interval '1 hour' returning 1")
+    await rescue_dead(session)
+
+    await claiming.close()
+    await until(lambda: bench.ask("select count(*) from pg_stat_activity where application_name like '%%:abcdef'") == 0)
+    await rescue_dead(session)
+    assert bench.task(task_id).state == "running"
+    bench.ask("update rolecall.workers set unseen_since = unseen_since - interval '11 s' returning 1")
+    await rescue_dead(session)
+
+    assert bench.task(task_id).state == "pending"
+
+
+async def test_a_wrong_guess_lets_a_live_worker_go_on_and_does_nothing_twice(
+    bench: Bench, caplog: pytest.LogCaptureFixture
+) -> None:
+    bench.connection.execute("create table receipts (attempt int)")
+    begun = list[int]()
+    go_on = asyncio.Event()
+
+    @bench.app.task
+    async def work(ctx: Context) -> None:
+        begun.append(ctx.attempt)
+        if ctx.attempt == 1:
+            try:
+                await asyncio.sleep(60)
+            finally:
+                await go_on.wait()
+        async with ctx.transaction() as tx:
+            await tx.execute("insert into receipts values (%s)", (ctx.attempt,))
+            await ctx.complete(tx)
+
+    (task_id,) = bench.enqueue(work.task())
+    with caplog.at_level(logging.INFO, "rolecall"):
+        async with bench.working(slots=2, abort_grace=0.1):
+            await until(lambda: begun)
+            first = bench.ask("select id from rolecall.workers")
+            run(bench.connection, tasks.rescue_workers([first]))
+            await bench.finished(task_id)
+            go_on.set()
+            await until(lambda: bench.ask("select count(*) from rolecall.workers where stopped_at is null") == 1)
+            again = bench.ask("select id from rolecall.workers where stopped_at is null")
+
+    assert begun == [1, 2]
+    assert bench.connection.execute("select * from receipts").fetchall() == [(2,)]
+    assert again != first
+    assert bench.ask("select pid_space is null and sessions is null from rolecall.workers where id = %s", again)
+    assert "it goes on as worker" in caplog.text

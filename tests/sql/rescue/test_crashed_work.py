@@ -1,0 +1,95 @@
+"""What was lost with its worker keeps its place in the line, until it is a suspect."""
+
+from __future__ import annotations
+
+from tests.sql.engine import STEP, Engine
+
+
+def crash(engine: Engine) -> int:
+    """Let the worker die that claims what is next; return what that was."""
+    claim = engine.claim_one()
+    engine.rows("select rolecall.rescue_workers(%s)", [claim.worker_id])
+    return claim.id
+
+
+def order(engine: Engine) -> list[int]:
+    return list(engine.claim_all())
+
+
+def test_crashed_work_comes_before_what_was_enqueued_later(engine: Engine) -> None:
+    crashed = engine.enqueue()
+    engine.clock.advance(seconds=1)
+    later = engine.enqueue()
+
+    assert crash(engine) == crashed
+
+    assert order(engine) == [crashed, later]
+
+
+def test_a_higher_priority_still_comes_first(engine: Engine) -> None:
+    """A crash costs no place in the line; it does not lead into a better one either."""
+    crashed = engine.enqueue()
+    crash(engine)
+    urgent = engine.enqueue(priority=1)
+    also_later = engine.enqueue()
+
+    assert order(engine) == [urgent, crashed, also_later]
+
+
+def test_an_error_waits_for_its_retry_as_ever(engine: Engine) -> None:
+    failing = engine.enqueue()
+    engine.fail(engine.claim_one())
+    later = engine.enqueue()
+
+    assert order(engine) == [later]
+    engine.clock.advance(seconds=STEP)
+    assert order(engine) == [failing]
+
+
+def test_after_a_lease_that_ran_out_it_comes_first_too(engine: Engine) -> None:
+    crashed = engine.enqueue()
+    engine.claim_one()
+    engine.clock.advance(minutes=2)
+    later = engine.enqueue()
+    engine.rescue()
+
+    assert order(engine) == [crashed, later]
+
+
+def test_what_ran_over_its_deadline_does_not(engine: Engine) -> None:
+    """It is the task that took so long, not its worker that died."""
+    engine.enqueue(timeout=5)
+    engine.claim_one()
+    engine.clock.advance(minutes=2)
+    later = engine.enqueue()
+    engine.rescue()
+
+    assert order(engine) == [later]
+
+
+def test_whoever_was_lost_with_three_workers_waits_like_after_an_error(engine: Engine) -> None:
+    """It may be what kills them, and must not be all that they ever come to."""
+    suspect = engine.enqueue(max_attempts=5)
+    later = engine.enqueue()
+
+    assert [crash(engine) for _ in range(3)] == [suspect] * 3
+
+    assert engine.task(suspect).attempt == 3
+    assert order(engine) == [later]
+    engine.clock.advance(seconds=3 * STEP)
+    assert order(engine) == [suspect]
+
+
+def test_attempts_bound_it_as_ever(engine: Engine) -> None:
+    task_id = engine.enqueue(max_attempts=2)
+    crash(engine)
+    crash(engine)
+
+    assert engine.task(task_id).state == "failed"
+
+
+def test_what_is_never_retried_is_not_after_a_crash(engine: Engine) -> None:
+    task_id = engine.enqueue(retry={"kind": "none"})
+    crash(engine)
+
+    assert engine.task(task_id).state == "failed"

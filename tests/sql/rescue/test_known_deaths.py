@@ -1,0 +1,132 @@
+"""Workers that are known to be dead: what they hold goes back at once, as after a lease that has run out."""
+
+from __future__ import annotations
+
+from tests.sql.conftest import Session
+from tests.sql.engine import START, TIMEOUT, Engine
+
+
+def bury(engine: Engine, *workers: int) -> dict[int, str]:
+    return dict(engine.rows("select task_id, state::text from rolecall.rescue_workers(%s)", list(workers)))
+
+
+def on_the_roll(engine: Engine) -> list[int]:
+    return [worker_id for (worker_id,) in engine.rows("select id from rolecall.all_workers where active order by id")]
+
+
+def test_what_a_dead_worker_held_goes_back_before_its_lease_is_over(engine: Engine) -> None:
+    task_id = engine.enqueue()
+    claim = engine.claim_one()
+
+    assert bury(engine, claim.worker_id) == {task_id: "pending"}
+
+    task = engine.task(task_id)
+    assert (task.attempt, task.worker_id, task.error) == (1, None, "its worker died")
+    assert engine.events(task_id) == ["crashed"]
+
+
+def test_what_had_not_begun_gets_its_attempt_back(engine: Engine) -> None:
+    ids, _ = engine.enqueue_many([{"role": "work"}] * 2)
+    worker = engine.worker()
+    engine.claim(2, worker=worker, start=1)
+
+    bury(engine, worker)
+
+    assert [engine.task(task_id).attempt for task_id in ids] == [1, 0]
+    assert [engine.value("select refunds from rolecall.tasks where id = %s", task_id) for task_id in ids] == [0, 1]
+
+
+def test_a_task_that_kills_its_workers_fails_after_its_last_attempt(engine: Engine) -> None:
+    poison = engine.enqueue(max_attempts=2)
+    states = []
+    for _ in range(2):
+        engine.clock.advance(hours=1)
+        states.append(bury(engine, engine.claim_one().worker_id))
+
+    assert states == [{poison: "pending"}, {poison: "failed"}]
+    assert engine.task(poison).error == "its worker died"
+
+
+def test_what_was_to_be_cancelled_or_is_over_its_deadline_ends_as_that(engine: Engine) -> None:
+    cancelled, late = engine.enqueue_many([{"role": "work"}, {"role": "work"}])[0]
+    worker = engine.worker()
+    engine.claim(2, worker=worker)
+    engine.cancel(cancelled)
+    engine.clock.set(START)
+    engine.clock.advance(seconds=TIMEOUT + 1)
+
+    assert bury(engine, worker) == {cancelled: "cancelled", late: "pending"}
+    assert engine.events(late) == ["timeout"]
+
+
+def test_the_dead_are_off_the_roll_at_once(engine: Engine) -> None:
+    dead, alive = engine.worker(name="dead"), engine.worker(name="alive")
+    for worker in (dead, alive):
+        engine.rows("select rolecall.mark_idle(%s, true)", worker)
+
+    assert bury(engine, dead) == {}
+
+    assert on_the_roll(engine) == [alive]
+    assert engine.rows("select distinct worker_id from rolecall.idle_marks") == [(alive,)]
+    assert engine.value("select sum(active_workers) from rolecall.capacity()") == 1
+
+
+def test_a_wrong_guess_has_nothing_done_twice(engine: Engine) -> None:
+    """The worker that lives is told, its late report is refused, and it may enter the roll again."""
+    task_id = engine.enqueue()
+    live = engine.claim_one()
+
+    bury(engine, live.worker_id)
+    engine.clock.advance(hours=1)
+    other = engine.claim_one()
+
+    assert engine.renew(live) == {task_id: "taken"}
+    assert engine.complete(live, result="late") == "taken"
+    assert engine.complete(other, result="in time") is None
+    assert engine.complete(live, result="later") == "completed"
+    assert engine.task(task_id).result == "in time"
+    assert engine.value("select known from rolecall.beat(%s, 0, false)", live.worker_id) is False
+
+
+def test_who_was_taken_for_dead_is_told(engine: Engine) -> None:
+    engine.enqueue()
+    worker = engine.claim_one().worker_id
+    for channel in ("rolecall_cancel", "rolecall_command"):
+        engine.rows(f"listen {channel}")
+
+    bury(engine, worker)
+
+    told = {(each.channel, each.payload) for each in engine.connection.notifies(timeout=10, stop_after=2)}
+    assert told == {("rolecall_cancel", str(worker)), ("rolecall_command", str(worker))}
+
+
+def test_whose_row_is_locked_lives(engine: Engine, session: Session) -> None:
+    """As by a beat that is under way."""
+    worker = engine.worker()
+    other = session()
+    with other.connection.transaction():
+        other.rows("select rolecall.beat(%s, 0, false)", worker)
+        bury(engine, worker)
+
+    assert on_the_roll(engine) == [worker]
+
+
+def test_what_somebody_holds_is_left_to_the_next_call(engine: Engine, session: Session) -> None:
+    held, free = engine.enqueue_many([{"role": "work"}] * 2)[0]
+    worker = engine.worker()
+    engine.claim(2, worker=worker)
+    other = session()
+    with other.connection.transaction():
+        other.rows("select from rolecall.tasks where id = %s for update", held)
+        assert bury(engine, worker) == {free: "pending"}
+
+    assert bury(engine, worker) == {held: "pending"}
+
+
+def test_one_call_rescues_no_more_than_its_limit(engine: Engine) -> None:
+    engine.enqueue_many([{"role": "work"}] * 5)
+    worker = engine.worker()
+    engine.claim(5, worker=worker)
+    call = "select count(*) from rolecall.rescue_workers(%s, 3)"
+
+    assert [engine.value(call, [worker]) for _ in range(3)] == [3, 2, 0]
