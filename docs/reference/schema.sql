@@ -561,7 +561,9 @@ CREATE TABLE rolecall.task_events (
     kind text NOT NULL,
     attempt integer NOT NULL,
     worker_id bigint,
-    detail text
+    detail text,
+    claimed_at timestamp with time zone,
+    started_at timestamp with time zone
 )
 PARTITION BY RANGE (at);
 ALTER TABLE ONLY rolecall.task_events REPLICA IDENTITY FULL;
@@ -571,7 +573,9 @@ CREATE TABLE rolecall.task_events_default (
     kind text CONSTRAINT task_events_kind_not_null NOT NULL,
     attempt integer CONSTRAINT task_events_attempt_not_null NOT NULL,
     worker_id bigint,
-    detail text
+    detail text,
+    claimed_at timestamp with time zone,
+    started_at timestamp with time zone
 );
 ALTER TABLE ONLY rolecall.task_events_default REPLICA IDENTITY FULL;
 CREATE TABLE rolecall.task_tokens (

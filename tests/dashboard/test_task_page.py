@@ -57,9 +57,34 @@ async def test_the_story_tells_every_event_with_the_time_since_the_one_before(
     page = await shown(http, f"/tasks/{task}")
 
     story = [each.one("b").text for each in page.one("ol", class_="story").all("li")]
-    assert story == ["Enqueued", "Attempt failed", "Claimed", "Began to run", "Attempt failed", "Failed for good"]
-    assert "+ 7 s" in page.one("ol", class_="story").text
+    attempt = ["Claimed", "Began to run", "Attempt failed"]
+    assert story == ["Enqueued", *attempt, *attempt, "Failed for good"]
+    assert "+ 5 s" in page.one("ol", class_="story").text
     assert "+ 1 min 5 s" in page.one("ol", class_="story").text
+
+
+async def test_every_attempt_has_its_row_with_who_had_it_and_when(
+    pool: Engine, http: httpx2.AsyncClient, clock: Clock
+) -> None:
+    clock.set(START)
+    task = pool.enqueue("sums", handler="add", max_attempts=2)
+    first = pool.claim_one()
+    clock.advance(seconds=2)
+    pool.fail(first, "boom", after=1)
+    clock.advance(seconds=60)
+    second = pool.claim_one()
+    clock.advance(seconds=7)
+
+    page = await shown(http, f"/tasks/{task}")
+
+    latest, earliest = page.one("section", **{"aria-labelledby": "attempts"}).one("tbody").all("tr")
+    cells = [[cell.text for cell in row.all("td")] for row in (latest, earliest)]
+    assert [(row[0], row[4], row[5], row[6]) for row in cells] == [
+        (f"worker {second.worker_id}", "7 s", "Began to run", ""),
+        (f"worker {first.worker_id}", "2 s", "Attempt failed", "boom"),
+    ]
+    assert cells[0][3] == ""
+    assert all(cells[1][1:4])
 
 
 async def test_each_failed_attempt_shows_what_it_said_and_folds_the_rest(

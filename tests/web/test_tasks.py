@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 import httpx2
+import psycopg
 import pytest
 
 from rolecall.sql.documents import encode_result
@@ -115,7 +116,22 @@ async def test_payload_and_result_of_a_task_have_addresses_of_their_own(http: ht
     assert await get(http, f"{path}/payload") == {"a": 1, "b": 2}
     assert await get(http, f"{path}/result") == [3]
     assert [entry["kind"] for entry in await get(http, f"{path}/timeline")] == ["created", "completed"]
+    assert await get(http, f"{path}/attempts") == []
     assert [node["depth"] for node in await get(http, f"{path}/tree")] == [0]
+
+
+async def test_each_attempt_of_a_task_is_told(http: httpx2.AsyncClient, connection: psycopg.Connection[Any]) -> None:
+    task_id = await enqueue(http)
+    register = "select rolecall.register_worker('w', '{}', '{add}', 1, 'h', 1, '0')"
+    [worker_id] = connection.execute(register).fetchone() or [0]
+    connection.execute("select from rolecall.claim(%s, '{}', '{add}', 1)", [worker_id])
+
+    [attempt] = await get(http, f"/api/tasks/{task_id}/attempts")
+
+    assert (attempt["attempt"], attempt["worker_id"], attempt["outcome"], attempt["ended_at"]) == (
+        1, worker_id, None, None,
+    )  # fmt: skip
+    assert attempt["claimed_at"] == attempt["started_at"]
 
 
 async def test_somebody_waits_for_a_task(http: httpx2.AsyncClient) -> None:
@@ -127,7 +143,9 @@ async def test_somebody_waits_for_a_task(http: httpx2.AsyncClient) -> None:
     assert (await get(http, f"{path}/wait?seconds=20"))["state"] == "completed"
 
 
-@pytest.mark.parametrize("part", ["", "/payload", "/result", "/timeline", "/tree", "/needs", "/wait?seconds=0", "/why"])
+@pytest.mark.parametrize(
+    "part", ["", "/payload", "/result", "/timeline", "/attempts", "/tree", "/needs", "/wait?seconds=0", "/why"]
+)
 async def test_a_task_that_is_not_there_is_told(http: httpx2.AsyncClient, part: str) -> None:
     answer = await http.get(f"/api/tasks/4711{part}")
 

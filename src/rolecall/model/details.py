@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from rolecall.model.insight import TimelineEntry
+from rolecall.model.insight import Attempt, TimelineEntry
 from rolecall.model.outcomes import why_unstored
 from rolecall.model.pages import Page
 from rolecall.model.states import TaskState
@@ -78,8 +78,8 @@ class Family:
 class TaskDetail:
     """A task with what stands around it, as it was `at` a moment of the database's clock.
 
-    `path` leads from the root to its parent. The timeline is its latest part; `earlier` says that there is more.
-    `result` is None until there is one.
+    `path` leads from the root to its parent. The timeline is its latest part; `earlier` says that there is more. The
+    attempts are the latest fifty. `result` is None until there is one.
     """
 
     at: datetime
@@ -92,6 +92,7 @@ class TaskDetail:
     children: Family
     timeline: list[TimelineEntry]
     earlier: bool
+    attempts: list[Attempt]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

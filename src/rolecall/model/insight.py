@@ -10,6 +10,7 @@ from typing import Any, Literal
 from rolecall.model.workers import WorkerCommand
 
 __all__ = [
+    "Attempt",
     "BulkAction",
     "BulkOutcome",
     "DeclaredRole",
@@ -44,6 +45,23 @@ class TimelineEntry:
     attempt: int | None
     worker_id: int | None
     detail: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """One claim of a task: by whom, since when, and how it ended; the fields stand in the order of the columns read.
+
+    `outcome` is None while it runs, else completed, error, timeout, crashed, shutdown, returned, misfit, snoozed,
+    blocked, waiting (for children), cancelled, or failed (from outside). `started_at` is None where it never began.
+    """
+
+    attempt: int
+    worker_id: int | None
+    claimed_at: datetime | None
+    started_at: datetime | None
+    ended_at: datetime | None
+    outcome: str | None
+    error: str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -22,7 +22,7 @@ from rolecall.model.errors import (
     UnknownRole,
     WaitTimeout,
 )
-from rolecall.model.insight import BulkAction, BulkOutcome, TaskFilter, TimelineEntry
+from rolecall.model.insight import Attempt, BulkAction, BulkOutcome, TaskFilter, TimelineEntry
 from rolecall.model.pages import Page
 from rolecall.model.states import TaskState
 from rolecall.model.tasks import Enqueued, Needed, NewTask, Task, TaskSummary, TreeNode
@@ -111,6 +111,11 @@ class Tasks:
         """One task with its timeline. Raises TaskNotFound."""
         task = await self.get(task_id)
         return TaskHistory(task=task, timeline=await self._database.run(insight.timeline(task_id)))
+
+    async def attempts(self, task_id: int) -> Sequence[Attempt]:
+        """Each claim of a task, oldest first. Raises TaskNotFound."""
+        await self.get(task_id)
+        return await self._database.run(insight.attempts(task_id))
 
     async def detail(self, task_id: int, *, most: int, children_from: str | None = None) -> TaskDetail:
         """One task with all that stands around it; of payload and result only what takes at most so many bytes.

@@ -7,7 +7,7 @@ from rolecall.model.errors import TaskNotFound
 from rolecall.model.pages import page_by_id, position
 from rolecall.model.tasks import TaskSummary
 from rolecall.service.database import Database
-from rolecall.sql import details, outlines
+from rolecall.sql import details, insight, outlines
 
 __all__ = [
     "gather",
@@ -19,6 +19,7 @@ MOST_FOLLOWING = 12
 MOST_CHILDREN = 50
 MOST_NEEDS = 200
 LONGEST_TIMELINE = 200
+MOST_ATTEMPTS = 50
 
 
 class Trees:
@@ -62,6 +63,7 @@ async def gather(database: Database, task_id: int, most: int, children_from: str
         needs=await database.run(details.needs(task_id, MOST_NEEDS)),
         children=await _children(database, task_id, after),
         timeline=timeline[-LONGEST_TIMELINE:],
+        attempts=await database.run(insight.attempts(task_id, MOST_ATTEMPTS)),
         earlier=len(timeline) > LONGEST_TIMELINE,
     )
 

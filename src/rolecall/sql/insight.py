@@ -10,6 +10,7 @@ import msgspec
 
 from rolecall.model.insight import (
     AlikeWorkers,
+    Attempt,
     DeclaredRole,
     RegisteredWorker,
     RoleCount,
@@ -22,6 +23,7 @@ from rolecall.sql.statement import Row, Statement, from_json
 
 __all__ = [
     "alike_workers",
+    "attempts",
     "counts",
     "handler_names",
     "roles",
@@ -34,6 +36,7 @@ __all__ = [
 
 LOAD_COLUMNS = ", ".join(RoleLoad.__slots__)
 WORKER_COLUMNS = ", ".join(RegisteredWorker.__slots__)
+ATTEMPT_COLUMNS = ", ".join(Attempt.__slots__)
 ROLE_COLUMNS = (
     "name, description, extract(epoch from lease)::float8, extract(epoch from timeout)::float8, "
     "coalesce(max_attempts, 0), retry::text, one_root, max_payload_bytes, extract(epoch from keep_completed)::float8, "
@@ -60,6 +63,20 @@ def timeline(task_id: int) -> Statement[list[TimelineEntry]]:
         query="select at, kind, attempt, worker_id, detail from rolecall.timeline(%s::bigint)",
         params=(task_id,),
         read=lambda rows: list(starmap(TimelineEntry, rows)),
+    )
+
+
+def attempts(task_id: int, most: int | None = None) -> Statement[list[Attempt]]:
+    """List the latest so many attempts of a task, or all, oldest first."""
+    return Statement(
+        query=(
+            f"select {ATTEMPT_COLUMNS} from ("
+            " select row_number() over () as turn, * from rolecall.attempts(%s::bigint)"
+            " order by turn desc limit %s::int"
+            ") as latest order by turn"
+        ),
+        params=(task_id, most),
+        read=lambda rows: list(starmap(Attempt, rows)),
     )
 
 

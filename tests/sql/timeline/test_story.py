@@ -35,9 +35,30 @@ def test_every_loss_has_its_line(engine: Engine) -> None:
     engine.cancel(task_id)
     engine.retry(task_id)
 
-    assert [kind for kind, _ in story(engine, task_id)] == [
-        "created", "error", "snoozed", "shutdown", "crashed", "cancelled", "retried",
+    losses = ["error", "snoozed", "shutdown", "crashed"]
+    claims = {"claimed", "started"}
+    assert [kind for kind, _ in story(engine, task_id) if kind not in claims] == [
+        "created", *losses, "cancelled", "retried",
     ]  # fmt: skip
+    assert [kind for kind, _ in story(engine, task_id)].count("claimed") == len(losses)
+
+
+def test_every_attempt_tells_when_it_was_claimed_and_began(engine: Engine) -> None:
+    task_id = engine.enqueue(retry={"kind": "linear", "step": 0})
+    for _ in range(2):
+        engine.clock.advance(seconds=1)
+        [claim] = engine.claim(start=0)
+        engine.clock.advance(seconds=1)
+        engine.start(claim)
+        engine.clock.advance(seconds=1)
+        engine.fail(claim)
+    engine.clock.advance(seconds=1)
+    engine.claim(start=0)
+
+    attempt = ["claimed", "started", "error"]
+    assert [kind for kind, _ in story(engine, task_id)] == ["created", *attempt, *attempt, "claimed"]
+    workers = engine.rows("select count(distinct worker_id) from rolecall.timeline(%s) where kind = 'claimed'", task_id)
+    assert workers == [(3,)]
 
 
 def test_an_event_says_who_and_why(engine: Engine) -> None:

@@ -49,14 +49,17 @@ create index finished_tasks_by_key on rolecall.finished_tasks (key, id) where ke
 -- costs nothing here.
 create index finished_tasks_not_completed on rolecall.finished_tasks (state, id) where state <> 'completed';
 
--- Transitions that the rows themselves do not tell: lost attempts, releases, snoozes, operators' acts.
+-- Transitions that the rows themselves do not tell: lost attempts, releases, snoozes, operators' acts. What
+-- ends an attempt says with it when that was claimed and when it began.
 create table rolecall.task_events (
     task_id bigint not null,
     at timestamptz not null,
     kind text not null,
     attempt int not null,
     worker_id bigint,
-    detail text
+    detail text,
+    claimed_at timestamptz,
+    started_at timestamptz
 ) partition by range (at);
 create table rolecall.task_events_default partition of rolecall.task_events default;
 create index task_events_by_task on rolecall.task_events (task_id);

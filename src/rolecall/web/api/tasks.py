@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Request, Response
 
 from rolecall.model.history import History
-from rolecall.model.insight import RoleCount, TaskFilter, TimelineEntry
+from rolecall.model.insight import Attempt, RoleCount, TaskFilter, TimelineEntry
 from rolecall.model.pages import Page
 from rolecall.model.tasks import Enqueued, Needed, TreeNode
 from rolecall.model.why import Why
@@ -84,6 +84,12 @@ async def get_result(task_id: PathId, services: Reads) -> Any:
 async def get_timeline(task_id: PathId, services: Reads) -> list[TimelineEntry]:
     """What happened to a task, oldest first."""
     return (await services.tasks.show(task_id)).timeline
+
+
+@router.get("/{task_id:int}/attempts")
+async def list_attempts(task_id: PathId, services: Reads) -> Sequence[Attempt]:
+    """Each claim of a task, oldest first: by whom, when claimed, begun and ended, and how; null while it runs."""
+    return await services.tasks.attempts(task_id)
 
 
 @router.get("/{task_id:int}/tree")

@@ -420,8 +420,11 @@ begin
     if v_task.open_children is null then
         return false;
     end if;
-    insert into rolecall.task_events (task_id, at, kind, attempt, worker_id)
-    values (p_id, rolecall.clock(), 'waiting', v_task.attempt, v_task.worker_id);
+    insert into rolecall.task_events (task_id, at, kind, attempt, worker_id, claimed_at, started_at)
+    values (
+        p_id, rolecall.clock(), 'waiting', v_task.attempt, v_task.worker_id, v_task.claimed_at,
+        v_task.started_at
+    );
     update rolecall.tasks as task
     set state = 'waiting', worker_id = null, claimed_at = null, lease_until = null, deadline_at = null
     where task.id = p_id;

@@ -27,6 +27,7 @@ declare
 begin
     select jsonb_agg(jsonb_build_object(
         'id', task.id, 'attempt', task.attempt, 'worker_id', task.worker_id, 'reason', loss.reason,
+        'claimed_at', task.claimed_at, 'started_at', task.started_at,
         'spent', judged.spent, 'state', judged.next_state, 'due', judged.due, 'needs', given.needs,
         'error', coalesce(given.error, task.error, case
             when judged.next_state <> 'failed' then null
@@ -76,8 +77,8 @@ begin
     );
     with loss as materialized (
         select * from jsonb_to_recordset(v_judged) as judged (
-            id bigint, attempt int, worker_id bigint, reason text, spent boolean, state rolecall.task_state,
-            due timestamptz, needs jsonb, error text, detail text, fence int, refund boolean, line_id int
+            id bigint, attempt int, worker_id bigint, claimed_at timestamptz, started_at timestamptz,
+            reason text, spent boolean, state rolecall.task_state, due timestamptz, needs jsonb, error text, detail text, fence int, refund boolean, line_id int
         )
     ),
     back as (
@@ -94,8 +95,10 @@ begin
         returning task.key
     ),
     logged as (
-        insert into rolecall.task_events (task_id, at, kind, attempt, worker_id, detail)
-        select id, v_now, reason, attempt, worker_id, detail from loss order by id
+        insert into rolecall.task_events (
+            task_id, at, kind, attempt, worker_id, detail, claimed_at, started_at
+        )
+        select id, v_now, reason, attempt, worker_id, detail, claimed_at, started_at from loss order by id
     )
     select
         array_agg(id), array_agg(state), (select array_agg(distinct key) from back where key is not null),

@@ -1,4 +1,4 @@
--- Tells a task's story: what its row says, and its events.
+-- Tells a task's story: what its row says, its attempts, and its events.
 -- returns: one row a moment, oldest first
 -- public: yes
 create or replace function rolecall.timeline(p_id bigint)
@@ -7,8 +7,11 @@ language sql
 stable
 set search_path = ''
 as $$
-    with task as (
+    with task as materialized (
         select * from rolecall.all_tasks where id = p_id
+    ),
+    attempts as materialized (
+        select * from rolecall.attempts(p_id)
     )
     select moment.at, moment.kind, moment.attempt, moment.worker_id, moment.detail
     from (
@@ -16,9 +19,15 @@ as $$
             null::bigint as worker_id, null as detail
         from task
         union all
-        select claimed_at, 2, 'claimed', attempt, worker_id, null from task
+        select claimed_at, 2, 'claimed', attempt, worker_id, null from attempts
         union all
+        select started_at, 3, 'started', attempt, worker_id, null from attempts
+        union all
+        -- Of a parent that waits since the release before.
         select started_at, 3, 'started', attempt, worker_id, null from task
+        where claimed_at is null and not exists (
+            select from attempts where attempts.started_at = task.started_at
+        )
         union all
         select at, 4, kind, attempt, worker_id, detail from rolecall.task_events where task_id = p_id
         union all

@@ -14,7 +14,7 @@ from rolecall.model.errors import InvalidTask, TaskNotFound
 from rolecall.model.why import CauseKind, Why
 from rolecall.web.api.task_actions import DECADE, LONGEST_ERROR, WEEK
 from rolecall.web.dashboard.presenters.confirmations import before_cancelling, before_deleting
-from rolecall.web.dashboard.presenters.task import actions_on, failures_in, ran_for, story_of, waited_for
+from rolecall.web.dashboard.presenters.task import actions_on, attempts_in, failures_in, ran_for, story_of, waited_for
 from rolecall.web.dashboard.routing import Pages
 from rolecall.web.dashboard.view import Operating, Reading, View
 from rolecall.web.parameters import LARGEST_ID, PathId
@@ -54,6 +54,7 @@ async def _show(view: View, task_id: int, *, whole: bool, children: str | None) 
         actions=actions_on(detail.task),
         story=story_of(detail.timeline),
         failures=failures_in(detail.timeline),
+        attempts=attempts_in(detail.attempts, detail.at),
         waited=waited_for(detail.task, detail.at),
         ran=ran_for(detail.task, detail.at),
     )

@@ -9,15 +9,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from rolecall.model.insight import TimelineEntry
+from rolecall.model.insight import Attempt, TimelineEntry
 from rolecall.model.states import TaskState
 from rolecall.model.tasks import TaskSummary
 
 __all__ = [
+    "AttemptRow",
     "FailedAttempt",
     "StoryMoment",
     "TaskAction",
     "actions_on",
+    "attempts_in",
     "failures_in",
     "ran_for",
     "story_of",
@@ -72,6 +74,20 @@ class FailedAttempt:
     worker_id: int | None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AttemptRow:
+    """An attempt and what it came to; `ran` is how many seconds it took, or takes by now, None for one unbegun."""
+
+    attempt: Attempt
+    words: str
+    ran: float | None
+
+
+def attempts_in(attempts: Sequence[Attempt], now: datetime) -> list[AttemptRow]:
+    """Tell each attempt, the latest first."""
+    return [_attempt_row(attempt, now) for attempt in reversed(attempts)]
+
+
 def story_of(timeline: Sequence[TimelineEntry]) -> list[StoryMoment]:
     """Tell each entry, the oldest first."""
     befores: list[TimelineEntry | None] = [None, *timeline]
@@ -95,6 +111,14 @@ def ran_for(task: TaskSummary, now: datetime) -> float | None:
     if task.started_at is None:
         return None
     return max(0.0, ((task.finished_at or now) - task.started_at).total_seconds())
+
+
+def _attempt_row(attempt: Attempt, now: datetime) -> AttemptRow:
+    kind = attempt.outcome or ("claimed" if attempt.started_at is None else "started")
+    words, _ = STORY_WORDS.get(kind, (kind.capitalize(), "muted"))
+    until = attempt.ended_at or now
+    ran = None if attempt.started_at is None else max(0.0, (until - attempt.started_at).total_seconds())
+    return AttemptRow(attempt=attempt, words=words, ran=ran)
 
 
 def _is_end_of(entry: TimelineEntry, failure: FailedAttempt) -> bool:

@@ -1,0 +1,37 @@
+-- Lists a task's attempts: each claim of it, with who had it and how it ended; what the row of the task tells
+-- is the last one. An attempt that was given back has its number again. What an event of a release before
+-- does not tell, and who had a claim that ended from outside, is null.
+-- returns: one row a claim, in the order in which they ended; ended_at and outcome are null while it runs
+-- public: yes
+create or replace function rolecall.attempts(p_id bigint)
+returns table (
+    attempt int, worker_id bigint, claimed_at timestamptz, started_at timestamptz, ended_at timestamptz,
+    outcome text, error text
+)
+language sql
+stable
+set search_path = ''
+as $$
+    with ended as (
+        select event.attempt, event.worker_id, event.claimed_at, event.started_at, event.at, event.kind,
+            event.detail
+        from rolecall.task_events as event
+        -- What operators do to a task is no worker's.
+        where event.task_id = p_id and event.worker_id is not null
+    ),
+    latest as (
+        select task.attempt, task.worker_id, task.claimed_at, task.started_at, task.finished_at,
+            case when task.finished_at is not null then task.state::text end,
+            case when task.finished_at is not null then task.error end
+        from rolecall.all_tasks as task
+        where task.id = p_id and task.claimed_at is not null and (
+            task.state in ('running', 'completed') or not exists (
+                select from ended where ended.attempt = task.attempt and ended.at >= task.claimed_at
+            )
+        )
+    )
+    select * from ended
+    union all
+    select * from latest
+    order by at, claimed_at
+$$;
