@@ -95,6 +95,16 @@ def test_a_person_sees_the_error_and_the_story(cli: Run, failed: int) -> None:
     assert "claimed" in out
 
 
+def test_each_attempt_of_a_task_is_shown(cli: Run, failed: int) -> None:
+    [attempt] = cli("tasks", "attempts", failed, "--json").json
+
+    assert (attempt["attempt"], attempt["worker_id"], attempt["outcome"], attempt["error"]) == (
+        1, 1, "error", "over a stone",
+    )  # fmt: skip
+    assert attempt["claimed_at"] <= attempt["ended_at"]
+    assert "over a stone" in cli("tasks", "attempts", failed).out
+
+
 @pytest.mark.parametrize("verb", ["show", "retry", "cancel"])
 def test_a_task_that_is_not_there_ends_with_code_4(cli: Run, verb: str) -> None:
     done = cli("tasks", verb, "4711")

@@ -108,6 +108,7 @@ def _tasks() -> typer.Typer:
     group.command("why")(with_shell(tasks.why))
     group.command("tree")(with_shell(tasks.tree))
     group.command("needs")(with_shell(tasks.needs))
+    group.command("attempts")(with_shell(tasks.attempts))
     group.command("progress")(with_shell(progress.tree))
     group.command("retry")(with_shell(tasks.retry))
     group.command("cancel")(with_shell(tasks.cancel))

@@ -27,6 +27,7 @@ DryRun = Annotated[bool, Option("--dry-run", help="Only say which ones are meant
 Ids = Annotated[list[int], Argument(metavar="ID...", help="The ids of the tasks.")]
 
 NEEDS = ("name", "task", "whole chain", "outcome", "result", "error")
+ATTEMPTS = ("attempt", "worker", "claimed", "began", "ended", "came to", "error")
 COLUMNS = ("id", "role", "handler", "status", "priority", "key", "attempt", "due", "created", "error")
 
 
@@ -139,6 +140,12 @@ def needs(shell: Shell, task_id: Annotated[int, Argument(metavar="ID", help="The
     needed = shell.call(lambda services: services.tasks.needs(task_id))
     rows = ((need.name, need.task_id, need.chain, need.outcome or "open", need.result, need.error) for need in needed)
     shell.show(needed, lambda: print_table(NEEDS, rows, "it needs nothing"))
+
+
+def attempts(shell: Shell, task_id: Annotated[int, Argument(metavar="ID", help="The id of the task.")]) -> None:
+    """Show each claim of a task: by which worker, when claimed, begun and ended, and how."""
+    found = shell.call(lambda services: services.tasks.attempts(task_id))
+    shell.show(found, lambda: print_table(ATTEMPTS, map(astuple, found), "nobody has claimed it yet"))
 
 
 def why(shell: Shell, task_id: Annotated[int, Argument(metavar="ID", help="The id of the task.")]) -> None:
