@@ -27,14 +27,22 @@ ROWS = [
     *(f"C{part}-{row}" for part, rows in CRAWLER_PARTS.items() for row in range(1, rows + 1)),
     *CRAWLER_TABLES,
     *(f"B14-{row}" for row in range(1, 12)),
+    *(f"E2-{row}" for row in range(1, 9)),
+    *(f"E3-{row}" for row in range(1, 35)),
+    *(f"E4-{row}" for row in range(1, 18)),
     *(f"E5-{row}" for row in (1, 2, 3, 4, 5, 6, 7, 8, 10, 11, 12, 13, 14, 15, 16)),
 ]
 INVARIANTS = [str(number) for number in (*range(1, 24), 26, *range(29, 36))]
 WAIVED: dict[str, str] = {
     "004-24": "open: a few log lines stand for the events; there are no structured ones for each transition yet",
     "B11-3": "open: there are no hooks yet that run after the commit of a transaction",
+    "E3-14": "open: there is no hand-off through Redis yet; polling and Postgres are the ways that are there",
+    "E3-15": "open: as E3-14",
+    "E3-33": "open: no page of decisions waives other stores yet, and tests have no mode in their own transaction",
+    "E4-12": "open: as E3-14",
+    "E4-17": "open: as B11-3",
 }
-ROW = re.compile(r"\b(?:00[0-4]-\d+|[BC]\d+-\d+|C[346](?!-)|E5-\d+)\b")
+ROW = re.compile(r"\b(?:00[0-4]-\d+|[BC]\d+-\d+|C[346](?!-)|E[2-5]-\d+)\b")
 CITATION = re.compile(
     r"\b(?:[Cc]overs|SPEC|RELIABILITY|[Ii]nvariants?) (?:00[0-4]|[BCEFS]?\d)"
     r"|\b(?:covers|SPEC|RELIABILITY)\b.*(?:00[0-4]-\d|\b[BCEFS]\d)"

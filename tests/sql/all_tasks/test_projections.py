@@ -22,6 +22,8 @@ def test_a_task_goes_by_these_names_on_its_way(engine: Engine) -> None:
     engine.clock.advance(seconds=LEASE + 1)
     assert status(engine, task_id) == "stale"
     engine.rescue()
+    assert status(engine, task_id) == "ready"
+    engine.fail(engine.claim_one())
     assert status(engine, task_id) == "retrying"
     engine.clock.advance(hours=1)
     assert status(engine, task_id) == "ready"

@@ -116,6 +116,16 @@ def test_a_rescued_key_is_the_crashed_tasks_again_and_then_the_next_ones(engine:
     assert engine.claim_one().id == waiting
 
 
+def test_a_worker_that_beats_and_renews_nothing_keeps_nothing(engine: Engine) -> None:
+    """The lease alone says whose a task is; that the worker lives, is no reason."""
+    task_id = engine.enqueue()
+    claim = engine.claim_one()
+    expire(engine)
+    engine.rows("select * from rolecall.beat(%s, 1, false)", claim.worker_id)
+
+    assert engine.rescue() == {task_id: "pending"}
+
+
 def test_two_rescues_share_the_work(engine: Engine, session: Session) -> None:
     engine.enqueue_many([{"role": "work"}] * 4)
     engine.claim(4)
