@@ -27,6 +27,19 @@ set active = false, disabled_at = now(),
     disabled_because = '3 answers 403 in a row, each to another profile: chrome-1, chrome-2, firefox-1'
 where host = %s
 """
+PRODUCT = """
+insert into storecrawl.products (
+    store_id, external_id, name, name_raw, availability, in_stock, content_hash,
+    first_seen_at, last_seen_at, changed_at, last_fetched_at, last_payload_id
+)
+select 1, %s, 'Gummies', 'Gummies', 'in_stock', true, '', now(), now(), now(), now(), min(id) from storecrawl.payloads
+"""
+VARIANT = """
+insert into storecrawl.variants (
+    product_id, option, option_raw, position, weight_value, weight_unit, quantity_capped, in_stock, first_seen_at, changed_at
+)
+select max(id), '100mg', '100mg', 0, 100, 'mg', false, true, now(), now() from storecrawl.products
+"""
 ROUTE = "insert into storecrawl.routes (protocol, host, port) values ('http', %s, 9)"
 
 
@@ -61,6 +74,7 @@ def test_an_upgrade_keeps_payloads_and_takes_back_what_one_store_did_to_a_route(
         "0016_raw_menus",
         "0017_refusals",
         "0018_names_for_psql",
+        "0019_product_details",
     ]
     payload = "select storage_path, refused_products, refused_options from storecrawl.payloads"
     assert released.execute(payload).fetchall() == [("2026/05/old.json.gz", None, None)]
@@ -78,3 +92,19 @@ def test_workers_of_the_release_before_still_write_what_they_write(released: psy
 
     assert released.execute("select active from storecrawl.routes where host = '10.0.0.1'").fetchall() == [(False,)]
     assert released.execute("select count(*) from storecrawl.payloads").fetchall() == [(2,)]
+
+
+def test_products_of_the_release_before_stay_as_they_are_and_say_nothing_new(
+    released: psycopg.Connection[Any],
+) -> None:
+    """Until they are next written; and that release's workers write them as before."""
+    for external_id in ("before", "after"):
+        released.execute(PRODUCT, (external_id,))
+        released.execute(VARIANT)
+        migrate(released, MIGRATIONS)
+
+    told = "select external_id, rec_only, medical_only, revised_at from storecrawl.products order by id"
+    assert released.execute(told).fetchall() == [("before", None, None, None), ("after", None, None, None)]
+    doses = "select weight_value::int, weight_unit, dose_mg from storecrawl.variants"
+    assert released.execute(doses).fetchall() == [(100, "mg", None)] * 2
+    assert released.execute("select count(*) from storecrawl.product_details").fetchall() == [(0,)]

@@ -22,8 +22,9 @@ import msgspec
 from psycopg import AsyncConnection
 from psycopg.rows import BaseRowFactory, tuple_row
 
-__all__ = ["Connection", "Statements", "containing", "execute", "fetch", "json_text"]
+__all__ = ["Connection", "Statements", "containing", "exact_json", "execute", "fetch", "json_text"]
 
+_WITH_NUMBERS = msgspec.json.Encoder(decimal_format="number")
 NAME = re.compile(r"^-- name:(.*)$", re.MULTILINE)
 
 Connection = AsyncConnection[Any]
@@ -89,6 +90,11 @@ async def execute(connection: Connection, query: bytes, parameters: Mapping[str,
 def json_text(value: object) -> str:
     """A parameter for jsonb: exact decimals as texts, moments in ISO form."""
     return msgspec.json.encode(value).decode()
+
+
+def exact_json(value: object) -> str:
+    """A parameter for jsonb that is kept as it is: exact decimals as numbers, which jsonb keeps exactly."""
+    return _WITH_NUMBERS.encode(value).decode()
 
 
 def containing(text: str | None) -> str | None:

@@ -151,11 +151,32 @@ async def test_a_menu_answers_with_every_field(http: httpx2.AsyncClient, menu_st
                 "id": "c", "name": "Sunset", "brand": "sun", "category": "flower", "subcategory": None,
                 "strain_type": "indica", "price": 3000, "price_med": 2500, "price_rec": 3000,
                 "thc": {"lo": 180.0, "hi": 180.0, "unit": "MILLIGRAMS_PER_GRAM"}, "cbd": None,
-                "weight": {"value": 3.5, "unit": "g"}, "status": "in_stock", "in_stock": True,
-                "image_url": None, "description": None,
+                "weight": {"value": 3.5, "unit": "g"}, "dose_mg": None, "rec_only": None, "medical_only": None,
+                "status": "in_stock", "in_stock": True, "image_url": None, "description": None, "updated_at": None,
+                "details": {
+                    "effects": [], "cannabinoids": [], "terpenes": [], "specials": [], "tags": [], "net_weight": None,
+                    "volume": None,
+                },
             }
         ],
     }  # fmt: skip
+
+
+async def test_a_menu_tells_doses_effects_and_specials(
+    http: httpx2.AsyncClient, shop: Any, make_document: Callable[..., Any]
+) -> None:
+    store = shop.store()
+    effects, sale = {"calm": 9}, {"specialId": "a", "specialName": "25% OFF", "discount": 25, "percentDiscount": True}
+    members = {"type": "Edible", "Options": ["10pk/100mg"], "effects": effects, "specialData": {"saleSpecials": [sale]}}
+    shop.payload(store, make_document(a=members), hour=1)
+
+    asked = await http.get(f"/api/payloads/store/{store}/query?fields=dose_mg,weight,details")
+
+    [item] = asked.json()["items"]
+    assert (item["dose_mg"], item["weight"]) == (100.0, None)
+    assert item["details"]["effects"] == [{"name": "calm", "score": 9.0}]
+    [special] = item["details"]["specials"]
+    assert (special["name"], special["kind"], special["discount"]) == ("25% OFF", "sale", 25.0)
 
 
 async def test_a_menu_can_be_asked(http: httpx2.AsyncClient, menu_store: int) -> None:

@@ -35,6 +35,48 @@ async def test_products_are_found_by_name_brand_and_store(http: httpx2.AsyncClie
         assert named((await http.get(f"/products{question}")).text) == found, question
 
 
+async def test_a_product_shows_what_its_menu_tells_of_it(http: httpx2.AsyncClient, shop: Any, apply: Any) -> None:
+    await apply(
+        shop.store(),
+        0,
+        a={
+            "Name": "Blue <i>Gummies</i>",
+            "type": "Edible",
+            "Options": ["100mg"],
+            "medicalOnly": True,
+            "updatedAt": "2026-04-30T12:00:00Z",
+            "effects": {"pain-relief": 9},
+            "terpenes": [{"name": "Limonene", "value": 0.52, "unit": "PERCENTAGE"}],
+            "specialData": {"saleSpecials": [{"specialName": "25% <b>OFF", "discount": 25, "percentDiscount": True}]},
+            "measurements": {"netWeight": {"unit": "GRAMS", "values": [3.5]}},
+        },
+    )
+    [address] = re.findall(r'href="(/products/\d+)"', (await http.get("/products")).text)
+
+    page = (await http.get(address)).text
+
+    text = html.unescape(re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", page)))
+    for told in (
+        "pain relief 9",
+        "Limonene 0.52 %",
+        "25% <b>OFF · sale · 25 %",
+        "3.5 g",
+        "100 mg active",
+        "medical use only",
+    ):
+        assert told in text, told
+    assert "Changed, says the platform" in text
+
+
+async def test_a_product_of_which_nothing_more_is_told_has_no_empty_card(
+    http: httpx2.AsyncClient, shop: Any, apply: Any
+) -> None:
+    await apply(shop.store(), 0, a={"Name": "Blue Dream"})
+    [address] = re.findall(r'href="(/products/\d+)"', (await http.get("/products")).text)
+
+    assert 'aria-label="Details"' not in (await http.get(address)).text
+
+
 async def test_a_search_that_reads_enough_goes_on_on_the_next_page(
     http: httpx2.AsyncClient, shop: Any, apply: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

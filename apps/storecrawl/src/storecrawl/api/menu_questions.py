@@ -48,11 +48,57 @@ class OptionWeight(_Answer):
     unit: str
 
 
+class MenuEffect(_Answer):
+    """What a product is said to do; the score is the platform's own."""
+
+    name: str
+    score: Figure | None
+
+
+class MenuCompound(_Answer):
+    """A cannabinoid or terpene."""
+
+    name: str
+    value: Figure | None
+    unit: PotencyUnit | None
+
+
+class MenuSpecial(_Answer):
+    """A special that a product is named in, whether or not it lowers a price; `discount` counts `discount_type`."""
+
+    external_id: str | None
+    name: str | None
+    kind: str | None
+    menu: str | None
+    discount_type: str | None
+    discount: Figure | None
+
+
+class MenuMeasure(_Answer):
+    """What was measured: a value, or one an option."""
+
+    values: list[Figure]
+    unit: str | None
+
+
+class MenuDetails(_Answer):
+    """What a menu tells of a product beside its options."""
+
+    effects: list[MenuEffect]
+    cannabinoids: list[MenuCompound]
+    terpenes: list[MenuCompound]
+    specials: list[MenuSpecial]
+    tags: list[str]
+    net_weight: MenuMeasure | None
+    volume: MenuMeasure | None
+
+
 class MenuItem(_Answer):
     """A product as the menu has it, or those fields of it that were asked for.
 
     Prices are cents: the lowest over the product's options, specials counted. `price` is the recreational one, or the
-    medical one where there is no other; `weight` is that of the option which has it. `id` is the platform's key.
+    medical one where there is no other; `weight`, or else `dose_mg`, is that of the option which has it. `id` is the
+    platform's key, and `updated_at` when the platform says that it changed the product.
     """
 
     id: str | None = None
@@ -67,10 +113,15 @@ class MenuItem(_Answer):
     thc: PotencyRange | None = None
     cbd: PotencyRange | None = None
     weight: OptionWeight | None = None
+    dose_mg: Figure | None = None
+    rec_only: bool | None = None
+    medical_only: bool | None = None
     status: Availability | None = None
     in_stock: bool | None = None
     image_url: str | None = None
     description: str | None = None
+    updated_at: datetime | None = None
+    details: MenuDetails | None = None
 
 
 class MenuAnswer(_Answer):

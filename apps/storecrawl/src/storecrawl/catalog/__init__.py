@@ -68,6 +68,7 @@ from storecrawl.catalog.products import (
     find_product,
     known_products,
     list_products,
+    product_details,
     product_history,
     product_variants,
 )
@@ -195,6 +196,7 @@ __all__ = [
     "open_raw_menu",
     "packed_menu",
     "payloads_to_compare",
+    "product_details",
     "product_history",
     "product_variants",
     "put_off_image",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from decimal import Decimal
 from enum import StrEnum
 from typing import Any, Final
@@ -12,6 +13,7 @@ from typing import Any, Final
 from storecrawl.catalog.normalize import (
     Availability,
     Category,
+    Details,
     Menu,
     Potency,
     PotencyUnit,
@@ -161,8 +163,8 @@ class MenuRow:
     """One product of a menu.
 
     Prices are cents: the lowest over the product's options, specials counted. `price` is the recreational one, or
-    the medical one where there is no other; `weight` is that of the option that has this price. `id` is the
-    platform's key.
+    the medical one where there is no other; `weight`, or else `dose_mg`, is that of the option that has this price.
+    `id` is the platform's key.
     """
 
     id: str
@@ -177,10 +179,15 @@ class MenuRow:
     thc: Potency | None
     cbd: Potency | None
     weight: Weight | None
+    dose_mg: Decimal | None
+    rec_only: bool | None
+    medical_only: bool | None
     status: Availability
     in_stock: bool
     image_url: str | None
     description: str | None
+    updated_at: datetime | None
+    details: Details
 
 
 def rows_of(menu: Menu) -> list[MenuRow]:
@@ -200,6 +207,7 @@ def _row(product: Product) -> MenuRow:
     rec = _lowest(_rec(variant) for variant in product.variants)
     med = _lowest(_med(variant) for variant in product.variants)
     price = med if rec is None else rec
+    option = _option_at(price, product)
     return MenuRow(
         id=product.external_id,
         name=product.name,
@@ -212,11 +220,16 @@ def _row(product: Product) -> MenuRow:
         price_rec=rec,
         thc=product.thc,
         cbd=product.cbd,
-        weight=_weight_at(price, product),
+        weight=option.weight if option else None,
+        dose_mg=option.dose_mg if option else None,
+        rec_only=product.rec_only,
+        medical_only=product.medical_only,
         status=product.availability,
         in_stock=product.in_stock,
         image_url=product.image_url,
         description=product.description,
+        updated_at=product.updated_at,
+        details=product.details,
     )
 
 
@@ -232,6 +245,6 @@ def _lowest(prices: Iterable[int | None]) -> int | None:
     return min((price for price in prices if price is not None), default=None)
 
 
-def _weight_at(price: int | None, product: Product) -> Weight | None:
+def _option_at(price: int | None, product: Product) -> Variant | None:
     priced = [variant for variant in product.variants if price is not None and price in {_rec(variant), _med(variant)}]
-    return next((variant.weight for variant in priced or product.variants), None)
+    return next(iter(priced or product.variants), None)

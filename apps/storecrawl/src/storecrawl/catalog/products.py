@@ -8,10 +8,12 @@ from datetime import datetime
 from decimal import Decimal
 from itertools import groupby
 
-from psycopg.rows import class_row, tuple_row
+import msgspec
+from psycopg.rows import class_row, dict_row, tuple_row
 
 from storecrawl.catalog.errors import UnknownProduct
-from storecrawl.catalog.sql import PRODUCTS, SNAPSHOTS, VARIANTS
+from storecrawl.catalog.normalize import NO_DETAILS, Details
+from storecrawl.catalog.sql import DETAILS, PRODUCTS, SNAPSHOTS, VARIANTS
 from storecrawl.statements import Connection, containing, fetch
 
 # A page of a list over all stores reads at most so many products: rather it comes short than late.
@@ -96,7 +98,10 @@ async def known_products(connection: Connection, store_id: int, external_ids: It
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProductRecord:
-    """A product as it is known; of `consecutive_misses` complete payloads in a row it was not part."""
+    """A product as it is known; of `consecutive_misses` complete payloads in a row it was not part.
+
+    `listed_at` and `revised_at` are the platform's own times, `rec_only` and `medical_only` None where it says neither.
+    """
 
     id: int
     store_id: int
@@ -122,6 +127,9 @@ class ProductRecord:
     availability: str
     in_stock: bool
     listed_at: datetime | None
+    rec_only: bool | None
+    medical_only: bool | None
+    revised_at: datetime | None
     consecutive_misses: int
     first_seen_at: datetime
     last_seen_at: datetime
@@ -131,11 +139,16 @@ class ProductRecord:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VariantRecord:
-    """An option of a product, prices in cents; `listed` says whether the product has it now."""
+    """An option of a product, prices in cents; `listed` says whether the product has it now.
+
+    It has a weight, or a dose: milligrams of what is active in the package.
+    """
 
     option: str
     weight_value: Decimal | None
     weight_unit: str | None
+    dose_mg: Decimal | None
+    pack_count: int | None
     price_rec_cents: int | None
     price_med_cents: int | None
     special_rec_cents: int | None
@@ -186,6 +199,12 @@ async def find_product(connection: Connection, product_id: int) -> ProductRecord
     if not rows:
         raise UnknownProduct(product_id)
     return rows[0]
+
+
+async def product_details(connection: Connection, product_id: int) -> Details:
+    """What is told of a product beside its options; nothing where it was not written since that is kept."""
+    rows = await fetch(connection, DETAILS.details_of_product, {"product_id": product_id}, dict_row)
+    return msgspec.convert(rows[0], type=Details, strict=False) if rows else NO_DETAILS
 
 
 async def product_variants(connection: Connection, product_id: int) -> list[VariantRecord]:

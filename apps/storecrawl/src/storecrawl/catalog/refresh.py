@@ -26,6 +26,7 @@ from storecrawl.catalog.refresh_rows import (
     Fetched,
     Plan,
     brand_rows,
+    details_row,
     plan_refresh,
     product_row,
     product_snapshot_row,
@@ -33,8 +34,8 @@ from storecrawl.catalog.refresh_rows import (
     variant_snapshot_row,
 )
 from storecrawl.catalog.refusals import record_refusals
-from storecrawl.catalog.sql import BRANDS, PAYLOADS, PRODUCTS, SNAPSHOTS, VARIANTS
-from storecrawl.statements import Connection, execute, fetch, json_text
+from storecrawl.catalog.sql import BRANDS, DETAILS, PAYLOADS, PRODUCTS, SNAPSHOTS, VARIANTS
+from storecrawl.statements import Connection, exact_json, execute, fetch, json_text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -165,6 +166,7 @@ async def _refresh(connection: Connection, fetched: Fetched, menu: Menu) -> Refr
     ids = {product.external_id: product.id for product in known.values()}
     ids |= await _write_products(connection, fetched, plan, known)
     await _write_variants(connection, fetched, plan, known, ids)
+    await _write_details(connection, plan, ids)
     await _touch(connection, fetched, plan, menu)
     await record_refusals(connection, fetched.payload_id, fetched.store_id, menu.refused)
     missed = await _count_misses(connection, fetched)
@@ -236,11 +238,19 @@ async def _write_variants(
     await execute(connection, VARIANTS.unlist_variants, parameters)
 
 
+async def _write_details(connection: Connection, plan: Plan, ids: dict[str, int]) -> None:
+    if plan.written:
+        rows = [details_row(product, ids[product.external_id]) for product in plan.written]
+        await execute(connection, DETAILS.upsert_details, {"details": exact_json(rows)})
+
+
 async def _touch(connection: Connection, fetched: Fetched, plan: Plan, menu: Menu) -> None:
     """Note the sight of what is not written: unchanged, told better by newer payloads, or refused."""
     place = _place(fetched)
     if plan.unchanged:
-        await execute(connection, PRODUCTS.touch_products, {**place, "ids": [known.id for known in plan.unchanged]})
+        revised = {product.external_id: product.updated_at for product in menu.products}
+        seen = {known.id: revised[known.external_id] for known in plan.unchanged}
+        await execute(connection, PRODUCTS.touch_products, {**place, "ids": list(seen), "revised": list(seen.values())})
     if plan.stale:
         await execute(connection, PRODUCTS.touch_stale_products, {**place, "ids": [known.id for known in plan.stale]})
     refused = [refusal.external_id for refusal in menu.refused if refusal.option is None and refusal.external_id]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from datetime import datetime
 from decimal import Decimal
 
@@ -94,8 +94,9 @@ def _group(product: Product, known: EarlierProduct | None, fetched: Fetched) -> 
 
 
 def content_hash(product: Product) -> bytes:
-    """A fingerprint of a product with its variants, as normalized."""
-    return hashlib.blake2b(msgspec.json.encode(product), digest_size=HASH_BYTES).digest()
+    """A fingerprint of a product with its variants, as normalized; when the platform touched it is left out."""
+    told = replace(product, updated_at=None)
+    return hashlib.blake2b(msgspec.json.encode(told), digest_size=HASH_BYTES).digest()
 
 
 def brand_rows(products: Iterable[Product]) -> Iterable[Row]:
@@ -123,8 +124,19 @@ def product_row(product: Product, misses: int, threshold: int) -> Row:
         "availability": Availability.REMOVED_FROM_MENU if removed else product.availability,
         "in_stock": product.in_stock and not removed,
         "listed_at": product.created_at,
+        "revised_at": product.updated_at,
+        "rec_only": product.rec_only,
+        "medical_only": product.medical_only,
         "content_hash": content_hash(product).hex(),
         "misses": misses,
+    }
+
+
+def details_row(product: Product, product_id: int) -> Row:
+    """What is told of a product beside its options, for writing."""
+    return {
+        "product_id": product_id,
+        **{each.name: getattr(product.details, each.name) for each in fields(product.details)},
     }
 
 
@@ -142,6 +154,7 @@ def variant_rows(product: Product, product_id: int, *, removed: bool) -> Iterabl
             "position": position,
             "weight_value": variant.weight.value if variant.weight else None,
             "weight_unit": variant.weight.unit if variant.weight else None,
+            "dose_mg": variant.dose_mg,
             "pack_count": variant.pack_count,
             "in_stock": variant.in_stock and not removed,
             "sku": variant.sku,

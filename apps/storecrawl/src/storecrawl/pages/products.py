@@ -10,10 +10,11 @@ from storecrawl.catalog import (
     find_product,
     images_of_products,
     list_products,
+    product_details,
     product_history,
     product_variants,
 )
-from storecrawl.catalog.normalize import Availability
+from storecrawl.catalog.normalize import NO_DETAILS, Availability
 from storecrawl.pages.pictures import LARGE, SMALL, Picture, pictures_of
 from storecrawl.pages.plots import availability_spans, price_plot, quantity_plot
 from storecrawl.pages.query import ChosenAvailability, ChosenId, Cursor, SearchedText, address_again
@@ -60,12 +61,15 @@ async def show(product_id: PathId, view: Reading, connects: Connects) -> Respons
         async with connects() as connection:
             product = await find_product(connection, product_id)
             variants = await product_variants(connection, product_id)
+            details = await product_details(connection, product_id)
             history = await product_history(connection, product_id)
             image = (await images_of_products(connection, [product_id])).get(product_id)
     return view.page(
         "storecrawl/products/show.html",
         product=product,
         picture=Picture.within(image, LARGE) if image else None,
+        details=details,
+        tells_more=details != NO_DETAILS,
         variants=variants,
         prices=price_plot(history),
         quantities=quantity_plot(history),

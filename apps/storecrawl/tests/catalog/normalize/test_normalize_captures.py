@@ -122,15 +122,14 @@ def test_the_plus_specials_are_a_quarter_off_and_only_recreational(captured: Cap
     assert {variant.special_med_cents for variant in variants} == {None}
 
 
-def test_a_pack_option_gives_count_and_total_weight(captured: Captured) -> None:
+def test_a_pack_option_gives_count_and_total_dose(captured: Captured) -> None:
     variants = [variant for product in captured(PLUS).products for variant in product.variants]
 
-    packs = Counter((variant.option, variant.pack_count, variant.weight) for variant in variants)
-    milligrams, gram = Weight(value=Decimal(100), unit="mg"), Weight(value=Decimal(1), unit="g")
+    packs = Counter((variant.option, variant.pack_count, variant.dose_mg, variant.weight) for variant in variants)
     assert packs == {
-        ("10pk/100mg", 10, milligrams): 7,
-        ("20pk/100mg", 20, milligrams): 7,
-        ("1g", None, gram): 6,
+        ("10pk/100mg", 10, Decimal(100), None): 7,
+        ("20pk/100mg", 20, Decimal(100), None): 7,
+        ("1g", None, None, Weight(value=Decimal(1), unit="g")): 6,
     }
 
 

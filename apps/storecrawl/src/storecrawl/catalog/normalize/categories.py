@@ -33,6 +33,8 @@ _CATEGORIES = {
     "accessories": Category.ACCESSORIES,
     "apparel": Category.APPAREL,
 }
+DOSED = frozenset({Category.EDIBLES, Category.ORAL, Category.TINCTURES, Category.TOPICALS})
+"""What is sold by what is active in it, not by what it weighs."""
 _STRAINS = {"hybrid_sativa": "sativa_hybrid", "hybrid_indica": "indica_hybrid", "cbd": "high_cbd"}
 _NO_STRAIN = {"n_a", "na", "not_applicable", "none", "unknown"}
 _NO_SUBCATEGORY = {"default", "n-a", "none"}
@@ -50,16 +52,17 @@ def category_of(spelling: object) -> Category | None:
 
 def subcategory_of(spelling: object) -> str | None:
     """A subcategory in lower kebab case; None for absent and for the source's "DEFAULT"."""
-    label = _label(spelling, "-")
+    label = label_of(spelling, "-")
     return None if label in _NO_SUBCATEGORY else label
 
 
 def strain_of(spelling: object) -> str | None:
     """A strain type in lower snake case ("indica_hybrid", "one_to_one"); None for "N/A" and its kin."""
-    label = _label(spelling, "_")
+    label = label_of(spelling)
     return None if label is None or label in _NO_STRAIN else _STRAINS.get(label, label)
 
 
-def _label(spelling: object, joint: str) -> str | None:
+def label_of(spelling: object, joint: str = "_") -> str | None:
+    """A spelling in lower case, with one joint in the place of whatever stands between its words."""
     text = clean_text(spelling, LABEL_LIMIT)
     return (_NOT_ALPHANUMERIC.sub(joint, text.lower()).strip(joint) or None) if text else None

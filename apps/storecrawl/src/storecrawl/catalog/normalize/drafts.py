@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from storecrawl.catalog.normalize.categories import category_of, strain_of, subcategory_of
+from storecrawl.catalog.normalize.categories import DOSED, category_of, strain_of, subcategory_of
 from storecrawl.catalog.normalize.errors import Unusable
-from storecrawl.catalog.normalize.menu import Potency, Product, Variant
+from storecrawl.catalog.normalize.menu import Category, Details, Potency, Product, Variant
 from storecrawl.catalog.normalize.records import DESCRIPTION_LIMIT, RAW_LIMIT, clean_text, identifier, raw_text
 from storecrawl.catalog.normalize.values import (
     OptionStock,
     Prices,
     Stock,
+    dose_of,
+    is_dose,
     moment_of,
     pack_count_of,
     stock_of,
@@ -36,6 +38,7 @@ class OptionDraft:
     quantity: int | None
     quantity_capped: bool = False
     below_threshold: bool = False
+    dose_mg: object = None
     sku: object = None
     canonical_id: object = None
     canonical_name: object = None
@@ -55,6 +58,10 @@ class Draft:
     description: object
     image_url: str | None
     created_at: object
+    updated_at: object
+    rec_only: bool | None
+    medical_only: bool | None
+    details: Details
     thc: Potency | None
     cbd: Potency | None
     active: bool | None
@@ -69,6 +76,7 @@ def product_of(external_id: str, draft: Draft, refuse_option: RefuseOption) -> P
     options = _usable_options(draft.options, refuse_option)
     if draft.options and not options:
         raise Unusable("none of its options can be used")
+    category = category_of(draft.category)
     stock = stock_of(draft.active, draft.below_threshold, [_option_stock(option) for option in options.values()])
     return Product(
         external_id=external_id,
@@ -79,7 +87,7 @@ def product_of(external_id: str, draft: Draft, refuse_option: RefuseOption) -> P
         brand_raw=raw_text(draft.brand),
         brand_external_id=identifier(draft.brand_id, ID_LIMIT),
         brand_logo_url=draft.brand_logo_url,
-        category=category_of(draft.category),
+        category=category,
         category_raw=raw_text(draft.category),
         subcategory=subcategory_of(draft.subcategory),
         subcategory_raw=raw_text(draft.subcategory),
@@ -92,7 +100,11 @@ def product_of(external_id: str, draft: Draft, refuse_option: RefuseOption) -> P
         availability=stock.availability,
         in_stock=stock.in_stock,
         created_at=moment_of(draft.created_at),
-        variants=_variants(options, stock),
+        updated_at=moment_of(draft.updated_at),
+        rec_only=draft.rec_only,
+        medical_only=draft.medical_only,
+        details=draft.details,
+        variants=_variants(options, stock, category),
     )
 
 
@@ -129,16 +141,19 @@ def _option_stock(draft: OptionDraft) -> OptionStock:
     return OptionStock(quantity=draft.quantity, below_threshold=draft.below_threshold)
 
 
-def _variants(options: dict[str, OptionDraft], stock: Stock) -> tuple[Variant, ...]:
+def _variants(options: dict[str, OptionDraft], stock: Stock, category: Category | None) -> tuple[Variant, ...]:
     verdicts = zip(options.items(), stock.options_in_stock, strict=True)
-    return tuple(_variant(option, draft, in_stock) for (option, draft), in_stock in verdicts)
+    return tuple(_variant(option, draft, in_stock, category) for (option, draft), in_stock in verdicts)
 
 
-def _variant(option: str, draft: OptionDraft, in_stock: bool) -> Variant:
+def _variant(option: str, draft: OptionDraft, in_stock: bool, category: Category | None) -> Variant:
+    amount = weight_of(option)
+    dose = dose_of(amount, draft.dose_mg) if category in DOSED else None
     return Variant(
         option=option,
         option_raw=raw_text(draft.option, RAW_LIMIT) or option,
-        weight=weight_of(option),
+        weight=None if dose is not None and is_dose(amount) else amount,
+        dose_mg=dose,
         pack_count=pack_count_of(option),
         price_rec_cents=draft.prices.rec,
         price_med_cents=draft.prices.med,

@@ -2,22 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from storecrawl.catalog.normalize.categories import label_of
+from storecrawl.catalog.normalize.details import (
+    NAME_LIMIT,
+    compounds_of,
+    effects_of,
+    flag,
+    measure_of,
+    menu_of,
+    specials_by_id,
+    specials_of,
+    tags_of,
+)
 from storecrawl.catalog.normalize.drafts import Draft, OptionDraft
 from storecrawl.catalog.normalize.errors import Unusable
+from storecrawl.catalog.normalize.menu import Details, Special
 from storecrawl.catalog.normalize.records import (
     EMPTY,
     Record,
     clean_text,
     first_image,
     first_text,
+    identifier,
     list_at,
     record_at,
     records_at,
 )
-from storecrawl.catalog.normalize.values import Prices, is_active, potency_of, quantity_of, special_cents, stated_cents
+from storecrawl.catalog.normalize.values import (
+    Prices,
+    decimal_of,
+    is_active,
+    potency_of,
+    quantity_of,
+    special_cents,
+    stated_cents,
+)
 
 KEY_MEMBERS = ("_id", "id", "cName")
 
@@ -46,12 +68,52 @@ def draft_of(record: Record) -> Draft:
         description=first_text(record.get("description"), record.get("Description")),
         image_url=first_image(record.get("Image"), images=records_at(record, "images")),
         created_at=record.get("createdAt"),
+        updated_at=record.get("updatedAt"),
+        rec_only=flag(record.get("recOnly")),
+        medical_only=flag(record.get("medicalOnly")),
+        details=_details(record),
         thc=potency_of(record.get("THCContent"), record.get("THC")),
         cbd=potency_of(record.get("CBDContent"), record.get("CBD")),
         active=is_active(record.get("Status")),
         below_threshold=record.get("isBelowThreshold") is True,
         options=_options(record),
         brand_logo_url=first_image(record.get("brandLogo"), brand.get("imageUrl")),
+    )
+
+
+def _details(record: Record) -> Details:
+    measured = record_at(record, "measurements")
+    per_option = records_at(record, "specialIdsPerOption")
+    return Details(
+        effects=effects_of(record.get("effects")),
+        cannabinoids=compounds_of(records_at(record, "cannabinoidsV2") or records_at(record, "cannabinoids")),
+        terpenes=compounds_of(records_at(record, "terpenes")),
+        specials=specials_of(_specials(record), specials_by_id(per_option, "conditionIds", "rewardIds")),
+        tags=tags_of(*list_at(record, "tags"), record_at(record, "collectionCardBadge").get("title")),
+        net_weight=measure_of(record_at(measured, "netWeight")),
+        volume=measure_of(record_at(measured, "volume")),
+    )
+
+
+def _specials(record: Record) -> Iterable[Special]:
+    data = record_at(record, "specialData")
+    return [_special(stated, kind) for kind in ("sale", "bogo") for stated in records_at(data, f"{kind}Specials")]
+
+
+def _special(stated: Record, kind: str) -> Special:
+    target, discount = decimal_of(stated.get("targetPrice")), decimal_of(stated.get("discount"))
+    types = {
+        "target_price": target is not None or stated.get("targetPrice") is True,
+        "percent": stated.get("percentDiscount") is True,
+        "dollars": stated.get("dollarDiscount") is True,
+    }
+    return Special(
+        external_id=identifier(stated.get("specialId"), NAME_LIMIT),
+        name=clean_text(stated.get("specialName"), NAME_LIMIT),
+        kind=label_of(stated.get("specialType")) or kind,
+        menu=menu_of(stated.get("menuType")),
+        discount_type=next((name for name, is_so in types.items() if is_so), None),
+        discount=discount if target is None else target,
     )
 
 
@@ -92,6 +154,7 @@ def _option(record: Record, position: int, option: object, beside: _ByOption) ->
             beside.legacy.get(name, EMPTY).get("quantity"),
         ),
         below_threshold=name in beside.below,
+        dose_mg=child.get("canonicalEffectivePotencyMg"),
         sku=child.get("canonicalSKU") or record_at(record, "POSMetaData").get("canonicalSKU"),
         canonical_id=child.get("canonicalID"),
         canonical_name=child.get("canonicalName"),
@@ -105,8 +168,8 @@ def _prices(record: Record, position: int, child: Record) -> Prices:
     return Prices(
         rec=rec,
         med=med,
-        special_rec=special_cents(_special(record, "recSpecialPrices", position), rec),
-        special_med=special_cents(_special(record, "medicalSpecialPrices", position), med),
+        special_rec=special_cents(_special_at(record, "recSpecialPrices", position), rec),
+        special_med=special_cents(_special_at(record, "medicalSpecialPrices", position), med),
     )
 
 
@@ -115,7 +178,7 @@ def _at(record: Record, name: str, position: int) -> object:
     return values[position] if position < len(values) else None
 
 
-def _special(record: Record, name: str, position: int) -> object:
+def _special_at(record: Record, name: str, position: int) -> object:
     """Special prices are positional, so an array of another length than the options says nothing."""
     trusted = record.get("special") is True and len(list_at(record, name)) == len(list_at(record, "Options"))
     return _at(record, name, position) if trusted else None

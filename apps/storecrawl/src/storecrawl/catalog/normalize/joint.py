@@ -3,12 +3,40 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from datetime import datetime
 
+from storecrawl.catalog.normalize.details import (
+    NAME_LIMIT,
+    compounds_of,
+    discount_type_of,
+    effects_of,
+    menu_of,
+    only_on,
+    specials_of,
+    tags_of,
+)
 from storecrawl.catalog.normalize.drafts import Draft, OptionDraft
 from storecrawl.catalog.normalize.errors import Unusable
-from storecrawl.catalog.normalize.menu import Potency
-from storecrawl.catalog.normalize.records import EMPTY, Record, clean_text, first_image, first_text, list_at, records_at
-from storecrawl.catalog.normalize.values import SOURCE_CAP, Prices, potency_between, prices_of, quantity_of
+from storecrawl.catalog.normalize.menu import Details, Potency, Special
+from storecrawl.catalog.normalize.records import (
+    EMPTY,
+    Record,
+    clean_text,
+    first_image,
+    first_text,
+    identifier,
+    list_at,
+    records_at,
+)
+from storecrawl.catalog.normalize.values import (
+    SOURCE_CAP,
+    Prices,
+    decimal_of,
+    moment_of,
+    potency_between,
+    prices_of,
+    quantity_of,
+)
 
 KEY_MEMBERS = ("posId", "jointId", "urlFragment")
 
@@ -17,6 +45,7 @@ def draft_of(record: Record) -> Draft:
     """Read one product; being listed counts as active, since this form has no status."""
     if not isinstance(record.get("variants"), list):
         raise Unusable("variants is missing or no list")
+    rec_only, medical_only = only_on(list_at(record, "menuType"))
     return Draft(
         name=record.get("name"),
         slug=record.get("urlFragment"),
@@ -27,12 +56,48 @@ def draft_of(record: Record) -> Draft:
         strain_type=record.get("strainType"),
         description=record.get("description"),
         image_url=first_image(record.get("primaryImage"), *list_at(record, "images")),
-        created_at=record.get("createdAt"),
+        created_at=min(_moments(record, "createdAt"), default=None),
+        updated_at=max(_moments(record, "updatedAt"), default=None),
+        rec_only=rec_only,
+        medical_only=medical_only,
+        details=_details(record),
         thc=_potency(record, "potencyThc"),
         cbd=_potency(record, "potencyCbd"),
         active=True,
         below_threshold=False,
         options=tuple(_options(record)),
+    )
+
+
+def _moments(record: Record, name: str) -> list[datetime]:
+    """When a product was made or changed: as it says, or else as its options do."""
+    own = moment_of(record.get(name))
+    of_options = (moment_of(variant.get(name)) for variant in records_at(record, "variants"))
+    return [own] if own else [moment for moment in of_options if moment is not None]
+
+
+def _details(record: Record) -> Details:
+    applied = (each for variant in records_at(record, "variants") for each in records_at(variant, "appliedSpecials"))
+    return Details(
+        effects=effects_of(record.get("effects")),
+        cannabinoids=compounds_of(records_at(record, "cannabinoids")),
+        terpenes=compounds_of(records_at(record, "terpenes")),
+        specials=specials_of(
+            (_special(stated, "sale") for stated in applied),
+            (_special(stated, "conditional") for stated in records_at(record, "applicableSpecials")),
+        ),
+        tags=tags_of(*list_at(record, "tagList")),
+    )
+
+
+def _special(stated: Record, kind: str) -> Special:
+    """What lowers a price already is a sale; what is only applicable waits for something else to be bought."""
+    return Special(
+        external_id=identifier(stated.get("specialId"), NAME_LIMIT),
+        name=clean_text(stated.get("specialName"), NAME_LIMIT),
+        kind=kind,
+        discount_type=discount_type_of(stated.get("discountType")),
+        discount=decimal_of(stated.get("discountAmount")),
     )
 
 
@@ -51,7 +116,7 @@ def _options(record: Record) -> Iterable[OptionDraft]:
 
 def _menu_type(variant: Record, record: Record) -> str:
     stated = first_text(variant.get("menuType"), *list_at(record, "menuType"))
-    return "med" if isinstance(stated, str) and stated.upper().startswith("MED") else "rec"
+    return "med" if menu_of(stated) == "med" else "rec"
 
 
 def _option(menus: dict[str, Record]) -> OptionDraft:

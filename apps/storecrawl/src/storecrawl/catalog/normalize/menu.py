@@ -71,12 +71,75 @@ class Weight:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Effect:
+    """What a product is said to do; the score is the source's own, None where it gives none."""
+
+    name: str
+    score: Decimal | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compound:
+    """A cannabinoid or terpene; value and unit are None where the source does not say them."""
+
+    name: str
+    value: Decimal | None = None
+    unit: PotencyUnit | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Special:
+    """A special that a product is named in, whether or not it lowers a price.
+
+    `kind` is the source's ("sale", "bogo"), or what can be told: "conditional" needs something else to be bought,
+    "condition" and "reward" are the two sides of one of which only the id is known. `menu` is "rec", "med" or "both".
+    `discount` counts what `discount_type` says: "percent", "dollars" off, or the "target_price" in dollars.
+    """
+
+    external_id: str | None
+    name: str | None
+    kind: str | None
+    menu: str | None = None
+    discount_type: str | None = None
+    discount: Decimal | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measure:
+    """What was measured, a value or one an option, in "mg", "g", "oz", "ml" or the source's own unit."""
+
+    values: tuple[Decimal, ...]
+    unit: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Details:
+    """What a menu tells of a product beside its options; empty where the source says nothing."""
+
+    effects: tuple[Effect, ...] = ()
+    cannabinoids: tuple[Compound, ...] = ()
+    terpenes: tuple[Compound, ...] = ()
+    specials: tuple[Special, ...] = ()
+    tags: tuple[str, ...] = ()
+    net_weight: Measure | None = None
+    volume: Measure | None = None
+
+
+NO_DETAILS = Details()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Variant:
-    """One option of a product with its prices in cents; a special price is always below its regular one."""
+    """One option of a product with its prices in cents; a special price is always below its regular one.
+
+    What is eaten, drunk or rubbed in is sold by what is active in it: its option then says `dose_mg`, all of the
+    package in milligrams, and no weight.
+    """
 
     option: str
     option_raw: str
     weight: Weight | None = None
+    dose_mg: Decimal | None = None
     pack_count: int | None = None
     price_rec_cents: int | None = None
     price_med_cents: int | None = None
@@ -98,7 +161,11 @@ class Variant:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Product:
-    """One product of a store's menu; only `external_id`, the platform's key, is unique."""
+    """One product of a store's menu; only `external_id`, the platform's key, is unique.
+
+    `rec_only` and `medical_only` are None where the source does not say for whom it is. `created_at` and `updated_at`
+    are the platform's own times.
+    """
 
     external_id: str
     slug: str | None
@@ -121,6 +188,10 @@ class Product:
     availability: Availability
     in_stock: bool
     created_at: datetime | None
+    updated_at: datetime | None = None
+    rec_only: bool | None = None
+    medical_only: bool | None = None
+    details: Details = NO_DETAILS
     variants: tuple[Variant, ...]
 
 

@@ -2,9 +2,19 @@
 
 from __future__ import annotations
 
+from storecrawl.catalog.normalize.details import (
+    compounds_of,
+    effects_of,
+    measure_of,
+    only_on,
+    specials_by_id,
+    specials_of,
+    tags_of,
+)
 from storecrawl.catalog.normalize.drafts import Draft, OptionDraft
 from storecrawl.catalog.normalize.errors import Unusable
-from storecrawl.catalog.normalize.records import Record, first_image, record_at, records_at
+from storecrawl.catalog.normalize.menu import Details
+from storecrawl.catalog.normalize.records import Record, first_image, list_at, record_at, records_at
 from storecrawl.catalog.normalize.values import SOURCE_CAP, potency_of, prices_of, quantity_of
 
 KEY_MEMBERS = ("id", "slug")
@@ -15,6 +25,7 @@ def draft_of(record: Record) -> Draft:
     brand, pos = record_at(record, "brand"), record_at(record, "posMetaData")
     if not isinstance(record.get("variants"), list):
         raise Unusable("variants is missing or no list")
+    rec_only, medical_only = only_on(list_at(record, "menuTypes"))
     return Draft(
         name=record.get("name"),
         slug=record.get("slug"),
@@ -26,12 +37,30 @@ def draft_of(record: Record) -> Draft:
         description=record.get("description"),
         image_url=first_image(record.get("image"), images=records_at(record, "images")),
         created_at=record.get("createdAt"),
+        updated_at=record.get("updatedAt"),
+        rec_only=rec_only,
+        medical_only=medical_only,
+        details=_details(record),
         thc=potency_of(record.get("potencyThc")),
         cbd=potency_of(record.get("potencyCbd")),
         active=True,
         below_threshold=False,
         options=tuple(_option(variant, pos.get("sku")) for variant in records_at(record, "variants")),
         brand_logo_url=first_image(brand.get("imageUrl")),
+    )
+
+
+def _details(record: Record) -> Details:
+    measured = record_at(record, "measurements")
+    by_id = specials_by_id(records_at(record, "variants"), "specialConditionIds", "specialRewardIds")
+    return Details(
+        effects=effects_of(record.get("effects")),
+        cannabinoids=compounds_of(records_at(record, "cannabinoids")),
+        terpenes=compounds_of(records_at(record, "terpenes")),
+        specials=specials_of(by_id),
+        tags=tags_of(*list_at(record, "tags")),
+        net_weight=measure_of(record_at(measured, "netWeight")),
+        volume=measure_of(record_at(measured, "volume")),
     )
 
 

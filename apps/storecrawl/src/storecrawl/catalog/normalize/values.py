@@ -113,7 +113,9 @@ def special_cents(dollars: object, regular_cents: int | None) -> int | None:
 
 
 def moment_of(value: object) -> datetime | None:
-    """A moment in UTC, or None; a text without zone is taken as UTC."""
+    """A moment in UTC, or None; a text without zone is taken as UTC, and what has been read already as it is."""
+    if isinstance(value, datetime):
+        return value
     if isinstance(value, str):
         text = value.strip()
         return _from_milliseconds(int(text)) if _is_integer(text) else _from_iso(text)
@@ -147,6 +149,19 @@ def weight_of(option: str) -> Weight | None:
     if found is None or not parts:
         return None
     return _weight(Decimal(found["number"]) / parts, _unit(found["unit"]))
+
+
+def is_dose(amount: Weight | None) -> bool:
+    """Whether an amount on something that is sold by dose is one: milligrams, or less than a gram (".1g" is 100 mg)."""
+    return amount is not None and (amount.unit == "mg" or (amount.unit == "g" and amount.value < 1))
+
+
+def dose_of(amount: Weight | None, stated: object) -> Decimal | None:
+    """Milligrams of what is active in a package: as its option says, or else as is `stated` of it."""
+    if amount is not None and is_dose(amount):
+        return amount.value if amount.unit == "mg" else (amount.value * 1000).quantize(STEP)
+    dose = decimal_of(stated)
+    return dose.quantize(STEP, rounding=ROUND_HALF_UP) or None if dose is not None and 0 < dose <= HEAVIEST else None
 
 
 def pack_count_of(option: str) -> int | None:

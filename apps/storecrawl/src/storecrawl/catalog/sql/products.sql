@@ -96,6 +96,7 @@ select
     product.brand_id, product.brand, product.category, product.category_raw, product.subcategory, product.strain_type,
     product.thc_lo, product.thc_hi, product.thc_unit, product.cbd_lo, product.cbd_hi, product.cbd_unit,
     product.description, product.image_url, product.availability, product.in_stock, product.listed_at,
+    product.rec_only, product.medical_only, product.revised_at,
     product.consecutive_misses, product.first_seen_at, product.last_seen_at, product.changed_at, product.last_payload_id
 from storecrawl.products as product
 join storecrawl.stores as store on store.id = product.store_id
@@ -120,7 +121,7 @@ insert into storecrawl.products as known (
     store_id, external_id, slug, name, name_raw, brand_id, brand, brand_raw, brand_external_id,
     category, category_raw, subcategory, subcategory_raw, strain_type, strain_type_raw,
     thc_lo, thc_hi, thc_unit, cbd_lo, cbd_hi, cbd_unit, description, image_url,
-    availability, in_stock, listed_at, content_hash, consecutive_misses,
+    availability, in_stock, listed_at, revised_at, rec_only, medical_only, content_hash, consecutive_misses,
     first_seen_at, last_seen_at, changed_at, last_fetched_at, last_payload_id
 )
 select
@@ -128,7 +129,7 @@ select
     entered.id, product.brand, brand_raw, brand_external_id,
     category, category_raw, subcategory, subcategory_raw, strain_type, strain_type_raw,
     thc_lo, thc_hi, thc_unit, cbd_lo, cbd_hi, cbd_unit, description, image_url,
-    availability, in_stock, listed_at, decode(content_hash, 'hex'), misses,
+    availability, in_stock, listed_at, revised_at, rec_only, medical_only, decode(content_hash, 'hex'), misses,
     %(fetched_at)s, %(fetched_at)s, %(fetched_at)s, %(fetched_at)s, %(payload_id)s
 from jsonb_to_recordset(%(products)s::jsonb) as product (
     external_id text, slug text, name text, name_raw text, brand text, brand_raw text, brand_external_id text,
@@ -136,7 +137,7 @@ from jsonb_to_recordset(%(products)s::jsonb) as product (
     strain_type text, strain_type_raw text,
     thc_lo numeric, thc_hi numeric, thc_unit text, cbd_lo numeric, cbd_hi numeric, cbd_unit text,
     description text, image_url text, availability storecrawl.availability, in_stock boolean,
-    listed_at timestamptz, content_hash text, misses integer
+    listed_at timestamptz, revised_at timestamptz, rec_only boolean, medical_only boolean, content_hash text, misses integer
 )
 left join storecrawl.brands as entered on entered.slug = storecrawl.brand_slug(product.brand)
 order by product.external_id
@@ -165,6 +166,9 @@ set slug = excluded.slug,
     availability = excluded.availability,
     in_stock = excluded.in_stock,
     listed_at = excluded.listed_at,
+    revised_at = excluded.revised_at,
+    rec_only = excluded.rec_only,
+    medical_only = excluded.medical_only,
     content_hash = excluded.content_hash,
     consecutive_misses = excluded.consecutive_misses,
     first_seen_at = least(known.first_seen_at, excluded.first_seen_at),
@@ -179,13 +183,15 @@ returning known.id, known.external_id
 
 
 -- name: touch_products
--- Note that products were seen again unchanged.
+-- Note that products were seen again unchanged; that the platform touched them is no change.
 update storecrawl.products
-set last_seen_at = greatest(last_seen_at, %(fetched_at)s),
+set revised_at = seen.revised_at,
+    last_seen_at = greatest(last_seen_at, %(fetched_at)s),
     last_fetched_at = %(fetched_at)s,
     last_payload_id = %(payload_id)s,
     consecutive_misses = case when last_seen_at > %(fetched_at)s then consecutive_misses else %(newer)s end
-where id = any(%(ids)s)
+from unnest(%(ids)s::bigint[], %(revised)s::timestamptz[]) as seen (product_id, revised_at)
+where id = seen.product_id
     and last_payload_id <> %(payload_id)s
 
 

@@ -1,7 +1,7 @@
 -- name: variants_of_product
 -- returns: the options of a product, those it has before those it had
 select
-    option, weight_value, weight_unit, price_rec_cents, price_med_cents, special_rec_cents, special_med_cents,
+    option, weight_value, weight_unit, dose_mg, pack_count, price_rec_cents, price_med_cents, special_rec_cents, special_med_cents,
     quantity, quantity_capped, in_stock, listed, sku
 from storecrawl.variants
 where product_id = %(product_id)s
@@ -11,17 +11,17 @@ order by listed desc, position, option
 -- name: upsert_variants
 -- Write the options of new and changed products.
 insert into storecrawl.variants as known (
-    product_id, option, option_raw, position, weight_value, weight_unit, pack_count,
+    product_id, option, option_raw, position, weight_value, weight_unit, dose_mg, pack_count,
     price_rec_cents, price_med_cents, special_rec_cents, special_med_cents,
     quantity, quantity_capped, in_stock, sku, canonical_id, canonical_name, first_seen_at, changed_at
 )
 select
-    product_id, option, option_raw, position, weight_value, weight_unit, pack_count,
+    product_id, option, option_raw, position, weight_value, weight_unit, dose_mg, pack_count,
     price_rec_cents, price_med_cents, special_rec_cents, special_med_cents,
     quantity, quantity_capped, in_stock, sku, canonical_id, canonical_name, %(fetched_at)s, %(fetched_at)s
 from jsonb_to_recordset(%(variants)s::jsonb) as variant (
     product_id bigint, option text, option_raw text, position integer,
-    weight_value numeric, weight_unit text, pack_count integer,
+    weight_value numeric, weight_unit text, dose_mg numeric, pack_count integer,
     price_rec_cents integer, price_med_cents integer, special_rec_cents integer, special_med_cents integer,
     quantity integer, quantity_capped boolean, in_stock boolean,
     sku text, canonical_id text, canonical_name text
@@ -32,6 +32,7 @@ set option_raw = excluded.option_raw,
     position = excluded.position,
     weight_value = excluded.weight_value,
     weight_unit = excluded.weight_unit,
+    dose_mg = excluded.dose_mg,
     pack_count = excluded.pack_count,
     price_rec_cents = excluded.price_rec_cents,
     price_med_cents = excluded.price_med_cents,
@@ -61,13 +62,14 @@ set option_raw = excluded.option_raw,
     )
 where not known.listed
     or (
-        known.option_raw, known.position, known.weight_value, known.weight_unit, known.pack_count,
+        known.option_raw, known.position, known.weight_value, known.weight_unit,
+        known.dose_mg, known.pack_count,
         known.price_rec_cents, known.price_med_cents, known.special_rec_cents, known.special_med_cents,
         known.quantity, known.quantity_capped, known.in_stock,
         known.sku, known.canonical_id, known.canonical_name
     ) is distinct from (
         excluded.option_raw, excluded.position,
-        excluded.weight_value, excluded.weight_unit, excluded.pack_count,
+        excluded.weight_value, excluded.weight_unit, excluded.dose_mg, excluded.pack_count,
         excluded.price_rec_cents, excluded.price_med_cents,
         excluded.special_rec_cents, excluded.special_med_cents,
         excluded.quantity, excluded.quantity_capped, excluded.in_stock,

@@ -1,0 +1,114 @@
+"""What the forms tell alike of a product beside its options: effects, compounds, specials, tags, measures, for whom."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Final, TypeVar
+
+from storecrawl.catalog.normalize.categories import label_of
+from storecrawl.catalog.normalize.menu import Compound, Effect, Measure, Special
+from storecrawl.catalog.normalize.records import (
+    Record,
+    clean_text,
+    first_text,
+    identifier,
+    list_at,
+    record_at,
+)
+from storecrawl.catalog.normalize.values import decimal_of, is_possible, unit_of
+
+MOST = 100
+"""More of a kind than any product has; what stands behind it is left out."""
+NAME_LIMIT = 200
+TAG_LIMIT = 100
+MEASURES: Final = {
+    "milligrams": "mg", "mg": "mg", "grams": "g", "gram": "g", "g": "g", "ounces": "oz", "ounce": "oz", "oz": "oz",
+    "milliliters": "ml", "milliliter": "ml", "ml": "ml",
+}  # fmt: skip
+DISCOUNTS: Final = {"dollar_amount": "dollars", "percentage": "percent", "percent_discount": "percent"}
+
+T = TypeVar("T")
+
+
+def effects_of(stated: object) -> tuple[Effect, ...]:
+    """Effects as an object of scores, the strongest first, or as a list of names in its order."""
+    if isinstance(stated, Mapping):
+        scored = [(label_of(name), decimal_of(score)) for name, score in stated.items()]
+        scored.sort(key=lambda each: (each[1] is None, -(each[1] or 0), each[0] or ""))
+    else:
+        scored = [(label_of(name), None) for name in stated] if isinstance(stated, list) else []
+    return _distinct((name, Effect(name=name, score=score)) for name, score in scored if name)
+
+
+def compounds_of(members: Iterable[Record]) -> tuple[Compound, ...]:
+    """Cannabinoids or terpenes in their order; a value that cannot be is None."""
+    compounds = [compound for compound in map(_compound, members) if compound is not None]
+    return _distinct((compound, compound) for compound in compounds)
+
+
+def specials_of(*groups: Iterable[Special]) -> tuple[Special, ...]:
+    """Specials, each once: as the first group has it that names it."""
+    named = [special for group in groups for special in group if special.external_id or special.name]
+    return _distinct((special.external_id or special.name, special) for special in named)
+
+
+def specials_by_id(members: Iterable[Record], conditions: str, rewards: str) -> Iterator[Special]:
+    """Specials of which members only hold the ids, under these two names."""
+    for member in members:
+        for kind, name in (("condition", conditions), ("reward", rewards)):
+            for stated in list_at(member, name):
+                yield Special(external_id=identifier(stated, NAME_LIMIT), name=None, kind=kind)
+
+
+def discount_type_of(stated: object) -> str | None:
+    """What a discount counts, whatever the source calls it."""
+    label = label_of(stated)
+    return None if label is None else DISCOUNTS.get(label, label)
+
+
+def tags_of(*stated: object) -> tuple[str, ...]:
+    """Tags, each once, in their order."""
+    texts = [text for text in (clean_text(tag, TAG_LIMIT) for tag in stated) if text]
+    return _distinct((text, text) for text in texts)
+
+
+def measure_of(record: Record) -> Measure | None:
+    """Read `{unit, values}`; None where no value is more than nothing."""
+    figures = [decimal_of(value) for value in list_at(record, "values")[:MOST]]
+    values = tuple(figure for figure in figures if figure is not None and figure > 0)
+    unit = label_of(record.get("unit"))
+    return Measure(values=values, unit=unit and MEASURES.get(unit, unit)) if values else None
+
+
+def menu_of(stated: object) -> str | None:
+    """Which of the two menus is meant: "rec", "med" or "both"."""
+    label = label_of(stated) or ""
+    return next((menu for menu in ("rec", "med", "both") if label.startswith(menu)), None)
+
+
+def only_on(menus: Sequence[object]) -> tuple[bool | None, bool | None]:
+    """Whether what stands on these menus is for recreational use only, and whether for medical use only."""
+    known = {menu for menu in map(menu_of, menus) if menu}
+    return (known == {"rec"}, known == {"med"}) if known else (None, None)
+
+
+def flag(stated: object) -> bool | None:
+    """A truth value; None for whatever is none."""
+    return stated if isinstance(stated, bool) else None
+
+
+def _compound(member: Record) -> Compound | None:
+    inner = (record_at(member, name).get("name") for name in ("cannabinoid", "terpene", "libraryTerpene"))
+    name = clean_text(first_text(member.get("name"), *inner), NAME_LIMIT)
+    if name is None:
+        return None
+    unit, value = unit_of(first_text(member.get("unit"), member.get("unitSymbol"))), decimal_of(member.get("value"))
+    usable = value if value is not None and is_possible(value, unit) else None
+    return Compound(name=name, value=usable, unit=unit)
+
+
+def _distinct(keyed: Iterable[tuple[object, T]]) -> tuple[T, ...]:
+    found: dict[object, T] = {}
+    for key, value in keyed:
+        found.setdefault(key, value)
+    return tuple(found.values())[:MOST]
