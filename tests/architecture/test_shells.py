@@ -28,6 +28,7 @@ TOGETHER = "requests wait together, with one question for all of them"
 PATIENCE = "a page does not wait: it follows"
 LEAVING = "what `scale` answers names them; a page shows them before the button is pressed"
 GLANCE = "a few of the tasks that every worker runs, for a page; `show` tells all of one worker's"
+APP_CHECKS = "the part of `examine` that `up` tells at its start; alerts and the doctor bring it with all else"
 APP = "a request is held against the app that is served, which may be newer than what workers have declared"
 COVERAGE = "how many workers take what, counted for a page; `list` tells of each worker what it takes"
 NOUNS: dict[str, type] = {
@@ -66,6 +67,7 @@ MISSING: dict[str, dict[str, str]] = {
     },
     "web": {
         "chains.outline": "what a page has room for; a chain's own routes tell all of it",
+        "doctor.ask_apps": APP_CHECKS,
         "chains.wait": TOGETHER,
         "startup_guard.require_somebody": "asked when a server starts that would otherwise let nobody in",
         "handlers.require_fit": APP,
@@ -95,6 +97,7 @@ MISSING: dict[str, dict[str, str]] = {
         "chains.blocking": OUTLINE,
         "chains.show": OUTLINE,
         "chains.wait": PATIENCE,
+        "doctor.ask_apps": APP_CHECKS,
         "doctor.examine": "the first page tells what is wrong with the pool; the machine's health is for its terminal",
         "startup_guard.require_somebody": "asked when a server starts that would otherwise let nobody in",
         "handlers.require_fit": APP,

@@ -8,7 +8,14 @@ import pytest
 
 from rolecall.db.connect import connect, connect_async
 from rolecall.db.migrator import Migrations, check, check_async, migrate, pending, sql_text
-from rolecall.model.errors import DatabaseError, SchemaDrift, SchemaMissing, SchemaTooNew
+from rolecall.model.errors import (
+    DatabaseError,
+    InvalidDeclaration,
+    MigrationFailed,
+    SchemaDrift,
+    SchemaMissing,
+    SchemaTooNew,
+)
 from tests.db.shop import Connection, function, write
 
 
@@ -170,8 +177,51 @@ def test_nothing_is_prepared_as_a_pooler_would_lose_it(conn: Connection, shop: M
 def test_a_file_of_another_name_is_refused(conn: Connection, shop: Migrations, tmp_path: Path) -> None:
     write(tmp_path, "migrations/later.sql", "")
 
-    with pytest.raises(ValueError, match=r"later\.sql"):
+    with pytest.raises(InvalidDeclaration, match=r"later\.sql"):
         migrate(conn, shop)
+
+
+@pytest.mark.parametrize(
+    ("place", "said"),
+    [("0002_go_elsewhere.sql", "more than one file has the number 0002"), ("0000_before.sql", "0000_before")],
+)
+def test_numbers_that_say_no_order_are_refused(
+    conn: Connection, shop: Migrations, tmp_path: Path, place: str, said: str
+) -> None:
+    write(tmp_path, f"migrations/{place}", "")
+
+    with pytest.raises(InvalidDeclaration, match=said):
+        migrate(conn, shop)
+
+
+def test_a_folder_that_is_not_there_is_refused(conn: Connection, tmp_path: Path) -> None:
+    with pytest.raises(InvalidDeclaration, match="'shop' cannot be applied: .*nowhere cannot be read"):
+        migrate(conn, Migrations(name="shop", folder=tmp_path / "nowhere"))
+
+
+def test_a_step_that_the_database_refuses_is_named_and_leaves_nothing(
+    conn: Connection, shop: Migrations, tmp_path: Path
+) -> None:
+    write(tmp_path, "migrations/0003_more.sql", "create table shop.b (n int); create tabel shop.c (n int);")
+
+    with pytest.raises(MigrationFailed, match='migration 0003_more of shop failed: syntax error at or near "tabel"'):
+        migrate(conn, shop)
+
+    assert conn.execute("select to_regclass('shop.b'), to_regclass('shop.a')::text").fetchone() == (None, "shop.a")
+
+
+def test_a_package_whose_user_is_called_like_our_schema_makes_its_tables_outside_of_it(
+    conn: Connection, tmp_path: Path
+) -> None:
+    migrate(conn)
+    conn.execute("set search_path = rolecall, public")
+    (tmp_path / "migrations").mkdir()
+    write(tmp_path, "migrations/0001_begin.sql", "create table unqualified (n int);")
+
+    migrate(conn, Migrations(name="till", folder=tmp_path / "migrations"))
+
+    found = conn.execute("select relnamespace::regnamespace::text from pg_class where relname = 'unqualified'")
+    assert found.fetchone() == ("public",)
 
 
 def test_the_script_of_rolecall_itself_runs_in_psql(empty: str) -> None:

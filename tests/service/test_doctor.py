@@ -39,6 +39,8 @@ HEALTHY = ServerFacts(
     queue_usage=0.0,
     frozen_age=1_000,
     clock=0.0,
+    user="ada",
+    schema="public",
 )
 
 

@@ -32,6 +32,8 @@ from rolecall.app.handlers import (
     require,
 )
 from rolecall.app.procedures import ProcedureDefinition, ProcedureOptions
+from rolecall.app.tables import of_apps, schema_check, with_others
+from rolecall.db.migrations import Migrations
 from rolecall.maintenance.cron import check_schedule
 from rolecall.model.durations import Duration, in_seconds
 from rolecall.model.keys import require_key_capacity
@@ -60,10 +62,11 @@ class App:
     leaves after its last: the place for what handlers share, such as an HTTP client; one that takes a parameter is
     given the worker's Workplace, and what it raises keeps the worker from starting. `middlewares` stand around
     each attempt, the first outermost; those that `requires` names must stand around every handler, in that order.
-    `routers` are answered by the app's HTTP server, see `mount`. `checks` are made by the doctor beside its own: what
-    they find stands among its findings, and on the overview. `carries` are context variables, at the top of a module,
-    whose values go with a handler into its process; threads have all of them anyway. `handlers` has the handlers by
-    name.
+    `migrations` are those of the app's own tables: `rolecall up` and `rolecall migrate --app` apply them after ours, in
+    this order, and no worker starts without them. `routers` are answered by the app's HTTP server, see `mount`.
+    `checks` are made by the doctor beside its own: what they find stands among its findings, and on the overview.
+    `carries` are context variables, at the top of a module, whose values go with a handler into its process; threads
+    have all of them anyway. `handlers` has the handlers by name.
     """
 
     def __init__(
@@ -76,6 +79,7 @@ class App:
         routers: Sequence[Router | str] = (),
         checks: Sequence[Check] = (),
         carries: Sequence[ContextVar[Any]] = (),
+        migrations: Sequence[Migrations] = (),
     ) -> None:
         self.name = name
         self._middlewares = checked(middlewares)
@@ -86,6 +90,7 @@ class App:
             checks=named(name, checks),
             carried=list(carries),
         )
+        self._migrations = of_apps(migrations)
         self.handlers: Mapping[str, HandlerDefinition[..., object]] = MappingProxyType(self._declared.handlers)
 
     @property
@@ -129,8 +134,14 @@ class App:
 
     @property
     def checks(self) -> Sequence[AppCheck]:
-        """The checks of the app and of what it includes, in this order."""
-        return tuple(self._declared.checks)
+        """The checks of the app and of what it includes, in this order; that of its migrations comes first."""
+        own = [schema_check(self.name, self.migrations)] if self._migrations else []
+        return (*own, *self._declared.checks)
+
+    @property
+    def migrations(self) -> Sequence[Migrations]:
+        """The migrations of the app and of what it includes, each once, in this order."""
+        return tuple(self._migrations)
 
     @overload
     def task(self, name: Callable[P, R]) -> HandlerDefinition[P, R]: ...
@@ -251,7 +262,7 @@ class App:
         self._declared.add_mount(Mount(router, arguments))
 
     def include(self, other: App) -> None:
-        """Take over what another app declares: handlers, roles, keys, schedules, lifespan, routers, checks.
+        """Take over what another app declares: handlers, roles, keys, schedules, lifespan, routers, checks, migrations.
 
         Its middlewares go on standing around its own handlers only, inside those of this app. It can declare
         nothing more from then on. Raises InvalidDeclaration where a name is taken or where the other app lacks
@@ -259,8 +270,9 @@ class App:
         """
         other.check_middlewares(self._requires)
         other.check_middlewares()
-        theirs = other._declared
+        theirs, migrations = other._declared, with_others(self._migrations, other.migrations)
         self._declared.take_over(theirs)
+        self._migrations = migrations
         self._declared.around |= {handler: other.middlewares_of(handler) for handler in theirs.runnable}
         theirs.included_in = self.name
 

@@ -14,6 +14,7 @@ from typer.main import get_command
 from rolecall.cli.commands import (
     capacity,
     chains,
+    database,
     doctor,
     enqueue,
     handlers,
@@ -74,6 +75,8 @@ def build() -> typer.Typer:
     app.callback()(_root)
     app.command("up")(with_shell(up.up, [*WORKING, *HTTP, *ACCESS]))
     app.command("migrate")(with_shell(migrate.migrate))
+    app.command("dsn")(with_shell(database.dsn))
+    app.command("psql", context_settings={"ignore_unknown_options": True})(with_shell(database.psql))
     app.command("worker")(with_shell(worker.worker, WORKING))
     app.command("serve")(with_shell(serve.serve, ACCESS))
     app.command("enqueue")(with_shell(enqueue.enqueue))

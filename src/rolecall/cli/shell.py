@@ -20,7 +20,7 @@ from rolecall.config import DatabaseSettings, Settings, read_settings
 from rolecall.config.parsing import has_password
 from rolecall.db.connect import connect_async
 from rolecall.db.embedded import EmbeddedServer, kept_running
-from rolecall.db.migrator import bring_up_to_date, check_async
+from rolecall.db.migrator import ROLECALL, Migrations, bring_up_to_date, check_async
 from rolecall.model.errors import ConfigError
 from rolecall.service.database import OneConnection
 from rolecall.service.services import Services
@@ -82,11 +82,11 @@ class Shell:
                 yield dsn
 
     @contextmanager
-    def ready_database(self, *, create: bool = False) -> Iterator[str]:
-        """The same; the embedded one has this release's schema. Raises SchemaTooNew."""
+    def ready_database(self, *, create: bool = False, migrations: Sequence[Migrations] = ()) -> Iterator[str]:
+        """The same; the embedded one has this release's schema, and the given tables. Raises what `migrate` raises."""
         with self.database(create=create) as dsn:
             if self.settings.database.embedded:
-                bring_up_to_date(dsn)
+                bring_up_to_date(dsn, (ROLECALL, *migrations))
             yield dsn
 
     def show(self, value: object, for_people: Callable[[], None]) -> None:

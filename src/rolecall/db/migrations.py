@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from operator import attrgetter
 
-from rolecall.model.errors import SchemaDrift, SchemaMissing, SchemaTooNew
+from rolecall.model.errors import InvalidDeclaration, SchemaDrift, SchemaMissing, SchemaTooNew
 
 __all__ = [
     "FUNCTIONS_VERSION",
@@ -115,6 +116,7 @@ class Migrations:
     A numbered file may say in its header `-- breaking: no`: a release that does not know it still runs; and
     `-- transaction: no`: each of its statements runs by itself, as `create index concurrently` must.
     A file of the tree says `create or replace`, and is applied when its text has changed or what it makes is gone.
+    Whatever reads the files raises InvalidDeclaration where they are none that could be applied.
     """
 
     name: str
@@ -123,13 +125,16 @@ class Migrations:
 
     def numbered(self) -> list[Migration]:
         """Read the numbered files, in their order."""
-        found = [_read(file) for _, file in _sql_files(self.folder)]
+        found = [self._migration(file) for _, file in self._sql_files(self.folder)]
+        twice = [f"{version:04d}" for version, times in Counter(each.version for each in found).items() if times > 1]
+        if twice:
+            raise self._broken(f"more than one file has the number {', '.join(twice)}")
         return sorted(found, key=lambda migration: migration.version)
 
     def files(self) -> list[SqlFile]:
         """Read the tree in the order it is applied: functions, then views, then what returns the rows of views."""
-        found = _sql_files(self.functions) if self.functions else ()
-        read = [SqlFile(name=name, sql=file.read_text("utf-8")) for name, file in found]
+        found = self._sql_files(self.functions) if self.functions else ()
+        read = [SqlFile(name=name, sql=self._text(file)) for name, file in found]
         views = {file.view for file in read if file.view}
         return sorted(read, key=lambda file: 1 if file.view else 2 if file.returns_rows_of(views) else 0)
 
@@ -144,6 +149,31 @@ class Migrations:
         """Read everything, in the order in which it is applied."""
         functions = self.all_functions()
         return [*self.numbered(), *([functions] if functions else [])]
+
+    def _migration(self, file: Traversable) -> Migration:
+        match = NUMBERED.fullmatch(file.name)
+        if match is None or int(match[1]) == FUNCTIONS_VERSION:
+            raise self._broken(f"{file.name} is not called like 0001_what_it_does.sql")
+        sql = self._text(file)
+        header = BREAKING.search(sql)
+        breaking = header is None or header[1] == "yes"
+        alone = bool(ALONE.search(sql))
+        return Migration(version=int(match[1]), name=match[2], sql=sql, breaking=breaking, alone=alone)
+
+    def _sql_files(self, folder: Traversable) -> list[tuple[str, Traversable]]:
+        try:
+            return list(_sql_files(folder))
+        except OSError as error:
+            raise self._broken(f"{folder} cannot be read: {error.strerror}") from error
+
+    def _text(self, file: Traversable) -> str:
+        try:
+            return file.read_text("utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise self._broken(f"{file.name} cannot be read: {error}") from error
+
+    def _broken(self, problem: str) -> InvalidDeclaration:
+        return InvalidDeclaration(f"the migrations of {self.name!r} cannot be applied: {problem}")
 
 
 ROLECALL = Migrations(
@@ -205,16 +235,6 @@ def require_current(migrations: Migrations, applied: Iterable[Applied]) -> None:
     pending = [step.label for step in judge(migrations, state) if step.version != FUNCTIONS_VERSION]
     if pending:
         raise SchemaMissing(package=migrations.name, pending=pending)
-
-
-def _read(file: Traversable) -> Migration:
-    match = NUMBERED.fullmatch(file.name)
-    if match is None:
-        raise ValueError(f"{file.name} is not called like 0001_what_it_does.sql")
-    sql = file.read_text("utf-8")
-    header = BREAKING.search(sql)
-    breaking = header is None or header[1] == "yes"
-    return Migration(version=int(match[1]), name=match[2], sql=sql, breaking=breaking, alone=bool(ALONE.search(sql)))
 
 
 def _sql_files(folder: Traversable, within: str = "") -> Iterator[tuple[str, Traversable]]:

@@ -13,11 +13,10 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
-from itertools import starmap
 from time import sleep
 from typing import Any
 
@@ -28,21 +27,19 @@ from rolecall.db.indexes import pieces, statements, without_concurrently
 from rolecall.db.migrations import (
     FUNCTIONS_VERSION,
     ROLECALL,
-    TOGETHER,
-    Applied,
     Migration,
     Migrations,
     SqlFile,
-    State,
     changed_files,
     judge,
     refuse_newer,
     require_current,
 )
 from rolecall.db.privileges import are_granted, grant, roles_text
+from rolecall.db.register import REGISTER, exists, read_register, read_state, record
 from rolecall.db.run import run, run_async, translated
 from rolecall.db.trying import BRIEFLY, insist
-from rolecall.model.errors import DatabaseUnavailable, SchemaTooNew
+from rolecall.model.errors import DatabaseUnavailable, MigrationFailed, SchemaTooNew
 from rolecall.sql import retention
 from rolecall.sql.statement import Statement, single
 
@@ -70,45 +67,14 @@ BETWEEN_LOOKS = 0.2
 BEGIN = "set transaction isolation level read committed;\n"
 TAKE_LOCK: Statement[bool] = Statement(query="select pg_try_advisory_xact_lock(7246925, 1)", read=single)
 LOCK = "select pg_advisory_xact_lock(7246925, 1);\n"
-REGISTER = """\
-create schema if not exists rolecall;
-create table if not exists rolecall.schema_migrations (
-    package text not null,
-    version int not null,
-    name text not null,
-    checksum text not null,
-    breaking boolean not null default true,
-    applied_at timestamptz not null default clock_timestamp(),
-    primary key (package, version)
-);
-create table if not exists rolecall.schema_files (
-    package text not null,
-    file text not null,
-    checksum text not null,
-    applied_at timestamptz not null default clock_timestamp(),
-    primary key (package, file)
-);
-"""
 # Functions may name each other in any order; who migrates is not held to the session's patience.
 SETTINGS = """\
 set local check_function_bodies = off;
 set local statement_timeout = 0;
 set local idle_in_transaction_session_timeout = 0;
 """
-RECORD = """\
-insert into rolecall.schema_migrations (package, version, name, checksum, breaking)
-values ({package}, {version}, {name}, {checksum}, {breaking})
-on conflict (package, version) do update
-set checksum = excluded.checksum, applied_at = excluded.applied_at;
-"""
-RECORD_FILES = """\
-delete from rolecall.schema_files where package = {package} and file not in ({files});
-insert into rolecall.schema_files (package, file, checksum) values
-{rows}
-on conflict (package, file) do update
-set checksum = excluded.checksum, applied_at = excluded.applied_at
-where schema_files.checksum <> excluded.checksum;
-"""
+# Where the user is called like our schema, what another package makes without naming a schema would land in ours.
+STAY_OUT = "select set_config('search_path', 'public', true) where current_schema() = 'rolecall';\n"
 Connection = psycopg.Connection[Any]
 SAME_VIEW = """\
 select count(distinct (pg_get_viewdef(oid), reloptions, (
@@ -116,15 +82,6 @@ select count(distinct (pg_get_viewdef(oid), reloptions, (
 ))) = 1
 from pg_class where oid in (%s::regclass, %s::regclass)
 """
-OBJECTS: Statement[frozenset[str]] = Statement(
-    query=(
-        "select pronamespace::regnamespace || '.' || proname from pg_proc"
-        " where pronamespace not in ('pg_catalog'::regnamespace, 'information_schema'::regnamespace)"
-        " union select relnamespace::regnamespace || '.' || relname from pg_class where relkind = 'v'"
-        " and relnamespace not in ('pg_catalog'::regnamespace, 'information_schema'::regnamespace)"
-    ),
-    read=lambda rows: frozenset(name for (name,) in rows),
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,7 +98,8 @@ def migrate(conn: Connection, migrations: Migrations = ROLECALL, *, patience: fl
 
     Commits step by step: the connection must not be in a transaction; writes nothing when nothing is pending. Waits for
     another migrator as long as that works. Raises SchemaTooNew for a database of a newer release, SchemaDrift where an
-    applied file was edited, SchemaBusy where a step has not got its locks within `patience` seconds.
+    applied file was edited, SchemaBusy where a step has not got its locks within `patience` seconds, MigrationFailed
+    where the database refuses one, InvalidDeclaration for files that are no migrations.
     """
     done: list[str] = []
     with translated(), _unprepared(conn):
@@ -171,7 +129,7 @@ def pending(conn: Connection, migrations: Migrations = ROLECALL) -> list[str]:
 
 def plan(conn: Connection, migrations: Migrations = ROLECALL) -> list[Planned]:
     """Say what migrate would do now, step by step; changes nothing."""
-    changed = tuple(file.name for file in changed_files(migrations, _state(conn, migrations)))
+    changed = tuple(file.name for file in changed_files(migrations, read_state(conn, migrations)))
     return [
         Planned(
             step=step.label,
@@ -184,13 +142,13 @@ def plan(conn: Connection, migrations: Migrations = ROLECALL) -> list[Planned]:
 
 def check(conn: Connection, migrations: Migrations = ROLECALL) -> None:
     """Raise SchemaMissing, SchemaTooNew or SchemaDrift unless this release can run on the database."""
-    require_current(migrations, _state(conn, migrations).applied)
+    require_current(migrations, read_state(conn, migrations).applied)
 
 
 async def check_async(conn: psycopg.AsyncConnection[Any], migrations: Migrations = ROLECALL) -> None:
     """Raise SchemaMissing, SchemaTooNew or SchemaDrift unless this release can run on the database."""
-    exists = await run_async(conn, _exists("rolecall.schema_migrations"))
-    applied = await run_async(conn, _read_register(migrations)) if exists else []
+    has_register = await run_async(conn, exists("rolecall.schema_migrations"))
+    applied = await run_async(conn, read_register(migrations)) if has_register else []
     require_current(migrations, applied)
 
 
@@ -199,7 +157,7 @@ def sql_text(migrations: Migrations = ROLECALL) -> str:
     parts = ["begin;\n", BEGIN, LOCK, SETTINGS, REGISTER]
     for step in migrations.steps():
         sql = without_concurrently(step.sql) if step.alone else step.sql
-        parts += [f"\n-- {migrations.name}: {step.label}\n", sql, "\n", _record(migrations, step)]
+        parts += [f"\n-- {migrations.name}: {step.label}\n", sql, "\n", record(migrations, step)]
     return "".join([*parts, "commit;\n"])
 
 
@@ -215,7 +173,7 @@ def pending_sql(conn: Connection, migrations: Migrations = ROLECALL) -> str:
         if step.alone:
             parts += [f"{piece.sql};\n" for said in statements(step.sql) for piece in pieces(conn, said)]
         sql = "" if step.alone else f"{_text_of(conn, migrations, step)}\n"
-        parts.append(f"{begin}{REGISTER}{sql}{_record(migrations, step)}commit;\n")
+        parts.append(f"{begin}{REGISTER}{sql}{record(migrations, step)}commit;\n")
     return "".join(parts)
 
 
@@ -241,18 +199,39 @@ def _apply_next(conn: Connection, migrations: Migrations, patience: float) -> li
         if not steps:
             return []
         step = steps[0]
-        if step.version == FUNCTIONS_VERSION:
-            for file in changed_files(migrations, _state(conn, migrations)):
-                _apply_file(conn, file)
-        elif step.alone:
-            _apply_alone(conn, step, patience)
-        else:
-            _execute(conn, step.sql)
-        _execute(conn, REGISTER + _record(migrations, step))
+        with _named(migrations, step):
+            _apply(conn, migrations, step, patience)
+        _execute(conn, REGISTER + record(migrations, step))
         if migrations is ROLECALL and are_granted(conn):
             # In the same transaction, as what was applied anew has lost its owner's rights.
             grant(conn)
     return [step.label]
+
+
+def _apply(conn: Connection, migrations: Migrations, step: Migration, patience: float) -> None:
+    if migrations is not ROLECALL:
+        _execute(conn, STAY_OUT)
+    if step.version == FUNCTIONS_VERSION:
+        for file in changed_files(migrations, read_state(conn, migrations)):
+            _apply_file(conn, file)
+    elif step.alone:
+        _apply_alone(conn, step, patience)
+    else:
+        _execute(conn, step.sql)
+
+
+@contextmanager
+def _named(migrations: Migrations, step: Migration) -> Iterator[None]:
+    """Say whose step it is that the database refuses; one that has not got its locks is tried again."""
+    try:
+        yield
+    except psycopg.OperationalError:
+        raise
+    except psycopg.Error as error:
+        problem = error.diag.message_primary or str(error)
+        raise MigrationFailed(
+            problem, package=migrations.name, migration=step.label, sqlstate=error.sqlstate
+        ) from error
 
 
 def _try_to_grant(conn: Connection) -> bool:
@@ -271,7 +250,7 @@ def _apply_file(conn: Connection, file: SqlFile) -> None:
 
 def _is_same_view(conn: Connection, name: str, sql: str) -> bool:
     """Whether the view as it stands is what the text makes; to make it again would lock out everybody who reads it."""
-    if not run(conn, _exists(name)):
+    if not run(conn, exists(name)):
         return False
     other = f"{name}_compared"
     with conn.transaction(force_rollback=True):
@@ -300,7 +279,7 @@ def _execute_briefly(conn: Connection, sql: str) -> None:
 
 
 def _pending_steps(conn: Connection, migrations: Migrations) -> list[Migration]:
-    state = _state(conn, migrations)
+    state = read_state(conn, migrations)
     refuse_newer(migrations, state.applied, even_compatible=True)
     return judge(migrations, state)
 
@@ -309,64 +288,7 @@ def _text_of(conn: Connection, migrations: Migrations, step: Migration) -> str:
     if step.version != FUNCTIONS_VERSION:
         return step.sql
     roles = [roles_text()] if migrations is ROLECALL and are_granted(conn) else []
-    return "\n".join([*(file.sql for file in changed_files(migrations, _state(conn, migrations))), *roles])
-
-
-def _state(conn: Connection, migrations: Migrations) -> State:
-    with conn.transaction():
-        has_register = run(conn, _exists("rolecall.schema_migrations"))
-        return State(
-            applied=run(conn, _read_register(migrations)) if has_register else [],
-            files=run(conn, _read_files(migrations)) if run(conn, _exists("rolecall.schema_files")) else {},
-            objects=run(conn, OBJECTS) if migrations.functions else frozenset(),
-        )
-
-
-def _exists(relation: str) -> Statement[bool]:
-    return Statement(query="select to_regclass(%s) is not null", params=(relation,), read=single)
-
-
-def _read_register(migrations: Migrations) -> Statement[list[Applied]]:
-    return Statement(
-        query="select version, checksum, breaking from rolecall.schema_migrations where package = %s",
-        params=(migrations.name,),
-        read=lambda rows: list(starmap(Applied, rows)),
-    )
-
-
-def _read_files(migrations: Migrations) -> Statement[Mapping[str, str]]:
-    return Statement(
-        query="select file, checksum from rolecall.schema_files where package = %s",
-        params=(migrations.name,),
-        read=lambda rows: {str(file): str(checksum) for file, checksum in rows},
-    )
-
-
-def _record(migrations: Migrations, step: Migration) -> str:
-    recorded = RECORD.format(
-        package=_quoted(migrations.name),
-        version=step.version,
-        name=_quoted(step.name),
-        checksum=_quoted(step.checksum),
-        breaking=str(step.breaking).lower(),
-    )
-    if step.version != FUNCTIONS_VERSION:
-        return recorded
-    checksums = {TOGETHER: step.checksum} | {file.name: file.checksum for file in migrations.files()}
-    return recorded + _record_files(migrations.name, checksums.items())
-
-
-def _record_files(package: str, checksums: Iterable[tuple[str, str]]) -> str:
-    rows = [(_quoted(file), _quoted(checksum)) for file, checksum in checksums]
-    return RECORD_FILES.format(
-        package=_quoted(package),
-        files=", ".join(file for file, _ in rows),
-        rows=",\n".join(f"    ({_quoted(package)}, {file}, {checksum})" for file, checksum in rows),
-    )
-
-
-def _quoted(text: str) -> str:
-    return "'" + text.replace("'", "''") + "'"
+    return "\n".join([*(file.sql for file in changed_files(migrations, read_state(conn, migrations))), *roles])
 
 
 def _execute(conn: Connection, script: str) -> None:
@@ -375,18 +297,19 @@ def _execute(conn: Connection, script: str) -> None:
         cursor.execute(script.encode())
 
 
-def bring_up_to_date(dsn: str) -> None:
+def bring_up_to_date(dsn: str, packages: Iterable[Migrations] = (ROLECALL,)) -> None:
     """Migrate the embedded database, so that it can be used at once.
 
     One that a newer release has migrated stays as it is, if this release can run on it. Raises SchemaTooNew where it
-    cannot, SchemaDrift.
+    cannot, and what else `migrate` raises.
     """
     with connect(dsn, "migrate") as connection:
-        try:
-            if migrate(connection):
-                make_room(connection)
-        except SchemaTooNew:
-            check(connection)
+        for package in packages:
+            try:
+                if migrate(connection, package) and package is ROLECALL:
+                    make_room(connection)
+            except SchemaTooNew:
+                check(connection, package)
 
 
 def make_room(connection: psycopg.Connection[Any]) -> None:

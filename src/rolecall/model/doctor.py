@@ -97,7 +97,10 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class ServerFacts:
-    """How the server is set up for this session, how full its counters are, and its clock (seconds since 1970)."""
+    """How the server is set up for this session, how full its counters are, and its clock (seconds since 1970).
+
+    `schema` is where `user` makes what he gives no schema.
+    """
 
     version_number: int
     version: str
@@ -109,6 +112,8 @@ class ServerFacts:
     queue_usage: float
     frozen_age: int
     clock: float
+    user: str
+    schema: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -476,6 +476,7 @@ class SchemaMissing(DatabaseError):
         missing = f" ({_some_of(pending)})" if pending else ""
         lacks = problem or f"the database lacks the schema of {package}{missing}"
         super().__init__(lacks + _advice(lacks, package), sqlstate=sqlstate)
+        self.lacks = lacks
         self.package = package
         self.pending = tuple(pending)
 
@@ -486,7 +487,7 @@ def _some_of(pending: Sequence[str]) -> str:
 
 def _advice(lacks: str, package: str) -> str:
     if package != OURS:
-        return "; run its migrations"
+        return "; run: rolecall migrate --app MODULE:APP"
     # What a merge rule or a SQL handler of the user's own names is not ours to make.
     return "; run: rolecall migrate" if OURS in lacks else ""
 
@@ -506,6 +507,15 @@ class SchemaDrift(DatabaseError):
 
     def __init__(self, *, package: str, migration: str) -> None:
         super().__init__(f"migration {migration} of {package} was edited after it had been applied")
+        self.package = package
+        self.migration = migration
+
+
+class MigrationFailed(DatabaseError):
+    """The database refused a migration, of which nothing is applied then; the steps before it stay."""
+
+    def __init__(self, problem: str, *, package: str, migration: str, sqlstate: str | None = None) -> None:
+        super().__init__(f"migration {migration} of {package} failed: {problem}", sqlstate=sqlstate)
         self.package = package
         self.migration = migration
 

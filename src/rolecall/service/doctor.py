@@ -35,6 +35,7 @@ CHECKS = (
     "prepared_transactions",
     "replication_slots",
     "retention",
+    "search_path",
     "server_version",
     "stranded_work",
     "synchronous_commit",
@@ -67,12 +68,16 @@ class Doctor:
         found = [finding async for findings in self._findings() for finding in findings]
         if listening:
             found += await self._listen()
-        found += [finding for check in self._checks for finding in await self._made(check)]
+        found += await self.ask_apps()
         found.sort(key=lambda finding: finding.severity is not Severity.TROUBLE)
         worst = found[0].severity if found else None
         own = CHECKS if listening else tuple(check for check in CHECKS if check != LISTENING)
         checks = (*own, *(check.name for check in self._checks))
         return Diagnosis(verdict=VERDICTS[worst], findings=found, checks=checks)
+
+    async def ask_apps(self) -> list[Finding]:
+        """Make the checks of apps alone."""
+        return [finding for check in self._checks for finding in await self._made(check)]
 
     async def _made(self, check: AppCheck) -> list[Finding]:
         try:

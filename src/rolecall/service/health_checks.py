@@ -21,6 +21,7 @@ from rolecall.model.doctor import (
 )
 
 Findings = Iterator[Finding]
+OURS = "rolecall"
 
 
 def settings(server: ServerFacts, limits: Limits) -> Findings:
@@ -46,6 +47,12 @@ def settings(server: ServerFacts, limits: Limits) -> Findings:
             f"transactions are {server.isolation!r} by default: our own ask for 'read committed', but some calls are"
             " refused in yours",
             "set default_transaction_isolation = 'read committed' for this database and its users",
+        )
+    if server.schema == OURS:
+        yield _warning(
+            "search_path",
+            f"what {server.user} makes without naming a schema lands among Rolecall's own tables, in schema {OURS!r}",
+            f'alter role "{server.user}" set search_path = public, and move what is there: alter table ... set schema',
         )
     if not server.autovacuum:
         yield _trouble("autovacuum", "autovacuum is off: the queue grows slower and slower", "set autovacuum = on")

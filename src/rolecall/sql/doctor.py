@@ -48,7 +48,8 @@ def server() -> Statement[ServerFacts]:
             # Our own connections may have set another one.
             " (select reset_val from pg_settings where name = 'default_transaction_isolation'),"
             " current_setting('autovacuum')::bool, pg_notification_queue_usage(),"
-            " age(datfrozenxid), extract(epoch from clock_timestamp())::float8"
+            " age(datfrozenxid), extract(epoch from clock_timestamp())::float8,"
+            " current_user, coalesce(current_schema(), '')"
             " from pg_database where datname = current_database()"
         ),
         read=lambda rows: ServerFacts(*rows[0]),

@@ -8,6 +8,7 @@ from contextvars import ContextVar
 from typing import Any, Protocol
 
 from rolecall.app.handlers import Middleware
+from rolecall.db.migrations import Migrations
 from rolecall.model.schedules import Schedule
 from rolecall.model.tasks import NewTask
 from rolecall.model.workers import Workplace
@@ -107,6 +108,10 @@ class Program(Protocol):
     @property
     def carried(self) -> Sequence[ContextVar[Any]]:
         """The context variables whose values go with a handler into its process."""
+
+    @property
+    def migrations(self) -> Sequence[Migrations]:
+        """Those of tables of its own, without which it cannot run."""
 
     def check(self) -> None:
         """Raise HandlerError where something that was declared cannot work."""

@@ -53,14 +53,15 @@ class Worker:
         HandlerError at once for an app that cannot work.
         """
         try:
-            await self._run(stop)
+            await self.run_silently(stop)
         except Exception as error:
             # Whoever started this as a task of a loop may not look at how it ended before the loop does.
             if error is not self._failure:
                 log.critical("The worker ends: %s", error, exc_info=not isinstance(error, RolecallError))
             raise
 
-    async def _run(self, stop: asyncio.Event | None) -> None:
+    async def run_silently(self, stop: asyncio.Event | None = None) -> None:
+        """Do the same, and leave it to the caller to say of an error that it ended the worker."""
         self._app.check()
         following = asyncio.create_task(self._follow(stop)) if stop is not None else None
         try:

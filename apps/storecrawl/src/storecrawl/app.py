@@ -6,6 +6,7 @@ from datetime import timedelta
 
 from rolecall import App, exponential
 from storecrawl.health_checks import CHECKS
+from storecrawl.migrations import MIGRATIONS
 from storecrawl.roles.analytics_refresh import add_analytics_refresh
 from storecrawl.roles.crawler import Crawler
 from storecrawl.roles.entry_point_discovery import add_entry_point_discovery
@@ -42,7 +43,13 @@ PRIORITIES = {"store_discovery": 5}
 def build_app(settings: CrawlSettings) -> App:
     """Put the app together."""
     crawler = Crawler(settings)
-    app = App("storecrawl", lifespan=crawler.lifespan, middlewares=[Postponement()], checks=CHECKS)
+    app = App(
+        "storecrawl",
+        lifespan=crawler.lifespan,
+        middlewares=[Postponement()],
+        checks=CHECKS,
+        migrations=[MIGRATIONS],
+    )
     app.mount("storecrawl.api:router", crawler)
     app.mount("storecrawl.pages:router", crawler)
     add_store_discovery(app, crawler)

@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import replace
 from typing import Annotated
 
 from typer import Option, echo
 
+from rolecall.cli.locate import load_app
 from rolecall.cli.output import print_line, print_table
 from rolecall.cli.shell import Shell
 from rolecall.db import migrator
 from rolecall.db.connect import connect
-from rolecall.db.migrator import make_room
+from rolecall.db.migrator import ROLECALL, Migrations, make_room
 from rolecall.db.privileges import roles_text
 from rolecall.model.errors import ConfigError, SchemaMissing
 
+AppReference = Annotated[
+    str | None, Option("--app", metavar="MODULE:APP", help="Bring the tables of this App along, too.")
+]
 COLUMNS = ("step", "how", "files")
 
 
 def migrate(
     shell: Shell,
     *,
+    app: AppReference = None,
     sql: Annotated[
         bool, Option("--sql", help="Print a script for an empty database; with --plan, for this one. Touch nothing.")
     ] = False,
@@ -32,26 +39,39 @@ def migrate(
         float, Option(metavar="SECONDS", min=0.0, help="Give up on a step that has not got its locks for so long.")
     ] = migrator.PATIENCE,
 ) -> None:
-    """Bring the database to the schema of this release, while workers work; again changes nothing."""
+    """Bring the database to the schema of this release, and of an app, while workers work; again changes nothing."""
     if check and (sql or plan or roles):
         raise ConfigError("cannot be had together with --sql, --plan or --roles", variable="--check")
     if plan and roles:
         raise ConfigError("cannot be had together with --roles", variable="--plan")
     if check:
-        _check(shell)
+        _check(shell, app)
     elif sql and roles:
         shell.show({"sql": roles_text()}, lambda: echo(roles_text(), nl=False))
     elif sql:
-        _print_script(shell, for_this_one=plan)
+        _print_script(shell, app, for_this_one=plan)
     elif plan:
-        _plan(shell)
+        _plan(shell, app)
     else:
-        _migrate(shell, patience, with_roles=roles)
+        _migrate(shell, app, patience, with_roles=roles)
 
 
-def _migrate(shell: Shell, patience: float, *, with_roles: bool) -> None:
+def _packages(reference: str | None) -> Iterator[Migrations]:
+    """Ours first: an app's module may use the database as soon as it is imported."""
+    yield ROLECALL
+    if reference is not None:
+        yield from load_app(reference).migrations
+
+
+def _named(package: Migrations, step: str) -> str:
+    return step if package is ROLECALL else f"{package.name}/{step}"
+
+
+def _migrate(shell: Shell, app: str | None, patience: float, *, with_roles: bool) -> None:
+    applied: list[str] = []
     with shell.database(create=True) as dsn, connect(dsn, "migrate") as connection:
-        applied = migrator.migrate(connection, patience=patience)
+        for package in _packages(app):
+            applied += [_named(package, step) for step in migrator.migrate(connection, package, patience=patience)]
         make_room(connection)
         if with_roles:
             migrator.grant_roles(connection)
@@ -59,29 +79,37 @@ def _migrate(shell: Shell, patience: float, *, with_roles: bool) -> None:
     shell.show({"applied": applied}, lambda: print_line(done))
 
 
-def _plan(shell: Shell) -> None:
+def _plan(shell: Shell, app: str | None) -> None:
     with shell.database() as dsn, connect(dsn, "migrate") as connection:
-        steps = migrator.plan(connection)
+        steps = [
+            replace(planned, step=_named(package, planned.step))
+            for package in _packages(app)
+            for planned in migrator.plan(connection, package)
+        ]
     rows = [
         (step.step, "a transaction" if step.transaction else "by itself", len(step.files) or None) for step in steps
     ]
     shell.show({"plan": steps}, lambda: print_table(COLUMNS, rows, "nothing to do: the schema is current"))
 
 
-def _print_script(shell: Shell, *, for_this_one: bool) -> None:
+def _print_script(shell: Shell, app: str | None, *, for_this_one: bool) -> None:
     if for_this_one:
         with shell.database() as dsn, connect(dsn, "migrate") as connection:
-            text = migrator.pending_sql(connection)
+            text = "".join(migrator.pending_sql(connection, package) for package in _packages(app))
     else:
-        text = migrator.sql_text()
+        text = "".join(map(migrator.sql_text, _packages(app)))
     shell.show({"sql": text}, lambda: echo(text, nl=False))
 
 
-def _check(shell: Shell) -> None:
+def _check(shell: Shell, app: str | None) -> None:
+    pending = {}
     with shell.database() as dsn, connect(dsn, "migrate") as connection:
-        pending = migrator.pending(connection)
-        if not pending:
-            migrator.check(connection)
-    shell.show({"pending": pending}, lambda: None if pending else print_line("the schema is current"))
+        for package in _packages(app):
+            if steps := migrator.pending(connection, package):
+                pending[package.name] = [_named(package, step) for step in steps]
+            else:
+                migrator.check(connection, package)
+    every = [step for steps in pending.values() for step in steps]
+    shell.show({"pending": every}, lambda: None if every else print_line("the schema is current"))
     if pending:
-        raise SchemaMissing(pending=pending)
+        raise SchemaMissing(package=next(iter(pending)), pending=every)

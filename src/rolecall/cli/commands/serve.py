@@ -41,7 +41,10 @@ def serve(
     try:
         server = load_server()
         loaded = load_app(app) if app else App("rolecall")
-        with shell.ready_database() as dsn, _listener(shell, host, port, fd) as listener:
+        with (
+            shell.ready_database(migrations=loaded.migrations) as dsn,
+            _listener(shell, host, port, fd) as listener,
+        ):
             access = judged(shell, dsn, listener)
             if fd is None:
                 _tell(shell, listener, access)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from typing import Annotated
 
 from typer import Option
@@ -12,10 +13,10 @@ from rolecall.cli.commands.worker import Processes, announce, work, worker_comma
 from rolecall.cli.exits import Terminated
 from rolecall.cli.locate import load_app
 from rolecall.cli.shell import Shell
-from rolecall.db.connect import connect
-from rolecall.db.migrator import make_room, migrate
+from rolecall.db.migrator import bring_up_to_date
 from rolecall.model.errors import ConfigError
 
+log = logging.getLogger("rolecall.cli")
 AppReference = Annotated[str | None, Option("--app", metavar="MODULE:APP", help="The App to run; else only schedules.")]
 
 
@@ -24,18 +25,25 @@ def up(shell: Shell, *, app: AppReference = None, processes: Processes = 1) -> N
     if app is None and processes > 1:
         raise ConfigError("several processes need an App to run (--app)", variable="--processes", value=processes)
     try:
+        given = shell.settings.database.url
         # An app's module may use the database as soon as it is imported; the embedded one it finds migrated anyway.
-        if shell.settings.database.url is not None:
-            _migrate(shell.settings.database.url)
+        if given is not None:
+            bring_up_to_date(given)
         loaded = load_app(app) if app else App("rolecall")
-        with shell.ready_database(create=True) as dsn, beside_workers(shell, dsn, app) as api:
+        if given is not None:
+            bring_up_to_date(given, loaded.migrations)
+        with (
+            shell.ready_database(create=True, migrations=loaded.migrations) as dsn,
+            beside_workers(shell, dsn, app) as api,
+        ):
             announce(shell, {"app": app, "processes": processes, "http": api.url, "token_file": api.token_file})
-            work(shell, dsn, loaded, [worker_command(shell, app)] * processes, api.commands)
+            _tell_findings(shell, dsn, loaded)
+            work(shell, dsn, loaded, [worker_command(shell, app)] * processes, api.commands, persistent=True)
     except Terminated:
         return
 
 
-def _migrate(dsn: str) -> None:
-    with connect(dsn, "up") as connection:
-        migrate(connection)
-        make_room(connection)
+def _tell_findings(shell: Shell, dsn: str, app: App) -> None:
+    """Say what the app itself finds to be done before it can work."""
+    for found in shell.ask(dsn, lambda services: services.doctor.ask_apps(), app.checks):
+        log.warning("%s: %s; %s", found.check, found.problem, found.advice)

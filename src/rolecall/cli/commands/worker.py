@@ -20,6 +20,7 @@ from rolecall.config import FLAGS, Settings
 from rolecall.maintenance.deaths import rescue_neighbours
 from rolecall.worker.loop import run
 from rolecall.worker.options import WorkerOptions
+from rolecall.worker.persistent import PersistentWorker
 from rolecall.worker.session import DatabaseSessions
 from rolecall.worker.signals import stop_on_signals
 from rolecall.worker.supervisor import Command, Supervisor
@@ -38,7 +39,7 @@ def worker(shell: Shell, *, app: AppReference, processes: Processes = 1) -> None
     """Claim and run tasks until SIGTERM, Ctrl-C or SIGHUP: then finish what runs, give back the rest, exit 0."""
     loaded = load_app(app)
     try:
-        with shell.ready_database() as dsn:
+        with shell.ready_database(migrations=loaded.migrations) as dsn:
             announce(shell, {"app": app, "processes": processes})
             work(shell, dsn, loaded, [worker_command(shell, app)] * processes)
     except Terminated:
@@ -54,13 +55,23 @@ def announce(shell: Shell, facts: Mapping[str, object]) -> None:
     sys.stdout.flush()
 
 
-def work(shell: Shell, dsn: str, app: App, workers: Sequence[Command], beside: Sequence[Command] = ()) -> None:
+def work(  # sizes: what `up` and `worker` share
+    shell: Shell,
+    dsn: str,
+    app: App,
+    workers: Sequence[Command],
+    beside: Sequence[Command] = (),
+    *,
+    persistent: bool = False,
+) -> None:
     """Run the app's tasks until told to stop: a single worker in this process, several under a supervisor.
 
-    What runs `beside` them has processes of its own.
+    What runs `beside` them has processes of its own. A `persistent` worker is tried again when it cannot start.
     """
     if len(workers) == 1:
-        run(_run(Worker(app, dsn, worker_options(shell.settings)), Supervisor(beside)))
+        options = worker_options(shell.settings)
+        worker = PersistentWorker(lambda: Worker(app, dsn, options)) if persistent else Worker(app, dsn, options)
+        run(_run(worker, Supervisor(beside)))
     elif code := run(Supervisor([*workers, *beside], partial(_rescue_dead, dsn, shell.settings)).run()):
         raise Exit(code)
 
@@ -114,7 +125,7 @@ async def _rescue_dead(dsn: str, settings: Settings) -> None:
         await session.close()
 
 
-async def _run(worker: Worker, beside: Supervisor) -> None:
+async def _run(worker: Worker | PersistentWorker, beside: Supervisor) -> None:
     with stop_on_signals(worker, beside):
         keeping = asyncio.create_task(beside.keep())
         try:

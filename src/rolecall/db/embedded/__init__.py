@@ -49,6 +49,7 @@ programs.
     <data dir>/postgres/    ours, mode 0700
       attach.lock start.lock
       password              of the owner, mode 0600
+      pgpass                the same as libpq reads it, once `rolecall dsn` was asked
       superuser-password    mode 0600
       port                  of the last start
       startup.log           what the server said before its own log was open
@@ -61,6 +62,7 @@ DATABASE_URL. Linux and macOS; as root Linux only.
 
 from __future__ import annotations
 
+from rolecall.db.embedded.binaries import find_psql
 from rolecall.db.embedded.errors import (
     BinariesNotFound,
     BinariesUnreachable,
@@ -97,5 +99,6 @@ __all__ = [
     "StartFailed",
     "StillInUse",
     "StopFailed",
+    "find_psql",
     "kept_running",
 ]

@@ -62,6 +62,12 @@ def find_binaries(major: int | None = None, environment: Mapping[str, str] = os.
     raise OtherMajor(major, sorted(others))
 
 
+def find_psql(environment: Mapping[str, str] = os.environ) -> Path | None:
+    """The first psql that can be run: beside the server programs, else on the path; None where there is none."""
+    folders = [str(folder) for folder in _folders(environment)]
+    return next((Path(found) for place in [*folders, None] if (found := shutil.which("psql", path=place))), None)
+
+
 def _installed(environment: Mapping[str, str]) -> Iterator[Binaries]:
     for folder in _folders(environment):
         binaries = _inspect(folder)

@@ -71,6 +71,11 @@ class Home:
         """The password of the server's superuser."""
         return self.folder / "superuser-password"
 
+    @property
+    def passfile(self) -> Path:
+        """The same password, as libpq reads it from a file that an address names."""
+        return self.folder / "pgpass"
+
     def cluster_of(self, major: int) -> Path:
         """Where the cluster of a major version stands."""
         return self.folder / f"data-{major}"
@@ -102,6 +107,13 @@ class Home:
     def superuser_password(self) -> str:
         """The superuser's password in this home's clusters.  Raises `DataDirectoryUnusable`."""
         return self._secret(self.superuser_password_file)
+
+    def keep_passfile(self) -> Path:
+        """Write the passfile where it does not hold the password yet. Raises `DataDirectoryUnusable`."""
+        text = f"*:*:*:*:{self.password()}\n"
+        if not self.passfile.exists() or self.passfile.read_text(encoding="ascii") != text:
+            write_durably(self.passfile, text, mode=0o600)
+        return self.passfile
 
     def last_port(self) -> int | None:
         """The port that was used last, None where there is none or it is unreadable."""

@@ -97,6 +97,15 @@ class EmbeddedServer:
         owner = owner_of(self._home)
         return address.tcp_dsn(owner, database) if tcp else address.dsn(owner, database)
 
+    def passfile(self) -> Path:
+        """A file that only its owner reads, for an address (`passfile=`) in which no password is to stand.
+
+        Raises `NotAttached`, `DataDirectoryUnusable`.
+        """
+        self._attached()
+        with self._understandable_errors():
+            return self._home.keep_passfile()
+
     def superuser_dsn(self, database: str = "postgres", *, tcp: bool = False) -> str:
         """The connection string of a database that is there, as the server's superuser: for what only he may do.
 

@@ -8,7 +8,7 @@ from typing import Literal
 from fastapi import APIRouter, Request
 from pydantic import BaseModel
 
-from rolecall.db.migrator import check_async
+from rolecall.db.migrator import ROLECALL, check_async
 from rolecall.db.run import translated
 from rolecall.model.doctor import Diagnosis
 from rolecall.model.errors import DatabaseError, DatabaseUnavailable
@@ -35,7 +35,7 @@ async def is_alive() -> Health:
 
 @router.get("/readyz")
 async def is_ready(request: Request) -> Health:
-    """Say that the database answers and has this release's schema; 503 with the reason otherwise."""
+    """Say that the database answers and has this release's schema, and the app's; 503 with the reason otherwise."""
     await _look(state_of(request))
     return Health()
 
@@ -47,7 +47,8 @@ async def _look(state: WebState) -> None:
         async with asyncio.timeout(PATIENCE):
             with translated():
                 async with state.pool.connection(timeout=PATIENCE) as connection:
-                    await check_async(connection)
+                    for package in (ROLECALL, *state.app.migrations):
+                        await check_async(connection, package)
     except (DatabaseUnavailable, TimeoutError):
         # What the driver says names hosts and users, and anybody may ask this.
         raise DatabaseUnavailable("the database does not answer") from None

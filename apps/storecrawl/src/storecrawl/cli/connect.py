@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Awaitable, Callable
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
@@ -25,6 +26,8 @@ READABLE = (
     "storecrawl: every account of this machine can read the password in --database-url: give it by the environment, "
     "as DATABASE_URL"
 )
+
+DATA_DIR_VARIABLE = "ROLECALL_DATA_DIR"
 
 T = TypeVar("T")
 Connection = psycopg.AsyncConnection[Any]
@@ -55,26 +58,45 @@ DatabaseUrl = Annotated[
     ),
 ]
 DataDir = Annotated[
-    Path, Option("--data-dir", metavar="DIR", help="Holds database and payloads, as a demo leaves them.")
+    Path | None,
+    Option(
+        "--data-dir",
+        metavar="DIR",
+        help="Holds database and payloads; by default those that a demo or `rolecall up` left in this folder.",
+    ),
 ]
+# What a demo and `rolecall up` call their folders.
+USUAL = (Path("storecrawl-data"), Path("rolecall-data"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CrawlHome:
-    """Where a crawl keeps what it has."""
+    """Where a crawl keeps what it has: in one folder, or where settings and the usual places say."""
 
-    data_dir: Path
+    data_dir: Path | None
     database_url: str | None
 
     @property
     def payloads(self) -> PayloadStore:
         """The crawl payload files: in this folder, or in the bucket that the environment names. Raises ConfigError."""
-        return payload_store(replace(CrawlSettings.from_environment(), data_dir=self.data_dir))
+        settings = CrawlSettings.from_environment()
+        return payload_store(replace(settings, data_dir=self.data_dir) if self.data_dir else settings)
 
     def ask(self, question: Callable[[Connection], Awaitable[T]]) -> T:
-        """Return the database's answer, its tables brought up to date before. Raises DatabaseError."""
-        with nullcontext(None) if self.database_url else EmbeddedServer(self.data_dir.absolute()) as server:
+        """Return the database's answer, its tables brought up to date before. Raises DatabaseError, ConfigError."""
+        with nullcontext(None) if self.database_url else EmbeddedServer(self._folder().absolute()) as server:
             return asyncio.run(_ask(server.dsn() if server else str(self.database_url), question))
+
+    def _folder(self) -> Path:
+        """The folder of the embedded database: `rolecall up` makes it where there is none yet."""
+        said = self.data_dir or os.environ.get(DATA_DIR_VARIABLE)
+        if said:
+            return Path(said).expanduser()
+        found = [folder for folder in USUAL if (folder / "postgres").is_dir()]
+        if len(found) > 1:
+            both = " and ".join(map(str, found))
+            raise ConfigError(f"there are databases in {both}: say which one is meant", variable="--data-dir")
+        return found[0] if found else USUAL[-1]
 
 
 async def _ask(dsn: str, question: Callable[[Connection], Awaitable[T]]) -> T:

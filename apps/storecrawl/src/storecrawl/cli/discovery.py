@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from functools import partial
-from pathlib import Path
 from typing import Annotated, TypeVar
 
 from typer import Argument, Option, Typer, echo
@@ -27,7 +26,6 @@ from storecrawl.catalog.discovery import (
 from storecrawl.cli.connect import Connection, CrawlHome, DatabaseUrl, DataDir
 from storecrawl.settings import CrawlSettings
 
-HERE = Path("storecrawl-data")
 T = TypeVar("T")
 STATES = ("state", "cities", "failing", "locations", "stores", "rejected", "to look into", "last crawl")
 LOCATIONS = ("id", "name", "place", "status", "store", "why")
@@ -43,7 +41,7 @@ discovery = Typer(help="Where stores come from: states, cities and the locations
 def run(
     states: Annotated[list[str] | None, Argument(metavar="STATE", help="Two letters; by default all covered.")] = None,
     *,
-    data_dir: DataDir = HERE,
+    data_dir: DataDir = None,
     database_url: DatabaseUrl = None,
 ) -> None:
     """Have a worker look for stores, in some states or in all."""
@@ -54,7 +52,7 @@ def run(
 
 
 @discovery.command("states")
-def states_(*, data_dir: DataDir = HERE, database_url: DatabaseUrl = None, as_json: AsJson = False) -> None:
+def states_(*, data_dir: DataDir = None, database_url: DatabaseUrl = None, as_json: AsJson = False) -> None:
     """Show what was found in each state, and what failed."""
     found = CrawlHome(data_dir=data_dir, database_url=database_url).ask(list_states)
     _show(found, STATES, map(_state, found), as_json=as_json)
@@ -69,7 +67,7 @@ def locations(  # sizes: a command's flags
     text: Annotated[str | None, Option(help="Look for this in name, slug, chain, city, id and entry.")] = None,
     after: Annotated[int, Option(min=0, help="The last id of the page before.")] = 0,
     limit: Annotated[int, Option(min=1, max=1_000, help="At most so many.")] = 50,
-    data_dir: DataDir = HERE,
+    data_dir: DataDir = None,
     database_url: DatabaseUrl = None,
     as_json: AsJson = False,
 ) -> None:
@@ -87,7 +85,7 @@ def verify(
     *,
     store: Annotated[int | None, Option(min=1, help="Link it to this store instead of making one.")] = None,
     because: Why = DEFAULT_REASON,
-    data_dir: DataDir = HERE,
+    data_dir: DataDir = None,
     database_url: DatabaseUrl = None,
 ) -> None:
     """Make a store of a location, or link it to one that there is."""
@@ -109,7 +107,7 @@ def reject(
     location: LocationId,
     *,
     because: Annotated[str, Option("--because", metavar="WHY", help="Why it is no store.")],
-    data_dir: DataDir = HERE,
+    data_dir: DataDir = None,
     database_url: DatabaseUrl = None,
 ) -> None:
     """Say that a location is no store; no discovery takes it up again."""
@@ -119,7 +117,7 @@ def reject(
 
 @discovery.command()
 def unreject(
-    location: LocationId, *, because: Why = DEFAULT_REASON, data_dir: DataDir = HERE, database_url: DatabaseUrl = None
+    location: LocationId, *, because: Why = DEFAULT_REASON, data_dir: DataDir = None, database_url: DatabaseUrl = None
 ) -> None:
     """Take a rejection back; the next discovery validates the location anew."""
     _decide(CrawlHome(data_dir=data_dir, database_url=database_url), lambda review: review.unreject(location, because))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from datetime import UTC, date, datetime
-from pathlib import Path
 from typing import Annotated
 
 import msgspec
@@ -27,7 +26,7 @@ def resync_stores(
     day: Annotated[
         str | None, Option("--date", metavar="YYYY-MM-DD", help="The day, in UTC; by default today.")
     ] = None,
-    data_dir: DataDir = Path("storecrawl-data"),
+    data_dir: DataDir = None,
     database_url: DatabaseUrl = None,
     as_json: Annotated[bool, Option("--json", help="Print one JSON document.")] = False,
 ) -> None:

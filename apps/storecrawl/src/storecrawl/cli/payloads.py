@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import asdict
-from pathlib import Path
 from typing import Annotated
 
 import msgspec
@@ -24,7 +23,6 @@ from storecrawl.catalog import (
 )
 from storecrawl.cli.connect import Connection, CrawlHome, DatabaseUrl, DataDir
 
-HERE = Path("storecrawl-data")
 LISTED = ("id", "store", "fetched", "products", "bytes", "gzip", "applied")
 CHANGED = ("what", "product", "option", "field", "before", "after")
 CHANGES = ("added", "removed", "price_changes", "stock_changes")
@@ -39,7 +37,7 @@ def list_(
     *,
     store: Annotated[int | None, Option(min=1, help="Only this store's.")] = None,
     limit: Annotated[int, Option(min=1, max=1_000, help="At most so many, the newest fetch first.")] = 20,
-    data_dir: DataDir = HERE,
+    data_dir: DataDir = None,
     database_url: DatabaseUrl = None,
     as_json: AsJson = False,
 ) -> None:
@@ -56,7 +54,7 @@ def list_(
 def show(
     payload: Annotated[int, Argument(min=1, help="Its id.")],
     *,
-    data_dir: DataDir = HERE,
+    data_dir: DataDir = None,
     database_url: DatabaseUrl = None,
     as_json: AsJson = False,
 ) -> None:
@@ -75,7 +73,7 @@ def diff(  # sizes: a command's flags
     *,
     earlier: Annotated[int | None, Option("--from", min=1, help="The earlier payload; else the one before.")] = None,
     later: Annotated[int | None, Option("--to", min=1, help="The later payload; else the latest.")] = None,
-    data_dir: DataDir = HERE,
+    data_dir: DataDir = None,
     database_url: DatabaseUrl = None,
     as_json: AsJson = False,
 ) -> None:

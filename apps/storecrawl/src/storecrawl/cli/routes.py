@@ -21,7 +21,6 @@ from storecrawl.egress.repository import NewRoute, StoredRoute, list_routes, loa
 from storecrawl.egress.routes import RouteProtocol
 from storecrawl.egress.trial import try_route
 
-HERE = Path("storecrawl-data")
 T = TypeVar("T")
 COLUMNS = ("id", "route", "user", "place", "state", "good", "failed", "last used", "last reason")
 PASSWORD_VARIABLE = "STORECRAWL_ROUTE_PASSWORD"  # noqa: S105 - a variable's name
@@ -35,7 +34,7 @@ routes = Typer(
 
 
 @routes.command("list")
-def list_(*, data_dir: DataDir = HERE, database_url: DatabaseUrl = None, as_json: AsJson = False) -> None:
+def list_(*, data_dir: DataDir = None, database_url: DatabaseUrl = None, as_json: AsJson = False) -> None:
     """List all routes with their state and what became of their requests."""
     found = _home(data_dir, database_url).ask(list_routes)
     if as_json:
@@ -61,7 +60,7 @@ def add(  # sizes: a command's flags
     state: Annotated[str | None, Option(help="Two letters.")] = None,
     country: Annotated[str | None, Option(help="Two letters.")] = None,
     timezone: Annotated[str | None, Option(metavar="ZONE", help="Such as America/Phoenix.")] = None,
-    data_dir: DataDir = HERE,
+    data_dir: DataDir = None,
     database_url: DatabaseUrl = None,
     as_json: AsJson = False,
 ) -> None:
@@ -80,7 +79,7 @@ def add(  # sizes: a command's flags
 
 
 @routes.command()
-def remove(route: RouteId, *, data_dir: DataDir = HERE, database_url: DatabaseUrl = None) -> None:
+def remove(route: RouteId, *, data_dir: DataDir = None, database_url: DatabaseUrl = None) -> None:
     """Forget a route and its figures."""
     _change(_home(data_dir, database_url), lambda changes: changes.remove(route))
     echo(f"route {route} is removed")
@@ -88,7 +87,7 @@ def remove(route: RouteId, *, data_dir: DataDir = HERE, database_url: DatabaseUr
 
 @routes.command()
 def enable(
-    route: RouteId, *, data_dir: DataDir = HERE, database_url: DatabaseUrl = None, as_json: AsJson = False
+    route: RouteId, *, data_dir: DataDir = None, database_url: DatabaseUrl = None, as_json: AsJson = False
 ) -> None:
     """Have a route used again; what it was disabled for is forgotten."""
     enabled = _change(_home(data_dir, database_url), lambda changes: changes.enable(route))
@@ -100,7 +99,7 @@ def disable(
     route: RouteId,
     *,
     reason: Annotated[str, Option(help="Why, for whoever finds it disabled.")] = "disabled by hand",
-    data_dir: DataDir = HERE,
+    data_dir: DataDir = None,
     database_url: DatabaseUrl = None,
     as_json: AsJson = False,
 ) -> None:
@@ -116,7 +115,7 @@ def try_out(
     url: Annotated[
         str, Option(envvar="STORECRAWL_UPSTREAM", metavar="URL", help="What to ask for; by default the upstream.")
     ],
-    data_dir: DataDir = HERE,
+    data_dir: DataDir = None,
     database_url: DatabaseUrl = None,
     as_json: AsJson = False,
 ) -> None:
@@ -135,7 +134,7 @@ def try_out(
     raise Exit(0 if trial.is_well else 1)
 
 
-def _home(data_dir: Path, database_url: str | None) -> CrawlHome:
+def _home(data_dir: Path | None, database_url: str | None) -> CrawlHome:
     return CrawlHome(data_dir=data_dir, database_url=database_url)
 
 

@@ -68,7 +68,9 @@ class Recorder:
         try:
             rows = await self._ask(_load)
         except OLD_SCHEMA as error:
-            raise ConfigError("its tables are missing or old: run `storecrawl migrate`", variable="database") from error
+            raise ConfigError(
+                "its tables are missing or old: run `rolecall migrate --app storecrawl.app:app`", variable="database"
+            ) from error
         return [msgspec.convert(row, Route) for row in rows]
 
     async def report(self, counters: Sequence[RouteCounter], options: EgressOptions) -> dict[int, Verdict]:

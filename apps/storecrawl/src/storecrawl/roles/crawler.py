@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 from functools import cached_property
 from typing import ParamSpec, TypeVar
 
-from rolecall import Workplace
+from rolecall import ConfigError, Workplace
 from storecrawl.egress import Egress, EgressOptions, Recorder
 from storecrawl.images import Addresses, ImageClient, ImageStore
 from storecrawl.payloads import Limits, PayloadStore
@@ -74,6 +74,8 @@ class Crawler:
         if not workplace.serves_any(*FETCHING_ROLES):
             yield
             return
+        if not self.settings.upstream:
+            raise ConfigError("it names no platform to be crawled", variable="STORECRAWL_UPSTREAM")
         # A line for each page would drown those about tasks.
         logging.getLogger("httpx2").setLevel(logging.WARNING)
         async with Egress(self._egress_options(), recorder=Recorder(workplace.dsn)) as egress:

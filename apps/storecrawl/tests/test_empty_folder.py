@@ -1,0 +1,93 @@
+"""The README's way from an empty folder to a crawl, by the letter, through real processes."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from apps.storecrawl.tests.demo.conftest import eventually
+
+README = Path(__file__).parents[1] / "README.md"
+PORT = "8391"
+SECONDS = 120
+
+
+class Shell:
+    """A terminal in a folder of its own: `&` lets a command go on, and `export` counts for all that follow."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        programs = str(Path(sys.executable).parent)
+        ours = ("ROLECALL_", "STORECRAWL_", "WORKER_", "DATABASE_URL")
+        self.environment = {name: text for name, text in os.environ.items() if not name.startswith(ours)}
+        self.environment |= {"PATH": f"{programs}:{os.environ['PATH']}", "ROLECALL_HTTP": "127.0.0.1:0"}
+        self.background: list[subprocess.Popen[bytes]] = []
+
+    def run(self, line: str) -> str:
+        """Return what it says on stdout; it must end well."""
+        words = shlex.split(line, comments=True)
+        if words[0] == "export":
+            self.environment |= [words[1].partition("=")[::2]]
+        elif words[-1] == "&":
+            self.background.append(subprocess.Popen(words[:-1], cwd=self._folder, env=self.environment))
+        else:
+            done = subprocess.run(
+                words,
+                cwd=self._folder,
+                env=self.environment,
+                capture_output=True,
+                text=True,
+                timeout=SECONDS,
+                check=False,
+            )
+            assert done.returncode == 0, (line, done.stdout, done.stderr)
+            return done.stdout
+        return ""
+
+    def end(self) -> list[int]:
+        """End what still runs, the last one first, and return the exit codes."""
+        for process in reversed(self.background):
+            process.send_signal(signal.SIGTERM)
+            process.wait(SECONDS)
+        return [process.returncode for process in self.background]
+
+
+@pytest.fixture
+def shell(tmp_path: Path) -> Iterator[Shell]:
+    shell = Shell(tmp_path)
+    yield shell
+    for process in shell.background:
+        if process.poll() is None:
+            process.kill()
+            process.wait()
+
+
+def lines() -> list[str]:
+    section = README.read_text("utf-8").partition("## From an empty folder\n")[2].partition("\n## ")[0]
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        free = str(probe.getsockname()[1])
+    return [line.strip().replace(PORT, free) for line in section.splitlines() if line.startswith("    ")]
+
+
+def test_the_readme_leads_from_an_empty_folder_to_a_crawl(shell: Shell, tmp_path: Path) -> None:
+    *begin, states, payloads, doctor, psql = lines()
+    for line in begin:
+        if "storecrawl routes" in line:
+            eventually(lambda: any((tmp_path / "rolecall-data").glob("postgres/data-*/postmaster.pid")), SECONDS)
+        shell.run(line)
+
+    eventually(lambda: "nothing was fetched" not in shell.run(payloads), SECONDS)
+    assert "AZ" in shell.run(states)
+    eventually(lambda: "(0 rows)" not in shell.run(psql), SECONDS)
+    assert "all is well" in shell.run(doctor)
+    assert shell.end() == [0, 0]
+    assert not list(tmp_path.glob("rolecall-data/postgres/data-*/postmaster.pid"))

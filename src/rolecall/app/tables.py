@@ -1,0 +1,75 @@
+"""The tables that an app brings along: whose migrations they are, and whether a database has them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import psycopg
+
+from rolecall.app.declarations import AppCheck
+from rolecall.db.migrations import ROLECALL, Migrations
+from rolecall.db.migrator import check_async
+from rolecall.model.doctor import Finding, Severity
+from rolecall.model.errors import InvalidDeclaration, SchemaDrift, SchemaMissing, SchemaTooNew
+
+__all__ = ["of_apps", "schema_check", "with_others"]
+
+MIGRATE = "run: rolecall migrate --app MODULE:APP"
+RELEASE = "run the release of the app that has migrated the database"
+RESTORE = "restore that file, and bring the change in a new one"
+MEND = "mend the app's files"
+
+
+def of_apps(given: Iterable[Migrations]) -> list[Migrations]:
+    """Take what an app declares, each package once. Raises InvalidDeclaration for what is none, and for our name."""
+    return with_others([], given)
+
+
+def with_others(known: Sequence[Migrations], given: Iterable[Migrations]) -> list[Migrations]:
+    """Return what is known and, behind it, what is new. Raises InvalidDeclaration for two packages of one name."""
+    together = list(known)
+    for package in given:
+        if not isinstance(package, Migrations):
+            raise InvalidDeclaration(f"migrations are rolecall.Migrations, not a {type(package).__name__}")
+        if package in together:
+            continue
+        if package.name in {ROLECALL.name, "", *(other.name for other in together)}:
+            raise InvalidDeclaration(f"there are already migrations called {package.name!r}")
+        together.append(package)
+    return together
+
+
+def schema_check(app: str, packages: Sequence[Migrations]) -> AppCheck:
+    """Make the check that says whether the database has an app's tables as this release of it needs them."""
+    return AppCheck(app, f"{app}.schema", SchemaCheck(packages))
+
+
+@dataclass(frozen=True, slots=True)
+class SchemaCheck:
+    """Looks at each package."""
+
+    packages: Sequence[Migrations]
+
+    async def __call__(self, connection: psycopg.AsyncConnection[Any]) -> list[Finding]:
+        """Find what is pending, unknown to this release, edited or broken."""
+        return [found for package in self.packages if (found := await _look(connection, package))]
+
+
+async def _look(connection: psycopg.AsyncConnection[Any], package: Migrations) -> Finding | None:
+    try:
+        await check_async(connection, package)
+    except SchemaMissing as error:
+        return _trouble(error.lacks, MIGRATE)
+    except SchemaTooNew as error:
+        return _trouble(str(error), RELEASE)
+    except SchemaDrift as error:
+        return _trouble(str(error), RESTORE)
+    except InvalidDeclaration as error:
+        return _trouble(str(error), MEND)
+    return None
+
+
+def _trouble(problem: str, advice: str) -> Finding:
+    return Finding(severity=Severity.TROUBLE, problem=problem, advice=advice)

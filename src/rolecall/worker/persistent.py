@@ -1,0 +1,61 @@
+"""A worker that is not put off by a start that fails: somebody may mend what it lacks while all else runs."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+
+from rolecall.model.errors import ConfigError
+from rolecall.wake.waker import Backoff
+from rolecall.worker.worker import Worker
+
+FIRST_PAUSE = 1.0
+LONGEST_PAUSE = 5.0
+
+log = logging.getLogger("rolecall.worker")
+
+
+class PersistentWorker:
+    """Makes a worker and runs it, again and again while a setting keeps it from starting, until it is told to stop."""
+
+    def __init__(self, make: Callable[[], Worker]) -> None:
+        self._make = make
+        self._worker = make()
+        self._stopping = asyncio.Event()
+        self._backoff = Backoff(FIRST_PAUSE, LONGEST_PAUSE)
+        self._told = ""
+
+    @property
+    def stopping(self) -> bool:
+        """True once it was told to stop."""
+        return self._stopping.is_set()
+
+    def stop(self, *, now: bool = False) -> None:
+        """Stop as a worker does, or try no more."""
+        self._stopping.set()
+        self._worker.stop(now=now)
+
+    async def run(self) -> None:
+        """Run until `stop()`; raise what ended the worker, unless it was a ConfigError: then try again in a while."""
+        while not self.stopping:
+            try:
+                await self._worker.run_silently()
+            except ConfigError as error:
+                self._tell(str(error))
+                await self._pause()
+                self._worker = self._make()
+            else:
+                return
+
+    def _tell(self, problem: str) -> None:
+        level = logging.DEBUG if problem == self._told else logging.WARNING
+        log.log(level, "No worker runs yet, it is tried again and again: %s", problem)
+        self._told = problem
+
+    async def _pause(self) -> None:
+        try:
+            async with asyncio.timeout(self._backoff.next()):
+                await self._stopping.wait()
+        except TimeoutError:
+            pass

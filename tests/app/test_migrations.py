@@ -1,0 +1,101 @@
+"""An app brings the migrations of its own tables."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from rolecall import App, InvalidDeclaration, Migrations, SchemaMissing, Severity, Worker, migrate
+from rolecall.app.tables import SchemaCheck
+from tests.db.shop import make_shop, write
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Migrations:
+    return make_shop(tmp_path)
+
+
+async def problems(dsn: str, package: Migrations) -> list[str]:
+    async with await psycopg.AsyncConnection.connect(dsn, autocommit=True) as connection:
+        found = await SchemaCheck([package])(connection)
+    assert all(finding.severity is Severity.TROUBLE for finding in found)
+    return [finding.problem for finding in found]
+
+
+def test_an_app_has_those_of_its_slices_behind_its_own_and_each_once(shop: Migrations, tmp_path: Path) -> None:
+    mail = Migrations(name="mail", folder=tmp_path)
+    app, slice_ = App("shop", migrations=[shop]), App("mail", migrations=[mail, shop])
+    app.include(slice_)
+
+    assert app.migrations == (shop, mail)
+    assert [check.name for check in app.checks] == ["shop.schema"]
+
+
+@pytest.mark.parametrize("name", ["rolecall", "", "shop"])
+def test_a_name_that_is_taken_is_refused(shop: Migrations, tmp_path: Path, name: str) -> None:
+    other = Migrations(name=name, folder=tmp_path / "elsewhere")
+
+    with pytest.raises(InvalidDeclaration, match=f"already migrations called '{name}'"):
+        App("shop", migrations=[shop, other])
+
+
+def test_a_slice_whose_migrations_have_a_name_that_is_taken_is_not_included(shop: Migrations, tmp_path: Path) -> None:
+    app, slice_ = App("shop", migrations=[shop]), App("mail")
+    slice_ = App("mail", migrations=[Migrations(name="shop", folder=tmp_path / "elsewhere")])
+    slice_.role("post")
+
+    with pytest.raises(InvalidDeclaration, match="already migrations called 'shop'"):
+        app.include(slice_)
+
+    assert dict(app.roles) == {}
+
+
+def test_what_is_no_migrations_is_refused() -> None:
+    with pytest.raises(InvalidDeclaration, match=r"rolecall\.Migrations, not a str"):
+        App("shop", migrations=["migrations"])  # type: ignore[list-item]
+
+
+async def test_a_worker_does_not_start_without_its_apps_tables(database: str, shop: Migrations) -> None:
+    with pytest.raises(SchemaMissing, match=r"schema of shop \(0001_begin, 0002_go_on\); run: rolecall migrate --app"):
+        await Worker(App("shop", migrations=[shop]), database).run()
+
+
+async def test_the_doctor_finds_nothing_where_all_is_applied(
+    database: str, connection: psycopg.Connection[object], shop: Migrations
+) -> None:
+    migrate(connection, shop)
+
+    assert await problems(database, shop) == []
+
+
+async def test_the_doctor_tells_what_is_pending(database: str, shop: Migrations) -> None:
+    assert await problems(database, shop) == ["the database lacks the schema of shop (0001_begin, 0002_go_on)"]
+
+
+async def test_the_doctor_tells_what_this_release_does_not_know(
+    database: str, connection: psycopg.Connection[object], shop: Migrations, tmp_path: Path
+) -> None:
+    write(tmp_path, "migrations/0003_more.sql", "alter table shop.a add o int;")
+    migrate(connection, shop)
+    (tmp_path / "migrations" / "0003_more.sql").unlink()
+
+    assert await problems(database, shop) == ["the database has version 3 of shop, but this release knows only 2"]
+
+
+async def test_the_doctor_tells_what_was_edited(
+    database: str, connection: psycopg.Connection[object], shop: Migrations, tmp_path: Path
+) -> None:
+    migrate(connection, shop)
+    write(tmp_path, "migrations/0001_begin.sql", "create schema shop; create table shop.other (n int);")
+
+    assert await problems(database, shop) == ["migration 0001_begin of shop was edited after it had been applied"]
+
+
+async def test_the_doctor_tells_what_is_broken(database: str, shop: Migrations, tmp_path: Path) -> None:
+    write(tmp_path, "migrations/later.sql", "")
+
+    [problem] = await problems(database, shop)
+
+    assert problem.endswith("later.sql is not called like 0001_what_it_does.sql")

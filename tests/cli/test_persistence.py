@@ -1,0 +1,68 @@
+"""`rolecall up` stays although its worker cannot start yet, and starts it once what it lacks is there."""
+
+from __future__ import annotations
+
+import signal
+from pathlib import Path
+
+from tests.cli.conftest import Run
+from tests.cli.processes import Spawn, document, ended, until
+
+LACKS = """
+from contextlib import asynccontextmanager
+from pathlib import Path
+from rolecall import App, ConfigError, Finding, Severity
+
+@asynccontextmanager
+async def lifespan():
+    if not Path("key").exists():
+        raise ConfigError("there is none", variable="the key")
+    yield
+
+async def keys(connection):
+    return [Finding(severity=Severity.WARNING, problem="the door is shut", advice="bring the key")]
+
+app = App("shop", lifespan=lifespan, checks=[keys])
+
+@app.task(role="sums")
+def add(a: int, b: int) -> int:
+    return a + b
+"""
+
+
+def test_up_tells_what_is_missing_and_starts_its_worker_when_it_is_there(
+    spawn: Spawn, cli: Run, dsn: str, folder: Path
+) -> None:
+    (folder / "shop.py").write_text(LACKS)
+    up = spawn("up", "--app", "shop:app", "--json", DATABASE_URL=dsn)
+    document(up)
+    task_id = cli("enqueue", "add", '{"a": 1, "b": 2}', "--json").json["id"]
+    assert cli("workers", "list", "--json").json == []
+
+    (folder / "key").touch()
+    until(lambda: "completed" in cli("tasks", "show", task_id).out, "the task completes")
+    up.send_signal(signal.SIGTERM)
+    stopped = ended(up)
+
+    assert stopped.code == 0
+    assert "shop.keys: the door is shut; bring the key" in stopped.err
+    assert "No worker runs yet, it is tried again and again: the key: there is none" in stopped.err
+
+
+def test_up_that_waits_for_its_worker_ends_when_it_is_told_to(spawn: Spawn, dsn: str, folder: Path) -> None:
+    (folder / "shop.py").write_text(LACKS)
+    up = spawn("up", "--app", "shop:app", "--json", DATABASE_URL=dsn)
+    document(up)
+
+    up.send_signal(signal.SIGHUP)
+
+    assert ended(up).code == 0
+
+
+def test_a_worker_by_itself_says_what_is_missing_and_ends(cli: Run, folder: Path) -> None:
+    (folder / "lacking.py").write_text(LACKS)
+
+    refused = cli("worker", "--app", "lacking:app")
+
+    assert refused.code == 2
+    assert "the key: there is none" in refused.err
