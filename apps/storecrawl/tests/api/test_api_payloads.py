@@ -93,7 +93,7 @@ async def test_a_replay_is_a_refresh_of_that_payload_stored_once(http: httpx2.As
     second = await http.post(f"/api/payloads/{payload}/replay")
 
     [task] = shop.tasks("product_refresh")
-    assert (task["payload"], task["key"]) == ({"payload_id": payload}, f"store:{store}")
+    assert (task["payload"], task["key"]) == ({"payload_id": payload, "store_id": store}, f"store:{store}")
     assert (first.status_code, first.headers["location"]) == (201, f"/api/tasks/{task['id']}")
     assert (second.status_code, second.json()) == (200, {"task_id": task["id"], "deduplicated": True})
 

@@ -175,7 +175,7 @@ def _task(crawl: Crawl, handler: str) -> NewTask:
     payloads: dict[str, dict[str, object]] = {
         "payload_fetch": store,
         "product_resync": store,
-        "product_refresh": {"payload_id": crawl.value("select id from storecrawl.payloads")},
+        "product_refresh": store | {"payload_id": crawl.value("select id from storecrawl.payloads")},
     }
     return NewTask(handler=handler, payload=payloads.get(handler, {}))
 

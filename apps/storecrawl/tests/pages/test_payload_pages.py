@@ -68,12 +68,14 @@ async def test_a_payload_whose_file_is_gone_still_has_its_page(http: httpx2.Asyn
 
 
 async def test_applying_again_stores_the_task_once(http: httpx2.AsyncClient, shop: Any) -> None:
-    payload = shop.payload(shop.store(), {"a": 1})
+    store = shop.store()
+    payload = shop.payload(store, {"a": 1})
 
     answers = [await http.post(f"/payloads/{payload}/replay", data=YES) for _ in range(2)]
 
     assert [answer.status_code for answer in answers] == [303, 303]
-    assert [task["payload"] for task in shop.tasks("product_refresh")] == [{"payload_id": payload}]
+    [task] = shop.tasks("product_refresh")
+    assert task["payload"] == {"payload_id": payload, "store_id": store}
 
 
 async def test_the_list_of_a_store_without_payloads_says_so(http: httpx2.AsyncClient, shop: Any) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 import psutil
 import pytest
 from storecrawl.payloads import PayloadStore
+from storecrawl.roles.payload_fetch import refresh_task
 from storecrawl.roles.product_refresh import SMALL
 from storecrawl.storage import FolderStorage
 
@@ -44,11 +45,14 @@ def payload(crawl: Crawl, folder: Path, products: int, options: int = 1) -> int:
     ))  # fmt: skip
 
 
+def refresh(crawl: Crawl, payload_id: int) -> NewTask:
+    return refresh_task(crawl.value("select store_id from storecrawl.payloads where id = %s", payload_id), payload_id)
+
+
 async def test_normalizing_is_killed_by_its_timeout(crawl: Crawl, tmp_path: Path) -> None:
     """A thread would go on for ever, and hold its worker's end up."""
     too_large = payload(crawl, tmp_path / "payloads", products=8_000, options=200)
-    refresh = NewTask(handler="product_refresh", payload={"payload_id": too_large}, timeout=4.0, max_attempts=1)
-    crawl.enqueue(refresh)
+    crawl.enqueue(refresh(crawl, too_large).options(timeout=4.0, max_attempts=1))
 
     async with working(crawl.app, crawl.database):
         await crawl.until(processes)
@@ -66,7 +70,7 @@ async def test_only_a_large_menu_is_worth_a_process(
     """A process that was started stays for the next one."""
     menu = payload(crawl, tmp_path / "payloads", products)
     assert (crawl.value("select size_raw from storecrawl.payloads") > SMALL) is has_process
-    crawl.enqueue(NewTask(handler="product_refresh", payload={"payload_id": menu}))
+    crawl.enqueue(refresh(crawl, menu))
 
     async with working(crawl.app, crawl.database):
         await crawl.until(lambda: crawl.rows(ENDED))

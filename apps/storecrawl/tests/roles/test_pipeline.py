@@ -69,6 +69,31 @@ async def test_a_payload_refreshed_twice_changes_nothing(crawl: Any) -> None:
     assert _catalog(crawl) == before
 
 
+async def test_a_refresh_without_the_store_of_its_payload_goes_on_as_one_with_it(crawl: Any) -> None:
+    """So it takes its turn with the store's other tasks, though whoever made it knew the payload only."""
+    await crawl.run(DISCOVER)
+    payload, store = crawl.rows("select id, store_id from storecrawl.payloads order by id limit 1")[0]
+
+    await crawl.run(NewTask(handler="product_refresh", payload={"payload_id": payload}))
+
+    chain = "select payload, key, result is not null from rolecall.all_tasks where handler = 'product_refresh'"
+    first, second = crawl.rows(f"{chain} order by id desc limit 2")[::-1]
+    assert first == ({"payload_id": payload}, None, False)
+    assert second == ({"payload_id": payload, "store_id": store}, f"store:{store}", True)
+
+
+async def test_a_refresh_under_another_stores_lock_fails_and_says_whose_the_payload_is(crawl: Any) -> None:
+    await crawl.run(DISCOVER)
+    payload, store = crawl.rows("select id, store_id from storecrawl.payloads order by id limit 1")[0]
+
+    await crawl.run(NewTask(handler="product_refresh", payload={"payload_id": payload, "store_id": store + 1}))
+
+    refreshes = "select state::text, attempt, error from rolecall.all_tasks where handler = 'product_refresh'"
+    state, attempt, error = crawl.rows(f"{refreshes} order by id desc limit 1")[0]
+    assert (state, attempt) == ("failed", 1)
+    assert f"payload {payload} is of store {store}, not {store + 1}" in error
+
+
 async def test_a_lost_payload_file_fails_the_refresh_and_says_so(crawl: Any) -> None:
     await crawl.run(DISCOVER)
     (payload, path), *_ = crawl.rows("select id, storage_path from storecrawl.payloads")

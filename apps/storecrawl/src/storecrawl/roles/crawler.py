@@ -32,6 +32,9 @@ FETCHING_ROLES = (
 )
 """The roles whose tasks send requests."""
 
+STORE_KEY = "store:{store_id}"
+"""The key that whatever touches a store declares: of these tasks, at most one of a store runs."""
+
 
 class Crawler:
     """The shared means of one process."""
@@ -118,8 +121,8 @@ class Crawler:
 
 
 def store_key(store_id: int) -> str:
-    """The key under which at most one task of a store runs."""
-    return f"store:{store_id}"
+    """The key of a store's tasks, filled in."""
+    return STORE_KEY.format(store_id=store_id)
 
 
 def payload_store(settings: CrawlSettings) -> PayloadStore:

@@ -24,7 +24,7 @@ from storecrawl.catalog.discovery import (
     promote_locations,
     settle_entry,
 )
-from storecrawl.roles.crawler import Crawler
+from storecrawl.roles.crawler import STORE_KEY, Crawler
 from storecrawl.roles.kept_answers import Connection, keep_answer
 from storecrawl.roles.payload_fetch import fetch_task
 from storecrawl.roles.store_discovery import covered_states, first_crawl
@@ -65,7 +65,7 @@ class ResolvedEntry:
 def add_entry_point_discovery(app: App, crawler: Crawler) -> None:
     """Define the handler."""
 
-    @app.task(role="entry_point_discovery")
+    @app.task(role="entry_point_discovery", key=STORE_KEY)
     async def entry_point_discovery(ctx: Context, entry: str, store_id: int | None = None) -> Cancel | None:
         """Resolve a slug, a platform id or a menu address; with `store_id`, find the id that this store has now."""
         if slug_of(entry) is None:

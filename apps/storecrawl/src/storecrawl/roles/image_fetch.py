@@ -46,7 +46,7 @@ _Outcome = _New | _Same | _Failed | HeldBack
 def add_image_fetch(app: App, crawler: Crawler) -> None:
     """Define the handler."""
 
-    @app.task(role="image_fetch")
+    @app.task(role="image_fetch", key="images:{store_id}")
     async def image_fetch(ctx: Context, store_id: int) -> dict[str, int]:
         """Fetch what is due of a store, some at once; an image that cannot be had fails itself, not the task."""
         counts = {"kept": 0, "same": 0, "failed": 0}
@@ -67,8 +67,7 @@ def add_image_fetch(app: App, crawler: Crawler) -> None:
 
 def image_task(store_id: int) -> NewTask:
     """The task that fetches a store's images; while one is open, another is not added."""
-    key = f"images:{store_id}"
-    return NewTask(handler="image_fetch", payload={"store_id": store_id}, key=key, dedupe_key=key)
+    return NewTask(handler="image_fetch", payload={"store_id": store_id}, dedupe_key=f"images:{store_id}")
 
 
 async def _fetched(crawler: Crawler, due: DueImage) -> _Outcome:

@@ -11,7 +11,7 @@ from datetime import timedelta
 from rolecall import App, Cancel, Context, NewTask, Snooze
 from storecrawl.catalog import block_store
 from storecrawl.egress import HeldBack
-from storecrawl.roles.crawler import Crawler, store_key
+from storecrawl.roles.crawler import STORE_KEY, Crawler, store_key
 from storecrawl.roles.kept_answers import FetchArchive
 from storecrawl.roles.store_tasks import CrawlStore, database_time, find_store
 from storecrawl.upstream import Blocked, FetchedMenu, UnknownStore
@@ -23,7 +23,7 @@ FORBIDDEN = 403
 def add_payload_fetch(app: App, crawler: Crawler) -> None:
     """Define the handler."""
 
-    @app.task(role="payload_fetch")
+    @app.task(role="payload_fetch", key=STORE_KEY)
     async def payload_fetch(ctx: Context, store_id: int) -> Cancel | Snooze | None:
         """Fetch the menu, write the payload file, and leave the rest to product_refresh."""
         return await fetch_payload(ctx, crawler, store_id)
@@ -31,12 +31,7 @@ def add_payload_fetch(app: App, crawler: Crawler) -> None:
 
 def fetch_task(store_id: int) -> NewTask:
     """The task that fetches a store's menu; while one is open, another is not added."""
-    return NewTask(
-        handler="payload_fetch",
-        payload={"store_id": store_id},
-        key=store_key(store_id),
-        dedupe_key=store_key(store_id),
-    )
+    return NewTask(handler="payload_fetch", payload={"store_id": store_id}, dedupe_key=store_key(store_id))
 
 
 async def fetch_payload(ctx: Context, crawler: Crawler, store_id: int) -> Cancel | Snooze | None:
@@ -71,7 +66,7 @@ async def fetch_payload(ctx: Context, crawler: Crawler, store_id: int) -> Cancel
 
 def refresh_task(store_id: int, payload_id: int) -> NewTask:
     """The task that turns a payload into products."""
-    return NewTask(handler="product_refresh", payload={"payload_id": payload_id}, key=store_key(store_id))
+    return NewTask(handler="product_refresh", payload={"payload_id": payload_id, "store_id": store_id})
 
 
 def replay_task(store_id: int, payload_id: int) -> NewTask:
@@ -91,7 +86,7 @@ def investigation_task(store_id: int, platform_store_id: str) -> NewTask:
 def add_product_discovery(app: App, crawler: Crawler) -> None:
     """Define the handler."""
 
-    @app.task(role="product_discovery")
+    @app.task(role="product_discovery", key=STORE_KEY)
     async def product_discovery(ctx: Context, store_id: int) -> Cancel | Snooze | None:
         """Fetch a new store's first menu, in this very task, as payload_fetch does."""
         return await fetch_payload(ctx, crawler, store_id)
@@ -100,7 +95,7 @@ def add_product_discovery(app: App, crawler: Crawler) -> None:
 def add_product_resync(app: App, crawler: Crawler) -> None:
     """Define the handler."""
 
-    @app.task(role="product_resync")
+    @app.task(role="product_resync", key=STORE_KEY)
     async def product_resync(ctx: Context, store_id: int) -> Cancel | Snooze | None:
         """Fetch a store's menu at its slot of the day, in this very task, as payload_fetch does."""
         return await fetch_payload(ctx, crawler, store_id)
@@ -108,12 +103,7 @@ def add_product_resync(app: App, crawler: Crawler) -> None:
 
 def resync_task(store_id: int) -> NewTask:
     """The task that fetches a store's menu at its slot of a day; while one is open, another is not added."""
-    return NewTask(
-        handler="product_resync",
-        payload={"store_id": store_id},
-        key=store_key(store_id),
-        dedupe_key=store_key(store_id),
-    )
+    return NewTask(handler="product_resync", payload={"store_id": store_id}, dedupe_key=store_key(store_id))
 
 
 async def _known_menu(archive: FetchArchive) -> FetchedMenu | None:

@@ -24,7 +24,7 @@ from storecrawl.catalog import (
 )
 from storecrawl.catalog.normalize import Menu, NotAMenu
 from storecrawl.payloads import PayloadError, PayloadUnreachable
-from storecrawl.roles.crawler import Crawler
+from storecrawl.roles.crawler import STORE_KEY, Crawler
 from storecrawl.roles.image_fetch import image_task
 
 # A document of so many bytes is normalized within a second, whatever it says; to start a process takes as long.
@@ -35,11 +35,19 @@ def add_product_refresh(app: App, crawler: Crawler) -> None:
     """Define the handler."""
     rules = RefreshRules(miss_threshold=crawler.settings.miss_threshold)
 
-    @app.task(role="product_refresh")
-    async def product_refresh(ctx: Context, payload_id: int) -> None:
-        """Bring a payload into the catalog; a second run, or an older payload's replay, takes nothing back."""
+    @app.task(role="product_refresh", key=STORE_KEY)
+    async def product_refresh(ctx: Context, payload_id: int, store_id: int | None = None) -> None:
+        """Bring a payload into the catalog; a second run, or an older payload's replay, takes nothing back.
+
+        Without the payload's store, it goes on as a task with it, which takes its turn with the store's others.
+        """
         with _failing_for_good():
             payload = await _payload_row(ctx, payload_id)
+            if store_id is None:
+                ctx.continue_with(product_refresh.task(payload_id=payload_id, store_id=payload.store_id))
+                return
+            if store_id != payload.store_id:
+                raise PermanentFailure(f"payload {payload_id} is of store {payload.store_id}, not {store_id}")
             menu = await _menu(ctx, crawler, payload)
             async with ctx.transaction() as tx:
                 report = await apply_menu(tx, payload.id, payload.store_id, payload.fetched_at, menu, rules=rules)

@@ -97,7 +97,6 @@ def first_crawl(store_id: int) -> NewTask:
     return NewTask(
         handler="product_discovery",
         payload={"store_id": store_id},
-        key=store_key(store_id),
         dedupe_key=store_key(store_id),
         priority=5,
     )

@@ -1,0 +1,57 @@
+"""Of what touches a store, one task at a time runs, whoever made it and whether they knew of the lock."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import httpx2
+import psycopg
+import pytest
+from storecrawl.roles.crawler import STORE_KEY
+
+from rolecall import App
+
+CLAIM = """
+select claimed.key from rolecall.claim(
+    rolecall.register_worker('w', '{}', %(handlers)s, 100, 'host', 1, '0'), '{}', %(handlers)s, 100, null
+) as claimed
+"""
+
+
+def test_whatever_takes_a_store_has_a_key_of_that_store(app: App) -> None:
+    of_stores = {name: each.settings.key for name, each in app.handlers.items() if "store_id" in each.signature.fields}
+
+    assert of_stores.pop("image_fetch") == "images:{store_id}", "images are fetched beside the menus"
+    assert of_stores == dict.fromkeys(
+        ("entry_point_discovery", "payload_fetch", "product_discovery", "product_refresh", "product_resync"), STORE_KEY
+    )
+
+
+@pytest.mark.usefixtures("direct_route")
+async def test_of_tasks_that_name_no_key_one_of_a_store_is_claimed(
+    http: httpx2.AsyncClient, shop: Any, app: App, connection: psycopg.Connection[Any]
+) -> None:
+    """By HTTP, the job queue and SQL; a task of another store does not wait for them."""
+    store, other = shop.stores(2)
+    for role in ("payload_fetch", "product_discovery", "product_resync"):
+        for _ in range(2):
+            await made(http, "/api/tasks", {"role": role, "payload": {"store_id": store}})
+        await made(http, "/api/job-queue/enqueue", {"store_id": store, "role": role})
+    await made(http, "/api/tasks", {"role": "product_refresh", "payload": {"payload_id": 1, "store_id": store}})
+    await made(
+        http, "/api/tasks", {"role": "entry_point_discovery", "payload": {"entry": "some-store", "store_id": store}}
+    )
+    connection.execute("select rolecall.enqueue('payload_fetch', jsonb_build_object('store_id', %s::bigint))", (store,))
+    await made(http, "/api/tasks", {"role": "payload_fetch", "payload": {"store_id": other}})
+
+    claimed = connection.execute(CLAIM, {"handlers": list(app.handlers)}).fetchall()
+
+    stores = [f"store:{store}", f"store:{other}"]
+    assert sorted(key for (key,) in claimed if key.startswith("store:")) == stores
+    said = connection.execute("select distinct key from rolecall.all_tasks where payload ? 'store_id' order by key")
+    assert [key for (key,) in said] == stores
+
+
+async def made(http: httpx2.AsyncClient, path: str, body: dict[str, object]) -> None:
+    answer = await http.post(path, json=body)
+    assert answer.status_code == 201, answer.text
