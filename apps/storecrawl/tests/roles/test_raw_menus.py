@@ -83,6 +83,18 @@ async def test_every_product_that_anybody_may_buy_is_in_the_catalog(crawl: Crawl
     assert kinds == {(name, mode) for name in ("rec", "med") for mode in ("shown", "full")}
 
 
+async def test_what_patients_may_not_buy_has_no_price_of_theirs_in_the_catalog(crawl: Crawl) -> None:
+    """The upstream states a price of zero for it; that is not filled from the list of the others."""
+    await crawl.run(DISCOVER)
+
+    priced = crawl.rows(
+        "select coalesce(rec_only, false), count(price_rec_cents) > 0, count(price_med_cents) > 0, count(special_med_cents) > 0"
+        " from storecrawl.products join storecrawl.variants on product_id = products.id group by 1 order by 1"
+    )
+    assert [(rec_only, rec, med) for rec_only, rec, med, _ in priced] == [(False, True, True), (True, True, False)]
+    assert priced[1][3] is False
+
+
 @pytest.mark.parametrize(
     ("body", "says"),
     [

@@ -161,7 +161,16 @@ def test_some_prices_are_whole_and_some_have_cents(products: list[Product]) -> N
 def test_medical_prices_are_equal_or_untaxed_by_store(sample: list[tuple[WorldStore, list[Product]]]) -> None:
     for store, menu in sample:
         factor = 1.2 if store.habits.medical_untaxed else 1.0
-        assert all(abs(p["medicalPrices"][0] - p["recPrices"][0] / factor) < 0.006 for p in menu)
+        of_patients = [p for p in menu if not p["recOnly"]]
+        assert all(abs(p["medicalPrices"][0] - p["recPrices"][0] / factor) < 0.006 for p in of_patients)
+
+
+def test_what_patients_may_not_buy_costs_nothing_in_their_list(products: list[Product]) -> None:
+    """As a platform writes that there is no price: it is stated, and it is zero."""
+    others = [price for product in products if product["recOnly"] for price in product["medicalPrices"]]
+
+    assert len(others) > 20
+    assert set(others) == {0}
 
 
 def test_a_store_weighs_flower_in_ounces_or_grams_but_not_both(

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from datetime import datetime
 from decimal import Decimal
+from operator import attrgetter
 
 import msgspec
 
 from storecrawl.catalog.normalize import Availability, Menu, Potency, Product, Variant
 
 HASH_BYTES = 16
+_told_of = attrgetter(*(field.name for field in fields(Product) if field.name != "updated_at"))
 
 Row = dict[str, object]
 
@@ -95,8 +97,7 @@ def _group(product: Product, known: EarlierProduct | None, fetched: Fetched) -> 
 
 def content_hash(product: Product) -> bytes:
     """A fingerprint of a product with its variants, as normalized; when the platform touched it is left out."""
-    told = replace(product, updated_at=None)
-    return hashlib.blake2b(msgspec.json.encode(told), digest_size=HASH_BYTES).digest()
+    return hashlib.blake2b(msgspec.json.encode(_told_of(product)), digest_size=HASH_BYTES).digest()
 
 
 def brand_rows(products: Iterable[Product]) -> Iterable[Row]:

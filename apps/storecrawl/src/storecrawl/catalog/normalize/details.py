@@ -108,6 +108,7 @@ def _compound(member: Record) -> Compound | None:
 
 
 def _distinct(keyed: Iterable[tuple[object, T]]) -> tuple[T, ...]:
+    """The first value of each key; no more than a product can have."""
     found: dict[object, T] = {}
     for key, value in keyed:
         found.setdefault(key, value)

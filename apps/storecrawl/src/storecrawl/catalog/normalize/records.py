@@ -6,6 +6,7 @@ import html
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 
 Record = Mapping[str, object]
 EMPTY: Record = {}
@@ -13,6 +14,7 @@ BESIDE_OPTIONS = frozenset({"Prices", "recPrices", "medicalPrices", "recSpecialP
 RAW_LIMIT = 2_000
 DESCRIPTION_LIMIT = 10_000
 URL_LIMIT = 2_000
+LABEL_LENGTH = 60
 JSON_DEPTH_LIMIT = 32
 INTEGER_LIMIT = 2**63
 # Only closed references: html.unescape alone would also turn "R&copycat" into "R©cat".
@@ -80,9 +82,18 @@ def clean_text(value: object, limit: int = RAW_LIMIT) -> str | None:
     """Decode entities, drop invisible characters, collapse blanks, trim, cut; None when nothing is left."""
     if not isinstance(value, str):
         return None
-    decoded = _REFERENCE.sub(lambda found: html.unescape(found[0]), value)
+    cleaned = _cleaned_label(value) if len(value) <= LABEL_LENGTH else _cleaned(value)
+    return cleaned[:limit].rstrip() or None
+
+
+def _cleaned(text: str) -> str:
+    decoded = _REFERENCE.sub(lambda found: html.unescape(found[0]), text)
     visible = _INVISIBLE.sub("", _SURROGATE.sub("\ufffd", decoded))
-    return " ".join(visible.split())[:limit].rstrip() or None
+    return " ".join(visible.split())
+
+
+# A menu says the same few hundred options, categories, brands and effects again and again.
+_cleaned_label = lru_cache(maxsize=4_096)(_cleaned)
 
 
 def identifier(value: object, limit: int) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -123,7 +124,7 @@ def _measurements(draw: Draw) -> Document:
 
 
 def _prices(listing: Listing) -> Document:
-    offer, factor = listing.offer, TAX_FACTOR if listing.day.store.habits.medical_untaxed else 1.0
+    offer = listing.offer
     regular = [dollars(price) for price in offer.prices]
     special = [dollars(price) for price in offer.special_prices]
     return {
@@ -132,12 +133,20 @@ def _prices(listing: Listing) -> Document:
         "AdditionalOptions": [],
         "Prices": regular,
         "recPrices": regular,
-        "medicalPrices": [dollars(round(price / factor)) for price in offer.prices],
+        "medicalPrices": _medical(listing, offer.prices),
         "recSpecialPrices": special,
-        "medicalSpecialPrices": [dollars(round(price / factor)) for price in offer.special_prices],
+        "medicalSpecialPrices": _medical(listing, offer.special_prices),
         "wholesalePrices": None,
         "pricingTierData": None,
     }
+
+
+def _medical(listing: Listing, prices: Sequence[int]) -> list[float | int]:
+    """What patients pay; what is not for them costs nothing in their list."""
+    if listing.placement.adult_only:
+        return [0] * len(prices)
+    factor = TAX_FACTOR if listing.day.store.habits.medical_untaxed else 1.0
+    return [dollars(round(price / factor)) for price in prices]
 
 
 def dollars(cents: int) -> float | int:
