@@ -23,7 +23,11 @@ LOGGING = (
 WORKING = (
     ("WORKER_ROLE", "A,B", "The roles to serve; by default every role."),
     ("WORKER_ID", "NAME", "What people call this worker; by default made from its role."),
-    ("WORKER_SLOTS", "N", "How many tasks to run at once, default 1."),
+    (
+        "WORKER_SLOTS",
+        "N|A:N,B:M",
+        "How many tasks to run at once, default 1; or of each role: analytics:4,import:2.",
+    ),
     ("WORKER_GRACE_S", "SECONDS", "How long running tasks may go on after SIGTERM, default 25."),
     (
         "MEMORY_BACKOFF_THRESHOLD",

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from rolecall.config.parsing import (
+    MOST_SLOTS,
     Unfit,
     addresses,
     decimal,
@@ -29,12 +30,14 @@ from rolecall.config.parsing import (
     origins,
     path,
     roles,
+    slots,
     whole,
     yes_no_or_auto,
     yes_or_no,
 )
 from rolecall.model.errors import ConfigError
 from rolecall.model.scaling import WorkloadKind
+from rolecall.model.workers import require_slots_of_roles
 
 T = TypeVar("T")
 
@@ -133,7 +136,7 @@ class WorkerSettings:
 
     roles: tuple[str, ...] = ()
     name: str | None = None
-    slots: int = 1
+    slots: int | Mapping[str, int] = 1
     poll_interval: float = 5.0
     heartbeat_interval: float = 30.0
     grace: float = 25.0
@@ -273,10 +276,14 @@ def _log(source: _Source) -> LogSettings:
 def _worker(source: _Source) -> WorkerSettings:
     standard = WorkerSettings()
     heartbeat = source.read("HEARTBEAT_INTERVAL_MS", milliseconds(100), standard.heartbeat_interval)
+    served = source.read("WORKER_ROLE", roles, standard.roles)
+    of_roles = source.read("WORKER_SLOTS", slots, _slots_by_other_name(source, standard))
+    if not isinstance(of_roles, int):
+        require_slots_of_roles(of_roles, served, variable="WORKER_SLOTS")
     return WorkerSettings(
-        roles=source.read("WORKER_ROLE", roles, standard.roles),
+        roles=served,
         name=source.read("WORKER_ID", name, standard.name),
-        slots=source.read("WORKER_SLOTS", whole(1, 1_000), _slots_by_other_name(source, standard)),
+        slots=of_roles,
         poll_interval=source.read("POLL_INTERVAL_MS", milliseconds(10), standard.poll_interval),
         heartbeat_interval=heartbeat,
         grace=source.read("WORKER_GRACE_S", decimal(0, DAY_S), standard.grace),
@@ -302,8 +309,8 @@ def _scaling(source: _Source) -> ScalingSettings:
     )
 
 
-def _slots_by_other_name(source: _Source, standard: WorkerSettings) -> int:
-    return source.read("MAX_CONCURRENT_TASKS", whole(1, 1_000), standard.slots)
+def _slots_by_other_name(source: _Source, standard: WorkerSettings) -> int | Mapping[str, int]:
+    return source.read("MAX_CONCURRENT_TASKS", whole(1, MOST_SLOTS), standard.slots)
 
 
 def _host_in_a_cluster(source: _Source) -> str | None:

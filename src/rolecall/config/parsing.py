@@ -23,6 +23,7 @@ ORIGIN = re.compile(r"https?://(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(:\d{1,5})?")
 PATH = re.compile(r"(/[A-Za-z0-9][A-Za-z0-9._~-]*)+")
 LONGEST_NAME = 100
 HOUR_MS = 3_600_000
+MOST_SLOTS = 1_000
 
 
 class Unfit(Exception):
@@ -76,6 +77,21 @@ def role(text: str) -> str:
     if not ROLE.fullmatch(text):
         raise Unfit(f"holds {text!r}, which is not the name of a role (letters, digits, _ . -)")
     return text
+
+
+def slots(text: str) -> int | dict[str, int]:
+    if ":" not in text:
+        return whole(1, MOST_SLOTS)(text)
+    found: dict[str, int] = {}
+    for part in text.split(","):
+        name_of_role, colon, number = (piece.strip() for piece in part.partition(":"))
+        if not colon:
+            raise Unfit(f"holds {part.strip()!r}, which is not of the form role:slots, as analytics:4,import:2")
+        if role(name_of_role) in found:
+            raise Unfit(f"names the role {name_of_role} twice")
+        found[name_of_role] = whole(1, MOST_SLOTS)(number)
+    within(sum(found.values()), 1, MOST_SLOTS)
+    return found
 
 
 def name(text: str) -> str:

@@ -14,7 +14,7 @@ declare
     v_all constant text[] := array['rolecall_enqueue', 'rolecall_read', 'rolecall_work', 'rolecall_operate'];
     v_enqueue constant text[] := array['enqueue', 'enqueue_many'];
     v_read constant text[] := array[
-        'ancestors_of', 'attempts', 'capacity', 'changes', 'children_in_order', 'children_of', 'count_children', 'counts', 'current_task',
+        'ancestors_of', 'attempts', 'capacity', 'changes', 'children_in_order', 'children_of', 'count_children', 'counts', 'counts_of_run', 'current_task',
         'dependents_of', 'due_by_hour', 'failed_siblings', 'find_chains', 'find_tasks', 'history', 'key_capacities', 'keys_now',
         'list_chains', 'needs_among', 'needs_of', 'needs_of_tasks', 'outline', 'parents_among', 'parts_of_chain', 'pods_at_work', 'progress',
         'role_progress', 'roles_now', 'scale_target', 'timeline', 'transactions_elsewhere', 'tree', 'why', 'work_in_hand'
@@ -26,7 +26,7 @@ declare
         'unpark_due', 'unseen_workers', 'workers_beside'
     ];
     v_work constant text[] := array[
-        'beat', 'claim', 'deregister_worker', 'finish', 'finish_free', 'finish_here', 'issue_token', 'mark_idle', 'next_due', 'next_due_for',
+        'beat', 'claim', 'deregister_worker', 'finish', 'finish_free', 'finish_here', 'is_work_left', 'issue_token', 'mark_idle', 'next_due', 'next_due_for',
         'register_worker', 'release', 'renew', 'report_info', 'run_before_hook', 'run_procedure', 'serve', 'spawn', 'start',
         'tell_intakes', 'tell_process', 'wake_others'
     ];

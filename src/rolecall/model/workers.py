@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+
+from rolecall.model.errors import ConfigError
 
 __all__ = [
     "BeatAnswer",
@@ -13,6 +16,7 @@ __all__ = [
     "WorkerCommand",
     "WorkerInfo",
     "Workplace",
+    "require_slots_of_roles",
 ]
 
 
@@ -94,3 +98,16 @@ class Workplace:
     def serves_any(self, *roles: str) -> bool:
         """Whether a task of one of these roles may come here."""
         return not self.roles or not set(self.roles).isdisjoint(roles)
+
+
+def require_slots_of_roles(slots: Mapping[str, int], roles: Sequence[str], *, variable: str) -> None:
+    """Raise ConfigError unless each role that is served has slots, and each that has slots is served."""
+    for role, number in slots.items():
+        if number < 1:
+            raise ConfigError(f"the role {role} has {number} slots: at least 1", variable=variable, value=dict(slots))
+    if not roles:
+        return
+    if lacking := ", ".join(role for role in roles if role not in slots):
+        raise ConfigError(f"no slots are named for the role {lacking}", variable=variable, value=dict(slots))
+    if unserved := ", ".join(role for role in slots if role not in roles):
+        raise ConfigError(f"this worker does not serve the role {unserved}", variable=variable, value=dict(slots))

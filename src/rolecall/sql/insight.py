@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime
 from itertools import starmap
 
 import msgspec
@@ -19,7 +20,7 @@ from rolecall.model.insight import (
 )
 from rolecall.model.overview import RoleLoad
 from rolecall.model.why import Situation
-from rolecall.sql.statement import Row, Statement, from_json
+from rolecall.sql.statement import Row, Statement, from_json, single
 
 __all__ = [
     "alike_workers",
@@ -53,6 +54,20 @@ def counts() -> Statement[list[RoleCount]]:
     """Count the tasks of each role and state."""
     return Statement(
         query="select role, state, number from rolecall.counts()",
+        read=lambda rows: list(starmap(RoleCount, rows)),
+    )
+
+
+def clock() -> Statement[datetime]:
+    """Ask what time it is for the pool."""
+    return Statement(query="select rolecall.clock()", read=single)
+
+
+def counts_of_run(roles: Sequence[str], since: datetime) -> Statement[list[RoleCount]]:
+    """Count the tasks of these roles (none: of all): the open ones, and those that have ended since a moment."""
+    return Statement(
+        query="select role, state, number from rolecall.counts_of_run(%s::text[], %s::timestamptz)",
+        params=(list(roles), since),
         read=lambda rows: list(starmap(RoleCount, rows)),
     )
 

@@ -40,6 +40,7 @@ __all__ = [
     "finish_free",
     "finish_here",
     "get",
+    "is_work_left",
     "kinds",
     "kinds_of_chains",
     "lost",
@@ -247,6 +248,15 @@ def _kinds(given: str, ids: Sequence[int]) -> Statement[list[dict[str, Any]]]:
         " group by 1, 2, 3 order by 4 desc, 1, 2, 3 limit %s::int",
         params=(list(ids), MOST_KINDS),
         read=lambda rows: [dict(zip(("role", "handler", "state", "tasks"), row, strict=True)) for row in rows],
+    )
+
+
+def is_work_left(worker_id: int, roles: Sequence[str], handlers: Sequence[str]) -> Statement[bool]:
+    """Ask whether a task of these roles (none: of all) runs, is due, or comes back soon."""
+    return Statement(
+        query="select rolecall.is_work_left(%s::bigint, %s::text[], %s::text[])",
+        params=(worker_id, list(roles), list(handlers)),
+        read=single,
     )
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
 from rolecall.model.errors import ConfigError
+from rolecall.model.workers import require_slots_of_roles
 
 MOST_SLOTS = 1_000
 MOST_PREFETCH = 10_000
@@ -14,7 +16,10 @@ MOST_PREFETCH = 10_000
 class WorkerOptions:
     """How one worker process works; all durations are seconds.
 
-    `roles`: empty = every role. `prefetch`: the most tasks that may be claimed beyond the free slots, 0 =
+    `roles`: empty = every role. `slots`: how many tasks run at once, of all roles together; or of each role by its name
+    (`{"analytics": 4, "import": 2}`), so that none takes a slot of another: these are the roles then, and each has an
+    entry of its own on the roll. `until_idle`: end when nothing is left to do, as `rolecall.worker.idleness` says.
+    `prefetch`: the most tasks that may be claimed beyond the free slots, 0 =
     none. `name`: how people call this worker; by default made from its role. `listen=False`: poll only.
     `grace`: how long running handlers may go on after a stop. `abort_grace`: how long an aborted handler may
     take to end before its task is reported without it. `call_deadline`: the longest wait for one answer of
@@ -29,7 +34,7 @@ class WorkerOptions:
     """
 
     roles: tuple[str, ...] = ()
-    slots: int = 1
+    slots: int | Mapping[str, int] = 1
     prefetch: int = 1_000
     name: str | None = None
     poll_interval: float = 5.0
@@ -47,14 +52,42 @@ class WorkerOptions:
     backoff_duration: float = 10.0
     pod: str | None = None
     node: str | None = None
+    until_idle: bool = False
 
     @property
     def may_hear(self) -> bool:
         """Whether it is worth listening for notifications: through a pooler none comes."""
         return self.listen and (self.listen_dsn is not None or not self.pooled)
 
+    @property
+    def served(self) -> tuple[str, ...]:
+        """The roles by name; none means every role."""
+        return tuple(self.roles) or (() if isinstance(self.slots, int) else tuple(self.slots))
+
+    @property
+    def slot_count(self) -> int:
+        """How many slots there are in all."""
+        return self.slots if isinstance(self.slots, int) else sum(self.slots.values())
+
+    def by_role(self) -> list[WorkerOptions]:
+        """The options of each part that claims for itself: one for each role that has slots of its own."""
+        if isinstance(self.slots, int):
+            return [self]
+        return [
+            replace(
+                self,
+                roles=(role,),
+                slots=slots,
+                name=f"{self.name}/{role}" if self.name else None,
+                maintenance=self.maintenance and number == 0,
+            )
+            for number, (role, slots) in enumerate(self.slots.items())
+        ]
+
     def __post_init__(self) -> None:
-        _between("slots", self.slots, 1, MOST_SLOTS)
+        if not isinstance(self.slots, int):
+            require_slots_of_roles(self.slots, self.roles, variable="slots")
+        _between("slots", self.slot_count, 1, MOST_SLOTS)
         _between("prefetch", self.prefetch, 0, MOST_PREFETCH)
         for name in ("poll_interval", "heartbeat_interval", "abort_grace", "call_deadline"):
             _between(name, getattr(self, name), 0.01, 86_400)

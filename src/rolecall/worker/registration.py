@@ -125,7 +125,7 @@ def describe_worker(options: WorkerOptions, handlers: Mapping[str, Handler]) -> 
         name=options.name or f"worker-{place}-{secrets.token_hex(4)}",
         roles=options.roles,
         handlers=tuple(handlers),
-        slots=options.slots,
+        slots=options.slot_count,
         host=socket.gethostname(),
         pid=os.getpid(),
         version=_version(),

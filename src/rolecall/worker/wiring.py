@@ -105,7 +105,7 @@ class Wiring:
         self.finish_session = self._sessions.open("settle")
         self.renew_session = self._sessions.open("renew")
         self.maintenance_session = self._sessions.open("maintain")
-        self.pool = self._sessions.pool("handlers", most=options.slots)
+        self.pool = self._sessions.pool("handlers", most=options.slot_count)
         self.in_flight = InFlight()
         self.log_reporter = LogReporter(self.in_flight)
         self.resource_monitor = ResourceMonitor(options, self._back_off)
@@ -125,10 +125,10 @@ class Wiring:
         intakes = {name: handler.intake for name, handler in self._app.handlers.items()}
         self.outcomes = Outcomes(self.completer, self.in_flight, contracts, intakes)
         self.aborter = Aborter(self.local_queue, self.outcomes, grace=options.abort_grace)
-        self.demand = Demand(options.prefetch, options.slots)
+        self.demand = Demand(options.prefetch, options.slot_count)
         self.slots = [
             Slot(n, self.local_queue, self.demand, completer=self.completer, fork_guard=self._fork_guard)
-            for n in range(1, options.slots + 1)
+            for n in range(1, options.slot_count + 1)
         ]
         gathering = {name: handler.gather for name, handler in self._app.handlers.items() if handler.gather}
         self.processes = Processes(self._fork_guard, self._app.carried)

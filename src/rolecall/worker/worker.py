@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Mapping, Sequence
 from typing import Any
 
 from rolecall.model.errors import RolecallError
 from rolecall.model.workers import Workplace
+from rolecall.worker.idleness import IdleWatch
 from rolecall.worker.options import WorkerOptions
 from rolecall.worker.program import Program
 from rolecall.worker.shutdown import Shutdown
@@ -65,10 +66,12 @@ class Worker:
         self._app.check()
         following = asyncio.create_task(self._follow(stop)) if stop is not None else None
         try:
-            async with self._app.lifespan(Workplace(dsn=self._dsn, roles=tuple(self._options.roles))):
-                wiring = Wiring(self._app, self._dsn, self._options, leave=self.stop)
-                if await self._opened(wiring):
-                    await self._work(wiring)
+            async with self._app.lifespan(Workplace(dsn=self._dsn, roles=self._options.served)):
+                wirings = [
+                    Wiring(self._app, self._dsn, options, leave=self.stop) for options in self._options.by_role()
+                ]
+                if await self._opened(wirings):
+                    await self._work(wirings)
         finally:
             if following is not None:
                 following.cancel()
@@ -79,9 +82,9 @@ class Worker:
         await stop.wait()
         self.stop()
 
-    async def _opened(self, wiring: Wiring) -> bool:
+    async def _opened(self, wirings: Sequence[Wiring]) -> bool:
         """Wait for the database, but not longer than until a stop; false if that came first."""
-        opening = asyncio.create_task(wiring.open())
+        opening = asyncio.create_task(_open(wirings))
         stopping = asyncio.create_task(self._stopping.wait())
         opened = False
         try:
@@ -94,24 +97,39 @@ class Worker:
             opening.cancel()
             if not opened:
                 await asyncio.wait({opening})
-                await wiring.close()
+                for wiring in wirings:
+                    await wiring.close()
         return opened
 
-    async def _work(self, wiring: Wiring) -> None:
-        self._announce(wiring)
-        working = {name: self._start(name, duty) for name, duty in wiring.duties().items()}
-        wiring.heartbeat.start()
+    async def _work(self, wirings: Sequence[Wiring]) -> None:
+        working = [self._begin(wiring) for wiring in wirings]
+        watching = self._watch_for_idleness(wirings[0]) if self._options.until_idle else None
         try:
             await self._stopping.wait()
         except asyncio.CancelledError:
             self.stop(now=True)
             raise
         finally:
-            await Shutdown(wiring, working, self._now, grace=self._options.grace).run()
-            log.info("Worker %s has stopped", _named(wiring))
+            if watching is not None:
+                watching.cancel()
+            await asyncio.gather(*map(self._end, wirings, working))
+
+    def _begin(self, wiring: Wiring) -> dict[str, asyncio.Task[None]]:
+        self._announce(wiring)
+        working = {name: self._start(name, duty) for name, duty in wiring.duties().items()}
+        wiring.heartbeat.start()
+        return working
+
+    async def _end(self, wiring: Wiring, working: Mapping[str, asyncio.Task[None]]) -> None:
+        await Shutdown(wiring, working, self._now, grace=self._options.grace).run()
+        log.info("Worker %s has stopped", _named(wiring))
+
+    def _watch_for_idleness(self, wiring: Wiring) -> asyncio.Task[None]:
+        watch = IdleWatch(wiring.maintenance_session, wiring.registration, self._options.served, self.stop)
+        return self._start("idleness", watch.run())
 
     def _announce(self, wiring: Wiring) -> None:
-        served = self._options.roles
+        served = wiring.registration.info.roles
         log.info("Starting worker %s for role: %s", _named(wiring), ", ".join(served) or "all")
         known = {handler.role for handler in self._app.handlers.values()}
         known |= {procedure.role for procedure in wiring.handler_registry.procedures.values()}
@@ -129,6 +147,11 @@ class Worker:
             log.critical("%s failed: the worker stops", task.get_name(), exc_info=error)
             self._failure = error
             self.stop()
+
+
+async def _open(wirings: Sequence[Wiring]) -> None:
+    for wiring in wirings:
+        await wiring.open()
 
 
 def _named(wiring: Wiring) -> str:

@@ -6,6 +6,7 @@ import asyncio
 import logging
 import sys
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Annotated
 
@@ -15,9 +16,15 @@ from rolecall.app import App
 from rolecall.cli.exits import Terminated
 from rolecall.cli.locate import load_app
 from rolecall.cli.options import DATABASE, LOGGING, WORKING
+from rolecall.cli.output import print_table
 from rolecall.cli.shell import Shell
 from rolecall.config import FLAGS, Settings
+from rolecall.db.connect import connect
+from rolecall.db.migrator import check
+from rolecall.db.run import run as ask
 from rolecall.maintenance.deaths import rescue_neighbours
+from rolecall.model.states import TaskState
+from rolecall.sql import insight
 from rolecall.worker.loop import run
 from rolecall.worker.options import WorkerOptions
 from rolecall.worker.persistent import PersistentWorker
@@ -30,20 +37,55 @@ AppReference = Annotated[str, Option("--app", metavar="MODULE:APP", help="The Ap
 Processes = Annotated[int, Option(min=1, max=1_000, help="How many processes; what dies is restarted.")]
 
 CALL_DEADLINE = 5.0
+UntilIdle = Annotated[
+    bool,
+    Option("--until-idle", help="End when nothing is left to do, and print counts; exit 1 if anything failed."),
+]
+Reports = Annotated[bool, Option("--report/--no-report", hidden=True)]
+
+# One of several processes, for which the command that started them counts.
+CHILD = ("--until-idle", "--no-report")
 SECRETS = ("DATABASE_URL", "DATABASE_URL_FILE")
 
 log = logging.getLogger("rolecall.cli")
 
 
-def worker(shell: Shell, *, app: AppReference, processes: Processes = 1) -> None:
+def worker(
+    shell: Shell,
+    *,
+    app: AppReference,
+    processes: Processes = 1,
+    until_idle: UntilIdle = False,
+    reports: Reports = True,
+) -> None:
     """Claim and run tasks until SIGTERM, Ctrl-C or SIGHUP: then finish what runs, give back the rest, exit 0."""
     loaded = load_app(app)
     try:
         with shell.ready_database(migrations=loaded.migrations) as dsn:
+            if until_idle:
+                _work_until_idle(shell, dsn, loaded, [worker_command(shell, app, *CHILD)] * processes, reports=reports)
+                return
             announce(shell, {"app": app, "processes": processes})
             work(shell, dsn, loaded, [worker_command(shell, app)] * processes)
     except Terminated:
         return
+
+
+def _work_until_idle(shell: Shell, dsn: str, app: App, workers: Sequence[Command], *, reports: bool) -> None:
+    """Work until nothing is left, then count by role and state what has ended meanwhile and what is open."""
+    options = replace(worker_options(shell.settings), until_idle=True)
+    with connect(dsn, "cli") as connection:
+        check(connection)
+        began = ask(connection, insight.clock())
+    work(shell, dsn, app, workers, options=options)
+    if not reports:
+        return
+    with connect(dsn, "cli") as connection:
+        counts = ask(connection, insight.counts_of_run(options.served, began))
+    rows = [(each.role, each.state, each.number) for each in counts]
+    shell.show({"counts": counts}, lambda: print_table(("role", "state", "tasks"), rows, "there was nothing to do"))
+    if any(each.state == TaskState.FAILED for each in counts):
+        raise Exit(1)
 
 
 def announce(shell: Shell, facts: Mapping[str, object]) -> None:
@@ -63,22 +105,23 @@ def work(  # sizes: what `up` and `worker` share
     beside: Sequence[Command] = (),
     *,
     persistent: bool = False,
+    options: WorkerOptions | None = None,
 ) -> None:
     """Run the app's tasks until told to stop: a single worker in this process, several under a supervisor.
 
     What runs `beside` them has processes of its own. A `persistent` worker is tried again when it cannot start.
     """
     if len(workers) == 1:
-        options = worker_options(shell.settings)
-        worker = PersistentWorker(lambda: Worker(app, dsn, options)) if persistent else Worker(app, dsn, options)
+        chosen = options or worker_options(shell.settings)
+        worker = PersistentWorker(lambda: Worker(app, dsn, chosen)) if persistent else Worker(app, dsn, chosen)
         run(_run(worker, Supervisor(beside)))
     elif code := run(Supervisor([*workers, *beside], partial(_rescue_dead, dsn, shell.settings)).run()):
         raise Exit(code)
 
 
-def worker_command(shell: Shell, reference: str | None) -> Command:
-    """What starts one worker with this command's settings."""
-    words = command_line(shell, "worker", reference, [*WORKING, *DATABASE, *LOGGING])
+def worker_command(shell: Shell, reference: str | None, *flags: str) -> Command:
+    """What starts one worker with this command's settings, and these flags."""
+    words = [*command_line(shell, "worker", reference, [*WORKING, *DATABASE, *LOGGING]), *flags]
     return Command(name="A worker", arguments=words, environment=secrets_of(shell))
 
 

@@ -1,0 +1,33 @@
+-- Says whether something is left to do for a worker that is to end when nothing is: a task of its roles and
+-- handlers that runs, that is due, or that has run before and comes back within five minutes. Not what is
+-- scheduled for later, nor what waits for another task (its key, a need, a child): that counts by the one it
+-- waits for. Nor what nobody may claim, of a paused role.
+-- returns: true or false
+-- public: yes
+create or replace function rolecall.is_work_left(p_worker_id bigint, p_roles text[], p_handlers text[])
+returns boolean
+language sql
+volatile
+set search_path = ''
+set jit = off
+set enable_seqscan = off
+as $$
+    select exists (
+        select
+        from rolecall.tasks as task
+        join rolecall.lines as line on line.id = task.line_id
+        where task.state = 'running' and (p_roles = '{}' or line.role = any(p_roles))
+            and line.handler = any(p_handlers)
+    )
+    or exists (
+        select
+        from rolecall.lines_of_claim(
+            array(select line.id from rolecall.lines as line),
+            (p_worker_id, p_roles, p_handlers, false)::rolecall.claimant, rolecall.clock()
+        ) as line
+        join rolecall.tasks as task on task.line_id = line.line_id
+        where task.state = 'pending' and not task.parked
+            and task.scheduled_for <= rolecall.clock() + interval '5 min'
+            and (task.fence > 0 or task.scheduled_for <= rolecall.clock())
+    )
+$$;

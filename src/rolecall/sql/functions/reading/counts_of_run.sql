@@ -1,0 +1,21 @@
+-- Counts the tasks of some roles (none: of all) by state: the open ones, and those that have ended since a
+-- moment.
+-- returns: one row a role and state
+-- public: yes
+create or replace function rolecall.counts_of_run(p_roles text[], p_since timestamptz)
+returns table (role text, state text, number bigint)
+language sql
+stable
+set search_path = ''
+as $$
+    select line.role, counted.state::text, sum(counted.number)::bigint
+    from (
+        select task.line_id, task.state, count(*) as number from rolecall.tasks as task group by task.line_id, task.state
+        union all
+        select since.line_id, since.state, since.number from rolecall.counts_since(p_since) as since
+    ) as counted
+    join rolecall.lines as line on line.id = counted.line_id
+    where p_roles = '{}' or line.role = any(p_roles)
+    group by line.role, counted.state
+    order by line.role, counted.state
+$$;

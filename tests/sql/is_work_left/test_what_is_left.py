@@ -1,0 +1,74 @@
+"""What keeps a worker that is to end when nothing is left."""
+
+from __future__ import annotations
+
+from tests.sql.engine import Engine
+
+SOON = 300
+
+
+def is_work_left(engine: Engine, *roles: str, handlers: list[str] | None = None) -> bool:
+    found: bool = engine.value(
+        "select rolecall.is_work_left(null, %s, %s)",
+        list(roles),
+        engine.handlers() if handlers is None else handlers,
+    )
+    return found
+
+
+def test_an_empty_pool_has_none(engine: Engine) -> None:
+    assert not is_work_left(engine)
+
+
+def test_what_is_due_is_left_until_it_has_ended(engine: Engine) -> None:
+    engine.enqueue()
+
+    assert is_work_left(engine)
+    claim = engine.claim_one()
+    assert is_work_left(engine)
+    engine.complete(claim)
+    assert not is_work_left(engine)
+
+
+def test_what_is_scheduled_for_later_is_not_left(engine: Engine) -> None:
+    engine.enqueue(after=1)
+
+    assert not is_work_left(engine)
+
+
+def test_what_comes_back_within_five_minutes_is_left(engine: Engine) -> None:
+    engine.enqueue()
+    engine.snooze(engine.claim_one(), SOON - 1)
+    assert is_work_left(engine)
+
+
+def test_what_comes_back_later_is_not_left(engine: Engine) -> None:
+    engine.enqueue()
+    engine.snooze(engine.claim_one(), SOON + 1)
+    assert not is_work_left(engine)
+
+
+def test_what_other_roles_and_handlers_have_to_do_is_not_left(engine: Engine) -> None:
+    engine.declare({"name": "other"})
+    engine.enqueue("other")
+
+    assert is_work_left(engine, "other")
+    assert not is_work_left(engine, "work")
+    assert not is_work_left(engine, handlers=["work"])
+
+
+def test_what_a_paused_role_has_to_do_is_not_left(engine: Engine) -> None:
+    engine.enqueue()
+    engine.rows("update rolecall.roles set paused_at = rolecall.clock() where name = 'work'")
+
+    assert not is_work_left(engine)
+
+
+def test_what_waits_for_its_key_counts_by_the_task_that_has_it(engine: Engine) -> None:
+    engine.declare({"name": "other"})
+    engine.enqueue_many([{"role": "other", "key": "k", "priority": 1}, {"role": "work", "key": "k"}])
+    engine.claim(2)
+    engine.claim(2)
+
+    assert not is_work_left(engine, "work")
+    assert is_work_left(engine)
