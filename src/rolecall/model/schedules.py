@@ -37,7 +37,8 @@ class Schedule:
     `misfire` says what becomes of slots that went by while nobody ticked: none is run, one (the latest), or all (the
     latest hundred). `overlap` says what is done when the task of the last run is still open: skip the new run, queue
     it beside, or cancel the old one. A run's task starts up to `jitter` seconds after its slot, by chance, but the
-    same for the same slot. Of an `immutable` one only rhythm and priority can be changed.
+    same for the same slot. Of an `immutable` one only rhythm and priority can be changed. One that an app declares may
+    have been called otherwise `formerly`: it is renamed, and keeps what people set and its history.
     """
 
     name: str
@@ -55,6 +56,7 @@ class Schedule:
     enabled: bool = True
     immutable: bool = False
     first_run_at: datetime | None = None
+    formerly: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -59,3 +59,40 @@ def test_a_declared_first_run_does_not_come_again(engine: Engine) -> None:
     ensure(engine, first_run_at=first, priority=1)
 
     assert stored(engine, "next_run_at") == planned
+
+
+def test_a_schedule_of_another_name_is_renamed_with_what_people_set(engine: Engine) -> None:
+    ensure(engine, name="old")
+    engine.rows("""select rolecall.put_schedule('{"name": "old", "every": 7200, "enabled": false}')""")
+    [before] = stored(engine, "id")[:1]
+
+    ensure(engine, name="new", formerly="old")
+    ensure(engine, name="new", formerly="old")
+
+    assert stored(engine, "id, name, extract(epoch from every)::int, enabled") == (before, "new", 7200, False)
+
+
+def test_a_renamed_schedule_that_nobody_touched_is_as_it_is_declared_now(engine: Engine) -> None:
+    ensure(engine, name="old")
+
+    ensure(engine, name="new", formerly="old", every=120)
+
+    assert stored(engine, "name, extract(epoch from every)::int") == ("new", 120)
+
+
+def test_the_release_before_does_not_bring_the_old_name_back(engine: Engine) -> None:
+    ensure(engine, name="old")
+    engine.rows("""select rolecall.put_schedule('{"name": "old", "priority": 9}')""")
+    ensure(engine, name="new", formerly="old")
+
+    assert ensure(engine, name="old") == 0
+    assert stored(engine, "name, priority") == ("new", 9)
+
+
+def test_of_two_that_stand_none_is_renamed(engine: Engine) -> None:
+    ensure(engine, name="new")
+    ensure(engine, name="old")
+
+    ensure(engine, name="new", formerly="old")
+
+    assert engine.rows("select name from rolecall.schedules order by name") == [("new",), ("old",)]

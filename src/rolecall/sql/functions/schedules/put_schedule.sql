@@ -17,7 +17,8 @@ as $$
 $$;
 
 -- Stores the schedules that an app declares: those that are not there yet, and those whose declaration has
--- changed since. What people have made or changed stays as they want it.
+-- changed since. What people have made or changed stays as they want it. One that was `formerly` called
+-- otherwise is renamed, with all that it has; a worker of the release before does not add the old one again.
 -- returns: how many were stored
 -- raises: RC021 invalid schedule, RC022, RC023 somebody stored or changed it meanwhile, RC031 unknown role,
 -- RC040 what is no task
@@ -33,11 +34,21 @@ declare
     v_item record;
     v_stored int := 0;
 begin
+    update rolecall.schedules as standing
+    set name = item.document ->> 'name', revision = standing.revision + 1,
+        declared = standing.declared || jsonb_build_object('formerly', standing.name)
+    from jsonb_array_elements(p_schedules) as item (document)
+    where standing.name = item.document ->> 'formerly'
+        and not exists (select from rolecall.schedules as other where other.name = item.document ->> 'name');
     for v_item in
         select item.document, standing.id is not null as stands
         from jsonb_array_elements(p_schedules) as item (document)
         left join rolecall.schedules as standing on standing.name = item.document ->> 'name'
-        where standing.id is null or (standing.edited_at is null and standing.declared <> item.document)
+        where (standing.id is null or (standing.edited_at is null and standing.declared <> item.document))
+            and not exists (
+                select from rolecall.schedules as renamed
+                where renamed.declared ->> 'formerly' = item.document ->> 'name'
+            )
         order by item.document ->> 'name'
     loop
         -- The first run of one that stands is over, or planned.
