@@ -8,6 +8,7 @@ from contextvars import ContextVar
 from types import MappingProxyType
 from typing import Any, ParamSpec, TypeVar, Unpack, overload
 
+from rolecall.app.aliases import Alias, require_alias, require_constant
 from rolecall.app.contracts import Contract, contract_of, contracts_of
 from rolecall.app.declarations import (
     AppCheck,
@@ -128,6 +129,16 @@ class App:
         return tuple(self._declared.carried)
 
     @property
+    def aliases(self) -> Mapping[str, Alias]:
+        """The second names of payload fields, by name."""
+        return MappingProxyType(self._declared.aliases)
+
+    @property
+    def constants(self) -> Mapping[str, str]:
+        """What is true of every task of the app, by name."""
+        return MappingProxyType(self._declared.constants)
+
+    @property
     def mounts(self) -> Sequence[Mount]:
         """The routers of the app and of what it includes, in this order."""
         return tuple(self._declared.mounts)
@@ -209,6 +220,29 @@ class App:
         require_key_capacity(pattern, capacity)
         self._declared.add_key_capacity(pattern, capacity)
 
+    def alias(self, name: str, field: str, *, key: str | None = None) -> None:
+        """Give a field of payloads a second name over HTTP, as programs call it that were written for another system.
+
+        app.alias("customer_id", "tenant", key="tenant:{tenant}")  # {"handler": "import_orders", "customer_id": 7}
+
+        In a request for a task or a schedule it stands beside `payload` and goes into it; answers show it as a field.
+        With `key`, the key that such tasks bear, lists of tasks filter by it and show it, without a look into payloads.
+        What the API calls so itself cannot be one: a server of the app refuses to start. Raises InvalidDeclaration.
+        """
+        alias = Alias(name, field, key)
+        require_alias(alias)
+        self._declared.add_alias(alias)
+
+    def constant(self, name: str, value: str) -> None:
+        """Say over HTTP what is true of all tasks of the app: answers show it, requests that say otherwise are refused.
+
+        app.constant("region", "eu")
+
+        Raises InvalidDeclaration.
+        """
+        require_constant(name, value)
+        self._declared.add_constant(name, value)
+
     def procedure(self, name: str, procedure: str, **options: Unpack[ProcedureOptions]) -> ProcedureDefinition:
         """Declare a procedure of the database as a handler; see ProcedureDefinition.
 
@@ -262,7 +296,8 @@ class App:
         self._declared.add_mount(Mount(router, arguments))
 
     def include(self, other: App) -> None:
-        """Take over what another app declares: handlers, roles, keys, schedules, lifespan, routers, checks, migrations.
+        """Take over what another app declares: handlers, roles, keys, aliases, schedules, lifespan, routers, checks and
+        migrations.
 
         Its middlewares go on standing around its own handlers only, inside those of this app. It can declare
         nothing more from then on. Raises InvalidDeclaration where a name is taken or where the other app lacks

@@ -14,6 +14,7 @@ from typing import Any, Protocol, TypedDict, TypeVar
 
 import psycopg
 
+from rolecall.app.aliases import Alias
 from rolecall.app.handlers import HandlerDefinition, Middleware
 from rolecall.app.procedures import ProcedureDefinition
 from rolecall.app.words import require_words
@@ -56,6 +57,8 @@ class Declarations:
     around: dict[str, Sequence[Middleware]] = field(default_factory=dict)
     roles: dict[str, RoleDefinition] = field(default_factory=dict)
     key_capacities: dict[str, int] = field(default_factory=dict)
+    aliases: dict[str, Alias] = field(default_factory=dict)
+    constants: dict[str, str] = field(default_factory=dict)
     schedules: dict[str, Schedule] = field(default_factory=dict)
     lifespans: list[Lifespan] = field(default_factory=list)
     mounts: list[Mount] = field(default_factory=list)
@@ -91,6 +94,16 @@ class Declarations:
         """Enter the capacity of a key or pattern of keys; raise InvalidDeclaration if it has one."""
         self._enter("capacity of keys", self.key_capacities, {pattern: capacity})
 
+    def add_alias(self, alias: Alias) -> None:
+        """Enter a second name; raise InvalidDeclaration if it stands for something already."""
+        _refuse_taken("constant", self.constants, {alias.name: alias})
+        self._enter("alias", self.aliases, {alias.name: alias})
+
+    def add_constant(self, name: str, value: str) -> None:
+        """Enter what is true of all tasks; raise InvalidDeclaration if the name stands for something already."""
+        _refuse_taken("alias", self.aliases, {name: value})
+        self._enter("constant", self.constants, {name: value})
+
     def add_schedule(self, schedule: Schedule) -> None:
         """Enter a schedule; raise InvalidDeclaration if its name is taken."""
         self._enter("schedule", self.schedules, {schedule.name: schedule})
@@ -106,6 +119,9 @@ class Declarations:
         for taken in (other.handlers, other.procedures):
             _refuse_taken("handler", self.handlers, taken)
             _refuse_taken("procedure", self.procedures, taken)
+        for named in (other.aliases, other.constants):
+            _refuse_taken("alias", self.aliases, named)
+            _refuse_taken("constant", self.constants, named)
         _refuse_taken("role", self.roles, other.roles)
         _refuse_taken("capacity of keys", self.key_capacities, other.key_capacities)
         _refuse_taken("schedule", self.schedules, other.schedules)
@@ -113,6 +129,8 @@ class Declarations:
         self.procedures |= other.procedures
         self.roles |= other.roles
         self.key_capacities |= other.key_capacities
+        self.aliases |= other.aliases
+        self.constants |= other.constants
         self.schedules |= other.schedules
         self.lifespans += other.lifespans
         self.mounts += other.mounts
@@ -260,6 +278,7 @@ class ScheduleOptions(TypedDict, total=False):
     enabled: bool
     immutable: bool
     first_run_at: datetime | None
+    formerly: str | None
 
 
 def in_plain_words(options: ScheduleOptions) -> dict[str, Any]:

@@ -13,7 +13,8 @@ It knows no SQL, no table and no SQLSTATE.
     identity, logins, passwords, rates  who asks, and how often; `refusals` writes down who was not let in
     dependencies, idempotency           what a route takes: its services by scope, once for each Idempotency-Key
     parameters, new_tasks, views        what requests are made of, and what tasks and chains look like in answers
-    query_words                         refuses the words of a query that a route does not know
+    task_filters, query_words           which tasks are meant; words of a query that a route does not know are refused
+    second_names                        what else an app's tasks are called in requests and answers
     api, events, documentation          the REST routes, the stream of events, the OpenAPI document
     dashboard                           the pages
 
@@ -44,7 +45,7 @@ from rolecall.web.dashboard.routing import Pages
 from rolecall.web.dashboard.view import Administering, Operating, Reading, View
 from rolecall.web.dependencies import Administers, Connections, Connects, Operates, Reads
 from rolecall.web.idempotency import OperatesOnce
-from rolecall.web.parameters import Body, Id, Limit, Moment, PathId, with_items
+from rolecall.web.parameters import Body, Id, Limit, Moment, PathId, agreed, with_items
 from rolecall.web.problems import Problem, RequestRefused, refuses
 
 __all__ = [
@@ -72,6 +73,7 @@ __all__ = [
     "Settings",
     "TaskFilter",
     "View",
+    "agreed",
     "build",
     "page_by_id",
     "position",

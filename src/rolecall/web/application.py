@@ -6,7 +6,9 @@ import asyncio
 from collections import deque
 from collections.abc import AsyncIterator, Collection, Iterable
 from contextlib import asynccontextmanager
+from dataclasses import fields
 from importlib.metadata import version
+from operator import attrgetter
 
 from fastapi import APIRouter, Depends, FastAPI
 from fastapi.routing import iter_route_contexts
@@ -16,13 +18,14 @@ from rolecall.app import App
 from rolecall.config import AccessSettings, AuthMode, Settings
 from rolecall.db.connect import Pooler, async_pool, connect_async
 from rolecall.model.audit import Actor
-from rolecall.model.errors import ConfigError
+from rolecall.model.errors import ConfigError, InvalidDeclaration
 from rolecall.service.database import Pooled
 from rolecall.service.live import Live
 from rolecall.service.overview import Overview
 from rolecall.service.waits import Waits
 from rolecall.web import documentation
 from rolecall.web.api import ROUTERS
+from rolecall.web.api.schedules import NewSchedule
 from rolecall.web.dashboard import assets
 from rolecall.web.dashboard.pages import PAGES
 from rolecall.web.dashboard.rendering import Renderer, renderer
@@ -33,11 +36,15 @@ from rolecall.web.idempotency import keep_answers
 from rolecall.web.identity import ForwardingGuard, KeysAndSessions, LocalToken, OpenToAll
 from rolecall.web.limits import Limits
 from rolecall.web.logins import Logins
+from rolecall.web.new_tasks import TaskRequest
 from rolecall.web.problems import PROBLEMS, answer_problems
 from rolecall.web.query_words import refuse_unknown_words
 from rolecall.web.rates import Rates
 from rolecall.web.refusals import Refusals
+from rolecall.web.second_names import SecondNames
 from rolecall.web.state import LONGEST_READ, Access, WebState, keep_state
+from rolecall.web.task_filters import Listing
+from rolecall.web.views import ListedTask, ShownSchedule, ShownTask
 
 __all__ = ["build", "work_out_routes"]
 
@@ -46,6 +53,11 @@ CONNECTIONS = 8
 WAIT = 4.0
 PATIENCE = 0.1
 KNOWN_WORDS = Depends(refuse_unknown_words)
+# What a second name of an app's would hide, or be hidden by.
+OWN_WORDS = frozenset().union(
+    *(body.model_fields for body in (TaskRequest, Listing, NewSchedule)),
+    *(map(attrgetter("name"), fields(shown)) for shown in (ListedTask, ShownTask, ShownSchedule)),
+)
 LOOKER = Actor(name="live", via="system")
 
 
@@ -97,7 +109,7 @@ def build(dsn: str, app: App, settings: Settings | None = None, *, hosts: Collec
     keep_state(application, state)
     answer_problems(application)
     answer_pages(application)
-    documentation.complete(application)
+    documentation.complete(application, state.names)
     keep_answers(application)
     application.add_middleware(Limits)
     for router in (*ROUTERS, documentation.router, assets.router, *PAGES, *mounted):
@@ -108,6 +120,12 @@ def build(dsn: str, app: App, settings: Settings | None = None, *, hosts: Collec
 def work_out_routes(application: FastAPI) -> None:
     """Work out now what each route takes: else the first request would wait half a second for it."""
     deque(iter_route_contexts(application.routes), maxlen=0)
+
+
+def _names(app: App) -> SecondNames:
+    for name in {*app.aliases, *app.constants} & OWN_WORDS:
+        raise InvalidDeclaration(f"the API calls a thing of its own {name!r}: it can be no second name")
+    return SecondNames(aliases=app.aliases, constants=app.constants)
 
 
 def _pages_of(routers: Iterable[APIRouter]) -> Renderer:
@@ -131,6 +149,7 @@ def _state(dsn: str, app: App, settings: Settings, pages: Renderer) -> WebState:
         pool=pool,
         reads=reads,
         app=app,
+        names=_names(app),
         access=_access(settings.access, rates, forwarding),
         logins=Logins(settings.access, rates, forwarding),
         live=Live(

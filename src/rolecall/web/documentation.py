@@ -9,6 +9,7 @@ from fastapi import APIRouter, FastAPI, Request
 
 from rolecall.web.dependencies import Reads
 from rolecall.web.problems import MEDIA_TYPE
+from rolecall.web.second_names import MARK, SecondNames
 
 __all__ = [
     "complete",
@@ -24,10 +25,11 @@ NOT_FOUND = {
 }
 
 
-def complete(application: FastAPI) -> None:
+def complete(application: FastAPI, names: SecondNames) -> None:
     """Let the document say of each route what none of them needs to declare.
 
-    The media type of refusals, which no route can; and 404, wherever the path has a place for a name or an id.
+    The media type of refusals, which no route can; 404, wherever the path has a place for a name or an id; and the
+    second names that the app has for its tasks.
     """
     declared = application.openapi
 
@@ -39,9 +41,27 @@ def complete(application: FastAPI) -> None:
                 _as_problems(operation["responses"])
                 if "{" in path:
                     operation["responses"].setdefault("404", NOT_FOUND)
+                if operation.pop(MARK, False):
+                    operation["parameters"] += [_filter(name) for name in sorted(names.filters)]
+        for schema in described["components"]["schemas"].values():
+            if schema.pop(MARK, False):
+                _tell_names(schema, names)
         return described
 
     application.openapi = openapi  # type: ignore[method-assign]  # the way that FastAPI's documentation shows
+
+
+def _tell_names(schema: dict[str, Any], names: SecondNames) -> None:
+    if "additionalProperties" in schema:
+        schema["additionalProperties"] = False
+    for name, alias in names.aliases.items():
+        schema["properties"][name] = {"description": f"Another name of payload.{alias.field}."}
+    for name, value in names.constants.items():
+        schema["properties"][name] = {"type": "string", "const": value}
+
+
+def _filter(name: str) -> dict[str, Any]:
+    return {"name": name, "in": "query", "required": False, "schema": {"type": "string"}}
 
 
 def _as_problems(responses: dict[str, Any]) -> None:

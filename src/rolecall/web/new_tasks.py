@@ -13,7 +13,8 @@ from rolecall.model.dedupe import Dedupe, DedupeMode, DedupeScope, FieldRule, Me
 from rolecall.model.errors import InvalidTask
 from rolecall.model.retry import RetryKind, RetryPolicy
 from rolecall.model.tasks import Need, NeedRule, NewTask
-from rolecall.web.parameters import Body, Id, Moment, Seconds, ShortText
+from rolecall.web.parameters import Body, Id, Moment, OpenBody, Seconds, ShortText, agreed
+from rolecall.web.second_names import SecondNames
 
 __all__ = ["Batch", "TaskRequest", "read_batch", "read_task"]
 
@@ -57,8 +58,12 @@ class NeedRequest(Body):
     on_failure: NeedRule = "fail"
 
 
-class TaskRequest(Body):
-    """A task to enqueue; at least one of handler and role is given. Durations in seconds."""
+class TaskRequest(OpenBody):
+    """A task to enqueue; at least one of handler and role is given. Durations in seconds.
+
+    `max_retries` is `max_attempts` less the first attempt. Second names of the app for fields of the payload stand
+    beside it.
+    """
 
     handler: ShortText | None = None
     role: ShortText | None = None
@@ -70,6 +75,7 @@ class TaskRequest(Body):
     dedupe_key: ShortText | None = None
     dedupe: DedupeRequest | None = None
     max_attempts: Annotated[int, Field(ge=0, le=LARGEST_INT, description="0 is without limit.")] | None = None
+    max_retries: Annotated[int, Field(ge=0, lt=LARGEST_INT)] | None = None
     retry: RetryRequest | None = None
     timeout: Annotated[float, Field(gt=0, le=3e9)] | None = None
     needs: Annotated[list[Id | NeedRequest], Field(max_length=MOST_NEEDS)] = Field(default_factory=list)
@@ -81,25 +87,28 @@ class Batch(Body):
     tasks: Annotated[list[TaskRequest], Field(max_length=LONGEST_BATCH)]
 
 
-def read_task(request: TaskRequest, app: App) -> NewTask:
-    """Make the task. Raises InvalidTask, InvalidPayload, ContractBroken."""
-    [task] = entries([_task(request, (), app)], app)
+def read_task(request: TaskRequest, app: App, names: SecondNames) -> NewTask:
+    """Make the task. Raises InvalidTask, InvalidPayload, ContractBroken, FilterError, RequestValidationError."""
+    [task] = entries([_task(request, (), app, names)], app)
     return task
 
 
-def read_batch(batch: Batch, app: App) -> list[NewTask]:
-    """Make the tasks. Raises InvalidTask, InvalidPayload, ContractBroken."""
+def read_batch(batch: Batch, app: App, names: SecondNames) -> list[NewTask]:
+    """Make the tasks. Raises as `read_task`."""
     tasks: list[NewTask] = []
     for request in batch.tasks:
-        tasks.append(_task(request, tasks, app))
+        tasks.append(_task(request, tasks, app, names))
     return list(entries(tasks, app))
 
 
-def _task(request: TaskRequest, earlier: Sequence[NewTask], app: App) -> NewTask:
+def _task(request: TaskRequest, earlier: Sequence[NewTask], app: App, names: SecondNames) -> NewTask:
     options = _options(request, earlier)
-    if request.handler is None:
-        return NewTask(payload=request.payload, **options)
-    return new_task(request.handler, request.payload, options, app)
+    payload = names.payload(request.model_extra, request.payload)
+    # Without a handler it is that of the role's name.
+    handler = request.handler or (request.role if request.role in app.handlers else None)
+    if handler is None:
+        return NewTask(payload=payload, **options)
+    return new_task(handler, payload, options, app)
 
 
 def _options(request: TaskRequest, earlier: Sequence[NewTask]) -> TaskOptions:
@@ -111,11 +120,15 @@ def _options(request: TaskRequest, earlier: Sequence[NewTask]) -> TaskOptions:
         key=request.key,
         dedupe_key=request.dedupe_key,
         dedupe=None if request.dedupe is None else _dedupe(request.dedupe),
-        max_attempts=request.max_attempts,
+        max_attempts=agreed("max_attempts", request.max_attempts, "max_retries", _attempts(request.max_retries)),
         retry=None if request.retry is None else RetryPolicy(**request.retry.model_dump()),
         timeout=request.timeout,
         needs=[_need(need, earlier) for need in request.needs],
     )
+
+
+def _attempts(retries: int | None) -> int | None:
+    return None if retries is None else retries + 1
 
 
 def _dedupe(request: DedupeRequest) -> Dedupe:

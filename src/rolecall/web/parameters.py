@@ -1,7 +1,4 @@
-"""What requests are made of: values with their bounds, the filter of tasks, and the cursors of lists.
-
-Which tasks are meant is said with the same words in the query of a list and in the body of a bulk action.
-"""
+"""What requests are made of: values with their bounds, bodies, and the cursors of lists."""
 
 from __future__ import annotations
 
@@ -13,21 +10,19 @@ from fastapi import Path, Query
 from pydantic import AwareDatetime, BaseModel, BeforeValidator, ConfigDict, Field
 
 from rolecall.model.errors import FilterError
-from rolecall.model.insight import TaskFilter
 from rolecall.model.pages import Page
+from rolecall.web.second_names import MARK
 
 __all__ = [
     "LARGEST_ID",
     "LONGEST_PAGE",
     "Blank",
     "Body",
-    "BodyFilter",
     "Cursor",
-    "Filter",
     "Id",
     "Limit",
-    "Listing",
     "Moment",
+    "OpenBody",
     "PathId",
     "Patience",
     "Result",
@@ -35,7 +30,7 @@ __all__ = [
     "Seconds",
     "ShortText",
     "TextCursor",
-    "task_filter",
+    "agreed",
     "with_items",
 ]
 
@@ -74,65 +69,30 @@ class Body(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False, frozen=True)
 
 
+class OpenBody(Body):
+    """The same, which takes the second names that the app has too; whoever reads it refuses what is none."""
+
+    model_config = ConfigDict(
+        extra="allow", strict=True, allow_inf_nan=False, frozen=True, json_schema_extra={MARK: True}
+    )
+
+
 class Result(Body):
     """What a completion leaves behind."""
 
     result: Any = None
 
 
-class Filter(BaseModel):
-    """What must hold of a task, all together; `status` is another word for `state`, and either takes both kinds.
-
-    Of the times, `from` is included and `to` is not. `text` is looked for in
-    handler, key, dedupe key, error and payload.
-    """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    ids: Annotated[list[Id], Field(max_length=MOST_IDS)] | None = None
-    state: ShortText | None = None
-    status: ShortText | None = None
-    role: ShortText | None = None
-    handler: ShortText | None = None
-    key: ShortText | None = None
-    worker: Id | None = None
-    chain: Id | None = None
-    parent: Id | None = None
-    roots: bool = False
-    text: ShortText | None = None
-    created_from: Moment | None = None
-    created_to: Moment | None = None
-    finished_from: Moment | None = None
-    finished_to: Moment | None = None
-
-
-class BodyFilter(Filter):
-    """A filter as a JSON object."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
-
-
-class Listing(Filter):
-    """A filter, and which page of what it finds."""
-
-    cursor: Annotated[ShortText, Field(description="The `next_cursor` of the page before.")] | None = None
-    limit: Annotated[int, Field(ge=1, le=LONGEST_PAGE)] = 50
-
-
-def task_filter(given: Filter, *, cursor: str | None = None, limit: int = 50) -> TaskFilter:
-    """Make the filter that the service takes. Raises FilterError."""
-    if given.state and given.status:
-        raise FilterError("state and status are the same filter: give one of them")
-    words = given.model_dump(exclude={"status", "worker", "chain", "parent", "cursor", "limit"})
-    words["state"] = given.state or given.status
-    return TaskFilter(
-        **words, worker_id=given.worker, chain_id=given.chain, parent_id=given.parent, cursor=cursor, limit=limit
-    )
-
-
 Cursor = Annotated[str | None, Query(max_length=200, description="The `next_cursor` of the page before.")]
 # Of a list in the order of texts: of 200 characters, each may take four bytes.
 TextCursor = Annotated[str | None, Query(max_length=1_100, description="The `next_cursor` of the page before.")]
+
+
+def agreed(name: str, value: T | None, other_name: str, other: T | None) -> T | None:
+    """Return what two words for the same thing say. Raises FilterError where they differ."""
+    if value is not None and other is not None and value != other:
+        raise FilterError(f"{name} and {other_name} are the same, and say different things")
+    return other if value is None else value
 
 
 def with_items(page: Page[S], view: Callable[[S], T]) -> Page[T]:

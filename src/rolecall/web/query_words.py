@@ -14,6 +14,7 @@ from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel
 
 from rolecall.web.dependencies import Requires, identify
+from rolecall.web.second_names import SecondNames
 from rolecall.web.state import state_of
 
 __all__ = ["refuse_unknown_words"]
@@ -31,7 +32,7 @@ async def refuse_unknown_words(request: Request) -> None:
     if not request.query_params:
         return
     dependants = list(_all_below(request.scope["route"].dependant))
-    known = {word for each in dependants for word in _words(each)}
+    known = {word for each in dependants for word in _words(each, state_of(request).names)}
     unknown = [word for word in dict.fromkeys(request.query_params) if word not in known]
     if unknown:
         await _let_in(request, dependants)
@@ -44,11 +45,12 @@ def _all_below(dependant: Dependant) -> Iterator[Dependant]:
         yield from _all_below(each)
 
 
-def _words(dependant: Dependant) -> Iterator[str]:
+def _words(dependant: Dependant, names: SecondNames) -> Iterator[str]:
     for parameter in dependant.query_params:
         kind = parameter.field_info.annotation
         if isinstance(kind, type) and issubclass(kind, BaseModel):
             yield from (field.alias or name for name, field in kind.model_fields.items())
+            yield from names.filters if kind.model_config.get("extra") == "allow" else ()
         else:
             yield parameter.alias
 

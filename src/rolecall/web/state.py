@@ -22,6 +22,7 @@ from rolecall.service.waits import Waits
 from rolecall.web.dashboard.rendering import Renderer
 from rolecall.web.events import HEARTBEAT
 from rolecall.web.refusals import Refusals
+from rolecall.web.second_names import SecondNames
 
 __all__ = [
     "LONGEST_READ",
@@ -71,8 +72,8 @@ class OpensSessions(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WebState:
-    """The pool of connections, the program whose tasks are served, who may come in, who watches and who waits, what all
-    see at a glance, what its pages look like, and which pods are its workers'.
+    """The pool of connections, the program whose tasks are served with its second names, who may come in, who watches
+    and who waits, what all see at a glance, what its pages look like, and which pods are its workers'.
 
     `reads` is a pool for what only asks. `refusals` writes down who was not let in. `heartbeat` says how often, in
     seconds, a stream that is quiet says so. `closing` is set when this server begins to stop: what streams must end
@@ -82,6 +83,7 @@ class WebState:
     pool: AsyncConnectionPool[Any]
     reads: AsyncConnectionPool[Any]
     app: App
+    names: SecondNames
     access: Access
     logins: OpensSessions
     live: Live

@@ -1,32 +1,36 @@
-"""Tasks and chains as the API shows them: the stored fields, and those that people count in."""
+"""Tasks, chains and schedules as the API shows them: the stored fields, and those that people count in."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
 from datetime import datetime
 from typing import Any
 
 from rolecall.model.chains import Chain, ChainSummary
 from rolecall.model.outcomes import why_unstored
+from rolecall.model.schedules import StoredSchedule
 from rolecall.model.states import TaskState
 from rolecall.model.tasks import Task, TaskSummary
+from rolecall.web.second_names import HasSecondNames, SecondNames
 
 __all__ = [
     "ListedChain",
     "ListedTask",
     "Outcome",
     "ShownChain",
+    "ShownSchedule",
     "ShownTask",
     "listed_chain",
     "listed_task",
     "shown_chain",
+    "shown_schedule",
     "shown_task",
 ]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ListedTask(TaskSummary):
+class ListedTask(HasSecondNames, TaskSummary):
     """A task in a list, without payload and result; durations in seconds.
 
     `state` is stored, `status` is finer (scheduled, ready, stale, retrying ...). `retry_count` counts the claims after
@@ -35,10 +39,11 @@ class ListedTask(TaskSummary):
 
     retry_count: int
     max_retries: int | None
+    second_names: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ShownTask(Task):
+class ShownTask(HasSecondNames, Task):
     """A task with its payload and result; `retry_count` and `max_retries` as in a list.
 
     `unstored` says why the result could not be stored; null where it was, or there is none.
@@ -47,6 +52,15 @@ class ShownTask(Task):
     retry_count: int
     max_retries: int | None
     unstored: str | None
+    second_names: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShownSchedule(HasSecondNames, StoredSchedule):
+    """A schedule with its interval in hours too; null where a cron expression says when."""
+
+    interval_hours: float | None
+    second_names: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,19 +103,29 @@ class Outcome:
     outcome: str
 
 
+HOUR = 3600.0
 LISTED = tuple(field.name for field in fields(TaskSummary))
 SHOWN = tuple(field.name for field in fields(Task))
+SCHEDULE_FIELDS = tuple(field.name for field in fields(StoredSchedule))
 CHAIN_FIELDS = tuple(field.name for field in fields(ListedChain))
 
 
-def listed_task(task: TaskSummary) -> ListedTask:
+def listed_task(task: TaskSummary, names: SecondNames) -> ListedTask:
     """Show a task in a list."""
-    return ListedTask(**_values(task, LISTED), **_counted(task))
+    return ListedTask(**_values(task, LISTED), **_counted(task), second_names=names.shown(task.key))
 
 
-def shown_task(task: Task) -> ShownTask:
+def shown_task(task: Task, names: SecondNames) -> ShownTask:
     """Show a task with all that it has."""
-    return ShownTask(**_values(task, SHOWN), **_counted(task), unstored=why_unstored(task.result))
+    named = names.shown(task.key, task.payload)
+    return ShownTask(**_values(task, SHOWN), **_counted(task), unstored=why_unstored(task.result), second_names=named)
+
+
+def shown_schedule(schedule: StoredSchedule, names: SecondNames) -> ShownSchedule:
+    """Show a schedule."""
+    hours = None if schedule.every is None else schedule.every / HOUR
+    named = names.shown(schedule.key, schedule.payload)
+    return ShownSchedule(**_values(schedule, SCHEDULE_FIELDS), interval_hours=hours, second_names=named)
 
 
 def listed_chain(chain: ChainSummary) -> ListedChain:
@@ -109,10 +133,12 @@ def listed_chain(chain: ChainSummary) -> ListedChain:
     return ListedChain(**_values(chain, CHAIN_FIELDS))
 
 
-def shown_chain(chain: Chain, tasks: Sequence[Task]) -> ShownChain:
+def shown_chain(chain: Chain, tasks: Sequence[Task], names: SecondNames) -> ShownChain:
     """Show a chain with all that it has."""
     stored = _values(chain, CHAIN_FIELDS)
-    return ShownChain(**stored, payload=chain.payload, result=chain.result, tasks=list(map(listed_task, tasks)))
+    return ShownChain(
+        **stored, payload=chain.payload, result=chain.result, tasks=[listed_task(task, names) for task in tasks]
+    )
 
 
 def _values(row: object, names: Sequence[str]) -> dict[str, Any]:

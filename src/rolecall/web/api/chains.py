@@ -12,6 +12,7 @@ from rolecall.web.dependencies import KnownCaller, Operates, Reads
 from rolecall.web.http import UNCHANGED, with_etag
 from rolecall.web.parameters import Body, Cursor, Limit, PathId, Patience, Result, ShortText, with_items
 from rolecall.web.problems import refuses
+from rolecall.web.second_names import Naming
 from rolecall.web.state import state_of
 from rolecall.web.views import ListedChain, Outcome, ShownChain, listed_chain, shown_chain
 
@@ -46,10 +47,10 @@ async def list_chains(  # sizes: each is a filter of the list
 
 
 @router.get("/{chain_id:int}", response_model=ShownChain, responses=UNCHANGED)
-async def get_chain(chain_id: PathId, services: Reads, request: Request) -> Response:
+async def get_chain(chain_id: PathId, services: Reads, names: Naming, request: Request) -> Response:
     """One chain with its tasks."""
     history = await services.chains.show(chain_id)
-    return with_etag(request, shown_chain(history.chain, history.tasks))
+    return with_etag(request, shown_chain(history.chain, history.tasks, names))
 
 
 @router.get("/{chain_id:int}/wait")

@@ -17,9 +17,11 @@ from rolecall.model.insight import BulkAction, BulkOutcome
 from rolecall.model.states import TaskState
 from rolecall.service.services import Services
 from rolecall.web.dependencies import Operates
-from rolecall.web.parameters import Body, BodyFilter, Id, PathId, Result, task_filter
+from rolecall.web.parameters import Body, Id, PathId, Result
 from rolecall.web.problems import refuses
+from rolecall.web.second_names import Naming, SecondNames
 from rolecall.web.state import address_of, state_of
+from rolecall.web.task_filters import BodyFilter, asked_for
 from rolecall.web.views import Outcome
 
 router = APIRouter(prefix="/api/tasks", tags=["tasks"])
@@ -122,25 +124,25 @@ class BulkRequest(Body):
 
 
 @router.post("/retry")
-async def retry_tasks(request: BulkRequest, services: Operates) -> BulkOutcome:
+async def retry_tasks(request: BulkRequest, services: Operates, names: Naming) -> BulkOutcome:
     """Put back failed and cancelled tasks; `dry_run` only says which."""
-    return await _bulk(services, "retry", request)
+    return await _bulk(services, names, "retry", request)
 
 
 @router.post("/cancel")
-async def cancel_tasks(request: BulkRequest, services: Operates) -> BulkOutcome:
+async def cancel_tasks(request: BulkRequest, services: Operates, names: Naming) -> BulkOutcome:
     """Cancel tasks, with what is open below them; `dry_run` only says which."""
-    return await _bulk(services, "cancel", request)
+    return await _bulk(services, names, "cancel", request)
 
 
 @router.post("/delete")
-async def delete_tasks(request: BulkRequest, services: Operates) -> BulkOutcome:
+async def delete_tasks(request: BulkRequest, services: Operates, names: Naming) -> BulkOutcome:
     """Delete tasks, each with its chain and all below it, unless something open needs it; `dry_run` only says which."""
-    return await _bulk(services, "delete", request)
+    return await _bulk(services, names, "delete", request)
 
 
-async def _bulk(services: Services, action: BulkAction, request: BulkRequest) -> BulkOutcome:
-    tasks = task_filter(request.filter)
+async def _bulk(services: Services, names: SecondNames, action: BulkAction, request: BulkRequest) -> BulkOutcome:
+    tasks = await asked_for(request.filter, services, names)
     return await services.tasks.bulk(action, tasks, limit=request.limit, dry_run=request.dry_run)
 
 

@@ -16,9 +16,11 @@ from rolecall.web.dependencies import KnownCaller, Reads
 from rolecall.web.http import UNCHANGED, with_etag
 from rolecall.web.idempotency import OperatesOnce
 from rolecall.web.new_tasks import Batch, TaskRequest, read_batch, read_task
-from rolecall.web.parameters import Cursor, Limit, Listing, PathId, Patience, ShortText, task_filter, with_items
+from rolecall.web.parameters import Cursor, Limit, PathId, Patience, ShortText, with_items
 from rolecall.web.problems import Responses, refuses
+from rolecall.web.second_names import MARK, Naming
 from rolecall.web.state import state_of
+from rolecall.web.task_filters import Listing, asked_for
 from rolecall.web.views import ListedTask, ShownTask, listed_task, shown_task
 
 router = APIRouter(prefix="/api/tasks", tags=["tasks"])
@@ -27,17 +29,19 @@ Minutes = Annotated[int, Query(ge=1, le=129_600, description="How far to look ba
 STOOD: Responses = {200: {"model": Enqueued, "description": "A task with its dedupe_key stood already"}}
 
 
-@router.get("")
-async def list_tasks(listing: Annotated[Listing, Query()], services: Reads) -> Page[ListedTask]:
+@router.get("", openapi_extra={MARK: True})
+async def list_tasks(listing: Annotated[Listing, Query()], services: Reads, names: Naming) -> Page[ListedTask]:
     """Tasks, open and finished, the newest first; a page may be short, even empty, and yet have a next one."""
-    tasks = await services.tasks.list(task_filter(listing, cursor=listing.cursor, limit=listing.limit))
-    return with_items(tasks, listed_task)
+    which = await asked_for(listing, services, names, cursor=listing.cursor, limit=listing.limit)
+    return with_items(await services.tasks.list(which), lambda task: listed_task(task, names))
 
 
 @router.post("", status_code=201, responses=refuses(409) | STOOD)
-async def enqueue_task(task: TaskRequest, services: OperatesOnce, request: Request, response: Response) -> Enqueued:
+async def enqueue_task(
+    task: TaskRequest, services: OperatesOnce, names: Naming, request: Request, response: Response
+) -> Enqueued:
     """Enqueue one task."""
-    enqueued = await services.tasks.enqueue(read_task(task, state_of(request).app))
+    enqueued = await services.tasks.enqueue(read_task(task, state_of(request).app, names))
     response.headers["Location"] = f"/api/tasks/{enqueued.id}"
     if enqueued.deduplicated:
         response.status_code = 200
@@ -45,9 +49,9 @@ async def enqueue_task(task: TaskRequest, services: OperatesOnce, request: Reque
 
 
 @router.post("/batch", status_code=201, responses=refuses(409))
-async def enqueue_tasks(batch: Batch, services: OperatesOnce, request: Request) -> list[Enqueued]:
+async def enqueue_tasks(batch: Batch, services: OperatesOnce, names: Naming, request: Request) -> list[Enqueued]:
     """Enqueue up to a thousand tasks, all or none; the answers come in their order."""
-    return await services.tasks.enqueue_many(read_batch(batch, state_of(request).app))
+    return await services.tasks.enqueue_many(read_batch(batch, state_of(request).app, names))
 
 
 @router.get("/counts")
@@ -63,9 +67,9 @@ async def tell_history(services: Reads, role: ShortText | None = None, minutes: 
 
 
 @router.get("/{task_id:int}", response_model=ShownTask, responses=UNCHANGED)
-async def get_task(task_id: PathId, services: Reads, request: Request) -> Response:
+async def get_task(task_id: PathId, services: Reads, names: Naming, request: Request) -> Response:
     """One task, open or finished, with payload and result."""
-    return with_etag(request, shown_task(await services.tasks.get(task_id)))
+    return with_etag(request, shown_task(await services.tasks.get(task_id), names))
 
 
 @router.get("/{task_id:int}/payload")
@@ -99,11 +103,13 @@ async def get_tree(task_id: PathId, services: Reads) -> Sequence[TreeNode]:
 
 
 @router.get("/{task_id:int}/children")
-async def list_children(task_id: PathId, services: Reads, cursor: Cursor = None, limit: Limit = 50) -> Page[ListedTask]:
+async def list_children(
+    task_id: PathId, services: Reads, names: Naming, cursor: Cursor = None, limit: Limit = 50
+) -> Page[ListedTask]:
     """The children of a task, the newest first."""
     await services.tasks.get(task_id)
     tasks = await services.tasks.list(TaskFilter(parent_id=task_id, cursor=cursor, limit=limit))
-    return with_items(tasks, listed_task)
+    return with_items(tasks, lambda task: listed_task(task, names))
 
 
 @router.get("/{task_id:int}/needs")
@@ -119,12 +125,12 @@ async def explain_task(task_id: PathId, services: Reads) -> Why:
 
 
 @router.get("/{task_id:int}/wait")
-async def wait_for_task(
-    task_id: PathId, services: Reads, caller: KnownCaller, request: Request, seconds: Patience = 20.0
+async def wait_for_task(  # sizes: who asks, and what an answer is made of
+    task_id: PathId, services: Reads, names: Naming, caller: KnownCaller, request: Request, seconds: Patience = 20.0
 ) -> ListedTask:
     """The task once it has finished, or as it stands when the seconds have passed: `finished_at` tells."""
     task = await services.tasks.get(task_id)
     if not task.is_finished:
         await state_of(request).waits.for_task(task_id, seconds, caller.counted_as)
         task = await services.tasks.get(task_id)
-    return listed_task(task)
+    return listed_task(task, names)

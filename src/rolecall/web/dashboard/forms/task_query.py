@@ -13,7 +13,8 @@ from starlette.datastructures import FormData, QueryParams
 
 from rolecall.model.errors import FilterError
 from rolecall.model.insight import TaskFilter
-from rolecall.web.parameters import Filter, Listing, task_filter
+from rolecall.web.second_names import SecondNames
+from rolecall.web.task_filters import Filter, Listing, task_filter
 
 __all__ = ["TaskQuery", "read_query"]
 
@@ -21,7 +22,8 @@ PAGE = 50
 # What a field for a moment sends where no script knows the viewer's zone; it stands beside the field that this is UTC.
 WITHOUT_ZONE = re.compile(r"\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?)?)?")
 MOMENTS = ("created_from", "created_to", "finished_from", "finished_to")
-FIELDS = tuple(name for name in Filter.model_fields if name != "status")
+FIELDS = tuple(name for name in Filter.model_fields if name not in {"status", "worker_id"})
+NO_NAMES = SecondNames(aliases={}, constants={})
 LABELS = {
     "ids": "task",
     "worker": "worker",
@@ -85,7 +87,7 @@ def read_query(given: QueryParams | FormData, *, cursor: str | None = None) -> T
     words = _words(given)
     try:
         listing = Listing.model_validate(_values(words))
-        return TaskQuery(words=words, filter=task_filter(listing, cursor=cursor, limit=PAGE))
+        return TaskQuery(words=words, filter=task_filter(listing, NO_NAMES, cursor=cursor, limit=PAGE))
     except ValidationError as error:
         problem = "; ".join(_sentence(words, each["loc"], each["type"]) for each in error.errors())
     except FilterError as error:

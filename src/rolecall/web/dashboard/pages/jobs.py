@@ -86,7 +86,8 @@ async def create_task(view: OperatingOnce, name: Name, way: Way = "form") -> Res
 
 
 async def _enqueue(view: View, handler: DeclaredHandler, form: TaskForm) -> Enqueued:
-    task = read_task(form.request(handler.name), state_of(view.request).app)
+    state = state_of(view.request)
+    task = read_task(form.request(handler.name), state.app, state.names)
     return await view.services.tasks.enqueue(task)
 
 

@@ -1,0 +1,17 @@
+"""Tasks under the name that other systems have for them: what is asked most often, at /api/jobs."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter
+
+from rolecall.web.api.task_actions import trigger_task
+from rolecall.web.api.tasks import get_task, list_tasks
+from rolecall.web.http import UNCHANGED
+from rolecall.web.problems import refuses
+from rolecall.web.second_names import MARK
+from rolecall.web.views import ShownTask
+
+router = APIRouter(prefix="/api/jobs", tags=["tasks"])
+router.add_api_route("", list_tasks, openapi_extra={MARK: True})
+router.add_api_route("/{task_id:int}", get_task, response_model=ShownTask, responses=UNCHANGED)
+router.add_api_route("/{task_id:int}/trigger", trigger_task, methods=["POST"], responses=refuses(409))

@@ -1,0 +1,122 @@
+"""The second names of an app's tasks (`App.alias`, `App.constant`), as requests say them and answers show them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from fastapi import Depends, Request
+from fastapi.exceptions import RequestValidationError
+from pydantic import GetJsonSchemaHandler, SerializerFunctionWrapHandler, model_serializer
+from pydantic_core import CoreSchema
+
+from rolecall.app.aliases import Alias
+
+__all__ = ["MARK", "HasSecondNames", "Naming", "SecondNames"]
+
+SHOWN = "second_names"
+# Where the document of the API is to name them.
+MARK = "x-second-names"
+
+
+class HasSecondNames:
+    """For a dataclass that is shown: what stands in its `second_names` is shown beside its own fields."""
+
+    __slots__ = ()
+
+    @model_serializer(mode="wrap")
+    def _with_second_names(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        shown = write(self)
+        names = shown.pop(SHOWN)
+        return {**shown, **names}
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, core: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        """Describe the fields; which second names there are, only the application knows."""
+        fields: Any = {name: value for name, value in core.items() if name != "serialization"}
+        described = handler(fields)
+        resolved = handler.resolve_ref_schema(described)
+        resolved["properties"].pop(SHOWN, None)
+        resolved[MARK] = True
+        return described
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SecondNames:
+    """Those of one app. What is refused raises RequestValidationError, which names the word."""
+
+    aliases: Mapping[str, Alias]
+    constants: Mapping[str, str]
+
+    @property
+    def filters(self) -> frozenset[str]:
+        """The words by which lists are filtered."""
+        return frozenset(name for name, alias in self.aliases.items() if alias.key) | frozenset(self.constants)
+
+    def payload(
+        self,
+        said: Mapping[str, Any] | None,
+        payload: Mapping[str, Any] | None,
+        standing: Mapping[str, Any] | None = None,
+    ) -> dict[str, Any]:
+        """Return the payload of a request with what it says by second names, or where it has none the standing one.
+
+        What is null is not said of a new payload, and taken away from a standing one.
+        """
+        fields: dict[str, Any] = {}
+        for name, value in (said or {}).items():
+            alias = self._alias(name, value, "body")
+            if alias is None:
+                continue
+            if (payload or {}).get(alias.field, value) != value:
+                raise _refused("body", name, f"payload.{alias.field} is the same, and says another thing")
+            fields[alias.field] = value
+        whole = {**(standing or {} if payload is None else payload), **fields}
+        return {name: value for name, value in whole.items() if value is not None or name not in fields}
+
+    def key(self, said: Mapping[str, Any] | None, key: str | None) -> str | None:
+        """Return the key that a filter asks for, with what was said by second names."""
+        for name, value in (said or {}).items():
+            alias = self._alias(name, value, "filter")
+            if alias is None or value is None:
+                continue
+            asked = alias.key_of(value)
+            if asked is None or not isinstance(value, str | int):
+                raise _refused("filter", name, "tasks are listed by one number or text" if asked else "not a filter")
+            if key not in {None, asked}:
+                raise _refused("filter", name, f"it asks for the key {asked!r}, and another is asked for too")
+            key = asked
+        return key
+
+    def shown(self, key: str | None, payload: Mapping[str, Any] | None = None) -> dict[str, Any]:
+        """Return what an answer shows beside a task or schedule; without its payload, what its key says."""
+        named = {name: (payload or {}).get(alias.field) for name, alias in self.aliases.items()}
+        by_key = {name: alias.value_in(key) for name, alias in self.aliases.items()}
+        return {
+            **{name: by_key[name] if value is None else value for name, value in named.items()},
+            **self.constants,
+        }
+
+    def _alias(self, name: str, value: object, where: str) -> Alias | None:
+        if name in self.aliases:
+            return self.aliases[name]
+        if name not in self.constants:
+            known = ", ".join(sorted({*self.aliases, *self.constants}))
+            raise _refused(where, name, f"not known here{known and f'; second names are {known}'}")
+        if value is not None and value != self.constants[name]:
+            raise _refused(where, name, f"it is {self.constants[name]!r} here, never {value!r}")
+        return None
+
+
+def _refused(where: str, name: str, problem: str) -> RequestValidationError:
+    """Say why a word of a request is refused."""
+    return RequestValidationError([{"type": "second_name", "loc": (where, name), "msg": problem}])
+
+
+def _names(request: Request) -> SecondNames:
+    names: SecondNames = request.app.state.rolecall.names
+    return names
+
+
+Naming = Annotated[SecondNames, Depends(_names)]

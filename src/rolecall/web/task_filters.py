@@ -1,0 +1,96 @@
+"""Which tasks are meant: said with the same words in the query of a list and in the body of a bulk action."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from rolecall.model.errors import FilterError
+from rolecall.model.insight import TaskFilter
+from rolecall.service.services import Services
+from rolecall.web.parameters import LARGEST_ID, LONGEST_PAGE, MOST_IDS, Id, Moment, ShortText, agreed
+from rolecall.web.second_names import MARK, SecondNames
+
+__all__ = ["BodyFilter", "Filter", "Listing", "asked_for", "task_filter"]
+
+
+class Filter(BaseModel):
+    """What must hold of a task, all together; `status` is another word for `state`, and either takes both kinds.
+
+    `worker_id` is another word for `worker`, and takes the name of a worker on the roll too: the latest one of that
+    name. Of the times, `from` is included and `to` is not. `text` is looked for in handler, key, dedupe key, error and
+    payload. Second names of the app whose tasks bear a key are filters too.
+    """
+
+    model_config = ConfigDict(extra="allow", frozen=True, json_schema_extra={MARK: True})
+
+    ids: Annotated[list[Id], Field(max_length=MOST_IDS)] | None = None
+    state: ShortText | None = None
+    status: ShortText | None = None
+    role: ShortText | None = None
+    handler: ShortText | None = None
+    key: ShortText | None = None
+    worker: Id | None = None
+    worker_id: Id | ShortText | None = None
+    chain: Id | None = None
+    parent: Id | None = None
+    roots: bool = False
+    text: ShortText | None = None
+    created_from: Moment | None = None
+    created_to: Moment | None = None
+    finished_from: Moment | None = None
+    finished_to: Moment | None = None
+
+
+class BodyFilter(Filter):
+    """A filter as a JSON object."""
+
+    model_config = ConfigDict(extra="allow", frozen=True, strict=True, json_schema_extra={MARK: True})
+
+
+# The words that are called in the service what they are called here.
+PLAIN = frozenset(Filter.model_fields) - {"state", "status", "worker", "worker_id", "chain", "parent"}
+
+
+class Listing(Filter):
+    """A filter, and which page of what it finds."""
+
+    cursor: Annotated[ShortText, Field(description="The `next_cursor` of the page before.")] | None = None
+    limit: Annotated[int, Field(ge=1, le=LONGEST_PAGE)] = 50
+
+
+def task_filter(
+    given: Filter, names: SecondNames, *, worker: int | None = None, cursor: str | None = None, limit: int = 50
+) -> TaskFilter:
+    """Make the filter that the service takes; `worker` is the one that `worker_id` names.
+
+    Raises FilterError for two words that stand for the same and differ, RequestValidationError for what is no word.
+    """
+    words = {name: getattr(given, name) for name in PLAIN}
+    return TaskFilter(
+        **words | {"key": names.key(given.model_extra, given.key)},
+        state=agreed("state", given.state, "status", given.status),
+        worker_id=agreed("worker", given.worker, "worker_id", worker),
+        chain_id=given.chain,
+        parent_id=given.parent,
+        cursor=cursor,
+        limit=limit,
+    )
+
+
+async def asked_for(
+    given: Filter, services: Services, names: SecondNames, *, cursor: str | None = None, limit: int = 50
+) -> TaskFilter:
+    """Make the filter, after looking up a worker who is called by name. Raises as `task_filter`."""
+    worker = None if given.worker_id is None else await _worker(str(given.worker_id), services)
+    return task_filter(given, names, worker=worker, cursor=cursor, limit=limit)
+
+
+async def _worker(said: str, services: Services) -> int:
+    if said.isascii() and said.isdigit() and int(said) <= LARGEST_ID:
+        return int(said)
+    for worker in await services.workers.list(everyone=True):  # the latest heard of first
+        if worker.name == said:
+            return worker.id
+    raise FilterError(f"worker_id: no worker on the roll is called {said!r}")
