@@ -8,7 +8,7 @@ from rolecall import App, exponential
 from storecrawl.health_checks import CHECKS
 from storecrawl.migrations import MIGRATIONS
 from storecrawl.roles.analytics_refresh import add_analytics_refresh
-from storecrawl.roles.crawler import Crawler
+from storecrawl.roles.crawler import STORE_KEY, Crawler
 from storecrawl.roles.entry_point_discovery import add_entry_point_discovery
 from storecrawl.roles.image_fetch import add_image_fetch
 from storecrawl.roles.payload_fetch import add_payload_fetch, add_product_discovery, add_product_resync
@@ -38,6 +38,9 @@ OTHER_ROLES = {
 ANALYTICS_TIMEOUT = timedelta(hours=1)
 ANALYTICS_ATTEMPTS = 10
 PRIORITIES = {"store_discovery": 5}
+# The one platform that is crawled; each has a schedule of its own.
+PLATFORM = "dutchie"
+DISCOVERY = f"store_discovery_{PLATFORM}"
 
 
 def build_app(settings: CrawlSettings) -> App:
@@ -50,6 +53,9 @@ def build_app(settings: CrawlSettings) -> App:
         checks=CHECKS,
         migrations=[MIGRATIONS],
     )
+    app.alias("dispensary_id", "store_id", key=STORE_KEY)
+    app.alias("state_code", "state")
+    app.constant("platform", PLATFORM)
     app.mount("storecrawl.api:router", crawler)
     app.mount("storecrawl.pages:router", crawler)
     add_store_discovery(app, crawler)
@@ -84,14 +90,17 @@ def _declare_schedules(app: App, settings: CrawlSettings) -> None:
     # Each looks at everything: where a round takes longer than its interval, another one behind it is of no use.
     every = {
         "payload_fetch_all": settings.fetch_every,
-        "store_discovery": settings.discover_every,
+        DISCOVERY: settings.discover_every,
         "analytics_refresh": settings.analyse_every,
         "orphan_sweep": settings.sweep_every,
     }
     if settings.keep_days is not None or settings.keep_last is not None:
         every["payload_expiry"] = settings.sweep_every
     for name, seconds in every.items():
-        app.schedule(name, name, every=seconds, overlap="skip", priority=PRIORITIES.get(name, 0))
+        handler = "store_discovery" if name == DISCOVERY else name
+        formerly = None if name == handler else handler
+        priority = PRIORITIES.get(handler, 0)
+        app.schedule(name, handler, every=seconds, overlap="skip", priority=priority, formerly=formerly)
 
 
 app = build_app(CrawlSettings.from_environment())

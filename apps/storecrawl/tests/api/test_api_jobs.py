@@ -82,7 +82,7 @@ async def test_a_resync_that_cannot_be_is_refused(http: httpx2.AsyncClient, shop
     past = (today - DAY).isoformat()
     bodies: list[Any] = [
         {"batches": 0}, {"batches": 1441}, {"batches": True}, {"batches": "6"}, {"date": past}, {"date": far},
-        {"date": 20_000}, {"date": "20000"}, {"date": "tomorrow"}, {"batch": 6}, [], None,
+        {"date": 20_000}, {"date": "20000"}, {"date": "tomorrow"}, {"batch": 6}, [],
     ]  # fmt: skip
     for body in bodies:
         answer = await http.post("/api/tasks/generate/resync", json=body)
@@ -181,7 +181,7 @@ async def test_jobs_that_cannot_be_are_refused(http: httpx2.AsyncClient, shop: A
     store = shop.store()
     refused: dict[str, list[dict[str, Any]]] = {
         "/api/job-queue/enqueue": [
-            {}, {"store_id": "1"}, {"store_id": True}, {"store_id": 2**63}, {"store_id": store, "role": "product_refresh"},
+            {}, {"store_id": "1"}, {"store_id": True}, {"store_id": 2**63}, {"store_id": store, "role": "bake"},
             {"store_id": store, "priority": 101}, {"store_id": store, "scheduled_for": 5}, {"store_id": store, "scheduled_for": "2030-01-01T00:00:00-21:28"}, {"store_id": store, "key": "x"},
             {"store_id": store, "scheduled_for": "2030-01-01T00:00:00"}, {"store_id": store, "scheduled_for": "9999-12-31T00:00:00Z"},
         ],

@@ -45,7 +45,7 @@ def test_the_default_schedules_fetch_discover_and_analyse() -> None:
 
     assert {(schedule.name, timedelta(seconds=schedule.every or 0), schedule.priority) for schedule in schedules} == {
         ("payload_fetch_all", timedelta(hours=4), 0),
-        ("store_discovery", timedelta(hours=24), 5),
+        ("store_discovery_dutchie", timedelta(hours=24), 5),
         ("analytics_refresh", timedelta(hours=6), 0),
         ("orphan_sweep", timedelta(hours=24), 0),
     }
@@ -55,7 +55,7 @@ def test_no_schedule_piles_up_behind_a_round_that_takes_long() -> None:
     schedules = build_app(CrawlSettings(keep_days=30)).schedules
 
     assert {name: schedule.overlap for name, schedule in schedules.items()} == dict.fromkeys(
-        ("payload_fetch_all", "store_discovery", "analytics_refresh", "orphan_sweep", "payload_expiry"), "skip"
+        ("payload_fetch_all", "store_discovery_dutchie", "analytics_refresh", "orphan_sweep", "payload_expiry"), "skip"
     )
 
 

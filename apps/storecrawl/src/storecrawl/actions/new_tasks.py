@@ -2,20 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from itertools import count
 from types import MappingProxyType
-from typing import Final, Literal, Self
+from typing import Any, Final, Literal, Self
+
+import psycopg
 
 from rolecall import Dedupe, Enqueued, NewTask
-from storecrawl.roles.payload_fetch import fetch_task, resync_task
+from storecrawl.catalog import UnknownStore, find_store, latest_payload
+from storecrawl.roles.image_fetch import image_task
+from storecrawl.roles.payload_fetch import fetch_task, investigation_task, replay_task, resync_task
 from storecrawl.roles.store_discovery import discovery_task, first_crawl
 
-__all__ = ["BATCHES", "STORE_TASKS", "Batch", "Generated", "StoreRole", "as_asked", "discovery", "for_stores", "resync"]
+__all__ = [
+    "BATCHES",
+    "POOL_TASKS",
+    "Batch",
+    "Generated",
+    "PoolRole",
+    "StoreRole",
+    "as_asked",
+    "discovery",
+    "for_stores",
+    "in_turn",
+    "resync",
+]
 
-StoreRole = Literal["payload_fetch", "product_discovery", "product_resync"]
+Connection = psycopg.AsyncConnection[Any]
+
+StoreRole = Literal[
+    "payload_fetch", "product_discovery", "product_resync", "product_refresh", "image_fetch", "entry_point_discovery"
+]
+PoolRole = Literal["store_discovery", "analytics_refresh", "storage_upkeep"]
 
 BATCHES = 6
 DAY = timedelta(days=1)
@@ -24,8 +45,20 @@ AS_ASKED = Dedupe(mode="replace")
 # Longer than any date can lie ahead: a resync that has run counts as generated until its day is long over.
 ONCE = Dedupe(scope="any", window=timedelta(days=400).total_seconds())
 
-STORE_TASKS: Final[Mapping[StoreRole, Callable[[int], NewTask]]] = MappingProxyType(
-    {"payload_fetch": fetch_task, "product_discovery": first_crawl, "product_resync": resync_task}
+STORE_TASKS: Final[Mapping[str, Callable[[int], NewTask]]] = MappingProxyType(
+    {
+        "payload_fetch": fetch_task,
+        "product_discovery": first_crawl,
+        "product_resync": resync_task,
+        "image_fetch": image_task,
+    }
+)
+# What is not about one store; while such a task is open, another is not added.
+POOL_TASKS: Final[Mapping[str, NewTask]] = MappingProxyType(
+    {
+        "analytics_refresh": NewTask(handler="analytics_refresh", dedupe_key="asked for"),
+        "storage_upkeep": NewTask(handler="orphan_sweep", dedupe_key="asked for"),
+    }
 )
 
 
@@ -76,20 +109,38 @@ def discovery(states: Sequence[str] = (), priority: int | None = None) -> NewTas
     return task if priority is None else task.options(priority=priority)
 
 
-def for_stores(
-    role: StoreRole, store_ids: Sequence[int], *, begin: datetime | None = None, stagger_seconds: float = 0.0
-) -> list[NewTask]:
-    """The task of a role for each store, one after the other from `begin` on; without that, all at once, now."""
-    made = [STORE_TASKS[role](store_id) for store_id in dict.fromkeys(store_ids)]
+async def for_stores(connection: Connection, role: StoreRole, store_ids: Sequence[int]) -> list[NewTask]:
+    """The task of a role for each store.
+
+    A refresh is that of its latest payload, and an entry point is looked for by the id that the store has, or its slug.
+    Raises UnknownStore, NoPayload.
+    """
+    return [await _for_store(connection, role, store_id) for store_id in dict.fromkeys(store_ids)]
+
+
+def in_turn(made: Sequence[NewTask], begin: datetime | None, stagger_seconds: float = 0.0) -> list[NewTask]:
+    """The same tasks, one after the other from `begin` on; without that, all at once, now."""
     if begin is None:
-        return made
+        return list(made)
     moments = (begin + timedelta(seconds=number * stagger_seconds) for number in count())
     return [task.options(scheduled_for=moment) for task, moment in zip(made, moments, strict=False)]
 
 
-def as_asked(tasks: Sequence[NewTask]) -> list[NewTask]:
+def as_asked(tasks: Iterable[NewTask]) -> list[NewTask]:
     """The same tasks, as somebody asks for them: one that stands for later is moved to the moment of the new one."""
     return [task.options(dedupe=AS_ASKED) for task in tasks]
+
+
+async def _for_store(connection: Connection, role: StoreRole, store_id: int) -> NewTask:
+    if role == "product_refresh":
+        return replay_task(store_id, (await latest_payload(connection, store_id)).id)
+    if role == "entry_point_discovery":
+        store = await find_store(connection, store_id)
+        entry = store.platform_store_id or store.slug
+        if entry is None:
+            raise UnknownStore([store_id], noun="store with a platform id or a slug:")
+        return investigation_task(store_id, entry)
+    return STORE_TASKS[role](store_id)
 
 
 def _resync_on(day: date, store_id: int, moment: datetime) -> NewTask:

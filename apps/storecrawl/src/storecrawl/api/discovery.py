@@ -21,6 +21,7 @@ from rolecall.web import (
     Operates,
     Page,
     Reads,
+    agreed,
     page_by_id,
     position,
     refuses,
@@ -110,13 +111,14 @@ async def cities(
     _: Reads,
     *,
     state: State = None,
+    state_code: State = None,
     failing: Annotated[bool, Query(description="Only those whose last attempts brought no answer.")] = False,
     cursor: Cursor = None,
     limit: Limit = 50,
 ) -> Page[CityRecord]:
     """Cities by state and name, with what became of asking for their stores."""
     after = position(cursor)
-    code = state and state.upper()
+    code = _code(state, state_code)
     async with connects() as connection:
         found = await list_cities(connection, state=code, failing=failing, after=after, limit=limit + 1)
     return page_by_id(found, limit)
@@ -129,6 +131,7 @@ async def list_all(  # sizes: what locations are filtered by
     connects: Connects,
     status: Status = None,
     state: State = None,
+    state_code: State = None,
     city: SearchText = None,
     text: SearchText = None,
     cursor: Cursor = None,
@@ -136,7 +139,7 @@ async def list_all(  # sizes: what locations are filtered by
 ) -> Page[Location]:
     """Locations by id; `text` is looked for in name, slug, chain, city, id and entry. Other platforms have none."""
     after = position(cursor) or 0
-    code = state and state.upper()
+    code = _code(state, state_code)
     criteria = LocationFilter(status=status, state=code, city=city, text=text, after=after, limit=limit + 1)
     if platform != CRAWLED:
         return Page(items=[], next_cursor=None)
@@ -187,6 +190,11 @@ async def unreject(services: Operates, location_id: LocationId, connects: Connec
     async with location_review(connects, services) as review:
         await review.unreject(location_id, note.because)
     return Decided(location=await _location(connects, location_id))
+
+
+def _code(state: str | None, state_code: str | None) -> str | None:
+    code = agreed("state", state, "state_code", state_code)
+    return code and code.upper()
 
 
 async def _location(connects: Connections, location_id: int) -> Location:

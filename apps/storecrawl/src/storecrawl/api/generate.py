@@ -9,11 +9,11 @@ from typing import Annotated
 from fastapi import APIRouter
 from pydantic import Field
 
-from rolecall.web import Body, Connections, Connects, RequestRefused
+from rolecall.web import Body, Connections, Connects, RequestRefused, agreed
 from storecrawl.actions.new_tasks import BATCHES, Generated, discovery, resync
 from storecrawl.api.enqueuing import ANSWERS, Enqueuing, pool_time
 from storecrawl.catalog import crawlable_stores
-from storecrawl.serving.parameters import Day, Priority, StateCode
+from storecrawl.serving.parameters import CrawledPlatform, Day, Priority, StateCode
 
 router = APIRouter(prefix="/api/tasks/generate", tags=["generation"])
 
@@ -32,7 +32,19 @@ class DiscoveryOrder(Body):
     """Which states are searched; none means those that the crawler covers."""
 
     states: Annotated[tuple[StateCode, ...], Field(max_length=MOST_STATES, strict=False)] = ()
+    state_code: StateCode | None = None
+    platform: CrawledPlatform = None
     priority: Priority = None
+
+    def searched(self) -> tuple[str, ...]:
+        """The states, `state_code` being another word for one. Raises FilterError."""
+        return (
+            agreed("states", self.states or None, "state_code", (self.state_code,) if self.state_code else None) or ()
+        )
+
+
+# What is meant by no body.
+EVERYTHING, EVERYWHERE = ResyncOrder(), DiscoveryOrder()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +67,7 @@ class Resync:
 
 
 @router.post("/resync", status_code=201, responses={200: {"model": Resync, "description": "All of them stood already"}})
-async def generate_resync(order: ResyncOrder, connects: Connects, enqueues: Enqueuing) -> Resync:
+async def generate_resync(connects: Connects, enqueues: Enqueuing, order: ResyncOrder = EVERYTHING) -> Resync:
     """Store one product_resync for each store that may be crawled, spread evenly over the day; once for each day."""
     day = await _day(connects, order.date)
     async with connects() as connection:
@@ -72,9 +84,9 @@ async def generate_resync(order: ResyncOrder, connects: Connects, enqueues: Enqu
 
 
 @router.post("/discovery", status_code=201, responses=ANSWERS)
-async def generate_discovery(order: DiscoveryOrder, enqueues: Enqueuing) -> Generated:
+async def generate_discovery(enqueues: Enqueuing, order: DiscoveryOrder = EVERYWHERE) -> Generated:
     """Store the task that looks for stores; while one for the same states is open, that one stands."""
-    return await enqueues([discovery(order.states, order.priority)])
+    return await enqueues([discovery(order.searched(), order.priority)])
 
 
 async def _day(connects: Connections, day_given: dt.date | None) -> dt.date:

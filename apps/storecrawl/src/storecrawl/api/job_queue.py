@@ -1,4 +1,4 @@
-"""The job queue over HTTP: have stores crawled, one, some, or all of a state."""
+"""The job queue over HTTP: one task of any role, or a task for each of some stores, or of all of a state."""
 
 from __future__ import annotations
 
@@ -8,62 +8,122 @@ from datetime import datetime
 from fastapi import APIRouter
 
 from rolecall import NewTask
-from rolecall.web import Body, Connects, Id
-from storecrawl.actions.new_tasks import Generated, StoreRole, as_asked, for_stores
+from rolecall.web import Body, Connections, Connects, Id, RequestRefused, agreed
+from storecrawl.actions.new_tasks import (
+    POOL_TASKS,
+    Generated,
+    PoolRole,
+    StoreRole,
+    as_asked,
+    discovery,
+    for_stores,
+    in_turn,
+)
 from storecrawl.api.enqueuing import ANSWERS, Enqueuing, crawlable_of_state
 from storecrawl.serving.lookup import crawlable
-from storecrawl.serving.parameters import Priority, Start, StateCode, StoreIds
+from storecrawl.serving.parameters import CrawledPlatform, Priority, Start, StateCode, StoreIds, one_of
+from storecrawl.serving.refusals import known
 
 router = APIRouter(prefix="/api/job-queue", tags=["job queue"])
 
 
-class StoreJob(Body):
-    """Which role's task, at the soonest when, and how urgent; by default a fetch, now."""
+class Job(Body):
+    """At the soonest when, and how urgent; by default now."""
 
-    role: StoreRole = "payload_fetch"
+    platform: CrawledPlatform = None
     priority: Priority = None
     scheduled_for: Start | None = None
 
-    def tasks(
-        self, store_ids: Sequence[int], begin: datetime | None = None, stagger_seconds: float = 0.0
-    ) -> list[NewTask]:
-        """The task of each store, from a moment on; without one, all at the moment that was given, or now."""
-        made = for_stores(self.role, store_ids, begin=begin or self.scheduled_for, stagger_seconds=stagger_seconds)
-        tasks = as_asked(made)
+    def asked(self, made: Sequence[NewTask], begin: datetime | None = None, stagger: float = 0.0) -> list[NewTask]:
+        """The tasks as they are asked for, one `stagger` seconds after the other from a moment on."""
+        tasks = as_asked(in_turn(made, begin or self.scheduled_for, stagger))
         return tasks if self.priority is None else [task.options(priority=self.priority) for task in tasks]
 
 
-class OneStore(StoreJob):
-    """For one store."""
+class StoreJob(Job):
+    """Which role's task of each store; by default a fetch."""
 
-    store_id: Id
+    role: StoreRole = "payload_fetch"
+
+    async def tasks(
+        self, connects: Connections, store_ids: Sequence[int], begin: datetime | None = None, stagger: float = 0.0
+    ) -> list[NewTask]:
+        """The task of each store, from a moment on; without one, all at the moment that was given, or now."""
+        return self.asked(await tasks_of_stores(connects, self.role, store_ids), begin, stagger)
+
+
+class AnyJob(Job):
+    """The task of any role: for one store, or of a role that is about all of them; states are for a discovery."""
+
+    role: StoreRole | PoolRole = "payload_fetch"
+    store_id: Id | None = None
+    dispensary_id: Id | None = None
+    state: StateCode | None = None
+    state_code: StateCode | None = None
 
 
 class SomeStores(StoreJob):
     """For several stores."""
 
-    store_ids: StoreIds
+    store_ids: StoreIds | None = None
+    dispensary_ids: StoreIds | None = None
+
+    def stores(self) -> list[int]:
+        """Which ones, by either name. Raises RequestRefused, FilterError."""
+        return one_of("store_ids", self.store_ids, "dispensary_ids", self.dispensary_ids)
 
 
 class StoresOfState(StoreJob):
     """For all stores of a state that may be crawled."""
 
-    state: StateCode
+    state: StateCode | None = None
+    state_code: StateCode | None = None
 
 
 @router.post("/enqueue", status_code=201, responses=ANSWERS)
-async def enqueue(job: OneStore, connects: Connects, enqueues: Enqueuing) -> Generated:
-    """Store the task of one store; one that waits already is given this moment and priority."""
-    return await enqueues(job.tasks(await crawlable(connects, [job.store_id])))
+async def enqueue(job: AnyJob, connects: Connects, enqueues: Enqueuing) -> Generated:
+    """Store one task; one that waits already is given this moment and priority."""
+    return await enqueues(job.asked(await _made(job, connects)))
 
 
 @router.post("/enqueue-batch", status_code=201, responses=ANSWERS)
 async def enqueue_batch(job: SomeStores, connects: Connects, enqueues: Enqueuing) -> Generated:
     """Store a task for each of these stores, or for none if one of them may not be crawled."""
-    return await enqueues(job.tasks(await crawlable(connects, job.store_ids)))
+    return await enqueues(await job.tasks(connects, await crawlable(connects, job.stores())))
 
 
 @router.post("/enqueue-state", status_code=201, responses=ANSWERS)
 async def enqueue_state(job: StoresOfState, connects: Connects, enqueues: Enqueuing) -> Generated:
     """Store a task for each store of a state that may be crawled."""
-    return await enqueues(job.tasks(await crawlable_of_state(connects, job.state)))
+    state = one_of("state", job.state, "state_code", job.state_code)
+    return await enqueues(await job.tasks(connects, await crawlable_of_state(connects, state)))
+
+
+async def tasks_of_stores(connects: Connections, role: StoreRole, store_ids: Sequence[int]) -> list[NewTask]:
+    """The task of each store. Raises RequestRefused for a store that has not what the role needs."""
+    with known():
+        async with connects() as connection:
+            return await for_stores(connection, role, store_ids)
+
+
+async def _made(job: AnyJob, connects: Connections) -> list[NewTask]:
+    store_id = agreed("store_id", job.store_id, "dispensary_id", job.dispensary_id)
+    state = agreed("state", job.state, "state_code", job.state_code)
+    if state is not None and job.role != "store_discovery":
+        raise _senseless(f"a state is for store_discovery, or for /enqueue-state; {job.role} takes none")
+    match job.role:
+        case "store_discovery" | "analytics_refresh" | "storage_upkeep" if store_id is not None:
+            raise _senseless(f"{job.role} is about no single store")
+        case "store_discovery":
+            return [discovery([state] if state else ())]
+        case "analytics_refresh" | "storage_upkeep":
+            return [POOL_TASKS[job.role]]
+        case role:
+            stores = [one_of("store_id", store_id, "dispensary_id", None)]
+            # Those that cannot be crawled are what it is for.
+            allowed = stores if role == "entry_point_discovery" else await crawlable(connects, stores)
+            return await tasks_of_stores(connects, role, allowed)
+
+
+def _senseless(problem: str) -> RequestRefused:
+    return RequestRefused(problem, status=422, kind="invalid-request")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 from datetime import datetime
-from operator import attrgetter
 from typing import Annotated, Any, Self
 
 from fastapi import APIRouter, Header, Response
@@ -17,6 +16,7 @@ from rolecall.web import (
     Page,
     PathId,
     Reads,
+    agreed,
     page_by_id,
     position,
     refuses,
@@ -41,13 +41,15 @@ DOCUMENT: dict[int | str, dict[str, Any]] = {
 class Payload:
     """What is known of a crawl payload. Sizes are bytes; `sha256` is that of the unpacked document.
 
-    `product_count` is of the document as it was fetched, `applied_count` what was usable when it was first applied,
-    the refused what was not when it was last applied; `complete` says whether it held the whole menu. At `expired_at`
-    its file was removed by the retention policy. `raw_menu_id` names the answers that it was merged of.
+    `dispensary_id` is another name of `store_id`. `product_count` is of the document as it was fetched, `applied_count`
+    what was usable when it was first applied, the refused what was not when it was last applied; `complete` says
+    whether it held the whole menu. At `expired_at` its file was removed by the retention policy. `raw_menu_id` names
+    the answers that it was merged of.
     """
 
     id: int
     store_id: int
+    dispensary_id: int
     task_id: int | None
     product_count: int
     size_raw: int
@@ -66,7 +68,8 @@ class Payload:
     @classmethod
     def of(cls, stored: StoredPayload) -> Self:
         """Leave out where the file lies."""
-        return cls(**{field.name: attrgetter(field.name)(stored) for field in fields(cls)})
+        facts = {field.name: getattr(stored, field.name) for field in fields(cls) if field.name != "dispensary_id"}
+        return cls(**facts, dispensary_id=stored.store_id)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,10 +82,15 @@ class Replay:
 
 @router.get("")
 async def list_all(
-    connects: Connects, _: Reads, store_id: QueryId = None, cursor: Cursor = None, limit: Limit = 50
+    connects: Connects,
+    _: Reads,
+    store_id: QueryId = None,
+    dispensary_id: QueryId = None,
+    cursor: Cursor = None,
+    limit: Limit = 50,
 ) -> Page[Payload]:
     """Crawl payloads, the newest fetch first."""
-    return await _page(connects, store_id, cursor, limit)
+    return await _page(connects, agreed("store_id", store_id, "dispensary_id", dispensary_id), cursor, limit)
 
 
 @router.get("/{payload_id:int}", responses=refuses(404))

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query
 
-from rolecall.web import Connects, Limit, Page, PathId, Reads, page_by_id, position, refuses
+from rolecall.web import Connects, Limit, Page, PathId, Reads, agreed, page_by_id, position, refuses
 from storecrawl.catalog import CategoryFigures, Store, StoreFilter, list_stores, store_categories
 from storecrawl.serving.lookup import store_of
 from storecrawl.serving.parameters import Cursor, SearchText, State
@@ -21,6 +21,7 @@ async def list_all(  # sizes: what the list is filtered by
     connects: Connects,
     _: Reads,
     state: State = None,
+    state_code: State = None,
     text: SearchText = None,
     blocked: OnlyBlocked = False,  # noqa: FBT002 - a query has no positions
     cursor: Cursor = None,
@@ -28,7 +29,8 @@ async def list_all(  # sizes: what the list is filtered by
 ) -> Page[Store]:
     """Stores by id; `text` is looked for in name, slug, chain and city."""
     after = position(cursor) or 0
-    criteria = StoreFilter(state=state, text=text, blocked=blocked, after=after, limit=limit + 1)
+    of_state = agreed("state", state, "state_code", state_code)
+    criteria = StoreFilter(state=of_state, text=text, blocked=blocked, after=after, limit=limit + 1)
     async with connects() as connection:
         stores = await list_stores(connection, criteria)
     return page_by_id(stores, limit)

@@ -216,8 +216,9 @@ class Stage:
 
     def _forget_schedules(self, connection: Connection) -> None:
         """Remove the last demo's schedules: this one's workers add theirs, with its own times, or none."""
-        for name in build_app(CrawlSettings()).schedules:
-            connection.execute("select rolecall.delete_schedule(%s::text)", (name,))
+        for schedule in build_app(CrawlSettings()).schedules.values():
+            for name in (schedule.name, schedule.formerly):
+                connection.execute("select rolecall.delete_schedule(%s::text)", (name,))
 
     def _ensure_route(self, connection: Connection) -> None:
         """Let requests leave directly: to our own upstream always, to another where nobody has said by which route."""

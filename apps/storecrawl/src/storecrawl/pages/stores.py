@@ -17,7 +17,7 @@ from rolecall.web import (
     position,
     write_cursor,
 )
-from storecrawl.actions.new_tasks import as_asked, for_stores
+from storecrawl.actions.new_tasks import as_asked
 from storecrawl.catalog import (
     ProductFilter,
     Store,
@@ -36,6 +36,7 @@ from storecrawl.pages.pictures import SMALL, pictures_of
 from storecrawl.pages.plots import size_plot
 from storecrawl.pages.query import ChosenAvailability, ChosenState, ChosenYes, Cursor, SearchedText, address_again
 from storecrawl.roles.crawler import store_key
+from storecrawl.roles.payload_fetch import fetch_task
 from storecrawl.roles.store_tasks import StoreTasks, read_store_tasks
 from storecrawl.serving.lookup import crawlable, store_of
 
@@ -131,6 +132,6 @@ async def show(  # sizes: what the products of the page are filtered by
 @router.post("/stores/{store_id:int}/fetch")
 async def fetch_now(store_id: PathId, view: Operating, connects: Connects) -> Response:
     """Store the task that fetches a store's menu now; one that stands for later is moved to this moment."""
-    tasks = as_asked(for_stores("payload_fetch", await crawlable(connects, [store_id])))
+    tasks = as_asked(map(fetch_task, await crawlable(connects, [store_id])))
     [stored] = await view.services.tasks.enqueue_many(tasks)
     return view.done(f"Task {stored.id} fetches the menu as soon as a worker is free.")

@@ -66,9 +66,10 @@ def add_store_discovery(app: App, crawler: Crawler) -> None:
             await ctx.complete(tx, _report([], 0, 0, 0))
 
     @app.task(role="store_discovery", then=crawl_new_stores, gather=_sum_up)
-    async def store_discovery(ctx: Context, states: list[str] | None = None) -> None:
+    async def store_discovery(ctx: Context, states: list[str] | None = None, state: str | None = None) -> None:
         """Discover stores, state by state; completes with `newStoreIds`, each followed by product_discovery."""
-        chosen = states or list(crawler.settings.states) or list(US_STATES)
+        named = [*(states or ()), *([state] if state else ())]
+        chosen = named or list(crawler.settings.states) or list(US_STATES)
         ctx.spawn(*(_child("discover_state", state=state) for state in dict.fromkeys(chosen)))
 
 
@@ -106,7 +107,11 @@ async def _sum_up_state(ctx: Context, state: str) -> Report:  # noqa: ARG001 - a
     return await _summed(ctx)
 
 
-async def _sum_up(ctx: Context, states: list[str] | None = None) -> Report:  # noqa: ARG001 - as above
+async def _sum_up(
+    ctx: Context,
+    states: list[str] | None = None,  # noqa: ARG001 - as above
+    state: str | None = None,  # noqa: ARG001 - as above
+) -> Report:
     report = await _summed(ctx)
     if not report["cities"] and report["failed"]:
         raise PermanentFailure(f"nothing was found, and no answer came for {', '.join(report['failed'])}")

@@ -6,17 +6,18 @@ Platforms have a name in the API's paths: one of them is crawled, the others are
 from __future__ import annotations
 
 from datetime import UTC, date, datetime
-from typing import Annotated
+from typing import Annotated, Literal, TypeVar
 
 from fastapi import Depends, Path, Query
 from pydantic import AfterValidator, BeforeValidator, Field
 
-from rolecall.web import Id, Moment, PathId, RequestRefused
+from rolecall.web import Id, Moment, PathId, RequestRefused, agreed
 
 __all__ = [
     "CRAWLED",
     "PLATFORMS",
     "STATE",
+    "CrawledPlatform",
     "Cursor",
     "Day",
     "LocationId",
@@ -28,8 +29,11 @@ __all__ = [
     "State",
     "StateCode",
     "StoreIds",
+    "one_of",
     "plain_text",
 ]
+
+T = TypeVar("T")
 
 LATEST = datetime(2200, 1, 1, tzinfo=UTC)
 MOST_STORES = 1_000
@@ -40,6 +44,8 @@ State = Annotated[str | None, Query(pattern=STATE, description="A state's two le
 StoreIds = Annotated[list[Id], Field(min_length=1, max_length=MOST_STORES)]
 StateCode = Annotated[str, Field(pattern=STATE)]
 Priority = Annotated[int | None, Field(ge=-100, le=100, description="The higher, the sooner.")]
+# How old and new programs call the platform in what they send.
+CrawledPlatform = Literal["dutchie"] | None
 CRAWLED = "dt"
 PLATFORMS = (CRAWLED, "jn", "wm", "lf", "tz", "bl", "fl")
 
@@ -67,6 +73,14 @@ SearchText = Annotated[str | None, Query(min_length=1, max_length=100), AfterVal
 
 Day = Annotated[date, BeforeValidator(_day), Field(strict=False)]
 Start = Annotated[Moment, AfterValidator(_in_range)]
+
+
+def one_of(name: str, value: T | None, other_name: str, other: T | None) -> T:
+    """What a request has to say by either of two names. Raises RequestRefused where it does not, FilterError."""
+    said = agreed(name, value, other_name, other)
+    if said is None:
+        raise RequestRefused(f"{name} (or {other_name}) is missing", status=422, kind="invalid-request")
+    return said
 
 
 def _platform(

@@ -1,0 +1,254 @@
+"""Requests as programs send them that were written for the crawlers before: each is answered as it was there."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import psycopg
+import pytest
+from storecrawl.app import build_app
+from storecrawl.settings import CrawlSettings
+
+from rolecall import App
+from rolecall.db.run import run
+from rolecall.sql import schedules
+
+
+@dataclass(frozen=True, slots=True)
+class Old:
+    """A request, the status of its answer, and the fields that must be there; of a list, in its first item."""
+
+    request: str
+    status: int
+    fields: str = ""
+    body: Any = None
+
+    def __str__(self) -> str:
+        return f"{self.request} {self.body or ''}"
+
+
+TASK = "id role dispensary_id platform status priority scheduled_for worker_id claimed_at started_at retry_count max_retries"
+SCHEDULE = "id name role enabled interval_hours priority state_code last_run_at next_run_at last_task_count last_error immutable"
+PAYLOAD = "id dispensary_id product_count size_gz size_raw sha256 fetched_at"
+DIFF = "success from to diff details"
+MADE = "stored standing task_ids"
+PROBLEM = "type title status detail"
+STORES = {"dispensary_ids": ["{store}"]}
+REQUESTS = {
+    "tasks": [
+        Old("GET /api/tasks", 200, TASK),
+        Old("GET /api/tasks?role=payload_fetch&status=pending&limit=50", 200, TASK),
+        Old("GET /api/tasks?dispensary_id={store}", 200, TASK),
+        Old("GET /api/tasks?platform=dutchie", 200, TASK),
+        Old("GET /api/tasks?worker_id=1", 200),
+        Old("GET /api/tasks/{task}", 200, f"{TASK} payload result"),
+        Old(
+            "POST /api/tasks", 201, "id", {"role": "product_resync", "dispensary_id": "{store}", "platform": "dutchie"}
+        ),
+        Old("POST /api/tasks", 201, "id", {"role": "product_resync", "dispensary_id": "{store}", "max_retries": 3}),
+        Old("POST /api/tasks", 201, "id", {"role": "payload_fetch", "dispensary_id": "{other}", "priority": 10}),
+        Old("POST /api/tasks", 201, "id", {"role": "store_discovery", "platform": "dutchie"}),
+        Old("POST /api/tasks", 201, "id", {"role": "store_discovery", "state_code": "AZ"}),
+        Old("POST /api/tasks", 201, "id", {"role": "product_refresh", "payload": {"payload_id": "{payload}"}}),
+        Old("POST /api/tasks", 201, "id", {"role": "analytics_refresh"}),
+        Old("GET /api/tasks/counts", 200, "role state number"),
+        Old("GET /api/tasks/capacity", 200, "role pending_tasks active_workers"),
+        Old("GET /api/tasks/capacity/product_resync", 200, "pending_tasks active_workers workers_needed"),
+        Old("POST /api/tasks/recover-stale", 200, "recovered"),
+    ],
+    "generation": [
+        Old("POST /api/tasks/generate/resync", 201, "date batches stored"),
+        Old("POST /api/tasks/generate/resync", 200, "date batches stored standing", {"batches": 6}),
+        Old("POST /api/tasks/generate/discovery", 201, MADE),
+        Old("POST /api/tasks/generate/discovery", 201, MADE, {"state_code": "AZ", "platform": "dutchie"}),
+    ],
+    "schedules": [
+        Old("GET /api/schedules", 200, SCHEDULE),
+        Old("PUT /api/schedules/{schedule}", 200, SCHEDULE, {"enabled": False, "priority": 3}),
+        Old("PUT /api/schedules/{schedule}", 200, SCHEDULE, {"interval_hours": 6}),
+        Old("PUT /api/schedules/{schedule}", 200, SCHEDULE, {"state_code": "AZ"}),
+        Old("POST /api/schedules/{schedule}/trigger", 200, "task_id"),
+    ],
+    "payloads": [
+        Old("GET /api/payloads", 200, PAYLOAD),
+        Old("GET /api/payloads?dispensary_id={store}&limit=10", 200, PAYLOAD),
+        Old("GET /api/payloads/{payload}", 200, PAYLOAD),
+        Old("GET /api/payloads/{payload}/data", 200, "data"),
+        Old("GET /api/payloads/store/{store}", 200, PAYLOAD),
+        Old("GET /api/payloads/store/{store}/latest", 200, PAYLOAD),
+        Old("GET /api/payloads/store/{store}/diff", 200, DIFF),
+        Old("GET /api/payloads/store/{store}/diff?from={older}&to={payload}", 200, DIFF),
+        Old(
+            "GET /api/payloads/store/{store}/query?in_stock=true&limit=100&offset=0&sort=price&order=desc",
+            200,
+            "name price",
+        ),
+        Old("GET /api/payloads/store/{store}/query?brand=x&category=flower&price_min=1&thc_max=99&fields=id,name", 200),
+        Old("GET /api/payloads/store/{store}/aggregate?group_by=category", 200, "count avg_price in_stock_count"),
+    ],
+    "job queue": [
+        Old("POST /api/job-queue/enqueue", 201, MADE, {"role": "analytics_refresh"}),
+        Old("POST /api/job-queue/enqueue", 201, MADE, {"role": "store_discovery", "platform": "dutchie"}),
+        Old("POST /api/job-queue/enqueue", 201, MADE, {"role": "store_discovery", "state_code": "AZ", "priority": 10}),
+        Old("POST /api/job-queue/enqueue", 201, MADE, {"role": "storage_upkeep"}),
+        *(
+            Old("POST /api/job-queue/enqueue", 201, MADE, {"role": role, "dispensary_id": "{other}"})
+            for role in ("payload_fetch", "product_discovery", "product_resync", "image_fetch", "entry_point_discovery")
+        ),
+        Old("POST /api/job-queue/enqueue", 201, MADE, {"role": "product_refresh", "dispensary_id": "{store}"}),
+    ],
+    "batches": [
+        Old("POST /api/job-queue/enqueue-batch", 201, MADE, {**STORES, "role": "product_resync"}),
+        Old("POST /api/job-queue/enqueue-state", 201, MADE, {"state_code": "AZ", "role": "product_resync"}),
+        Old("POST /api/tasks/batch/staggered", 201, MADE, {**STORES, "role": "payload_fetch", "stagger_seconds": 15}),
+        Old("POST /api/tasks/batch/az-stores", 201, MADE, {"role": "product_discovery", "stagger_seconds": 15}),
+    ],
+    "the rest": [
+        Old("GET /api/workers/k8s/replicas", 503, "detail"),
+        Old("POST /api/workers/k8s/scale", 503, "detail", {"replicas": 8}),
+        Old("GET /api/stores?state_code=AZ", 200, "id name state"),
+        Old("GET /api/discovery/platforms/dt/locations?state_code=AZ", 200),
+        Old("GET /api/discovery/cities?state_code=AZ", 200),
+    ],
+}
+REFUSED = [
+    Old("GET /api/payloads?offset=50", 422, PROBLEM),
+    Old("GET /api/stores?page=2", 422),
+    Old("GET /api/tasks?platform=jane", 422),
+    Old("GET /api/payloads?store_id=1&dispensary_id=2", 422),
+    Old("POST /api/tasks", 422, body={"role": "payload_fetch", "dispensary_id": 1, "payload": {"store_id": 2}}),
+    Old("POST /api/tasks", 422, body={"role": "store_discovery", "platform": "jane"}),
+    Old("POST /api/tasks", 422, body={"role": "payload_fetch", "dispensary_id": "one"}),
+    Old("POST /api/job-queue/enqueue", 422, body={"role": "analytics_refresh", "dispensary_id": 1}),
+    Old("POST /api/job-queue/enqueue", 422, body={"role": "payload_fetch"}),
+    Old("POST /api/job-queue/enqueue", 422, body={"role": "payload_fetch", "dispensary_id": 1, "state_code": "AZ"}),
+    Old("POST /api/job-queue/enqueue", 422, body={"role": "payload_fetch", "store_id": 1, "dispensary_id": 2}),
+    Old("POST /api/job-queue/enqueue", 422, body={"role": "payload_fetch", "dispensary_id": 1, "platform": "jane"}),
+    Old("POST /api/job-queue/enqueue", 422, body={"role": "bake"}),
+    Old("POST /api/job-queue/enqueue-batch", 422, body={"role": "payload_fetch"}),
+    Old("POST /api/tasks/generate/discovery", 422, body={"states": ["AZ"], "state_code": "CA"}),
+]
+
+
+@pytest.fixture
+def app(tmp_path: Path) -> App:
+    return build_app(CrawlSettings(upstream="http://127.0.0.1:9", data_dir=tmp_path))
+
+
+@pytest.fixture
+def places(
+    http: httpx2.AsyncClient,
+    app: App,
+    shop: Any,
+    make_document: Callable[..., Any],
+    connection: psycopg.Connection[Any],
+) -> dict[str, int]:
+    """What the requests speak of: a store with two payloads and a task, another one, and a schedule."""
+    store, other = shop.store(), shop.store()
+    run(connection, schedules.ensure(app.schedules.values()))
+    [task] = rows(connection, "select rolecall.enqueue('payload_fetch', %s, p_key => %s)", *keyed(store))
+    [schedule] = rows(connection, "select id from rolecall.schedules where name = 'payload_fetch_all'")
+    return {
+        "store": store,
+        "other": other,
+        "older": shop.payload(store, make_document(a={})),
+        "payload": shop.payload(store, make_document(a={}, b={}), hour=4),
+        "task": task,
+        "schedule": schedule,
+    }
+
+
+def keyed(store: int) -> tuple[str, str]:
+    return f'{{"store_id": {store}}}', f"store:{store}"
+
+
+def rows(connection: psycopg.Connection[Any], query: str, *parameters: object) -> list[Any]:
+    return [row[0] for row in connection.execute(query.encode(), parameters).fetchall()]
+
+
+def filled(body: Any, places: dict[str, int]) -> Any:
+    """The body, with the ids of what it speaks of."""
+    match body:
+        case dict():
+            return {name: filled(value, places) for name, value in body.items()}
+        case list():
+            return [filled(value, places) for value in body]
+        case str() if body.startswith("{"):
+            return places[body.strip("{}")]
+        case _:
+            return body
+
+
+def first_of(answer: Any) -> dict[str, Any]:
+    """The answer itself, or the first item of a list."""
+    items = answer if isinstance(answer, list) else answer.get("items", [answer])
+    return items[0] if items else {}
+
+
+@pytest.mark.parametrize("subject", list(REQUESTS))
+async def test_the_requests_of_before_are_answered(
+    http: httpx2.AsyncClient, places: dict[str, int], subject: str
+) -> None:
+    assert [wrong async for wrong in departures(http, places, REQUESTS[subject])] == []
+
+
+async def test_what_would_be_half_understood_is_refused(http: httpx2.AsyncClient, places: dict[str, int]) -> None:
+    assert [wrong async for wrong in departures(http, places, REFUSED)] == []
+
+
+async def departures(http: httpx2.AsyncClient, places: dict[str, int], requests: Sequence[Old]) -> AsyncIterator[str]:
+    """Send them one after the other; tell which ones are not answered as they were."""
+    for old in requests:
+        method, address = old.request.format(**places).split(" ")
+        answer = await http.request(method, address, json=filled(old.body, places))
+        lacking = set(old.fields.split()) - first_of(answer.json()).keys()
+        if answer.status_code != old.status or lacking:
+            yield f"{old}: {answer.status_code} without {lacking or 'nothing'}: {answer.text[:300]}"
+
+
+async def test_a_task_of_a_store_is_kept_and_found_by_either_name(
+    http: httpx2.AsyncClient, places: dict[str, int]
+) -> None:
+    body = {"role": "product_resync", "dispensary_id": places["other"], "platform": "dutchie", "max_retries": 2}
+    sent = await http.post("/api/job-queue/enqueue", json={"role": "payload_fetch", "dispensary_id": places["other"]})
+
+    made = (await http.get((await http.post("/api/tasks", json=body)).headers["Location"])).json()
+    found = (await http.get(f"/api/tasks?dispensary_id={places['other']}&role=payload_fetch")).json()["items"]
+
+    assert (made["payload"], made["dispensary_id"], made["platform"], made["max_retries"]) == (
+        {"store_id": places["other"]},
+        places["other"],
+        "dutchie",
+        2,
+    )
+    assert [(task["id"], task["dispensary_id"]) for task in found] == [(sent.json()["task_ids"][0], places["other"])]
+
+
+async def test_the_schedules_are_named_and_told_as_before(http: httpx2.AsyncClient, places: dict[str, int]) -> None:
+    told = {each["name"]: each for each in (await http.get("/api/schedules")).json()["items"]}
+
+    named = {name: (told[name]["role"], told[name]["interval_hours"], told[name]["priority"]) for name in told}
+    assert named == {
+        "payload_fetch_all": ("payload_fetch", 4, 0),
+        "store_discovery_dutchie": ("store_discovery", 24, 5),
+        "analytics_refresh": ("analytics_refresh", 6, 0),
+        "orphan_sweep": ("storage_upkeep", 24, 0),
+    }
+
+
+async def test_a_discovery_schedule_of_the_release_before_keeps_what_was_set(
+    app: App, connection: psycopg.Connection[Any], http: httpx2.AsyncClient
+) -> None:
+    before = '[{"name": "store_discovery", "handler": "store_discovery", "every": 86400, "priority": 5}]'
+    connection.execute("select rolecall.ensure_schedules(%s)", (before,))
+    connection.execute("""select rolecall.put_schedule('{"name": "store_discovery", "every": 604800}')""")
+
+    run(connection, schedules.ensure(app.schedules.values()))
+    connection.execute("select rolecall.ensure_schedules(%s)", (before,))
+
+    told = {each["name"]: each["interval_hours"] for each in (await http.get("/api/schedules")).json()["items"]}
+    assert (told["store_discovery_dutchie"], "store_discovery" in told) == (168, False)
