@@ -37,7 +37,7 @@ async def test_a_change_keeps_what_it_does_not_say(http: httpx2.AsyncClient, nig
     """Rhythm and priority can be edited."""
     changed = (await http.put(f"/api/schedules/{nightly['id']}", json={"every": 3600, "priority": 7})).json()
 
-    told = {"every": 3600, "cron": None, "priority": 7, "revision": 2}
+    told = {"every": 3600, "interval_hours": 1, "cron": None, "priority": 7, "revision": 2}
     moved = {name: changed[name] for name in ("edited_at", "next_run_at")}
     assert changed == nightly | told | moved
 
