@@ -219,3 +219,17 @@ def test_a_dedupe_key_costs_the_same_with_many_others(engine: Engine, dedupe: di
             engine.finish(1, *({"id": task_id, "fence": fence, "outcome": "completed"} for task_id, fence in claims))
 
     assert min(buffers(engine, enqueue()) for _ in range(3)) < FEW_BUFFERS
+
+
+def test_a_window_costs_the_same_with_very_many_finished_in_it(engine: Engine) -> None:
+    """The finished tasks are asked for one dedupe key, not looked through."""
+    engine.rows("select rolecall.make_partitions()")
+    task = {"role": "work", "dedupe": {"scope": "any", "window": 3600}}
+    many = "select from rolecall.enqueue_many((select jsonb_agg(%s::jsonb || jsonb_build_object('dedupe_key', %s || n)) from generate_series(1, 10000) n))"
+    for batch in range(3):
+        engine.rows(many, json.dumps(task), f"done {batch} ")
+        claims = engine.rows("select id, fence from rolecall.claim(1, '{}', '{work}', 10000)")
+        engine.finish(1, *({"id": task_id, "fence": fence, "outcome": "completed"} for task_id, fence in claims))
+    news = [json.dumps([task | {"dedupe_key": f"new {number}"}]) for number in range(3)]
+
+    assert min(buffers(engine, f"select * from rolecall.enqueue_many('{new}')") for new in news) < FEW_BUFFERS
