@@ -14,6 +14,8 @@ IDLE_CALLS = {
     "a late report": """select * from rolecall.finish(%(worker)s, '[{"id": 4711, "fence": 1, "outcome": "completed"}]')""",
     "a start of lost claims": "select * from rolecall.start(%(worker)s, '{4711}', '{1}')",
     "a rescue with nothing to rescue": "select * from rolecall.rescue()",
+    "a look at sessions that stand": "select * from rolecall.unseen_workers()",
+    "a look at processes": "select * from rolecall.workers_beside('host', 'here')",
     "a tick with nothing due": "select * from rolecall.fire_schedules()",
     "a tick with no cron expression due": "select * from rolecall.due_cron()",
     "a prune with nothing due": "select * from rolecall.prune_due()",

@@ -28,6 +28,7 @@ returns table (worker_id bigint, pid int, pid_started bigint)
 language sql
 volatile
 set search_path = ''
+set jit = off
 as $$
     select worker.id, worker.pid, worker.pid_started
     from rolecall.possible_owners() as worker
@@ -48,23 +49,27 @@ returns table (worker_id bigint)
 language plpgsql
 volatile
 set search_path = ''
+set jit = off
 as $$
 declare
     v_now timestamptz := rolecall.clock();
     v_up_since timestamptz := rolecall.server_up_since();
-    -- A session that runs a procedure has the name of its task meanwhile.
-    v_standing text[] := array(
-        select case when part[4] = 'task' then part[3] else part[4] end
-        from pg_catalog.pg_stat_activity as session
-        cross join string_to_array(session.application_name, ':') as part
-        where session.datname = current_database() and session.application_name like 'rolecall:worker:%:%'
-    );
     v_look record;
 begin
     perform rolecall.require_read_committed();
     for v_look in
+        with standing as materialized (
+            -- A session that runs a procedure has the name of its task meanwhile.
+            select case when part[4] = 'task' then part[3] else part[4] end as name
+            from pg_catalog.pg_stat_activity as session
+            cross join string_to_array(session.application_name, ':') as part
+            where session.datname = current_database()
+                and session.application_name like 'rolecall:worker:%:%'
+        )
         select worker.id, worker.unseen_since as before, case
-            when worker.sessions = any(v_standing) or worker.id::text = any(v_standing) then null
+            when worker.sessions in (select name from standing)
+                or worker.id::text in (select name from standing)
+                then null
             when worker.unseen_since > greatest(
                 worker.heartbeat_at, v_up_since + rolecall.longest_lease(worker.id)
             ) then worker.unseen_since
@@ -98,6 +103,7 @@ returns setof rolecall.workers
 language plpgsql
 volatile
 set search_path = ''
+set jit = off
 set enable_seqscan = off
 as $$
 declare
@@ -119,6 +125,7 @@ returns interval
 language sql
 stable
 set search_path = ''
+set jit = off
 set enable_seqscan = off
 as $$
     select greatest('1 min', max(setting.lease))
