@@ -117,7 +117,8 @@ def test_a_login_that_operates_may_run_the_doctor(operator: Run) -> None:
 
 
 @pytest.mark.parametrize(
-    "words", ["tasks list", "tasks show 1", "roles list", "workers list", "schedules list", "tasks why 1"]
+    "words",
+    ["tasks list", "tasks show 1", "tasks attempts 1", "roles list", "workers list", "schedules list", "tasks why 1"],
 )
 def test_a_login_that_reads_sees_the_pool(reader: Run, dsn: str, words: str) -> None:
     with Client(dsn) as client:

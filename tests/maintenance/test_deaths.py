@@ -117,6 +117,20 @@ async def test_what_a_process_held_that_has_gone_waits_for_no_lease(
     assert not caplog.records
 
 
+async def test_behind_a_pooler_it_is_found_too(
+    bench: Bench, pgbouncer: Bouncer, other: subprocess.Popen[bytes]
+) -> None:
+    task_id = hold(bench, replace(identity(), pid=other.pid, started=started(other.pid)))
+    other.kill()
+    other.wait()
+    pooled = DatabaseSessions(pgbouncer.through(bench.dsn), deadline=5).open("maintain")
+
+    await rescue_dead(pooled)
+
+    assert bench.task(task_id).state == "pending"
+    await pooled.close()
+
+
 async def test_a_process_of_another_machine_or_container_is_not_looked_at(
     bench: Bench, session: DatabaseSession
 ) -> None:
