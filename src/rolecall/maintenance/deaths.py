@@ -52,9 +52,10 @@ async def _rescue(session: Runs, worker_ids: list[int], proof: str) -> None:
         became.update(state.value for state in rescued.values())
         if len(rescued) < MOST_RESCUED:
             break
-    # Somebody should hear of it: a worker that stops takes itself off the roll.
+    # Another process may have been quicker, or somebody keeps from it what they hold.
+    level = logging.WARNING if became else logging.INFO
     who = ", ".join(map(str, worker_ids))
-    log.warning("Worker %s is dead, as %s: rescued %s", who, proof, told_of(became) if became else "nothing")
+    log.log(level, "Worker %s is dead, as %s: rescued %s", who, proof, told_of(became) if became else "nothing")
 
 
 def told_of(became: Counter[str]) -> str:

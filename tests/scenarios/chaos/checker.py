@@ -222,7 +222,7 @@ LAWS_OF_EVERY_MOMENT = (
 # Why tasks may fail here: as planned, for want of a database where they use one, or, where it is their last attempt, with their worker.
 BY_OTHERS = r"^One or more child tasks failed$|^Parent task failed$|^dependency failed: "
 PLANNED = rf"chaos\.workload\.Planned|did not finish within|{BY_OTHERS}"
-LOST = "^the lease ran out|^the deadline passed|^its worker was stopped"
+LOST = "^the lease ran out|^its worker died|^the deadline passed|^its worker was stopped"
 DATABASE = "DatabaseUnavailable|psycopg.*(OperationalError|AdminShutdown|CrashShutdown|CannotConnectNow|PoolTimeout|PoolClosed)"
 TRANSACTING = ["settle", "linger", "family", "insist", "poison"]
 
@@ -241,7 +241,7 @@ BITES = {
     "snoozed": "select count(*) from rolecall.task_events where kind = 'snoozed'",
     "poison failed": """
         select count(*) from rolecall.all_tasks
-        where handler = 'poison' and state = 'failed' and error like 'the lease ran out%'""",
+        where handler = 'poison' and state = 'failed' and error ~ '^the lease ran out|^its worker died'""",
     "gathered": "select count(*) from rolecall.all_tasks where handler = 'family' and state = 'completed'",
     "taken over while gathering": """
         select count(distinct task_id) from chaos.runs as run

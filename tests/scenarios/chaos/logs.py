@@ -15,7 +15,7 @@ ALREADY = re.compile("had been stored before")
 EXPECTED = re.compile(
     r"^(The database does not answer on connection"
     r"|No notifications, polling instead"
-    r"|Task \d+ \(\w+\) failed at attempt"
+    r"|Task \d+ \(\w+\)(?: for \S+)? failed at attempt"
     r"|More tasks fail"
     r"|Leases could not be renewed"
     r"|The loop has not turned for"
@@ -24,6 +24,9 @@ EXPECTED = re.compile(
     r"|\d+ tasks are not begun, as their leases have run out"
     r"|Task \d+ had completed: what its handler did again"
     r"|\d+ outcomes cannot be stored yet"
+    r"|Worker [\d, ]+ is dead, as "
+    r"|What a process left behind is not seen to at once"
+    r"|The roll did not know this worker any more"
     r"|A worker ended with -?\d+, starting it again"
     r"|SIGTERM again)"
 )
