@@ -103,6 +103,7 @@ async def test_a_session_that_pins_the_oldest_snapshot_is_named(database: str, p
     [
         ("synchronous_commit", "off", "synchronous_commit", Severity.WARNING),
         ("default_transaction_isolation", "serializable", "isolation", Severity.WARNING),
+        ("search_path", "rolecall", "search_path", Severity.WARNING),
     ],
 )
 async def test_a_setting_that_harms_is_found(  # sizes: a case's four parts and two fixtures

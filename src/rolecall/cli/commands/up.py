@@ -37,7 +37,8 @@ def up(shell: Shell, *, app: AppReference = None, processes: Processes = 1) -> N
             beside_workers(shell, dsn, app) as api,
         ):
             announce(shell, {"app": app, "processes": processes, "http": api.url, "token_file": api.token_file})
-            _tell_findings(shell, dsn, loaded)
+            if loaded.checks:
+                _tell_findings(shell, dsn, loaded)
             work(shell, dsn, loaded, [worker_command(shell, app)] * processes, api.commands, persistent=True)
     except Terminated:
         return
