@@ -49,6 +49,7 @@ RolecallError                      every error raised on purpose; .problem says 
 │   │   └── SchemaBusy                    .step .seconds .holders: a migration has not got its locks
 │   ├── SchemaMissing                     .package .pending: run the migrations first
 │   ├── SchemaTooNew                      .package .known .found: run a newer release
+│   ├── MigrationFailed                   .package .migration: the database refused it
 │   ├── SchemaDrift                       .package .migration: an applied file was edited
 │   └── WrongIsolation             RC050
 ├── AccessError
@@ -115,6 +116,7 @@ __all__ = [
     "InvalidTask",
     "InvalidToken",
     "LeaseLost",
+    "MigrationFailed",
     "NeedsCircle",
     "NoFilter",
     "NotAllowed",
