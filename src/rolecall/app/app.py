@@ -70,7 +70,7 @@ class App:
     have all of them anyway. `handlers` has the handlers by name.
     """
 
-    def __init__(
+    def __init__(  # sizes: each is a word of the declaration
         self,
         name: str,
         *,

@@ -23,7 +23,7 @@ AppReference = Annotated[
 COLUMNS = ("step", "how", "files")
 
 
-def migrate(
+def migrate(  # sizes: each is an option of the command
     shell: Shell,
     *,
     app: AppReference = None,

@@ -106,7 +106,7 @@ async def states(connects: Connects, _: Reads) -> list[StateRecord]:
 
 
 @router.get("/cities")
-async def cities(
+async def cities(  # sizes: each is a word of the query
     connects: Connects,
     _: Reads,
     *,

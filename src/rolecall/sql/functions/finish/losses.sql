@@ -78,7 +78,8 @@ begin
     with loss as materialized (
         select * from jsonb_to_recordset(v_judged) as judged (
             id bigint, attempt int, worker_id bigint, claimed_at timestamptz, started_at timestamptz,
-            reason text, spent boolean, state rolecall.task_state, due timestamptz, needs jsonb, error text, detail text, fence int, refund boolean, line_id int
+            reason text, spent boolean, state rolecall.task_state, due timestamptz, needs jsonb, error text,
+            detail text, fence int, refund boolean, line_id int
         )
     ),
     back as (

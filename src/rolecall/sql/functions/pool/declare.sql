@@ -125,7 +125,8 @@ begin
     if v_found = 0 then
         perform rolecall.refuse('RC041', format(
             case when p_is_hook then '%s: there is no procedure %s(payload jsonb), nor %s()'
-                else '%s: there is no procedure %s(payload jsonb, inout info jsonb), nor %s(payload jsonb)' end
+                else '%s: there is no procedure %s(payload jsonb, inout info jsonb), nor %s(payload jsonb)'
+            end
             || '; say its schema too',
             p_handler, p_procedure, p_procedure
         ));

@@ -109,8 +109,8 @@ exception
 end
 $$;
 
--- Calls the procedure of a SQL handler, under the search path that is its owner's, in the shape that it has at
--- this moment: with the info, or with the payload alone.
+-- Calls the procedure of a SQL handler, under the search path that is its owner's, in the shape that it has
+-- at this moment: with the info, or with the payload alone.
 -- returns: the info that it gives back; what was given, from one that takes none
 -- raises: RC041 where the handler has no procedure, or two; whatever the procedure raises
 -- locks: what the procedure locks

@@ -10,7 +10,9 @@ set search_path = ''
 as $$
     select line.role, counted.state::text, sum(counted.number)::bigint
     from (
-        select task.line_id, task.state, count(*) as number from rolecall.tasks as task group by task.line_id, task.state
+        select task.line_id, task.state, count(*) as number
+        from rolecall.tasks as task
+        group by task.line_id, task.state
         union all
         select since.line_id, since.state, since.number from rolecall.counts_since(p_since) as since
     ) as counted
