@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import psutil
+import pytest
 
 from tests.worker.bench import PATIENCE, until
 
@@ -121,3 +122,13 @@ async def test_processes_that_end_well_by_themselves_are_left_be(tmp_path: Path)
         assert await asyncio.to_thread(process.wait, 20) == 0
 
     assert len(ran(tmp_path)) == 2
+
+
+@pytest.mark.parametrize("at_sigterm", ["", "signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + 15))"])
+async def test_a_process_that_is_stopped_while_it_starts_has_been_stopped_well(tmp_path: Path, at_sigterm: str) -> None:
+    """It ends by the signal itself: there is nothing yet that it could finish."""
+    with supervisor(tmp_path, at_sigterm) as process:
+        await until(lambda: len(ran(tmp_path)) == 2)
+        process.send_signal(signal.SIGTERM)
+
+        assert await asyncio.to_thread(process.wait, PATIENCE) == 0

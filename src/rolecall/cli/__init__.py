@@ -8,12 +8,21 @@ terminal as text, its control characters made visible, never as an escape sequen
 They end the same way, too: what a command holds is given back when the process is told to end.
 
     with unwinding_on_signals():  # raises Terminated in here
-        ...
+        run_unwinding(ask())  # and in a coroutine of the command by a cancellation
 """
 
 from __future__ import annotations
 
-from rolecall.cli.exits import Terminated, unwinding_on_signals
+from rolecall.cli.exits import Terminated, run_unwinding, unwinding_on_signals
 from rolecall.cli.output import print_facts, print_json, print_line, print_table, shown
 
-__all__ = ["Terminated", "print_facts", "print_json", "print_line", "print_table", "shown", "unwinding_on_signals"]
+__all__ = [
+    "Terminated",
+    "print_facts",
+    "print_json",
+    "print_line",
+    "print_table",
+    "run_unwinding",
+    "shown",
+    "unwinding_on_signals",
+]

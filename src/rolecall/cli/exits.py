@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import os
 import signal
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Coroutine, Iterator
 from contextlib import contextmanager
 from types import FrameType
-from typing import NoReturn
+from typing import Any, NoReturn, TypeVar
 
-from rolecall.worker.signals import Wishes, heeded_signals
+from rolecall.worker.signals import Wishes, heeded_signals, heeding_signals
+
+T = TypeVar("T")
 
 LEAVE_WITHIN = 2.0
 ENDED_BY_SIGNAL = 128
@@ -48,8 +51,11 @@ class Terminated(BaseException):
 def unwinding_on_signals() -> Iterator[None]:
     """Raise Terminated in the main thread on SIGTERM and SIGHUP, where nobody inside takes the signal for himself.
 
-    SIGINT raises KeyboardInterrupt, as in every program.
+    SIGINT raises KeyboardInterrupt, as in every program. In another thread, signals are left to the program.
     """
+    if not _is_main_thread():
+        yield
+        return
     wishes = Wishes()
 
     def unwind(number: int, _frame: FrameType | None) -> None:
@@ -68,6 +74,37 @@ def unwinding_on_signals() -> Iterator[None]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+def run_unwinding(main: Coroutine[Any, Any, T]) -> T:
+    """Run a command's coroutine within `unwinding_on_signals`: a signal cancels it, and its end raises Terminated.
+
+    What a signal's handler raises of itself while a loop runs, the loop may take for a callback's error and pass over.
+    """
+    return asyncio.run(_cancelled_by_signals(main) if _is_main_thread() else main)
+
+
+async def _cancelled_by_signals(main: Coroutine[Any, Any, T]) -> T:
+    task = asyncio.ensure_future(main)
+    wishes = Wishes()
+    heard: list[signal.Signals] = []
+
+    def heed(number: signal.Signals) -> None:
+        if wishes.is_new():
+            heard.append(number)
+            task.cancel()
+
+    try:
+        with heeding_signals(heed):
+            return await task
+    except asyncio.CancelledError:
+        if not heard:
+            raise
+        raise KeyboardInterrupt if heard[0] is signal.SIGINT else Terminated(heard[0]) from None
+
+
+def _is_main_thread() -> bool:
+    return threading.current_thread() is threading.main_thread()
 
 
 def _leaves(group: BaseExceptionGroup[BaseException]) -> Iterator[BaseException]:

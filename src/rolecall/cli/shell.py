@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import inspect
 import logging
 import os
@@ -14,6 +13,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from rolecall.app.declarations import AppCheck
 from rolecall.audit import terminal_actor
+from rolecall.cli.exits import run_unwinding
 from rolecall.cli.options import DATABASE, LOGGING, json_option, settings_options
 from rolecall.cli.output import print_json
 from rolecall.config import DatabaseSettings, Settings, read_settings
@@ -55,7 +55,7 @@ class Shell:
 
     def ask(self, dsn: str, action: Callable[[Services], Awaitable[T]], checks: Sequence[AppCheck] = ()) -> T:
         """Run one action against a database that is there. Raises SchemaMissing, SchemaTooNew."""
-        return asyncio.run(self._call(dsn, action, checks))
+        return run_unwinding(self._call(dsn, action, checks))
 
     async def _call(self, dsn: str, action: Callable[[Services], Awaitable[T]], checks: Sequence[AppCheck]) -> T:
         async with await connect_async(dsn, "cli") as connection:

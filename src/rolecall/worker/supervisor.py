@@ -29,6 +29,9 @@ LONGEST_RESTART = 30.0
 LONGEST_ON_END = 10.0
 STEADY_AFTER = 10.0
 
+# How a process ends by the stop itself: while Python starts, and before it has anything that could be finished.
+UNBEGUN = (-signal.SIGTERM, 128 + signal.SIGTERM)
+
 OnEnd = Callable[[], Awaitable[None]]
 
 log = logging.getLogger("rolecall.supervisor")
@@ -94,6 +97,8 @@ class Supervisor:
             began = monotonic()
             code = await self._run_once(supervised_process)
             self._see_to_end()
+            if self._stopping.is_set() and code in UNBEGUN:
+                return 0
             if code == 0 or self._stopping.is_set():
                 break
             if monotonic() - began > STEADY_AFTER:

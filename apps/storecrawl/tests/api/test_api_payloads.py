@@ -61,7 +61,7 @@ async def test_a_payload_tells_everything_but_where_its_file_lies(http: httpx2.A
 
     answer = (await http.get(f"/api/payloads/{payload}")).json()
 
-    assert set(answer) == FIELDS
+    assert set(answer) == FIELDS | {"dispensary_id"}
     assert (answer["id"], answer["product_count"], answer["size_raw"]) == (payload, 5, 7)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 from collections.abc import Awaitable, Callable
 from contextlib import nullcontext
@@ -15,6 +14,7 @@ from psycopg.conninfo import conninfo_to_dict
 from typer import CallbackParam, Context, Option, echo
 
 from rolecall import ConfigError, EmbeddedServer, migrate
+from rolecall.cli import run_unwinding
 from storecrawl.migrations import MIGRATIONS
 from storecrawl.payloads import PayloadStore
 from storecrawl.roles.crawler import payload_store
@@ -85,7 +85,7 @@ class CrawlHome:
     def ask(self, question: Callable[[Connection], Awaitable[T]]) -> T:
         """Return the database's answer, its tables brought up to date before. Raises DatabaseError, ConfigError."""
         with nullcontext(None) if self.database_url else EmbeddedServer(self._folder().absolute()) as server:
-            return asyncio.run(_ask(server.dsn() if server else str(self.database_url), question))
+            return run_unwinding(_ask(server.dsn() if server else str(self.database_url), question))
 
     def _folder(self) -> Path:
         """The folder of the embedded database: `rolecall up` makes it where there is none yet."""
