@@ -251,9 +251,11 @@ def test_a_task_with_a_newer_payload_has_the_key_of_that(engine: Engine, mode: s
     assert {claim.id for claim in engine.claim(10)} == {moved, left}
 
 
-def test_a_key_of_its_own_stays_when_the_payload_is_replaced(engine: Engine) -> None:
+@pytest.mark.parametrize("store", [4, None])
+def test_a_key_of_its_own_stays_when_the_payload_is_replaced(engine: Engine, store: int | None) -> None:
+    """Also where the first payload makes no key by itself."""
     debounced = {"dedupe_key": "d", "dedupe": {"mode": "replace"}, "key": "mine"}
-    [task_id], _ = engine.enqueue_many([DRAFT | debounced])
+    [task_id], _ = engine.enqueue_many([DRAFT | {"payload": {"store_id": store}} | debounced])
 
     engine.enqueue_many([{"handler": "fetch", "payload": {"store_id": 5}} | debounced])
 

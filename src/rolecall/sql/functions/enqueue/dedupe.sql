@@ -289,7 +289,7 @@ begin
     select key, signature into v_handler
     from rolecall.handlers as known
     where known.name = p_handler and known.key is not null;
-    if not found or p_key <> rolecall.fill_template(
+    if not found or p_key is not null and p_key is distinct from rolecall.fill_template(
         v_handler.key, p_old_payload, v_handler.signature, v_what
     ) then
         return p_key;

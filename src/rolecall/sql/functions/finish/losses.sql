@@ -114,8 +114,8 @@ end
 $$;
 
 -- Decides what a lost claim comes to. A task whose cancellation was asked for never runs again, however its
--- claim ends. Whoever was lost with his worker keeps his place in the line and waits for nothing; the third
--- time he is a suspect, and waits as after an error.
+-- claim ends. A task that was lost with its worker keeps its place in the line and waits for nothing; the
+-- third time it is a suspect, and waits as after an error.
 -- returns: one row: the attempt is spent, the state that follows, and when a pending task is due again
 create or replace function rolecall.decide_after_attempt(
     p_task rolecall.tasks, p_policy jsonb, p_reason text, p_after float8, p_final boolean, p_now timestamptz
