@@ -86,13 +86,11 @@ def run_unwinding(main: Coroutine[Any, Any, T]) -> T:
 
 async def _cancelled_by_signals(main: Coroutine[Any, Any, T]) -> T:
     task = asyncio.ensure_future(main)
-    wishes = Wishes()
     heard: list[signal.Signals] = []
 
     def heed(number: signal.Signals) -> None:
-        if wishes.is_new():
-            heard.append(number)
-            task.cancel()
+        heard.append(number)
+        task.cancel()
 
     try:
         with heeding_signals(heed):

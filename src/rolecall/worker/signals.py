@@ -47,11 +47,20 @@ def heeded_signals() -> tuple[signal.Signals, ...]:
 
 @contextmanager
 def heeding_signals(heed: Callable[[signal.Signals], object]) -> Iterator[None]:
-    """Have the running loop call `heed` for each stop signal; afterwards they do again what they did before."""
+    """Have the running loop call `heed` for each stop signal that is a wish of its own, see `Wishes`.
+
+    Afterwards they do again what they did before.
+    """
     loop = asyncio.get_running_loop()
+    wishes = Wishes()
+
+    def hear(number: signal.Signals) -> None:
+        if wishes.is_new():
+            heed(number)
+
     before = {number: signal.getsignal(number) for number in heeded_signals()}
     for number in before:
-        loop.add_signal_handler(number, heed, number)
+        loop.add_signal_handler(number, hear, number)
     try:
         yield
     finally:
@@ -63,7 +72,7 @@ def heeding_signals(heed: Callable[[signal.Signals], object]) -> Iterator[None]:
 @contextmanager
 def stop_on_signals(*stoppables: Stops) -> Iterator[None]:
     """Let the process's stop signals stop them all; only a program's entry does this, never a library."""
-    with heeding_signals(partial(_on_signal, stoppables, Wishes())):
+    with heeding_signals(partial(_on_signal, stoppables)):
         yield
 
 
@@ -82,9 +91,7 @@ class Wishes:
         return True
 
 
-def _on_signal(stoppables: tuple[Stops, ...], wishes: Wishes, number: signal.Signals) -> None:
-    if not wishes.is_new():
-        return
+def _on_signal(stoppables: tuple[Stops, ...], number: signal.Signals) -> None:
     again = any(stoppable.stopping for stoppable in stoppables)
     if again:
         log.warning("%s again: stopping now", number.name)

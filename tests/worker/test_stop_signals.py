@@ -1,0 +1,30 @@
+"""Stop signals, as a loop hears them."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+
+from rolecall.worker.signals import heeding_signals
+
+
+async def test_a_signal_that_is_repeated_at_once_is_one_wish() -> None:
+    """A group is signalled as a whole, and who started it passes the signal on."""
+    heard: list[signal.Signals] = []
+    told = asyncio.Event()
+
+    def heed(number: signal.Signals) -> None:
+        heard.append(number)
+        told.set()
+
+    with heeding_signals(heed):
+        os.kill(os.getpid(), signal.SIGTERM)
+        os.kill(os.getpid(), signal.SIGHUP)
+        async with asyncio.timeout(30):
+            await told.wait()
+        # What is pending is handled by then: a loop hears its signals before what is called after them.
+        for _ in range(10):
+            await asyncio.sleep(0)
+
+    assert len(heard) == 1
