@@ -5,28 +5,15 @@ Those of the crawler stand beside its tests.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import httpx2
 import psycopg
 import pytest
 
+from tests.web.old_requests import Old, answered_otherwise
+
 LATER = '{"handler": "add", "after": 600}'
-
-
-@dataclass(frozen=True, slots=True)
-class Old:
-    """A request, the status of its answer, and the fields that must be there; of a list, in its first item."""
-
-    request: str
-    status: int
-    fields: str = ""
-    body: Any = None
-
-    def __str__(self) -> str:
-        return f"{self.request} {self.body or ''}"
 
 
 TASK = "id role status priority scheduled_for worker_id claimed_at started_at error retry_count max_retries created_at"
@@ -77,25 +64,7 @@ async def places(http: httpx2.AsyncClient, database: str) -> dict[str, Any]:
 
 
 async def test_the_requests_of_before_are_answered(http: httpx2.AsyncClient, places: dict[str, Any]) -> None:
-    wrong = []
-    for old in REQUESTS:
-        method, address = old.request.format(**places).split(" ")
-        answer = await http.request(method, address, json=old.body)
-        lacking = set(old.fields.split()) - first_of(answer.json()).keys()
-        if answer.status_code != old.status or lacking:
-            wrong.append(f"{old}: {answer.status_code} without {lacking or 'nothing'}: {answer.text[:300]}")
-
-    assert wrong == []
-
-
-def first_of(answer: Any) -> dict[str, Any]:
-    """The answer itself, or the first item of a list."""
-    items = answer if isinstance(answer, list) else answer.get("items", [answer])
-    return next(iter_dicts(items), {})
-
-
-def iter_dicts(items: list[Any]) -> Iterator[dict[str, Any]]:
-    return (item for item in items if isinstance(item, dict))
+    assert [wrong async for wrong in answered_otherwise(http, REQUESTS, places)] == []
 
 
 async def test_what_is_sent_by_old_words_is_what_is_kept(http: httpx2.AsyncClient) -> None:

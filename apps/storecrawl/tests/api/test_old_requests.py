@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,20 +15,7 @@ from storecrawl.settings import CrawlSettings
 from rolecall import App
 from rolecall.db.run import run
 from rolecall.sql import schedules
-
-
-@dataclass(frozen=True, slots=True)
-class Old:
-    """A request, the status of its answer, and the fields that must be there; of a list, in its first item."""
-
-    request: str
-    status: int
-    fields: str = ""
-    body: Any = None
-
-    def __str__(self) -> str:
-        return f"{self.request} {self.body or ''}"
-
+from tests.web.old_requests import Old, answered_otherwise
 
 TASK = "id role dispensary_id platform status priority scheduled_for worker_id claimed_at started_at retry_count max_retries"
 SCHEDULE = "id name role enabled interval_hours priority state_code last_run_at next_run_at last_task_count last_error immutable"
@@ -170,44 +156,15 @@ def rows(connection: psycopg.Connection[Any], query: str, *parameters: object) -
     return [row[0] for row in connection.execute(query.encode(), parameters).fetchall()]
 
 
-def filled(body: Any, places: dict[str, int]) -> Any:
-    """The body, with the ids of what it speaks of."""
-    match body:
-        case dict():
-            return {name: filled(value, places) for name, value in body.items()}
-        case list():
-            return [filled(value, places) for value in body]
-        case str() if body.startswith("{"):
-            return places[body.strip("{}")]
-        case _:
-            return body
-
-
-def first_of(answer: Any) -> dict[str, Any]:
-    """The answer itself, or the first item of a list."""
-    items = answer if isinstance(answer, list) else answer.get("items", [answer])
-    return items[0] if items else {}
-
-
 @pytest.mark.parametrize("subject", list(REQUESTS))
 async def test_the_requests_of_before_are_answered(
     http: httpx2.AsyncClient, places: dict[str, int], subject: str
 ) -> None:
-    assert [wrong async for wrong in departures(http, places, REQUESTS[subject])] == []
+    assert [wrong async for wrong in answered_otherwise(http, REQUESTS[subject], places)] == []
 
 
 async def test_what_would_be_half_understood_is_refused(http: httpx2.AsyncClient, places: dict[str, int]) -> None:
-    assert [wrong async for wrong in departures(http, places, REFUSED)] == []
-
-
-async def departures(http: httpx2.AsyncClient, places: dict[str, int], requests: Sequence[Old]) -> AsyncIterator[str]:
-    """Send them one after the other; tell which ones are not answered as they were."""
-    for old in requests:
-        method, address = old.request.format(**places).split(" ")
-        answer = await http.request(method, address, json=filled(old.body, places))
-        lacking = set(old.fields.split()) - first_of(answer.json()).keys()
-        if answer.status_code != old.status or lacking:
-            yield f"{old}: {answer.status_code} without {lacking or 'nothing'}: {answer.text[:300]}"
+    assert [wrong async for wrong in answered_otherwise(http, REFUSED, places)] == []
 
 
 async def test_a_task_of_a_store_is_kept_and_found_by_either_name(
