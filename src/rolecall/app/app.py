@@ -33,7 +33,7 @@ from rolecall.app.handlers import (
     require,
 )
 from rolecall.app.procedures import ProcedureDefinition, ProcedureOptions
-from rolecall.app.tables import of_apps, schema_check, with_others
+from rolecall.app.tables import schema_check, with_others
 from rolecall.db.migrations import Migrations
 from rolecall.maintenance.cron import check_schedule
 from rolecall.model.durations import Duration, in_seconds
@@ -91,7 +91,7 @@ class App:
             checks=named(name, checks),
             carried=list(carries),
         )
-        self._migrations = of_apps(migrations)
+        self._migrations = with_others((), migrations)
         self.handlers: Mapping[str, HandlerDefinition[..., object]] = MappingProxyType(self._declared.handlers)
 
     @property

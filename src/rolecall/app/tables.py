@@ -14,7 +14,7 @@ from rolecall.db.migrator import check_async
 from rolecall.model.doctor import Finding, Severity
 from rolecall.model.errors import InvalidDeclaration, SchemaDrift, SchemaMissing, SchemaTooNew
 
-__all__ = ["of_apps", "schema_check", "with_others"]
+__all__ = ["schema_check", "with_others"]
 
 MIGRATE = "run: rolecall migrate --app MODULE:APP"
 RELEASE = "run the release of the app that has migrated the database"
@@ -22,13 +22,11 @@ RESTORE = "restore that file, and bring the change in a new one"
 MEND = "mend the app's files"
 
 
-def of_apps(given: Iterable[Migrations]) -> list[Migrations]:
-    """Take what an app declares, each package once. Raises InvalidDeclaration for what is none, and for our name."""
-    return with_others([], given)
-
-
 def with_others(known: Sequence[Migrations], given: Iterable[Migrations]) -> list[Migrations]:
-    """Return what is known and, behind it, what is new. Raises InvalidDeclaration for two packages of one name."""
+    """Return what is known and, behind it, what is new, each package once.
+
+    Raises InvalidDeclaration for what is none, for our name, and for two packages of one name.
+    """
     together = list(known)
     for package in given:
         if not isinstance(package, Migrations):

@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import TypeVar
 
 from rolecall.config.parsing import (
-    MOST_SLOTS,
     Unfit,
     addresses,
     decimal,
@@ -37,7 +36,7 @@ from rolecall.config.parsing import (
 )
 from rolecall.model.errors import ConfigError
 from rolecall.model.scaling import WorkloadKind
-from rolecall.model.workers import require_slots_of_roles
+from rolecall.model.workers import MOST_SLOTS, require_slots_of_roles
 
 T = TypeVar("T")
 

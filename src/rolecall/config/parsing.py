@@ -13,6 +13,8 @@ import msgspec
 from psycopg import ProgrammingError
 from psycopg.conninfo import conninfo_to_dict
 
+from rolecall.model.workers import MOST_SLOTS
+
 T = TypeVar("T")
 Choice = TypeVar("Choice", bound=StrEnum)
 Number = TypeVar("Number", int, float)
@@ -23,7 +25,6 @@ ORIGIN = re.compile(r"https?://(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(:\d{1,5})?")
 PATH = re.compile(r"(/[A-Za-z0-9][A-Za-z0-9._~-]*)+")
 LONGEST_NAME = 100
 HOUR_MS = 3_600_000
-MOST_SLOTS = 1_000
 
 
 class Unfit(Exception):

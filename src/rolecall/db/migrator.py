@@ -145,11 +145,15 @@ def check(conn: Connection, migrations: Migrations = ROLECALL) -> None:
     require_current(migrations, read_state(conn, migrations).applied)
 
 
-async def check_async(conn: psycopg.AsyncConnection[Any], migrations: Migrations = ROLECALL) -> None:
-    """Raise SchemaMissing, SchemaTooNew or SchemaDrift unless this release can run on the database."""
+async def check_async(conn: psycopg.AsyncConnection[Any], *packages: Migrations) -> None:
+    """Raise SchemaMissing, SchemaTooNew or SchemaDrift unless this release can run on the database.
+
+    Of the packages in their order; of ours, where none is given.
+    """
     has_register = await run_async(conn, exists("rolecall.schema_migrations"))
-    applied = await run_async(conn, read_register(migrations)) if has_register else []
-    require_current(migrations, applied)
+    for migrations in packages or (ROLECALL,):
+        applied = await run_async(conn, read_register(migrations)) if has_register else []
+        require_current(migrations, applied)
 
 
 def sql_text(migrations: Migrations = ROLECALL) -> str:

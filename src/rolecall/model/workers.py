@@ -9,6 +9,7 @@ from enum import StrEnum
 from rolecall.model.errors import ConfigError
 
 __all__ = [
+    "MOST_SLOTS",
     "BeatAnswer",
     "Condition",
     "Neighbour",
@@ -18,6 +19,9 @@ __all__ = [
     "Workplace",
     "require_slots_of_roles",
 ]
+
+# Of one process.
+MOST_SLOTS = 1_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

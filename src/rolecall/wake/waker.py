@@ -114,6 +114,15 @@ class Pace:
         return interval * random.uniform(1 - self._options.spread, 1 + self._options.spread)
 
 
+async def comes_within(event: asyncio.Event, seconds: float) -> bool:
+    """Wait until an event is set, at most so long; return whether it is."""
+    try:
+        async with asyncio.timeout(seconds):
+            return await event.wait()
+    except TimeoutError:
+        return False
+
+
 class Backoff:
     """Delays between attempts to do again what failed. Each `next()` is a delay in seconds, `factor` times
     the one before, spread by a quarter each way.

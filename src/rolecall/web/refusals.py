@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 
 from rolecall.model.audit import Actor, AuditEvent
 from rolecall.model.errors import RolecallError
+from rolecall.wake.waker import comes_within
 
 __all__ = ["Refusals", "Write"]
 
@@ -64,11 +65,7 @@ class Refusals:
         while not self._stopping.is_set():
             await self._stirred.wait()
             await self._write_down()
-            try:
-                async with asyncio.timeout(self._quiet):
-                    await self._stopping.wait()
-            except TimeoutError:
-                pass
+            await comes_within(self._stopping, self._quiet)
         await self._write_down()
 
     def stop(self) -> None:

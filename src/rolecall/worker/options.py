@@ -6,9 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from rolecall.model.errors import ConfigError
-from rolecall.model.workers import require_slots_of_roles
+from rolecall.model.workers import MOST_SLOTS, require_slots_of_roles
 
-MOST_SLOTS = 1_000
 MOST_PREFETCH = 10_000
 
 

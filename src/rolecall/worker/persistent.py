@@ -7,7 +7,7 @@ import logging
 from collections.abc import Callable
 
 from rolecall.model.errors import ConfigError
-from rolecall.wake.waker import Backoff
+from rolecall.wake.waker import Backoff, comes_within
 from rolecall.worker.worker import Worker
 
 FIRST_PAUSE = 1.0
@@ -43,7 +43,7 @@ class PersistentWorker:
                 await self._worker.run_silently()
             except ConfigError as error:
                 self._tell(str(error))
-                await self._pause()
+                await comes_within(self._stopping, self._backoff.next())
                 self._worker = self._make()
             else:
                 return
@@ -52,10 +52,3 @@ class PersistentWorker:
         level = logging.DEBUG if problem == self._told else logging.WARNING
         log.log(level, "No worker runs yet, it is tried again and again: %s", problem)
         self._told = problem
-
-    async def _pause(self) -> None:
-        try:
-            async with asyncio.timeout(self._backoff.next()):
-                await self._stopping.wait()
-        except TimeoutError:
-            pass

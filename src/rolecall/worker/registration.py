@@ -8,13 +8,11 @@ import logging
 import os
 import secrets
 import socket
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 
-from rolecall.db.connect import AsyncConnection
-from rolecall.db.migrations import ROLECALL, Migrations
+from rolecall.db.migrations import ROLECALL
 from rolecall.db.migrator import check_async
 from rolecall.maintenance.processes import own_process
 from rolecall.model.workers import BeatAnswer, Condition, WorkerCommand, WorkerInfo
@@ -32,15 +30,10 @@ async def declare(session: DatabaseSession, app: Program) -> None:
 
     Raises SchemaMissing, SchemaTooNew and SchemaDrift, about the app's own tables too.
     """
-    await session.ask(partial(_check, [ROLECALL, *app.migrations]))
+    await session.ask(lambda connection: check_async(connection, ROLECALL, *app.migrations))
     await session.run(roles.declare(*app.declaration()))
     await session.run(keys.declare(app.key_capacities))
     await session.run(schedules.ensure(app.schedules.values()))
-
-
-async def _check(packages: Sequence[Migrations], connection: AsyncConnection) -> None:
-    for package in packages:
-        await check_async(connection, package)
 
 
 class Registration:

@@ -29,7 +29,7 @@ from rolecall.db.connect import Pooler, async_pool, connect_async
 from rolecall.db.run import run_async
 from rolecall.model.errors import DatabaseUnavailable
 from rolecall.sql.statement import Statement, single
-from rolecall.wake.waker import Backoff
+from rolecall.wake.waker import Backoff, comes_within
 
 Connect = Callable[[], Awaitable[Connection]]
 T = TypeVar("T")
@@ -77,7 +77,7 @@ class DatabaseSession:
                     if self._given_up.is_set():
                         raise
                     self._complain(error)
-                await self._pause()
+                await comes_within(self._given_up, self._backoff.next())
 
     def give_up(self) -> None:
         """From now on an unanswered statement raises instead of being asked again."""
@@ -106,13 +106,6 @@ class DatabaseSession:
         connection, self._connection = self._connection, None
         if connection is not None:
             await connection.close()
-
-    async def _pause(self) -> None:
-        try:
-            async with asyncio.timeout(self._backoff.next()):
-                await self._given_up.wait()
-        except TimeoutError:
-            pass
 
     def _complain(self, error: DatabaseUnavailable) -> None:
         # A log that falls silent looks like one of a worker that works.

@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from time import monotonic
 
 from rolecall.model.errors import RolecallError
-from rolecall.wake.waker import Backoff
+from rolecall.wake.waker import Backoff, comes_within
 from rolecall.worker.signals import following_parent, stop_on_signals
 
 FIRST_RESTART = 0.5
@@ -128,11 +128,7 @@ class Supervisor:
     async def _pause(self, supervised_process: SupervisedProcess, code: int) -> None:
         delay = supervised_process.backoff.next()
         log.warning("%s ended with %d, starting it again in %.1f s", supervised_process.command.name, code, delay)
-        try:
-            async with asyncio.timeout(delay):
-                await self._stopping.wait()
-        except TimeoutError:
-            pass
+        await comes_within(self._stopping, delay)
 
 
 async def _see_to_end(on_end: OnEnd) -> None:

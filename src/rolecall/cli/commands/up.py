@@ -30,7 +30,7 @@ def up(shell: Shell, *, app: AppReference = None, processes: Processes = 1) -> N
         if given is not None:
             bring_up_to_date(given)
         loaded = load_app(app) if app else App("rolecall")
-        if given is not None:
+        if given is not None and loaded.migrations:
             bring_up_to_date(given, loaded.migrations)
         with (
             shell.ready_database(create=True, migrations=loaded.migrations) as dsn,

@@ -74,12 +74,13 @@ def worker(
 def _work_until_idle(shell: Shell, dsn: str, app: App, workers: Sequence[Command], *, reports: bool) -> None:
     """Work until nothing is left, then count by role and state what has ended meanwhile and what is open."""
     options = replace(worker_options(shell.settings), until_idle=True)
+    if not reports:
+        work(shell, dsn, app, workers, options=options)
+        return
     with connect(dsn, "cli") as connection:
         check(connection)
         began = ask(connection, insight.clock())
     work(shell, dsn, app, workers, options=options)
-    if not reports:
-        return
     with connect(dsn, "cli") as connection:
         counts = ask(connection, insight.counts_of_run(options.served, began))
     rows = [(each.role, each.state, each.number) for each in counts]

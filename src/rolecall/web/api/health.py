@@ -47,8 +47,7 @@ async def _look(state: WebState) -> None:
         async with asyncio.timeout(PATIENCE):
             with translated():
                 async with state.pool.connection(timeout=PATIENCE) as connection:
-                    for package in (ROLECALL, *state.app.migrations):
-                        await check_async(connection, package)
+                    await check_async(connection, ROLECALL, *state.app.migrations)
     except (DatabaseUnavailable, TimeoutError):
         # What the driver says names hosts and users, and anybody may ask this.
         raise DatabaseUnavailable("the database does not answer") from None
