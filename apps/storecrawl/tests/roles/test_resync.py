@@ -7,11 +7,14 @@ from datetime import UTC, datetime
 from typing import Any
 
 from storecrawl.actions.new_tasks import resync
+from storecrawl.demo.upstream import LocalUpstream, UpstreamOptions
 
 from rolecall import NewTask
 
 DISCOVER = NewTask(handler="store_discovery")
 PAUSE_SECONDS = 0.3
+# A page holds 100 products, and a menu of one page is fetched without a pause.
+MENUS_OF_TWO_PAGES = UpstreamOptions(stores=5, menu_smallest=120, menu_median=140, menu_largest=180)
 STORES = "select array_agg(id order by id) from storecrawl.stores"
 TARGET = "select rolecall.scale_target('product_resync')"
 FETCHED = """
@@ -60,10 +63,11 @@ async def test_what_scales_the_resyncs_counts_fetches(crawl: Any) -> None:
 
 async def test_capacity_of_resyncs_is_measured_on_requests(crawl_with: Callable[..., Any]) -> None:
     """A fetch pauses between pages, so that no slot can do more of them in an hour than the pauses leave room for."""
-    crawl = crawl_with(page_pause=PAUSE_SECONDS)
-    await crawl.run(DISCOVER)
+    async with LocalUpstream(MENUS_OF_TWO_PAGES) as upstream:
+        crawl = crawl_with(upstream=upstream.url, page_pause=PAUSE_SECONDS)
+        await crawl.run(DISCOVER)
 
-    await crawl.run(*generated(crawl))
+        await crawl.run(*generated(crawl))
 
     runs, rate, slots = crawl.rows(
         "select measured_runs, tasks_per_worker_hour, (select max(slots) from rolecall.workers)"
