@@ -15,12 +15,16 @@ from __future__ import annotations
 import logging
 import socket
 from collections import Counter
+from collections.abc import Callable
+from functools import partial
 
 from rolecall.maintenance.processes import has_gone, own_process
 from rolecall.maintenance.runs import Runs
+from rolecall.model.states import TaskState
 from rolecall.sql import tasks, workers
+from rolecall.sql.statement import Statement
 
-__all__ = ["rescue_dead", "rescue_neighbours", "told_of"]
+__all__ = ["MOST_RESCUED", "rescue_dead", "rescue_in_batches", "rescue_neighbours", "told_of"]
 
 MOST_RESCUED = 1_000
 
@@ -47,15 +51,23 @@ async def rescue_neighbours(session: Runs) -> None:
 async def _rescue(session: Runs, worker_ids: list[int], proof: str) -> None:
     if not worker_ids:
         return
-    became: Counter[str] = Counter()
-    while rescued := await session.run(tasks.rescue_workers(worker_ids, MOST_RESCUED)):
-        became.update(state.value for state in rescued.values())
-        if len(rescued) < MOST_RESCUED:
-            break
+    became = await rescue_in_batches(session, partial(tasks.rescue_workers, worker_ids), MOST_RESCUED)
     # Another process may have been quicker, or somebody keeps from it what they hold.
     level = logging.WARNING if became else logging.INFO
     who = ", ".join(map(str, worker_ids))
     log.log(level, "Worker %s is dead, as %s: rescued %s", who, proof, told_of(became) if became else "nothing")
+
+
+async def rescue_in_batches(
+    session: Runs, rescue: Callable[[int], Statement[dict[int, TaskState]]], size: int
+) -> Counter[str]:
+    """Rescue up to `size` tasks at a time until a batch is short; count what became of them."""
+    became: Counter[str] = Counter()
+    while rescued := await session.run(rescue(size)):
+        became.update(state.value for state in rescued.values())
+        if len(rescued) < size:
+            break
+    return became
 
 
 def told_of(became: Counter[str]) -> str:

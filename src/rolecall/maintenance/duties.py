@@ -13,12 +13,11 @@ from dataclasses import dataclass
 from time import monotonic
 
 from rolecall.maintenance.cron import plan
-from rolecall.maintenance.deaths import rescue_dead, told_of
+from rolecall.maintenance.deaths import MOST_RESCUED, rescue_dead, rescue_in_batches, told_of
 from rolecall.maintenance.runs import Runs
 from rolecall.sql import keys, retention, roles, schedules, tasks
 from rolecall.sql.schedules import Fired
 
-MOST_RESCUED = 1_000
 MOST_FIRED = 100
 MOST_NAMED = 10
 # Seconds: so much longer does one run not go on, as the coming days are looked after by the next one.
@@ -43,11 +42,7 @@ class Duty:
 
 async def rescue(session: Runs) -> str | None:
     """Release what expired owners hold, batch by batch until one is short: a mass crash is over in one run."""
-    became: Counter[str] = Counter()
-    while rescued := await session.run(tasks.rescue(MOST_RESCUED)):
-        became.update(state.value for state in rescued.values())
-        if len(rescued) < MOST_RESCUED:
-            break
+    became = await rescue_in_batches(session, tasks.rescue, MOST_RESCUED)
     if not became:
         return None
     return f"Rescued {became.total()} tasks of lost workers: {told_of(became)}"
