@@ -72,9 +72,7 @@ class Body(BaseModel):
 class OpenBody(Body):
     """The same, which takes the second names that the app has too; whoever reads it refuses what is none."""
 
-    model_config = ConfigDict(
-        extra="allow", strict=True, allow_inf_nan=False, frozen=True, json_schema_extra={MARK: True}
-    )
+    model_config = ConfigDict(extra="allow", json_schema_extra={MARK: True})
 
 
 class Result(Body):

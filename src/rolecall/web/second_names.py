@@ -91,12 +91,9 @@ class SecondNames:
 
     def shown(self, key: str | None, payload: Mapping[str, Any] | None = None) -> dict[str, Any]:
         """Return what an answer shows beside a task or schedule; without its payload, what its key says."""
-        named = {name: (payload or {}).get(alias.field) for name, alias in self.aliases.items()}
-        by_key = {name: alias.value_in(key) for name, alias in self.aliases.items()}
-        return {
-            **{name: by_key[name] if value is None else value for name, value in named.items()},
-            **self.constants,
-        }
+        said = {name: (payload or {}).get(alias.field) for name, alias in self.aliases.items()}
+        by_key = {name: self.aliases[name].value_in(key) for name, value in said.items() if value is None}
+        return {**said, **by_key, **self.constants}
 
     def _alias(self, name: str, value: object, where: str) -> Alias | None:
         if name in self.aliases:

@@ -46,7 +46,7 @@ class Filter(BaseModel):
 class BodyFilter(Filter):
     """A filter as a JSON object."""
 
-    model_config = ConfigDict(extra="allow", frozen=True, strict=True, json_schema_extra={MARK: True})
+    model_config = ConfigDict(strict=True)
 
 
 # The words that are called in the service what they are called here.
