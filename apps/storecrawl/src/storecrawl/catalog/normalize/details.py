@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, TypeVar
 
 from storecrawl.catalog.normalize.categories import label_of
-from storecrawl.catalog.normalize.menu import Compound, Effect, Measure, Special
+from storecrawl.catalog.normalize.menu import Compound, Details, Effect, Measure, Special
 from storecrawl.catalog.normalize.records import (
     Record,
     clean_text,
@@ -14,6 +14,7 @@ from storecrawl.catalog.normalize.records import (
     identifier,
     list_at,
     record_at,
+    records_at,
 )
 from storecrawl.catalog.normalize.values import decimal_of, is_possible, unit_of
 
@@ -30,20 +31,20 @@ DISCOUNTS: Final = {"dollar_amount": "dollars", "percentage": "percent", "percen
 T = TypeVar("T")
 
 
-def effects_of(stated: object) -> tuple[Effect, ...]:
-    """Effects as an object of scores, the strongest first, or as a list of names in its order."""
-    if isinstance(stated, Mapping):
-        scored = [(label_of(name), decimal_of(score)) for name, score in stated.items()]
-        scored.sort(key=lambda each: (each[1] is None, -(each[1] or 0), each[0] or ""))
-    else:
-        scored = [(label_of(name), None) for name in stated] if isinstance(stated, list) else []
-    return _distinct((name, Effect(name=name, score=score)) for name, score in scored if name)
-
-
-def compounds_of(members: Iterable[Record]) -> tuple[Compound, ...]:
-    """Cannabinoids or terpenes in their order; a value that cannot be is None."""
-    compounds = [compound for compound in map(_compound, members) if compound is not None]
-    return _distinct((compound, compound) for compound in compounds)
+def details_of(
+    record: Record, *, cannabinoids: Iterable[Record], specials: tuple[Special, ...], tags: tuple[str, ...]
+) -> Details:
+    """What every form tells under the same names, with what each has a way of its own to tell."""
+    measured = record_at(record, "measurements")
+    return Details(
+        effects=_effects(record.get("effects")),
+        cannabinoids=_compounds(cannabinoids),
+        terpenes=_compounds(records_at(record, "terpenes")),
+        specials=specials,
+        tags=tags,
+        net_weight=_measure(record_at(measured, "netWeight")),
+        volume=_measure(record_at(measured, "volume")),
+    )
 
 
 def specials_of(*groups: Iterable[Special]) -> tuple[Special, ...]:
@@ -72,14 +73,6 @@ def tags_of(*stated: object) -> tuple[str, ...]:
     return _distinct((text, text) for text in texts)
 
 
-def measure_of(record: Record) -> Measure | None:
-    """Read `{unit, values}`; None where no value is more than nothing."""
-    figures = [decimal_of(value) for value in list_at(record, "values")[:MOST]]
-    values = tuple(figure for figure in figures if figure is not None and figure > 0)
-    unit = label_of(record.get("unit"))
-    return Measure(values=values, unit=unit and MEASURES.get(unit, unit)) if values else None
-
-
 def menu_of(stated: object) -> str | None:
     """Which of the two menus is meant: "rec", "med" or "both"."""
     label = label_of(stated) or ""
@@ -95,6 +88,30 @@ def only_on(menus: Sequence[object]) -> tuple[bool | None, bool | None]:
 def flag(stated: object) -> bool | None:
     """A truth value; None for whatever is none."""
     return stated if isinstance(stated, bool) else None
+
+
+def _effects(stated: object) -> tuple[Effect, ...]:
+    """Effects as an object of scores, the strongest first, or as a list of names in its order."""
+    if isinstance(stated, Mapping):
+        scored = [(label_of(name), decimal_of(score)) for name, score in stated.items()]
+        scored.sort(key=lambda each: (each[1] is None, -(each[1] or 0), each[0] or ""))
+    else:
+        scored = [(label_of(name), None) for name in stated] if isinstance(stated, list) else []
+    return _distinct((name, Effect(name=name, score=score)) for name, score in scored if name)
+
+
+def _compounds(members: Iterable[Record]) -> tuple[Compound, ...]:
+    """Cannabinoids or terpenes in their order; a value that cannot be is None."""
+    compounds = [compound for compound in map(_compound, members) if compound is not None]
+    return _distinct((compound, compound) for compound in compounds)
+
+
+def _measure(record: Record) -> Measure | None:
+    """Read `{unit, values}`; None where no value is more than nothing."""
+    figures = [decimal_of(value) for value in list_at(record, "values")[:MOST]]
+    values = tuple(figure for figure in figures if figure is not None and figure > 0)
+    unit = label_of(record.get("unit"))
+    return Measure(values=values, unit=unit and MEASURES.get(unit, unit)) if values else None
 
 
 def _compound(member: Record) -> Compound | None:

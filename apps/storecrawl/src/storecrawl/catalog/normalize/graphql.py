@@ -8,10 +8,8 @@ from dataclasses import dataclass
 from storecrawl.catalog.normalize.categories import label_of
 from storecrawl.catalog.normalize.details import (
     NAME_LIMIT,
-    compounds_of,
-    effects_of,
+    details_of,
     flag,
-    measure_of,
     menu_of,
     specials_by_id,
     specials_of,
@@ -82,16 +80,12 @@ def draft_of(record: Record) -> Draft:
 
 
 def _details(record: Record) -> Details:
-    measured = record_at(record, "measurements")
     per_option = records_at(record, "specialIdsPerOption")
-    return Details(
-        effects=effects_of(record.get("effects")),
-        cannabinoids=compounds_of(records_at(record, "cannabinoidsV2") or records_at(record, "cannabinoids")),
-        terpenes=compounds_of(records_at(record, "terpenes")),
+    return details_of(
+        record,
+        cannabinoids=records_at(record, "cannabinoidsV2") or records_at(record, "cannabinoids"),
         specials=specials_of(_specials(record), specials_by_id(per_option, "conditionIds", "rewardIds")),
         tags=tags_of(*list_at(record, "tags"), record_at(record, "collectionCardBadge").get("title")),
-        net_weight=measure_of(record_at(measured, "netWeight")),
-        volume=measure_of(record_at(measured, "volume")),
     )
 
 

@@ -7,9 +7,8 @@ from datetime import datetime
 
 from storecrawl.catalog.normalize.details import (
     NAME_LIMIT,
-    compounds_of,
+    details_of,
     discount_type_of,
-    effects_of,
     menu_of,
     only_on,
     specials_of,
@@ -78,10 +77,9 @@ def _moments(record: Record, name: str) -> list[datetime]:
 
 def _details(record: Record) -> Details:
     applied = (each for variant in records_at(record, "variants") for each in records_at(variant, "appliedSpecials"))
-    return Details(
-        effects=effects_of(record.get("effects")),
-        cannabinoids=compounds_of(records_at(record, "cannabinoids")),
-        terpenes=compounds_of(records_at(record, "terpenes")),
+    return details_of(
+        record,
+        cannabinoids=records_at(record, "cannabinoids"),
         specials=specials_of(
             (_special(stated, "sale") for stated in applied),
             (_special(stated, "conditional") for stated in records_at(record, "applicableSpecials")),

@@ -2,15 +2,7 @@
 
 from __future__ import annotations
 
-from storecrawl.catalog.normalize.details import (
-    compounds_of,
-    effects_of,
-    measure_of,
-    only_on,
-    specials_by_id,
-    specials_of,
-    tags_of,
-)
+from storecrawl.catalog.normalize.details import details_of, only_on, specials_by_id, specials_of, tags_of
 from storecrawl.catalog.normalize.drafts import Draft, OptionDraft
 from storecrawl.catalog.normalize.errors import Unusable
 from storecrawl.catalog.normalize.menu import Details
@@ -51,16 +43,12 @@ def draft_of(record: Record) -> Draft:
 
 
 def _details(record: Record) -> Details:
-    measured = record_at(record, "measurements")
     by_id = specials_by_id(records_at(record, "variants"), "specialConditionIds", "specialRewardIds")
-    return Details(
-        effects=effects_of(record.get("effects")),
-        cannabinoids=compounds_of(records_at(record, "cannabinoids")),
-        terpenes=compounds_of(records_at(record, "terpenes")),
+    return details_of(
+        record,
+        cannabinoids=records_at(record, "cannabinoids"),
         specials=specials_of(by_id),
         tags=tags_of(*list_at(record, "tags")),
-        net_weight=measure_of(record_at(measured, "netWeight")),
-        volume=measure_of(record_at(measured, "volume")),
     )
 
 
