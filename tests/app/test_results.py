@@ -114,3 +114,15 @@ def test_the_schema_of_the_payload_does_not_hold_that_of_the_result() -> None:
 
     assert definition.signature.result is Invoice
     assert "Invoice" not in msgspec.json.encode(definition.signature.schema).decode()
+
+
+@dataclasses.dataclass
+class Receipt:
+    total: int
+
+
+def test_a_promised_type_is_worked_out_when_the_handler_is_declared() -> None:
+    """The threads that check results would do it at the same moment, which crashes the process."""
+    promise("Receipt")
+
+    assert "__msgspec_cache__" in vars(Receipt)

@@ -30,6 +30,7 @@ import msgspec
 from rolecall.model.errors import ContractBroken, InvalidDeclaration, InvalidPayload
 from rolecall.model.outcomes import NoResult
 from rolecall.sql.documents import as_text
+from rolecall.sql.statement import prepared
 
 __all__ = ["Signature", "annotation_name", "check_result", "read_signature", "schema_of"]
 
@@ -245,7 +246,7 @@ def read_result(function: Callable[..., object], *, handler: str, batch: bool) -
         hint = _evaluated(function, annotation)
         promised = _promised(_item(hint) if batch else hint)
         if promised is not None:
-            schema_of(promised)
+            schema_of(prepared(promised))
     except (TypeError, NameError, AttributeError) as error:
         written = f"`-> {inspect.formatannotation(annotation)}` is no schema of a result (`-> object` promises nothing)"
         raise InvalidDeclaration(f"handler {handler!r}: {written}: {error}") from error

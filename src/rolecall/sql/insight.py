@@ -20,7 +20,7 @@ from rolecall.model.insight import (
 )
 from rolecall.model.overview import RoleLoad
 from rolecall.model.why import Situation
-from rolecall.sql.statement import Row, Statement, from_json, single
+from rolecall.sql.statement import Row, Statement, from_json, prepared, single
 
 __all__ = [
     "alike_workers",
@@ -35,6 +35,8 @@ __all__ = [
     "workers",
 ]
 
+WORKERS = prepared(list[RegisteredWorker])
+SITUATION = prepared(Situation)
 LOAD_COLUMNS = ", ".join(RoleLoad.__slots__)
 WORKER_COLUMNS = ", ".join(RegisteredWorker.__slots__)
 ATTEMPT_COLUMNS = ", ".join(Attempt.__slots__)
@@ -162,7 +164,7 @@ def _read_role(row: Row) -> DeclaredRole:
 
 def _read_workers(rows: list[Row]) -> list[RegisteredWorker]:
     named = [dict(zip(RegisteredWorker.__slots__, row, strict=True)) for row in rows]
-    return msgspec.convert(named, list[RegisteredWorker])
+    return msgspec.convert(named, WORKERS)
 
 
 def situation(task_id: int) -> Statement[Situation | None]:
@@ -172,4 +174,4 @@ def situation(task_id: int) -> Statement[Situation | None]:
 
 def _read_situation(rows: list[Row]) -> Situation | None:
     [(text,)] = rows
-    return None if text is None else msgspec.json.decode(text, type=Situation)
+    return None if text is None else msgspec.json.decode(text, type=SITUATION)

@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from typing import Any, Generic, TypeVar, cast
 
+import msgspec
+
 __all__ = [
     "where",
 ]
@@ -43,6 +45,16 @@ def firsts(rows: list[Row]) -> list[Any]:
 def from_json(text: str | None) -> Any:
     """Read a column that came as JSON text."""
     return None if text is None else json.loads(text)
+
+
+def prepared(shape: T) -> T:
+    """Have msgspec work a type out now, while one thread runs, and return it.
+
+    Otherwise it does so at the first use, and two threads whose first use is the same moment crash the process
+    (msgspec 0.22).
+    """
+    msgspec.json.Decoder(shape)
+    return shape
 
 
 def by_first_column(rows: list[Row]) -> dict[Any, Any]:

@@ -9,6 +9,9 @@ from storecrawl.catalog.payloads import StoredPayload
 from storecrawl.catalog.raw_menus import RawMenu
 from storecrawl.payloads import OpenedPayload, PayloadExpired, PayloadStore
 
+# Made here, as threads read menus: two that work the type out at the same moment crash the process (msgspec 0.22).
+MENUS = msgspec.msgpack.Decoder(Menu)
+
 
 def read_menu(payloads: PayloadStore, payload: StoredPayload) -> Menu:
     """Read a payload's file and normalize it, blocking; raises PayloadError and NotAMenu."""
@@ -34,7 +37,7 @@ def packed_menu(document: bytes) -> bytes | NotAMenu:
 
 def unpacked_menu(packed: bytes) -> Menu:
     """The menu that was packed."""
-    return msgspec.msgpack.decode(packed, type=Menu)
+    return MENUS.decode(packed)
 
 
 def open_payload(payloads: PayloadStore, payload: StoredPayload) -> OpenedPayload:

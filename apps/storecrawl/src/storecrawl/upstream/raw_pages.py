@@ -62,6 +62,9 @@ class _Head(msgspec.Struct, rename="camel"):
     bytes: int
 
 
+HEADS = msgspec.json.Decoder(_Head)
+
+
 def write_raw_pages(pages: Iterable[RawPage]) -> bytes:
     """Put answers into one document."""
     return b"".join(_written(page) for page in pages)
@@ -74,7 +77,7 @@ def read_raw_pages(pieces: Iterable[bytes]) -> Iterator[RawPage]:
     """
     text = _Text(iter(pieces))
     while line := text.line():
-        head = msgspec.json.decode(line, type=_Head)
+        head = HEADS.decode(line)
         body = text.take(head.bytes + len(NEW_LINE))
         if not body.endswith(NEW_LINE):
             raise ValueError("an answer is not as long as it was written to be")

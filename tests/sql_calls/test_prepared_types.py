@@ -1,0 +1,15 @@
+"""What threads read is worked out before there are threads: msgspec crashes the process where two do it at once."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+
+@pytest.mark.parametrize("kind", ["Situation", "RegisteredWorker"])
+def test_a_type_that_threads_read_is_worked_out_at_import(kind: str) -> None:
+    program = f"from rolecall.sql.insight import {kind}; assert '__msgspec_cache__' in vars({kind})"
+
+    subprocess.run([sys.executable, "-c", program], check=True)
