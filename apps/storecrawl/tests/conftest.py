@@ -6,7 +6,6 @@ import gzip
 import hashlib
 import os
 import secrets
-import signal
 from collections.abc import AsyncIterator, Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -26,17 +25,15 @@ from apps.storecrawl.tests.buckets import BUCKET, serving_buckets
 from rolecall import App, Client
 from rolecall.db.migrations import ROLECALL
 from rolecall.testing import TestServer, template
+from tests.hangups import heeded_hangups
 from tests.logs import restored_logging
 from tests.web.doors import unguarded
 
-__all__ = ["database_template", "restored_logging"]
+__all__ = ["database_template", "heeded_hangups", "restored_logging"]
 
 START = datetime(2026, 5, 1, tzinfo=UTC)
 CAPTURES = Path(os.environ.get("CAPTURED_MENUS") or Path(__file__).parents[4] / "shared" / "data" / "menus")
 """Menus of real stores, which are not ours to copy: tests that compare them are skipped where they are not."""
-
-# Under nohup it is ignored, and would be by every command that a test starts.
-signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 @pytest.fixture(scope="session")

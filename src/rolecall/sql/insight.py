@@ -36,7 +36,7 @@ __all__ = [
 ]
 
 WORKERS = prepared(list[RegisteredWorker])
-SITUATION = prepared(Situation)
+SITUATIONS = msgspec.json.Decoder(Situation)
 LOAD_COLUMNS = ", ".join(RoleLoad.__slots__)
 WORKER_COLUMNS = ", ".join(RegisteredWorker.__slots__)
 ATTEMPT_COLUMNS = ", ".join(Attempt.__slots__)
@@ -174,4 +174,4 @@ def situation(task_id: int) -> Statement[Situation | None]:
 
 def _read_situation(rows: list[Row]) -> Situation | None:
     [(text,)] = rows
-    return None if text is None else msgspec.json.decode(text, type=SITUATION)
+    return None if text is None else SITUATIONS.decode(text)

@@ -48,7 +48,7 @@ def from_json(text: str | None) -> Any:
 
 
 def prepared(shape: T) -> T:
-    """Have msgspec work a type out now, while one thread runs, and return it.
+    """Have msgspec work a type out now, while one thread runs, and return it; a decoder at the top of a module does so.
 
     Otherwise it does so at the first use, and two threads whose first use is the same moment crash the process
     (msgspec 0.22).
