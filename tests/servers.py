@@ -13,7 +13,7 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from tools.debian import cluster, private_folder, serving
 from tools.servers import Servers, find
 
-__all__ = ["Bouncer", "debian_postgres", "pgbouncer"]
+__all__ = ["Bouncer", "debian_postgres", "found_servers", "pgbouncer"]
 
 # As it comes, but for where it listens, and how many connections it has to the server: few, so that clients do meet.
 SETTINGS = """
@@ -59,7 +59,7 @@ class Bouncer:
 @pytest.fixture(scope="session")
 def debian_postgres() -> Iterator[str]:
     """A superuser's connection string of Debian's Postgres."""
-    with cluster(_found()) as dsn:
+    with cluster(found_servers()) as dsn:
         yield dsn
 
 
@@ -73,7 +73,7 @@ def pgbouncer(database: str) -> Iterator[Bouncer]:
 @contextmanager
 def bouncing(dsn: str, *, mode: str = "transaction", size: int = 2) -> Iterator[Bouncer]:
     """Start a PgBouncer in front of the server of this connection string."""
-    found = _found()
+    found = found_servers()
     parts = {name: str(value) for name, value in conninfo_to_dict(dsn).items() if name in ADDRESS}
     with private_folder() as (folder, account):
         bouncer = Bouncer(folder, parts["user"])
@@ -84,7 +84,8 @@ def bouncing(dsn: str, *, mode: str = "transaction", size: int = 2) -> Iterator[
             yield bouncer
 
 
-def _found() -> Servers:
+def found_servers() -> Servers:
+    """Debian's Postgres and PgBouncer; without them the test is skipped."""
     found = find()
     if found is None:
         pytest.skip("there is no Postgres or PgBouncer of Debian's here: ./dev servers")

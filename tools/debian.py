@@ -31,9 +31,9 @@ TESTS = "tests/sql"
 
 
 @contextmanager
-def cluster(found: Servers) -> Iterator[str]:
+def cluster(found: Servers, parent: str | None = None) -> Iterator[str]:
     """Make and start a cluster on a socket in a folder of its own, and yield its superuser's connection string."""
-    with private_folder() as (folder, account):
+    with private_folder(parent) as (folder, account):
         data = folder / "data"
         initdb = [
             str(found.postgres / "initdb"),
@@ -43,17 +43,25 @@ def cluster(found: Servers) -> Iterator[str]:
             str(data),
         ]
         subprocess.run([*account.prefix, *initdb], cwd="/", env=environment(found), capture_output=True, check=True)
-        postgres = [str(found.postgres / "postgres"), "-D", str(data), "-c", "listen_addresses=", "-k", str(folder)]
-        dsn = f"host={folder} user={SUPERUSER} dbname=postgres"
-        with serving(postgres, found, account, dsn=dsn, stop=signal.SIGINT):
+        with server(found, folder, account) as dsn:
             yield dsn
 
 
 @contextmanager
-def private_folder() -> Iterator[tuple[Path, Account]]:
+def server(found: Servers, folder: Path, account: Account) -> Iterator[str]:
+    """Run the cluster that is in `data` of a folder, on a socket there; yield its superuser's connection string."""
+    postgres: list[str | Path] = [found.postgres / "postgres", "-D", folder / "data"]
+    postgres += ["-c", "listen_addresses=", "-k", folder]
+    dsn = f"host={folder} user={SUPERUSER} dbname=postgres"
+    with serving(postgres, found, account, dsn=dsn, stop=signal.SIGINT):
+        yield dsn
+
+
+@contextmanager
+def private_folder(parent: str | None = None) -> Iterator[tuple[Path, Account]]:
     """Make a folder, in memory if there is room, for the servers of a user who is not root, and closed to others."""
     account = server_account(None)
-    parent = memory.MEMORY if memory.room() else gettempdir()
+    parent = parent or (str(memory.MEMORY) if memory.room() else gettempdir())
     folder = Path(mkdtemp(prefix=f"{memory.PREFIX}servers-", dir=parent))
     account.give(folder)
     try:

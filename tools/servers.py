@@ -1,4 +1,4 @@
-"""Gets Debian's Postgres and PgBouncer for the tests that need them: as root by apt-get, else unpacked in `.tools`.
+"""Gets Debian's servers for the tests that need them: as root by apt-get, else unpacked in `.tools`.
 
 What stands already is left as it is, and nothing that is installed here is started.
 """
@@ -18,13 +18,20 @@ from tempfile import TemporaryDirectory
 
 from tools.offences import ROOT
 
-PACKAGES = ("postgresql", "pgbouncer")
+PACKAGES = ("postgresql", "pgbouncer", "redis-server", "redis-sentinel", "nats-server", "prometheus")
+# Older releases have this among their backports only; without it, the tests of it are skipped.
+VALKEY = ("valkey-server", "valkey-tools")
+# What tests start by name, beside Postgres and PgBouncer.
+PROGRAMS = ("redis-server", "redis-sentinel", "nats-server", "prometheus", "promtool")
 FOLDER = ROOT / ".tools" / "servers"
 START_NOTHING = Path("/usr/sbin/policy-rc.d")
 REFUSES = "#!/bin/sh\nexit 101\n"
+# Of a source of packages: its address and its release.
+SOURCE = "$(REPO_URI) $(CODENAME)"
 TO_INSTALL = re.compile(r"^Inst (\S+)", re.MULTILINE)
 # Whoever is not root has them outside of his path.
 SYSTEM_PATH = f"{os.environ.get('PATH', os.defpath)}:/usr/sbin"
+OUR_PATH = f"{FOLDER}/usr/bin:{FOLDER}/usr/sbin"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,24 +46,41 @@ class Servers:
 def find() -> Servers | None:
     """Both servers, if they stand here and start: Debian's, those on the path, or ours."""
     for postgres in _folders_of_postgres():
-        pgbouncer = shutil.which("pgbouncer", path=f"{SYSTEM_PATH}:{FOLDER}/usr/sbin")
+        pgbouncer = _path_of("pgbouncer")
         if pgbouncer:
-            found = Servers(postgres=postgres, pgbouncer=Path(pgbouncer), environment=_environment())
-            if _runs(postgres / "postgres", found) and _runs(Path(pgbouncer), found):
+            found = Servers(postgres=postgres, pgbouncer=pgbouncer, environment=_environment())
+            if _runs(postgres / "postgres", found) and _runs(pgbouncer, found):
                 return found
     return None
 
 
+def program(name: str) -> tuple[Path, Mapping[str, str]] | None:
+    """One of `PROGRAMS` and the environment that it needs to find its libraries; None where it is not here."""
+    path = _path_of(name)
+    return (path, _environment()) if path else None
+
+
 def main() -> int:
-    """See to it that both are there; 1 if there is no way to get them here."""
+    """See to it that all are there; 1 if there is no way to get them here."""
     for way in (None, _install, _unpack, _unpack_by_own_lists):
         if way:
             way()
-        if found := find():
-            print(f"servers: {found.postgres}, {found.pgbouncer}")
+        if (found := find()) and not _missing():
+            _unpack_valkey()
+            valkey = "valkey-server" if program("valkey-server") else "no valkey-server"
+            print(f"servers: {found.postgres}, {found.pgbouncer}, {', '.join(PROGRAMS)}, {valkey}")
             return 0
-    print(f"servers: none; install Debian's {' and '.join(PACKAGES)}", file=sys.stderr)
+    print(f"servers: not all are here; install Debian's {' '.join(PACKAGES)}", file=sys.stderr)
     return 1
+
+
+def _missing() -> list[str]:
+    return [name for name in PROGRAMS if not program(name)]
+
+
+def _path_of(name: str) -> Path | None:
+    found = shutil.which(name, path=f"{SYSTEM_PATH}:{OUR_PATH}")
+    return Path(found) if found else None
 
 
 def _folders_of_postgres() -> Iterator[Path]:
@@ -101,22 +125,44 @@ def _nothing_started() -> Iterator[None]:
 
 def _unpack() -> None:
     if shutil.which("apt-get") and shutil.which("dpkg-deb"):
-        _fetch_and_unpack(["apt-get"])
+        _fetch_and_unpack(["apt-get"], PACKAGES)
 
 
 def _unpack_by_own_lists() -> None:
     """The same with lists of packages of our own, where the system has none and they are not ours to get."""
     if shutil.which("apt-get") and shutil.which("dpkg-deb"):
         with TemporaryDirectory() as folder:
-            for name in ("lists/partial", "cache/archives/partial"):
-                Path(folder, name).mkdir(parents=True)
-            apt_get = ["apt-get", "-o", f"Dir::State::Lists={folder}/lists", "-o", f"Dir::Cache={folder}/cache"]
+            apt_get = _with_own_lists(folder)
             if _succeeds([*apt_get, "-qq", "update"]):
-                _fetch_and_unpack(apt_get)
+                _fetch_and_unpack(apt_get, PACKAGES)
 
 
-def _fetch_and_unpack(apt_get: Sequence[str]) -> None:
-    missing = TO_INSTALL.findall(_said([*apt_get, "-s", "--no-install-recommends", "install", *PACKAGES]))
+def _unpack_valkey() -> None:
+    """Get Valkey from where this release's packages are from, or from the backports beside them."""
+    if program("valkey-server") or not (shutil.which("apt-get") and shutil.which("dpkg-deb")):
+        return
+    _fetch_and_unpack(["apt-get"], VALKEY)
+    if program("valkey-server"):
+        return
+    sources = sorted(set(_said(["apt-get", "indextargets", "--format", SOURCE, "Created-By: Packages"]).splitlines()))
+    for source in [source for source in sources if "-" not in source.split()[-1]]:
+        with TemporaryDirectory() as folder:
+            backports = Path(folder, "sources.list")
+            backports.write_text(f"deb {source}-backports main\n", encoding="ascii")
+            only = ["-o", f"Dir::Etc::SourceList={backports}", "-o", "Dir::Etc::SourceParts=-"]
+            apt_get = [*_with_own_lists(folder), *only]
+            if _succeeds([*apt_get, "-qq", "update"]):
+                _fetch_and_unpack(apt_get, VALKEY)
+
+
+def _with_own_lists(folder: str) -> list[str]:
+    for name in ("lists/partial", "cache/archives/partial"):
+        Path(folder, name).mkdir(parents=True)
+    return ["apt-get", "-o", f"Dir::State::Lists={folder}/lists", "-o", f"Dir::Cache={folder}/cache"]
+
+
+def _fetch_and_unpack(apt_get: Sequence[str], wanted: Sequence[str]) -> None:
+    missing = TO_INSTALL.findall(_said([*apt_get, "-s", "--no-install-recommends", "install", *wanted]))
     FOLDER.mkdir(parents=True, exist_ok=True)
     with TemporaryDirectory() as packages:
         if missing and _succeeds([*apt_get, "-qq", "download", *missing], folder=Path(packages)):

@@ -23,7 +23,7 @@ import psycopg
 
 from rolecall import App, Client, Worker, WorkerOptions
 from rolecall.config import AccessSettings, AuthMode, Settings
-from rolecall.db.embedded import EmbeddedServer
+from rolecall.db.embedded.server import EmbeddedServer
 from rolecall.db.migrator import migrate
 from rolecall.web import build
 from tools.engine import NAME, Engine

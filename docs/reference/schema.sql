@@ -119,32 +119,9 @@ CREATE TABLE rolecall.tasks (
     timeout interval,
     result jsonb,
     step_number integer,
-    CONSTRAINT a_child_knows_which_claim_spawned_it CHECK ((num_nonnulls(parent_id, parent_fence, depth) = ANY (ARRAY[0, 3]))),
-    CONSTRAINT a_claim_counts_an_attempt CHECK (((state <> 'running'::rolecall.task_state) OR ((attempt > 0) AND (fence > 0)))),
-    CONSTRAINT attempts_stay_within_max_attempts CHECK (((attempt >= 0) AND ((max_attempts IS NULL) OR (attempt <= max_attempts)))),
-    CONSTRAINT blocked_iff_it_needs_something CHECK (((open_needs IS NOT NULL) = (state = 'blocked'::rolecall.task_state))),
-    CONSTRAINT holds_a_slot_iff_keyed_and_active_but_may_keep_it_between_steps CHECK (
-CASE
-    WHEN ((key IS NOT NULL) AND (state = ANY (ARRAY['running'::rolecall.task_state, 'waiting'::rolecall.task_state]))) THEN (key_slot IS NOT NULL)
-    WHEN ((key IS NOT NULL) AND (state = 'pending'::rolecall.task_state) AND (step IS NOT NULL)) THEN true
-    ELSE (key_slot IS NULL)
-END),
-    CONSTRAINT only_open_states_stand_here CHECK ((state = ANY (ARRAY['blocked'::rolecall.task_state, 'pending'::rolecall.task_state, 'running'::rolecall.task_state, 'waiting'::rolecall.task_state]))),
-    CONSTRAINT only_pending_keyed_tasks_are_parked CHECK (((NOT parked) OR ((state = 'pending'::rolecall.task_state) AND (key IS NOT NULL)))),
-    CONSTRAINT only_running_or_waiting_tasks_have_started CHECK (((started_at IS NULL) OR (state = ANY (ARRAY['running'::rolecall.task_state, 'waiting'::rolecall.task_state])))),
-    CONSTRAINT only_running_tasks_await_their_cancellation CHECK (((cancel_requested_at IS NULL) OR (state = 'running'::rolecall.task_state))),
-    CONSTRAINT open_children_are_counted_from_one CHECK ((open_children > 0)),
-    CONSTRAINT open_needs_are_counted_from_one CHECK ((open_needs > 0)),
-    CONSTRAINT payload_is_an_object CHECK ((jsonb_typeof(payload) = 'object'::text)),
-    CONSTRAINT running_iff_owned_leased_and_bounded CHECK ((num_nonnulls(worker_id, claimed_at, lease_until, deadline_at) =
-CASE
-    WHEN (state = 'running'::rolecall.task_state) THEN 4
-    ELSE 0
-END)),
-    CONSTRAINT timeout_is_positive CHECK ((timeout > '00:00:00'::interval)),
-    CONSTRAINT waiting_only_for_children CHECK (((state <> 'waiting'::rolecall.task_state) OR (open_children IS NOT NULL)))
+    trace_context text
 )
-WITH (fillfactor='80', autovacuum_vacuum_scale_factor='0.01', autovacuum_vacuum_threshold='1000', autovacuum_analyze_scale_factor='0.05', autovacuum_vacuum_cost_delay='0');
+WITH (autovacuum_vacuum_scale_factor='0.01', autovacuum_vacuum_threshold='1000', autovacuum_analyze_scale_factor='0.05', autovacuum_vacuum_cost_delay='0', fillfactor='45');
 CREATE TABLE rolecall.schedules (
     id bigint NOT NULL,
     name text NOT NULL COLLATE pg_catalog."C",
@@ -197,6 +174,58 @@ CREATE TABLE rolecall.history (
     run_buckets smallint[] DEFAULT '{}'::smallint[] NOT NULL,
     run_counts integer[] DEFAULT '{}'::integer[] NOT NULL
 );
+CREATE FUNCTION rolecall.is_sound(p_task rolecall.tasks) RETURNS boolean
+    LANGUAGE plpgsql IMMUTABLE
+    AS $$
+declare
+    v_broken text := case
+        when p_task.state not in ('blocked', 'pending', 'running', 'waiting')
+            then 'only_open_states_stand_here'
+        when num_nonnulls(p_task.worker_id, p_task.claimed_at, p_task.lease_until, p_task.deadline_at)
+            <> case when p_task.state = 'running' then 4 else 0 end
+            then 'running_iff_owned_leased_and_bounded'
+        when p_task.started_at is not null and p_task.state not in ('running', 'waiting')
+            then 'only_running_or_waiting_tasks_have_started'
+        when p_task.cancel_requested_at is not null and p_task.state <> 'running'
+            then 'only_running_tasks_await_their_cancellation'
+        when p_task.state = 'running' and least(p_task.attempt, p_task.fence) < 1
+            then 'a_claim_counts_an_attempt'
+        when p_task.attempt < 0 or p_task.attempt > p_task.max_attempts
+            then 'attempts_stay_within_max_attempts'
+        when p_task.parked and (p_task.state <> 'pending' or p_task.key is null)
+            then 'only_pending_keyed_tasks_are_parked'
+        when jsonb_typeof(p_task.payload) <> 'object'
+            then 'payload_is_an_object'
+        when case
+            when p_task.key is null then p_task.key_slot is not null
+            when p_task.state in ('running', 'waiting') then p_task.key_slot is null
+            when p_task.state = 'pending' and p_task.step is not null then false
+            else p_task.key_slot is not null
+        end
+            then 'holds_a_slot_iff_keyed_and_active_but_may_keep_it_between_steps'
+        when (p_task.open_needs is not null) <> (p_task.state = 'blocked')
+            then 'blocked_iff_it_needs_something'
+        when p_task.open_needs < 1
+            then 'open_needs_are_counted_from_one'
+        when p_task.state = 'waiting' and p_task.open_children is null
+            then 'waiting_only_for_children'
+        when p_task.open_children < 1
+            then 'open_children_are_counted_from_one'
+        when num_nonnulls(p_task.parent_id, p_task.parent_fence, p_task.depth) not in (0, 3)
+            then 'a_child_knows_which_claim_spawned_it'
+        when p_task.timeout <= '0 s'
+            then 'timeout_is_positive'
+    end;
+begin
+    if v_broken is not null then
+        raise exception using
+            errcode = 'check_violation', schema = 'rolecall', table = 'tasks', constraint = v_broken,
+            message = format('new row for relation "tasks" violates check constraint "%s"', v_broken),
+            detail = format('It is task %s.', p_task.id);
+    end if;
+    return true;
+end
+$$;
 CREATE TABLE rolecall.finished_tasks (
     id bigint NOT NULL,
     chain_id bigint NOT NULL,
@@ -227,6 +256,7 @@ CREATE TABLE rolecall.finished_tasks (
     continued boolean,
     dedupe_pending boolean,
     timeout interval,
+    trace_context text,
     CONSTRAINT a_failed_task_says_why CHECK (((state <> 'failed'::rolecall.task_state) OR (error IS NOT NULL))),
     CONSTRAINT only_terminal_states_stand_here CHECK ((state = ANY (ARRAY['completed'::rolecall.task_state, 'failed'::rolecall.task_state, 'cancelled'::rolecall.task_state])))
 )
@@ -301,6 +331,7 @@ CREATE TABLE rolecall.api_keys (
     expires_at timestamp with time zone,
     last_used_at timestamp with time zone,
     revoked_at timestamp with time zone,
+    person_id bigint,
     CONSTRAINT digest_is_sha256 CHECK ((length(digest) = 32)),
     CONSTRAINT name_is_short CHECK (((length(name) >= 1) AND (length(name) <= 100)))
 );
@@ -337,6 +368,13 @@ CREATE TABLE rolecall.counted_until (
     moment timestamp with time zone NOT NULL,
     CONSTRAINT there_is_only_one_row CHECK (only_row)
 );
+CREATE TABLE rolecall.duties (
+    name text NOT NULL COLLATE pg_catalog."C",
+    every interval NOT NULL,
+    next_at timestamp with time zone NOT NULL,
+    done_by text NOT NULL
+)
+WITH (fillfactor='50');
 CREATE TABLE rolecall.finished_counts (
     day date NOT NULL,
     line_id integer NOT NULL,
@@ -374,6 +412,7 @@ CREATE TABLE rolecall.finished_tasks_default (
     continued boolean,
     dedupe_pending boolean,
     timeout interval,
+    trace_context text,
     CONSTRAINT a_failed_task_says_why CHECK (((state <> 'failed'::rolecall.task_state) OR (error IS NOT NULL))),
     CONSTRAINT only_terminal_states_stand_here CHECK ((state = ANY (ARRAY['completed'::rolecall.task_state, 'failed'::rolecall.task_state, 'cancelled'::rolecall.task_state])))
 );
@@ -578,6 +617,11 @@ CREATE TABLE rolecall.task_events_default (
     started_at timestamp with time zone
 );
 ALTER TABLE ONLY rolecall.task_events_default REPLICA IDENTITY FULL;
+CREATE TABLE rolecall.task_owners (
+    task_id bigint NOT NULL,
+    owner text NOT NULL COLLATE pg_catalog."C",
+    title text NOT NULL
+);
 CREATE TABLE rolecall.task_tokens (
     digest bytea NOT NULL,
     task_id bigint NOT NULL,
@@ -616,12 +660,16 @@ ALTER TABLE ONLY rolecall.audit_log
     ADD CONSTRAINT audit_log_pkey PRIMARY KEY (id);
 ALTER TABLE ONLY rolecall.counted_until
     ADD CONSTRAINT counted_until_pkey PRIMARY KEY (only_row);
+ALTER TABLE ONLY rolecall.duties
+    ADD CONSTRAINT duties_pkey PRIMARY KEY (name);
 ALTER TABLE ONLY rolecall.handlers
     ADD CONSTRAINT handlers_pkey PRIMARY KEY (name);
 ALTER TABLE ONLY rolecall.history
     ADD CONSTRAINT history_pkey PRIMARY KEY (role, width, at);
 ALTER TABLE ONLY rolecall.history_until
     ADD CONSTRAINT history_until_pkey PRIMARY KEY (only_row);
+ALTER TABLE rolecall.tasks
+    ADD CONSTRAINT is_sound CHECK (rolecall.is_sound(tasks.*));
 ALTER TABLE ONLY rolecall.key_patterns
     ADD CONSTRAINT key_patterns_pkey PRIMARY KEY (prefix);
 ALTER TABLE ONLY rolecall.keys
@@ -660,6 +708,8 @@ ALTER TABLE ONLY rolecall.server_epoch
     ADD CONSTRAINT server_epoch_pkey PRIMARY KEY (only_row);
 ALTER TABLE ONLY rolecall.sessions
     ADD CONSTRAINT sessions_pkey PRIMARY KEY (digest);
+ALTER TABLE ONLY rolecall.task_owners
+    ADD CONSTRAINT task_owners_pkey PRIMARY KEY (task_id);
 ALTER TABLE ONLY rolecall.task_tokens
     ADD CONSTRAINT task_tokens_pkey PRIMARY KEY (digest);
 ALTER TABLE ONLY rolecall.tasks
@@ -668,6 +718,7 @@ ALTER TABLE ONLY rolecall.unpark_pass
     ADD CONSTRAINT unpark_pass_pkey PRIMARY KEY (only_row);
 ALTER TABLE ONLY rolecall.workers
     ADD CONSTRAINT workers_pkey PRIMARY KEY (id);
+CREATE INDEX api_keys_by_person ON rolecall.api_keys USING btree (person_id) WHERE (person_id IS NOT NULL);
 CREATE INDEX audit_log_by_time ON rolecall.audit_log USING btree (at);
 CREATE INDEX finished_counts_by_day ON rolecall.finished_counts USING btree (day);
 CREATE INDEX finished_tasks_by_chain ON ONLY rolecall.finished_tasks USING btree (chain_id, chain_index) WHERE (chain_index > 0);
@@ -704,6 +755,7 @@ CREATE INDEX task_events_by_task ON ONLY rolecall.task_events USING btree (task_
 CREATE INDEX task_events_by_time ON ONLY rolecall.task_events USING brin (at) WITH (pages_per_range='64', autosummarize='on');
 CREATE INDEX task_events_default_at_idx ON rolecall.task_events_default USING brin (at) WITH (pages_per_range='64', autosummarize='on');
 CREATE INDEX task_events_default_task_id_idx ON rolecall.task_events_default USING btree (task_id);
+CREATE INDEX task_owners_by_owner ON rolecall.task_owners USING btree (owner, task_id);
 CREATE INDEX task_tokens_by_task ON rolecall.task_tokens USING btree (task_id);
 CREATE INDEX tasks_beside_a_twin ON rolecall.tasks USING btree (dedupe_key) WHERE dedupe_pending;
 CREATE INDEX tasks_by_parent ON rolecall.tasks USING btree (parent_id, id) WHERE (parent_id IS NOT NULL);
@@ -711,6 +763,7 @@ CREATE INDEX tasks_held_up ON rolecall.tasks USING btree (id) WHERE (state = ANY
 CREATE INDEX tasks_in_line ON rolecall.tasks USING btree (line_id, scheduled_for, id) WHERE ((state = 'pending'::rolecall.task_state) AND (NOT parked));
 CREATE INDEX tasks_running ON rolecall.tasks USING btree (worker_id) WHERE (state = 'running'::rolecall.task_state);
 CREATE INDEX tasks_to_park ON rolecall.tasks USING btree (key) WHERE ((state = 'pending'::rolecall.task_state) AND (parked IS NOT TRUE) AND (key IS NOT NULL));
+CREATE INDEX tasks_tried_often ON rolecall.tasks USING btree (line_id) WHERE (attempt >= 5);
 CREATE INDEX tasks_wanting_key ON rolecall.tasks USING btree (key, line_id, scheduled_for, id) WHERE ((state = 'pending'::rolecall.task_state) AND (key IS NOT NULL));
 ALTER INDEX rolecall.finished_tasks_by_chain ATTACH PARTITION rolecall.finished_tasks_default_chain_id_chain_index_idx;
 ALTER INDEX rolecall.finished_tasks_by_dedupe_key ATTACH PARTITION rolecall.finished_tasks_default_dedupe_key_created_at_idx;
@@ -724,6 +777,8 @@ ALTER INDEX rolecall.task_events_by_task ATTACH PARTITION rolecall.task_events_d
 CREATE TRIGGER nothing_is_deleted_early AFTER DELETE ON rolecall.audit_log REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION rolecall.protect_audit_log();
 CREATE TRIGGER nothing_is_rewritten BEFORE UPDATE OR TRUNCATE ON rolecall.audit_log FOR EACH STATEMENT EXECUTE FUNCTION rolecall.protect_audit_log();
 CREATE TRIGGER what_leaves_is_counted_no_more AFTER DELETE ON rolecall.finished_tasks REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION rolecall.uncount_finished();
+ALTER TABLE ONLY rolecall.api_keys
+    ADD CONSTRAINT api_keys_person_id_fkey FOREIGN KEY (person_id) REFERENCES rolecall.people(id) ON DELETE CASCADE;
 ALTER TABLE ONLY rolecall.known_browsers
     ADD CONSTRAINT known_browsers_person_id_fkey FOREIGN KEY (person_id) REFERENCES rolecall.people(id) ON DELETE CASCADE;
 ALTER TABLE ONLY rolecall.sessions

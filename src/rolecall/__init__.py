@@ -2,69 +2,161 @@
 
 from __future__ import annotations
 
-from rolecall.app import App, Check, HandlerDefinition, Middleware, Next, RoleDefinition
-from rolecall.audit import Actor
-from rolecall.client import AsyncClient, Client
-from rolecall.db.embedded import EmbeddedServer, EmbeddedServerError
-from rolecall.db.migrator import Migrations, check, grant_roles, migrate
-from rolecall.model.chains import Chain, ChainFilter
-from rolecall.model.dedupe import Dedupe, merge_fields, merge_function
-from rolecall.model.doctor import Finding, Severity
-from rolecall.model.errors import (
-    AlreadyCompleted,
-    ChainError,
-    ChainNeeded,
-    ChainNotFound,
-    ConfigError,
-    ContractBroken,
-    DatabaseError,
-    DatabaseUnavailable,
-    DuplicateTask,
-    HandlerAborted,
-    HandlerError,
-    HandlerMissing,
-    HandlerTimeout,
-    InvalidDeclaration,
-    InvalidPayload,
-    InvalidSchedule,
-    InvalidTask,
-    InvalidToken,
-    LeaseLost,
-    MigrationFailed,
-    NeedsCircle,
-    ParentNotOpen,
-    PermanentFailure,
-    ResultNotStored,
-    Retry,
-    RolecallError,
-    RoleError,
-    ScheduleChanged,
-    ScheduleConflict,
-    ScheduleError,
-    ScheduleNotFound,
-    SchemaBusy,
-    SchemaDrift,
-    SchemaMissing,
-    SchemaTooNew,
-    TaskError,
-    TaskNotFound,
-    TaskNotRetryable,
-    TaskNotTriggerable,
-    UnknownRole,
-    WaitTimeout,
-    WrongIsolation,
-)
-from rolecall.model.keys import KeyCapacity
-from rolecall.model.outcomes import Cancel, Snooze, UnstoredResult, WaitFor
-from rolecall.model.retry import RetryPolicy, exponential, immediate, linear, no_retry
-from rolecall.model.schedules import Schedule, stagger
-from rolecall.model.states import LostReason, TaskState
-from rolecall.model.tasks import Child, Enqueued, IdempotencyKey, Need, Needed, NewTask, Task, TreeNode
-from rolecall.model.workers import Workplace
-from rolecall.worker.context import BatchContext, Context
-from rolecall.worker.options import WorkerOptions
-from rolecall.worker.subprocess.context import ProcessContext
-from rolecall.worker.worker import Worker
+from typing import TYPE_CHECKING
+
+from rolecall.model.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from rolecall.app import App, Check, HandlerDefinition, Middleware, Next, RoleDefinition
+    from rolecall.client.async_client import AsyncClient
+    from rolecall.client.sync_client import Client
+    from rolecall.db.embedded.errors import EmbeddedServerError
+    from rolecall.db.embedded.server import EmbeddedServer
+    from rolecall.db.migrations import Migrations
+    from rolecall.db.migrator import check, grant_roles, migrate
+    from rolecall.model.audit import Actor
+    from rolecall.model.chains import Chain, ChainFilter
+    from rolecall.model.dedupe import Dedupe, merge_fields, merge_function
+    from rolecall.model.doctor import Finding, Severity
+    from rolecall.model.errors import (
+        AlreadyCompleted,
+        ChainError,
+        ChainNeeded,
+        ChainNotFound,
+        ConfigError,
+        ContractBroken,
+        DatabaseError,
+        DatabaseUnavailable,
+        DuplicateTask,
+        HandlerAborted,
+        HandlerError,
+        HandlerMissing,
+        HandlerTimeout,
+        InvalidDeclaration,
+        InvalidPayload,
+        InvalidSchedule,
+        InvalidTask,
+        InvalidToken,
+        LeaseLost,
+        MigrationFailed,
+        NeedsCircle,
+        ParentNotOpen,
+        PermanentFailure,
+        ResultNotStored,
+        Retry,
+        RolecallError,
+        RoleError,
+        ScheduleChanged,
+        ScheduleConflict,
+        ScheduleError,
+        ScheduleNotFound,
+        SchemaBusy,
+        SchemaDrift,
+        SchemaMissing,
+        SchemaTooNew,
+        TaskError,
+        TaskNotFound,
+        TaskNotRetryable,
+        TaskNotTriggerable,
+        UnknownRole,
+        WaitTimeout,
+        WrongIsolation,
+    )
+    from rolecall.model.keys import KeyCapacity
+    from rolecall.model.outcomes import Cancel, Snooze, UnstoredResult, WaitFor
+    from rolecall.model.retry import RetryPolicy, exponential, immediate, linear, no_retry
+    from rolecall.model.schedules import Schedule, stagger
+    from rolecall.model.states import LostReason, TaskState
+    from rolecall.model.tasks import Child, Enqueued, IdempotencyKey, Need, Needed, NewTask, Task, TreeNode
+    from rolecall.model.workers import Workplace
+    from rolecall.telemetry import Event, EventSink, EventType
+    from rolecall.worker.context import BatchContext, Context
+    from rolecall.worker.options import WorkerOptions
+    from rolecall.worker.subprocess.context import ProcessContext
+    from rolecall.worker.worker import Worker
+else:
+    # Whoever declares an App imports no database driver for it, whoever enqueues no worker.
+    __getattr__, __dir__ = lazy_names(
+        __name__,
+        {
+            "rolecall.app": ("App", "Check", "HandlerDefinition", "Middleware", "Next", "RoleDefinition"),
+            "rolecall.client.async_client": ("AsyncClient",),
+            "rolecall.client.sync_client": ("Client",),
+            "rolecall.db.embedded.errors": ("EmbeddedServerError",),
+            "rolecall.db.embedded.server": ("EmbeddedServer",),
+            "rolecall.db.migrations": ("Migrations",),
+            "rolecall.db.migrator": ("check", "grant_roles", "migrate"),
+            "rolecall.model.audit": ("Actor",),
+            "rolecall.model.chains": ("Chain", "ChainFilter"),
+            "rolecall.model.dedupe": ("Dedupe", "merge_fields", "merge_function"),
+            "rolecall.model.doctor": ("Finding", "Severity"),
+            "rolecall.model.errors": (
+                "AlreadyCompleted",
+                "ChainError",
+                "ChainNeeded",
+                "ChainNotFound",
+                "ConfigError",
+                "ContractBroken",
+                "DatabaseError",
+                "DatabaseUnavailable",
+                "DuplicateTask",
+                "HandlerAborted",
+                "HandlerError",
+                "HandlerMissing",
+                "HandlerTimeout",
+                "InvalidDeclaration",
+                "InvalidPayload",
+                "InvalidSchedule",
+                "InvalidTask",
+                "InvalidToken",
+                "LeaseLost",
+                "MigrationFailed",
+                "NeedsCircle",
+                "ParentNotOpen",
+                "PermanentFailure",
+                "ResultNotStored",
+                "Retry",
+                "RoleError",
+                "RolecallError",
+                "ScheduleChanged",
+                "ScheduleConflict",
+                "ScheduleError",
+                "ScheduleNotFound",
+                "SchemaBusy",
+                "SchemaDrift",
+                "SchemaMissing",
+                "SchemaTooNew",
+                "TaskError",
+                "TaskNotFound",
+                "TaskNotRetryable",
+                "TaskNotTriggerable",
+                "UnknownRole",
+                "WaitTimeout",
+                "WrongIsolation",
+            ),
+            "rolecall.model.keys": ("KeyCapacity",),
+            "rolecall.model.outcomes": ("Cancel", "Snooze", "UnstoredResult", "WaitFor"),
+            "rolecall.model.retry": ("RetryPolicy", "exponential", "immediate", "linear", "no_retry"),
+            "rolecall.model.schedules": ("Schedule", "stagger"),
+            "rolecall.model.states": ("LostReason", "TaskState"),
+            "rolecall.model.tasks": (
+                "Child",
+                "Enqueued",
+                "IdempotencyKey",
+                "Need",
+                "Needed",
+                "NewTask",
+                "Task",
+                "TreeNode",
+            ),
+            "rolecall.model.workers": ("Workplace",),
+            "rolecall.telemetry": ("Event", "EventSink", "EventType"),
+            "rolecall.worker.context": ("BatchContext", "Context"),
+            "rolecall.worker.options": ("WorkerOptions",),
+            "rolecall.worker.subprocess.context": ("ProcessContext",),
+            "rolecall.worker.worker": ("Worker",),
+        },
+    )
 
 __all__ = [
     "Actor",
@@ -91,6 +183,9 @@ __all__ = [
     "EmbeddedServer",
     "EmbeddedServerError",
     "Enqueued",
+    "Event",
+    "EventSink",
+    "EventType",
     "Finding",
     "HandlerAborted",
     "HandlerDefinition",

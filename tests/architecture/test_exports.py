@@ -1,12 +1,16 @@
 from __future__ import annotations
 
+import ast
 import importlib
 import inspect
 import pkgutil
+from pathlib import Path
+from types import ModuleType
 
 import pytest
 
 import rolecall
+import rolecall.cli
 
 PACKAGES = [
     "rolecall",
@@ -26,3 +30,50 @@ def test_each_public_name_says_what_it_is() -> None:
     objects = {name: found for name, found in public.items() if inspect.isclass(found) or callable(found)}
 
     assert [name for name, found in objects.items() if not inspect.getdoc(found)] == []
+
+
+@pytest.mark.parametrize("package", [rolecall, rolecall.cli])
+def test_what_type_checkers_see_of_a_package_what_it_imports_when_asked_and_what_it_exports_are_one(
+    package: ModuleType,
+) -> None:
+    seen, lazy = _imports_for_type_checkers(package), _lazy_names(package)
+
+    assert seen == lazy
+    assert sorted(seen) == sorted(package.__all__)
+
+
+@pytest.mark.parametrize("package", [rolecall, rolecall.cli])
+def test_a_name_that_was_asked_for_is_the_one_of_its_module(package: ModuleType) -> None:
+    for name, module in _imports_for_type_checkers(package).items():
+        assert getattr(package, name) is getattr(importlib.import_module(module), name)
+    assert set(package.__all__) <= set(dir(package))
+
+
+def test_a_name_that_is_not_there_is_refused_as_any_package_does() -> None:
+    nowhere = "Ap"
+
+    with pytest.raises(AttributeError, match="module 'rolecall' has no attribute 'Ap'"):
+        getattr(rolecall, nowhere)
+
+
+def _imports_for_type_checkers(package: ModuleType) -> dict[str, str]:
+    return {
+        alias.name: node.module or ""
+        for node in _branch(package).body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+
+
+def _lazy_names(package: ModuleType) -> dict[str, str]:
+    [assignment] = _branch(package).orelse
+    assert isinstance(assignment, ast.Assign)
+    assert isinstance(assignment.value, ast.Call)
+    table: dict[str, tuple[str, ...]] = ast.literal_eval(assignment.value.args[1])
+    return {name: module for module, names in table.items() for name in names}
+
+
+def _branch(package: ModuleType) -> ast.If:
+    tree = ast.parse(Path(inspect.getfile(package)).read_text("utf-8"))
+    [found] = [node for node in tree.body if isinstance(node, ast.If)]
+    return found

@@ -30,6 +30,8 @@ LEAVING = "what `scale` answers names them; a page shows them before the button 
 GLANCE = "a few of the tasks that every worker runs, for a page; `show` tells all of one worker's"
 APP_CHECKS = "the part of `examine` that `up` tells at its start; alerts and the doctor bring it with all else"
 APP = "a request is held against the app that is served, which may be newer than what workers have declared"
+OWN = "one door shows everybody their own; here one sees the whole pool"
+WHY = "the part of `tasks.why` that Redis tells"
 COVERAGE = "how many workers take what, counted for a page; `list` tells of each worker what it takes"
 NOUNS: dict[str, type] = {
     noun: get_type_hints(made.func)["return"]
@@ -41,8 +43,14 @@ MISSING: dict[str, dict[str, str]] = {
     "cli": {
         "chains.get": PART,
         "chains.outline": "what a page has room for; `chains show` writes the whole chain",
+        "handoff.handed_over": WHY,
+        "handoff.show": "the part of `overview` that Redis tells",
         "keys.find": LOGIN,
         "keys.get": PART,
+        "owned_tasks.delete": OWN,
+        "owned_tasks.enqueue": OWN,
+        "owned_tasks.get": OWN,
+        "owned_tasks.list": OWN,
         "people.begin_login": LOGIN,
         "people.close_session": LOGIN,
         "people.find": LOGIN,
@@ -68,15 +76,14 @@ MISSING: dict[str, dict[str, str]] = {
     "web": {
         "chains.outline": "what a page has room for; a chain's own routes tell all of it",
         "doctor.ask_apps": APP_CHECKS,
+        "handoff.handed_over": WHY,
         "chains.wait": TOGETHER,
         "startup_guard.require_somebody": "asked when a server starts that would otherwise let nobody in",
         "handlers.require_fit": APP,
         "maintenance.keep_audit": KEPT,
         "maintenance.prune": "the workers do it; by hand only beside the database",
         "overview.show": "/api/doctor, /api/tasks/capacity and /api/tasks/history tell it, each to who may know it",
-        "people.add": PEOPLE,
         "people.get": PEOPLE,
-        "people.list": PEOPLE,
         "people.remove": PEOPLE,
         "people.set_password": PEOPLE,
         "people.unlock": PEOPLE,
@@ -94,6 +101,8 @@ MISSING: dict[str, dict[str, str]] = {
         "workers.in_hand": GLANCE,
     },
     "dashboard": {
+        "handoff.handed_over": WHY,
+        "handoff.show": "its findings stand among the alerts of the first page; `overview` and /api/status tell all of it",
         "chains.blocking": OUTLINE,
         "chains.show": OUTLINE,
         "chains.wait": PATIENCE,
@@ -109,6 +118,10 @@ MISSING: dict[str, dict[str, str]] = {
         "keys.revoke": SECRET,
         "maintenance.keep_audit": KEPT,
         "maintenance.prune": "the workers do it; by hand only beside the database",
+        "owned_tasks.delete": OWN,
+        "owned_tasks.enqueue": OWN,
+        "owned_tasks.get": OWN,
+        "owned_tasks.list": OWN,
         "people.add": PEOPLE,
         "people.begin_login": PART,
         "people.close_session": PART,

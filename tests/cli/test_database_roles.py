@@ -10,7 +10,7 @@ import pytest
 
 from rolecall.app import App
 from rolecall.cli.locate import load_app
-from rolecall.client import Client
+from rolecall.client.sync_client import Client
 from rolecall.db.connect import connect
 from rolecall.db.migrator import grant_roles
 from rolecall.model.errors import DatabaseError

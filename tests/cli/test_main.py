@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from typer.core import TyperGroup
 
+from rolecall.cli import LateCommand
+from rolecall.cli.late import first_paragraph
+from rolecall.cli.main import build
 from rolecall.cli.values import read_duration
 from rolecall.model.errors import ConfigError
 from tests.cli.conftest import Run
 
 COMMANDS = [
-    ["up"], ["serve"], ["migrate"], ["worker"], ["enqueue"], ["counts"], ["capacity"],
+    ["up"], ["serve"], ["relay"], ["migrate"], ["worker"], ["enqueue"], ["counts"], ["capacity"],
     ["rescue"], ["prune"],
     *(["tasks", verb] for verb in ("list", "show", "retry", "cancel")),
     *(["roles", verb] for verb in ("list", "pause", "resume")),
@@ -46,6 +54,44 @@ def test_the_command_alone_shows_what_there_is(bare: Run) -> None:
     out = bare("--help").out
 
     assert all(command[0] in out for command in COMMANDS)
+
+
+def test_a_list_says_of_each_command_how_its_own_help_begins() -> None:
+    def late(group: TyperGroup) -> Iterator[LateCommand]:
+        for command in group.commands.values():
+            if isinstance(command, TyperGroup):
+                yield from late(command)
+            elif isinstance(command, LateCommand):
+                yield command
+
+    told = [(command.help, first_paragraph(command.real().help)) for command in late(build())]
+
+    assert [listed for listed, begins in told if listed != begins] == []
+
+
+def test_a_group_alone_shows_its_help_and_ends_with_code_2(bare: Run) -> None:
+    done = bare("tasks")
+
+    assert (done.code, done.err) == (2, "")
+    assert "Put failed or cancelled tasks back" in done.out
+
+
+def test_options_that_are_settings_stand_under_a_heading_of_their_own(bare: Run) -> None:
+    before, heading, after = bare("counts", "--help").out.partition("\nSettings:\n")
+
+    assert heading
+    assert "--json" in before
+    assert "--data-dir" in after
+
+
+@pytest.mark.parametrize(("words", "place", "offered"), [("tasks re", 2, "retry"), ("tasks list --sta", 3, "--state")])
+def test_a_shell_completes_commands_and_their_options(words: str, place: int, offered: str) -> None:
+    asked = {"_ROLECALL_COMPLETE": "complete_bash", "COMP_WORDS": f"rolecall {words}", "COMP_CWORD": str(place)}
+    command = [sys.executable, "-c", "from rolecall.cli.main import main; main()"]
+
+    done = subprocess.run(command, env=os.environ | asked, check=False, capture_output=True, text=True)
+
+    assert offered in done.stdout.splitlines()
 
 
 def test_the_version_is_told(bare: Run) -> None:

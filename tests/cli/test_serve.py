@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import signal
 import socket
-import subprocess
-import sys
 import time
 from contextlib import closing
 from pathlib import Path
@@ -116,11 +114,6 @@ def test_without_the_extra_the_command_says_what_to_install(bare: Run, monkeypat
     assert done.code == 2
     assert "rolecall[web]" in done.err
     assert "no_such_package" in done.err
-
-
-def test_the_command_line_does_not_load_the_api(folder: Path) -> None:
-    loaded = "import rolecall.cli.main, sys; sys.exit('fastapi' in sys.modules or 'uvicorn' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", loaded], check=False).returncode == 0
 
 
 def test_up_serves_the_api_too_and_starts_it_again_when_it_dies(spawn: Spawn, dsn: str, cli: Run) -> None:

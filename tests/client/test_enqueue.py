@@ -26,6 +26,12 @@ async def test_a_definition_a_name_and_a_ready_task_all_enqueue(face: Face, app:
     assert {(task.handler, task.role, task.payload["a"]) for task in tasks} == {("add", "sums", 1)}
 
 
+async def test_an_opened_client_has_declared_its_app(face: Face, connection: Connection) -> None:
+    await face("open")
+
+    assert connection.execute("select name from rolecall.handlers").fetchall() == [("add",)]
+
+
 async def test_everything_that_is_said_is_stored(face: Face) -> None:
     moment = datetime.now(UTC) + timedelta(hours=1)
 

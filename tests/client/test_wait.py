@@ -13,7 +13,7 @@ from rolecall.client.requests import pauses
 from rolecall.db.run import run
 from rolecall.model.outcomes import Completed
 from rolecall.model.workers import WorkerInfo
-from rolecall.sql import tasks, workers
+from rolecall.sql import claims, workers
 from tests.client.conftest import Face, Kind
 
 Connection = psycopg.Connection[Any]
@@ -23,9 +23,9 @@ def do_one(connection: Connection, result: str) -> None:
     """Be a worker for the length of one task."""
     info = WorkerInfo(name="w", roles=(), handlers=("add",), slots=1, host="here", pid=1, version="0")
     worker = run(connection, workers.register(info))
-    (task,) = run(connection, tasks.claim(worker, [], ["add"], 1))
+    (task,) = run(connection, claims.claim(worker, [], ["add"], 1))
     report = Completed(id=task.id, fence=task.fence, result_json=result)
-    assert run(connection, tasks.finish(worker, [report])) == {}
+    assert run(connection, claims.finish(worker, [report])) == {}
 
 
 async def test_a_waiter_gets_the_finished_task(face: Face, connection: Connection) -> None:

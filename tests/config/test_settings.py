@@ -34,10 +34,19 @@ BAD_TEXTS = [
     ("ROLECALL_HTTP", "localhost:65536"),
     ("ROLECALL_HTTP", "::1:80"),
     ("ROLECALL_LOG", "xml"),
+    ("USER_RATE_LIMIT_PER_HOUR", "0"),
+    ("MAX_FAILED_ATTEMPTS", "-1"),
+    ("LOCKOUT_DURATION_SECONDS", "soon"),
+    ("ACCESS_TOKEN_EXPIRE_MINUTES", "1.5"),
+    ("HEARTBEAT_INTERVAL_SECONDS", "0"),
     ("ROLECALL_LOG_LEVEL", "loud"),
     ("ROLECALL_LOG_TRACEBACKS", "maybe"),
     ("ROLECALL_DATA_DIR", __file__),
     ("ROLECALL_POOLED", "perhaps"),
+    ("ROLECALL_NOTIFICATIONS", "kafka://broker:9092"),
+    ("ROLECALL_NOTIFICATIONS", "redis://:6379"),
+    ("ROLECALL_NOTIFICATIONS", "redis://host:port"),
+    ("ROLECALL_NOTIFICATIONS", "redis://host?prefix=two words"),
 ]
 
 
@@ -53,6 +62,7 @@ def test_an_empty_environment_gives_the_documented_defaults() -> None:
     assert (settings.worker.memory_backoff, settings.worker.cpu_backoff) == (None, None)
     assert settings.worker.backoff_duration == 10.0
     assert settings.worker.roles == ()
+    assert settings.notifications == "postgres"
     assert settings.log == LogSettings(format=LogFormat.text, level=LogLevel.info, tracebacks=False)
 
 
@@ -63,6 +73,7 @@ def test_every_variable_is_read() -> None:
             "ROLECALL_DATA_DIR": "elsewhere",
             "ROLECALL_POOLED": "NO",
             "ROLECALL_LISTEN_URL": "postgresql://someone@direct/work",
+            "ROLECALL_STANDBY_URL": "postgresql://someone@copy/work",
             "ROLECALL_LOG": "JSON",
             "ROLECALL_LOG_LEVEL": "debug",
             "ROLECALL_LOG_TRACEBACKS": "Yes",
@@ -77,6 +88,7 @@ def test_every_variable_is_read() -> None:
             "BACKOFF_DURATION_MS": "20000",
             "POD_NAME": "pod-7",
             "NODE_NAME": "node-1",
+            "ROLECALL_NOTIFICATIONS": "nats://one:4222,nats://two:4222",
         }
     )
 
@@ -85,6 +97,7 @@ def test_every_variable_is_read() -> None:
     assert settings.database.data_dir == Path("elsewhere")
     assert settings.database.pooled is False
     assert settings.database.listen_url == "postgresql://someone@direct/work"
+    assert settings.database.standby_url == "postgresql://someone@copy/work"
     assert settings.log == LogSettings(format=LogFormat.json, level=LogLevel.debug, tracebacks=True)
     assert settings.worker.roles == ("fetch", "parse")
     assert settings.worker.name == "worker-7"
@@ -93,6 +106,32 @@ def test_every_variable_is_read() -> None:
     assert (settings.worker.memory_backoff, settings.worker.cpu_backoff) == (0.85, 0.9)
     assert settings.worker.backoff_duration == 20.0
     assert (settings.worker.pod, settings.worker.node) == ("pod-7", "node-1")
+    assert settings.notifications == "nats://one:4222,nats://two:4222"
+
+
+def test_names_of_another_system_are_read_where_ours_are_not_given() -> None:
+    theirs = {
+        "ACCESS_TOKEN_EXPIRE_MINUTES": "60",
+        "RATE_LIMIT_PER_HOUR": "1000",
+        "MAX_FAILED_ATTEMPTS": "5",
+        "LOCKOUT_DURATION_SECONDS": "600",
+        "HEARTBEAT_INTERVAL_SECONDS": "15",
+        "SECRET_KEY": "who knows",
+    }
+    ours = {
+        "ROLECALL_SESSION_MINUTES": "30",
+        "ROLECALL_USER_RATE_LIMIT_PER_HOUR": "500",
+        "ROLECALL_MAX_FAILED_ATTEMPTS": "3",
+        "HEARTBEAT_INTERVAL_MS": "1000",
+    }
+
+    read, both = read_settings(theirs), read_settings(theirs | ours)
+
+    assert (read.access.session_minutes, read.access.requests_per_hour) == (60, 1000)
+    assert (read.access.failed_logins, read.access.lockout, read.worker.heartbeat_interval) == (5, 600, 15)
+    assert read.access.ignored == ("SECRET_KEY",)
+    assert (both.access.session_minutes, both.access.requests_per_hour) == (30, 500)
+    assert (both.access.failed_logins, both.worker.heartbeat_interval) == (3, 1)
 
 
 @pytest.mark.parametrize(

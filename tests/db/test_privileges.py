@@ -103,8 +103,8 @@ def test_no_role_calls_what_changes_something_but_by_the_doors(connection: Conne
     assert connection.execute(CHANGES_SOMETHING, (role,)).fetchall() == []
 
 
-def test_the_enqueue_role_may_only_enqueue(connection: Connection) -> None:
-    assert lent(connection, "rolecall_enqueue") == {"enqueue", "enqueue_many"}
+def test_the_enqueue_role_may_only_enqueue_and_hear_of_that(connection: Connection) -> None:
+    assert lent(connection, "rolecall_enqueue") == {"collect_events", "collected_events", "enqueue", "enqueue_many"}
 
 
 def test_the_worker_role_ends_only_tasks_it_has_claimed(connection: Connection) -> None:

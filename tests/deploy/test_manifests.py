@@ -170,12 +170,14 @@ def test_every_probe_asks_a_path_that_the_api_answers() -> None:
 
 
 def test_an_autoscaler_has_the_numbers_that_were_asked_for() -> None:
-    [scaled] = of_kind(documents(), "ScaledObject")
-    spec, [trigger] = scaled["spec"], scaled["spec"]["triggers"]
+    by_pool, by_redis = (each["spec"] for each in of_kind(documents(), "ScaledObject"))
 
-    assert (spec["minReplicaCount"], spec["maxReplicaCount"]) == (2, 20)
-    assert (spec["pollingInterval"], spec["cooldownPeriod"]) == (2, 30)
+    for spec in (by_pool, by_redis):
+        assert (spec["minReplicaCount"], spec["maxReplicaCount"]) == (2, 20)
+        assert (spec["pollingInterval"], spec["cooldownPeriod"]) == (2, 30)
+    [trigger] = by_pool["triggers"]
     assert (trigger["metadata"]["targetValue"], trigger["metadata"]["valueLocation"]) == ("5", "target")
+    assert [each["metadata"]["streamLength"] for each in by_redis["triggers"]] == ["5", "5"]
 
 
 def test_no_manifest_holds_a_secret() -> None:

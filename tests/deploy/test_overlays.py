@@ -10,6 +10,7 @@ from storecrawl.app import app
 from storecrawl.roles.crawler import FETCHING_ROLES
 
 from rolecall.config import read_settings
+from rolecall.handoff.lanes import Band, Lane
 from tests.deploy.manifests import (
     FOREIGN,
     OVERLAYS,
@@ -139,3 +140,13 @@ def test_each_autoscaler_feeds_a_deployment_with_the_number_of_its_own_role() ->
         deployment = named(workers("keda"), each["spec"]["scaleTargetRef"]["name"])
         [trigger] = each["spec"]["triggers"]
         assert trigger["metadata"]["url"].endswith(f":8321/api/workers/k8s/target/{role_of(deployment)}")
+
+
+def test_an_autoscaler_on_redis_reads_the_lanes_of_its_own_role() -> None:
+    [scaled] = of_kind(rendered("keda-redis"), "ScaledObject")
+    [deployment] = workers("keda-redis")
+    lanes = [Lane(band, role_of(deployment)).key("stream") for band in (Band.HIGH, Band.LOW)]
+
+    assert scaled["spec"]["scaleTargetRef"]["name"] == deployment["metadata"]["name"]
+    assert [trigger["metadata"]["stream"] for trigger in scaled["spec"]["triggers"]] == lanes
+    assert {each["authenticationRef"]["name"] for each in scaled["spec"]["triggers"]} == {"rolecall-redis"}

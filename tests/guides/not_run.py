@@ -12,6 +12,7 @@ CREATE_ROLES = (
     "it is for who may create roles; tests/cli/test_database_roles.py and tests/db/test_privileges.py have such a user"
 )
 POOLER = "it names a pooler; tests/cli/test_poolers.py and tests/guides/test_poolers.py have one"
+BROKER = "it names a broker; tests/cli/test_relay.py has one"
 FRAGMENT = "it is a fragment, for looking at; a guide has the whole"
 
 NOT_RUN: Mapping[str, Mapping[str, str]] = {
@@ -42,6 +43,16 @@ NOT_RUN: Mapping[str, Mapping[str, str]] = {
         "const events": "it is for a browser; tests/guides/test_live.py follows the stream",
         "await ctx.info": FRAGMENT,
     },
+    "notifications.md": {
+        "export ROLECALL_NOTIFICATIONS": BROKER,
+        "rolecall relay": BROKER,
+        "rolecall worker": BROKER,
+        "rolecall doctor": BROKER,
+        "import pytest": "it is a test of a transport that is yours; tests/wake/test_conformance.py has those of ours",
+    },
+    "observability.md": {
+        "from opentelemetry import trace": "it needs an SDK, which is the reader's to choose; tests/telemetry has one",
+    },
     "poolers.md": {
         "export DATABASE_URL": POOLER,
         "export ROLECALL_LISTEN_URL": POOLER,
@@ -50,6 +61,9 @@ NOT_RUN: Mapping[str, Mapping[str, str]] = {
     "serve.md": {
         "rolecall people add": "it asks for a password at a terminal; tests/cli/test_access.py answers",
         "rolecall serve --app shop:app --host 10.0.0.5": ELSEWHERE,
+    },
+    "testing.md": {
+        "$ python -m pytest": "it needs pytest, which we do not bring; tests/guides/test_testing.py calls the test",
     },
 }
 

@@ -11,21 +11,24 @@ import sys
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import TypeVar
 
 import pytest
 
 from rolecall import Context, NewTask
 from rolecall.db.run import run
-from rolecall.maintenance.deaths import rescue_dead, rescue_neighbours
+from rolecall.maintenance.deaths import Neighbours, rescue_neighbours, rescue_unseen
 from rolecall.maintenance.processes import has_gone, own_process
 from rolecall.model.workers import ProcessIdentity, WorkerInfo
-from rolecall.sql import tasks, workers
+from rolecall.sql import claims, workers
+from rolecall.sql.statement import Statement
 from rolecall.worker.session import DatabaseSession, DatabaseSessions
 from tests.servers import Bouncer
 from tests.worker.bench import Bench, until
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="told from /proc")
 
+T = TypeVar("T")
 # The first look after which no session stands, long enough ago; and the server was up long before.
 LONG_AGO = "update rolecall.{} - interval '1 hour'"
 
@@ -74,7 +77,7 @@ def hold(bench: Bench, process: ProcessIdentity | None, host: str | None = None)
     info = WorkerInfo(name="w", roles=(), handlers=("work",), slots=1, host=where, pid=pid, version="0")
     worker_id = run(bench.connection, workers.register(info))
     run(bench.connection, workers.tell_process(worker_id, process, None))
-    run(bench.connection, tasks.claim(worker_id, [], ["work"], 1))
+    run(bench.connection, claims.claim(worker_id, [], ["work"], 1))
     return task_id
 
 
@@ -117,6 +120,35 @@ async def test_what_a_process_held_that_has_gone_waits_for_no_lease(
     assert not caplog.records
 
 
+async def test_neighbours_are_looked_at_without_asking_who_they_are_until_one_has_gone_or_come(
+    bench: Bench, session: DatabaseSession, other: subprocess.Popen[bytes]
+) -> None:
+    task_id = hold(bench, replace(identity(), pid=other.pid, started=started(other.pid)))
+    asked = 0
+
+    class Asked:
+        async def run(self, statement: Statement[T]) -> T:
+            nonlocal asked
+            asked += 1
+            return await session.run(statement)
+
+    neighbours = Neighbours(Asked())
+    neighbours.latest = 1
+    for _ in range(5):
+        await neighbours.look()
+    assert asked == 2
+    other.kill()
+    other.wait()
+
+    await neighbours.look()
+
+    assert bench.task(task_id).state == "pending"
+    before = asked
+    neighbours.latest = 2
+    await neighbours.look()
+    assert asked == before + 1
+
+
 async def test_behind_a_pooler_it_is_found_too(
     bench: Bench, pgbouncer: Bouncer, other: subprocess.Popen[bytes]
 ) -> None:
@@ -125,7 +157,7 @@ async def test_behind_a_pooler_it_is_found_too(
     other.wait()
     pooled = DatabaseSessions(pgbouncer.through(bench.dsn), deadline=5).open("maintain")
 
-    await rescue_dead(pooled)
+    await rescue_neighbours(pooled)
 
     assert bench.task(task_id).state == "pending"
     await pooled.close()
@@ -178,17 +210,17 @@ async def test_a_worker_none_of_whose_sessions_stands_is_dead_wherever_it_ran(
     worker_id = await claiming.run(workers.register(info))
     await claiming.run(workers.tell_process(worker_id, None, theirs.known_by))
     task_id = enqueue(bench)
-    await claiming.run(tasks.claim(worker_id, [], ["work"], 1))
+    await claiming.run(claims.claim(worker_id, [], ["work"], 1))
     bench.ask("update rolecall.server_epoch set seen_at = seen_at - interval '1 hour' returning 1")
     bench.ask("update rolecall.workers set heartbeat_at = heartbeat_at - interval '1 hour' returning 1")
-    await rescue_dead(session)
+    await rescue_unseen(session)
 
     await claiming.close()
     await until(lambda: bench.ask("select count(*) from pg_stat_activity where application_name like '%%:abcdef'") == 0)
-    await rescue_dead(session)
+    await rescue_unseen(session)
     assert bench.task(task_id).state == "running"
     bench.ask("update rolecall.workers set unseen_since = unseen_since - interval '11 s' returning 1")
-    await rescue_dead(session)
+    await rescue_unseen(session)
 
     assert bench.task(task_id).state == "pending"
 
@@ -217,7 +249,7 @@ async def test_a_wrong_guess_lets_a_live_worker_go_on_and_does_nothing_twice(
         async with bench.working(slots=2, abort_grace=0.1):
             await until(lambda: begun)
             first = bench.ask("select id from rolecall.workers")
-            run(bench.connection, tasks.rescue_workers([first]))
+            run(bench.connection, claims.rescue_workers([first]))
             await bench.finished(task_id)
             go_on.set()
             await until(lambda: bench.ask("select count(*) from rolecall.workers where stopped_at is null") == 1)

@@ -2,7 +2,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import AsyncIterator
 from datetime import timedelta
+from time import monotonic
 
 import pytest
 
@@ -10,10 +12,10 @@ from rolecall import linear
 from rolecall.db.run import run
 from rolecall.maintenance import duties
 from rolecall.maintenance.duties import Duty
-from rolecall.maintenance.runner import MaintenanceRunner
+from rolecall.maintenance.runner import MaintenanceRunner, rest_after
 from rolecall.maintenance.runs import Runs
-from rolecall.model.workers import WorkerInfo
-from rolecall.sql import keys, retention, roles, schedules, tasks, workers
+from rolecall.model.workers import DutyLook, WorkerInfo
+from rolecall.sql import claims, keys, retention, roles, schedules, workers
 from rolecall.worker.session import DatabaseSession, DatabaseSessions
 from tests.worker.bench import Bench, until
 
@@ -21,8 +23,10 @@ PARTITIONS = "select count(*) from pg_class where relname like 'finished_tasks_2
 
 
 @pytest.fixture
-def session(bench: Bench) -> DatabaseSession:
-    return DatabaseSessions(bench.dsn, deadline=5).open("maintain")
+async def session(bench: Bench) -> AsyncIterator[DatabaseSession]:
+    session = DatabaseSessions(bench.dsn, deadline=5).open("maintain")
+    yield session
+    await session.close()
 
 
 def lose(bench: Bench, number: int) -> list[int]:
@@ -34,7 +38,7 @@ def lose(bench: Bench, number: int) -> list[int]:
     ids = bench.enqueue(*(work.task() for _ in range(number)))
     info = WorkerInfo(name="lost", roles=(), handlers=("work",), slots=1, host="h", pid=1, version="0")
     lost = run(bench.connection, workers.register(info))
-    run(bench.connection, tasks.claim(lost, [], ["work"], number))
+    run(bench.connection, claims.claim(lost, [], ["work"], number))
     return ids
 
 
@@ -50,7 +54,6 @@ async def test_the_tasks_of_a_lost_worker_are_rescued_all_in_one_run(
     assert summary == "Rescued 25 tasks of lost workers: 25 pending"
     assert {bench.task(task_id).state for task_id in ids} == {"pending"}
     assert await duties.rescue(session) is None
-    await session.close()
 
 
 async def test_due_schedules_fire_once_whoever_ticks(bench: Bench, session: DatabaseSession) -> None:
@@ -66,7 +69,6 @@ async def test_due_schedules_fire_once_whoever_ticks(bench: Bench, session: Data
 
     assert sorted(filter(None, summaries)) == ["Fired sweep often"]
     assert bench.ask("select count(*) from rolecall.tasks") == 1
-    await session.close()
     await other.close()
 
 
@@ -75,7 +77,6 @@ async def test_housekeeping_makes_the_coming_partitions_and_then_nothing(session
 
     assert "partitions made" in (first or "")
     assert await duties.keep_house(session) is None
-    await session.close()
 
 
 async def test_housekeeping_prunes_until_nothing_is_left(
@@ -88,7 +89,6 @@ async def test_housekeeping_prunes_until_nothing_is_left(
 
     assert "95 keys" in (summary or "")
     assert await duties.keep_house(session) is None
-    await session.close()
 
 
 def forget(bench: Bench, number: int) -> list[int]:
@@ -115,7 +115,6 @@ async def test_forgotten_tasks_are_brought_back_in_one_run_and_somebody_is_told(
         ("WARNING", f"Brought back tasks that were parked though their keys had room: {named} and 2 more")
     ]
     assert bench.ask("select count(*) from rolecall.tasks where parked") == 0
-    await session.close()
 
 
 async def test_where_nothing_is_forgotten_nothing_is_told(
@@ -123,7 +122,6 @@ async def test_where_nothing_is_forgotten_nothing_is_told(
 ) -> None:
     assert await duties.unpark(session) is None
     assert caplog.records == []
-    await session.close()
 
 
 async def test_a_worker_runs_what_was_forgotten(bench: Bench) -> None:
@@ -150,7 +148,53 @@ async def test_a_crew_that_is_stopped_leaves_a_long_run_to_the_next(session: Dat
     runner.stop()
 
     await asyncio.wait_for(running, 5)
-    await session.close()
+
+
+async def test_a_duty_is_done_once_each_time_whoever_comes_and_by_another_when_who_did_it_has_ended(
+    session: DatabaseSession,
+) -> None:
+    done = list[int]()
+
+    def runner(number: int) -> MaintenanceRunner:
+        async def count(runs: Runs) -> None:
+            await runs.run(roles.end_pauses())
+            done.append(number)
+
+        return MaintenanceRunner(session, [Duty(name="count", every=0.5, run_once=count)])
+
+    crew = [runner(number) for number in range(3)]
+    began = monotonic()
+    running = [asyncio.create_task(each.run()) for each in crew]
+    await until(lambda: len(done) >= 4)
+    assert len(done) <= 1 + (monotonic() - began) / 0.5
+
+    ended = done[-1]
+    crew[ended].stop()
+    await running[ended]
+
+    await until(lambda: done[-1] != ended)
+    for each in crew:
+        each.stop()
+    await asyncio.gather(*running)
+
+
+@pytest.mark.parametrize(
+    ("due", "next_in", "did_last", "workers", "least", "most"),
+    [
+        (["rescue"], 3.0, False, 100, 1.0, 1.0),
+        ([], 3.0, True, 100, 1.0, 1.0),
+        ([], 0.3, True, 100, 0.3, 0.3),
+        ([], 0.3, False, 2, 0.5, 1.5),
+        ([], 0.3, False, 10, 2.5, 7.5),
+        ([], None, False, 20, 5.0, 15.0),
+    ],
+)
+def test_who_did_the_last_duty_comes_at_its_next_moment_and_others_the_more_rarely_the_more_they_are(
+    due: list[str], next_in: float | None, did_last: bool, workers: int, least: float, most: float
+) -> None:
+    look = DutyLook(due, next_in, did_last=did_last, workers=workers, latest_worker=7)
+
+    assert all(least <= rest_after(look) <= most for _ in range(50))
 
 
 async def test_a_failing_duty_harms_no_other(
@@ -158,17 +202,19 @@ async def test_a_failing_duty_harms_no_other(
 ) -> None:
     runs = 0
 
-    async def fine(_session: Runs) -> str | None:
+    async def fine(session: Runs) -> str | None:
         nonlocal runs
+        await session.run(roles.end_pauses())
         runs += 1
         return f"Ran {runs}"
 
-    async def broken(_session: Runs) -> str | None:
+    async def broken(session: Runs) -> str | None:
+        await session.run(roles.end_pauses())
         raise ValueError("broken duty")
 
     duties = [
-        Duty(name="Broken", every=0.02, run_once=broken),
-        Duty(name="Fine", every=0.02, run_once=fine),
+        Duty(name="broken", every=0.02, run_once=broken),
+        Duty(name="fine", every=0.02, run_once=fine),
     ]
     runner = MaintenanceRunner(session, duties)
     with caplog.at_level(logging.INFO, "rolecall.maintenance"):
@@ -206,4 +252,3 @@ async def test_the_end_of_a_pause_is_warned_of_once_and_names_it(
     assert [(record.levelname, record.message) for record in caplog.records] == [
         ("WARNING", "Role mail goes on after its pause of 0.1 s by ada")
     ]
-    await session.close()

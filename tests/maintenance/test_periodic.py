@@ -5,7 +5,7 @@ import logging
 
 import pytest
 
-from rolecall.maintenance.runner import Periodic
+from rolecall.maintenance.periodic import Periodic
 from rolecall.model.errors import DatabaseUnavailable
 from tests.worker.bench import until
 

@@ -7,6 +7,7 @@ from typing import Any
 import psycopg
 import pytest
 
+from rolecall.config import Settings
 from rolecall.model.audit import Actor, AuditFilter
 from rolecall.model.errors import ClusterRefused, ReplicasOutOfBounds
 from rolecall.model.scaling import ScalingWay
@@ -21,7 +22,7 @@ Connection = psycopg.AsyncConnection[Any]
 async def over(connection: Connection, cluster: Cluster) -> Services:
     database = OneConnection(connection, Actor(name="ada", via="cli"))
     await database.run(roles.declare([{"name": "sums"}], []))
-    return Services(database, cluster.settings)
+    return Services(database, Settings(scaling=cluster.settings))
 
 
 @pytest.fixture

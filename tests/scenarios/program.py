@@ -11,6 +11,7 @@ from time import monotonic
 import psycopg
 
 from rolecall import App, Context, Worker, WorkerOptions, immediate
+from rolecall.config import read_settings
 from rolecall.worker.loop import run
 from rolecall.worker.signals import stop_on_signals
 from tests.scenarios.places import Places
@@ -72,7 +73,8 @@ async def _write(dsn: str, query: str, params: tuple[object, ...]) -> None:
 
 
 async def main(dsn: str, folder: Path) -> None:
-    worker = Worker(make_app(dsn, folder), dsn, WorkerOptions(roles=("victim",), slots=2, grace=5))
+    options = WorkerOptions(roles=("victim",), slots=2, grace=5, handoff=read_settings().handoff)
+    worker = Worker(make_app(dsn, folder), dsn, options)
     with stop_on_signals(worker):
         await worker.run()
 

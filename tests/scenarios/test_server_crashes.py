@@ -9,10 +9,10 @@ import pytest
 
 from rolecall import EmbeddedServer, NewTask, migrate
 from rolecall.db.connect import connect
-from rolecall.db.embedded import ServerOptions
+from rolecall.db.embedded.start import ServerOptions
 from rolecall.db.run import run, run_async
 from rolecall.model.tasks import ClaimedTask
-from rolecall.sql import roles, tasks, workers
+from rolecall.sql import claims, enqueue, roles, workers
 from rolecall.worker.options import WorkerOptions
 from rolecall.worker.registration import describe_worker
 from rolecall.worker.session import DatabaseSessions
@@ -40,14 +40,14 @@ class Crashing:
 
     def enqueue(self, task: NewTask) -> None:
         with connect(self.dsn, "enqueue") as connection:
-            run(connection, tasks.enqueue_many([task]))
+            run(connection, enqueue.enqueue_many([task]))
 
     async def claim(self, worker: int) -> list[ClaimedTask]:
         """Claim as a worker does, on its connection for claims."""
         session = DatabaseSessions(self.dsn, deadline=20).open_relaxed("claim")
         try:
             return await session.ask(
-                lambda connection: run_async(connection, tasks.claim(self._workers[worker], (), ("work",), 10, 10))
+                lambda connection: run_async(connection, claims.claim(self._workers[worker], (), ("work",), 10, 10))
             )
         finally:
             await session.close()

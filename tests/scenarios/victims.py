@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from tests.scenarios.program import make_app
-from tests.worker.bench import Bench, until
+from tests.worker.bench import PATIENCE, Bench, until
 
 REPOSITORY = Path(__file__).parents[2]
 
@@ -61,7 +61,7 @@ class Victims:
         return self.folder / name
 
 
-async def ended(process: subprocess.Popen[bytes]) -> int:
+async def ended(process: subprocess.Popen[bytes], within: float = PATIENCE) -> int:
     """Wait for the end of a process; return its exit code, negative for a signal."""
-    await until(lambda: process.poll() is not None, 30)
+    await until(lambda: process.poll() is not None, within)
     return await asyncio.to_thread(process.wait)

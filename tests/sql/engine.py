@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import psycopg
-from psycopg.rows import class_row
+from psycopg.rows import class_row, dict_row
 from psycopg.types.json import Jsonb
 
 from rolecall.testing import Clock
@@ -167,6 +167,23 @@ class Engine:
     def claim_one(self, *roles: str, worker: int | None = None) -> Claim:
         [claim] = self.claim(1, *roles, worker=worker)
         return claim
+
+    def claim_these(
+        self, *ids: int | None, worker: int | None = None, start: int | None = None
+    ) -> tuple[list[Claim], dict[int, str]]:
+        """Claim tasks by id for a worker, or for a new one that serves all; return also why others were not given."""
+        worker_id = self.worker() if worker is None else worker
+        query = "select * from rolecall.claim_these(%s, %s, %s)"
+        with self.connection.cursor(row_factory=dict_row) as cursor:
+            rows = cursor.execute(query, (worker_id, list(ids), start)).fetchall()
+        verdicts = {row["id"]: row.pop("verdict") for row in rows}
+        given = [Claim(worker_id=worker_id, **row) for row in rows if verdicts[row["id"]] is None]
+        return given, {task_id: verdict for task_id, verdict in verdicts.items() if verdict is not None}
+
+    def offers(self, limit: int = 10, *roles: str, handlers: Sequence[str] | None = None) -> list[int]:
+        """Ask what may be handed to workers, best first."""
+        query = "select id from rolecall.offers(%s, %s, %s)"
+        return [task_id for (task_id,) in self.rows(query, list(roles), handlers, limit)]
 
     def claim_all(self, worker: int | None = None) -> dict[int, Claim]:
         """Claim whatever may run, by id."""

@@ -122,13 +122,31 @@ def test_an_illegal_change_is_refused_by_the_constraints_name(
 
 def test_every_check_has_its_illegal_change(engine: Engine) -> None:
     stored = engine.rows(
-        """select distinct conrelid::regclass::text, conname from pg_constraint
-        where contype = 'c' and connamespace = 'rolecall'::regnamespace and coninhcount = 0"""
+        r"""select distinct conrelid::regclass::text, conname from pg_constraint
+        where contype = 'c' and connamespace = 'rolecall'::regnamespace and coninhcount = 0 and conname <> 'is_sound'
+        union all
+        select 'rolecall.tasks', rule[1] from pg_proc, regexp_matches(prosrc, $$then '(\w+)'$$, 'g') as rule
+        where oid = 'rolecall.is_sound'::regproc"""
     )
 
     assert {(str(table).removeprefix("rolecall."), name) for table, name in stored} == {
         (table, constraint) for table, constraint, _ in ILLEGAL
     }
+
+
+def test_a_refused_task_is_named(full: Engine) -> None:
+    with pytest.raises(psycopg.errors.CheckViolation) as refusal:
+        full.rows("update rolecall.tasks set timeout = '0 s'")
+
+    assert refusal.value.diag.message_primary == (
+        'new row for relation "tasks" violates check constraint "timeout_is_positive"'
+    )
+    assert refusal.value.diag.message_detail == f"It is task {full.value('select min(id) from rolecall.tasks')}."
+
+
+def test_every_check_has_looked_at_what_stood_before_it(engine: Engine) -> None:
+    """A migration adds one without a look, so that nobody waits, and looks in the next step."""
+    assert engine.value("select count(*) from pg_constraint where not convalidated") == 0
 
 
 def test_every_table_may_be_published_for_deletes(engine: Engine) -> None:
@@ -150,6 +168,7 @@ def test_no_foreign_key_leaves_or_reaches_the_pool(engine: Engine) -> None:
     )
 
     assert sorted(keys) == [
+        ("rolecall.api_keys", "rolecall.people"),
         ("rolecall.known_browsers", "rolecall.people"),
         ("rolecall.sessions", "rolecall.people"),
     ]
@@ -177,17 +196,24 @@ def test_every_moment_knows_its_zone(engine: Engine) -> None:
     )
 
 
-def test_every_function_pins_its_search_path_or_is_meant_to_be_inlined(engine: Engine) -> None:
+def test_every_function_pins_its_search_path_or_is_asked_too_often_for_it(engine: Engine) -> None:
     loose = engine.rows(
         """select proname from pg_proc
         where pronamespace = 'rolecall'::regnamespace and not coalesce(proconfig::text, '') like '%%search_path=%%'"""
     )
 
     assert sorted(name for (name,) in loose) == [
+        "asking_problem",
         "capacity_of",
+        "clock",
+        "collects_events",
         "dedupe_scope",
+        "due_at",
         "edge_problem",
         "full_dedupe_key",
+        "is_durable",
+        "is_sound",
+        "kind_of",
         "pattern_of_key",
         "process_tasks",
         "status_of",

@@ -16,6 +16,7 @@ IDLE_CALLS = {
     "a rescue with nothing to rescue": "select * from rolecall.rescue()",
     "a look at sessions that stand": "select * from rolecall.unseen_workers()",
     "a look at processes": "select * from rolecall.workers_beside('host', 'here')",
+    "a look at duties": "select * from rolecall.look_at_duties('{rescue,schedules}', 'me')",
     "a tick with nothing due": "select * from rolecall.fire_schedules()",
     "a tick with no cron expression due": "select * from rolecall.due_cron()",
     "a prune with nothing due": "select * from rolecall.prune_due()",

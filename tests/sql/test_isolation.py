@@ -26,7 +26,7 @@ CALLS = (
     "fire_schedules()",
 )
 # What ends while it is stored, because what it needs has failed, never had a key that it could free.
-STORES_ONLY = {"enqueue", "trigger_schedule"}
+STORES_ONLY = {"enqueue", "enqueue_owned", "trigger_schedule"}
 CALLED = re.compile(r"\brolecall\.(\w+)\(")
 
 

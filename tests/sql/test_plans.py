@@ -233,3 +233,37 @@ def test_a_window_costs_the_same_with_very_many_finished_in_it(engine: Engine) -
     news = [json.dumps([task | {"dedupe_key": f"new {number}"}]) for number in range(3)]
 
     assert min(buffers(engine, f"select * from rolecall.enqueue_many('{new}')") for new in news) < FEW_BUFFERS
+
+
+def test_a_claim_by_id_costs_the_same_with_many_pending_tasks(engine: Engine) -> None:
+    """Also one whose key many others want, and what is not given."""
+    worker = engine.worker()
+    fill(engine, 10)
+    fill(engine, 4, key="busy")
+    claim = f"select * from rolecall.claim_these({worker}, '{{1,2,3,11,12,{10 * MANY}}}')"
+    among_few = min(buffers(engine, claim) for _ in range(5))
+    fill(engine, 2 * MANY)
+    engine.rows("analyze rolecall.tasks")
+    fill(engine, 100, key="busy")
+
+    assert min(buffers(engine, claim) for _ in range(5)) < among_few + FEW_BUFFERS
+
+
+def test_an_offer_costs_the_same_with_many_pending_tasks(engine: Engine) -> None:
+    fill(engine, 2 * MANY)
+    fill(engine, 20, key="busy")
+
+    assert_cheap(engine, "select * from rolecall.offers('{}', null, 10)")
+
+
+def test_an_offer_costs_the_same_behind_many_that_wait_for_a_busy_key(engine: Engine) -> None:
+    """After the looks that park them."""
+    fill(engine, 1, key="busy")
+    engine.rows(CLAIM)
+    fill(engine, 20_000, key="busy")
+    fill(engine, 20)
+    for _ in range(6):
+        engine.rows("select * from rolecall.offers('{}', null, 10)")
+    engine.rows("vacuum analyze rolecall.tasks")
+
+    assert_cheap(engine, "select * from rolecall.offers('{}', null, 10)")

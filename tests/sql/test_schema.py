@@ -38,7 +38,7 @@ def test_the_reference_dump_shows_the_schema_of_this_release(connection: psycopg
 
 
 def tables(connection: psycopg.Connection) -> list[tuple[str, ...]]:
-    """Every column, constraint, index and type as the catalog spells it, but those of the migrator's own tables."""
+    """Every column, constraint with what it asks, index and type as the catalog spells it, but those of the migrator's own tables."""
     return connection.execute(CATALOG).fetchall()
 
 
@@ -53,6 +53,8 @@ union all
 select 'constraint', conrelid::regclass::text, conname, pg_get_constraintdef(pg_constraint.oid), '', '', ''
 from pg_constraint where connamespace = 'rolecall'::regnamespace
     and conrelid::regclass::text !~ '(_[0-9]{8}|schema_(migrations|files))$'
+union all
+select 'function', proname, prosrc, '', '', '', '' from pg_proc where oid = 'rolecall.is_sound'::regproc
 union all
 select 'index', tablename, indexname, indexdef, '', '', '' from pg_indexes
 where schemaname = 'rolecall' and tablename !~ '_[0-9]{8}$' and tablename !~ '^schema_(migrations|files)$'

@@ -84,6 +84,24 @@ class AnyCalls(RuleBasedStateMachine):
         taken = self.engine.claim(limit, *roles, worker=worker, handlers=ROLES, start=start)
         assert len(taken) <= limit
         assert taken == sorted(taken, key=lambda claim: (-claim.priority, claim.scheduled_for, claim.id))
+        return self.fenced(taken)
+
+    @rule(target=claims, task_id=ids, other=ids, start=st.sampled_from([None, 0, 1]))
+    def claim_by_id(self, task_id: int, other: int, start: int | None) -> Any:
+        given, verdicts = self.engine.claim_these(task_id, other, start=start)
+        assert {claim.id for claim in given} | verdicts.keys() == {task_id, other}
+        assert "busy" not in verdicts.values()
+        return self.fenced(given)
+
+    @rule(target=claims, number=st.integers(1, 3))
+    def claim_what_is_offered(self, number: int) -> Any:
+        offered = self.engine.offers(number)
+        given, verdicts = self.engine.claim_these(*offered)
+        assert set(verdicts.values()) <= {"key busy", "not first"}
+        assert bool(given) == bool(offered)
+        return self.fenced(given)
+
+    def fenced(self, taken: list[Claim]) -> Any:
         for claim in taken:
             assert claim.fence > self.fences.get(claim.id, 0), "a fence was handed out twice"
             self.fences[claim.id] = claim.fence

@@ -12,7 +12,7 @@ from rolecall.model.outcomes import Blocked, Cancelled, Completed, Failed, Repor
 from rolecall.model.retry import linear
 from rolecall.model.tasks import Enqueued, Need, NewTask, NextTasks
 from rolecall.sql.documents import reports_document, tasks_document
-from rolecall.sql.tasks import enqueue_chunks, enqueue_many
+from rolecall.sql.enqueue import enqueue_chunks, enqueue_many
 
 
 def _item(task: NewTask) -> Any:
@@ -87,7 +87,7 @@ def test_a_place_counts_from_the_start_of_a_long_batch() -> None:
 
 
 def test_a_long_batch_is_cut_into_statements() -> None:
-    statements = enqueue_chunks((NewTask(handler="h", payload={"n": n}) for n in range(5)), size=2)
+    statements = enqueue_chunks([NewTask(handler="h", payload={"n": n}) for n in range(5)], size=2)
 
     lengths = [len(json.loads(str(statement.params[0]))) for statement in statements]
 

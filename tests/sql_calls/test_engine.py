@@ -17,7 +17,8 @@ from rolecall.model.schedules import Schedule
 from rolecall.model.states import TaskState
 from rolecall.model.tasks import Claim, ClaimedTask, NewTask, NextTasks
 from rolecall.model.workers import BeatAnswer, Condition, WorkerCommand, WorkerInfo
-from rolecall.sql import capacity, finding, insight, retention, roles, schedules, tasks, workers
+from rolecall.sql import capacity, claims, finding, insight, retention, roles, schedules, tasks, workers
+from rolecall.sql.enqueue import enqueue_many
 
 Connection = psycopg.Connection[Any]
 INFO = WorkerInfo(name="w1", roles=("r",), handlers=("h",), slots=2, host="here", pid=7, version="0.1")
@@ -35,11 +36,11 @@ def worker(conn: Connection) -> int:
 
 
 def enqueue(conn: Connection, *batch: NewTask) -> list[int]:
-    return [stored.id for stored in run(conn, tasks.enqueue_many(batch))]
+    return [stored.id for stored in run(conn, enqueue_many(batch))]
 
 
 def claim(conn: Connection, worker: int, limit: int = 10) -> list[ClaimedTask]:
-    return run(conn, tasks.claim(worker, ["r"], ["h"], limit))
+    return run(conn, claims.claim(worker, ["r"], ["h"], limit))
 
 
 def test_a_claim_reads_the_whole_task(conn: Connection, worker: int) -> None:
@@ -63,11 +64,11 @@ def test_a_batch_is_claimed_in_its_order(conn: Connection, worker: int) -> None:
 def test_prefetched_tasks_are_started_later(conn: Connection, worker: int) -> None:
     enqueue(conn, NewTask(handler="h"), NewTask(handler="h"))
 
-    first, second = run(conn, tasks.claim(worker, [], ["h"], 2, 1))
+    first, second = run(conn, claims.claim(worker, [], ["h"], 2, 1))
 
     assert run(conn, tasks.get(first.id)).started_at is not None
     assert run(conn, tasks.get(second.id)).started_at is None
-    assert run(conn, tasks.start(worker, [second.claim])) == {}
+    assert run(conn, claims.start(worker, [second.claim])) == {}
     assert run(conn, tasks.get(second.id)).started_at is not None
 
 
@@ -75,17 +76,17 @@ def test_the_owner_renews_and_nobody_else(conn: Connection, worker: int) -> None
     enqueue(conn, NewTask(handler="h"))
     (task,) = claim(conn, worker)
 
-    assert run(conn, tasks.renew(worker, [task.claim])) == {}
-    assert run(conn, tasks.renew(worker, [Claim(task.id, 99)])) == {task.id: "taken"}
-    assert run(conn, tasks.renew(worker, [Claim(999, 1)])) == {999: "deleted"}
-    assert run(conn, tasks.renew(worker, [])) == {}
+    assert run(conn, claims.renew(worker, [task.claim])) == {}
+    assert run(conn, claims.renew(worker, [Claim(task.id, 99)])) == {task.id: "taken"}
+    assert run(conn, claims.renew(worker, [Claim(999, 1)])) == {999: "deleted"}
+    assert run(conn, claims.renew(worker, [])) == {}
 
 
 def test_a_released_task_has_its_attempt_back(conn: Connection, worker: int) -> None:
     enqueue(conn, NewTask(handler="h"))
     (task,) = claim(conn, worker)
 
-    assert run(conn, tasks.release(worker, [task.claim])) == {}
+    assert run(conn, claims.release(worker, [task.claim])) == {}
 
     (again,) = claim(conn, worker)
     assert again.attempt == 1
@@ -109,9 +110,9 @@ def test_each_outcome_is_accepted(conn: Connection, worker: int, outcome: Any, s
     (task,) = claim(conn, worker)
     report: Report = outcome(task)
 
-    assert run(conn, tasks.finish(worker, [report])) == {}
+    assert run(conn, claims.finish(worker, [report])) == {}
     assert run(conn, tasks.get(task.id)).state == state
-    answer = run(conn, tasks.finish(worker, [report]))
+    answer = run(conn, claims.finish(worker, [report]))
     assert list(answer) == [task.id]
 
 
@@ -121,7 +122,7 @@ def test_a_continuation_stands_in_the_same_chain(conn: Connection, worker: int) 
 
     more = NextTasks(continuation=NewTask(handler="h", payload={"next": True}))
     report = Completed(id=task.id, fence=task.fence, next_tasks=more)
-    assert run(conn, tasks.finish(worker, [report])) == {}
+    assert run(conn, claims.finish(worker, [report])) == {}
 
     (second,) = claim(conn, worker)
     assert (second.chain_id, second.chain_index) == (task.chain_id, 1)
@@ -132,8 +133,8 @@ def test_facts_add_up(conn: Connection, worker: int) -> None:
     (task,) = claim(conn, worker)
 
     for fact in ({"a": 1}, {"b": 2}):
-        assert run(conn, tasks.report_info(worker, task.id, task.fence, fact)) is None
-    assert run(conn, tasks.report_info(worker, task.id, 99, {"c": 3})) == "taken"
+        assert run(conn, claims.report_info(worker, task.id, task.fence, fact)) is None
+    assert run(conn, claims.report_info(worker, task.id, 99, {"c": 3})) == "taken"
     assert run(conn, tasks.get(task.id)).info == {"a": 1, "b": 2}
 
 
@@ -150,16 +151,16 @@ def test_an_expired_claim_is_rescued(conn: Connection, worker: int, clock: Any) 
     claimed = claim(conn, worker)
     clock.advance(hours=3)
 
-    rescued = run(conn, tasks.rescue())
+    rescued = run(conn, claims.rescue())
 
     assert set(rescued) == {task.id for task in claimed}
     assert set(rescued.values()) <= {TaskState.PENDING, TaskState.FAILED}
 
 
 def test_the_next_due_task_is_known(conn: Connection) -> None:
-    assert run(conn, tasks.next_due([], ["h"])) is None
+    assert run(conn, claims.next_due([], ["h"])) is None
     enqueue(conn, NewTask(handler="h", after=60))
-    assert run(conn, tasks.next_due([], ["h"])) == pytest.approx(60, abs=5)
+    assert run(conn, claims.next_due([], ["h"])) == pytest.approx(60, abs=5)
 
 
 def test_the_roll_is_called(conn: Connection, worker: int) -> None:

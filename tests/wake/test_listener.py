@@ -11,7 +11,8 @@ import pytest
 
 from rolecall.db.connect import connect_async
 from rolecall.db.run import run
-from rolecall.wake.listener import Listener, ListenerOptions, send_probe
+from rolecall.sql.statement import Statement
+from rolecall.wake.listener import Listener, ListenerOptions, PostgresOptions, PostgresTransport
 from tests.servers import bouncing
 from tests.worker.bench import PATIENCE, Bench, until
 
@@ -27,27 +28,35 @@ class Ear:
     def __init__(self, bench: Bench, **options: float) -> None:
         self.heard: list[str] = []
         self.returns = 0
+        self.deafness: list[Exception] = []
         self.pooled = False
         self.refusals = 0
         self._bench = bench
+        self._connection: psycopg.AsyncConnection[Any] | None = None
         self.listener = Listener(
-            connect=self._connect,
-            probe=self._probe,
+            PostgresTransport(self._connect, self._send, PostgresOptions(**({"probe_within": 0.2} | options))),
             hears={"rolecall_wake": self.heard.append},
             on_return=self._returned,
-            options=ListenerOptions(**({"first_retry": 0.05, "longest_retry": 0.1, "probe_within": 0.2} | options)),
+            on_deaf=self.deafness.append,
+            options=ListenerOptions(first_retry=0.05, longest_retry=0.1),
         )
+
+    async def forget_channels(self) -> None:
+        """Have the server forget them, as one that was promoted does."""
+        assert self._connection is not None
+        await self._connection.execute("unlisten rolecall_wake")
 
     async def _connect(self) -> psycopg.AsyncConnection[tuple[Any, ...]]:
         if self.refusals:
             self.refusals -= 1
             raise OSError("no route")
-        return await connect_async(self._bench.dsn, "ear")
+        self._connection = await connect_async(self._bench.dsn, "ear")
+        return self._connection
 
-    async def _probe(self, channel: str) -> None:
+    async def _send(self, statement: Statement[None]) -> None:
         # A transaction pooler delivers nothing: as if the probe had never been sent.
         if not self.pooled:
-            run(self._bench.connection, send_probe(channel))
+            run(self._bench.connection, statement)
 
     def _returned(self) -> None:
         self.returns += 1
@@ -84,6 +93,15 @@ async def test_it_comes_back_when_its_connection_ends_and_asks_for_a_look(bench:
         await until(lambda: ear.heard == ["mail"])
 
 
+async def test_whoever_asked_for_it_is_told_once_that_it_went_deaf(bench: Bench) -> None:
+    ear = Ear(bench)
+    ear.refusals = 3
+    async with listening(ear):
+        await until(lambda: ear.listener.alive)
+
+    assert list(map(str, ear.deafness)) == ["no route"]
+
+
 async def test_it_does_not_trust_a_listen_whose_notifications_never_arrive(
     bench: Bench, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -101,18 +119,11 @@ async def test_it_does_not_trust_a_listen_whose_notifications_never_arrive(
     assert caplog.text.count("polling instead") == 1
 
 
-async def test_failing_to_connect_is_never_fatal(bench: Bench) -> None:
-    ear = Ear(bench)
-    ear.refusals = 3
-    async with listening(ear):
-        await until(lambda: ear.listener.alive)
-
-
 async def test_it_notices_that_the_server_forgot_its_channels(bench: Bench) -> None:
     ear = Ear(bench, test_every=0.05)
     async with listening(ear):
         await until(lambda: ear.returns == 1)
-        ear.listener._hears = {"rolecall_wake": ear.heard.append, "rolecall_cancel": ear.heard.append}
+        await ear.forget_channels()
 
         await until(lambda: ear.returns == 2)
 

@@ -12,6 +12,7 @@ from fastapi import FastAPI
 
 from rolecall import App
 from rolecall.config import AccessSettings, AuthMode, Settings
+from rolecall.config.handoff import HandoffSettings
 from rolecall.model.access import Scope
 from rolecall.model.audit import Actor
 from rolecall.service.database import Pooled
@@ -58,10 +59,13 @@ def unguarded(dsn: str, app: App, settings: Settings | None = None) -> FastAPI:
 
 
 @asynccontextmanager
-async def opened(dsn: str, base_url: str = SITE, app: App | None = None, **settings: Any) -> AsyncIterator[Door]:
+async def opened(
+    dsn: str, base_url: str = SITE, app: App | None = None, redis: str | None = None, **settings: Any
+) -> AsyncIterator[Door]:
     """A door with other settings than the usual."""
     access = AccessSettings(**{"auth": AuthMode.keys, **settings})
-    application = build(dsn, app or App("test"), Settings(access=access))
+    handoff = HandoffSettings(low=redis, high=redis)
+    application = build(dsn, app or App("test"), Settings(access=access, handoff=handoff))
     transport = httpx2.ASGITransport(app=application)
     async with (
         application.router.lifespan_context(application),

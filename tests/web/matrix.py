@@ -21,7 +21,7 @@ RANKS = {"open": 0, "known": 1, "read": 1, "operate": 2, "admin": 3}
 IDENTITIES = {"nobody": 0, "read": 1, "operate": 2, "admin": 3}
 PARAMETER = re.compile(r"\{\w+(:\w+)?\}")
 # Those of the pages are let be: they pass over what they do not know, and show what they filter by.
-NO_PAGES = ("/api/", "/healthz", "/readyz", "/openapi.json", "/status")
+NO_PAGES = ("/api/", "/healthz", "/metrics", "/readyz", "/openapi.json", "/status")
 REFUSED = 422
 NOBODYS_ID = "987654321"
 PATIENCE = 40.0

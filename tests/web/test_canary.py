@@ -10,7 +10,7 @@ import pytest
 
 from rolecall.config import LogFormat, LogLevel, LogSettings
 from rolecall.model.access import Scope
-from rolecall.telemetry import set_up_logging
+from rolecall.telemetry.logs import set_up_logging
 from tests.web.doors import PASSWORD, SITE, Door
 
 CANARY = "CANARY-6f1f8f2e-password"

@@ -160,6 +160,16 @@ async def test_ten_failures_lock_a_name_for_900_s_whether_anybody_bears_it(
     assert later.status_code == (204 if name == "ada" else 401)
 
 
+async def test_how_many_failures_lock_a_name_and_for_how_long_can_be_set(database: str) -> None:
+    async with opened(database, failed_logins=2, lockout=60.0) as door:
+        await door.person()
+        failures = [(await door.log_in(password="wrong")).status_code for _ in range(2)]
+        locked = await door.log_in()
+
+    assert (failures, locked.status_code) == ([401, 401], 429)
+    assert 50 < int(locked.headers["retry-after"]) <= 60
+
+
 async def test_a_success_forgets_the_failures_before(database: str, connection: Sql) -> None:
     async with opened(database, logins_per_minute=100) as door:
         await door.person()

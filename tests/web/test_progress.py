@@ -8,13 +8,13 @@ import pytest
 from rolecall.db.connect import connect_async
 from rolecall.db.run import run_async
 from rolecall.model.tasks import NewTask
-from rolecall.sql import tasks
+from rolecall.sql import enqueue
 
 
 @pytest.fixture
 async def task_id(database: str) -> int:
     async with await connect_async(database, "test") as connection:
-        [enqueued] = await run_async(connection, tasks.enqueue_many([NewTask(handler="add")]))
+        [enqueued] = await run_async(connection, enqueue.enqueue_many([NewTask(handler="add")]))
         return enqueued.id
 
 

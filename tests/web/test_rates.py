@@ -41,6 +41,15 @@ async def test_each_caller_has_a_rate_of_its_own(database: str) -> None:
     assert calm.status_code == 200
 
 
+async def test_a_caller_may_have_a_rate_by_the_hour_too() -> None:
+    rates = Rates(AccessSettings(requests_per_hour=3))
+
+    with pytest.raises(TooManyRequests, match="more than 3 in an hour") as refused:
+        await count_requests(rates, 5)
+
+    assert 1 <= refused.value.retry_after <= 3600
+
+
 async def test_wrong_keys_from_one_address_wear_it_out_but_no_right_one(database: str) -> None:
     async with opened(database, logins_per_minute=2) as door:
         right = await door.key(Scope.READ)

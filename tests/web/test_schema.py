@@ -41,7 +41,9 @@ def application(database: str) -> Iterator[FastAPI]:
             "select rolecall.enqueue_many(%s)", ['[{"handler": "add"}, {"handler": "add"}, {"handler": "add"}]']
         )
         connection.execute("select rolecall.complete_task(3), rolecall.fail_task(4, 'no'), rolecall.cancel('{5}')")
-    yield unguarded(database, App("test"))
+    app = App("test")
+    app.mount("rolecall.web.own_tasks:router")
+    yield unguarded(database, app)
     shutdown_lifespans()
 
 

@@ -47,6 +47,17 @@ async def test_retries_are_counted_beside_attempts(
     assert (task["retry_count"], task["max_retries"]) == (0, max_retries)
 
 
+async def test_a_task_belongs_to_the_trace_of_its_request(
+    http: httpx2.AsyncClient, connection: psycopg.Connection[Any]
+) -> None:
+    traceparent = f"00-{1:032x}-{1:016x}-01"
+    for headers in ({"traceparent": traceparent, "tracestate": "a=b"}, {"traceparent": "what?"}, {}):
+        assert (await http.post("/api/tasks", json=ADD, headers=headers)).status_code == 201
+
+    stored = connection.execute("select trace_context from rolecall.tasks order by id").fetchall()
+    assert stored == [(f"{traceparent} a=b",), (None,), (None,)]
+
+
 async def test_all_words_of_a_task_are_understood(http: httpx2.AsyncClient) -> None:
     needed = await enqueue(http)
     task_id = await enqueue(

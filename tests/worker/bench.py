@@ -12,7 +12,7 @@ import psycopg
 
 from rolecall import App, NewTask, Task, TaskState, Worker, WorkerOptions
 from rolecall.db.run import run
-from rolecall.sql import roles, tasks
+from rolecall.sql import claims, enqueue, roles, tasks
 
 PATIENCE = 30.0
 SOON = 10.0  # a lease of a minute is renewed every quarter of it
@@ -39,7 +39,7 @@ class Bench:
     def enqueue(self, *wanted: NewTask) -> list[int]:
         """Declare the app as it stands and store tasks."""
         run(self.connection, roles.declare(*self.app.declaration()))
-        return [enqueued.id for enqueued in run(self.connection, tasks.enqueue_many(wanted))]
+        return [enqueued.id for enqueued in run(self.connection, enqueue.enqueue_many(wanted))]
 
     def task(self, task_id: int) -> Task:
         return run(self.connection, tasks.get(task_id))
@@ -48,7 +48,7 @@ class Bench:
         run(self.connection, tasks.cancel([task_id]))
 
     def rescue(self) -> dict[int, TaskState]:
-        return run(self.connection, tasks.rescue())
+        return run(self.connection, claims.rescue())
 
     def ask(self, query: str, *params: object) -> Any:
         """Return the first column of the first row."""

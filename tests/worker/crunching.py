@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import gc
+import logging
 import os
 import re
 import signal
@@ -14,7 +16,10 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from opentelemetry import trace
+
 from rolecall import App, Cancel, PermanentFailure, ProcessContext, Retry, Snooze, WaitFor
+from rolecall.worker.subprocess.messages import RunTask
 
 app = App("crunching")
 tenant: ContextVar[object] = ContextVar("tenant", default="nobody")
@@ -36,6 +41,10 @@ def measure(box: Box) -> dict[str, Any]:
 def introduce(ctx: ProcessContext, sign: str) -> dict[str, Any]:
     ctx.log.info("%s at work", sign)
     return {"id": ctx.task_id, "attempt": ctx.attempt, "key": ctx.key, "once": ctx.idempotency_key}
+
+
+def ask_the_till() -> None:
+    logging.getLogger("shop.prices").info("asked the till")
 
 
 def for_whom(suffix: str = "") -> str:
@@ -93,6 +102,11 @@ def wait_for(task_id: int) -> WaitFor:
     return WaitFor(task_id)
 
 
+def requests_known() -> int:
+    """Count the requests of which this process has a trace."""
+    return sum(isinstance(each, RunTask) for each in gc.get_objects())
+
+
 def die(how: str) -> None:
     match how:
         case "exit 0":
@@ -131,3 +145,9 @@ def stick(folder: str) -> None:
     unfinished.write_text(str(os.getpid()))
     unfinished.rename(Path(folder) / "begun-1")
     re.match(r"(a+)+$", "a" * 60 + "b")
+
+
+def trace_here() -> str:
+    """Say in which span this is called."""
+    here = trace.get_current_span().get_span_context()
+    return f"{here.trace_id:032x}-{here.span_id:016x}"

@@ -12,7 +12,7 @@ import pytest
 from rolecall import Context, HandlerAborted, HandlerDefinition, LostReason
 from rolecall.db.run import run
 from rolecall.model.outcomes import Completed
-from rolecall.sql import tasks
+from rolecall.sql import claims
 from tests.worker.bench import END_LISTENER, LISTENING, SOON, Bench, until
 
 Told = list[LostReason]
@@ -43,7 +43,7 @@ def take_over(bench: Bench, task_id: int, worker_id: int) -> None:
 
 def complete(bench: Bench, task_id: int, worker_id: int) -> None:
     fence = bench.task(task_id).fence
-    run(bench.connection, tasks.finish(worker_id, [Completed(id=task_id, fence=fence, result_json='"elsewhere"')]))
+    run(bench.connection, claims.finish(worker_id, [Completed(id=task_id, fence=fence, result_json='"elsewhere"')]))
     bench.ask(NOTIFY, worker_id)
 
 

@@ -10,7 +10,7 @@ from psycopg.conninfo import make_conninfo
 from rolecall import Worker, WorkerOptions
 from rolecall.db.connect import connect
 from rolecall.model.errors import DatabaseUnavailable, InvalidTask, SchemaMissing
-from rolecall.sql import tasks
+from rolecall.sql import claims
 from rolecall.sql.statement import Statement, single
 from rolecall.worker.session import Complaints, DatabaseSession, DatabaseSessions
 from tests.worker.bench import BEATEN, PATIENCE, Bench, until
@@ -177,7 +177,7 @@ async def test_a_session_that_gave_up_raises_instead_of_waiting(bench: Bench) ->
         raise DatabaseUnavailable("nobody there")
 
     session = DatabaseSession("none", refuse, deadline=1)  # type: ignore[arg-type]
-    asking = asyncio.create_task(session.run(tasks.next_due([], [])))
+    asking = asyncio.create_task(session.run(claims.next_due([], [])))
     await asyncio.sleep(0.1)
     session.give_up()
 

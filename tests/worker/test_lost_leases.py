@@ -8,8 +8,11 @@ from time import monotonic
 from rolecall import LostReason
 from rolecall.db.run import run
 from rolecall.model.tasks import ClaimedTask
-from rolecall.sql import tasks
+from rolecall.sql import claims
+from rolecall.telemetry import Emitter
+from rolecall.worker.afterwards import Afterwards
 from rolecall.worker.completer import Completer
+from rolecall.worker.events import WorkerEvents
 from rolecall.worker.in_flight import HeldTask, InFlight, RunnerSlot
 from rolecall.worker.leases import Aborter, LeaseKeeper, LostTask
 from rolecall.worker.local_queue import LocalQueue
@@ -19,6 +22,7 @@ from rolecall.worker.session import DatabaseSessions
 from tests.worker.bench import SOON, Bench, until
 
 REGISTER = "select rolecall.register_worker('w', '{}', '{work}', 1, 'h', 1, '0')"
+UNHEARD = WorkerEvents(Emitter(), "w")
 
 
 class Idle:
@@ -35,14 +39,14 @@ def claim(bench: Bench, worker_id: int) -> ClaimedTask:
     def work() -> None: ...
 
     bench.enqueue(work.task())
-    [claimed] = run(bench.connection, tasks.claim(worker_id, (), ("work",), 1, 1))
+    [claimed] = run(bench.connection, claims.claim(worker_id, (), ("work",), 1, 1))
     return claimed
 
 
 async def test_a_cancellation_heard_during_a_claim_reaches_the_claimed_tasks(bench: Bench) -> None:
     in_flight, lost = InFlight(), list[LostTask]()
     renewing = DatabaseSessions(bench.dsn, deadline=SOON).open("renew")
-    keeper = LeaseKeeper(in_flight, renewing, lost.extend)
+    keeper = LeaseKeeper(in_flight, renewing, lost.extend, UNHEARD)
     keeping = asyncio.create_task(keeper.run())
     worker_id = bench.ask(REGISTER)
     asked_at = monotonic()
@@ -65,9 +69,14 @@ async def test_a_handler_whose_own_transaction_completed_its_task_is_not_stopped
     """A renewal that was under way when it committed brings this answer."""
     in_flight, worker_id = InFlight(), bench.ask(REGISTER)
     completer = Completer(
-        DatabaseSessions(bench.dsn, deadline=SOON).open("settle"), in_flight, LogReporter(in_flight), lambda: None
+        DatabaseSessions(bench.dsn, deadline=SOON).open("settle"),
+        in_flight,
+        LogReporter(in_flight),
+        UNHEARD,
+        lambda: None,
+        Afterwards(),
     )
-    aborter = Aborter(LocalQueue(completer.give_back), Outcomes(completer, in_flight, {}, {}), grace=SOON)
+    aborter = Aborter(LocalQueue(completer.give_back), Outcomes(completer, UNHEARD, {}, {}), grace=SOON)
     held = HeldTask(claim(bench, worker_id), Idle(), worker_id, monotonic(), started=True)
     in_flight.take([held])
     held.finishing = True

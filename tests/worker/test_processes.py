@@ -48,7 +48,7 @@ async def test_the_process_knows_its_attempt_and_logs_through_the_worker(
 
     assert task.result == {"id": task_id, "attempt": 1, "key": "store:7", "once": f"{task_id}:0"}
     (record,) = [each for each in caplog.records if each.getMessage() == "the mill at work"]
-    assert (record.__dict__["task_id"], record.process != os.getpid()) == (task_id, True)
+    assert (record.__dict__["task"], record.process != os.getpid()) == (task_id, True)
 
 
 @pytest.mark.parametrize(
@@ -164,6 +164,15 @@ async def test_a_process_starts_when_it_is_needed_and_is_used_again(bench: Bench
 
     assert before == []
     assert len({task.result["pid"] for task in tasks}) == 1
+
+
+async def test_a_process_keeps_nothing_of_the_tasks_that_it_has_run(bench: Bench) -> None:
+    handler = bench.app.task(process=True)(crunching.requests_known)
+
+    async with bench.working(slots=1):
+        tasks = await bench.finished(*bench.enqueue(*(handler.task() for _ in range(3))))
+
+    assert [task.result for task in tasks] == [1, 1, 1]
 
 
 async def test_there_are_no_more_processes_than_slots(bench: Bench, tmp_path: Path) -> None:

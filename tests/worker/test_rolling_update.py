@@ -12,7 +12,8 @@ from rolecall import App, NewTask
 from rolecall.db.run import run
 from rolecall.model.causes import causes_of
 from rolecall.model.why import CauseKind
-from rolecall.sql import insight, roles, tasks
+from rolecall.sql import insight, roles
+from rolecall.sql.enqueue import enqueue_many
 from tests.worker.bench import PATIENCE, Bench, until
 
 MISFITS = "select count(*) from rolecall.task_events where kind = 'misfit'"
@@ -80,7 +81,7 @@ async def fleet(bench: Bench, app: App, number: int = 2) -> AsyncIterator[None]:
 def enqueue(bench: Bench, app: App, number: int = MANY, **payload: object) -> list[int]:
     run(bench.connection, roles.declare(*app.declaration()))
     new = [NewTask(role="work", handler="greet", payload={"name": "tea", **payload})] * number
-    return [enqueued.id for enqueued in run(bench.connection, tasks.enqueue_many(new))]
+    return [enqueued.id for enqueued in run(bench.connection, enqueue_many(new))]
 
 
 @pytest.mark.parametrize(("old", "new", "payload", "said"), [

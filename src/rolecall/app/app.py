@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, nullcontext
 from contextvars import ContextVar
+from functools import cached_property
 from types import MappingProxyType
 from typing import Any, ParamSpec, TypeVar, Unpack, overload
 
@@ -42,6 +43,7 @@ from rolecall.model.retry import RetryPolicy
 from rolecall.model.schedules import Schedule
 from rolecall.model.tasks import NewTask
 from rolecall.model.workers import Workplace
+from rolecall.telemetry import Emitter, EventSink, LogSink
 
 __all__ = ["App"]
 
@@ -67,7 +69,8 @@ class App:
     this order, and no worker starts without them. `routers` are answered by the app's HTTP server, see `mount`.
     `checks` are made by the doctor beside its own: what they find stands among its findings, and on the overview.
     `carries` are context variables, at the top of a module, whose values go with a handler into its process; threads
-    have all of them anyway. `handlers` has the handlers by name.
+    have all of them anyway. `sinks` hear of what happens to the app's tasks, see `rolecall.EventSink`. `handlers` has
+    the handlers by name.
     """
 
     def __init__(  # sizes: each is a word of the declaration
@@ -81,6 +84,7 @@ class App:
         checks: Sequence[Check] = (),
         carries: Sequence[ContextVar[Any]] = (),
         migrations: Sequence[Migrations] = (),
+        sinks: Sequence[EventSink] = (),
     ) -> None:
         self.name = name
         self._middlewares = checked(middlewares)
@@ -90,6 +94,7 @@ class App:
             mounts=[Mount(router) for router in routers],
             checks=named(name, checks),
             carried=list(carries),
+            sinks=list(sinks),
         )
         self._migrations = with_others((), migrations)
         self.handlers: Mapping[str, HandlerDefinition[..., object]] = MappingProxyType(self._declared.handlers)
@@ -127,6 +132,24 @@ class App:
     def carried(self) -> Sequence[ContextVar[Any]]:
         """The context variables whose values go with a handler into its process, of the app and of what it includes."""
         return tuple(self._declared.carried)
+
+    @property
+    def sinks(self) -> Sequence[EventSink]:
+        """Who hears of events of the app and of what it includes, in this order."""
+        return tuple(self._declared.sinks)
+
+    def add_sink(self, sink: EventSink) -> None:
+        """Let another sink hear of what happens, before the first worker or client of this process begins."""
+        self._declared.require_open()
+        self._declared.sinks.append(sink)
+
+    @cached_property
+    def emitter(self) -> Emitter:
+        """Brings events to the log, as its level is at the first use of this, and to the sinks that the app has then.
+
+        Worker and client of one process share it, and so each sink has one thread.
+        """
+        return Emitter(self.sinks, LogSink())
 
     @property
     def aliases(self) -> Mapping[str, Alias]:
@@ -296,8 +319,8 @@ class App:
         self._declared.add_mount(Mount(router, arguments))
 
     def include(self, other: App) -> None:
-        """Take over what another app declares: handlers, roles, keys, aliases, schedules, lifespan, routers, checks and
-        migrations.
+        """Take over what another app declares: handlers, roles, keys, aliases, schedules, lifespan, routers, checks,
+        sinks and migrations.
 
         Its middlewares go on standing around its own handlers only, inside those of this app. It can declare
         nothing more from then on. Raises InvalidDeclaration where a name is taken or where the other app lacks

@@ -9,6 +9,7 @@ from typing import Any
 from rolecall.app.links import Declared, resolve
 from rolecall.app.signature import check_result
 from rolecall.model.errors import ContractBroken
+from rolecall.model.outcomes import StoredElsewhere
 from rolecall.model.tasks import Enqueued, Need, NewTask
 
 __all__ = ["Contract", "contract_of", "contracts_of"]
@@ -54,7 +55,7 @@ class Contract:
     def check_result(self, result: object) -> None:
         """Raise ContractBroken (invalid_output) where the result of an attempt is not what was promised."""
         if self.result is not None:
-            check_result(result, self.result, handler=self.handler)
+            check_result(_whole(result), self.result, handler=self.handler)
 
     def check_continuation(self, task: NewTask | None) -> None:
         """Raise ContractBroken (invalid_continuation) for one that was not declared, or for none that must be.
@@ -72,7 +73,7 @@ class Contract:
 
     def follow_ups_of(self, result: object) -> Sequence[NewTask]:
         """Return what the handler's rule makes of a result; whatever the rule raises fails the attempt."""
-        return () if self.then is None else tuple(self.then(result))
+        return () if self.then is None else tuple(self.then(_whole(result)))
 
     def check_needs(self, task: NewTask) -> None:
         """Raise ContractBroken (invalid_needs) unless what a task of this handler needs fills the slots.
@@ -140,6 +141,11 @@ def contracts_of(registry: Mapping[str, Declared], runnable: Names = NOTHING) ->
     """Return the contracts of the handlers that promise anything; the others cost nothing."""
     contracts = {name: contract_of(definition, registry, runnable) for name, definition in registry.items()}
     return {name: contract for name, contract in contracts.items() if not contract.is_empty}
+
+
+def _whole(result: object) -> object:
+    """The result itself, wherever it is kept."""
+    return result.whole if isinstance(result, StoredElsewhere) else result
 
 
 def _handler_of(need: Need | int | Enqueued | NewTask) -> str | None:

@@ -10,9 +10,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from datetime import datetime
 from types import SimpleNamespace
-from typing import Any, Protocol, TypedDict, TypeVar
-
-import psycopg
+from typing import TYPE_CHECKING, Any, Protocol, TypedDict, TypeVar
 
 from rolecall.app.aliases import Alias
 from rolecall.app.handlers import HandlerDefinition, Middleware
@@ -24,6 +22,10 @@ from rolecall.model.errors import InvalidDeclaration
 from rolecall.model.retry import RetryPolicy
 from rolecall.model.schedules import Misfire, Overlap, Schedule
 from rolecall.model.workers import Workplace
+from rolecall.telemetry import EventSink
+
+if TYPE_CHECKING:
+    import psycopg
 
 __all__ = [
     "AppCheck",
@@ -64,6 +66,7 @@ class Declarations:
     mounts: list[Mount] = field(default_factory=list)
     checks: list[AppCheck] = field(default_factory=list)
     carried: list[ContextVar[Any]] = field(default_factory=list)
+    sinks: list[EventSink] = field(default_factory=list)
     included_in: str | None = None
 
     @property
@@ -136,6 +139,7 @@ class Declarations:
         self.mounts += other.mounts
         self.checks += other.checks
         self.carried += other.carried
+        self.sinks += other.sinks
 
     def require_open(self) -> None:
         """Raise InvalidDeclaration once another app has taken these over: it would not see what comes later."""

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
-
-import psycopg
+from typing import TYPE_CHECKING, Any
 
 from rolecall.app.declarations import AppCheck
 from rolecall.db.migrations import ROLECALL, Migrations
-from rolecall.db.migrator import check_async
 from rolecall.model.doctor import Finding, Severity
 from rolecall.model.errors import InvalidDeclaration, SchemaDrift, SchemaMissing, SchemaTooNew
+
+if TYPE_CHECKING:
+    import psycopg
 
 __all__ = ["schema_check", "with_others"]
 
@@ -56,6 +56,8 @@ class SchemaCheck:
 
 
 async def _look(connection: psycopg.AsyncConnection[Any], package: Migrations) -> Finding | None:
+    from rolecall.db.migrator import check_async  # noqa: PLC0415 - it brings the driver; who declares needs none
+
     try:
         await check_async(connection, package)
     except SchemaMissing as error:

@@ -43,6 +43,20 @@ WORKING = (
     ("POLL_INTERVAL_MS", "MS", "How often to look for tasks unasked, default 5000."),
     ("HEARTBEAT_INTERVAL_MS", "MS", "How often to say that this worker lives, default 30000."),
 )
+NOTIFYING = (
+    (
+        "ROLECALL_NOTIFICATIONS",
+        "HOW",
+        "How workers hear of work: postgres (default), poll, in-process, redis://host:6379 or nats://host:4222.",
+    ),
+)
+METRICS = (
+    (
+        "ROLECALL_METRICS",
+        "HOST:PORT",
+        "Where a worker answers Prometheus, such as 127.0.0.1:9100; of several, each at the next port.",
+    ),
+)
 HTTP = (("ROLECALL_HTTP", "HOST:PORT", "Where the API listens, or off; default 127.0.0.1:8321, or any free port."),)
 
 ACCESS = (

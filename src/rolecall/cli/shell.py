@@ -9,22 +9,25 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Se
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import wraps
+from pkgutil import resolve_name
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from rolecall.app.declarations import AppCheck
 from rolecall.audit import terminal_actor
+from rolecall.cli import commands, options
 from rolecall.cli.exits import run_unwinding
 from rolecall.cli.options import DATABASE, LOGGING, json_option, settings_options
 from rolecall.cli.output import print_json
+from rolecall.cli.verbs import Verb
 from rolecall.config import DatabaseSettings, Settings, read_settings
 from rolecall.config.parsing import has_password
 from rolecall.db.connect import connect_async
-from rolecall.db.embedded import EmbeddedServer, kept_running
+from rolecall.db.embedded.server import EmbeddedServer, kept_running
 from rolecall.db.migrator import ROLECALL, Migrations, bring_up_to_date, check_async
 from rolecall.model.errors import ConfigError
 from rolecall.service.database import OneConnection
 from rolecall.service.services import Services
-from rolecall.telemetry import set_up_logging
+from rolecall.telemetry.logs import set_up_logging
 
 ON_THE_COMMAND_LINE = (
     "Every account of this machine can read the password in --database-url: give it by the environment (DATABASE_URL), "
@@ -61,8 +64,7 @@ class Shell:
         async with await connect_async(dsn, "cli") as connection:
             await check_async(connection)
             database, settings = OneConnection(connection, terminal_actor()), self.settings
-            listen_dsn = settings.database.listen_url
-            return await action(Services(database, settings.scaling, listen_dsn=listen_dsn, checks=checks))
+            return await action(Services(database, settings, checks=checks))
 
     @contextmanager
     def database(self, *, create: bool = False) -> Iterator[str]:
@@ -95,6 +97,12 @@ class Shell:
             print_json(value)
         else:
             for_people()
+
+
+def as_command(verb: Verb) -> Callable[..., None]:
+    """Import the function of a verb and make a command of it."""
+    settings = [row for group in verb.settings for row in getattr(options, group)]
+    return with_shell(resolve_name(f"{commands.__name__}.{verb.place}"), settings)
 
 
 def with_shell(

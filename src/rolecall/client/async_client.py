@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import datetime
@@ -17,21 +18,28 @@ from rolecall.client.pools import AsyncPool, AsyncPools, join_async
 from rolecall.client.requests import (
     AnyTask,
     TaskOptions,
+    Teller,
     entries,
     following,
+    in_trace,
     new_task,
     several,
     suggesting,
     until_async,
 )
+from rolecall.client.transactions import require_block, tell_workers
+from rolecall.db.after_commit import AfterCommit, Call, make_calls_async
 from rolecall.db.run import run_all_async, run_async, translated
 from rolecall.model.chains import Chain, ChainFilter
 from rolecall.model.errors import TaskNotFound, WaitTimeout
 from rolecall.model.insight import RoleCount
 from rolecall.model.keys import KeyCapacity
 from rolecall.model.tasks import Enqueued, NewTask, Task, TreeNode
-from rolecall.sql import chains, insight, keys, outside, roles, structure, tasks
+from rolecall.sql import chains, enqueue, insight, keys, outside, roles, structure, tasks
 from rolecall.sql.statement import Statement
+from rolecall.telemetry.tracing import tracing_of
+from rolecall.wake.in_process import THIS_PROCESS
+from rolecall.wake.transport import CANCEL_CHANNEL, WAKE_CHANNEL
 
 __all__ = ["AsyncClient"]
 
@@ -57,17 +65,22 @@ class AsyncClient:
     ) -> None:
         self._pools = AsyncPools(database, pooled=pooled)
         self._app = app
+        self._tracing = tracing_of(app.sinks if app else ())
+        self._teller = Teller(self, app)
         self._undeclared = app is not None
         self._joins_only = database is None
 
     async def open(self) -> Self:
-        """Connect now instead of at the first call."""
+        """Connect and declare the app now instead of at the first enqueue."""
+        await self._declare(None)
         async with self._connection(None):
             return self
 
     async def close(self) -> None:
-        """Close the connections that are the client's own."""
+        """Close the connections that are the client's own, and let sinks take what waits for them for 2 s at most."""
         await self._pools.close()
+        if self._teller.emitter.has_sinks:
+            await asyncio.to_thread(self._teller.emitter.flush)
 
     async def __aenter__(self) -> Self:
         return self
@@ -86,22 +99,64 @@ class AsyncClient:
         **options: Unpack[TaskOptions],
     ) -> Enqueued:
         """Store one task; raises InvalidTask, InvalidPayload, ContractBroken, UnknownRole, TypeError."""
-        batch = [new_task(task, payload, options, self._app)]
+        with self._teller.of_misfits():
+            batch = [new_task(task, payload, options, self._app)]
         return (await self.enqueue_many(batch, connection=connection))[0]
 
     async def enqueue_many(
         self, batch: Iterable[NewTask], *, connection: psycopg.AsyncConnection[Any] | None = None
     ) -> list[Enqueued]:
         """Store a batch of any size, all or nothing; the answers come in the order of the batch."""
-        wanted = list(entries(batch, self._app))
-        statements = tasks.enqueue_chunks(wanted)
-        if not statements:
+        with self._teller.of_misfits():
+            wanted = list(entries(batch, self._app))
+        if not wanted:
             return []
-        await self._declare(connection)
-        async with self._connection(connection) as here:
-            with suggesting(wanted, self._app):
-                chunks = await run_all_async(here, statements)
-        return [stored for chunk in chunks for stored in chunk]
+        with in_trace(self._tracing, wanted) as asking:
+            statements = enqueue.enqueue_chunks(wanted, trace_context=asking.trace_context if asking else None)
+            await self._declare(connection)
+            with self._teller.of(*statements, joined=connection) as collector:
+                async with self._connection(connection) as here:
+                    with suggesting(wanted, self._app):
+                        chunks = await run_all_async(here, statements, collector)
+            answers = [stored for chunk in chunks for stored in chunk]
+            if asking is not None:
+                asking.stored(answers)
+        if THIS_PROCESS.subscribers:
+            tell_workers(self, WAKE_CHANNEL, connection)
+        return answers
+
+    @asynccontextmanager
+    async def transaction(self) -> AsyncIterator[psycopg.AsyncConnection[Any]]:
+        """Open a transaction of your own: pass what it gives as `connection=`, and write your own rows by it.
+
+            async with client.transaction() as connection:
+                await connection.execute("insert into orders ...")
+                await client.enqueue(bill, {"order": 7}, connection=connection)
+                client.after_commit(tell_the_shop)
+
+        It is committed at the end of the block and undone by an exception. Within itself it is a savepoint.
+        """
+        if surrounding := AfterCommit.of(self):
+            async with join_async(surrounding.connection).transaction():
+                yield join_async(surrounding.connection)
+            return
+        async with AsyncExitStack() as stack:
+            with translated():
+                here = await stack.enter_async_context(self._pools.connection())
+                block = await stack.enter_async_context(here.transaction())
+            after_commit = AfterCommit(here, [self])
+            with after_commit.surround():
+                yield here
+        await make_calls_async(after_commit.ended(block))
+
+    def after_commit(self, call: Call) -> None:
+        """Make a call once `transaction()`, in whose block this stands, has been committed.
+
+        Calls are made in this order, none of them after a rollback; what a savepoint's rollback undoes takes its
+        calls along. One that raises is logged. Each is made once at most: what must not be lost is a task. Raises
+        ConfigError outside of the block, TypeError for an async function that only AsyncClient can await.
+        """
+        require_block(self).add(call)
 
     async def get(self, task_id: int) -> Task:
         """Read a task, open or finished; raises TaskNotFound."""
@@ -116,13 +171,13 @@ class AsyncClient:
         self, ids: int | Iterable[int], *, connection: psycopg.AsyncConnection[Any] | None = None
     ) -> dict[int, str]:
         """Cancel tasks; each is cancelled, requested (it was running), finished or missing."""
-        return await self._run(tasks.cancel(several(ids)), connection)
+        return await self._tell(CANCEL_CHANNEL, tasks.cancel(several(ids)), connection)
 
     async def retry(
         self, ids: int | Iterable[int], *, connection: psycopg.AsyncConnection[Any] | None = None
     ) -> dict[int, str]:
         """Put failed and cancelled tasks back; each is pending, open, completed, duplicate or missing."""
-        return await self._run(tasks.retry(several(ids)), connection)
+        return await self._tell(WAKE_CHANNEL, tasks.retry(several(ids)), connection)
 
     async def spawn(
         self,
@@ -201,7 +256,7 @@ class AsyncClient:
 
         The answer says since when each is due, in the order of the ids.
         """
-        return await self._run(outside.trigger(several(ids)), connection)
+        return await self._tell(WAKE_CHANNEL, outside.trigger(several(ids)), connection)
 
     async def get_chain(self, chain_id: int) -> Chain:
         """Read a chain by the id of its first task; raises ChainNotFound."""
@@ -246,13 +301,14 @@ class AsyncClient:
         """
         await self._declare(connection)
         async with AsyncExitStack() as stack:
+            collector = stack.enter_context(self._teller.of_ends(connection))
             if connection is not None:
                 here = require_transaction(join_async(connection))
             else:
                 with translated():
                     here = await stack.enter_async_context(self._pools.connection())
                     await stack.enter_async_context(here.transaction())
-            yield await AsyncHeldChain(here, chain_id, self._app).hold()
+            yield await AsyncHeldChain(here, chain_id, self._app, collector).hold()
 
     async def delete_chains(
         self, ids: int | Iterable[int], *, cascade: bool = False, connection: psycopg.AsyncConnection[Any] | None = None
@@ -281,8 +337,16 @@ class AsyncClient:
         return await self._run(keys.capacities(after, limit))
 
     async def _run(self, statement: Statement[T], joined: psycopg.AsyncConnection[Any] | None = None) -> T:
-        async with self._connection(joined) as connection:
-            return await run_async(connection, statement)
+        with self._teller.of(statement, joined=joined) as collector:
+            async with self._connection(joined) as connection:
+                return await run_async(connection, statement, collector)
+
+    async def _tell(self, channel: str, statement: Statement[T], joined: psycopg.AsyncConnection[Any] | None) -> T:
+        """Run it, and tell workers of this process, who may hear of it in no other way."""
+        answer = await self._run(statement, joined)
+        if THIS_PROCESS.subscribers:
+            tell_workers(self, channel, joined)
+        return answer
 
     async def _declare(self, joined: psycopg.AsyncConnection[Any] | None) -> None:
         if self._app is None or not self._undeclared:

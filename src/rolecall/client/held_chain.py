@@ -13,6 +13,7 @@ from rolecall.db.run import run, run_async
 from rolecall.model.errors import ChainError, ConfigError
 from rolecall.model.tasks import NewTask, Task
 from rolecall.sql import chains, outside, tasks
+from rolecall.sql.events import EventCollector
 from rolecall.sql.statement import Statement
 
 __all__ = ["AsyncHeldChain", "HeldChain", "require_transaction"]
@@ -28,9 +29,12 @@ class HeldChain:
     ended. Doing nothing leaves everything as it is.
     """
 
-    def __init__(self, connection: psycopg.Connection[Any], chain_id: int, app: App | None) -> None:
+    def __init__(
+        self, connection: psycopg.Connection[Any], chain_id: int, app: App | None, collector: EventCollector | None
+    ) -> None:
         self._connection = connection
         self._app = app
+        self._collector = collector
         self.id = chain_id
         self.task: Task | None = None
 
@@ -56,15 +60,18 @@ class HeldChain:
         self.hold()
 
     def _run(self, statement: Statement[T]) -> T:
-        return run(self._connection, statement)
+        return run(self._connection, statement, self._collector if statement.tells else None)
 
 
 class AsyncHeldChain:
     """The same chain for an async caller."""
 
-    def __init__(self, connection: psycopg.AsyncConnection[Any], chain_id: int, app: App | None) -> None:
+    def __init__(
+        self, connection: psycopg.AsyncConnection[Any], chain_id: int, app: App | None, collector: EventCollector | None
+    ) -> None:
         self._connection = connection
         self._app = app
+        self._collector = collector
         self.id = chain_id
         self.task: Task | None = None
 
@@ -90,7 +97,7 @@ class AsyncHeldChain:
         await self.hold()
 
     async def _run(self, statement: Statement[T]) -> T:
-        return await run_async(self._connection, statement)
+        return await run_async(self._connection, statement, self._collector if statement.tells else None)
 
 
 def require_transaction(connection: AnyConnection) -> AnyConnection:

@@ -15,7 +15,7 @@ from psycopg_pool import AsyncConnectionPool, ConnectionPool, PoolTimeout
 
 from rolecall.config import read_database
 from rolecall.db.connect import Pooler, async_pool, connect, connect_async, pool
-from rolecall.db.embedded import EmbeddedServer
+from rolecall.db.embedded.server import EmbeddedServer
 from rolecall.db.migrator import bring_up_to_date
 from rolecall.model.errors import ConfigError, DatabaseUnavailable
 

@@ -1,29 +1,49 @@
-"""What callers may write for a task, turned into one; and how one waits for it."""
+"""What callers may write for a task, turned into one; how one waits for it, and how it is told what came of that."""
 
 from __future__ import annotations
 
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from datetime import datetime
 from difflib import get_close_matches
+from functools import partial
 from inspect import iscoroutine
+from itertools import chain
 from typing import Any, TypedDict, TypeVar
 
+import psycopg
+
 from rolecall.app import App, HandlerDefinition
+from rolecall.db.after_commit import AfterCommit
+from rolecall.db.run import is_free
 from rolecall.model.dedupe import Dedupe
 from rolecall.model.durations import Duration
-from rolecall.model.errors import HandlerMissing, InvalidTask, UnknownRole, WaitTimeout
+from rolecall.model.errors import (
+    ContractBroken,
+    DatabaseUnavailable,
+    HandlerMissing,
+    InvalidTask,
+    UnknownRole,
+    WaitTimeout,
+)
 from rolecall.model.retry import RetryPolicy
 from rolecall.model.tasks import ChildRule, Enqueued, Need, NewTask, NextTasks
+from rolecall.sql.events import ENDS, EventCollector
+from rolecall.sql.statement import Statement
+from rolecall.telemetry import Emitter, Event, EventType
+from rolecall.telemetry.events import SomeTask
+from rolecall.telemetry.tracing import Asking, Tracing
 
 __all__ = [
     "AnyTask",
     "TaskOptions",
+    "Teller",
     "entries",
     "following",
+    "in_trace",
     "new_task",
     "no_handler",
     "pauses",
@@ -40,6 +60,7 @@ T = TypeVar("T")
 FIRST = 0.01
 LONGEST = 0.25
 GROWTH = 1.5
+UNHEARD = Emitter()
 
 
 class TaskOptions(TypedDict, total=False):
@@ -76,7 +97,8 @@ def new_task(what: AnyTask, payload: Mapping[str, object] | None, options: TaskO
     definition = app.handlers.get(what) if app and isinstance(what, str) else what
     if isinstance(definition, HandlerDefinition):
         definition.require_entry("enqueue")
-        return replace(definition.task(**_named(payload)), **options)
+        made = definition.task(**_named(payload))
+        return replace(made, **options) if options else made
     if app is not None and options.get("role") in app.roles:
         require_known(str(what), app)
     return NewTask(handler=str(what), payload={} if payload is None else payload, **options)
@@ -96,6 +118,11 @@ def following(continue_with: NewTask | None, follow_ups: Iterable[NewTask], app:
     """
     wanted = NextTasks(continuation=continue_with, follow_ups=list(entries(follow_ups, app)))
     return wanted if wanted.continuation or wanted.follow_ups else None
+
+
+def in_trace(tracing: Tracing | None, batch: Sequence[NewTask]) -> AbstractContextManager[Asking | None]:
+    """Stand around an enqueue where somebody traces."""
+    return nullcontext() if tracing is None else tracing.enqueuing(batch)
 
 
 def several(ids: int | Iterable[int]) -> list[int]:
@@ -204,3 +231,66 @@ async def until_async(look: Callable[[], Awaitable[T]], done: Callable[[T], bool
             break
         await asyncio.sleep(min(pause, left))
     raise late
+
+
+class Teller:
+    """Tells the sinks of a client's app; a client without an app tells nobody.
+
+    What happens in the client's `transaction()` is told after its commit. Within a transaction of the caller's own
+    nothing is told: whether it will commit is the caller's to know.
+    """
+
+    def __init__(self, client: object, app: App | None) -> None:
+        self._client = client
+        self._app = app
+
+    @property
+    def emitter(self) -> Emitter:
+        """What brings events to the sinks."""
+        return UNHEARD if self._app is None else self._app.emitter
+
+    def of(self, *statements: Statement[Any], joined: object = None) -> AbstractContextManager[EventCollector | None]:
+        """Run statements in the block, and have what follows from them collected; it is told after the block.
+
+        A database that does not answer is told of, too.
+        """
+        return self._collecting(joined, *(statement.tells for statement in statements))
+
+    def of_ends(self, joined: object) -> AbstractContextManager[EventCollector | None]:
+        """Do the same for several statements by which tasks may end."""
+        return self._collecting(joined, ENDS)
+
+    @contextmanager
+    def of_misfits(self) -> Iterator[None]:
+        """Tell of what is found in the block not to be what a handler declares."""
+        try:
+            yield
+        except ContractBroken as error:
+            self._tell(EventType.JOB_TYPE_VALIDATION_ERROR, error, SomeTask(handler=error.handler))
+            raise
+
+    @contextmanager
+    def _collecting(self, joined: object, *tells: frozenset[EventType]) -> Iterator[EventCollector | None]:
+        surrounding = None if joined is None else AfterCommit.of(self._client)
+        if surrounding is not None and surrounding.connection is not joined:
+            surrounding = None
+        lost = surrounding is None and _stands(joined)
+        collector = None if lost or self.emitter.wanted.isdisjoint(chain(*tells)) else EventCollector()
+        try:
+            yield collector
+        except DatabaseUnavailable as error:
+            self._tell(EventType.STATE_ADAPTER_ERROR, error)
+            raise
+        if collector is not None and surrounding is not None:
+            surrounding.add(partial(self.emitter.emit, collector.told))
+        elif collector is not None:
+            self.emitter.emit(collector.told)
+
+    def _tell(self, kind: EventType, error: Exception, task: SomeTask | None = None) -> None:
+        if kind in self.emitter.wanted:
+            self.emitter.emit([Event(type=kind, at=time.time(), task=task, error=f"{type(error).__name__}: {error}")])
+
+
+def _stands(joined: object) -> bool:
+    """Whether a transaction of the caller's own stands, or begins with the next statement."""
+    return isinstance(joined, psycopg.Connection | psycopg.AsyncConnection) and not is_free(joined)

@@ -14,15 +14,31 @@ import psycopg
 from rolecall.app import App
 from rolecall.client.held_chain import HeldChain, require_transaction
 from rolecall.client.pools import Pool, Pools, join
-from rolecall.client.requests import AnyTask, TaskOptions, entries, following, new_task, several, suggesting, until
+from rolecall.client.requests import (
+    AnyTask,
+    TaskOptions,
+    Teller,
+    entries,
+    following,
+    in_trace,
+    new_task,
+    several,
+    suggesting,
+    until,
+)
+from rolecall.client.transactions import plain, require_block, tell_workers
+from rolecall.db.after_commit import AfterCommit, Call, make_calls
 from rolecall.db.run import run, run_all, translated
 from rolecall.model.chains import Chain, ChainFilter
 from rolecall.model.errors import TaskNotFound, WaitTimeout
 from rolecall.model.insight import RoleCount
 from rolecall.model.keys import KeyCapacity
 from rolecall.model.tasks import Enqueued, NewTask, Task, TreeNode
-from rolecall.sql import chains, insight, keys, outside, roles, structure, tasks
+from rolecall.sql import chains, enqueue, insight, keys, outside, roles, structure, tasks
 from rolecall.sql.statement import Statement
+from rolecall.telemetry.tracing import tracing_of
+from rolecall.wake.in_process import THIS_PROCESS
+from rolecall.wake.transport import CANCEL_CHANNEL, WAKE_CHANNEL
 
 __all__ = ["Client"]
 
@@ -48,17 +64,21 @@ class Client:
     ) -> None:
         self._pools = Pools(database, pooled=pooled)
         self._app = app
+        self._tracing = tracing_of(app.sinks if app else ())
+        self._teller = Teller(self, app)
         self._undeclared = app is not None
         self._joins_only = database is None
 
     def open(self) -> Self:
-        """Connect now instead of at the first call."""
+        """Connect and declare the app now instead of at the first enqueue."""
+        self._declare(None)
         with self._connection(None):
             return self
 
     def close(self) -> None:
-        """Close the connections that are the client's own."""
+        """Close the connections that are the client's own, and let sinks take what waits for them for 2 s at most."""
         self._pools.close()
+        self._teller.emitter.flush()
 
     def __enter__(self) -> Self:
         return self
@@ -77,20 +97,66 @@ class Client:
         **options: Unpack[TaskOptions],
     ) -> Enqueued:
         """Store one task; raises InvalidTask, InvalidPayload, ContractBroken, UnknownRole, TypeError."""
-        return self.enqueue_many([new_task(task, payload, options, self._app)], connection=connection)[0]
+        with self._teller.of_misfits():
+            batch = [new_task(task, payload, options, self._app)]
+        return self.enqueue_many(batch, connection=connection)[0]
 
     def enqueue_many(
         self, batch: Iterable[NewTask], *, connection: psycopg.Connection[Any] | None = None
     ) -> list[Enqueued]:
         """Store a batch of any size, all or nothing; the answers come in the order of the batch."""
-        wanted = list(entries(batch, self._app))
-        statements = tasks.enqueue_chunks(wanted)
-        if not statements:
+        with self._teller.of_misfits():
+            wanted = list(entries(batch, self._app))
+        if not wanted:
             return []
-        self._declare(connection)
-        with self._connection(connection) as here, suggesting(wanted, self._app):
-            chunks = run_all(here, statements)
-        return [stored for chunk in chunks for stored in chunk]
+        with in_trace(self._tracing, wanted) as asking:
+            statements = enqueue.enqueue_chunks(wanted, trace_context=asking.trace_context if asking else None)
+            self._declare(connection)
+            with (
+                self._teller.of(*statements, joined=connection) as collector,
+                self._connection(connection) as here,
+                suggesting(wanted, self._app),
+            ):
+                chunks = run_all(here, statements, collector)
+            answers = [stored for chunk in chunks for stored in chunk]
+            if asking is not None:
+                asking.stored(answers)
+        if THIS_PROCESS.subscribers:
+            tell_workers(self, WAKE_CHANNEL, connection)
+        return answers
+
+    @contextmanager
+    def transaction(self) -> Iterator[psycopg.Connection[Any]]:
+        """Open a transaction of your own: pass what it gives as `connection=`, and write your own rows by it.
+
+            with client.transaction() as connection:
+                connection.execute("insert into orders ...")
+                client.enqueue(bill, {"order": 7}, connection=connection)
+                client.after_commit(tell_the_shop)
+
+        It is committed at the end of the block and undone by an exception. Within itself it is a savepoint.
+        """
+        if surrounding := AfterCommit.of(self):
+            with join(surrounding.connection).transaction():
+                yield join(surrounding.connection)
+            return
+        with ExitStack() as stack:
+            with translated():
+                here = stack.enter_context(self._pools.connection())
+                block = stack.enter_context(here.transaction())
+            after_commit = AfterCommit(here, [self])
+            with after_commit.surround():
+                yield here
+        make_calls(after_commit.ended(block))
+
+    def after_commit(self, call: Call) -> None:
+        """Make a call once `transaction()`, in whose block this stands, has been committed.
+
+        Calls are made in this order, none of them after a rollback; what a savepoint's rollback undoes takes its
+        calls along. One that raises is logged. Each is made once at most: what must not be lost is a task. Raises
+        ConfigError outside of the block, TypeError for an async function that only AsyncClient can await.
+        """
+        require_block(self).add(plain(call))
 
     def get(self, task_id: int) -> Task:
         """Read a task, open or finished; raises TaskNotFound."""
@@ -103,11 +169,11 @@ class Client:
 
     def cancel(self, ids: int | Iterable[int], *, connection: psycopg.Connection[Any] | None = None) -> dict[int, str]:
         """Cancel tasks; each is cancelled, requested (it was running), finished or missing."""
-        return self._run(tasks.cancel(several(ids)), connection)
+        return self._tell(CANCEL_CHANNEL, tasks.cancel(several(ids)), connection)
 
     def retry(self, ids: int | Iterable[int], *, connection: psycopg.Connection[Any] | None = None) -> dict[int, str]:
         """Put failed and cancelled tasks back; each is pending, open, completed, duplicate or missing."""
-        return self._run(tasks.retry(several(ids)), connection)
+        return self._tell(WAKE_CHANNEL, tasks.retry(several(ids)), connection)
 
     def spawn(
         self,
@@ -182,7 +248,7 @@ class Client:
 
         The answer says since when each is due, in the order of the ids.
         """
-        return self._run(outside.trigger(several(ids)), connection)
+        return self._tell(WAKE_CHANNEL, outside.trigger(several(ids)), connection)
 
     def get_chain(self, chain_id: int) -> Chain:
         """Read a chain by the id of its first task; raises ChainNotFound."""
@@ -223,13 +289,14 @@ class Client:
         """
         self._declare(connection)
         with ExitStack() as stack:
+            collector = stack.enter_context(self._teller.of_ends(connection))
             if connection is not None:
                 here = require_transaction(join(connection))
             else:
                 with translated():
                     here = stack.enter_context(self._pools.connection())
                     stack.enter_context(here.transaction())
-            yield HeldChain(here, chain_id, self._app).hold()
+            yield HeldChain(here, chain_id, self._app, collector).hold()
 
     def delete_chains(
         self, ids: int | Iterable[int], *, cascade: bool = False, connection: psycopg.Connection[Any] | None = None
@@ -258,8 +325,15 @@ class Client:
         return self._run(keys.capacities(after, limit))
 
     def _run(self, statement: Statement[T], joined: psycopg.Connection[Any] | None = None) -> T:
-        with self._connection(joined) as connection:
-            return run(connection, statement)
+        with self._teller.of(statement, joined=joined) as collector, self._connection(joined) as connection:
+            return run(connection, statement, collector)
+
+    def _tell(self, channel: str, statement: Statement[T], joined: psycopg.Connection[Any] | None) -> T:
+        """Run it, and tell workers of this process, who may hear of it in no other way."""
+        answer = self._run(statement, joined)
+        if THIS_PROCESS.subscribers:
+            tell_workers(self, channel, joined)
+        return answer
 
     def _declare(self, joined: psycopg.Connection[Any] | None) -> None:
         if self._app is None or not self._undeclared:

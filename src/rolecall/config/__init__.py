@@ -8,15 +8,17 @@ fit raises ConfigError, which names what the person wrote: the flag or the varia
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 from typing import TypeVar
 
+from rolecall.config.brokers import notifications
+from rolecall.config.handoff import HandoffKind, HandoffSettings, address_of, port, redis_url
 from rolecall.config.parsing import (
     Unfit,
+    address,
     addresses,
     decimal,
     dsn,
@@ -44,11 +46,13 @@ DEFAULT_DATA_DIR = Path("rolecall-data")
 USUAL_STATE = Path("~/.local/state")
 TOKEN_FILE = "local-token"  # noqa: S105 - a name, not a secret
 MOST_REPLICAS = 10_000
+HOUR_S = 3_600
 DAY_S = 86_400
 MOST_SESSION_MINUTES = 43_200
 LOOPBACK = "127.0.0.1"
-ADDRESS = re.compile(r"(?P<host>\[[0-9A-Fa-f:.%]+\]|[^\[\]:\s]+):(?P<port>\d{1,5})")
-HIGHEST_PORT = 65_535
+
+# What others sign tokens with; our sessions are rows.
+SIGNING = ("SECRET_KEY", "ALGORITHM")
 
 OURS = "ROLECALL_"
 # Set by others, for everybody.
@@ -69,7 +73,9 @@ FLAGS = {
     "BACKOFF_DURATION_MS": "--backoff-duration-ms",
     "POLL_INTERVAL_MS": "--poll-interval-ms",
     "HEARTBEAT_INTERVAL_MS": "--heartbeat-interval-ms",
+    "ROLECALL_NOTIFICATIONS": "--notifications",
     "ROLECALL_HTTP": "--http",
+    "ROLECALL_METRICS": "--metrics",
     "ROLECALL_AUTH": "--auth",
     "ROLECALL_TRUSTED_ORIGINS": "--trusted-origins",
 }
@@ -104,13 +110,14 @@ class DatabaseSettings:
     """Which Postgres: `url` when given, else the embedded server under `data_dir`.
 
     `pooled`: whether a pooler in transaction mode stands before it, None finds out; `listen_url` is then the direct
-    way, for notifications only.
+    way, for notifications only. `standby_url` is a copy of it that answers what the API and its pages only ask.
     """
 
     url: str | None = None
     data_dir: Path = DEFAULT_DATA_DIR
     pooled: bool | None = None
     listen_url: str | None = None
+    standby_url: str | None = None
 
     @property
     def embedded(self) -> bool:
@@ -131,6 +138,7 @@ class WorkerSettings:
     """What a worker serves and how; durations in seconds, no roles = every role, no threshold = no back-off.
 
     `pod` and `node` say where it runs, for the roll: the pod's name is its host name, wherever Kubernetes runs it.
+    `metrics` is the address at which it answers Prometheus.
     """
 
     roles: tuple[str, ...] = ()
@@ -144,6 +152,7 @@ class WorkerSettings:
     backoff_duration: float = 10.0
     pod: str | None = None
     node: str | None = None
+    metrics: tuple[str, int] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -183,7 +192,9 @@ class AccessSettings:
     Without `auth`, by the token where only this machine can reach the server, and by keys and logins elsewhere.
     Requests are counted for each caller, logins for each address. `forwarded_by` names the servers in front of this
     one whose word is taken for where a request came from; `root_path` is what they take off the beginning of each path.
-    `token_file` is where this machine's token is kept, `token` what is in it, once somebody has read it.
+    `token_file` is where this machine's token is kept, `token` what is in it, once somebody has read it. After so many
+    failed logins in a row nobody tries again for `lockout` seconds. `ignored` names what was given for the API and is
+    not read.
     """
 
     auth: AuthMode | None = None
@@ -191,16 +202,20 @@ class AccessSettings:
     token: str | None = field(default=None, repr=False)
     trusted_origins: frozenset[str] = frozenset()
     requests_per_minute: int = 1_200
+    requests_per_hour: int | None = None
     logins_per_minute: int = 20
+    failed_logins: int = 10
+    lockout: float = 900.0
     session_minutes: int = 720
     session_idle_minutes: int = 120
     forwarded_by: str = ""
     root_path: str = ""
+    ignored: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """Everything that can be set from outside."""
+    """Everything that can be set from outside; `notifications` is one of a few words, or the address of a broker."""
 
     database: DatabaseSettings = field(default_factory=DatabaseSettings)
     log: LogSettings = field(default_factory=LogSettings)
@@ -208,6 +223,8 @@ class Settings:
     http: HttpSettings = field(default_factory=HttpSettings)
     scaling: ScalingSettings = field(default_factory=ScalingSettings)
     access: AccessSettings = field(default_factory=AccessSettings)
+    notifications: str = field(default="postgres", repr=False)
+    handoff: HandoffSettings = field(default_factory=HandoffSettings)
 
 
 def read_settings(environ: Mapping[str, str] = os.environ, flags: Mapping[str, str | None] | None = None) -> Settings:
@@ -221,6 +238,8 @@ def read_settings(environ: Mapping[str, str] = os.environ, flags: Mapping[str, s
         http=source.read("ROLECALL_HTTP", _http, HttpSettings()),
         scaling=_scaling(source),
         access=_access(source, database),
+        notifications=source.read("ROLECALL_NOTIFICATIONS", notifications, "postgres"),
+        handoff=_handoff(source),
     )
 
 
@@ -261,7 +280,19 @@ def _database(source: _Source) -> DatabaseSettings:
         data_dir=source.read("ROLECALL_DATA_DIR", folder, DEFAULT_DATA_DIR),
         pooled=source.read("ROLECALL_POOLED", yes_no_or_auto, None),
         listen_url=source.read("ROLECALL_LISTEN_URL", dsn, None),
+        standby_url=source.read("ROLECALL_STANDBY_URL", dsn, None),
     )
+
+
+def _handoff(source: _Source) -> HandoffSettings:
+    kind = source.read("ROLECALL_HANDOFF", one_of(HandoffKind), HandoffKind.AUTO)
+    url = source.read("ROLECALL_REDIS_URL", redis_url, None)
+    password = source.read("REDIS_PASSWORD", str, "")
+    low, high = (
+        address_of(source.read(f"REDIS_HOST_{band}", str, ""), source.read(f"REDIS_PORT_{band}", port, 6379), password)
+        for band in ("LOW", "HIGH")
+    )
+    return HandoffSettings(low=url or low or high, high=url or high or low, kind=kind)
 
 
 def _log(source: _Source) -> LogSettings:
@@ -274,7 +305,8 @@ def _log(source: _Source) -> LogSettings:
 
 def _worker(source: _Source) -> WorkerSettings:
     standard = WorkerSettings()
-    heartbeat = source.read("HEARTBEAT_INTERVAL_MS", milliseconds(100), standard.heartbeat_interval)
+    in_seconds = source.read("HEARTBEAT_INTERVAL_SECONDS", decimal(0.1, HOUR_S), standard.heartbeat_interval)
+    heartbeat = source.read("HEARTBEAT_INTERVAL_MS", milliseconds(100), in_seconds)
     served = source.read("WORKER_ROLE", roles, standard.roles)
     of_roles = source.read("WORKER_SLOTS", slots, _slots_by_other_name(source, standard))
     if not isinstance(of_roles, int):
@@ -291,6 +323,7 @@ def _worker(source: _Source) -> WorkerSettings:
         backoff_duration=source.read("BACKOFF_DURATION_MS", milliseconds(10), standard.backoff_duration),
         pod=source.read("POD_NAME", name, _host_in_a_cluster(source)),
         node=source.read("NODE_NAME", name, None),
+        metrics=source.read("ROLECALL_METRICS", address, None),
     )
 
 
@@ -320,20 +353,26 @@ def _host_in_a_cluster(source: _Source) -> str | None:
 def _access(source: _Source, database: DatabaseSettings) -> AccessSettings:
     standard = AccessSettings()
     most = whole(1, 1_000_000)
+    minutes = whole(1, MOST_SESSION_MINUTES)
+    an_hour = source.read("RATE_LIMIT_PER_HOUR", most, None)
     return AccessSettings(
         auth=source.read("ROLECALL_AUTH", one_of(AuthMode), None),
         token_file=source.read("ROLECALL_TOKEN_FILE", Path, _usual_token_file(source, database)),
         trusted_origins=source.read("ROLECALL_TRUSTED_ORIGINS", origins, standard.trusted_origins),
         requests_per_minute=source.read("ROLECALL_REQUESTS_PER_MINUTE", most, standard.requests_per_minute),
+        requests_per_hour=source.read("USER_RATE_LIMIT_PER_HOUR", most, an_hour),
         logins_per_minute=source.read("ROLECALL_LOGINS_PER_MINUTE", most, standard.logins_per_minute),
+        failed_logins=source.read("MAX_FAILED_ATTEMPTS", whole(1, 1_000), standard.failed_logins),
+        lockout=source.read("LOCKOUT_DURATION_SECONDS", decimal(1, DAY_S), standard.lockout),
         session_minutes=source.read(
-            "ROLECALL_SESSION_MINUTES", whole(1, MOST_SESSION_MINUTES), standard.session_minutes
+            "ROLECALL_SESSION_MINUTES",
+            minutes,
+            source.read("ACCESS_TOKEN_EXPIRE_MINUTES", minutes, standard.session_minutes),
         ),
-        session_idle_minutes=source.read(
-            "ROLECALL_SESSION_IDLE_MINUTES", whole(1, MOST_SESSION_MINUTES), standard.session_idle_minutes
-        ),
+        session_idle_minutes=source.read("ROLECALL_SESSION_IDLE_MINUTES", minutes, standard.session_idle_minutes),
         forwarded_by=source.read("ROLECALL_FORWARDED_BY", addresses, standard.forwarded_by),
         root_path=source.read("ROLECALL_ROOT_PATH", path, standard.root_path),
+        ignored=tuple(name for name in SIGNING if source.read(name, bool, default=False)),
     )
 
 
@@ -345,7 +384,8 @@ def _usual_token_file(source: _Source, database: DatabaseSettings) -> Path:
 def _http(text: str) -> HttpSettings:
     if text.lower() == "off":
         return HttpSettings(enabled=False)
-    found = ADDRESS.fullmatch(text)
-    if found is None or int(found["port"]) > HIGHEST_PORT:
-        raise Unfit("is neither off nor an address such as 127.0.0.1:8321")
-    return HttpSettings(host=found["host"].strip("[]"), port=int(found["port"]))
+    try:
+        host, port = address(text)
+    except Unfit:
+        raise Unfit("is neither off nor an address such as 127.0.0.1:8321") from None
+    return HttpSettings(host=host, port=port)

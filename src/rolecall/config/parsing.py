@@ -23,6 +23,8 @@ ROLE = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,62}")
 KUBERNETES_NAME = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
 ORIGIN = re.compile(r"https?://(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(:\d{1,5})?")
 PATH = re.compile(r"(/[A-Za-z0-9][A-Za-z0-9._~-]*)+")
+ADDRESS = re.compile(r"(?P<host>\[[0-9A-Fa-f:.%]+\]|[^\[\]:\s]+):(?P<port>\d{1,5})")
+HIGHEST_PORT = 65_535
 LONGEST_NAME = 100
 HOUR_MS = 3_600_000
 
@@ -53,6 +55,13 @@ def dsn_in_file(text: str) -> str:
         raise Unfit(f"cannot be read: {getattr(error, 'strerror', None) or 'it is no text'}") from None
     except Unfit as unfit:
         raise Unfit(f"holds what {unfit.problem}") from None
+
+
+def address(text: str) -> tuple[str, int]:
+    found = ADDRESS.fullmatch(text)
+    if found is None or int(found["port"]) > HIGHEST_PORT:
+        raise Unfit("is no address such as 127.0.0.1:9100")
+    return found["host"].strip("[]"), int(found["port"])
 
 
 def has_password(dsn: str) -> bool:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
+from traceback import clear_frames
 from typing import Any
 
 import psycopg
@@ -10,7 +12,7 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg_pool import AsyncConnectionPool, ConnectionPool
 
 from rolecall.db.pooler import AsyncConnection, Connection, Pooler
-from rolecall.db.run import translated
+from rolecall.db.run import require_life, require_life_async, translated
 from rolecall.model.errors import ConfigError
 
 __all__ = ["AsyncConnection", "Connection", "Pooler", "async_pool", "connect", "connect_async", "pool", "with_defaults"]
@@ -51,9 +53,17 @@ def connect(dsn: str, what: str, pooler: Pooler | None = None) -> Connection:
 
 
 async def connect_async(dsn: str, what: str, pooler: Pooler | None = None) -> AsyncConnection:
-    """Open a connection in autocommit; nothing is prepared on it without knowledge of a pooler."""
+    """Open a connection in autocommit; nothing is prepared on it without knowledge of a pooler.
+
+    A cancellation closes what is half open.
+    """
     with translated():
-        connection = await AsyncConnection.connect(with_defaults(dsn, what), **OURS)
+        try:
+            connection = await AsyncConnection.connect(with_defaults(dsn, what), **OURS)
+        except asyncio.CancelledError as cancelled:
+            # Nobody else has the connection yet but the driver's frames, and the error keeps those.
+            clear_frames(cancelled.__traceback__)
+            raise
         try:
             await connection.introduce(pooler or Pooler(told=True))
         except BaseException:
@@ -74,7 +84,7 @@ def pool(dsn: str, what: str, pooler: Pooler | None = None, *, max_size: int = 4
         timeout=10.0,
         kwargs=dict(OURS),
         configure=lambda connection: connection.introduce(known),
-        check=ConnectionPool.check_connection,
+        check=require_life,
         name=what,
     )
 
@@ -93,6 +103,6 @@ def async_pool(
         timeout=timeout,
         kwargs=dict(OURS),
         configure=lambda connection: connection.introduce(known),
-        check=AsyncConnectionPool.check_connection,
+        check=require_life_async,
         name=what,
     )

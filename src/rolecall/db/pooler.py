@@ -59,6 +59,8 @@ class Connection(psycopg.Connection[tuple[Any, ...]]):
     """A connection of our own; on a caller's we prepare nothing, as nobody knows what stands behind it."""
 
     pooler: Pooler | None = None
+    # When a pool lent it last, on the monotonic clock.
+    lent_at: float = 0.0
 
     def introduce(self, pooler: Pooler) -> None:
         """Learn what may be prepared here, and whether statements must ask for their transaction's level."""
@@ -78,6 +80,8 @@ class AsyncConnection(psycopg.AsyncConnection[tuple[Any, ...]]):
     """A connection of our own; on a caller's we prepare nothing, as nobody knows what stands behind it."""
 
     pooler: Pooler | None = None
+    # When a pool lent it last, on the monotonic clock.
+    lent_at: float = 0.0
 
     async def introduce(self, pooler: Pooler) -> None:
         """Learn what may be prepared here, and whether statements must ask for their transaction's level."""

@@ -12,29 +12,29 @@
 do $roles$
 declare
     v_all constant text[] := array['rolecall_enqueue', 'rolecall_read', 'rolecall_work', 'rolecall_operate'];
-    v_enqueue constant text[] := array['enqueue', 'enqueue_many'];
+    v_enqueue constant text[] := array['collect_events', 'collected_events', 'enqueue', 'enqueue_many'];
     v_read constant text[] := array[
         'ancestors_of', 'attempts', 'capacity', 'changes', 'children_in_order', 'children_of', 'count_children', 'counts', 'counts_of_run', 'current_task',
         'dependents_of', 'due_by_hour', 'failed_siblings', 'find_chains', 'find_tasks', 'history', 'key_capacities', 'keys_now',
-        'list_chains', 'needs_among', 'needs_of', 'needs_of_tasks', 'outline', 'parents_among', 'parts_of_chain', 'pods_at_work', 'progress',
+        'list_chains', 'needs_among', 'needs_of', 'needs_of_tasks', 'outline', 'parents_among', 'parts_of_chain', 'pods_at_work', 'pool_gauges', 'progress',
         'role_progress', 'roles_now', 'scale_target', 'timeline', 'transactions_elsewhere', 'tree', 'why', 'work_in_hand'
     ];
     -- Whatever keeps the pool in order does so in workers and beside the API.
     v_upkeep constant text[] := array[
         'declare', 'declare_key_capacities', 'due_cron', 'end_pauses', 'ensure_schedules', 'fire_cron', 'fire_schedules',
-        'make_partitions', 'prune', 'prune_due', 'rescue', 'rescue_workers', 'roll_up_counts', 'roll_up_history', 'unpark',
-        'unpark_due', 'unseen_workers', 'workers_beside'
+        'look_at_duties', 'make_partitions', 'offers', 'prune', 'prune_due', 'rescue', 'rescue_workers', 'roll_up_counts', 'roll_up_history', 'unpark',
+        'sessionless', 'take_duty', 'unpark_due', 'unseen_workers', 'watch', 'workers_beside'
     ];
     v_work constant text[] := array[
-        'beat', 'claim', 'deregister_worker', 'finish', 'finish_free', 'finish_here', 'is_work_left', 'issue_token', 'mark_idle', 'next_due', 'next_due_for',
+        'beat', 'claim', 'claim_these', 'deregister_worker', 'finish', 'finish_free', 'finish_here', 'is_work_left', 'issue_token', 'mark_idle', 'next_due', 'next_due_for',
         'register_worker', 'release', 'renew', 'report_info', 'run_before_hook', 'run_procedure', 'serve', 'spawn', 'start',
-        'tell_intakes', 'tell_process', 'wake_others'
+        'tell_intakes', 'tell_process', 'traces_of', 'wake_others'
     ];
     v_operate constant text[] := array[
         'add_person', 'begin_login', 'cancel', 'close_session', 'command_worker', 'complete_by_token',
-        'complete_chain', 'complete_task', 'create_api_key', 'delete_chains', 'delete_schedule', 'delete_task',
-        'delete_tasks', 'end_from_outside', 'fail_by_token', 'fail_task', 'hold_chain', 'issue_token',
-        'keep_answer', 'keep_audit', 'open_session', 'pause_role', 'put_schedule', 'record_audit', 'record_deed',
+        'complete_chain', 'complete_task', 'create_api_key', 'create_own_api_key', 'delete_chains', 'delete_schedule', 'delete_task',
+        'delete_tasks', 'end_from_outside', 'enqueue_owned', 'fail_by_token', 'fail_task', 'hold_chain', 'issue_token',
+        'keep_answer', 'keep_audit', 'open_session', 'owned_tasks', 'pause_role', 'put_schedule', 'record_audit', 'record_deed',
         'remove_person', 'resume_role', 'retry', 'revoke_api_key', 'set_key_capacity', 'set_password', 'spawn',
         'take_request', 'touch_api_key', 'touch_session', 'trigger', 'trigger_schedule', 'try_to_log_in',
         'unlock_person', 'welcome_browser'
@@ -45,7 +45,7 @@ declare
     v_readable constant text[] := array[
         'schema_migrations', 'schema_files', 'roles', 'handlers', 'lines', 'keys', 'key_patterns', 'tasks', 'finished_tasks',
         'task_events', 'finished_counts', 'counted_until', 'workers', 'idle_marks', 'server_epoch', 'schedules', 'schedule_runs',
-        'needs', 'history', 'history_until', 'retention', 'all_tasks', 'all_workers', 'chains', 'procedures'
+        'needs', 'history', 'history_until', 'retention', 'duties', 'all_tasks', 'all_workers', 'chains', 'procedures'
     ];
     v_lent constant text[] := v_enqueue || v_read || v_upkeep || v_work || v_operate;
     v_name text;

@@ -6,12 +6,15 @@ statement behind a pooler: nothing of it has happened.
 
 from __future__ import annotations
 
+import select
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
+from time import monotonic
 from typing import Any, LiteralString, TypeVar
 
 import psycopg
 from psycopg.rows import tuple_row
+from psycopg_pool import AsyncConnectionPool, ConnectionPool
 
 from rolecall.db.pooler import AsyncConnection, Connection
 from rolecall.model.error_table import error_for_sqlstate
@@ -21,9 +24,20 @@ from rolecall.model.errors import (
     InvalidTask,
     RolecallError,
 )
-from rolecall.sql.statement import Statement
+from rolecall.sql.events import EventCollector
+from rolecall.sql.statement import Row, Statement
 
-__all__ = ["run", "run_all", "run_all_async", "run_and_async", "run_async", "translated"]
+__all__ = [
+    "is_free",
+    "require_life",
+    "require_life_async",
+    "run",
+    "run_all",
+    "run_all_async",
+    "run_and_async",
+    "run_async",
+    "translated",
+]
 
 AnyConnection = psycopg.Connection[Any] | psycopg.AsyncConnection[Any]
 T = TypeVar("T")
@@ -33,42 +47,50 @@ DEADLOCK = "40P01"
 # It is not there, it is there already, it takes other parameters: a pooler led to where others have prepared theirs.
 NOT_AS_PREPARED = frozenset({"26000", "42P05", "08P01"})
 REPEATS = 3
+# Seconds after which a pooled connection is asked whether it lives before somebody relies on it.
+RESTED = 1.0
 # In one message, which is one transaction: begun apart, it would stay open for as long as this process is held up.
 LEVEL: LiteralString = "set transaction isolation level read committed; "
 
 
-def run(conn: psycopg.Connection[Any], statement: Statement[T]) -> T:
+def run(conn: psycopg.Connection[Any], statement: Statement[T], collector: EventCollector | None = None) -> T:
     """Execute a statement; what it commits is for the connection's transaction to decide."""
-    return run_all(conn, [statement])[0]
+    return run_all(conn, [statement], collector)[0]
 
 
-async def run_async(conn: psycopg.AsyncConnection[Any], statement: Statement[T]) -> T:
+async def run_async(
+    conn: psycopg.AsyncConnection[Any], statement: Statement[T], collector: EventCollector | None = None
+) -> T:
     """Execute a statement; what it commits is for the connection's transaction to decide."""
-    return (await run_all_async(conn, [statement]))[0]
+    return (await run_all_async(conn, [statement], collector))[0]
 
 
-def run_all(conn: psycopg.Connection[Any], statements: Sequence[Statement[T]]) -> list[T]:
+def run_all(
+    conn: psycopg.Connection[Any], statements: Sequence[Statement[T]], collector: EventCollector | None = None
+) -> list[T]:
     """Execute statements together: in the transaction that stands, else in one of their own."""
 
     def ask() -> list[T]:
         with conn.transaction() if together else nullcontext():
-            return [_run(conn, statement, says_its_level=alone) for statement in statements]
+            return [_run(conn, statement, collector, says_its_level=alone) for statement in statements]
 
-    together = _is_free(conn) and len(statements) > 1
+    together = is_free(conn) and len(statements) > 1
     alone = not together and _must_say_its_level(conn)
-    return _through_setbacks(conn, ask)
+    return _through_setbacks(conn, ask, collector)
 
 
-async def run_all_async(conn: psycopg.AsyncConnection[Any], statements: Sequence[Statement[T]]) -> list[T]:
+async def run_all_async(
+    conn: psycopg.AsyncConnection[Any], statements: Sequence[Statement[T]], collector: EventCollector | None = None
+) -> list[T]:
     """Execute statements together: in the transaction that stands, else in one of their own."""
 
     async def ask() -> list[T]:
         async with conn.transaction() if together else nullcontext():
-            return [await _run_async(conn, statement, says_its_level=alone) for statement in statements]
+            return [await _run_async(conn, statement, collector, says_its_level=alone) for statement in statements]
 
-    together = _is_free(conn) and len(statements) > 1
+    together = is_free(conn) and len(statements) > 1
     alone = not together and _must_say_its_level(conn)
-    return await _through_setbacks_async(conn, ask)
+    return await _through_setbacks_async(conn, ask, collector)
 
 
 async def run_and_async(
@@ -76,18 +98,19 @@ async def run_and_async(
     statement: Statement[T],
     then: Callable[[Any, T], Statement[None]],
     before: Statement[Any] | None = None,
+    collector: EventCollector | None = None,
 ) -> T:
     """Execute a statement and, together with it, the one that is made of what was found before it and of its answer."""
 
     async def ask() -> T:
         async with conn.transaction() if free else nullcontext():
             found = None if before is None else await _run_async(conn, before)
-            answer = await _run_async(conn, statement)
+            answer = await _run_async(conn, statement, collector)
             await _run_async(conn, then(found, answer))
         return answer
 
-    free = _is_free(conn)
-    return await _through_setbacks_async(conn, ask)
+    free = is_free(conn)
+    return await _through_setbacks_async(conn, ask, collector)
 
 
 @contextmanager
@@ -99,28 +122,61 @@ def translated() -> Iterator[None]:
         raise _translate(error) from error
 
 
-def _run(conn: psycopg.Connection[Any], statement: Statement[T], *, says_its_level: bool = False) -> T:
+def _run(
+    conn: psycopg.Connection[Any],
+    statement: Statement[T],
+    collector: EventCollector | None = None,
+    *,
+    says_its_level: bool = False,
+) -> T:
     # Not conn.cursor(): the caller's own connection may have another cursor class or row factory.
-    kind = psycopg.ClientCursor if says_its_level else psycopg.Cursor
-    query = LEVEL + statement.query if says_its_level else statement.query
+    kind = psycopg.ClientCursor if says_its_level or collector else psycopg.Cursor
     with translated(), kind(conn, row_factory=tuple_row) as cursor:
-        cursor.execute(query, statement.params, prepare=_may_prepare(conn))
+        cursor.execute(
+            _message(statement, collector, says_its_level=says_its_level), statement.params, prepare=_may_prepare(conn)
+        )
+        answers = [cursor.fetchall() if _has_rows(cursor) else []]
         while cursor.nextset():
-            continue
-        rows = cursor.fetchall()
-    return statement.read(rows)
+            answers.append(cursor.fetchall() if _has_rows(cursor) else [])
+    return _read(statement, collector, answers)
 
 
-async def _run_async(conn: psycopg.AsyncConnection[Any], statement: Statement[T], *, says_its_level: bool = False) -> T:
-    kind = psycopg.AsyncClientCursor if says_its_level else psycopg.AsyncCursor
-    query = LEVEL + statement.query if says_its_level else statement.query
+async def _run_async(
+    conn: psycopg.AsyncConnection[Any],
+    statement: Statement[T],
+    collector: EventCollector | None = None,
+    *,
+    says_its_level: bool = False,
+) -> T:
+    kind = psycopg.AsyncClientCursor if says_its_level or collector else psycopg.AsyncCursor
     with translated():
         async with kind(conn, row_factory=tuple_row) as cursor:
-            await cursor.execute(query, statement.params, prepare=_may_prepare(conn))
+            await cursor.execute(
+                _message(statement, collector, says_its_level=says_its_level),
+                statement.params,
+                prepare=_may_prepare(conn),
+            )
+            answers = [await cursor.fetchall() if _has_rows(cursor) else []]
             while cursor.nextset():
-                continue
-            rows = await cursor.fetchall()
-    return statement.read(rows)
+                answers.append(await cursor.fetchall() if _has_rows(cursor) else [])
+    return _read(statement, collector, answers)
+
+
+def _has_rows(cursor: psycopg.Cursor[Row] | psycopg.AsyncCursor[Row]) -> bool:
+    # Not by its description, which reads the names and types of all columns.
+    return cursor.pgresult is not None and cursor.pgresult.nfields > 0
+
+
+def _message(statement: Statement[Any], collector: EventCollector | None, *, says_its_level: bool) -> str:
+    query = statement.query if collector is None else collector.around(statement.query)
+    return LEVEL + query if says_its_level else query
+
+
+def _read(statement: Statement[T], collector: EventCollector | None, answers: list[list[Row]]) -> T:
+    if collector is not None:
+        [[collected]] = answers.pop()
+        collector.take(collected)
+    return statement.read(answers[-1])
 
 
 def _may_prepare(conn: AnyConnection) -> bool | None:
@@ -129,26 +185,34 @@ def _may_prepare(conn: AnyConnection) -> bool | None:
 
 
 def _must_say_its_level(conn: AnyConnection) -> bool:
-    return isinstance(conn, OURS) and conn.isolation_level is not None and _is_free(conn)
+    return isinstance(conn, OURS) and conn.isolation_level is not None and is_free(conn)
 
 
-def _through_setbacks(conn: AnyConnection, ask: Callable[[], T]) -> T:
-    for _ in range(REPEATS if _is_free(conn) else 0):
+def _through_setbacks(conn: AnyConnection, ask: Callable[[], T], collector: EventCollector | None) -> T:
+    kept = 0 if collector is None else len(collector.told)
+    for _ in range(REPEATS if is_free(conn) else 0):
         try:
             return ask()
         except DatabaseError as error:
             if not _may_be_repeated(conn, error):
                 raise
+            if collector is not None:
+                collector.forget(kept)
     return ask()
 
 
-async def _through_setbacks_async(conn: AnyConnection, ask: Callable[[], Awaitable[T]]) -> T:
-    for _ in range(REPEATS if _is_free(conn) else 0):
+async def _through_setbacks_async(
+    conn: AnyConnection, ask: Callable[[], Awaitable[T]], collector: EventCollector | None
+) -> T:
+    kept = 0 if collector is None else len(collector.told)
+    for _ in range(REPEATS if is_free(conn) else 0):
         try:
             return await ask()
         except DatabaseError as error:
             if not _may_be_repeated(conn, error):
                 raise
+            if collector is not None:
+                collector.forget(kept)
     return await ask()
 
 
@@ -160,9 +224,36 @@ def _may_be_repeated(conn: AnyConnection, error: DatabaseError) -> bool:
     return error.sqlstate == DEADLOCK
 
 
-def _is_free(conn: AnyConnection) -> bool:
+def is_free(conn: AnyConnection) -> bool:
+    """Whether what is executed next on this connection commits by itself."""
     # Without autocommit the driver begins and the owner commits: a block of ours would commit for him.
     return conn.autocommit and conn.info.transaction_status is psycopg.pq.TransactionStatus.IDLE
+
+
+def require_life(connection: Connection) -> None:
+    """Raise psycopg's OperationalError for a connection that is dead, which the pool then replaces.
+
+    One that was lent a moment ago is not asked, unless something has come in on it meanwhile: a server that ends a
+    connection says so, and closes it.
+    """
+    if _may_be_dead(connection):
+        ConnectionPool.check_connection(connection)
+
+
+async def require_life_async(connection: AsyncConnection) -> None:
+    """Do the same for an async one."""
+    if _may_be_dead(connection):
+        await AsyncConnectionPool.check_connection(connection)
+
+
+def _may_be_dead(connection: Connection | AsyncConnection) -> bool:
+    now = monotonic()
+    rested, connection.lent_at = now - connection.lent_at, now
+    if rested > RESTED:
+        return True
+    poll = select.poll()
+    poll.register(connection.pgconn.socket, select.POLLIN)
+    return bool(poll.poll(0))
 
 
 def _translate(error: psycopg.Error | UnicodeEncodeError) -> RolecallError:

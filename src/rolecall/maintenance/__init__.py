@@ -1,30 +1,33 @@
 """What must happen again and again for the pool to stay true, whoever does it.
 
-       worker process A          worker process B          worker process C
-    ┌────────────────────┐    ┌────────────────────┐    ┌────────────────────┐
-    │ rescue        5 s  │    │ rescue        5 s  │    │ ...                │
-    │ deaths        5 s  │    │ deaths        5 s  │    │                    │
-    │ fire          1 s  │    │ fire          1 s  │    │                    │
-    │ pauses        1 s  │    │ pauses        1 s  │    │                    │
-    │ counting     10 s  │    │ counting     10 s  │    │                    │
-    │ history      10 s  │    │ history      10 s  │    │                    │
-    │ unparking    60 s  │    │ unparking    60 s  │    │                    │
-    │ housekeeping 60 s  │    │ housekeeping 60 s  │    │                    │
-    └─────────┬──────────┘    └─────────┬──────────┘    └─────────┬──────────┘
-              └─────────── each run skips what another one has locked ─────────▶ Postgres
+       worker process A              worker process B             worker process C
+    ┌─────────────────────┐       ┌────────────────────┐       ┌────────────────────┐
+    │ did the last duty:  │       │ looks now and then │       │ looks now and then │
+    │ looks when the next │       │ whether one is due │       │ whether one is due │
+    │ is due              │       │                    │       │                    │
+    └──────────┬──────────┘       └─────────┬──────────┘       └─────────┬──────────┘
+               └─ a duty that is due is begun with its row of `rolecall.duties` locked, which others skip ─▶ Postgres
 
-There is no leader. Every duty is one engine function that skips what another process has locked and finds
-nothing left to do when it comes second, so all processes may do all duties, and a duty is done as long as
-one process lives. A leader would be one more thing to elect, to lose, and to wait for. Where two at once would only be
-in each other's way, a row is taken: housekeeping prunes a kind (`rolecall.retention`) while it holds the kind's row, a
-batch a transaction, until nothing is past its time; the row says when to look again. So does the row of
-unparking, the net for tasks that are parked though their keys have room (`rolecall.unpark_pass`).
+    rescue, deaths      every  5 s of the pool                 schedules   when one is due
+    counting, history   every 10 s                             pauses      when one is over
+    unparking, housekeeping    60 s
 
-`duties`   what a duty is, and each of them: a function that does it once and says in a line what it did
-`deaths`   workers that are known to be dead, by `processes` or by their sessions: their tasks wait for no lease
-`cron`     when schedules run: the slots of cron expressions and intervals
-`runner`   the duties together, on one connection that no handler and no claim can keep busy; and the one loop that all
-           duties (and the worker's heartbeat) run in: jitter, patience, a clean stop
+There is no leader. A duty is a row that says when it comes next. Whoever finds it due takes it in the same statement
+that begins it: a process that dies or fails there leaves it due, and nobody waits for another. So a pool of any size
+does each duty once, and asks for little: who did the last one looks at the next moment at which something is due, a
+second later at most; the others look the more rarely the more there are, together twice a second, so that one of them
+goes on when that one has ended. A duty itself skips what is locked and finds nothing left to do when it comes second,
+so a worker of a release that knows no rows does no harm beside. Housekeeping prunes a kind (`rolecall.retention`)
+while it holds the kind's row, a batch a transaction, until nothing is past its time; the row says when to look again.
+So does the row of unparking, the net for tasks that are parked though their keys have room (`rolecall.unpark_pass`).
 
-An error never ends a duty, let alone the worker: it is logged, and the next run comes after a growing delay.
+`duties`    what a duty is, and each of them: a function that does it once and says in a line what it did
+`deaths`    workers that are known to be dead, by `processes` or by their sessions: their tasks wait for no lease.
+            Each process looks at those of its own machine itself, every 5 s, without the database
+`cron`      when schedules run: the slots of cron expressions and intervals
+`runner`    when to look, and the duties that are due, on one connection that no handler and no claim can keep busy
+`periodic`  the one loop that looks (and the worker's heartbeat) run in: jitter, patience, a clean stop
+
+An error never ends a duty, let alone the worker: it is logged, and the next run comes after a growing delay, or
+before that in another process.
 """

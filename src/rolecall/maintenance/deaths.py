@@ -13,45 +13,72 @@ the fence refuses what the worker reports later, and whoever was taken for dead 
 from __future__ import annotations
 
 import logging
+import os
 import socket
 from collections import Counter
 from collections.abc import Callable
 from functools import partial
+from itertools import starmap
 
 from rolecall.maintenance.processes import has_gone, own_process
 from rolecall.maintenance.runs import Runs
 from rolecall.model.states import TaskState
-from rolecall.sql import tasks, workers
+from rolecall.model.workers import Neighbour
+from rolecall.sql import claims, workers
 from rolecall.sql.statement import Statement
 
-__all__ = ["MOST_RESCUED", "rescue_dead", "rescue_in_batches", "rescue_neighbours", "told_of"]
+__all__ = ["MOST_RESCUED", "Neighbours", "rescue_in_batches", "rescue_neighbours", "rescue_unseen", "told_of"]
 
 MOST_RESCUED = 1_000
 
 log = logging.getLogger("rolecall.maintenance")
 
 
-async def rescue_dead(session: Runs) -> None:
-    """Rescue what workers hold that are known to be dead, by either proof."""
-    await rescue_neighbours(session)
+async def rescue_unseen(session: Runs) -> None:
+    """Rescue what workers of the pool hold none of whose sessions stands."""
     unseen = await session.run(workers.unseen())
     await _rescue(session, unseen, "no session of it is left")
 
 
-async def rescue_neighbours(session: Runs) -> None:
-    """Rescue what workers of this machine hold whose process has gone."""
+async def rescue_neighbours(session: Runs) -> list[Neighbour]:
+    """Rescue what workers of this machine hold whose process has gone; return all that are known here."""
     process = own_process()
     if process is None:
-        return
+        return []
     beside = await session.run(workers.beside(socket.gethostname(), process.space))
     gone = [worker.worker_id for worker in beside if has_gone(worker.pid, worker.started)]
     await _rescue(session, gone, "its process has gone")
+    return beside
+
+
+class Neighbours:
+    """The processes of this machine that are workers, looked at without asking the database who they are each time.
+
+    It is asked when one of them has gone, and when somebody has entered the roll: `latest` is the highest id there.
+    """
+
+    def __init__(self, session: Runs) -> None:
+        self.latest: int | None = None
+        self._session = session
+        self._known: int | None = None
+        self._processes: set[tuple[int, int]] = set()
+        self._asks = 1
+
+    async def look(self) -> None:
+        """Rescue what those hold that have gone."""
+        if self.latest != self._known:
+            # Asked twice: an id may be seen before a lower one, and before it is said which process it is.
+            self._known, self._asks = self.latest, 2
+        if self._asks or any(starmap(has_gone, self._processes)):
+            beside = await rescue_neighbours(self._session)
+            self._processes = {(worker.pid, worker.started) for worker in beside if worker.pid != os.getpid()}
+            self._asks = max(0, self._asks - 1)
 
 
 async def _rescue(session: Runs, worker_ids: list[int], proof: str) -> None:
     if not worker_ids:
         return
-    became = await rescue_in_batches(session, partial(tasks.rescue_workers, worker_ids), MOST_RESCUED)
+    became = await rescue_in_batches(session, partial(claims.rescue_workers, worker_ids), MOST_RESCUED)
     # Another process may have been quicker, or somebody keeps from it what they hold.
     level = logging.WARNING if became else logging.INFO
     who = ", ".join(map(str, worker_ids))

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from time import monotonic
 
 from rolecall.maintenance.cron import plan
-from rolecall.maintenance.deaths import MOST_RESCUED, rescue_dead, rescue_in_batches, told_of
+from rolecall.maintenance.deaths import MOST_RESCUED, rescue_in_batches, rescue_unseen, told_of
 from rolecall.maintenance.runs import Runs
-from rolecall.sql import keys, retention, roles, schedules, tasks
+from rolecall.sql import claims, keys, retention, roles, schedules
 from rolecall.sql.schedules import Fired
 
 MOST_FIRED = 100
@@ -33,7 +33,11 @@ RunOnce = Callable[[Runs], Awaitable[str | None]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Duty:
-    """`run_once` returns one line about what it did, None if there was nothing to do."""
+    """`run_once` returns one line about what it did, None if there was nothing to do.
+
+    It comes every `every` seconds of the pool, and before that when the engine calls for it, as for a schedule that
+    is due (`rolecall.duties_called_for`). Its first statement goes together with its turn: it must take part of it.
+    """
 
     name: str
     every: float
@@ -42,7 +46,7 @@ class Duty:
 
 async def rescue(session: Runs) -> str | None:
     """Release what expired owners hold, batch by batch until one is short: a mass crash is over in one run."""
-    became = await rescue_in_batches(session, tasks.rescue, MOST_RESCUED)
+    became = await rescue_in_batches(session, claims.rescue, MOST_RESCUED)
     if not became:
         return None
     return f"Rescued {became.total()} tasks of lost workers: {told_of(became)}"
@@ -143,12 +147,12 @@ async def _prune(session: Runs) -> Counter[str]:
 
 
 DUTIES = (
-    Duty(name="Rescue", every=5.0, run_once=rescue),
-    Duty(name="Looking for the dead", every=5.0, run_once=rescue_dead),
-    Duty(name="Firing schedules", every=1.0, run_once=fire),
-    Duty(name="Ending pauses", every=1.0, run_once=end_pauses),
-    Duty(name="Counting", every=10.0, run_once=count_finished),
-    Duty(name="History", every=10.0, run_once=write_history),
-    Duty(name="Unparking", every=60.0, run_once=unpark),
-    Duty(name="Housekeeping", every=60.0, run_once=keep_house),
+    Duty(name="rescue", every=5.0, run_once=rescue),
+    Duty(name="deaths", every=5.0, run_once=rescue_unseen),
+    Duty(name="schedules", every=60.0, run_once=fire),
+    Duty(name="pauses", every=60.0, run_once=end_pauses),
+    Duty(name="counting", every=10.0, run_once=count_finished),
+    Duty(name="history", every=10.0, run_once=write_history),
+    Duty(name="unparking", every=60.0, run_once=unpark),
+    Duty(name="housekeeping", every=60.0, run_once=keep_house),
 )

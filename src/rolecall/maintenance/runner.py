@@ -1,35 +1,52 @@
-"""Runs the standing duties of a process, each on its own rhythm, all on one connection."""
+"""Does the duties of the pool beside all other processes, on one connection: each is done by whoever comes first."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import random
-from collections.abc import Awaitable, Callable, Iterable
-from typing import TypeVar
+import secrets
+import socket
+from collections.abc import Iterable
+from time import monotonic
 
+from rolecall.maintenance.deaths import Neighbours
 from rolecall.maintenance.duties import DUTIES, Duty
-from rolecall.maintenance.runs import Runs
-from rolecall.model.errors import DatabaseUnavailable, RolecallError
-from rolecall.sql.statement import Statement
-from rolecall.wake.waker import Backoff, Waker
+from rolecall.maintenance.periodic import LONGEST_BACKOFF, Periodic, complain
+from rolecall.maintenance.runs import NotOurTurn, Runs, Turn, UntilStopped
+from rolecall.model.workers import DutyLook
+from rolecall.sql import duties as turns
+from rolecall.wake.waker import SHORTEST, Backoff
 
-T = TypeVar("T")
 log = logging.getLogger("rolecall.maintenance")
-SPREAD = 0.1
-LONGEST_BACKOFF = 60.0
+# Seconds between two looks: of who did the last duty, at most; and of each of the others. Together these look twice a
+# second, of a few workers as of twenty, so that nothing waits long where the one at it dies.
+AT_IT = 1.0
+SHARE, SHORTEST_REST, LONGEST_REST = 0.5, 1.0, 10.0
+REST_SPREAD = 0.5
+NEIGHBOURS_EVERY = 5.0
 
 
 class MaintenanceRunner:
-    """Runs duties until stopped; an error in one is logged and harms neither the others nor the worker."""
+    """Does duties until stopped; an error in one is logged and harms neither the others nor the worker."""
 
     def __init__(self, session: Runs, duties: Iterable[Duty] = DUTIES) -> None:
-        self._session = _UntilStopped(session)
-        self._loops = [_loop(duty, self._session) for duty in duties]
+        self._session = UntilStopped(session)
+        self._by = f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(4)}"
+        self._tasks = asyncio.TaskGroup()
+        self._duties = {duty.name: _Doing(duty, self._session, self._by) for duty in duties}
+        self._neighbours = Neighbours(self._session)
+        self._loops = [
+            Periodic("Looking at duties", self._look, every=AT_IT, log=log),
+            Periodic("Looking for the dead beside", self._neighbours.look, every=NEIGHBOURS_EVERY, log=log),
+        ]
 
     async def run(self) -> None:
-        """Begin every duty at once; return when all have stopped."""
-        await asyncio.gather(*(loop.run() for loop in self._loops))
+        """Look at once; return when all has stopped."""
+        async with self._tasks:
+            for loop in self._loops:
+                self._tasks.create_task(loop.run())
 
     def stop(self) -> None:
         """End every duty after its current statement: what is left of its run is the next one's, somewhere else."""
@@ -37,75 +54,48 @@ class MaintenanceRunner:
             loop.stop()
         self._session.stop()
 
+    async def _look(self) -> float:
+        look = await self._session.run(turns.look(tuple(self._duties), self._by))
+        self._neighbours.latest = look.latest_worker
+        for name in look.due:
+            self._duties[name].begin(self._tasks)
+        return rest_after(look)
 
-class _UntilStopped:
-    """A session that begins no statement any more once it is stopped: a run may have a great many."""
 
-    def __init__(self, session: Runs) -> None:
+def rest_after(look: DutyLook) -> float:
+    """Say in how many seconds to look again: at the right moment if we are at it, else somewhen."""
+    if look.due or look.did_last:
+        return AT_IT if look.next_in is None else min(AT_IT, max(SHORTEST, look.next_in))
+    rest = min(LONGEST_REST, max(SHORTEST_REST, look.workers * SHARE))
+    return rest * random.uniform(1 - REST_SPREAD, 1 + REST_SPREAD)
+
+
+class _Doing:
+    """One duty, as this process does it: one run at a time, after an error not again for a growing delay."""
+
+    def __init__(self, duty: Duty, session: UntilStopped, by: str) -> None:
+        self._duty = duty
         self._session = session
-        self._stopped = False
+        self._by = by
+        self._backoff = Backoff(min(1.0, duty.every), max(LONGEST_BACKOFF, duty.every))
+        self._not_before = 0.0
+        self._run: asyncio.Task[None] | None = None
 
-    def stop(self) -> None:
-        self._stopped = True
+    def begin(self, tasks: asyncio.TaskGroup) -> None:
+        """Begin a run, if the turn is ours."""
+        if (self._run is None or self._run.done()) and monotonic() >= self._not_before:
+            self._run = tasks.create_task(self._do())
 
-    async def run(self, statement: Statement[T]) -> T:
-        if self._stopped:
-            raise DatabaseUnavailable("this process ends, and does no more of it")
-        return await self._session.run(statement)
-
-
-def _loop(duty: Duty, session: Runs) -> Periodic:
-    async def once() -> None:
-        summary = await duty.run_once(session)
+    async def _do(self) -> None:
+        try:
+            summary = await self._duty.run_once(Turn(self._session, self._duty.name, self._duty.every, self._by))
+        except NotOurTurn:
+            return
+        except Exception as error:  # noqa: BLE001 - a duty may fail in any way and must be tried again
+            self._not_before = monotonic() + self._backoff.next()
+            if not self._session.stopped:
+                complain(log, self._duty.name.capitalize(), error)
+            return
+        self._backoff.reset()
         if summary:
             log.info(summary)
-
-    return Periodic(duty.name, once, every=duty.every, log=log)
-
-
-class Periodic:
-    """Calls `once` every `every` seconds, give or take a tenth, until `stop()`; `nudge()` brings the next
-    call forward.
-
-    An error is logged and never ends the loop: the next call comes after a growing delay.
-    """
-
-    def __init__(self, name: str, once: Callable[[], Awaitable[None]], *, every: float, log: logging.Logger) -> None:
-        self._name = name
-        self._once = once
-        self._every = every
-        self._log = log
-        self._waker = Waker()
-        self._backoff = Backoff(min(1.0, every), max(LONGEST_BACKOFF, every))
-        self._stopping = False
-
-    def stop(self) -> None:
-        """End the loop after the call that is under way."""
-        self._stopping = True
-        self._waker.nudge()
-
-    def nudge(self) -> None:
-        """Call `once` now instead of at its time."""
-        self._waker.nudge()
-
-    async def run(self) -> None:
-        """Run the loop: the first call comes at once."""
-        while not self._stopping:
-            delay = await self._attempt()
-            if not self._stopping:
-                await self._waker.wait(delay)
-
-    async def _attempt(self) -> float:
-        try:
-            await self._once()
-        except Exception as error:  # noqa: BLE001 - a duty may fail in any way and must be tried again
-            if not self._stopping:
-                self._complain(error)
-            return self._backoff.next()
-        self._backoff.reset()
-        return self._every * random.uniform(1 - SPREAD, 1 + SPREAD)
-
-    def _complain(self, error: Exception) -> None:
-        # An error of our own says what happened; any other one is a bug and needs its traceback.
-        expected = isinstance(error, RolecallError)
-        self._log.warning("%s failed: %s", self._name, error, exc_info=None if expected else error)

@@ -39,23 +39,38 @@ class Scope(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Caller:
-    """Who sent a request, and what they may do; `is_local` is whoever this machine's own door lets in."""
+    """Who sent a request, and what they may do; `is_local` is whoever this machine's own door lets in.
+
+    `person_id` is the person who came in, or whose API key it is, `key_id` the key that was shown.
+    """
 
     actor: Actor
     scope: Scope
     is_local: bool = False
+    person_id: int | None = None
+    key_id: int | None = None
 
     @property
     def counted_as(self) -> str | None:
         """By which name it is counted what one caller has or does; None for whom it is not."""
         return None if self.is_local else self.actor.name
 
+    @property
+    def owner(self) -> str:
+        """Whose the things are that this caller makes: a person's, whichever of her keys she shows, or a key's own.
+
+        By numbers: who is given the name of somebody who left has nothing of his.
+        """
+        if self.person_id is not None:
+            return f"person:{self.person_id}"
+        return "local" if self.key_id is None else f"key:{self.key_id}"
+
 
 @dataclass(frozen=True, slots=True)
 class ApiKey:
     """What is stored of an API key, all but the digest; the fields stand in the order of the table's columns.
 
-    Without `expires_at` it lives for ever. `prefix` is how its secret begins.
+    Without `expires_at` it lives for ever. `prefix` is how its secret begins. With `person_id` it is a person's own.
     """
 
     id: int
@@ -66,6 +81,7 @@ class ApiKey:
     expires_at: datetime | None
     last_used_at: datetime | None
     revoked_at: datetime | None
+    person_id: int | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -58,11 +58,15 @@ class Finding:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Diagnosis:
-    """Everything that is wrong, the worst first, and the names of all checks that were made."""
+    """Everything that is wrong, the worst first, and the names of all checks that were made.
+
+    `notifications` is what was found to bring them to workers: None if nothing is, or where nobody looked.
+    """
 
     verdict: Verdict
     findings: Sequence[Finding]
     checks: Sequence[str]
+    notifications: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +96,7 @@ class Limits:
     queue_usage: Bound = Bound(0.25, 0.75)
     frozen_age: Bound = Bound(1_000_000_000, 1_800_000_000)
     slot_bytes: Bound = Bound(0, 10 * 2**30)
+    standby_behind: Bound = Bound(64 * 2**20, inf)
     oldest_server: int = 150_000
 
 
@@ -142,6 +147,15 @@ class StaleSlot:
 
     name: str
     kept_bytes: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class StandbyFacts:
+    """Which cluster a standby is a copy of, whether it still follows it, and how many bytes of its log it lacks."""
+
+    cluster: str
+    follows: bool
+    behind_bytes: int | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,6 +36,7 @@ RolecallError                      every error raised on purpose; .problem says 
 │   │   └── HandlerMissing                unknown_handler
 │   ├── HandlerNotFound                   it was asked for by its name
 │   ├── ResultNotStored                   .why: a result is read that had no JSON form, or was too large
+│   ├── ResultMissing                     one that is kept elsewhere cannot be had, or not be kept there
 │   ├── HandlerTimeout                    .after (seconds)
 │   ├── HandlerAborted                    .reason (LostReason)
 │   │   └── AlreadyCompleted              .task_id
@@ -55,6 +56,7 @@ RolecallError                      every error raised on purpose; .problem says 
 ├── AccessError
 │   ├── NotAuthenticated                  nobody knows who asks
 │   ├── NotAllowed                        who asks may not do this
+│   ├── NotTheOwner                       .task_id: it is somebody else's
 │   ├── TooManyRequests                   .retry_after (seconds)
 │   ├── ApiKeyNotFound
 │   ├── PersonNotFound
@@ -121,6 +123,7 @@ __all__ = [
     "NoFilter",
     "NotAllowed",
     "NotAuthenticated",
+    "NotTheOwner",
     "ParentNotOpen",
     "PermanentFailure",
     "PersonNotFound",
@@ -128,6 +131,7 @@ __all__ = [
     "RequestError",
     "RequestKeyReused",
     "RequestUnderWay",
+    "ResultMissing",
     "ResultNotStored",
     "Retry",
     "RoleError",
@@ -402,6 +406,13 @@ class ResultNotStored(HandlerError):
         self.why = why
 
 
+class ResultMissing(HandlerError):
+    """A result that is kept outside of the database cannot be had, or not be kept there.
+
+    It is gone, was changed, or its store gives no answer.
+    """
+
+
 class HandlerTimeout(HandlerError):
     """The handler ran longer than its timeout."""
 
@@ -601,6 +612,14 @@ class DuplicatePerson(AccessError):
 
 class NotAllowed(AccessError):
     """Who asks is known, and may not do this."""
+
+
+class NotTheOwner(AccessError):
+    """The task is somebody else's, and this door shows everybody their own."""
+
+    def __init__(self, problem: str = "", *, task_id: int | None = None) -> None:
+        super().__init__(problem or f"task {task_id} is somebody else's")
+        self.task_id = task_id
 
 
 class RequestError(RolecallError):

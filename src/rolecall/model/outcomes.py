@@ -12,6 +12,7 @@ from rolecall.model.errors import ResultNotStored
 from rolecall.model.tasks import Enqueued, Need, NextTasks
 
 __all__ = [
+    "ELSEWHERE",
     "MARK",
     "Blocked",
     "Cancel",
@@ -24,12 +25,14 @@ __all__ = [
     "Returned",
     "Snooze",
     "Snoozed",
+    "StoredElsewhere",
     "UnstoredResult",
     "WaitFor",
     "why_unstored",
 ]
 
 MARK = "result not stored"
+ELSEWHERE = "result stored elsewhere"
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,3 +188,16 @@ class UnstoredResult:
 def why_unstored(result: object) -> str | None:
     """Say why a result could not be stored; None where it is one."""
     return result.why if isinstance(result, UnstoredResult) else None
+
+
+class StoredElsewhere(dict[str, Any]):
+    """What stands in a row in place of a result that is kept elsewhere: where that is.
+
+    `whole` is the result itself, as long as its attempt has not ended.
+    """
+
+    __slots__ = ("whole",)
+
+    def __init__(self, whole: object, *, store: str, path: str, size: int, sha256: str) -> None:
+        super().__init__(rolecall=ELSEWHERE, store=store, path=path, bytes=size, sha256=sha256)
+        self.whole = whole

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from rolecall.model.doctor import Severity
+from rolecall.model.handoff import HandoffNow
 from rolecall.model.history import Durations, History
 
-__all__ = ["Alert", "PoolFigures", "PoolOverview", "RoleLoad", "RoleOutlook"]
+__all__ = ["Alert", "PoolFigures", "PoolOverview", "RoleGauges", "RoleLoad", "RoleOutlook"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,6 +38,22 @@ class RoleLoad:
     running: int
     waiting_since: datetime | None
     ended: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class RoleGauges:
+    """How many tasks of a role are open, by status; how many of them were tried five times or more; and since when the
+    first ready one waits.
+    """
+
+    role: str
+    ready: int
+    scheduled: int
+    running: int
+    blocked: int
+    waiting: int
+    stuck: int
+    waiting_since: datetime | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,10 +91,14 @@ class PoolFigures:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PoolOverview:
-    """The pool at a glance; the worst alerts come first. Until it is `examined` there may be more of them."""
+    """The pool at a glance; the worst alerts come first. Until it is `examined` there may be more of them.
+
+    `handoff` is None where nothing is handed over by Redis, and until it is known.
+    """
 
     alerts: Sequence[Alert]
     examined: bool
     figures: PoolFigures
     roles: Sequence[RoleOutlook]
     history: History
+    handoff: HandoffNow | None = None

@@ -26,6 +26,7 @@ __all__ = [
     "Needed",
     "NewTask",
     "NextTasks",
+    "Offer",
     "Task",
     "TaskSummary",
     "TreeNode",
@@ -44,6 +45,7 @@ class NewTask:
     limit, `timeout` how long an attempt may take; both durations are seconds or timedeltas. What it `needs` must have
     finished before it may run; `on_failure` says what its failure does to its parent and siblings, if it is a child.
     Where a task stands with the same `dedupe_key`, `dedupe` says what is done; without it, an open one is kept.
+    `trace_context` is the trace that it is asked for in: a W3C traceparent, and after a space its tracestate, if any.
     """
 
     handler: str | None = None
@@ -60,6 +62,7 @@ class NewTask:
     timeout: Duration | None = None
     needs: Sequence[Need | int | Enqueued | NewTask] = ()
     on_failure: ChildRule | None = None
+    trace_context: str | None = None
 
     def options(self, **changes: Any) -> NewTask:
         """Return the same task with some fields changed: `task.options(priority=5, key="store:7")`."""
@@ -135,6 +138,19 @@ class ClaimedTask(NamedTuple):
     def idempotency_key(self) -> IdempotencyKey:
         """What to show to systems outside, whichever attempt this is."""
         return IdempotencyKey(f"{self.id}:{self.step}")
+
+
+class Offer(NamedTuple):
+    """A task that may be claimed: `attempt` is the one that would begin, `high` says which of two bands it is in."""
+
+    id: int
+    role: str
+    handler: str
+    priority: int
+    high: bool
+    attempt: int
+    key: str | None
+    scheduled_for: datetime
 
 
 @dataclass(frozen=True, slots=True)
@@ -278,7 +294,7 @@ class NextTasks:
 
     Follow-ups start chains of their own; the continuation is the next task of this chain. Children make the
     task wait for them; siblings are children of the task's own parent. `gathers` says that the handler has a
-    second step, for when the last child has finished.
+    second step, for when the last child has finished; `trace_context` is that of all but the continuation.
     """
 
     follow_ups: list[NewTask] = field(default_factory=list)
@@ -287,6 +303,7 @@ class NextTasks:
     siblings: list[NewTask] = field(default_factory=list)
     serial: bool = False
     gathers: bool = False
+    trace_context: str | None = None
 
     def continue_with(self, task: NewTask) -> None:
         """Set the continuation; raise InvalidTask for a second one, or where there are children."""

@@ -46,6 +46,7 @@ class CauseKind(StrEnum):
     NO_HANDLER = "no_handler"
     NOT_TAKING = "not_taking"
     NO_FREE_SLOT = "no_free_slot"
+    HANDED_OVER = "handed_over"
     IN_LINE = "in_line"
     CLAIMABLE = "claimable"
 

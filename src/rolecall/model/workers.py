@@ -60,6 +60,21 @@ class Neighbour:
     started: int
 
 
+@dataclass(frozen=True, slots=True)
+class DutyLook:
+    """How it stands with the duties of the pool: which are due, and in how many seconds the next of the others is.
+
+    `did_last`: whether whoever asks did the last one. `workers` are those on the roll, 20 at most;
+    `latest_worker` is the highest id there.
+    """
+
+    due: list[str]
+    next_in: float | None
+    did_last: bool
+    workers: int
+    latest_worker: int | None
+
+
 class WorkerCommand(StrEnum):
     """What a worker may be told: take no more tasks; or that, and leave for good once what it holds has ended."""
 

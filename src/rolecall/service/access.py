@@ -71,15 +71,23 @@ class Keys:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def create(self, name: str, scope: Scope, days: int | None = DAYS) -> NewApiKey:
-        """Make an API key, for ever without days; its secret is told here and never again. Raises ConfigError."""
+    async def create(
+        self, name: str, scope: Scope, days: int | None = DAYS, *, person_id: int | None = None
+    ) -> NewApiKey:
+        """Make an API key, for ever without days; its secret is told here and never again. Raises ConfigError.
+
+        That of a person is forgotten with the person.
+        """
         require_name(name)
         if days is not None and not 1 <= days <= MOST_DAYS:
             raise ConfigError(f"{days} is not between 1 and {MOST_DAYS}", variable="days", value=days)
         secret = new_secret("rk")
+        given = (name, scope, secret[:PREFIX], digest_of(secret), days)
         key_id = await self._database.act(
             AuditEvent("keys.create", {"name": name, "scope": scope, "days": days}),
-            access.create_api_key(name, scope, secret[:PREFIX], digest_of(secret), days),
+            access.create_api_key(*given)
+            if person_id is None
+            else access.create_own_api_key(*given, person_id=person_id),
         )
         return NewApiKey(key=await self.get(key_id), secret=secret)
 
@@ -155,14 +163,14 @@ class People:
         if not await self._database.act(AuditEvent("people.unlock", {"name": name}), access.unlock_person(name)):
             raise PersonNotFound(f"there is no {name!r} who may log in")
 
-    async def begin_login(self, attempt: LoginAttempt) -> tuple[Credentials | None, bool]:
+    async def begin_login(self, attempt: LoginAttempt, limits: LoginLimits = LIMITS) -> tuple[Credentials | None, bool]:
         """Count an attempt, and return what the password is compared with, None for an unknown name; and whether it is
         the last one that may fail.
 
-        Raises TooManyRequests after ten failures in a row from one network, or from one browser that is known, or a
-        hundred of all others together: for 900 s, whether anybody bears the name or not.
+        Raises TooManyRequests after so many failures in a row from one network, or from one browser that is known, or
+        ten times as many of all others together: whether anybody bears the name or not.
         """
-        counting = access.try_to_log_in(*_digests(attempt), LIMITS)
+        counting = access.try_to_log_in(*_digests(attempt), limits)
         wait, is_last = await self._database.run(counting)
         if wait is not None:
             raise TooManyRequests("too many failed logins with this name", retry_after=wait)

@@ -15,9 +15,13 @@ from rolecall.db.run import run_and_async, run_async, translated
 from rolecall.model.audit import Actor, AuditEvent
 from rolecall.model.errors import DatabaseUnavailable
 from rolecall.sql import audit
+from rolecall.sql.events import EventCollector
 from rolecall.sql.statement import Statement
+from rolecall.telemetry import Emits, Emitter
 
 T = TypeVar("T")
+# The SQLSTATE of a question that was ended because it took too long.
+QUERY_CANCELED = "57014"
 Look = Callable[[psycopg.AsyncConnection[Any]], Awaitable[T]]
 
 
@@ -49,10 +53,14 @@ class Database(Protocol):
 
 
 class OneConnection:
-    """A database behind a single connection, one statement at a time."""
+    """A database behind a single connection, one statement at a time.
 
-    def __init__(self, connection: psycopg.AsyncConnection[Any], actor: Actor) -> None:
+    What its changes bring about is told to the emitter.
+    """
+
+    def __init__(self, connection: psycopg.AsyncConnection[Any], actor: Actor, emitter: Emits | None = None) -> None:
         self._connection = connection
+        self._emitter = emitter or Emitter()
         self.actor = actor
 
     @property
@@ -72,18 +80,25 @@ class OneConnection:
             entry = event if was is None else replace(event, detail={**event.detail, "was": found})
             return audit.record(self.actor, entry, answer)
 
-        return await run_and_async(self._connection, statement, recording, was)
+        collector = EventCollector() if self._emitter.wanted & statement.tells else None
+        answer = await run_and_async(self._connection, statement, recording, was, collector)
+        if collector is not None:
+            self._emitter.emit(collector.told)
+        return answer
 
     async def note(self, event: AuditEvent, outcome: object) -> None:
         await run_async(self._connection, audit.record(self.actor, event, outcome))
 
 
 class InTransaction:
-    """A database within a transaction that somebody else commits; what fails is undone by itself."""
+    """A database within a transaction that somebody else commits; what fails is undone by itself.
 
-    def __init__(self, connection: psycopg.AsyncConnection[Any], actor: Actor) -> None:
+    Who commits it has the emitter keep what happens until then.
+    """
+
+    def __init__(self, connection: psycopg.AsyncConnection[Any], actor: Actor, emitter: Emits | None = None) -> None:
         self._connection = connection
-        self._within = OneConnection(connection, actor)
+        self._within = OneConnection(connection, actor, emitter)
         self.actor = actor
 
     @property
@@ -118,8 +133,10 @@ class Pooled:
         actor: Actor,
         reads: AsyncConnectionPool[Any] | None = None,
         longest_read: float | None = None,
+        emitter: Emits | None = None,
     ) -> None:
         self._pool = pool
+        self._emitter = emitter
         self._reads = reads or pool
         self._longest_read = longest_read
         self.actor = actor
@@ -140,7 +157,7 @@ class Pooled:
     async def act(self, event: AuditEvent, statement: Statement[T], was: Statement[Any] | None = None) -> T:
         with translated():
             async with self._pool.connection() as connection:
-                return await OneConnection(connection, self.actor).act(event, statement, was)
+                return await OneConnection(connection, self.actor, self._emitter).act(event, statement, was)
 
     async def note(self, event: AuditEvent, outcome: object) -> None:
         with translated():
@@ -153,4 +170,4 @@ class Pooled:
             async with asyncio.timeout(self._longest_read):
                 return await answer
         except TimeoutError:
-            raise DatabaseUnavailable(f"no answer within {self._longest_read:g} s") from None
+            raise DatabaseUnavailable(f"no answer within {self._longest_read:g} s", sqlstate=QUERY_CANCELED) from None

@@ -15,8 +15,11 @@ from rolecall.model.doctor import Diagnosis, Finding, Limits, ServerFacts, Sever
 from rolecall.model.errors import DatabaseError, DatabaseUnavailable
 from rolecall.service import health_checks
 from rolecall.service.database import Database
+from rolecall.service.handoff import Handoff
+from rolecall.service.notifications import NotificationSettings, require_beat
 from rolecall.sql import access, doctor
-from rolecall.wake.listener import probe_channel, send_probe
+from rolecall.wake.listener import notify, probe_channel
+from rolecall.wake.transport import Reach, Transport
 
 CHECKS = (
     "autovacuum",
@@ -42,6 +45,10 @@ CHECKS = (
     "table_care",
 )
 LISTENING = "notifications"
+# Only where tasks are handed over by Redis.
+HANDOFF = "handoff"
+# Only where a standby answers what is only asked.
+STANDBY = "standby"
 CHECK_SECONDS = 10.0
 VERDICTS = {None: Verdict.FINE, Severity.WARNING: Verdict.WARNING, Severity.TROUBLE: Verdict.TROUBLE}
 # A busy machine may take some seconds; only where nothing ever comes is it waited for so long.
@@ -55,25 +62,35 @@ class Doctor:
         self,
         database: Database,
         limits: Limits | None = None,
-        listen_dsn: str | None = None,
+        notifications: NotificationSettings | None = None,
         checks: Sequence[AppCheck] = (),
+        handoff: Handoff | None = None,
+        standby_url: str | None = None,
     ) -> None:
         self._database = database
-        self._listen_dsn = listen_dsn
+        self._notifications = notifications or NotificationSettings()
         self._limits = limits or Limits()
         self._checks = checks
+        self._handoff = handoff
+        self._standby_url = standby_url
 
     async def examine(self, *, listening: bool = True) -> Diagnosis:
         """Make every check, that of notifications (a connection of its own) if asked; the worst findings come first."""
         found = [finding async for findings in self._findings() for finding in findings]
-        if listening:
-            found += await self._listen()
+        heard = self._notifications.transport(self._database.dsn) if listening else None
+        unheard = await self._listen(heard) if heard else []
+        found += unheard
         found += await self.ask_apps()
+        handed_over = await self._handoff.show() if self._handoff else None
+        found += health_checks.handoff(handed_over)
+        found += await self._look_at_standby(self._standby_url) if self._standby_url else []
         found.sort(key=lambda finding: finding.severity is not Severity.TROUBLE)
         worst = found[0].severity if found else None
         own = CHECKS if listening else tuple(check for check in CHECKS if check != LISTENING)
-        checks = (*own, *(check.name for check in self._checks))
-        return Diagnosis(verdict=VERDICTS[worst], findings=found, checks=checks)
+        rare = [*([HANDOFF] if handed_over else []), *([STANDBY] if self._standby_url else [])]
+        checks = (*own, *rare, *(check.name for check in self._checks))
+        by = heard.name if heard and not unheard else None
+        return Diagnosis(verdict=VERDICTS[worst], findings=found, checks=checks, notifications=by)
 
     async def ask_apps(self) -> list[Finding]:
         """Make the checks of apps alone."""
@@ -112,12 +129,33 @@ class Doctor:
         except DatabaseError:  # Aurora tells where its log ends only under logical replication
             return await self._database.run(doctor.stale_slots(measured=False))
 
-    async def _listen(self) -> Iterable[Finding]:
+    async def _listen(self, transport: Transport) -> list[Finding]:
+        if transport.reach in {Reach.PROCESS, Reach.NOTHING}:
+            return []
+        listen_dsn = self._notifications.listen_dsn
         try:
-            heard = await notifications_arrive(self._database.dsn, self._listen_dsn)
+            heard = await notifications_arrive(self._database.dsn, listen_dsn)
         except DatabaseUnavailable as error:
-            return health_checks.nowhere_to_listen(str(error))
-        return () if heard else health_checks.notifications(apart=self._listen_dsn is not None)
+            return list(health_checks.nowhere_to_listen(str(error)))
+        if not heard:
+            return list(health_checks.notifications(apart=listen_dsn is not None))
+        return await self._ask_relay(transport) if transport.reach is Reach.RELAYED else []
+
+    async def _ask_relay(self, transport: Transport) -> list[Finding]:
+        try:
+            await require_beat(transport)
+        except Exception as error:  # noqa: BLE001 - whatever a transport raises, the others are made
+            return list(health_checks.nothing_relayed(transport.name, str(error)))
+        return []
+
+    async def _look_at_standby(self, standby_url: str) -> list[Finding]:
+        cluster, written = await self._database.run(doctor.how_far_written())
+        try:
+            async with await connect_async(standby_url, "doctor") as standby:
+                found = await run_async(standby, doctor.how_far_behind(written))
+        except DatabaseUnavailable as error:
+            return list(health_checks.no_standby(str(error)))
+        return list(health_checks.standby(found, cluster, self._limits))
 
     async def _look_at_server(self) -> tuple[ServerFacts, float]:
         asked_at = time()
@@ -144,7 +182,7 @@ async def notifications_arrive(dsn: str, listen_dsn: str | None = None, within: 
             await connect_async(dsn, "doctor") as speaker,
         ):
             await listener.execute(f"listen {channel}".encode())
-            await run_async(speaker, send_probe(channel))
+            await run_async(speaker, notify(channel))
             heard = await _heard(listener, channel, within)
             await listener.execute(f"unlisten {channel}".encode())
             return heard

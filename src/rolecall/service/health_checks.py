@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from rolecall.handoff.roll import APART, MIXED
 from rolecall.model.access import ApiKey
 from rolecall.model.doctor import (
     ClockOfWorker,
@@ -14,11 +15,13 @@ from rolecall.model.doctor import (
     ServerFacts,
     Severity,
     StaleSlot,
+    StandbyFacts,
     StrandedWork,
     TableCare,
     Uncounted,
     Unpruned,
 )
+from rolecall.model.handoff import HandoffNow
 
 Findings = Iterator[Finding]
 OURS = "rolecall"
@@ -73,6 +76,25 @@ def counters(server: ServerFacts, limits: Limits) -> Findings:
             check="frozen_age",
             problem=f"the oldest unfrozen transaction is {server.frozen_age:,} transactions old, of 2 billion at most",
             advice="find out what keeps autovacuum from freezing (snapshots, slots), then run vacuum (freeze)",
+        )
+
+
+def handoff(now: HandoffNow | None) -> Findings:
+    """Judge the Redis by which tasks are handed over; without it, nothing is lost, and workers poll."""
+    if now is None:
+        return
+    if now.problem is not None:
+        yield _warning("handoff", f"Redis does not answer, workers poll: {now.problem}", "see ROLECALL_REDIS_URL")
+        return
+    if now.dispatcher is None:
+        yield _warning("handoff", "no dispatcher hands tasks over, workers poll", "run `rolecall dispatch`, or `serve`")
+    if now.mixed:
+        yield _warning("handoff", f"{MIXED}: the workers of this one poll", APART)
+    if now.evicts is not None:
+        yield _warning(
+            "handoff",
+            f"Redis may forget what was handed over (maxmemory-policy {now.evicts}): it is handed over again, late",
+            "set maxmemory-policy to noeviction, or give the hand-off a Redis of its own",
         )
 
 
@@ -239,6 +261,41 @@ def nowhere_to_listen(problem: str) -> Findings:
         f"nobody can listen for notifications, and workers poll every second: {problem}",
         "set ROLECALL_LISTEN_URL to a connection that leads to the same database, past any pooler",
     )
+
+
+def nothing_relayed(broker: str, problem: str) -> Findings:
+    """Judge that workers hear nothing by a broker."""
+    yield _warning(
+        "notifications",
+        f"workers hear nothing by {broker}, and poll every second: {problem}",
+        "see to it that it is up and that `rolecall relay`, `serve` or `up` runs with the same ROLECALL_NOTIFICATIONS",
+    )
+
+
+def no_standby(problem: str) -> Findings:
+    """Judge that the standby does not answer."""
+    yield _warning(
+        "standby",
+        f"the standby does not answer, and the primary does instead: {problem}",
+        "bring it up, or leave ROLECALL_STANDBY_URL away",
+    )
+
+
+def standby(found: StandbyFacts, cluster: str, limits: Limits) -> Findings:
+    """Judge whether a standby shows what the primary knows."""
+    if found.cluster != cluster:
+        yield _trouble(
+            "standby",
+            "ROLECALL_STANDBY_URL leads to the copy of another cluster: pages show what is not this pool's",
+            "set it to a standby of DATABASE_URL's server",
+        )
+    elif found.behind_bytes is not None and (severity := limits.standby_behind.judge(found.behind_bytes)):
+        yield Finding(
+            severity=severity,
+            check="standby",
+            problem=f"the standby lacks {found.behind_bytes / 2**20:,.0f} MB of the log: pages show what was",
+            advice="see what holds its replay up: a long query on it, its disk, or the line between the two",
+        )
 
 
 def _warning(check: str, problem: str, advice: str) -> Finding:

@@ -8,7 +8,7 @@ from rolecall.model.audit import AuditEvent
 from rolecall.model.errors import ConfigError
 from rolecall.model.states import TaskState
 from rolecall.service.database import Database
-from rolecall.sql import retention, tasks
+from rolecall.sql import claims, retention
 
 BATCH = 1_000
 SHORTEST_AUDIT, LONGEST_AUDIT = 86_400.0, 100 * 365.25 * 86_400
@@ -27,7 +27,7 @@ class Maintenance:
         """
         event = AuditEvent("maintenance.rescue", {"silent_for": silent_for})
         rescued: dict[int, TaskState] = {}
-        while batch := await self._database.act(event, tasks.rescue(BATCH, silent_for)):
+        while batch := await self._database.act(event, claims.rescue(BATCH, silent_for)):
             rescued |= batch
             if len(batch) < BATCH:
                 break

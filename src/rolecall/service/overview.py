@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from rolecall.app.declarations import AppCheck
+from rolecall.config.handoff import HandoffSettings
 from rolecall.model.capacity import RoleCapacity, workers_needed
 from rolecall.model.doctor import Severity
 from rolecall.model.errors import ConfigError
@@ -16,6 +17,7 @@ from rolecall.service import alerts
 from rolecall.service.capacity import Capacity
 from rolecall.service.database import Database
 from rolecall.service.doctor import Doctor
+from rolecall.service.handoff import Handoff
 from rolecall.service.insight import Insight
 from rolecall.service.roles import Roles
 from rolecall.service.shared import Shared
@@ -35,12 +37,20 @@ class Overview:
     findings are None and empty until they are known.
     """
 
-    def __init__(self, database: Database, *, patience: float | None = None, checks: Sequence[AppCheck] = ()) -> None:
+    def __init__(
+        self,
+        database: Database,
+        *,
+        patience: float | None = None,
+        checks: Sequence[AppCheck] = (),
+        handoff: Handoff | None = None,
+    ) -> None:
+        self._handoff = Shared((handoff or Handoff(HandoffSettings(), database)).show, seconds=2.0, patience=patience)
         self._loads = Shared(lambda: database.run(insight.roles_now()), seconds=2.0)
         self._roles = Shared(Roles(database).list, seconds=2.0)
         self._workers = Shared(partial(Workers(database).list, everyone=True), seconds=2.0)
         self._capacity = Shared(Capacity(database).list, seconds=5.0, patience=patience)
-        examine = partial(Doctor(database, checks=checks).examine, listening=False)
+        examine = partial(Doctor(database, checks=checks, handoff=handoff).examine, listening=False)
         self._doctor = Shared(examine, seconds=15.0, patience=patience)
         history = Insight(database).history
         self._history = {span: Shared(partial(history, None, span), seconds=5.0, patience=patience) for span in SPANS}
@@ -66,6 +76,7 @@ class Overview:
             figures=_figures(loads, active, hour),
             roles=[_outlook(role, active, capacity or ()) for role in loads],
             history=history,
+            handoff=await self._handoff.peek(),
         )
 
 

@@ -6,17 +6,20 @@ from collections.abc import Sequence
 from functools import cached_property
 
 from rolecall.app.declarations import AppCheck
-from rolecall.config import ScalingSettings
+from rolecall.config import Settings
 from rolecall.service.access import Keys, People, StartupGuard
 from rolecall.service.audit import Audit
 from rolecall.service.capacity import Capacity
 from rolecall.service.chains import Chains
 from rolecall.service.database import Database
 from rolecall.service.doctor import Doctor
+from rolecall.service.handoff import Handoff
 from rolecall.service.insight import Insight
 from rolecall.service.key_capacities import KeyCapacities
 from rolecall.service.maintenance import Maintenance
+from rolecall.service.notifications import NotificationSettings
 from rolecall.service.overview import Overview
+from rolecall.service.owned_tasks import OwnedTasks
 from rolecall.service.progress import Progress
 from rolecall.service.roles import Handlers, Roles
 from rolecall.service.scaling import Scaling
@@ -29,79 +32,95 @@ from rolecall.service.workers import Workers
 class Services:
     """What an operator may do, noun by noun; each noun is made when somebody asks for it.
 
-    They share the database and nothing else. `scaling` says which pods are the workers', `overview` is one that others
-    look at too, `listen_dsn` is the way for notifications where they have their own, `checks` are those of the app.
+    They share the database and nothing else. `settings` say which pods are the workers', how these hear of work and
+    where else there is a copy of the database; `overview` is one that others look at too, `checks` are those of the
+    app. `asked` is another database, if there is one, for lists and pages: what they show may be a moment old.
     """
 
     def __init__(
         self,
         database: Database,
-        scaling: ScalingSettings | None = None,
+        settings: Settings | None = None,
+        *,
         overview: Overview | None = None,
-        listen_dsn: str | None = None,
         checks: Sequence[AppCheck] = (),
+        asked: Database | None = None,
     ) -> None:
         self._database = database
-        self._scaling = scaling or ScalingSettings()
+        self._settings = settings or Settings()
         self._overview = overview
-        self._listen_dsn = listen_dsn
         self._checks = checks
+        self._asked = asked or database
 
     @cached_property
     def tasks(self) -> Tasks:
-        return Tasks(self._database)
+        return Tasks(self._asked, self.handoff)
+
+    @cached_property
+    def handoff(self) -> Handoff:
+        return Handoff(self._settings.handoff, self._database)
+
+    @cached_property
+    def owned_tasks(self) -> OwnedTasks:
+        return OwnedTasks(self._asked)
 
     @cached_property
     def trees(self) -> Trees:
-        return Trees(self._database)
+        return Trees(self._asked)
 
     @cached_property
     def chains(self) -> Chains:
-        return Chains(self._database)
+        return Chains(self._asked)
 
     @cached_property
     def roles(self) -> Roles:
-        return Roles(self._database)
+        return Roles(self._asked)
 
     @cached_property
     def handlers(self) -> Handlers:
-        return Handlers(self._database)
+        return Handlers(self._asked)
 
     @cached_property
     def key_capacities(self) -> KeyCapacities:
-        return KeyCapacities(self._database)
+        return KeyCapacities(self._asked)
 
     @cached_property
     def workers(self) -> Workers:
-        return Workers(self._database)
+        return Workers(self._asked)
 
     @cached_property
     def scaling(self) -> Scaling:
-        return Scaling(self._database, self.workers, self._scaling)
+        return Scaling(self._database, self.workers, self._settings.scaling)
 
     @cached_property
     def schedules(self) -> Schedules:
-        return Schedules(self._database)
+        return Schedules(self._asked)
 
     @cached_property
     def insight(self) -> Insight:
-        return Insight(self._database)
+        return Insight(self._asked)
 
     @cached_property
     def capacity(self) -> Capacity:
-        return Capacity(self._database)
+        return Capacity(self._asked)
 
     @cached_property
     def doctor(self) -> Doctor:
-        return Doctor(self._database, listen_dsn=self._listen_dsn, checks=self._checks)
+        return Doctor(
+            self._database,
+            notifications=NotificationSettings.of(self._settings),
+            checks=self._checks,
+            handoff=self.handoff,
+            standby_url=self._settings.database.standby_url,
+        )
 
     @cached_property
     def progress(self) -> Progress:
-        return Progress(self._database)
+        return Progress(self._asked)
 
     @cached_property
     def overview(self) -> Overview:
-        return self._overview or Overview(self._database, checks=self._checks)
+        return self._overview or Overview(self._database, checks=self._checks, handoff=self.handoff)
 
     @cached_property
     def maintenance(self) -> Maintenance:
@@ -109,7 +128,7 @@ class Services:
 
     @cached_property
     def audit(self) -> Audit:
-        return Audit(self._database)
+        return Audit(self._asked)
 
     @cached_property
     def keys(self) -> Keys:

@@ -29,8 +29,9 @@ from rolecall.model.tasks import Enqueued, Needed, NewTask, Task, TaskSummary, T
 from rolecall.model.why import Why
 from rolecall.service.arguments import LONGEST_PAGE, require_page, with_suggestion
 from rolecall.service.database import Database
+from rolecall.service.handoff import Handoff
 from rolecall.service.trees import gather
-from rolecall.sql import details, finding, insight, outside, structure, tasks
+from rolecall.sql import details, enqueue, finding, insight, outside, structure, tasks
 from rolecall.sql.statement import Statement
 
 BATCH = 1_000
@@ -52,18 +53,19 @@ class TaskHistory:
 class Tasks:
     """The pool, task by task."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, handoff: Handoff | None = None) -> None:
         self._database = database
+        self._handoff = handoff
 
-    async def enqueue(self, task: NewTask) -> Enqueued:
-        """Store one task. Raises InvalidTask, or UnknownRole with a close match."""
-        [enqueued] = await self.enqueue_many([task])
+    async def enqueue(self, task: NewTask, trace_context: str | None = None) -> Enqueued:
+        """Store one task, in this trace. Raises InvalidTask, or UnknownRole with a close match."""
+        [enqueued] = await self.enqueue_many([task], trace_context)
         return enqueued
 
-    async def enqueue_many(self, batch: Sequence[NewTask]) -> list[Enqueued]:
-        """Store a batch, all or nothing. Raises InvalidTask, or UnknownRole with a close match."""
+    async def enqueue_many(self, batch: Sequence[NewTask], trace_context: str | None = None) -> list[Enqueued]:
+        """Store a batch, all or nothing, in this trace. Raises InvalidTask, or UnknownRole with a close match."""
         try:
-            return await self._database.act(_enqueuing(batch), tasks.enqueue_many(batch))
+            return await self._database.act(_enqueuing(batch), enqueue.enqueue_many(batch, trace_context))
         except UnknownRole as error:
             names = [task.role or task.handler for task in batch]
             raise await with_suggestion(error, self._database, names) from error
@@ -133,7 +135,11 @@ class Tasks:
         situation = await self._database.run(insight.situation(task_id))
         if situation is None:
             raise TaskNotFound(task_id=task_id)
-        return Why(task_id=task_id, state=situation.state, at=situation.at, causes=causes_of(situation))
+        causes = causes_of(situation)
+        if self._handoff is not None and situation.state is TaskState.PENDING:
+            handed_over = await self._handoff.handed_over(task_id, situation.role)
+            causes = [*causes, handed_over] if handed_over else causes
+        return Why(task_id=task_id, state=situation.state, at=situation.at, causes=causes)
 
     async def wait(self, task_id: int, seconds: float) -> Task:
         """The task once it has finished. Raises WaitTimeout, TaskNotFound."""

@@ -15,6 +15,7 @@ __all__ = [
     "api_keys",
     "close_session",
     "create_api_key",
+    "create_own_api_key",
     "credentials",
     "endless_admin_keys",
     "keep_answer",
@@ -35,15 +36,24 @@ __all__ = [
 
 KEY_COLUMNS = ", ".join(ApiKey.__slots__)
 PERSON_COLUMNS = ", ".join(Person.__slots__)
+NEW_KEY = "%s::text, %s::rolecall.scope, %s::text, %s::bytea, make_interval(days => %s::int)"
 LIVING = "revoked_at is null and (expires_at is null or expires_at > rolecall.clock())"
 
 
 def create_api_key(name: str, scope: Scope, prefix: str, digest: bytes, days: int | None) -> Statement[int]:
     """Store an API key; without days for ever."""
     return Statement(
-        query="select rolecall.create_api_key("
-        "%s::text, %s::rolecall.scope, %s::text, %s::bytea, make_interval(days => %s::int))",
-        params=(name, scope, prefix, digest, days),
+        query=f"select rolecall.create_api_key({NEW_KEY})", params=(name, scope, prefix, digest, days), read=single
+    )
+
+
+def create_own_api_key(
+    name: str, scope: Scope, prefix: str, digest: bytes, days: int | None, *, person_id: int
+) -> Statement[int]:
+    """Store an API key that a person makes for herself."""
+    return Statement(
+        query=f"select rolecall.create_own_api_key({NEW_KEY}, %s::bigint)",
+        params=(name, scope, prefix, digest, days, person_id),
         read=single,
     )
 

@@ -7,7 +7,7 @@ from itertools import starmap
 
 from rolecall.model.capacity import RoleCapacity
 from rolecall.model.scaling import PodWork
-from rolecall.sql.statement import Statement, by_first_column, single
+from rolecall.sql.statement import Statement, single
 
 __all__ = [
     "capacity",
@@ -33,7 +33,7 @@ def due_by_hour(role: str, hours: int) -> Statement[dict[int, int]]:
     return Statement(
         query="select hour, number from rolecall.due_by_hour(%s::text, %s::int)",
         params=(role, hours),
-        read=by_first_column,
+        read=dict,
     )
 
 

@@ -12,12 +12,12 @@ from rolecall.model.pages import Page, write_cursor
 from rolecall.model.states import TaskState
 from rolecall.model.tasks import Dependent, NextTasks, Task
 from rolecall.sql.documents import read_result
+from rolecall.sql.events import DELETED, ENDS
 from rolecall.sql.outside import following_document, result_document
 from rolecall.sql.statement import (
     Readers,
     Row,
     Statement,
-    by_first_column,
     columns_of,
     firsts,
     from_json,
@@ -171,6 +171,7 @@ def complete(chain_id: int, result: object = None, following: NextTasks | None =
         query="select rolecall.complete_chain(%s::bigint, %s::jsonb, %s::jsonb)",
         params=(chain_id, result_document(result), following_document(following)),
         read=single,
+        tells=ENDS,
     )
 
 
@@ -179,7 +180,8 @@ def delete(ids: Iterable[int], *, cascade: bool = False) -> Statement[dict[int, 
     return Statement(
         query="select chain_id, tasks from rolecall.delete_chains(%s::bigint[], %s::boolean)",
         params=(list(ids), cascade),
-        read=by_first_column,
+        read=dict,
+        tells=DELETED,
     )
 
 

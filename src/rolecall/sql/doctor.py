@@ -14,6 +14,7 @@ from rolecall.model.doctor import (
     PreparedTransaction,
     ServerFacts,
     StaleSlot,
+    StandbyFacts,
     StrandedWork,
     TableCare,
     Uncounted,
@@ -23,6 +24,8 @@ from rolecall.sql.statement import Row, Statement, single
 
 __all__ = [
     "clocks",
+    "how_far_behind",
+    "how_far_written",
     "missing_partitions",
     "oldest_snapshot",
     "overdue_leases",
@@ -53,6 +56,27 @@ def server() -> Statement[ServerFacts]:
             " from pg_database where datname = current_database()"
         ),
         read=lambda rows: ServerFacts(*rows[0]),
+    )
+
+
+def how_far_written() -> Statement[tuple[str, str]]:
+    """Ask which cluster it is, and where its log ends now."""
+    return Statement(
+        query="select system_identifier::text, pg_current_wal_flush_lsn()::text from pg_control_system()",
+        read=lambda rows: (rows[0][0], rows[0][1]),
+    )
+
+
+def how_far_behind(written: str) -> Statement[StandbyFacts]:
+    """Ask a standby what it is a copy of, and how much of the log up to a position it does not know yet."""
+    return Statement(
+        query=(
+            "select system_identifier::text, pg_is_in_recovery(), case when pg_is_in_recovery() then"
+            " greatest(pg_wal_lsn_diff(%s::pg_lsn, pg_last_wal_replay_lsn()), 0)::bigint end"
+            " from pg_control_system()"
+        ),
+        params=(written,),
+        read=lambda rows: StandbyFacts(*rows[0]),
     )
 
 

@@ -42,9 +42,9 @@ __all__ = [
     "tasks_document",
 ]
 
-TEXTS = ("handler", "role", "key", "dedupe_key")
+TEXTS = ("handler", "role", "key", "dedupe_key", "trace_context")
 DELAYS = ("after", "timeout")
-OPTIONAL = ("handler", "role", "after", "key", "dedupe_key", "max_attempts", "timeout", "on_failure")
+OPTIONAL = ("handler", "role", *DELAYS, "key", "dedupe_key", "max_attempts", "on_failure", "trace_context")
 LONGEST_DELAY = 3e9
 MAX_RESULT_BYTES = 1024 * 1024
 LONGEST_ERROR = 8_000
@@ -54,12 +54,14 @@ SCALARS = frozenset({str, int, float, bool, type(None)})
 SURE = SCALARS - {float}
 
 
-def tasks_document(tasks: Iterable[NewTask]) -> str:
-    """Return the batch as one JSON array; raise InvalidTask, with the index, for what cannot be stored."""
+def tasks_document(tasks: Iterable[NewTask], trace_context: str | None = None) -> str:
+    """Return the batch, asked for in this trace, as a JSON array; raise InvalidTask, with the index, for no task."""
     batch = list(tasks)
     items = [_task_item(task, index) for index, task in enumerate(batch)]
     if any(task.needs for task in batch):
         _add_needs(items, batch)
+    for item in items if trace_context is not None else ():
+        item.setdefault("trace_context", trace_context)
     try:
         return encode(items)
     except NotStorable as error:
@@ -181,7 +183,7 @@ def _completed(report: Completed) -> str:
 def next_document(tasks: NextTasks) -> str:
     """Return what comes next as one JSON object; raise InvalidTask for what cannot be stored."""
     several = {"follow_ups": tasks.follow_ups, "children": tasks.children, "siblings": tasks.siblings}
-    parts = [f'"{name}":{tasks_document(some)}' for name, some in several.items() if some]
+    parts = [f'"{name}":{tasks_document(some, tasks.trace_context)}' for name, some in several.items() if some]
     if tasks.continuation is not None:
         parts.append(f'"continuation":{tasks_document([tasks.continuation])[1:-1]}')
     if tasks.serial:

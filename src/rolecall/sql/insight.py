@@ -18,7 +18,7 @@ from rolecall.model.insight import (
     RunningTask,
     TimelineEntry,
 )
-from rolecall.model.overview import RoleLoad
+from rolecall.model.overview import RoleGauges, RoleLoad
 from rolecall.model.why import Situation
 from rolecall.sql.statement import Row, Statement, from_json, prepared, single
 
@@ -26,6 +26,7 @@ __all__ = [
     "alike_workers",
     "attempts",
     "counts",
+    "gauges",
     "handler_names",
     "roles",
     "situation",
@@ -37,6 +38,7 @@ __all__ = [
 
 WORKERS = prepared(list[RegisteredWorker])
 SITUATIONS = msgspec.json.Decoder(Situation)
+GAUGE_COLUMNS = ", ".join(RoleGauges.__slots__)
 LOAD_COLUMNS = ", ".join(RoleLoad.__slots__)
 WORKER_COLUMNS = ", ".join(RegisteredWorker.__slots__)
 ATTEMPT_COLUMNS = ", ".join(Attempt.__slots__)
@@ -147,6 +149,14 @@ def roles_now() -> Statement[list[RoleLoad]]:
     return Statement(
         query=f"select {LOAD_COLUMNS} from rolecall.roles_now()",
         read=lambda rows: list(starmap(RoleLoad, rows)),
+    )
+
+
+def gauges() -> Statement[list[RoleGauges]]:
+    """Ask how many tasks of each role are open, by status, for who watches from outside."""
+    return Statement(
+        query=f"select {GAUGE_COLUMNS} from rolecall.pool_gauges()",
+        read=lambda rows: list(starmap(RoleGauges, rows)),
     )
 
 

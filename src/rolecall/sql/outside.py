@@ -8,7 +8,8 @@ from datetime import datetime
 from rolecall.model.errors import InvalidTask
 from rolecall.model.tasks import NextTasks
 from rolecall.sql.documents import MAX_RESULT_BYTES, NotStorable, clean_error, encode, next_document
-from rolecall.sql.statement import Statement, by_first_column, single
+from rolecall.sql.events import ENDS, TRIGGERED
+from rolecall.sql.statement import Statement, single
 
 __all__ = [
     "TOKEN_TTL",
@@ -31,13 +32,17 @@ def complete(task_id: int, result: object = None, following: NextTasks | None = 
         query="select rolecall.complete_task(%s::bigint, %s::jsonb, %s::jsonb)",
         params=(task_id, result_document(result), following_document(following)),
         read=single,
+        tells=ENDS,
     )
 
 
 def fail(task_id: int, error: str) -> Statement[str]:
     """Fail a task in any open state, for good; the answer is failed, finished or missing."""
     return Statement(
-        query="select rolecall.fail_task(%s::bigint, %s::text)", params=(task_id, clean_error(error)), read=single
+        query="select rolecall.fail_task(%s::bigint, %s::text)",
+        params=(task_id, clean_error(error)),
+        read=single,
+        tells=ENDS,
     )
 
 
@@ -56,13 +61,17 @@ def complete_by_token(token: str, result: object = None, following: NextTasks | 
         query="select rolecall.complete_by_token(%s::text, %s::jsonb, %s::jsonb)",
         params=(token, result_document(result), following_document(following)),
         read=single,
+        tells=ENDS,
     )
 
 
 def fail_by_token(token: str, error: str) -> Statement[int]:
     """Fail the token's task; the answer is the task's id. Raises InvalidToken."""
     return Statement(
-        query="select rolecall.fail_by_token(%s::text, %s::text)", params=(token, clean_error(error)), read=single
+        query="select rolecall.fail_by_token(%s::text, %s::text)",
+        params=(token, clean_error(error)),
+        read=single,
+        tells=ENDS,
     )
 
 
@@ -71,7 +80,8 @@ def trigger(ids: Iterable[int]) -> Statement[dict[int, datetime]]:
     return Statement(
         query="select task_id, scheduled_for from rolecall.trigger(%s::bigint[])",
         params=(list(ids),),
-        read=by_first_column,
+        read=dict,
+        tells=TRIGGERED,
     )
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from rolecall.model.history import Scale, StoredBin
-from rolecall.sql.statement import Row, Statement, by_first_column, nothing, single
+from rolecall.sql.statement import Row, Statement, nothing, single
 
 __all__ = [
     "history_bins",
@@ -28,12 +28,12 @@ COLUMNS = (
 
 def prune() -> Statement[dict[str, int]]:
     """Drop what the roles no longer want to keep; the answer counts it by kind."""
-    return Statement(query="select what, number from rolecall.prune()", read=by_first_column)
+    return Statement(query="select what, number from rolecall.prune()", read=dict)
 
 
 def prune_due(most: int = BATCH) -> Statement[dict[str, int]]:
     """Drop a batch of what is due and nobody else is at; the answer is its kind and number, or empty."""
-    return Statement(query="select what, number from rolecall.prune_due(%s::int)", params=(most,), read=by_first_column)
+    return Statement(query="select what, number from rolecall.prune_due(%s::int)", params=(most,), read=dict)
 
 
 def keep_audit(seconds: float) -> Statement[None]:

@@ -10,6 +10,7 @@ from rolecall.model.errors import InvalidDeclaration
 from rolecall.model.handlers import DeclaredHandler, ProcedureEnd, StoredProcedure
 from rolecall.model.insight import EndedPause, Pause
 from rolecall.sql.documents import NotStorable, encode
+from rolecall.sql.events import ENDS
 from rolecall.sql.statement import Row, Statement, from_json, nothing, single, where
 
 __all__ = [
@@ -112,6 +113,7 @@ def run_procedure(worker_id: int, task_id: int, fence: int) -> Statement[Procedu
         query="select lost, error from rolecall.run_procedure(%s::bigint, %s::bigint, %s::int)",
         params=(worker_id, task_id, fence),
         read=_read_end,
+        tells=ENDS,
     )
 
 

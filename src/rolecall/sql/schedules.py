@@ -12,7 +12,8 @@ from itertools import starmap
 from rolecall.model.errors import InvalidSchedule
 from rolecall.model.schedules import CronPlan, DueCron, PlannedRun, RunOutcome, Schedule, ScheduleRun, StoredSchedule
 from rolecall.sql.documents import NotStorable, encode
-from rolecall.sql.statement import Row, Statement, by_first_column, single, where
+from rolecall.sql.events import STORED
+from rolecall.sql.statement import Row, Statement, single, where
 
 __all__ = [
     "Fired",
@@ -70,7 +71,10 @@ def ensure(schedules: Iterable[Schedule]) -> Statement[int]:
 def fire(limit: int = 100) -> Statement[list[Fired]]:
     """Run what is due by interval; the answer pairs schedules with the tasks of their slots."""
     return Statement(
-        query="select schedule, task_id from rolecall.fire_schedules(%s::int)", params=(limit,), read=_read_fired
+        query="select schedule, task_id from rolecall.fire_schedules(%s::int)",
+        params=(limit,),
+        read=_read_fired,
+        tells=STORED,
     )
 
 
@@ -89,12 +93,13 @@ def fire_cron(plans: Iterable[CronPlan]) -> Statement[list[Fired]]:
         query="select schedule, task_id from rolecall.fire_cron(%s::jsonb)",
         params=(encode([_plan_item(plan) for plan in plans]),),
         read=_read_fired,
+        tells=STORED,
     )
 
 
 def trigger(name: str) -> Statement[int]:
     """Enqueue a schedule's task now; while the task of its last run is open, the answer is that one's id."""
-    return Statement(query="select rolecall.trigger_schedule(%s::text)", params=(name,), read=single)
+    return Statement(query="select rolecall.trigger_schedule(%s::text)", params=(name,), read=single, tells=STORED)
 
 
 def delete(name: str) -> Statement[bool]:
@@ -127,7 +132,7 @@ def outcomes(schedule_id: int) -> Statement[dict[RunOutcome, int]]:
     return Statement(
         query="select outcome, count(*) from rolecall.schedule_runs where schedule_id = %s::bigint group by outcome",
         params=(schedule_id,),
-        read=by_first_column,
+        read=dict,
     )
 
 

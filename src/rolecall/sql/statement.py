@@ -9,6 +9,8 @@ from typing import Any, Generic, TypeVar, cast
 
 import msgspec
 
+from rolecall.telemetry import EventType
+
 __all__ = [
     "where",
 ]
@@ -21,11 +23,15 @@ Readers = Mapping[str, Callable[[Any], Any]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Statement(Generic[T]):
-    """One SQL statement with its parameters, and the function that turns its rows into an answer."""
+    """One SQL statement with its parameters, and the function that turns its rows into an answer.
+
+    `tells` names the events that what it does may be, as far as its answer does not tell them.
+    """
 
     query: str
     params: tuple[object, ...] = ()
     read: Callable[[list[Row]], T]
+    tells: frozenset[EventType] = frozenset()
 
 
 def nothing(_rows: list[Row]) -> None:
@@ -55,11 +61,6 @@ def prepared(shape: T) -> T:
     """
     msgspec.json.Decoder(shape)
     return shape
-
-
-def by_first_column(rows: list[Row]) -> dict[Any, Any]:
-    """Read two columns as a mapping."""
-    return dict(rows)
 
 
 def where(*conditions: tuple[str, object]) -> tuple[str, tuple[object, ...]]:

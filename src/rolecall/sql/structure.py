@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from rolecall.model.states import TaskState
 from rolecall.model.tasks import Child, Enqueued, Needed, NewTask, TreeNode
 from rolecall.sql.documents import read_result, tasks_document
+from rolecall.sql.events import STORED
 from rolecall.sql.statement import Row, Statement, from_json, single
 
-__all__ = ["children", "failed_siblings", "needs", "spawn", "tree"]
+__all__ = ["children", "failed_siblings", "needs", "spawn", "traces_of", "tree"]
 
 
 def children(parent_id: int) -> Statement[list[Child]]:
@@ -47,13 +48,30 @@ def tree(root_id: int) -> Statement[list[TreeNode]]:
     )
 
 
+def traces_of(ids: Sequence[int]) -> Statement[dict[int, list[tuple[str, str]]]]:
+    """Ask for the traces of claimed tasks and of what they came from; by task, each with its relation to it."""
+    return Statement(
+        query="select task_id, relation, trace_context from rolecall.traces_of(%s::bigint[])",
+        params=(list(ids),),
+        read=_read_traces,
+    )
+
+
 def spawn(parent_id: int, tasks: Sequence[NewTask], *, serial: bool | None = None) -> Statement[list[Enqueued]]:
     """Add children to a task that runs or waits."""
     return Statement(
         query="select rolecall.spawn(%s::bigint, %s::jsonb, %s::boolean)",
         params=(parent_id, tasks_document(tasks), serial),
         read=lambda rows: list(map(Enqueued, rows[0][0])),
+        tells=STORED,
     )
+
+
+def _read_traces(rows: list[Row]) -> dict[int, list[tuple[str, str]]]:
+    traces: dict[int, list[tuple[str, str]]] = {}
+    for task_id, relation, context in rows:
+        traces.setdefault(task_id, []).append((relation, context))
+    return traces
 
 
 def _read_child(row: Row) -> Child:

@@ -9,5 +9,6 @@ from __future__ import annotations
 from rolecall.testing.clock import Clock
 from rolecall.testing.databases import TestServer, clone, template
 from rolecall.testing.draining import drain, working
+from rolecall.testing.in_transaction import inline
 
-__all__ = ["Clock", "TestServer", "clone", "drain", "template", "working"]
+__all__ = ["Clock", "TestServer", "clone", "drain", "inline", "template", "working"]

@@ -15,7 +15,8 @@ import psycopg
 import pytest
 
 from rolecall.db.connect import connect, connect_async
-from rolecall.db.embedded import EmbeddedServer, ServerOptions
+from rolecall.db.embedded.server import EmbeddedServer
+from rolecall.db.embedded.start import ServerOptions
 from rolecall.db.migrator import ROLECALL, Migrations
 from rolecall.testing import memory
 from rolecall.testing.clock import Clock

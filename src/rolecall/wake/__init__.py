@@ -23,7 +23,10 @@ LISTEN, because what was sent while the listener was away is gone.
 
 `waker`     one wait, and the nudges that end it early (`Waker`); how long the next one may last (`Pace`); the delays
             between attempts to come back (`Backoff`, used by everything that reconnects)
-`listener`  the connection that hears notifications, tests itself, and comes back by itself
+`transport` what carries notifications, the five channels, and what a transport promises: little, and that it knows
+            when it is deaf: `redis`, `nats`, `in_process`, and LISTEN, below the listener; `choice` makes one
+`relay`     passes on what Postgres notifies to Redis or NATS: workers there need no connection that listens
+`listener`  hears by any transport, knows whether anything arrives, and comes back by itself
 
 A worker stays marked idle as long as only light load comes, since marking costs a write and an idle mark
 costs others one NOTIFY an enqueue; see `rolecall.worker.producer` for when it changes its mind.

@@ -1,52 +1,158 @@
-"""The connection that hears notifications: it proves itself, tests itself, and comes back by itself."""
+"""Hears notifications by any transport, knows whether they arrive, and comes back by itself.
+
+Below it, the transport that needs no other server: LISTEN on a connection of one's own, that proves itself and tests
+itself.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import logging
 import secrets
-from collections.abc import Awaitable, Callable, Mapping
-from contextlib import aclosing
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Collection, Iterator, Mapping
+from contextlib import aclosing, asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 import psycopg
-from psycopg import AsyncConnection, Notify
+from psycopg import AsyncConnection
 
 from rolecall.model.errors import RolecallError
 from rolecall.sql.statement import Statement
+from rolecall.wake.transport import BACK, BEAT_CHANNEL, Deaf, DeafForGood, Message, Reach, Transport
 from rolecall.wake.waker import Backoff
 
-WAKE_CHANNEL = "rolecall_wake"
-CANCEL_CHANNEL = "rolecall_cancel"
-HANDLERS_CHANNEL = "rolecall_handlers"
-COMMAND_CHANNEL = "rolecall_command"
-PAUSE_CHANNEL = "rolecall_pause"
-
 Connection = AsyncConnection[tuple[Any, ...]]
+Send = Callable[[Statement[None]], Awaitable[None]]
 log = logging.getLogger("rolecall.wake")
-
-
-class Deaf(RolecallError):
-    """The connection stands but hears nothing."""
-
-
-class BehindPooler(Deaf):
-    """The connection hears nothing, and never will."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListenerOptions:
+    """Seconds: between attempts to come back, and without a beat until a relay counts as gone."""
+
+    first_retry: float = 0.1
+    longest_retry: float = 30.0
+    beat_within: float = 7.0
+
+
+class Listener:
+    """Hears `hears` (channel -> what to do with a payload) until its `run()` is cancelled.
+
+    `on_return` is called whenever it hears again, because what was said before that is lost; `on_deaf` with the error
+    whenever it begins to hear nothing. Nothing that happens here is fatal: while `deaf`, poll more often.
+    """
+
+    def __init__(
+        self,
+        transport: Transport,
+        hears: Mapping[str, Callable[[str], None]],
+        on_return: Callable[[], None],
+        *,
+        on_deaf: Callable[[Exception], None] | None = None,
+        options: ListenerOptions | None = None,
+    ) -> None:
+        self._transport = transport
+        self._hears = hears
+        self._on_return = on_return
+        self._on_deaf = on_deaf
+        self._options = options or ListenerOptions()
+        self._backoff = Backoff(self._options.first_retry, self._options.longest_retry)
+        self._alive = False
+        self._warned = False
+        self._silence: asyncio.TimerHandle | None = None
+
+    @property
+    def alive(self) -> bool:
+        """True while notifications are known to arrive."""
+        return self._alive
+
+    @property
+    def deaf(self) -> bool:
+        """True while notifications should arrive and do not."""
+        return self._transport.reach is not Reach.NOTHING and not self._alive
+
+    async def run(self) -> None:
+        """Listen for ever, coming back with growing delays; return only where nothing will ever be heard."""
+        while self._transport.reach is not Reach.NOTHING:
+            try:
+                await self._listen_once()
+            except DeafForGood as error:
+                self._went_deaf(error)
+                return
+            except Exception as error:  # noqa: BLE001 - whatever a transport raises, polling goes on and it is tried again
+                self._went_deaf(error)
+            finally:
+                self._alive = False
+                self._expect_no_beat()
+            await asyncio.sleep(self._backoff.next())
+
+    async def _listen_once(self) -> None:
+        relayed = self._transport.reach is Reach.RELAYED
+        channels = (*self._hears, BEAT_CHANNEL) if relayed else tuple(self._hears)
+        async with self._transport.subscribe(channels) as heard:
+            if relayed:
+                self._expect_beat()
+            else:
+                self._hears_again()
+            await self._hear(heard)
+        raise Deaf(f"{self._transport.name} ended the subscription")
+
+    async def _hear(self, heard: AsyncIterator[Message]) -> None:
+        async for channel, payload in heard:
+            if channel == BEAT_CHANNEL:
+                self._beat(payload)
+            elif hear := self._hears.get(channel):
+                hear(payload)
+
+    def _beat(self, payload: str) -> None:
+        self._expect_beat()
+        if payload == BACK or not self._alive:
+            self._hears_again()
+
+    def _expect_beat(self) -> None:
+        self._expect_no_beat()
+        self._silence = asyncio.get_running_loop().call_later(self._options.beat_within, self._fell_silent)
+
+    def _expect_no_beat(self) -> None:
+        if self._silence is not None:
+            self._silence.cancel()
+            self._silence = None
+
+    def _fell_silent(self) -> None:
+        self._alive = False
+        self._went_deaf(Deaf(f"no relay passes anything on to {self._transport.name}: see `rolecall relay`"))
+
+    def _hears_again(self) -> None:
+        if self._warned:
+            log.info("Notifications arrive again")
+        elif not self._alive:
+            log.info("Notifications arrive by %s", self._transport.name)
+        self._alive = True
+        self._warned = False
+        self._backoff.reset()
+        self._on_return()
+
+    def _went_deaf(self, error: Exception) -> None:
+        level = logging.DEBUG if self._warned else logging.WARNING
+        # An error of our own or of the network says what happened; any other one is a bug and needs its traceback.
+        unexpected = None if isinstance(error, (RolecallError, OSError)) else error
+        log.log(level, "No notifications, polling instead: %s", error, exc_info=unexpected)
+        if self._on_deaf is not None and not self._warned:
+            self._on_deaf(error)
+        self._warned = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PostgresOptions:
     """Seconds: between self-tests, for an answer to one, for the first probe to come back (through a pooler,
-    where nothing is tried a second time, it is given longer), between attempts.
+    where nothing is tried a second time, it is given longer).
     """
 
     test_every: float = 10.0
     answer_within: float = 5.0
     probe_within: float = 2.0
     probe_within_pooled: float = 10.0
-    first_retry: float = 0.1
-    longest_retry: float = 30.0
 
 
 def probe_channel() -> str:
@@ -54,90 +160,65 @@ def probe_channel() -> str:
     return f"rolecall_probe_{secrets.token_hex(8)}"
 
 
-def send_probe(channel: str) -> Statement[None]:
-    """Notify whoever is just proving its listener on this channel."""
-    return Statement(query="select pg_notify(%s, '')", params=(channel,), read=lambda _rows: None)
+def notify(channel: str, payload: str = "") -> Statement[None]:
+    """Notify whoever listens to this channel."""
+    return Statement(query="select pg_notify(%s, %s)", params=(channel, payload), read=lambda _rows: None)
 
 
-class Listener:
-    """Hears `hears` (channel -> what to do with a payload) until its `run()` is cancelled.
+class PostgresTransport:
+    """Subscribes by LISTEN on a connection that `connect` makes.
 
-    `probe` notifies a channel from another connection: behind a transaction pooler LISTEN succeeds and
-    nothing ever arrives, and only a round trip shows it. `on_return` is called after every LISTEN that was
-    proved, because what was sent before it is lost. Nothing that happens here is fatal: while `alive` is
-    false, poll. A pooler that keeps notifications to itself will do so for ever, so there it is tried once.
+    `send` notifies by another connection: behind a transaction pooler LISTEN succeeds and nothing ever arrives, and
+    only a round trip shows it. A pooler that keeps notifications to itself will do so for ever: that is DeafForGood.
     """
 
+    name = "Postgres"
+    reach = Reach.ALL
+
     def __init__(
-        self,
-        *,
-        connect: Callable[[], Awaitable[Connection]],
-        probe: Callable[[str], Awaitable[None]],
-        hears: Mapping[str, Callable[[str], None]],
-        on_return: Callable[[], None],
-        options: ListenerOptions,
+        self, connect: Callable[[], Awaitable[Connection]], send: Send, options: PostgresOptions | None = None
     ) -> None:
         self._connect = connect
-        self._probe = probe
-        self._hears = hears
-        self._on_return = on_return
-        self._options = options
-        self._backoff = Backoff(options.first_retry, options.longest_retry)
-        self._alive = False
-        self._warned = False
+        self._send = send
+        self._options = options or PostgresOptions()
 
-    @property
-    def alive(self) -> bool:
-        """True while notifications are known to arrive."""
-        return self._alive
-
-    async def run(self) -> None:
-        """Listen for ever, reconnecting with growing delays; return only behind a pooler."""
-        while True:
-            try:
-                await self._listen_once()
-            except BehindPooler as error:
-                self._went_deaf(error)
-                return
-            except (psycopg.Error, OSError, TimeoutError, RolecallError) as error:
-                self._went_deaf(error)
-            finally:
-                self._alive = False
-            await asyncio.sleep(self._backoff.next())
-
-    async def _listen_once(self) -> None:
-        connection = await self._connect()
+    @asynccontextmanager
+    async def subscribe(self, channels: Collection[str]) -> AsyncIterator[AsyncIterator[Message]]:
+        """Prove that notifications arrive, then listen. Raises DeafForGood behind a pooler, Deaf."""
+        with _deaf():
+            connection = await self._connect()
         try:
             probe = probe_channel()
-            await self._prove(connection, probe)
-            for channel in self._hears:
-                await self._ask(connection, f"listen {channel}")
-            await self._ask(connection, f"unlisten {probe}")
-            self._hears_again()
-            await self._hear(connection)
+            with _deaf():
+                await self._prove(connection, probe)
+                for channel in channels:
+                    await self._ask(connection, f"listen {channel}")
+                await self._ask(connection, f"unlisten {probe}")
+            async with aclosing(self._hear(connection, channels)) as heard:
+                yield heard
         finally:
             await connection.close()
+
+    async def publish(self, channel: str, payload: str) -> None:
+        """Notify, as the engine does itself."""
+        with _deaf():
+            await self._send(notify(channel, payload))
+
+    async def close(self) -> None:
+        """Do nothing: each subscription closes its own connection."""
 
     async def _prove(self, connection: Connection, probe: str) -> None:
         ((served_by,),) = await self._ask(connection, "select pg_backend_pid()")
         pooled = served_by != connection.info.backend_pid
         within = self._options.probe_within_pooled if pooled else self._options.probe_within
         await self._listen_first(connection, probe)
-        await self._probe(probe)
-        if await self._comes(connection, probe, within):
+        await self._send(notify(probe))
+        if await _comes(connection, probe, within):
             return
         await self._ask(connection, f"unlisten {probe}")
         if pooled:
-            raise BehindPooler("this connection leads through a pooler; ROLECALL_LISTEN_URL may name a direct one")
+            raise DeafForGood("this connection leads through a pooler; ROLECALL_LISTEN_URL may name a direct one")
         raise Deaf("LISTEN works but nothing arrives")
-
-    async def _comes(self, connection: Connection, channel: str, within: float) -> bool:
-        # Left by a break, the generator would keep the connection locked until somebody collects it.
-        async with aclosing(connection.notifies(timeout=within)) as notifies:
-            async for notify in notifies:
-                if notify.channel == channel:
-                    return True
-        return False
 
     async def _listen_first(self, connection: Connection, channel: str) -> None:
         try:
@@ -149,33 +230,34 @@ class Listener:
             await self._ask(connection, "select pg_notification_queue_usage()")
             await self._ask(connection, f"listen {channel}")
 
-    async def _hear(self, connection: Connection) -> None:
-        while True:
-            async for notify in connection.notifies(timeout=self._options.test_every):
-                self._dispatch(notify)
-            heard = await self._ask(connection, "select pg_listening_channels()")
-            if not {channel for (channel,) in heard} >= set(self._hears):
-                raise Deaf("the server no longer knows what this session listens to")
+    async def _hear(self, connection: Connection, channels: Collection[str]) -> AsyncGenerator[Message, None]:
+        with _deaf():
+            while True:
+                async with aclosing(connection.notifies(timeout=self._options.test_every)) as notifies:
+                    async for heard in notifies:
+                        yield heard.channel, heard.payload
+                listening = await self._ask(connection, "select pg_listening_channels()")
+                if not {channel for (channel,) in listening} >= set(channels):
+                    raise Deaf("the server no longer knows what this session listens to")
 
     async def _ask(self, connection: Connection, query: str) -> list[tuple[Any, ...]]:
         async with asyncio.timeout(self._options.answer_within):
             cursor = await connection.execute(query.encode())
             return await cursor.fetchall() if cursor.description else []
 
-    def _dispatch(self, notify: Notify) -> None:
-        hear = self._hears.get(notify.channel)
-        if hear is not None:
-            hear(notify.payload)
 
-    def _hears_again(self) -> None:
-        if self._warned:
-            log.info("Notifications arrive again")
-        self._alive = True
-        self._warned = False
-        self._backoff.reset()
-        self._on_return()
+async def _comes(connection: Connection, channel: str, within: float) -> bool:
+    # Left by a break, the generator would keep the connection locked until somebody collects it.
+    async with aclosing(connection.notifies(timeout=within)) as notifies:
+        async for heard in notifies:
+            if heard.channel == channel:
+                return True
+    return False
 
-    def _went_deaf(self, error: Exception) -> None:
-        level = logging.DEBUG if self._warned else logging.WARNING
-        log.log(level, "No notifications, polling instead: %s", error)
-        self._warned = True
+
+@contextmanager
+def _deaf() -> Iterator[None]:
+    try:
+        yield
+    except psycopg.Error as error:
+        raise Deaf(str(error)) from error

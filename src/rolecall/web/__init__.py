@@ -11,10 +11,12 @@ It knows no SQL, no table and no SQLSTATE.
     application, state                  what a server is put together from, and what all its requests share
     limits, http, problems              every request and answer: bounds, hosts, headers, cookies, ETags, errors
     identity, logins, passwords, rates  who asks, and how often; `refusals` writes down who was not let in
+    shared_rates                        how often, counted for several servers together
     dependencies, idempotency           what a route takes: its services by scope, once for each Idempotency-Key
     parameters, new_tasks, views        what requests are made of, and what tasks and chains look like in answers
     task_filters, query_words           which tasks are meant; words of a query that a route does not know are refused
     second_names                        what else an app's tasks are called in requests and answers
+    own_tasks                           everybody their own tasks, for an app that mounts it
     api, events, documentation          the REST routes, the stream of events, the OpenAPI document
     dashboard                           the pages
 
@@ -43,7 +45,7 @@ from rolecall.web.application import build
 from rolecall.web.dashboard.navigation import NavigationEntry
 from rolecall.web.dashboard.routing import Pages
 from rolecall.web.dashboard.view import Administering, Operating, Reading, View
-from rolecall.web.dependencies import Administers, Connections, Connects, Operates, Reads
+from rolecall.web.dependencies import Administers, Anybody, Connections, Connects, Operates, Reads
 from rolecall.web.idempotency import OperatesOnce
 from rolecall.web.parameters import Body, Id, Limit, Moment, PathId, agreed, with_items
 from rolecall.web.problems import Problem, RequestRefused, refuses
@@ -52,6 +54,7 @@ __all__ = [
     "AccessSettings",
     "Administering",
     "Administers",
+    "Anybody",
     "AuthMode",
     "Body",
     "Connections",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import AsyncIterator, Collection, Iterable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 from dataclasses import fields
 from importlib.metadata import version
 from operator import attrgetter
@@ -15,14 +15,19 @@ from fastapi.routing import iter_route_contexts
 from starlette.types import ASGIApp
 
 from rolecall.app import App
+from rolecall.brokers import connect_redis
 from rolecall.config import AccessSettings, AuthMode, Settings
 from rolecall.db.connect import Pooler, async_pool, connect_async
 from rolecall.model.audit import Actor
 from rolecall.model.errors import ConfigError, InvalidDeclaration
 from rolecall.service.database import Pooled
+from rolecall.service.handoff import Handoff
 from rolecall.service.live import Live
 from rolecall.service.overview import Overview
+from rolecall.service.shared import Shared
+from rolecall.service.standby import Standby
 from rolecall.service.waits import Waits
+from rolecall.sql import insight
 from rolecall.web import documentation
 from rolecall.web.api import ROUTERS
 from rolecall.web.api.schedules import NewSchedule
@@ -42,6 +47,7 @@ from rolecall.web.query_words import refuse_unknown_words
 from rolecall.web.rates import Rates
 from rolecall.web.refusals import Refusals
 from rolecall.web.second_names import SecondNames
+from rolecall.web.shared_rates import SharedRates
 from rolecall.web.state import LONGEST_READ, Access, WebState, keep_state
 from rolecall.web.task_filters import Listing
 from rolecall.web.views import ListedTask, ShownSchedule, ShownTask
@@ -52,6 +58,8 @@ CONNECTIONS = 8
 # Seconds until who asks hears that the database does not answer.
 WAIT = 4.0
 PATIENCE = 0.1
+# Seconds for which scrapes, however many, are told the same of the pool.
+GAUGES_EVERY = 15.0
 KNOWN_WORDS = Depends(refuse_unknown_words)
 # What a second name of an app's would hide, or be hidden by.
 OWN_WORDS = frozenset().union(
@@ -87,13 +95,15 @@ def build(dsn: str, app: App, settings: Settings | None = None, *, hosts: Collec
 
     @asynccontextmanager
     async def lifespan(_application: FastAPI) -> AsyncIterator[None]:
-        async with state.pool, state.reads:
+        async with state.pool, state.reads, state.standby.pool if state.standby else nullcontext():
             writing = asyncio.create_task(state.refusals.run(), name="rolecall-refusals")
             yield
             await state.live.close()
             await state.waits.close()
             state.refusals.stop()
             await writing
+            if state.redis is not None:
+                await state.redis.close()
 
     application = Application(
         title="Rolecall",
@@ -138,16 +148,20 @@ def _state(dsn: str, app: App, settings: Settings, pages: Renderer) -> WebState:
     pooler = Pooler(told=settings.database.pooled)
     pool = async_pool(dsn, "web", pooler, max_size=CONNECTIONS, timeout=WAIT)
     reads = async_pool(dsn, "web reads", pooler, max_size=CONNECTIONS, timeout=WAIT)
+    # A link of its own: it connects with its first command.
+    redis = connect_redis(settings.handoff.high) if settings.handoff.high else None
     rates, forwarding = (
-        Rates(settings.access),
+        Rates(settings.access, SharedRates(redis) if redis else None),
         ForwardingGuard(only_direct=settings.access.auth in {AuthMode.token, AuthMode.off}),
     )
     closing = asyncio.Event()
     looking = Pooled(reads, LOOKER, longest_read=LONGEST_READ)
     listen_dsn = settings.database.listen_url
     return WebState(
+        settings=settings,
         pool=pool,
         reads=reads,
+        standby=_standby(settings.database.standby_url),
         app=app,
         names=_names(app),
         access=_access(settings.access, rates, forwarding),
@@ -159,13 +173,17 @@ def _state(dsn: str, app: App, settings: Settings, pages: Renderer) -> WebState:
             hears=lambda: listen_dsn is not None or not pooler.stands,
         ),
         waits=Waits(looking),
-        overview=Overview(looking, patience=PATIENCE, checks=app.checks),
+        overview=Overview(looking, patience=PATIENCE, checks=app.checks, handoff=Handoff(settings.handoff, looking)),
+        gauges=Shared(lambda: looking.run(insight.gauges()), seconds=GAUGES_EVERY, patience=WAIT),
         pages=pages,
         refusals=Refusals(lambda actor, event, outcome: Pooled(pool, actor).note(event, outcome)),
-        listen_dsn=listen_dsn,
-        scaling=settings.scaling,
+        redis=redis,
         closing=closing,
     )
+
+
+def _standby(dsn: str | None) -> Standby | None:
+    return Standby(async_pool(dsn, "web standby", max_size=CONNECTIONS, timeout=WAIT), LONGEST_READ) if dsn else None
 
 
 def _access(settings: AccessSettings, rates: Rates, forwarding: ForwardingGuard) -> Access:

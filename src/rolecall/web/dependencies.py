@@ -30,6 +30,7 @@ from rolecall.web.state import note_refusal, state_of
 
 __all__ = [
     "Administers",
+    "Anybody",
     "Connections",
     "Connects",
     "KnownCaller",
@@ -54,6 +55,13 @@ async def identify(request: Request, _shown: Shown) -> Caller:
 KnownCaller = Annotated[Caller, Depends(identify)]
 
 
+async def let_in_anybody() -> None:
+    """The dependency by which a route says that it is open to everybody on purpose."""
+
+
+Anybody = Annotated[None, Depends(let_in_anybody)]
+
+
 @dataclass(frozen=True, slots=True)
 class Requires:
     """The dependency that lets a request pass, and hands it the services; `via` names the shell in the audit log."""
@@ -70,7 +78,7 @@ class Requires:
             raise NotAllowed(
                 f"this needs the scope {self.scope.value!r}, and {caller.actor.name!r} has {caller.scope.value!r}"
             )
-        return state_of(request).services(replace(caller, actor=actor))
+        return state_of(request).services_for(request, replace(caller, actor=actor))
 
 
 Reads = Annotated[Services, Depends(Requires(Scope.READ))]
@@ -116,9 +124,10 @@ def routers_of(app: App) -> Iterator[APIRouter]:
 def _require_scope(route: RouteContext) -> None:
     if not (isinstance(route.original_route, APIRoute) and _says_scope(route.dependant)):
         raise InvalidDeclaration(
-            f"the route {route.path} says no scope: it must take Reads, Operates or Administers of rolecall.web"
+            f"the route {route.path} says no scope: it takes Reads, Operates, Administers or Anybody of rolecall.web"
         )
 
 
 def _says_scope(dependant: Dependant) -> bool:
-    return isinstance(dependant.call, Requires) or any(map(_says_scope, dependant.dependencies))
+    told = isinstance(dependant.call, Requires) or dependant.call is let_in_anybody
+    return told or any(map(_says_scope, dependant.dependencies))

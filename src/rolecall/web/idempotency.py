@@ -28,6 +28,7 @@ from rolecall.model.errors import RequestUnderWay, RolecallError
 from rolecall.service.database import InTransaction
 from rolecall.service.services import Services
 from rolecall.sql import access
+from rolecall.telemetry import UntilCommit
 from rolecall.web.dependencies import KnownCaller, Operates, Requires
 from rolecall.web.problems import problem_of
 from rolecall.web.state import state_of
@@ -73,6 +74,7 @@ class Attempt:
     _stack: AsyncExitStack = field(default_factory=AsyncExitStack)
     _connection: psycopg.AsyncConnection[Any] | None = None
     _request: RequestKey | None = None
+    _told: UntilCommit | None = None
 
     async def __aenter__(self) -> Self:
         return self
@@ -81,8 +83,12 @@ class Attempt:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         await self._stack.__aexit__(kind, error, trace)
+        if error is None and self._told is not None:
+            self._told.release()
 
-    async def begin(self, pool: AsyncConnectionPool[Any], request: RequestKey) -> psycopg.AsyncConnection[Any]:
+    async def begin(
+        self, pool: AsyncConnectionPool[Any], request: RequestKey, told: UntilCommit
+    ) -> psycopg.AsyncConnection[Any]:
         """Take the key; raise AnsweredBefore, RequestUnderWay, RequestKeyReused."""
         async with AsyncExitStack() as stack:
             connection: psycopg.AsyncConnection[Any] = await stack.enter_async_context(pool.connection())
@@ -91,7 +97,7 @@ class Attempt:
             if kept is not None:
                 raise AnsweredBefore(kept)
             self._stack = stack.pop_all()
-        self._connection, self._request = connection, request
+        self._connection, self._request, self._told = connection, request, told
         return connection
 
     async def keep(self, answer: KeptAnswer) -> None:
@@ -184,7 +190,9 @@ async def _begin(request: Request, caller: Caller, key: str) -> Services:
     content = f"{request.method} {request.url.path}?{request.url.query}\n".encode() + await request.body()
     state = state_of(request)
     request_key = RequestKey(caller=caller.actor.name, key=key, digest=sha256(content).digest())
-    return state.services(caller, InTransaction(await attempt.begin(state.pool, request_key), caller.actor))
+    told = UntilCommit(state.app.emitter)
+    connection = await attempt.begin(state.pool, request_key, told)
+    return state.services(caller, InTransaction(connection, caller.actor, told))
 
 
 OperatesOnce = Annotated[Services, Depends(_operate_once)]

@@ -1,5 +1,6 @@
-"""Says who sent a request: by the API key that it shows, by the session that a login has opened, or by this machine's
-token, in place of which a browser keeps until when it lets in, signed with the token.
+"""Says who sent a request: by the API key that it shows, by the session that a login has opened (a cookie keeps it,
+or a program shows it as it would a key), or by this machine's token, in place of which a browser keeps until when it
+lets in, signed with the token.
 
 What came through another server, which may let a whole network in, is refused where only this machine may come in.
 """
@@ -32,8 +33,10 @@ __all__ = [
     "LocalToken",
     "OpenToAll",
     "person",
+    "session_of",
 ]
 
+SESSION = "rs_"
 PROXY_PREFIX = "x-forwarded"
 PROXY_HEADERS = frozenset(
     {
@@ -149,18 +152,21 @@ class KeysAndSessions:
         async with self._one_by_one if worn_out else nullcontext():
             if "authorization" in request.headers:
                 return await self._by_key(request, _bearer(request))
-            return await self._by_session(request) or self._by_stamp(request)
+            return await self._by_session(request, session_secret(request)) or self._by_stamp(request)
 
     async def _by_key(self, request: Request, secret: str) -> Caller | None:
         if self._local is not None and self._local.fits(secret):
             return _local(request)
+        if secret.startswith(SESSION):
+            return await self._by_session(request, secret)
         key = await _look_up(request).keys.find(secret)
         return None if key is None else _program(key, request)
 
-    async def _by_session(self, request: Request) -> Caller | None:
-        secret = session_secret(request)
+    async def _by_session(self, request: Request, secret: str | None) -> Caller | None:
         found = None if secret is None else await _look_up(request).people.find(secret, idle=self._idle)
-        return None if found is None else person(found.name, found.scope, request)
+        if found is None:
+            return None
+        return replace(person(found.name, found.scope, request), person_id=found.id)
 
     def _by_stamp(self, request: Request) -> Caller | None:
         kept = local_stamp(request)
@@ -184,6 +190,14 @@ def person(name: str, scope: Scope, request: Request) -> Caller:
     return Caller(actor=Actor(name=name, via="api", origin=address_of(request)), scope=scope)
 
 
+def session_of(request: Request) -> str | None:
+    """The secret of the session that a request shows, as a program does or by its cookie."""
+    if "authorization" not in request.headers:
+        return session_secret(request)
+    secret = _bearer(request)
+    return secret if secret.startswith(SESSION) else None
+
+
 def _bearer(request: Request) -> str:
     """The secret that a program shows; empty where it shows something else."""
     scheme, _, secret = request.headers["authorization"].partition(" ")
@@ -197,7 +211,7 @@ def _local(request: Request) -> Caller:
 def _program(key: ApiKey, request: Request) -> Caller:
     # No person's name holds brackets, so that nobody can look like a program in the audit log.
     actor = Actor(name=f"{key.name} (API key {key.id})", via="api", origin=address_of(request))
-    return Caller(actor=actor, scope=key.scope)
+    return Caller(actor=actor, scope=key.scope, person_id=key.person_id, key_id=key.id)
 
 
 def _look_up(request: Request) -> Services:

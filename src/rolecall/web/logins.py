@@ -7,7 +7,7 @@ import logging
 from fastapi import Request
 
 from rolecall.config import AccessSettings
-from rolecall.model.access import Credentials, LoginAttempt, Scope, Session
+from rolecall.model.access import Credentials, LoginAttempt, LoginLimits, Scope, Session
 from rolecall.model.errors import NotAuthenticated, TooManyRequests
 from rolecall.service.access import WRONG_LOGIN
 from rolecall.service.services import Services
@@ -19,6 +19,8 @@ from rolecall.web.state import address_of, note_refusal, state_of
 
 __all__ = ["Logins"]
 
+# All strangers together may fail so many times as often as one network.
+STRANGERS = 10
 log = logging.getLogger("rolecall.web")
 
 
@@ -30,6 +32,11 @@ class Logins:
         self._seconds = settings.session_minutes * 60
         self._trusted = settings.trusted_origins
         self._rates = rates
+        self._limits = LoginLimits(
+            failures=settings.failed_logins,
+            failures_of_strangers=STRANGERS * settings.failed_logins,
+            lockout=settings.lockout,
+        )
         self._passwords = Passwords()
 
     @property
@@ -44,7 +51,7 @@ class Logins:
         attempt = LoginAttempt(name=name, network=network_of(address_of(request)), browser=browser_name(request))
         try:
             await self._rates.count_attempt(address_of(request))
-            who, is_last = await _services(request, "nobody").people.begin_login(attempt)
+            who, is_last = await _services(request, "nobody").people.begin_login(attempt, self._limits)
         except TooManyRequests:
             note_refusal(request, "sessions.refused", {"why": "too often"})
             raise

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Annotated, Any
 
+from fastapi import Request
 from pydantic import Field
 
 from rolecall.app import App
@@ -16,11 +18,13 @@ from rolecall.model.tasks import Need, NeedRule, NewTask
 from rolecall.web.parameters import Body, Id, Moment, OpenBody, Seconds, ShortText, agreed
 from rolecall.web.second_names import SecondNames
 
-__all__ = ["Batch", "TaskRequest", "read_batch", "read_task"]
+__all__ = ["Batch", "TaskRequest", "read_batch", "read_task", "trace_of"]
 
 LONGEST_BATCH = 1_000
 MOST_NEEDS = 1_000
 LARGEST_INT = 2**31 - 1
+TRACEPARENT = re.compile(r"[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}")
+LONGEST_TRACESTATE = 512
 
 Share = Annotated[float, Field(ge=0, le=1)]
 Factor = Annotated[float, Field(ge=0, le=1_000)]
@@ -99,6 +103,15 @@ def read_batch(batch: Batch, app: App, names: SecondNames) -> list[NewTask]:
     for request in batch.tasks:
         tasks.append(_task(request, tasks, app, names))
     return list(entries(tasks, app))
+
+
+def trace_of(request: Request) -> str | None:
+    """The W3C context that a request comes with, for its tasks; what is none is passed over, as W3C would have it."""
+    traceparent = request.headers.get("traceparent", "")
+    if not TRACEPARENT.fullmatch(traceparent):
+        return None
+    tracestate = request.headers.get("tracestate", "")
+    return f"{traceparent} {tracestate}" if 0 < len(tracestate) <= LONGEST_TRACESTATE else traceparent
 
 
 def _task(request: TaskRequest, earlier: Sequence[NewTask], app: App, names: SecondNames) -> NewTask:

@@ -1,38 +1,50 @@
-"""How often a caller may ask and an address may try to log in: sliding windows of a minute.
+"""How often a caller may ask and an address may try to log in: sliding windows of a minute, and of an hour too.
 
-They are counted in this process: several processes that serve the same pool allow as many times as much.
+They are counted in this process: several processes that serve the same pool allow as many times as much. Where there
+is a Redis, requests are counted there, for all together; while it is away, each process counts for itself.
 """
 
 from __future__ import annotations
 
+import logging
 import time
 from ipaddress import IPv6Address, ip_address, ip_network
 
-from limits import RateLimitItem, RateLimitItemPerMinute
+from limits import RateLimitItem, RateLimitItemPerHour, RateLimitItemPerMinute
 from limits.aio.storage import MemoryStorage
 from limits.aio.strategies import SlidingWindowCounterRateLimiter
 
+from rolecall.brokers import RedisAway
 from rolecall.config import AccessSettings
 from rolecall.model.access import Caller
 from rolecall.model.errors import TooManyRequests
+from rolecall.web.shared_rates import SharedRates
 
 __all__ = ["Rates", "network_of"]
 
 NEIGHBOURS = 64
+ALONE_SECONDS = 10.0
+log = logging.getLogger("rolecall.web")
+SPANS = {RateLimitItemPerMinute: "a minute", RateLimitItemPerHour: "an hour"}
 
 
 class Rates:
     """Counts requests by caller, and attempts by address."""
 
-    def __init__(self, settings: AccessSettings) -> None:
+    def __init__(self, settings: AccessSettings, shared: SharedRates | None = None) -> None:
+        self._shared = shared
+        self._alone_until = 0.0
         self._limiter = SlidingWindowCounterRateLimiter(MemoryStorage())
-        self._requests = RateLimitItemPerMinute(settings.requests_per_minute)
+        self._requests: list[RateLimitItem] = [RateLimitItemPerMinute(settings.requests_per_minute)]
+        if settings.requests_per_hour is not None:
+            self._requests.append(RateLimitItemPerHour(settings.requests_per_hour))
         self._attempts = RateLimitItemPerMinute(settings.logins_per_minute)
 
     async def count_request(self, caller: Caller) -> None:
         """Raise TooManyRequests for a caller who asks too often."""
         if caller.counted_as is not None:
-            await self._count(self._requests, "caller", caller.counted_as)
+            for rate in self._requests:
+                await self._count_shared(rate, caller.counted_as)
 
     async def count_attempt(self, address: str | None) -> None:
         """Raise TooManyRequests for an address from which too many have tried to come in."""
@@ -42,11 +54,28 @@ class Rates:
         """Whether one more attempt from there would be too many; none is counted."""
         return not await self._limiter.test(self._attempts, "address", network_of(address))
 
+    async def _count_shared(self, item: RateLimitItem, caller: str) -> None:
+        if self._shared is None or time.monotonic() < self._alone_until:
+            await self._count(item, "caller", caller)
+            return
+        try:
+            wait = await self._shared.hit(caller, item.amount, item.get_expiry())
+        except RedisAway as error:
+            log.warning("Each server counts its callers for itself, as Redis is away: %s", error)
+            self._alone_until = time.monotonic() + ALONE_SECONDS
+            await self._count(item, "caller", caller)
+        else:
+            if wait:
+                raise _too_many(item, wait)
+
     async def _count(self, item: RateLimitItem, *who: str) -> None:
         if not await self._limiter.hit(item, *who):
             stats = await self._limiter.get_window_stats(item, *who)
-            wait = max(1.0, stats.reset_time - time.time())
-            raise TooManyRequests(f"more than {item.amount} in a minute", retry_after=wait)
+            raise _too_many(item, stats.reset_time - time.time())
+
+
+def _too_many(item: RateLimitItem, wait: float) -> TooManyRequests:
+    return TooManyRequests(f"more than {item.amount} in {SPANS[type(item)]}", retry_after=max(1.0, wait))
 
 
 def network_of(address: str | None) -> str:

@@ -27,6 +27,9 @@ from rolecall.app import App
 from rolecall.config import AccessSettings, AuthMode, Settings
 from rolecall.maintenance import duties
 from rolecall.maintenance.runner import MaintenanceRunner
+from rolecall.maintenance.runs import Telling
+from rolecall.service.dispatching import dispatcher_of
+from rolecall.service.notifications import relay_of
 from rolecall.web.application import build, work_out_routes
 from rolecall.web.http import LOCAL_NAMES, host_of
 from rolecall.web.protocol import Bounds, bounded, raise_file_limit
@@ -55,7 +58,7 @@ def serve(dsn: str, app: App, settings: Settings, listener: socket.socket) -> No
     application = build(dsn, app, settings, hosts=hosts)
     work_out_routes(application)
     bounds = Bounds().within(raise_file_limit())
-    with upkeep(dsn, app, pooled=settings.database.pooled):
+    with upkeep(dsn, app, settings):
         run(Server(application, settings.access, bounds).serve(sockets=[listener]))
 
 
@@ -101,24 +104,28 @@ class Server(uvicorn.Server):
 
 
 @contextmanager
-def upkeep(dsn: str, app: App, *, pooled: bool | None) -> Iterator[None]:
+def upkeep(dsn: str, app: App, settings: Settings) -> Iterator[None]:
     """Declare the app and put right what was left behind, then keep the pool in order until the block ends.
 
-    Raises InvalidDeclaration, SchemaMissing, SchemaTooNew.
+    Where workers hear by a broker, what Postgres notifies is passed on meanwhile; where Redis hands tasks over, this
+    process dispatches. Raises InvalidDeclaration, SchemaMissing, SchemaTooNew, ConfigError.
     """
-    thread = _Upkeep(dsn, app, pooled=pooled)
+    thread = _Upkeep(dsn, app, settings)
     thread.begin()
     try:
         yield
     finally:
         thread.end()
+        app.emitter.flush()
 
 
 class _Upkeep:
-    def __init__(self, dsn: str, app: App, *, pooled: bool | None) -> None:
+    def __init__(self, dsn: str, app: App, settings: Settings) -> None:
         self._app = app
+        self._beside = [each for each in (relay_of(dsn, settings), dispatcher_of(dsn, settings)) if each]
+        pooled = settings.database.pooled
         self._session = DatabaseSessions(dsn, deadline=WorkerOptions().call_deadline, pooled=pooled).open("upkeep")
-        self._runner = MaintenanceRunner(self._session)
+        self._runner = MaintenanceRunner(Telling(self._session, app.emitter))
         self._begun: Future[asyncio.AbstractEventLoop] = Future()
         # As a daemon it holds nobody's end, whatever the database does.
         self._thread = Thread(target=lambda: run(self._keep()), name="rolecall-upkeep", daemon=True)
@@ -145,7 +152,12 @@ class _Upkeep:
         else:
             log.info("Answering requests")
             self._begun.set_result(asyncio.get_running_loop())
+            beside = {asyncio.create_task(each.run()) for each in self._beside}
             await self._runner.run()
+            for task in beside:
+                task.cancel()
+            if beside:
+                await asyncio.wait(beside)
         finally:
             await self._session.close()
 
@@ -153,5 +165,6 @@ class _Upkeep:
 async def _put_right(session: DatabaseSession, app: App) -> None:
     app.check()
     await declare(session, app)
-    await duties.rescue(session)
-    await duties.fire(session)
+    telling = Telling(session, app.emitter)
+    await duties.rescue(telling)
+    await duties.fire(telling)

@@ -11,13 +11,17 @@ from fastapi import FastAPI, Request
 from psycopg_pool import AsyncConnectionPool
 
 from rolecall.app import App
-from rolecall.config import ScalingSettings
+from rolecall.brokers import RedisLink
+from rolecall.config import Settings
 from rolecall.model.access import Caller, Session
 from rolecall.model.audit import Actor
+from rolecall.model.overview import RoleGauges
 from rolecall.service.database import Database, Pooled
 from rolecall.service.live import Live
 from rolecall.service.overview import Overview
 from rolecall.service.services import Services
+from rolecall.service.shared import Shared
+from rolecall.service.standby import Standby
 from rolecall.service.waits import Waits
 from rolecall.web.dashboard.rendering import Renderer
 from rolecall.web.events import HEARTBEAT
@@ -37,6 +41,8 @@ __all__ = [
 
 
 LONGEST_READ = 5.0
+# What asks and changes nothing.
+ASKING = frozenset({"GET", "HEAD"})
 
 
 class Access(Protocol):
@@ -72,14 +78,16 @@ class OpensSessions(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WebState:
-    """The pool of connections, the program whose tasks are served with its second names, who may come in, who watches
-    and who waits, what all see at a glance, what its pages look like, and which pods are its workers'.
+    """The settings, the pool of connections, the program whose tasks are served with its second names, who may come in,
+    who watches and who waits, what all see at a glance, what Prometheus is told, and what its pages look like.
 
-    `reads` is a pool for what only asks. `refusals` writes down who was not let in. `heartbeat` says how often, in
-    seconds, a stream that is quiet says so. `closing` is set when this server begins to stop: what streams must end
-    then. `listen_dsn` is the way for notifications where they have their own.
+    `reads` is a pool for what only asks, `standby` another one, to a copy of the database, if there is one. `refusals`
+    writes down who was not let in. `heartbeat` says how often, in seconds, a stream that is quiet says so. `closing` is
+    set when this server begins to stop: what streams must end then. `redis` is where rates are counted for all servers
+    together.
     """
 
+    settings: Settings
     pool: AsyncConnectionPool[Any]
     reads: AsyncConnectionPool[Any]
     app: App
@@ -89,17 +97,30 @@ class WebState:
     live: Live
     waits: Waits
     overview: Overview
+    gauges: Shared[list[RoleGauges]]
     pages: Renderer
     refusals: Refusals
-    listen_dsn: str | None = None
-    scaling: ScalingSettings = field(default_factory=ScalingSettings)
+    redis: RedisLink | None = None
+    standby: Standby | None = None
     heartbeat: float = HEARTBEAT
     closing: asyncio.Event = field(default_factory=asyncio.Event)
 
-    def services(self, caller: Caller, database: Database | None = None) -> Services:
+    def services(self, caller: Caller, database: Database | None = None, asked: Database | None = None) -> Services:
         """Return the services, which write the caller's name into the audit log; by default over the pool."""
-        database = database or Pooled(self.pool, caller.actor, self.reads, LONGEST_READ)
-        return Services(database, self.scaling, self.overview, self.listen_dsn, self.app.checks)
+        database = database or self._primary(caller)
+        return Services(database, self.settings, overview=self.overview, checks=self.app.checks, asked=asked)
+
+    def services_for(self, request: Request, caller: Caller) -> Services:
+        """Return the services for a request: what only asks may ask the standby."""
+        if self.standby is None:
+            return self.services(caller)
+        if request.method in ASKING:
+            return self.services(caller, asked=self.standby.before(self._primary(caller)))
+        self.standby.note_change(caller.actor.name)
+        return self.services(caller)
+
+    def _primary(self, caller: Caller) -> Database:
+        return Pooled(self.pool, caller.actor, self.reads, LONGEST_READ, self.app.emitter)
 
 
 def keep_state(application: FastAPI, state: WebState) -> None:

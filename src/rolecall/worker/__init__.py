@@ -52,12 +52,3 @@ there to see who calls whom. `registration` is the worker's entry in the roll, `
 comes back by itself, `reporting` what the log says. `signals`, `loop` and `supervisor` are for programs, not
 for libraries.
 """
-
-from __future__ import annotations
-
-from rolecall.worker.context import BatchContext, Context
-from rolecall.worker.options import WorkerOptions
-from rolecall.worker.subprocess.context import ProcessContext
-from rolecall.worker.worker import Worker
-
-__all__ = ["BatchContext", "Context", "ProcessContext", "Worker", "WorkerOptions"]

@@ -7,11 +7,14 @@ import logging
 from collections.abc import Callable, Iterable, Sequence
 from time import monotonic
 
+from rolecall.config import failpoints
 from rolecall.model.errors import DatabaseError, DatabaseUnavailable, RolecallError
 from rolecall.model.outcomes import Completed, Failed, Returned
-from rolecall.sql import tasks
+from rolecall.sql import claims
+from rolecall.sql.events import EventCollector
 from rolecall.wake.waker import Backoff, Waker
-from rolecall.worker import failpoints
+from rolecall.worker.afterwards import Afterwards
+from rolecall.worker.events import WorkerEvents
 from rolecall.worker.in_flight import HeldTask, InFlight, by_worker
 from rolecall.worker.reporting import LogReporter
 from rolecall.worker.session import DatabaseSession
@@ -44,12 +47,16 @@ class Completer:
         session: DatabaseSession,
         in_flight: InFlight,
         log_reporter: LogReporter,
+        events: WorkerEvents,
         on_freed_work: Callable[[], None],
+        afterwards: Afterwards,
     ) -> None:
         self._session = session
         self._in_flight = in_flight
         self._log_reporter = log_reporter
+        self._events = events
         self._on_freed_work = on_freed_work
+        self._afterwards = afterwards
         self._reports: list[HeldTask] = []
         self._begun: list[HeldTask] = []
         self._interrupted: list[HeldTask] = []
@@ -72,7 +79,12 @@ class Completer:
         """Take a task whose end its handler's own transaction stored: nothing is left to write."""
         if held.report is None:
             held.report = Completed(id=held.task.id, fence=held.task.fence)
-        self._answered([held], {})
+        self._answered([held], {}, held.collector)
+
+    def lost(self, held: HeldTask) -> None:
+        """Take a task of which nothing is to be written any more."""
+        self._in_flight.drop([held])
+        self._events.lost(held)
 
     def began(self, held: HeldTask) -> None:
         """Take a prefetched task that has begun: the database hears of it unless it ends at once."""
@@ -158,7 +170,7 @@ class Completer:
 
     async def _finish(self, worker_id: int, group: Sequence[HeldTask]) -> None:
         try:
-            verdicts = await self._send(worker_id, group)
+            verdicts, collector = await self._send(worker_id, group)
         except DatabaseUnavailable:
             self._reports[:0] = group
             raise
@@ -168,16 +180,18 @@ class Completer:
             await self._isolate(worker_id, group, error)
         else:
             self._failed_flushes = 0
-            self._answered(group, verdicts)
+            self._answered(group, verdicts, collector)
 
-    async def _send(self, worker_id: int, group: Sequence[HeldTask]) -> dict[int, str]:
+    async def _send(self, worker_id: int, group: Sequence[HeldTask]) -> tuple[dict[int, str], EventCollector | None]:
         if failpoints.ARMED:
             failpoints.hit(failpoints.BEFORE_FINISH)
         reports = [held.report for held in group if held.report]
-        verdicts = await self._session.run(tasks.finish_free(worker_id, reports, apart=self._send_again_at > 0))
+        collector = self._events.collector(group) if self._events.asks_for_ends else None
+        statement = claims.finish_free(worker_id, reports, apart=self._send_again_at > 0)
+        verdicts = await self._session.run(statement, collector)
         if failpoints.ARMED:
             failpoints.hit(failpoints.AFTER_FINISH)
-        return verdicts
+        return verdicts, collector
 
     async def _postpone(self, worker_id: int, group: Sequence[HeldTask], error: DatabaseError) -> None:
         # Not the reports' fault, as far as one can tell: a schema that is being changed, a full disk, a bug.
@@ -200,19 +214,23 @@ class Completer:
         task = held.task
         log.warning("The outcome of task %d (%s) was refused: %s", task.id, task.handler, error)
         if type(held.report) is Returned:
-            self._in_flight.drop([held])
+            self._give_up(held)
             return
         held.report = Failed(id=task.id, fence=task.fence, error=f"the outcome was refused: {error}")
         try:
-            self._answered([held], await self._send(worker_id, [held]))
+            self._answered([held], *await self._send(worker_id, [held]))
         except DatabaseUnavailable:
             self._reports.insert(0, held)
             raise
         except RolecallError as again:
             log.warning("Task %d cannot be finished; it will run again after its lease: %s", task.id, again)
-            self._in_flight.drop([held])
+            self._give_up(held)
 
-    def _answered(self, group: Sequence[HeldTask], verdicts: dict[int, str]) -> None:
+    def _give_up(self, held: HeldTask) -> None:
+        self._in_flight.drop([held])
+        self._events.refused(held)
+
+    def _answered(self, group: Sequence[HeldTask], verdicts: dict[int, str], collector: EventCollector | None) -> None:
         if BUSY in verdicts.values():
             self._keep([held for held in group if verdicts.get(held.task.id) == BUSY])
             group = [held for held in group if verdicts.get(held.task.id) != BUSY]
@@ -224,6 +242,11 @@ class Completer:
             else:
                 log.info("The outcome of task %d was dropped: %s", task_id, verdict)
         self._log_reporter.finished(group, verdicts)
+        if self._afterwards.wanted:
+            self._afterwards.stored(group, verdicts)
+        plain = not verdicts and all(type(held.report) is Completed for held in group)
+        if collector is not None or self._events.tells_completions or not plain:
+            self._events.ended(group, verdicts, collector)
         if any(_may_free_work(held) for held in group):
             self._on_freed_work()
 
@@ -236,7 +259,7 @@ class Completer:
 
     async def _start(self, worker_id: int, group: Sequence[HeldTask]) -> None:
         try:
-            answers = await self._session.run(tasks.start(worker_id, map(_claim, group)))
+            answers = await self._session.run(claims.start(worker_id, map(_claim, group)))
         except DatabaseUnavailable:
             raise
         except RolecallError as error:
@@ -251,7 +274,7 @@ class Completer:
 
     async def _release(self, worker_id: int, group: Sequence[HeldTask]) -> None:
         try:
-            answers = await self._session.run(tasks.release(worker_id, map(_claim, group)))
+            answers = await self._session.run(claims.release(worker_id, map(_claim, group)))
         except DatabaseUnavailable:
             self._interrupted[:0] = group
             raise
@@ -265,6 +288,7 @@ class Completer:
         done = [held for held in group if held not in busy]
         self._in_flight.drop(done)
         self._log_reporter.released(done)
+        self._events.released(done)
 
 
 def _claim(held: HeldTask) -> tuple[int, int]:

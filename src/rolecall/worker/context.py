@@ -6,25 +6,29 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, ParamSpec, Protocol, TypeVar
 
 from psycopg import AsyncConnection
-from psycopg_pool import AsyncConnectionPool
 
+from rolecall.config import failpoints
+from rolecall.db.after_commit import AfterCommit, Call, make_calls_async
 from rolecall.db.run import run_async
 from rolecall.model.errors import AlreadyCompleted, HandlerAborted, LeaseLost
 from rolecall.model.outcomes import Completed
 from rolecall.model.states import LostReason
 from rolecall.model.tasks import Child, ClaimedTask, IdempotencyKey, Needed, NewTask, NextTasks
-from rolecall.sql import outside, structure, tasks
+from rolecall.sql import claims, outside, structure
 from rolecall.sql.documents import encode_result
-from rolecall.worker import failpoints
+from rolecall.sql.statement import Statement
+from rolecall.telemetry.tracing import Tracing, step
+from rolecall.worker.afterwards import Afterwards
+from rolecall.worker.events import WorkerEvents
 from rolecall.worker.in_flight import HeldTask
 from rolecall.worker.outcomes import check_contract, unstored_failure
 from rolecall.worker.program import Contract
-from rolecall.worker.session import DatabaseSession, ForkGuard
+from rolecall.worker.session import ForkGuard
 from rolecall.worker.subprocess.pool import Processes
 
 Connection = AsyncConnection[tuple[Any, ...]]
@@ -35,20 +39,37 @@ ACCEPTED_BEFORE = "already"
 log = logging.getLogger("rolecall.task")
 
 
+class Session(Protocol):
+    """What a context asks the database through, statement by statement."""
+
+    async def run(self, statement: Statement[T]) -> T: ...
+
+
+class Lender(Protocol):
+    """What lends a connection for a handler's transaction."""
+
+    async def open(self) -> None: ...
+
+    def connection(self) -> AbstractAsyncContextManager[Connection]: ...
+
+
 @dataclass(frozen=True, slots=True)
 class HandlerServices:
     """What every context of a worker shares: a session for facts, a pool for handlers' transactions, the
-    loop, what handlers promised, processes that can be killed, and which handlers have a step after their
-    children.
+    loop, what handlers promised, processes that can be killed, the calls that wait for a commit, who hears of
+    events, which handlers have a step after their children, and who traces.
     """
 
-    session: DatabaseSession
-    pool: AsyncConnectionPool[Any]
+    session: Session
+    pool: Lender
     loop: asyncio.AbstractEventLoop
     contracts: Mapping[str, Contract]
     processes: Processes
     fork_guard: ForkGuard
+    afterwards: Afterwards
+    events: WorkerEvents
     gathering: AbstractSet[str] = frozenset()
+    tracing: Tracing | None = None
 
 
 class Context:
@@ -128,7 +149,7 @@ class Context:
     def log(self) -> logging.LoggerAdapter[logging.Logger]:
         """A logger whose records carry the task's id, handler and attempt."""
         task = self._held.task
-        return logging.LoggerAdapter(log, {"task_id": task.id, "handler": task.handler, "attempt": task.attempt})
+        return logging.LoggerAdapter(log, {"task": task.id, "handler": task.handler, "attempt": task.attempt})
 
     @property
     def aborted(self) -> LostReason | None:
@@ -197,7 +218,7 @@ class Context:
     async def info(self, facts: Mapping[str, object]) -> None:
         """Merge facts into the task's info, visible at once; raise HandlerAborted if the claim is lost."""
         task = self._held.task
-        lost = await self._services.session.run(tasks.report_info(self._held.worker_id, task.id, task.fence, facts))
+        lost = await self._services.session.run(claims.report_info(self._held.worker_id, task.id, task.fence, facts))
         if lost is not None:
             raise HandlerAborted(reason=LostReason(lost))
 
@@ -216,12 +237,13 @@ class Context:
 
         Raises HandlerAborted if the claim is lost already.
         """
-        async with self.transaction() as tx:
-            task = self._held.task
-            lost = await run_async(tx, tasks.lost(self._held.worker_id, [task.claim]))
-            if task.id in lost:
-                raise HandlerAborted(reason=LostReason(lost[task.id]))
-            yield tx
+        task = self._held.task
+        with step(self._services.tracing, "prepare"):
+            async with self.transaction() as tx:
+                lost = await run_async(tx, claims.lost(self._held.worker_id, [task.claim]))
+                if task.id in lost:
+                    raise HandlerAborted(reason=LostReason(lost[task.id]))
+                yield tx
 
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[Connection]:
@@ -230,8 +252,21 @@ class Context:
         It is safe to do it again when its commit was not answered: either nothing of the first time stands,
         or `complete` raises AlreadyCompleted, which undoes the second time and is a good end for the handler.
         """
-        async with open_transaction(self._services, (self._held,)) as tx:
+        async with open_transaction(self._services, {self: self._held}) as tx:
             yield tx
+
+    def after_commit(self, call: Call) -> None:
+        """Make a call once what this handler does is committed: an async function awaited, a plain one in a thread.
+
+        Within `transaction()` that is its commit; what a savepoint's rollback undoes takes its calls along.
+        Elsewhere it is the task's outcome, if this attempt completes it. Never after a failure, a snooze, a lost
+        claim or a rollback. Calls are made in this order; one that raises is logged. Each is made once at most:
+        what must not be lost is a follow-up.
+        """
+        if surrounding := AfterCommit.of(self):
+            surrounding.add(call)
+        else:
+            self._services.afterwards.add(self._held, call)
 
     async def complete(self, tx: Connection, result: object = None) -> None:
         """Complete the task inside a transaction, with the follow-ups so far: all of it commits or none.
@@ -245,6 +280,8 @@ class Context:
         self.check()
         held, task = self._held, self._held.task
         next_tasks = check_contract(self._services.contracts, task.handler, result, self._next)
+        if next_tasks is not None and self._services.tracing is not None:
+            self._services.tracing.following(next_tasks)
         report = Completed(
             id=task.id,
             fence=task.fence,
@@ -252,7 +289,11 @@ class Context:
             next_tasks=next_tasks,
         )
         held.finishing = True
-        verdicts = await run_async(tx, tasks.finish_here(held.worker_id, [report]))
+        held.report = report
+        if self._services.events.asks_for_ends:
+            held.collector = self._services.events.collector([held])
+        with step(self._services.tracing, "complete"):
+            verdicts = await run_async(tx, claims.finish_here(held.worker_id, [report]), held.collector)
         if task.id in verdicts:
             verdict = verdicts[task.id]
             held.refusal = self._refused(verdict)
@@ -320,20 +361,23 @@ class BatchContext:
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[Connection]:
         """Open a transaction; its commit finishes those of `tasks` that were completed in it."""
-        held = tuple(context._held for context in self.tasks)  # noqa: SLF001 - one class in two sizes
+        held = {context: context._held for context in self.tasks}  # noqa: SLF001 - one class in two sizes
         async with open_transaction(self._services, held) as tx:
             yield tx
 
 
 @asynccontextmanager
-async def open_transaction(services: HandlerServices, held_tasks: Sequence[HeldTask]) -> AsyncIterator[Connection]:
+async def open_transaction(services: HandlerServices, held_by: Mapping[Context, HeldTask]) -> AsyncIterator[Connection]:
     """Open a transaction on the handlers' pool and note which tasks its commit has completed."""
     await services.pool.open()
+    held_tasks = held_by.values()
     try:
         async with services.pool.connection() as connection:
             services.fork_guard.add(connection)
-            async with connection.transaction():
-                yield connection
+            after_commit = AfterCommit(connection, held_by)
+            async with connection.transaction() as block:
+                with after_commit.surround():
+                    yield connection
                 for held in held_tasks:
                     if held.refusal is not None:
                         raise held.refusal
@@ -341,5 +385,9 @@ async def open_transaction(services: HandlerServices, held_tasks: Sequence[HeldT
         for held in held_tasks:
             held.finishing = False
         raise
+    committed = block.status is block.Status.COMMITTED  # a psycopg.Rollback ends the block quietly
     for held in held_tasks:
+        held.finishing = held.finishing and committed
         held.committed = held.committed or held.finishing
+    if calls := after_commit.ended(block):
+        await make_calls_async(calls)

@@ -10,10 +10,10 @@ import threading
 from collections.abc import Sequence
 from time import monotonic
 
-from rolecall.maintenance.runner import Periodic
+from rolecall.maintenance.periodic import Periodic
 from rolecall.model.outcomes import Returned
 from rolecall.model.states import LostReason
-from rolecall.sql import tasks
+from rolecall.sql import claims
 from rolecall.worker.in_flight import LOOKS_PER_LEASE, HeldTask, InFlight, by_worker
 from rolecall.worker.leases import LeaseKeeper
 from rolecall.worker.local_queue import LocalQueue
@@ -48,8 +48,9 @@ class HeartbeatThread:
         self._keeper = keeper
         self._session = session
         self._heartbeat = Periodic("Heartbeat", lambda: registration.beat(session), every=beat_every, log=log)
-        self._lag_watch = Periodic("Lag watch", lag.look, every=LAG_CHECK, log=log)
-        self._resource_watch = Periodic("Watching resources", resource_monitor.look, every=RESOURCE_CHECK, log=log)
+        self._loops = [self._heartbeat, Periodic("Lag watch", lag.look, every=LAG_CHECK, log=log)]
+        if resource_monitor.has_threshold:
+            self._loops.append(Periodic("Watching resources", resource_monitor.look, every=RESOURCE_CHECK, log=log))
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread = threading.Thread(target=self._work, name="rolecall-heartbeat", daemon=True)
         self._standing = threading.Event()
@@ -73,9 +74,8 @@ class HeartbeatThread:
 
     def _end(self) -> None:
         self._session.give_up()
-        self._heartbeat.stop()
-        self._lag_watch.stop()
-        self._resource_watch.stop()
+        for loop in self._loops:
+            loop.stop()
         self._keeper.close()
 
     def _work(self) -> None:
@@ -89,10 +89,9 @@ class HeartbeatThread:
     async def _main(self) -> None:
         self._loop = asyncio.get_running_loop()
         self._loop.call_soon(self._standing.set)
-        await asyncio.gather(
-            self._keeper.run(), self._heartbeat.run(), self._lag_watch.run(), self._resource_watch.run()
-        )
+        await asyncio.gather(self._keeper.run(), *(loop.run() for loop in self._loops))
         await self._session.close()
+        self._loop = None
 
 
 class LagWatch:
@@ -140,7 +139,7 @@ class LagWatch:
         try:
             for worker_id, group in by_worker(waiting):
                 reports = [Returned(id=held.task.id, fence=held.task.fence) for held in group]
-                await self._session.run(tasks.finish_free(worker_id, reports))
+                await self._session.run(claims.finish_free(worker_id, reports))
         finally:
             self._loop.call_soon_threadsafe(self._in_flight.drop, waiting)
 

@@ -12,7 +12,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Sequence
 
-from rolecall.sql import tasks
+from rolecall.sql import claims
 from rolecall.worker.registration import Registration
 from rolecall.worker.session import DatabaseSession
 
@@ -48,4 +48,4 @@ class IdleWatch:
 
     async def _is_work_left(self) -> bool:
         known = self._registration
-        return await self._session.run(tasks.is_work_left(known.worker_id, self._roles, known.info.handlers))
+        return await self._session.run(claims.is_work_left(known.worker_id, self._roles, known.info.handlers))

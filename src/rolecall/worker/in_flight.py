@@ -9,9 +9,12 @@ from itertools import groupby
 from operator import attrgetter
 from typing import Protocol, TypeVar
 
+from rolecall.db.after_commit import Call
 from rolecall.model.outcomes import Report
 from rolecall.model.states import LostReason
 from rolecall.model.tasks import ClaimedTask
+from rolecall.sql.events import EventCollector
+from rolecall.telemetry.tracing import Traces
 from rolecall.wake.waker import Waker
 
 LOOKS_PER_LEASE = 4
@@ -60,8 +63,10 @@ class HeldTask:
 
     __slots__ = (
         "aborted",
+        "afterwards",
         "began_at",
         "claimed_at",
+        "collector",
         "committed",
         "deadline",
         "delivered_at",
@@ -75,6 +80,7 @@ class HeldTask:
         "slot",
         "started",
         "task",
+        "traces",
         "worker_id",
     )
 
@@ -95,11 +101,18 @@ class HeldTask:
         self.refusal: BaseException | None = None  # why no transaction of the handler's may commit any more
         self.committed = False  # a transaction of the handler's has completed it: nothing is left to report
         self.report: Report | None = None
+        self.afterwards: list[Call] | None = None  # what is to be called when its outcome is stored as completed
+        self.traces: Traces = ()  # where somebody traces
+        self.collector: EventCollector | None = None  # what follows from its end in a transaction of the handler's
 
     @property
     def is_safe(self) -> bool:
         """Whether its handler's own transaction completes it, or has: nobody else can take it then."""
         return self.finishing or self.committed
+
+    def lease_ran_out(self, now: float) -> bool:
+        """Whether its lease is over though its time is not: somebody else may have it."""
+        return self.lease_ends_at <= now and (self.deadline is None or self.deadline > now)
 
     def look_again(self, asked_at: float) -> None:
         """Plan the next question to the database about it, after one that was asked then and answered."""
@@ -120,6 +133,7 @@ class InFlight:
 
     def __init__(self) -> None:
         self.emptied = Waker()  # nudged when the last one was dropped
+        self.on_dropped: Callable[[Iterable[HeldTask]], None] | None = None
         self._held: dict[int, HeldTask] = {}
         self._lock = threading.Lock()
 
@@ -137,12 +151,14 @@ class InFlight:
                 self._held[held.task.id] = held
         return replaced
 
-    def drop(self, held_tasks: Iterable[HeldTask]) -> None:
-        """Forget them, whatever became of them."""
+    def drop(self, held_tasks: Sequence[HeldTask]) -> None:
+        """Forget them, whatever became of them, and tell whoever wants to know."""
         with self._lock:
             for held in held_tasks:
                 if self._held.get(held.task.id) is held:
                     del self._held[held.task.id]
+        if self.on_dropped is not None:
+            self.on_dropped(held_tasks)
         if not self._held:
             self.emptied.nudge()
 

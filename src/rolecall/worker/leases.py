@@ -10,8 +10,9 @@ from time import monotonic
 
 from rolecall.model.errors import RolecallError
 from rolecall.model.states import LostReason
-from rolecall.sql import tasks
+from rolecall.sql import claims
 from rolecall.wake.waker import Backoff, Waker
+from rolecall.worker.events import WorkerEvents
 from rolecall.worker.in_flight import HeldTask, InFlight
 from rolecall.worker.local_queue import LocalQueue
 from rolecall.worker.outcomes import Outcomes
@@ -41,12 +42,14 @@ class LeaseKeeper:
         in_flight: InFlight,
         session: DatabaseSession,
         on_lost: Callable[[list[LostTask]], None],
+        events: WorkerEvents,
         *,
         fences: bool = False,
     ) -> None:
         self._in_flight = in_flight
         self._session = session
         self._on_lost = on_lost
+        self._events = events
         self._fences = fences
         self._renewal: asyncio.Task[None] | None = None
         self._reported: set[HeldTask] = set()
@@ -89,6 +92,8 @@ class LeaseKeeper:
                 self._renewal.add_done_callback(self._renewed)
         if self._renewal:
             await self._renewal
+        # A listener may return later than that, and would call into a loop that is closed.
+        self._loop = None
 
     def _renewed(self, _renewal: asyncio.Task[None]) -> None:
         self._renewal = None
@@ -110,6 +115,7 @@ class LeaseKeeper:
         if overdue:
             self._reported = {*self._reported.intersection(self._in_flight.all()), *overdue}
             self._on_lost([(held, _why_overdue(held, now)) for held in overdue])
+            self._events.renewed((), [held for held in overdue if held.lease_ran_out(now)])
 
     def _ends_at(self, held: HeldTask) -> float:
         deadline = math.inf if held.deadline is None else held.deadline
@@ -134,9 +140,14 @@ class LeaseKeeper:
 
     async def _renew(self, worker_id: int, portion: Sequence[HeldTask]) -> None:
         asked_at = monotonic()
-        reasons = await self._session.run(tasks.renew(worker_id, [(held.task.id, held.task.fence) for held in portion]))
+        reasons = await self._session.run(
+            claims.renew(worker_id, [(held.task.id, held.task.fence) for held in portion])
+        )
+        now = monotonic()
+        expired = [held for held in portion if held.lease_ran_out(now)]
         for held in portion:
             held.look_again(asked_at)
+        self._events.renewed([held for held in portion if held.task.id not in reasons], expired)
         if reasons:
             self._on_lost([(held, LostReason(reasons[held.task.id])) for held in portion if held.task.id in reasons])
 

@@ -16,8 +16,10 @@ from queue import SimpleQueue
 from time import monotonic
 from typing import TypeVar
 
+from rolecall.telemetry.context import current
 from rolecall.wake.waker import Waker
 from rolecall.worker.completer import Completer
+from rolecall.worker.events import WorkerEvents
 from rolecall.worker.in_flight import HeldTask
 from rolecall.worker.session import ForkGuard
 
@@ -237,8 +239,15 @@ class Slot:
     on.
     """
 
-    def __init__(
-        self, number: int, local_queue: LocalQueue, demand: Demand, *, completer: Completer, fork_guard: ForkGuard
+    def __init__(  # sizes: what a slot works with
+        self,
+        number: int,
+        local_queue: LocalQueue,
+        demand: Demand,
+        *,
+        completer: Completer,
+        events: WorkerEvents,
+        fork_guard: ForkGuard,
     ) -> None:
         self._queue = local_queue
         self._thread = SlotThread(f"rolecall-slot-{number}", fork_guard)
@@ -246,6 +255,7 @@ class Slot:
         self.running: Sequence[HeldTask] = ()
         self._demand = demand
         self._completer = completer
+        self._events = events
         self._task: asyncio.Task[None] | None = None
 
     async def run(self) -> None:
@@ -275,7 +285,10 @@ class Slot:
             held.began_at = began_at
             if not held.started:
                 self._completer.began(held)
+        if self._events.tells_begins:
+            self._events.began(held_tasks)
         self.running = held_tasks
+        current.set(held_tasks)
 
     def interrupt(self) -> None:
         """Cancel the running handler, if every task it works on must stop and it can be cancelled at all."""
@@ -311,6 +324,7 @@ class Slot:
         finally:
             self._fork_guard.require()
         running, self.running = self.running, ()
+        current.set(())
         if running:
             self._demand.note(len(running))
 

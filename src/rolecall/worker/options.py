@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
+from rolecall.config.handoff import HandoffSettings
 from rolecall.model.errors import ConfigError
 from rolecall.model.workers import MOST_SLOTS, require_slots_of_roles
+from rolecall.wake.choice import POSTGRES, require_named
+from rolecall.wake.transport import Transport
 
 MOST_PREFETCH = 10_000
 
@@ -19,7 +22,8 @@ class WorkerOptions:
     (`{"analytics": 4, "import": 2}`), so that none takes a slot of another: these are the roles then, and each has an
     entry of its own on the roll. `until_idle`: end when nothing is left to do, as `rolecall.worker.idleness` says.
     `prefetch`: the most tasks that may be claimed beyond the free slots, 0 =
-    none. `name`: how people call this worker; by default made from its role. `listen=False`: poll only.
+    none. `name`: how people call this worker; by default made from its role. `notifications`: how it hears of work
+    before it looks: `postgres`, `poll`, `in-process`, the address of a broker, or a transport; `listen=False`: poll.
     `grace`: how long running handlers may go on after a stop. `abort_grace`: how long an aborted handler may
     take to end before its task is reported without it. `call_deadline`: the longest wait for one answer of
     the database. `pooled`: whether the DSN leads to a pooler in transaction mode, so that nothing may be
@@ -41,7 +45,9 @@ class WorkerOptions:
     grace: float = 25.0
     abort_grace: float = 5.0
     call_deadline: float = 15.0
+    handoff: HandoffSettings = field(default_factory=HandoffSettings)
     listen: bool = True
+    notifications: str | Transport = field(default=POSTGRES, repr=False)
     maintenance: bool = True
     pooled: bool | None = None
     listen_dsn: str | None = None
@@ -55,7 +61,7 @@ class WorkerOptions:
 
     @property
     def may_hear(self) -> bool:
-        """Whether it is worth listening for notifications: through a pooler none comes."""
+        """Whether it is worth listening to Postgres: through a pooler none comes."""
         return self.listen and (self.listen_dsn is not None or not self.pooled)
 
     @property
@@ -91,6 +97,7 @@ class WorkerOptions:
         for name in ("poll_interval", "heartbeat_interval", "abort_grace", "call_deadline"):
             _between(name, getattr(self, name), 0.01, 86_400)
         _between("grace", self.grace, 0, 86_400)
+        require_named(self.notifications)
         _between("backoff_duration", self.backoff_duration, 0.01, 86_400)
         for name in ("memory_backoff", "cpu_backoff"):
             share = getattr(self, name)

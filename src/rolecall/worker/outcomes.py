@@ -12,6 +12,7 @@ from inspect import isawaitable, iscoroutine
 from itertools import chain
 from pathlib import Path
 from time import monotonic
+from typing import Protocol
 
 from rolecall.model.errors import ContractBroken, HandlerError, InvalidPayload, PermanentFailure, Retry
 from rolecall.model.outcomes import (
@@ -30,8 +31,9 @@ from rolecall.model.outcomes import (
 from rolecall.model.states import LostReason
 from rolecall.model.tasks import NextTasks
 from rolecall.sql.documents import clean_error, encode_result
-from rolecall.worker.completer import Completer
-from rolecall.worker.in_flight import HeldTask, InFlight
+from rolecall.telemetry.tracing import Tracing
+from rolecall.worker.events import WorkerEvents
+from rolecall.worker.in_flight import HeldTask
 from rolecall.worker.program import Contract
 
 # A timeout is a failure of what has begun; the others lose their deadline with their claim.
@@ -41,18 +43,40 @@ LONGEST_MESSAGE = 4_000
 OUR_FOLDER = str(Path(__file__).parent)
 
 
+class Writer(Protocol):
+    """What stores the outcomes."""
+
+    def add(self, held: HeldTask) -> None:
+        """Take an ended task whose `report` stands."""
+
+    def finished_by_handler(self, held: HeldTask) -> None:
+        """Take a task whose end its handler's own transaction stored."""
+
+    def give_back(self, held_tasks: Iterable[HeldTask]) -> None:
+        """Take tasks that are to be claimable again."""
+
+    def lost(self, held: HeldTask) -> None:
+        """Take a task of which nothing is to be written any more."""
+
+
 class Outcomes:
     """Takes each task once: what comes after its abort was already dealt with is dropped."""
 
-    __slots__ = ("_completer", "_contracts", "_in_flight", "_intakes")
+    __slots__ = ("_completer", "_contracts", "_events", "_intakes", "_tracing")
 
     def __init__(
-        self, completer: Completer, in_flight: InFlight, contracts: Mapping[str, Contract], intakes: Mapping[str, str]
+        self,
+        completer: Writer,
+        events: WorkerEvents,
+        contracts: Mapping[str, Contract],
+        intakes: Mapping[str, str],
+        tracing: Tracing | None = None,
     ) -> None:
         self._completer = completer
-        self._in_flight = in_flight
+        self._events = events
         self._contracts = contracts
         self._intakes = intakes
+        self._tracing = tracing
 
     def returned(self, held: HeldTask, result: object, next_tasks: NextTasks | None = None) -> None:
         """The handler returned a result, a Snooze, a WaitFor, a Cancel, or (in a batch) an exception.
@@ -65,7 +89,11 @@ class Outcomes:
         held.ended = True
         if next_tasks is not None or held.task.handler in self._contracts:
             result, next_tasks = self._checked(held.task.handler, result, next_tasks)
+        if isinstance(result, BaseException):
+            self._tell_if_invalid(held, result)
         held.report = _report(held, result, next_tasks, self._contracts.get(held.task.handler))
+        if self._tracing is not None and next_tasks is not None and isinstance(held.report, Completed):
+            self._tracing.following(next_tasks)
         self._completer.add(held)
 
     def raised(self, held: HeldTask, error: BaseException) -> None:
@@ -74,6 +102,7 @@ class Outcomes:
             self.aborted(held)
             return
         held.ended = True
+        self._tell_if_invalid(held, error)
         held.report = self._misfit(held, error) or _failure(held, error)
         self._completer.add(held)
 
@@ -91,7 +120,11 @@ class Outcomes:
         elif held.aborted in GIVEN_BACK:
             self._completer.give_back([held])
         else:
-            self._in_flight.drop([held])
+            self._completer.lost(held)
+
+    def _tell_if_invalid(self, held: HeldTask, error: BaseException) -> None:
+        if isinstance(error, ContractBroken) or (isinstance(error, RaisedElsewhere) and error.verdict.invalid):
+            self._events.invalid(held, str(error))
 
     def _misfit(self, held: HeldTask, error: BaseException) -> Misfit | None:
         task, verdict = held.task, judge(error)
@@ -201,7 +234,8 @@ def unstored_failure(result: object, why: str, *, handler: str, contract: Contra
 class Verdict:
     """What an exception means for its task: the text to store, and when to try again, if not by the policy.
 
-    `after` is in seconds; `final`: never again; `misfit`: it is a task for another release of the program.
+    `after` is in seconds; `final`: never again; `misfit`: it is a task for another release of the program; `invalid`:
+    something is not what its handler declares.
     """
 
     text: str
@@ -209,6 +243,7 @@ class Verdict:
     after: float | None = None
     at: datetime | None = None
     misfit: bool = False
+    invalid: bool = False
 
 
 class RaisedElsewhere(HandlerError):
@@ -225,9 +260,9 @@ def judge(error: BaseException) -> Verdict:
         case RaisedElsewhere():
             return error.verdict
         case InvalidPayload():
-            return Verdict(text=str(error), final=True, misfit=error.stored)
+            return Verdict(text=str(error), final=True, misfit=error.stored, invalid=True)
         case ContractBroken():
-            return Verdict(text=str(error))
+            return Verdict(text=str(error), invalid=True)
         case Retry():
             return Verdict(text=describe(error.__cause__ or error), after=error.after, at=error.at)
         case _:

@@ -86,7 +86,9 @@ class ProcedureRunner:
                         if self._procedure.has_before:
                             await run_async(connection, roles.run_before_hook(*claim))
                         begun = True
-                        return await run_async(connection, roles.run_procedure(*claim))
+                        if self._services.events.asks_for_ends:
+                            held.collector = self._services.events.collector([held])
+                        return await run_async(connection, roles.run_procedure(*claim), held.collector)
         except DatabaseUnavailable as error:
             if not begun or error.sqlstate in SERVER_STOPPED:
                 held.began_at = 0.0

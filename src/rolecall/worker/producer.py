@@ -4,7 +4,7 @@
        ▲             │
        │             ├─────▶ fewer, as the next one is for a free slot only: wait for one
        │             ├─────▶ fewer: the pool is dry for now
-       │             │           marked idle already: wait, whatever comes from now on notifies
+       │             │           marked idle already: wait, whatever comes from now on notifies; a poll asks first
        │             └─────▶ nothing: mark idle, claim once more, then wait (rolecall.wake)
        │
     no demand ──▶ wait until a slot is free, or the local queue is half empty
@@ -22,16 +22,17 @@ import logging
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from time import monotonic
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
+from rolecall.config import failpoints
 from rolecall.db.connect import AsyncConnection as Connection
 from rolecall.db.run import run_async
 from rolecall.model.errors import RolecallError
 from rolecall.model.states import LostReason
-from rolecall.sql import tasks
+from rolecall.model.tasks import ClaimedTask
+from rolecall.sql import claims
 from rolecall.sql.statement import Statement
 from rolecall.wake.waker import Backoff, Pace, Waker
-from rolecall.worker import failpoints
 from rolecall.worker.completer import Completer
 from rolecall.worker.in_flight import HeldTask, InFlight
 from rolecall.worker.leases import Aborter, LeaseKeeper
@@ -40,6 +41,7 @@ from rolecall.worker.registration import Registration
 from rolecall.worker.reporting import LogReporter
 from rolecall.worker.runners import HandlerRegistry
 from rolecall.worker.session import DatabaseSession
+from rolecall.worker.tracing import TraceLook
 
 BUSY_AFTER = 0.1
 STALE_AFTER = 0.5
@@ -55,7 +57,7 @@ class Producer:
 
     def __init__(
         self,
-        claims: Claims,
+        claims: TaskSource,
         delivery: Delivery,
         slots: Sequence[Slot],
         *,
@@ -77,12 +79,12 @@ class Producer:
         self._closing = False
 
     def hear_wake(self, payload: str) -> None:
-        """Take a notification that a role has work; it may name the few workers that were chosen for it."""
+        """Take a notification that a role, or any, has work; it may name the few workers that were chosen for it."""
         role, _, worker_ids = payload.partition(":")
         if worker_ids:
             if self._claims.is_among(worker_ids.split(",")):
                 self._choose()
-        elif self._claims.serves(role):
+        elif not role or self._claims.serves(role):
             self.work.nudge()
 
     def _choose(self) -> None:
@@ -169,10 +171,16 @@ class Producer:
             await self._claims.mark_idle(idle=False)
 
     async def _wait_for_work(self) -> None:
-        now = monotonic()
-        due = await self._claims.next_due() if self._pace.is_slow(now) else None
-        if not self._closing:
-            await self.work.wait(self._pace.next_delay(now, next_due=due))
+        asks = False
+        while not self._closing:
+            now = monotonic()
+            asked, asks = asks, self._claims.tells_due and self._pace.is_slow(now)
+            due = await self._claims.next_due() if asks else None
+            if asked and due == 0:
+                return
+            delay = self._pace.next_delay(now, next_due=due)
+            if await self.work.wait(delay) or not asks or (due is not None and due <= delay):
+                return
 
     async def _wait_for_room(self, ahead: int) -> None:
         self._queue.call_at = ahead // 2 if ahead else NO_CALL
@@ -181,20 +189,63 @@ class Producer:
             await self._leave_to_others()
 
 
+class TaskSource(Protocol):
+    """Where a producer gets its tasks from: `Claims` has it all from Postgres."""
+
+    @property
+    def held_back(self) -> bool: ...
+
+    @property
+    def marked_idle(self) -> bool: ...
+
+    @property
+    def tells_due(self) -> bool: ...
+
+    def serves(self, role: str) -> bool: ...
+
+    def is_among(self, worker_ids: Sequence[str]) -> bool: ...
+
+    async def take(self, limit: int, start: int) -> list[HeldTask]: ...
+
+    async def take_more(self, held_tasks: Sequence[HeldTask], calls: int) -> list[HeldTask]: ...
+
+    async def next_due(self) -> float | None: ...
+
+    async def mark_idle(self, *, idle: bool) -> None: ...
+
+    async def wake_others(self) -> None: ...
+
+
 class Claims:
     """Claims on one connection of its own: the engine remembers per connection where its last claim stopped."""
 
-    def __init__(self, session: DatabaseSession, registration: Registration, handler_registry: HandlerRegistry) -> None:
+    def __init__(
+        self,
+        session: DatabaseSession,
+        registration: Registration,
+        handler_registry: HandlerRegistry,
+        traces: TraceLook | None = None,
+    ) -> None:
         self._session = session
+        self._traces = traces
         self._registration = registration
         self._roles = registration.info.roles
         self._registry = handler_registry
-        self.held_back = False  # the task that came next, at the last claim, waits for a free slot
+        self._held_back = False
+
+    @property
+    def held_back(self) -> bool:
+        """Whether the task that came next, at the last claim, waits for a free slot."""
+        return self._held_back
 
     @property
     def marked_idle(self) -> bool:
         """Whether an enqueue notifies this worker."""
         return self._registration.idle
+
+    @property
+    def tells_due(self) -> bool:
+        return True
 
     def serves(self, role: str) -> bool:
         return not self._roles or role in self._roles
@@ -204,7 +255,7 @@ class Claims:
 
     async def take(self, limit: int, start: int) -> list[HeldTask]:
         """Claim up to `limit` tasks, best first; the first `start` count as started."""
-        claimed, self.held_back = await self._claim(self._registry.names, limit, start)
+        claimed, self._held_back = await self._claim(self._registry.names, limit, start)
         return claimed
 
     async def take_more(self, held_tasks: Sequence[HeldTask], calls: int) -> list[HeldTask]:
@@ -224,7 +275,7 @@ class Claims:
 
     async def next_due(self) -> float | None:
         """Return the seconds until the earliest pending task is due; None if there is none."""
-        return await self._session.run(tasks.next_due(self._roles, self._registry.names, self._registration.worker_id))
+        return await self._session.run(claims.next_due(self._roles, self._registry.names, self._registration.worker_id))
 
     async def mark_idle(self, *, idle: bool) -> None:
         await self._registration.mark_idle(self._session, idle=idle)
@@ -232,10 +283,8 @@ class Claims:
     async def wake_others(self) -> None:
         await self._registration.wake_others(self._session)
 
-    async def _claim(self, handlers: Sequence[str], limit: int, start: int) -> tuple[list[HeldTask], bool]:
-        worker_id = self._registration.worker_id
-        statement = tasks.claim_what_fits(worker_id, self._roles, handlers, limit, start)
-        asked_at, (claimed, held_back) = await self._session.ask(lambda connection: _timed(connection, statement))
+    async def hold(self, claimed: Sequence[ClaimedTask], worker_id: int, asked_at: float, start: int) -> list[HeldTask]:
+        """Make held tasks of what was claimed under that id, asked for then; the first `start` have started."""
         if claimed and failpoints.ARMED:
             failpoints.hit(failpoints.AFTER_CLAIM)
         runner = self._registry.runner
@@ -243,10 +292,19 @@ class Claims:
             HeldTask(task, runner(task), worker_id, asked_at, started=number < start)
             for number, task in enumerate(claimed)
         ]
-        return held_tasks, held_back
+        if held_tasks and self._traces is not None:
+            await self._traces.note(held_tasks)
+        return held_tasks
+
+    async def _claim(self, handlers: Sequence[str], limit: int, start: int) -> tuple[list[HeldTask], bool]:
+        worker_id = self._registration.worker_id
+        statement = claims.claim_what_fits(worker_id, self._roles, handlers, limit, start)
+        asked_at, (claimed, held_back) = await self._session.ask(lambda connection: timed(connection, statement))
+        return await self.hold(claimed, worker_id, asked_at, start), held_back
 
 
-async def _timed(connection: Connection, statement: Statement[T]) -> tuple[float, T]:
+async def timed(connection: Connection, statement: Statement[T]) -> tuple[float, T]:
+    """Run a statement that claims, and return with its answer the moment from which the leases run at the latest."""
     # The answer may take long, and the leases run from the claim on: only the moment before the question is safe.
     asked_at = monotonic()
     return asked_at, await run_async(connection, statement)

@@ -12,6 +12,7 @@ from rolecall.db.migrations import Migrations
 from rolecall.model.schedules import Schedule
 from rolecall.model.tasks import NewTask
 from rolecall.model.workers import Workplace
+from rolecall.telemetry import Emitter, EventSink
 
 
 class Callee(Protocol):
@@ -108,6 +109,14 @@ class Program(Protocol):
     @property
     def carried(self) -> Sequence[ContextVar[Any]]:
         """The context variables whose values go with a handler into its process."""
+
+    @property
+    def sinks(self) -> Sequence[EventSink]:
+        """Who hears of events, and may trace."""
+
+    @property
+    def emitter(self) -> Emitter:
+        """What brings events to the program's sinks."""
 
     @property
     def migrations(self) -> Sequence[Migrations]:

@@ -7,24 +7,24 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from time import monotonic
 
-from rolecall.model.outcomes import Completed, Failed, Report
+from rolecall.model.outcomes import Completed
 from rolecall.model.tasks import ClaimedTask
 from rolecall.worker.in_flight import HeldTask, InFlight
 
 SUMMARY_EVERY = 5.0
-MOST_FAILURES = 10
+MOST_UNSTORED = 10
 
 log = logging.getLogger("rolecall.worker")
 
 
 class LogReporter:
-    """Counts outcomes; every claim and outcome is a DEBUG line, failures are WARNING lines up to a few a summary."""
+    """Counts outcomes; every claim is a DEBUG line. What becomes of a task is an event, and so a line already."""
 
     def __init__(self, in_flight: InFlight) -> None:
         self._in_flight = in_flight
         self._counts: Counter[str] = Counter()
         self._since = monotonic()
-        self._failures = 0
+        self._unstored = 0
 
     def claimed(self, held_tasks: Sequence[HeldTask]) -> None:
         if log.isEnabledFor(logging.DEBUG):
@@ -37,13 +37,8 @@ class LogReporter:
             held_tasks = [held for held in held_tasks if held.task.id not in lost]
         self._counts.update(type(held.report).__name__.lower() for held in held_tasks)
         for held in held_tasks:
-            if type(held.report) is Failed:
-                self._log_failure(held, held.report)
-            elif type(held.report) is Completed and held.report.unstored is not None:
+            if type(held.report) is Completed and held.report.unstored is not None:
                 self._log_unstored(held, held.report.unstored)
-        if log.isEnabledFor(logging.DEBUG):
-            for held in held_tasks:
-                log.debug("Task %s %s", _named(held.task, held.task.role), _word(held.report))
 
     def released(self, held_tasks: Sequence[HeldTask]) -> None:
         self._counts["released"] += len(held_tasks)
@@ -53,38 +48,22 @@ class LogReporter:
         now = monotonic()
         seconds, self._since = now - self._since, now
         counts, self._counts = self._counts, Counter()
-        self._failures = 0
+        self._unstored = 0
         if counts:
             done = counts.total()
             parts = ", ".join(f"{number} {word}" for word, number in sorted(counts.items()))
             log.info("%s in %.1f s (%.0f/s), %d held", parts, seconds, done / seconds, len(self._in_flight))
-
-    def _log_failure(self, held: HeldTask, report: Failed) -> None:
-        if self._may_warn():
-            task = held.task
-            headline = report.error.partition("\n")[0]
-            log.warning(
-                "Task %s failed at attempt %d: %s",
-                _named(task, task.handler),
-                task.attempt,
-                headline,
-                extra={"traceback": report.error},
-            )
 
     def _log_unstored(self, held: HeldTask, why: str) -> None:
         if self._may_warn():
             log.warning("The result of task %d (%s) was not stored: %s", held.task.id, held.task.handler, why)
 
     def _may_warn(self) -> bool:
-        self._failures += 1
-        if self._failures == MOST_FAILURES + 1:
-            log.warning("More tasks fail; the next summary counts them")
-        return self._failures <= MOST_FAILURES
+        self._unstored += 1
+        if self._unstored == MOST_UNSTORED + 1:
+            log.warning("More results are not stored")
+        return self._unstored <= MOST_UNSTORED
 
 
 def _named(task: ClaimedTask, what: str) -> str:
     return f"{task.id} ({what})" if task.key is None else f"{task.id} ({what}) for {task.key}"
-
-
-def _word(report: Report | None) -> str:
-    return type(report).__name__.lower()

@@ -33,10 +33,14 @@ class ResourceMonitor:
         )
         self._backs_off = backs_off
 
+    @property
+    def has_threshold(self) -> bool:
+        """Whether there is anything to look for."""
+        return self._pressure.has_threshold
+
     async def look(self) -> None:
-        """Measure, and back off or go on; nothing where no threshold is set."""
-        if self._pressure.has_threshold:
-            self._judge(self._resources.read())
+        """Measure, and back off or go on."""
+        self._judge(self._resources.read())
 
     def condition(self) -> Condition:
         """Measure, and say what the roll should know of this worker."""

@@ -17,6 +17,7 @@ import os
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from functools import partial
+from socket import socketpair
 from time import monotonic
 from typing import Protocol, TypeVar
 from weakref import WeakSet, ref
@@ -28,6 +29,7 @@ from rolecall.db.connect import AsyncConnection as Connection
 from rolecall.db.connect import Pooler, async_pool, connect_async
 from rolecall.db.run import run_async
 from rolecall.model.errors import DatabaseUnavailable
+from rolecall.sql.events import EventCollector
 from rolecall.sql.statement import Statement, single
 from rolecall.wake.waker import Backoff, comes_within
 
@@ -49,22 +51,31 @@ class DatabaseSession:
     """One connection, one statement at a time, each answered within `deadline` seconds or asked again.
 
     Only for statements that may run twice: every write of a worker shows its fence, so a repetition whose
-    first run did commit is told so. Errors of the statement itself are raised at once.
+    first run did commit is told so. Errors of the statement itself are raised at once. `on_silence` is called, where
+    the session is used, with what keeps the database from answering.
     """
 
-    def __init__(self, name: str, connect: Connect, *, deadline: float) -> None:
+    def __init__(
+        self,
+        name: str,
+        connect: Connect,
+        *,
+        deadline: float,
+        on_silence: Callable[[DatabaseUnavailable], None] = lambda _error: None,
+    ) -> None:
         self._name = name
         self._connect = connect
         self._deadline = deadline
+        self._on_silence = on_silence
         self._connection: Connection | None = None
         self._turn = asyncio.Lock()
         self._backoff = Backoff(FIRST_RETRY, LONGEST_RETRY)
         self._given_up = asyncio.Event()
         self._complaints = Complaints()
 
-    async def run(self, statement: Statement[T]) -> T:
+    async def run(self, statement: Statement[T], collector: EventCollector | None = None) -> T:
         """Return the answer, however long the database is away; after `give_up` raise DatabaseUnavailable."""
-        return await self.ask(lambda connection: run_async(connection, statement))
+        return await self.ask(lambda connection: run_async(connection, statement, collector))
 
     async def ask(self, question: Callable[[Connection], Awaitable[T]]) -> T:
         """Return the answer to a question of several statements, asked whole again like a single one."""
@@ -74,6 +85,7 @@ class DatabaseSession:
                     return await self._attempt(question)
                 except DatabaseUnavailable as error:
                     await self._drop()
+                    self._on_silence(error)
                     if self._given_up.is_set():
                         raise
                     self._complain(error)
@@ -134,22 +146,27 @@ class DatabaseSessions:
         pooled: bool | None = None,
         fork_guard: ForkGuard | None = None,
         mark: str | None = None,
+        on_silence: Callable[[DatabaseUnavailable], None] = lambda _error: None,
     ) -> None:
         self._fork_guard = fork_guard or ForkGuard()
         self._dsn = dsn
         self._mark = mark
+        self._on_silence = on_silence
         self._deadline = deadline
         self._pooler = Pooler(told=pooled)
 
     def open(self, name: str) -> DatabaseSession:
         """Make a session whose commits wait for the disk."""
-        return DatabaseSession(name, lambda: self.connect(name), deadline=self._deadline)
+        return self._session(name, lambda: self.connect(name))
 
     def open_relaxed(self, name: str) -> DatabaseSession:
         """Make a session whose commits a crash of the server may undo, unless a pooler stands there: for
         claims, which are then simply repeated.
         """
-        return DatabaseSession(name, lambda: self._connect_relaxed(name), deadline=self._deadline)
+        return self._session(name, lambda: self._connect_relaxed(name))
+
+    def _session(self, name: str, connect: Connect) -> DatabaseSession:
+        return DatabaseSession(name, connect, deadline=self._deadline, on_silence=self._on_silence)
 
     async def connect(self, name: str) -> Connection:
         self._fork_guard.require()
@@ -228,11 +245,13 @@ class ForkGuard:
 
     def cut_off(self) -> None:
         """Let every connection lead nowhere in this process; in the one that it comes from it goes on as before."""
-        nowhere = os.open(os.devnull, os.O_RDWR)
-        for connection in self._connections:
-            with suppress(psycopg.Error):  # one that is closed
-                os.dup2(nowhere, connection.fileno(), inheritable=False)
-        os.close(nowhere)
+        # A socket whose other end is closed, and not /dev/null, which an event loop cannot wait for: libuv aborts.
+        nowhere, gone = socketpair()
+        gone.close()
+        with nowhere:
+            for connection in self._connections:
+                with suppress(psycopg.Error):  # one that is closed
+                    os.dup2(nowhere.fileno(), connection.fileno(), inheritable=False)
 
 
 class HasDescriptor(Protocol):

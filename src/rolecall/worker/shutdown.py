@@ -16,6 +16,7 @@ log = logging.getLogger("rolecall.worker")
 ABORT_WITHIN = 1.0
 FINISH_WITHIN = 15.0
 FINISH_NOW_WITHIN = 2.0
+AFTERWARDS_WITHIN = 5.0
 LEAVE_WITHIN = 5.0
 
 
@@ -74,6 +75,7 @@ class Shutdown:
         wiring, completer_task = self._wiring, self._working["completer"]
         wiring.completer.close()
         await asyncio.wait({completer_task}, timeout=self._unless_now(FINISH_WITHIN))
+        await wiring.afterwards.settle(self._unless_now(AFTERWARDS_WITHIN))
         wiring.finish_session.give_up()
         if not completer_task.done():
             await asyncio.wait({completer_task}, timeout=FINISH_NOW_WITHIN)

@@ -10,37 +10,46 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from rolecall.maintenance.runner import MaintenanceRunner, Periodic
-from rolecall.model.workers import Condition, WorkerCommand
-from rolecall.wake.listener import (
+from rolecall.maintenance.periodic import Periodic
+from rolecall.maintenance.runner import MaintenanceRunner
+from rolecall.maintenance.runs import Telling
+from rolecall.model.workers import Condition, WorkerCommand, WorkerInfo
+from rolecall.telemetry import EventType
+from rolecall.telemetry.tracing import tracing_of
+from rolecall.wake.choice import choose
+from rolecall.wake.in_process import Silence
+from rolecall.wake.listener import Listener, PostgresTransport
+from rolecall.wake.transport import (
     CANCEL_CHANNEL,
     COMMAND_CHANNEL,
     HANDLERS_CHANNEL,
     PAUSE_CHANNEL,
     WAKE_CHANNEL,
-    Listener,
-    ListenerOptions,
-    send_probe,
+    Reach,
+    Transport,
 )
 from rolecall.wake.waker import Pace, PaceOptions
+from rolecall.worker.afterwards import Afterwards
 from rolecall.worker.commands import CommandFollower
 from rolecall.worker.completer import Completer
 from rolecall.worker.context import HandlerServices
+from rolecall.worker.events import WorkerEvents
+from rolecall.worker.execution import registry_of, steps_after_children
+from rolecall.worker.handoff import HandoffClaims
 from rolecall.worker.heartbeat import HeartbeatThread, LagWatch
-from rolecall.worker.in_flight import InFlight, Runner
+from rolecall.worker.in_flight import InFlight
 from rolecall.worker.leases import Aborter, LeaseKeeper, LostTask
 from rolecall.worker.local_queue import Demand, LocalQueue, Slot
 from rolecall.worker.options import WorkerOptions
 from rolecall.worker.outcomes import Outcomes
-from rolecall.worker.procedures import ProcedureRunner
 from rolecall.worker.producer import Claims, Delivery, Producer
-from rolecall.worker.program import Handler, Program
+from rolecall.worker.program import Program
 from rolecall.worker.registration import Registration, declare, describe_worker
 from rolecall.worker.reporting import SUMMARY_EVERY, LogReporter
 from rolecall.worker.resources import ResourceMonitor
-from rolecall.worker.runners import AsyncRunner, HandlerRegistry, NoGather, runner_for
 from rolecall.worker.session import DatabaseSessions, ForkGuard
 from rolecall.worker.subprocess.pool import Processes
+from rolecall.worker.tracing import TraceLook
 
 log = logging.getLogger("rolecall.worker")
 
@@ -60,13 +69,19 @@ class Wiring:
         self._leave = leave
         self._loop = asyncio.get_running_loop()
         self._fork_guard = ForkGuard()
+        worker = describe_worker(options, self._app.handlers)
+        self.events = WorkerEvents(self._app.emitter, worker.name)
         open_sessions = partial(
-            DatabaseSessions, deadline=options.call_deadline, fork_guard=self._fork_guard, mark=secrets.token_hex(6)
+            DatabaseSessions,
+            deadline=options.call_deadline,
+            fork_guard=self._fork_guard,
+            mark=secrets.token_hex(6),
+            on_silence=partial(self.events.failed, EventType.STATE_ADAPTER_ERROR),
         )
         self._sessions = open_sessions(dsn, pooled=options.pooled)
         direct = options.listen_dsn
         self._listen = open_sessions(direct) if direct else self._sessions
-        self._build_foundations()
+        self._build_foundations(worker)
         self._build_execution()
         self._build_production()
         self._build_background()
@@ -86,8 +101,10 @@ class Wiring:
             "summary": self.summary.run(),
             "procedures": self.procedure_check.run(),
         }
-        if self._options.may_hear:
+        if self._options.may_hear or self.transport.reach is not Reach.ALL:
             running["listener"] = self.listener.run()
+        if self.handoff is not None:
+            running["handoff"] = self.handoff.run()
         if self._options.maintenance:
             running["maintenance"] = self.maintenance.run()
         return running
@@ -95,11 +112,13 @@ class Wiring:
     async def close(self) -> None:
         """End the handlers' processes and close every connection but the heartbeat thread's, which closes its own."""
         await self.processes.close()
+        if self.handoff is not None:
+            await self.handoff.close()
         for session in (self.claim_session, self.finish_session, self.maintenance_session):
             await session.close()
         await self.pool.close()
 
-    def _build_foundations(self) -> None:
+    def _build_foundations(self, worker: WorkerInfo) -> None:
         options = self._options
         self.claim_session = self._sessions.open_relaxed("claim")
         self.finish_session = self._sessions.open("settle")
@@ -110,28 +129,44 @@ class Wiring:
         self.log_reporter = LogReporter(self.in_flight)
         self.resource_monitor = ResourceMonitor(options, self._back_off)
         self.registration = Registration(
-            describe_worker(options, self._app.handlers),
+            worker,
             self.in_flight,
             condition=self._condition,
             on_command=self._hear_command,
             known_by=lambda: self._sessions.known_by,
         )
-        self.completer = Completer(self.finish_session, self.in_flight, self.log_reporter, self._nudge_producer)
+        self.afterwards = Afterwards()
+        self.completer = Completer(
+            self.finish_session,
+            self.in_flight,
+            self.log_reporter,
+            self.events,
+            self._nudge_producer,
+            self.afterwards,
+        )
         self.local_queue = LocalQueue(self.completer.give_back)
 
     def _build_execution(self) -> None:
         options = self._options
         contracts = self._app.contracts()
         intakes = {name: handler.intake for name, handler in self._app.handlers.items()}
-        self.outcomes = Outcomes(self.completer, self.in_flight, contracts, intakes)
+        tracing = tracing_of(self._app.sinks)
+        self.outcomes = Outcomes(self.completer, self.events, contracts, intakes, tracing)
         self.aborter = Aborter(self.local_queue, self.outcomes, grace=options.abort_grace)
         self.demand = Demand(options.prefetch, options.slot_count)
         self.slots = [
-            Slot(n, self.local_queue, self.demand, completer=self.completer, fork_guard=self._fork_guard)
+            Slot(
+                n,
+                self.local_queue,
+                self.demand,
+                completer=self.completer,
+                events=self.events,
+                fork_guard=self._fork_guard,
+            )
             for n in range(1, options.slot_count + 1)
         ]
-        gathering = {name: handler.gather for name, handler in self._app.handlers.items() if handler.gather}
-        self.processes = Processes(self._fork_guard, self._app.carried)
+        carried = [*self._app.carried, *(tracing.carried if tracing else ())]
+        self.processes = Processes(self._fork_guard, carried)
         services = HandlerServices(
             self.finish_session,
             self.pool,
@@ -139,32 +174,17 @@ class Wiring:
             contracts,
             self.processes,
             self._fork_guard,
-            frozenset(gathering),
+            self.afterwards,
+            self.events,
+            frozenset(steps_after_children(self._app)),
+            tracing,
         )
-
-        def run(handler: Handler) -> Runner:
-            middlewares = self._app.middlewares_of(handler.name)
-            return runner_for(handler, services, self.outcomes, processes=self.processes, middlewares=middlewares)
-
-        own = {name: run(handler) for name, handler in self._app.handlers.items()}
-        gather_runners = {
-            name: run(gathering[name])
-            if name in gathering
-            else AsyncRunner(NoGather(name), services, self.outcomes, ())
-            for name in own
-        }
-        self.handler_registry = HandlerRegistry(
-            own,
-            gather_runners,
-            lambda procedure: ProcedureRunner(
-                procedure, services, self.outcomes, self._app.middlewares_of(procedure.name)
-            ),
-        )
+        self.handler_registry = registry_of(self._app, services, self.outcomes)
 
     def _build_production(self) -> None:
         options = self._options
         self.keeper = LeaseKeeper(
-            self.in_flight, self.renew_session, self._abort_lost, fences=options.stop_when_cut_off
+            self.in_flight, self.renew_session, self._abort_lost, self.events, fences=options.stop_when_cut_off
         )
         self.delivery = Delivery(
             self.local_queue,
@@ -174,8 +194,11 @@ class Wiring:
             aborter=self.aborter,
             log_reporter=self.log_reporter,
         )
+        traces = TraceLook(self.claim_session) if tracing_of(self._app.sinks) else None
+        claims = Claims(self.claim_session, self.registration, self.handler_registry, traces)
+        self.handoff = self._handoff(claims) if options.handoff.on else None
         self.producer = Producer(
-            Claims(self.claim_session, self.registration, self.handler_registry),
+            self.handoff or claims,
             self.delivery,
             self.slots,
             local_queue=self.local_queue,
@@ -186,9 +209,9 @@ class Wiring:
 
     def _build_background(self) -> None:
         options = self._options
+        self.transport = self._transport()
         self.listener = Listener(
-            connect=lambda: self._listen.connect("listen"),
-            probe=lambda channel: self.finish_session.run(send_probe(channel)),
+            self.transport,
             hears={
                 WAKE_CHANNEL: self.producer.hear_wake,
                 CANCEL_CHANNEL: self._hear_cancel,
@@ -197,7 +220,7 @@ class Wiring:
                 PAUSE_CHANNEL: self.delivery.take_back,
             },
             on_return=self._catch_up,
-            options=ListenerOptions(),
+            on_deaf=self._go_deaf,
         )
         lag = LagWatch(self._loop, self.in_flight, self.local_queue, self.renew_session)
         self.heartbeat = HeartbeatThread(
@@ -208,15 +231,28 @@ class Wiring:
             session=self.renew_session,
             beat_every=options.heartbeat_interval,
         )
-        self.maintenance = MaintenanceRunner(self.maintenance_session)
+        self.maintenance = MaintenanceRunner(Telling(self.maintenance_session, self._app.emitter))
         self.summary = Periodic("Summary", self.log_reporter.summarize, every=SUMMARY_EVERY, log=log)
         self.procedure_check = Periodic("Looking for procedures", self._look_for_procedures, every=LOOK_EVERY, log=log)
+
+    def _handoff(self, polling: Claims) -> HandoffClaims:
+        handoff = HandoffClaims(
+            self._options.handoff, polling, self.claim_session, self.registration, self._nudge_producer
+        )
+        self.in_flight.on_dropped = handoff.dropped
+        return handoff
 
     def _nudge_producer(self) -> None:
         self.producer.work.nudge()
 
+    def _transport(self) -> Transport:
+        if not self._options.listen:
+            return Silence()
+        postgres = PostgresTransport(lambda: self._listen.connect("listen"), self.finish_session.run)
+        return choose(self._options.notifications, postgres)
+
     def _is_deaf(self) -> bool:
-        return self._options.listen and not self.listener.alive
+        return self.listener.deaf
 
     def _catch_up(self) -> None:
         # What was said meanwhile is lost: there may be work, tasks that must stop, and a command.
@@ -225,8 +261,13 @@ class Wiring:
         self.procedure_check.nudge()
         self.heartbeat.beat_now()
 
+    def _go_deaf(self, error: Exception) -> None:
+        self.events.failed(EventType.NOTIFY_ADAPTER_ERROR, error)
+        # A long wait was begun in the belief that it would be ended.
+        self._nudge_producer()
+
     def _hear_cancel(self, worker_id: str) -> None:
-        if worker_id == str(self.registration.worker_id):
+        if worker_id in {"", str(self.registration.worker_id)}:
             self.keeper.look_now()
 
     def _hear_of_command(self, worker_id: str) -> None:

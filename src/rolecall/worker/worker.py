@@ -5,12 +5,16 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Coroutine, Mapping, Sequence
+from time import time
 from typing import Any
 
-from rolecall.model.errors import RolecallError
+from rolecall.model.errors import HandlerError, RolecallError
 from rolecall.model.workers import Workplace
+from rolecall.telemetry import Event, EventType
+from rolecall.wake.transport import Reach
 from rolecall.worker.idleness import IdleWatch
 from rolecall.worker.options import WorkerOptions
+from rolecall.worker.outcomes import describe
 from rolecall.worker.program import Program
 from rolecall.worker.shutdown import Shutdown
 from rolecall.worker.wiring import Wiring
@@ -63,6 +67,21 @@ class Worker:
 
     async def run_silently(self, stop: asyncio.Event | None = None) -> None:
         """Do the same, and leave it to the caller to say of an error that it ended the worker."""
+        try:
+            await self._run_to_its_end(stop)
+        except Exception as error:
+            invalid = isinstance(error, HandlerError)
+            kinds = (EventType.JOB_TYPE_VALIDATION_ERROR, EventType.WORKER_ERROR)
+            self._app.emitter.emit(
+                [Event(type=kind, at=time(), error=describe(error)) for kind in (kinds if invalid else kinds[1:])]
+            )
+            raise
+        finally:
+            # A sink that hangs holds up the end for a moment only.
+            if self._app.emitter.has_sinks:
+                await asyncio.to_thread(self._app.emitter.flush)
+
+    async def _run_to_its_end(self, stop: asyncio.Event | None) -> None:
         self._app.check()
         following = asyncio.create_task(self._follow(stop)) if stop is not None else None
         try:
@@ -112,6 +131,8 @@ class Worker:
         finally:
             if watching is not None:
                 watching.cancel()
+            for wiring in wirings:
+                wiring.events.of_worker(EventType.WORKER_STOPPING, wiring.registration.worker_id)
             await asyncio.gather(*map(self._end, wirings, working))
 
     def _begin(self, wiring: Wiring) -> dict[str, asyncio.Task[None]]:
@@ -122,7 +143,8 @@ class Worker:
 
     async def _end(self, wiring: Wiring, working: Mapping[str, asyncio.Task[None]]) -> None:
         await Shutdown(wiring, working, self._now, grace=self._options.grace).run()
-        log.info("Worker %s has stopped", _named(wiring))
+        wiring.events.of_worker(EventType.WORKER_STOPPED, wiring.registration.worker_id)
+        wiring.events.hand_over()
 
     def _watch_for_idleness(self, wiring: Wiring) -> asyncio.Task[None]:
         watch = IdleWatch(wiring.maintenance_session, wiring.registration, self._options.served, self.stop)
@@ -130,7 +152,12 @@ class Worker:
 
     def _announce(self, wiring: Wiring) -> None:
         served = wiring.registration.info.roles
-        log.info("Starting worker %s for role: %s", _named(wiring), ", ".join(served) or "all")
+        way = {"by": "hand-off"} if self._options.handoff.on else {}
+        facts = {"roles": list(served), "slots": len(wiring.slots), **way}
+        wiring.events.of_worker(EventType.WORKER_STARTED, wiring.registration.worker_id, **facts)
+        wiring.events.hand_over()
+        if wiring.transport.reach is Reach.NOTHING:
+            log.info("It looks for work every %g s, and hears of none", self._options.poll_interval)
         known = {handler.role for handler in self._app.handlers.values()}
         known |= {procedure.role for procedure in wiring.handler_registry.procedures.values()}
         for role in set(served) - known:
@@ -152,8 +179,3 @@ class Worker:
 async def _open(wirings: Sequence[Wiring]) -> None:
     for wiring in wirings:
         await wiring.open()
-
-
-def _named(wiring: Wiring) -> str:
-    registration = wiring.registration
-    return f"{registration.info.name} (number {registration.worker_id})"

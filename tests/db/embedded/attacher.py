@@ -6,7 +6,8 @@ import json
 import sys
 from pathlib import Path
 
-from rolecall.db.embedded import EmbeddedServer, EmbeddedServerError
+from rolecall.db.embedded.errors import EmbeddedServerError
+from rolecall.db.embedded.server import EmbeddedServer
 
 
 def main(data_dir: Path) -> int:

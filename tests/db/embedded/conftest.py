@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from rolecall.db.embedded import EmbeddedServer
 from rolecall.db.embedded.home import Home
+from rolecall.db.embedded.server import EmbeddedServer
 from tests.db.embedded.helpers import Attach, Attached, stop_leftovers
 
 

@@ -11,9 +11,9 @@ import psycopg
 import pytest
 from psycopg.conninfo import make_conninfo
 
-from rolecall.db.embedded import EmbeddedServer
 from rolecall.db.embedded.connection import Address, Login
 from rolecall.db.embedded.home import Home
+from rolecall.db.embedded.server import EmbeddedServer
 from tests.db.embedded.helpers import Attach, ask, cluster, do, kill_server, stop_leftovers
 from tests.db.embedded.strangers import Stranger
 

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from rolecall.db.embedded import BinariesNotFound, EmbeddedServer, OtherMajor
 from rolecall.db.embedded.binaries import SYSTEM, VARIABLE, WHEELS, find_binaries
+from rolecall.db.embedded.errors import BinariesNotFound, OtherMajor
+from rolecall.db.embedded.server import EmbeddedServer
 from tests.db.embedded.helpers import ask, cluster
 
 ANOTHER_MAJOR = 15

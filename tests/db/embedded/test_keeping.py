@@ -9,8 +9,8 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from rolecall.db.embedded import EmbeddedServer, kept_running
 from rolecall.db.embedded.process import wait_until
+from rolecall.db.embedded.server import EmbeddedServer, kept_running
 from tests.db.embedded.helpers import PATIENCE, Attach, ask, kill_server, server_pid
 
 

@@ -13,9 +13,9 @@ import psutil
 import psycopg
 import pytest
 
-from rolecall.db.embedded import EmbeddedServer
 from rolecall.db.embedded.home import Home
 from rolecall.db.embedded.process import running_postmaster, wait_until
+from rolecall.db.embedded.server import EmbeddedServer
 from tests.db.embedded.helpers import (
     PATIENCE,
     WRITER,

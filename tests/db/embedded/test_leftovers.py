@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from rolecall.db.embedded import DataDirectoryUnusable, EmbeddedServer, OtherMajor, StartFailed
+from rolecall.db.embedded.errors import DataDirectoryUnusable, OtherMajor, StartFailed
 from rolecall.db.embedded.home import Home
 from rolecall.db.embedded.process import is_alive, server_account, wait_until
+from rolecall.db.embedded.server import EmbeddedServer
 from tests.db.embedded.helpers import PATIENCE, Attach, ask, cluster, kill_server
 
 

@@ -7,17 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from rolecall.db.embedded import (
-    EmbeddedServer,
-    InvalidOption,
-    NotAnswering,
-    NotAttached,
-    ServerOptions,
-    StartFailed,
-)
 from rolecall.db.embedded.connection import create_database
+from rolecall.db.embedded.errors import InvalidOption, NotAnswering, NotAttached, StartFailed
 from rolecall.db.embedded.owner import superuser_of
 from rolecall.db.embedded.process import wait_until
+from rolecall.db.embedded.server import EmbeddedServer
+from rolecall.db.embedded.start import ServerOptions
 from tests.db.embedded.helpers import (
     PATIENCE,
     Attach,

@@ -11,9 +11,11 @@ import psycopg
 import pytest
 
 from rolecall.db.connect import connect
-from rolecall.db.embedded import EmbeddedServer, StillInUse, cluster, owner, start
+from rolecall.db.embedded import cluster, owner, start
 from rolecall.db.embedded.connection import OWNER, Address, Login
+from rolecall.db.embedded.errors import StillInUse
 from rolecall.db.embedded.home import Home
+from rolecall.db.embedded.server import EmbeddedServer
 from rolecall.db.migrator import migrate
 from tests.db.embedded.helpers import ask, do, stop_leftovers
 

@@ -15,9 +15,10 @@ import psycopg
 import pytest
 
 import rolecall
-from rolecall.db.embedded import BinariesUnreachable, EmbeddedServer
 from rolecall.db.embedded.binaries import VARIABLE, Binaries, find_binaries
+from rolecall.db.embedded.errors import BinariesUnreachable
 from rolecall.db.embedded.process import Account, server_account
+from rolecall.db.embedded.server import EmbeddedServer
 from rolecall.db.embedded.start import within_reach
 from tests.db.embedded.helpers import Attach, ask, is_gone
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import psycopg
 
-from rolecall.db.embedded import EmbeddedServer
+from rolecall.db.embedded.server import EmbeddedServer
 
 
 def main(data_dir: Path, name: str, acknowledged: Path) -> None:

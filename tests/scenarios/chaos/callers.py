@@ -18,7 +18,7 @@ from typing import Any, TextIO
 import httpx2
 
 from rolecall.config import LogFormat, LogSettings
-from rolecall.telemetry import set_up_logging
+from rolecall.telemetry.logs import set_up_logging
 from tests.scenarios.chaos import lifeline, stacks
 from tests.scenarios.chaos.stop import StopSignal
 

@@ -5,20 +5,29 @@ from __future__ import annotations
 import random
 import signal
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from types import MappingProxyType
 
 import psutil
 
-from rolecall.worker import failpoints
+from rolecall.config import failpoints
 from tests.scenarios.chaos.callers import API, ASKING
 from tests.scenarios.chaos.member import Member
 from tests.scenarios.chaos.workload import VERSION, VERSIONS
 
-FAILPOINTS = (failpoints.AFTER_CLAIM, failpoints.MID_HANDLER, failpoints.BEFORE_FINISH, failpoints.AFTER_FINISH)
+FAILPOINTS = (
+    failpoints.AFTER_TAKE,
+    failpoints.AFTER_CLAIM,
+    failpoints.MID_HANDLER,
+    failpoints.BEFORE_FINISH,
+    failpoints.AFTER_FINISH,
+    failpoints.BEFORE_ACK,
+)
 ARMED = 0.25
 DETOURED = 0.5
+HANDED_OVER_TO = 0.6
 STOP_SECONDS = 60.0
 # How many workers a supervisor has, and how.
 SUPERVISED = 2
@@ -41,7 +50,14 @@ class Crew:
     """
 
     def __init__(
-        self, dsn: str, detour: str, folder: Path, *, chance: random.Random, sessions: Callable[[], str]
+        self,
+        dsn: str,
+        detour: str,
+        folder: Path,
+        *,
+        chance: random.Random,
+        sessions: Callable[[], str],
+        redis: str | None,
     ) -> None:
         self.odd_ends: list[str] = []
         self.deaths = 0
@@ -52,6 +68,7 @@ class Crew:
         self._folder = folder
         self._chance = chance
         self._sessions = sessions
+        self._redis = redis
         self._armed = ARMED
         self._started = 0
         self._workers: list[Member] = []
@@ -59,6 +76,7 @@ class Crew:
         self._callers: list[Member] = []
         self._supervisors: list[Member] = []
         self._apis: list[Member] = []
+        self._dispatchers: list[Member] = []
         self._migrations: list[Member] = []
         self._answered = 0
         self._orphans: list[psutil.Process] = []
@@ -79,7 +97,7 @@ class Crew:
         return [each.pid for each in self._enqueuers if self._acked(each.name).stat().st_size]
 
     @contextmanager
-    def working(self, workers: int, producers: int, supervisors: int, callers: int) -> Iterator[Crew]:
+    def working(self, workers: int, producers: int, supervisors: int, callers: int, dispatchers: int) -> Iterator[Crew]:
         """Have the processes for the block, and an API if somebody calls it; what still lives then is killed."""
         try:
             self._producers = [self._produce() for _ in range(producers)]
@@ -87,6 +105,7 @@ class Crew:
             self._supervisors = [self._supervise() for _ in range(supervisors)]
             self._apis = [self._serve()] if callers else []
             self._callers = [self._call() for _ in range(callers)]
+            self._dispatchers = [self._dispatch() for _ in range(dispatchers)]
             yield self
         finally:
             for member in self._members:
@@ -99,6 +118,7 @@ class Crew:
         self._replace(self._callers, self._call)
         self._replace(self._supervisors, self._supervise)
         self._replace(self._apis, self._serve)
+        self._replace(self._dispatchers, self._dispatch)
         for migration in [each for each in self._migrations if each.process.poll() is not None]:
             self.migrated += migration.process.returncode == 0
             self._judge(migration)
@@ -131,6 +151,13 @@ class Crew:
                 return api.pid
         return None
 
+    def kill_dispatcher(self) -> int | None:
+        """Kill a dispatcher; None if there is none."""
+        for dispatcher in self._dispatchers:
+            dispatcher.process.kill()
+            return dispatcher.pid
+        return None
+
     def migrate(self) -> int:
         """Begin to bring the database to this release."""
         migration = self._command("migration", self._dsn, "migrate")
@@ -150,7 +177,7 @@ class Crew:
 
     def stop_workers(self) -> None:
         """Let workers and API finish what they do and end, also workers whose supervisor was killed."""
-        self._stop([*self._workers, *self._supervisors, *self._apis])
+        self._stop([*self._workers, *self._supervisors, *self._apis, *self._dispatchers])
         self._await(self._migrations)
         _, left = psutil.wait_procs(self._orphans, STOP_SECONDS)
         self.odd_ends += [f"process {orphan.pid} has outlived its supervisor" for orphan in left]
@@ -169,7 +196,9 @@ class Crew:
         failpoint = f"{self._chance.choice(FAILPOINTS)}:{self._chance.randint(5, 60)}" if armed else ""
         detoured = self._chance.random() < DETOURED
         dsn = self._detour if detoured else self._dsn
-        worker = self._start(f"worker-{self._started}", "worker", (dsn, self._version()), failpoint)
+        handed_over = self._redis is not None and self._chance.random() < HANDED_OVER_TO
+        settings = {failpoints.VARIABLE: failpoint, **(self._by_redis if handed_over else {})}
+        worker = self._start(f"worker-{self._started}", "worker", (dsn, self._version()), settings)
         if detoured:
             self.detoured.add(worker.pid)
         return worker
@@ -198,6 +227,13 @@ class Crew:
         dsn = self._detour if self._chance.random() < DETOURED else self._dsn
         return self._command(API, dsn, "serve", *APP, "--port", "0", "--json")
 
+    def _dispatch(self) -> Member:
+        return self._command("dispatcher", self._dsn, "dispatch")
+
+    @property
+    def _by_redis(self) -> dict[str, str]:
+        return {} if self._redis is None else {"ROLECALL_REDIS_URL": self._redis}
+
     def _command(self, name: str, dsn: str, *words: str) -> Member:
         """Start a command of Rolecall's."""
         self._started += 1
@@ -205,12 +241,20 @@ class Crew:
             "DATABASE_URL": dsn,
             VERSION: self._version(),
             "ROLECALL_TOKEN_FILE": str(self._folder / "token"),
+            **self._by_redis,
         }
         return Member.start(f"{name}-{self._started}", self._folder, "rolecall", words, settings)
 
     @property
     def _members(self) -> list[Member]:
-        return [*self._workers, *self._enqueuers, *self._supervisors, *self._apis, *self._migrations]
+        return [
+            *self._workers,
+            *self._enqueuers,
+            *self._supervisors,
+            *self._apis,
+            *self._dispatchers,
+            *self._migrations,
+        ]
 
     @property
     def _enqueuers(self) -> list[Member]:
@@ -220,8 +264,13 @@ class Crew:
         """One of two releases that work side by side, as in the middle of a deploy."""
         return str(VERSIONS[self._started % len(VERSIONS)])
 
-    def _start(self, name: str, module: str, arguments: Sequence[str], failpoint: str = "") -> Member:
-        environment = {failpoints.VARIABLE: failpoint}
+    def _start(
+        self,
+        name: str,
+        module: str,
+        arguments: Sequence[str],
+        environment: Mapping[str, str] = MappingProxyType({}),
+    ) -> Member:
         return Member.start(name, self._folder, f"tests.scenarios.chaos.{module}", arguments, environment)
 
     def _stop(self, members: list[Member]) -> None:

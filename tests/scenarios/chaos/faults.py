@@ -9,7 +9,10 @@ from collections import Counter
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
+from redis import Redis
+
 from rolecall import DatabaseUnavailable
+from tests.brokers import Broker
 from tests.scenarios.chaos.crew import Crew
 from tests.scenarios.chaos.evidence import Blows
 from tests.scenarios.chaos.proxy import Proxy
@@ -18,8 +21,12 @@ from tests.scenarios.chaos.server import Server
 # Seconds of the soak's own time between two of a kind, on average.
 EVERY = {
     "kill": 2.2, "freeze": 3.0, "cut": 1.3, "mute": 3.0, "retire": 9.0, "crash": 8.0, "bereave": 11.0, "migrate": 15.0,
-    "behead": 9.0, "unserve": 5.0,
+    "behead": 9.0, "unserve": 5.0, "flush": 4.0, "unredis": 8.0, "undispatch": 7.0,
 }  # fmt: skip
+# What is done where tasks are handed over.
+OF_REDIS = ("flush", "unredis", "undispatch")
+# Longer than workers wait before they poll.
+WITHOUT_REDIS_SECONDS = 2.5
 TRY_AGAIN_AFTER = 0.3
 LONGEST_FREEZE = 9.0
 MOST_FROZEN = 2
@@ -83,12 +90,20 @@ class Faults:
     """Does what the plan says when its time has come; `done` counts it."""
 
     def __init__(
-        self, server: Server, proxy: Proxy, crew: Crew, *, chance: random.Random, tell: Callable[[str], None]
+        self,
+        server: Server,
+        proxy: Proxy,
+        crew: Crew,
+        broker: Broker,
+        *,
+        chance: random.Random,
+        tell: Callable[[str], None],
     ) -> None:
         self.done: Counter[str] = Counter()
         self._server = server
         self._proxy = proxy
         self._crew = crew
+        self._broker = broker
         self._chance = chance
         self._tell = tell
         self.blows = Blows()
@@ -104,6 +119,9 @@ class Faults:
             "migrate": self._migrate,
             "behead": self._behead,
             "unserve": self._unserve,
+            "flush": self._flush,
+            "unredis": self._unredis,
+            "undispatch": self._undispatch,
         }
 
     def do(self, kind: str) -> bool:
@@ -185,6 +203,24 @@ class Faults:
         """Kill the API amidst whatever it answers."""
         pid = self._crew.kill_api()
         return None if pid is None else f"API {pid}"
+
+    def _flush(self) -> str:
+        """Have Redis forget all that was handed over, and who is there."""
+        with Redis(port=self._broker.port) as redis:
+            keys = redis.dbsize()
+            redis.flushall()
+        return f"{keys} keys of Redis"
+
+    def _unredis(self) -> str:
+        self._broker.kill()
+        time.sleep(WITHOUT_REDIS_SECONDS)
+        self._broker.start()
+        return f"Redis, away for {WITHOUT_REDIS_SECONDS:g} s"
+
+    def _undispatch(self) -> str | None:
+        """Kill a dispatcher amidst whatever it hands over."""
+        pid = self._crew.kill_dispatcher()
+        return None if pid is None else f"dispatcher {pid}"
 
     def _migrate(self) -> str:
         """Deploy: all functions are stored anew while the pool is at work, and while its connections are cut."""

@@ -10,12 +10,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 LOST = re.compile(r"must stop: taken|was dropped: taken")
+HANDED_OVER = re.compile("Tasks are handed over by Redis")
 ALREADY = re.compile("had been stored before")
 # Warnings that chaos brings about; anything else, or worse, is a finding. The driver's own are no finding.
 EXPECTED = re.compile(
     r"^(The database does not answer on connection"
     r"|No notifications, polling instead"
     r"|Task \d+ \(\w+\)(?: for \S+)? failed at attempt"
+    r"|The outcome of task \d+ \(\w+\)(?: for \S+)? was dropped: taken"
     r"|More tasks fail"
     r"|Leases could not be renewed"
     r"|The loop has not turned for"
@@ -28,6 +30,9 @@ EXPECTED = re.compile(
     r"|What a process left behind is not seen to at once"
     r"|The roll did not know this worker any more"
     r"|A worker ended with -?\d+, starting it again"
+    r"|Nothing can be handed over just now"
+    r"|Redis does not answer, polling instead"
+    r"|No dispatcher hands tasks over"
     r"|SIGTERM again)"
 )
 DRIVER = "psycopg"
@@ -41,6 +46,7 @@ class Said:
 
     lost: int = 0
     already: int = 0
+    handed_over: int = 0
     odd: Counter[str] = field(default_factory=Counter)
 
 
@@ -52,6 +58,7 @@ def read(folder: Path) -> Said:
             message = str(record["message"])
             said.lost += bool(LOST.search(message))
             said.already += bool(ALREADY.search(message))
+            said.handed_over += bool(HANDED_OVER.match(message))
             if not _is_expected(record):
                 said.odd[f"{record['level']}: {message} {record.get('error', '')}"] += 1
     return said

@@ -14,10 +14,10 @@ from types import MappingProxyType
 
 import psutil
 
+from rolecall.config import failpoints
 from rolecall.db.embedded.process import wait_until
 from rolecall.model.error_table import exit_code_for
 from rolecall.model.errors import DatabaseUnavailable
-from rolecall.worker import failpoints
 from tests.scenarios.chaos import ledger, stacks
 
 REPOSITORY = Path(__file__).parents[3]

@@ -75,7 +75,7 @@ MUTANTS = (
         "more tasks of one key ran at once than may",
         (
             Change("room_of_keys", "when cardinality(holder.slots) >= room.capacity then '{}'", ""),
-            Change("claim", "picked.slot)", "picked.slot + (random() * 30000)::smallint)"),
+            Change("take_tasks", "picked.slot)", "picked.slot + (random() * 30000)::smallint)"),
         ),
     ),
     Mutant(
@@ -110,7 +110,7 @@ MUTANTS = (
     Mutant(
         "commits do not wait for the disk",
         "an acknowledged task is lost",
-        (Change("require_durability", "current_setting('synchronous_commit') = 'off'", "false"),),
+        (Change("is_durable", "current_setting('synchronous_commit') <> 'off'", "true"),),
         # By default, or else whoever does wait makes the disk keep what came before him.
         prepare=f"alter database {DATABASE} set synchronous_commit = off",
     ),
@@ -140,6 +140,7 @@ def hunt(mutant: Mutant, seed_number: int = DEFAULTS.seed, tell: Callable[[str],
         longest=LONGEST,
         required={},
         supervisors=0,
+        dispatchers=0,
         callers=mutant.callers,
         stall=12,
         sabotage=partial(seed, mutant),

@@ -26,7 +26,7 @@ from rolecall.db.embedded.process import wait_until
 from rolecall.db.run import translated
 from rolecall.model.errors import DatabaseError
 from rolecall.model.tasks import NeedRule
-from rolecall.telemetry import set_up_logging
+from rolecall.telemetry.logs import set_up_logging
 from tests.scenarios.chaos import lifeline, stacks, steady
 from tests.scenarios.chaos.stop import StopSignal
 from tests.scenarios.chaos.workload import make_app

@@ -14,7 +14,7 @@ import psycopg
 
 from rolecall import DatabaseUnavailable, EmbeddedServer, migrate
 from rolecall.db.connect import connect
-from rolecall.db.embedded import ServerOptions
+from rolecall.db.embedded.start import ServerOptions
 from rolecall.db.migrations import FUNCTIONS_VERSION
 from tests.db.embedded.helpers import kill_server, server_log
 

@@ -20,9 +20,10 @@ from rolecall.db.connect import connect
 from rolecall.db.embedded.process import wait_until
 from rolecall.db.run import run
 from rolecall.sql import roles
+from tests.brokers import redis
 from tests.scenarios.chaos import checker, evidence, logs, steady
 from tests.scenarios.chaos.crew import Crew
-from tests.scenarios.chaos.faults import Faults, Plan
+from tests.scenarios.chaos.faults import OF_REDIS, Faults, Plan
 from tests.scenarios.chaos.pace import Pace
 from tests.scenarios.chaos.proxy import Proxy
 from tests.scenarios.chaos.server import Server
@@ -38,6 +39,7 @@ REQUIRED: Mapping[str, int] = MappingProxyType({
     "lost": 1, "already": 1, "gathered": 2, "inherited": 2, "disinherited": 1, "chained": 2, "insisted": 1, "shared": 2,
     "ran once": 1, "ordered": 2, "asked": 3, "broken requests": 1, "merged": 1, "changed": 2,
     "kill": 3, "freeze": 2, "cut": 5, "mute": 2, "crash": 2, "bereave": 1, "behead": 1, "unserve": 2, "migrated": 1,
+    "handed over": 3, "flush": 2, "unredis": 1, "undispatch": 1,
 })  # fmt: skip
 # Several, so that it takes a moment to fire them: two who do so at once meet.
 SCHEDULES = """\
@@ -68,6 +70,7 @@ class Options:
     producers: int = 2
     supervisors: int = 1
     callers: int = 1
+    dispatchers: int = 1
     stall: float = 30.0
     tell: Callable[[str], None] = print
     sabotage: Callable[[Server], None] | None = None
@@ -103,14 +106,18 @@ class Soak:
     def run(self) -> Report:
         """Return what happened and what must not have happened; raises only where no soak was possible."""
         options = self._options
-        with self._server.running() as server:
+        with self._server.running() as server, redis() as broker:
             self._declare()
             if options.sabotage is not None:
                 options.sabotage(server)
             with Proxy(server.dsn).relaying() as proxy:
-                crew = Crew(server.dsn, proxy.dsn, self._folder, chance=self._chance, sessions=server.sessions)
-                faults = Faults(server, proxy, crew, chance=self._chance, tell=self._tell)
-                with crew.working(options.workers, options.producers, options.supervisors, options.callers):
+                handed_by = broker.url if options.dispatchers else None
+                crew = Crew(
+                    server.dsn, proxy.dsn, self._folder, chance=self._chance, sessions=server.sessions, redis=handed_by
+                )
+                faults = Faults(server, proxy, crew, broker, chance=self._chance, tell=self._tell)
+                staff = (options.workers, options.producers, options.supervisors, options.callers, options.dispatchers)
+                with crew.working(*staff):
                     self._rage(crew, faults)
                     if not self._enough:
                         self._drain(crew)
@@ -127,7 +134,8 @@ class Soak:
     def _rage(self, crew: Crew, faults: Faults) -> None:
         """Let work begin, and carry the plan out until enough has happened."""
         wait_until(lambda: self._server.number(FINISHED) > 0, WARM_UP_SECONDS)
-        plan = Plan(self._chance, without=self._options.without)
+        without = {*self._options.without, *(() if self._options.dispatchers else OF_REDIS)}
+        plan = Plan(self._chance, without=without)
         pace = Pace(partial(evidence.count_runs, self._folder))
         began = looked = time.monotonic()
         while not self._enough and time.monotonic() < began + self._options.longest:
@@ -197,6 +205,7 @@ class Soak:
         told = {
             "lost": said.lost,
             "already": said.already,
+            "handed over": said.handed_over,
             "unanswered enqueues": notes.unanswered,
             "broken requests": notes.broken,
             "parked": self._parked,

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 
 from rolecall import Worker, WorkerOptions
-from rolecall.config import LogFormat, LogSettings
-from rolecall.telemetry import set_up_logging
+from rolecall.config import LogFormat, LogSettings, read_settings
+from rolecall.telemetry.logs import set_up_logging
 from rolecall.worker.loop import run
 from rolecall.worker.signals import stop_on_signals
 from tests.scenarios.chaos import lifeline, stacks
@@ -18,7 +19,7 @@ OPTIONS = WorkerOptions(slots=SLOTS, poll_interval=0.5, heartbeat_interval=1, gr
 
 async def main(dsn: str, version: int) -> None:
     stacks.tell_tasks()
-    worker = Worker(make_app(version), dsn, OPTIONS)
+    worker = Worker(make_app(version), dsn, replace(OPTIONS, handoff=read_settings().handoff))
     with stop_on_signals(worker):
         await worker.run()
 

@@ -11,7 +11,7 @@ import psycopg
 from rolecall.db.run import run_async
 from rolecall.model.tasks import NewTask
 from rolecall.service.live import Batch, Stream
-from rolecall.sql import tasks
+from rolecall.sql.enqueue import enqueue_many
 
 # On a busy machine roles are looked at rarely: the looker rests two hundred times as long as its look took.
 LONG = 30.0
@@ -19,7 +19,7 @@ LONG = 30.0
 
 async def enqueue(connection: psycopg.AsyncConnection[Any], handler: str = "add", number: int = 1) -> list[int]:
     """Store tasks; return their ids."""
-    return [task.id for task in await run_async(connection, tasks.enqueue_many([NewTask(handler=handler)] * number))]
+    return [task.id for task in await run_async(connection, enqueue_many([NewTask(handler=handler)] * number))]
 
 
 async def until(stream: Stream, is_it: Callable[[Batch], bool]) -> Batch:

@@ -19,6 +19,13 @@ def test_an_open_task_stands_for_the_new_one(engine: Engine) -> None:
     assert [task.payload for task in engine.tasks()] == [{"n": 1}]
 
 
+def test_a_standing_task_keeps_its_priority(engine: Engine) -> None:
+    task_id = engine.enqueue(dedupe_key="a", priority=1)
+    engine.enqueue(dedupe_key="a", priority=9)
+
+    assert engine.task(task_id).priority == 1
+
+
 @pytest.mark.parametrize("state", ["scheduled", "ready", "parked", "claimed", "running", "retrying"])
 def test_a_task_stands_in_every_open_state(engine: Engine, state: str) -> None:
     """No open state is forgotten."""

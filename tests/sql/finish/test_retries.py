@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from rolecall.model.retry import RetryKind
+from rolecall.model.retry import RetryKind, linear
 from tests.sql.engine import START, Document, Engine
 
 LINEAR = {"kind": "linear", "step": 5, "cap": 12}
@@ -27,6 +27,20 @@ def delays(engine: Engine, retry: Document, attempts: int) -> list[float]:
 
 def test_linear_delays_grow_by_a_step_up_to_the_cap(engine: Engine) -> None:
     assert delays(engine, LINEAR, 4) == [5, 10, 12, 12]
+
+
+def test_the_usual_linear_policy_waits_five_seconds_more_each_time_up_to_a_minute(engine: Engine) -> None:
+    assert delays(engine, linear().to_json(), 13) == [*range(5, 61, 5), 60]
+
+
+@pytest.mark.parametrize("outcome", ["completed", "failed"])
+def test_who_had_the_last_attempt_stays_on_the_finished_task(engine: Engine, outcome: str) -> None:
+    task_id = engine.enqueue(max_attempts=1)
+    claim = engine.claim_one()
+
+    engine.report(claim, outcome)
+
+    assert (engine.task(task_id).state, engine.task(task_id).worker_id) == (outcome, claim.worker_id)
 
 
 def test_exponential_delays_double_up_to_the_cap(engine: Engine) -> None:

@@ -170,6 +170,7 @@ MANY = {
     "requests": "insert into rolecall.requests select 'ada', n::text, 'x', rolecall.clock(), 200, null, ''",
     "idle_marks": "insert into rolecall.idle_marks select '', n, '{}', rolecall.clock()",
     "task_tokens": "insert into rolecall.task_tokens select n::text::bytea, 4711, rolecall.clock(), 'infinity'",
+    "task_owners": "insert into rolecall.task_owners select n, 'key:7', 'gone'",
     "task_events": "insert into rolecall.task_events_default select n, '2020-01-01', 'told', 1",
 }
 
@@ -182,3 +183,13 @@ def test_each_kind_goes_batch_by_batch(engine: Engine, kind: str) -> None:
     batches = prune_all(engine)[kind]
 
     assert (sum(batches), max(batches)) == (5, 2)
+
+
+@pytest.mark.parametrize("outcome", ["pending", "completed"])
+def test_whose_a_task_is_is_known_as_long_as_the_task_stands(engine: Engine, outcome: str) -> None:
+    task_id = engine.value("""select rolecall.enqueue_owned('{"handler": "work"}', 'key:7', 'Sales')""")
+    if outcome == "completed":
+        engine.complete(engine.claim_one())
+    prune_all(engine)
+
+    assert engine.rows("select id, title from rolecall.owned_tasks('key:7')") == [(task_id, "Sales")]

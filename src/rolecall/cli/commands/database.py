@@ -15,7 +15,8 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from typer import Argument, Exit, Option, echo
 
 from rolecall.cli.shell import Shell
-from rolecall.db.embedded import EmbeddedServer, find_psql
+from rolecall.db.embedded.binaries import find_psql
+from rolecall.db.embedded.server import EmbeddedServer
 from rolecall.model.errors import ConfigError
 
 SECRETS = {"password": "PGPASSWORD", "sslpassword": ""}

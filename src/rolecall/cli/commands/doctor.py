@@ -27,3 +27,5 @@ def _print(diagnosis: Diagnosis) -> None:
         print_table(COLUMNS, rows, "")
     else:
         print_line(f"all is well: {len(diagnosis.checks)} checks")
+    if diagnosis.notifications:
+        print_line(f"workers hear of work by {diagnosis.notifications}")

@@ -12,6 +12,7 @@ from rolecall.cli.locate import Checked, checks_of
 from rolecall.cli.output import print_facts, print_line, print_table
 from rolecall.cli.shell import Shell
 from rolecall.cli.values import read_duration
+from rolecall.model.handoff import HandoffNow
 from rolecall.model.history import Durations, HistoryPoint
 from rolecall.model.overview import PoolOverview
 
@@ -29,6 +30,7 @@ COLUMNS = (
     "running",
 )
 ALERTS = ("severity", "problem", "what to do")
+LANES = ("role", "band", "waiting", "taken", "waiting since")
 ROLES = (
     "role",
     "paused",
@@ -89,6 +91,16 @@ def _print(found: PoolOverview) -> None:
         print_line("All is well.")
     print_facts(_facts(found))
     print_table(ROLES, map(astuple, found.roles), "no roles")
+    if found.handoff is not None:
+        print_line(_told_of(found.handoff))
+        print_table(LANES, map(astuple, found.handoff.lanes), "nothing was handed over yet")
+
+
+def _told_of(handoff: HandoffNow) -> str:
+    if handoff.problem is not None:
+        return f"By Redis nothing is handed over: {handoff.problem}"
+    led_by = handoff.dispatcher or "no dispatcher"
+    return f"Handed over by Redis ({handoff.kind}), {led_by} leads; {handoff.reclaimed} entries were reclaimed"
 
 
 def _facts(found: PoolOverview) -> Iterator[tuple[str, object]]:

@@ -21,7 +21,8 @@ from rolecall.cli.locate import load_app
 from rolecall.cli.options import ACCESS, DATABASE, LOGGING
 from rolecall.cli.shell import Shell
 from rolecall.cli.sockets import adopt, is_private, listen, url_of
-from rolecall.config import HIGHEST_PORT, AccessSettings, AuthMode, LogFormat
+from rolecall.config import AccessSettings, AuthMode, LogFormat
+from rolecall.config.parsing import HIGHEST_PORT
 from rolecall.model.errors import ConfigError
 from rolecall.service.access import TOKEN_VARIABLE, keep_token, mode_for
 from rolecall.worker.supervisor import Command
@@ -31,6 +32,8 @@ Host = Annotated[str | None, Option(help="The address to listen at, default 127.
 Port = Annotated[int | None, Option(min=0, max=HIGHEST_PORT, help="Default 8321, or any free one. [ROLECALL_HTTP]")]
 Descriptor = Annotated[int | None, Option("--fd", hidden=True, help="A socket that is open already.")]
 
+# Whose clients' servers were told how to sign their tokens.
+OWN_TASKS = "rolecall.web.own_tasks:router"
 log = logging.getLogger("rolecall.cli")
 
 
@@ -46,6 +49,8 @@ def serve(
             _listener(shell, host, port, fd) as listener,
         ):
             access = judged(shell, dsn, listener)
+            if access.ignored and any(mount.source == OWN_TASKS for mount in loaded.mounts):
+                log.warning("Not read: %s. Nothing is signed: who logs in is kept by a row", ", ".join(access.ignored))
             if fd is None:
                 _tell(shell, listener, access)
                 announce(shell, {"app": app, "http": url_of(listener), "token_file": _token_file(access)})

@@ -8,8 +8,10 @@ from typing import Annotated
 from typer import Option
 
 from rolecall.app import App
+from rolecall.cli.commands.dispatch import dispatch_beside_workers
+from rolecall.cli.commands.relay import relay_beside_workers
 from rolecall.cli.commands.serve import beside_workers
-from rolecall.cli.commands.worker import Processes, announce, work, worker_command
+from rolecall.cli.commands.worker import Processes, announce, work, worker_commands
 from rolecall.cli.exits import Terminated
 from rolecall.cli.locate import load_app
 from rolecall.cli.shell import Shell
@@ -36,10 +38,11 @@ def up(shell: Shell, *, app: AppReference = None, processes: Processes = 1) -> N
             shell.ready_database(create=True, migrations=loaded.migrations) as dsn,
             beside_workers(shell, dsn, app) as api,
         ):
+            beside = api.commands or [*relay_beside_workers(shell), *dispatch_beside_workers(shell)]
             announce(shell, {"app": app, "processes": processes, "http": api.url, "token_file": api.token_file})
             if loaded.checks:
                 _tell_findings(shell, dsn, loaded)
-            work(shell, dsn, loaded, [worker_command(shell, app)] * processes, api.commands, persistent=True)
+            work(shell, dsn, loaded, worker_commands(shell, app, processes), beside, persistent=True)
     except Terminated:
         return
 

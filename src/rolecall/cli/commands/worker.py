@@ -15,6 +15,7 @@ from typer import Exit, Option
 from rolecall.app import App
 from rolecall.cli.exits import Terminated
 from rolecall.cli.locate import load_app
+from rolecall.cli.metrics import answering_scrapes, metrics_address
 from rolecall.cli.options import DATABASE, LOGGING, WORKING
 from rolecall.cli.output import print_table
 from rolecall.cli.shell import Shell
@@ -45,7 +46,7 @@ Reports = Annotated[bool, Option("--report/--no-report", hidden=True)]
 
 # One of several processes, for which the command that started them counts.
 CHILD = ("--until-idle", "--no-report")
-SECRETS = ("DATABASE_URL", "DATABASE_URL_FILE")
+SECRETS = ("DATABASE_URL", "DATABASE_URL_FILE", "ROLECALL_NOTIFICATIONS")
 
 log = logging.getLogger("rolecall.cli")
 
@@ -63,10 +64,10 @@ def worker(
     try:
         with shell.ready_database(migrations=loaded.migrations) as dsn:
             if until_idle:
-                _work_until_idle(shell, dsn, loaded, [worker_command(shell, app, *CHILD)] * processes, reports=reports)
+                _work_until_idle(shell, dsn, loaded, worker_commands(shell, app, processes, *CHILD), reports=reports)
                 return
             announce(shell, {"app": app, "processes": processes})
-            work(shell, dsn, loaded, [worker_command(shell, app)] * processes)
+            work(shell, dsn, loaded, worker_commands(shell, app, processes))
     except Terminated:
         return
 
@@ -115,15 +116,20 @@ def work(  # sizes: what `up` and `worker` share
     if len(workers) == 1:
         chosen = options or worker_options(shell.settings)
         worker = PersistentWorker(lambda: Worker(app, dsn, chosen)) if persistent else Worker(app, dsn, chosen)
-        run(_run(worker, Supervisor(beside)))
+        with answering_scrapes(shell, app):
+            run(_run(worker, Supervisor(beside)))
     elif code := run(Supervisor([*workers, *beside], partial(_rescue_dead, dsn, shell.settings)).run()):
         raise Exit(code)
 
 
-def worker_command(shell: Shell, reference: str | None, *flags: str) -> Command:
-    """What starts one worker with this command's settings, and these flags."""
+def worker_commands(shell: Shell, reference: str | None, number: int, *flags: str) -> list[Command]:
+    """What starts so many workers with this command's settings, and these flags."""
     words = [*command_line(shell, "worker", reference, [*WORKING, *DATABASE, *LOGGING]), *flags]
-    return Command(name="A worker", arguments=words, environment=secrets_of(shell))
+    addresses = [metrics_address(shell.settings.worker.metrics, turn) for turn in range(number)]
+    return [
+        Command(name="A worker", arguments=words, environment={**secrets_of(shell), "ROLECALL_METRICS": address})
+        for address in addresses
+    ]
 
 
 def command_line(shell: Shell, verb: str, reference: str | None, settings: Iterable[tuple[str, str, str]]) -> list[str]:
@@ -138,7 +144,11 @@ def command_line(shell: Shell, verb: str, reference: str | None, settings: Itera
 
 def secrets_of(shell: Shell) -> Mapping[str, str]:
     """What goes to another command of ours by its environment, as everybody can read the words that start it."""
-    return dict.fromkeys(SECRETS, "") | {"DATABASE_URL": shell.settings.database.url or ""}
+    return {
+        "DATABASE_URL": shell.settings.database.url or "",
+        "DATABASE_URL_FILE": "",
+        "ROLECALL_NOTIFICATIONS": shell.settings.notifications,
+    }
 
 
 def worker_options(all_settings: Settings) -> WorkerOptions:
@@ -158,6 +168,8 @@ def worker_options(all_settings: Settings) -> WorkerOptions:
         node=settings.node,
         pooled=all_settings.database.pooled,
         listen_dsn=all_settings.database.listen_url,
+        notifications=all_settings.notifications,
+        handoff=all_settings.handoff,
     )
 
 

@@ -16,7 +16,8 @@ from rolecall.service.database import Database
 from rolecall.service.live.looks import Found, RoleLook, Start, TaskLook, TreeLook
 from rolecall.service.live.stream import Stream
 from rolecall.service.progress import Progress
-from rolecall.wake.listener import CANCEL_CHANNEL, WAKE_CHANNEL, Listener, ListenerOptions, send_probe
+from rolecall.wake.listener import Listener, PostgresTransport
+from rolecall.wake.transport import CANCEL_CHANNEL, WAKE_CHANNEL
 from rolecall.wake.waker import Backoff, Waker
 
 __all__ = [
@@ -93,11 +94,9 @@ class Looker:
 
     def _listener(self, connect: Connect) -> Listener:
         return Listener(
-            connect=connect,
-            probe=lambda channel: self._database.run(send_probe(channel)),
+            PostgresTransport(connect, self._database.run),
             hears=dict.fromkeys((WAKE_CHANNEL, CANCEL_CHANNEL), lambda _payload: self._waker.nudge()),
             on_return=self._waker.nudge,
-            options=ListenerOptions(),
         )
 
     async def _end_when(self, closing: asyncio.Event) -> None:

@@ -1,10 +1,10 @@
 -- The only clock: the database's, or the moment that a test has set in rolecall.fake_now.
 -- returns: the time now, moving within a transaction
+-- search_path: not set, so that it is inlined into what asks for the time
 create or replace function rolecall.clock()
 returns timestamptz
 language sql
 volatile
-set search_path = ''
 as $$
     select coalesce(nullif(current_setting('rolecall.fake_now', true), '')::timestamptz, clock_timestamp())
 $$;
@@ -56,6 +56,17 @@ begin
 end
 $$;
 
+-- Says whether this session's commits are durable: a crash of the server may lose others.
+-- returns: true or false
+-- search_path: not set, so that it is inlined into the condition that asks
+create or replace function rolecall.is_durable()
+returns boolean
+language sql
+stable
+as $$
+    select current_setting('synchronous_commit') <> 'off'
+$$;
+
 -- Makes the surrounding transaction's commit durable, whatever the session's synchronous_commit says.
 create or replace function rolecall.require_durability()
 returns void
@@ -64,7 +75,7 @@ volatile
 set search_path = ''
 as $$
 begin
-    if current_setting('synchronous_commit') = 'off' then
+    if not rolecall.is_durable() then
         perform set_config('synchronous_commit', 'on', true);
     end if;
 end
@@ -91,5 +102,106 @@ begin
         'lock_timeout', round(extract(epoch from least(2 * v_now, v_most)) * (600 + 400 * random()))::text,
         true
     );
+end
+$$;
+
+-- Says whether somebody wants to hear of events: only then gather them.
+-- returns: true or false
+-- search_path: not set, so that it is inlined into the condition that asks
+create or replace function rolecall.collects_events()
+returns boolean
+language sql
+stable
+as $$
+    select coalesce(current_setting('rolecall.events', true), '') <> ''
+$$;
+
+-- Adds to what is collected.
+create or replace function rolecall.note_events(p_events jsonb)
+returns void
+language plpgsql
+volatile
+set search_path = ''
+as $$
+begin
+    if p_events is not null then
+        perform set_config(
+            'rolecall.events', (current_setting('rolecall.events')::jsonb || p_events)::text, true
+        );
+    end if;
+end
+$$;
+
+-- Collects the ends of tasks that have moved to the finished ones, and of the chains that ended with them.
+create or replace function rolecall.note_ends(p_ids bigint[])
+returns void
+language plpgsql
+volatile
+set search_path = ''
+set jit = off
+set enable_seqscan = off
+as $$
+begin
+    perform rolecall.note_events((
+        select jsonb_agg(
+            jsonb_build_object(
+                'type', 'job_' || task.state, 'id', task.id, 'role', line.role, 'handler', line.handler,
+                'attempt', task.attempt, 'key', task.key,
+                'chain_id', task.chain_id, 'parent_id', task.parent_id,
+                'error', task.error, 'seconds', extract(epoch from task.finished_at - task.created_at),
+                'chain_seconds', case when task.continued is not true then extract(
+                    epoch from task.finished_at - coalesce(first.created_at, task.created_at)
+                ) end
+            )
+            order by task.id
+        )
+        from unnest(p_ids) as given (id)
+        join rolecall.finished_tasks as task using (id)
+        join rolecall.lines as line on line.id = task.line_id
+        left join rolecall.finished_tasks as first on first.id = task.chain_id and task.chain_index > 0
+    ));
+end
+$$;
+
+-- Collects what became of open tasks, one event each.
+create or replace function rolecall.note_open(p_type text, p_ids bigint[])
+returns void
+language plpgsql
+volatile
+set search_path = ''
+set jit = off
+set enable_seqscan = off
+as $$
+begin
+    perform rolecall.note_events((
+        select jsonb_agg(
+            jsonb_build_object(
+                'type', p_type, 'id', task.id, 'role', line.role, 'handler', line.handler,
+                'attempt', task.attempt, 'key', task.key,
+                'chain_id', task.chain_id, 'parent_id', task.parent_id
+            )
+            order by task.id
+        )
+        from unnest(p_ids) as given (id)
+        join rolecall.tasks as task using (id)
+        join rolecall.lines as line on line.id = task.line_id
+    ));
+end
+$$;
+
+-- Collects which of some tasks wait for what they need.
+create or replace function rolecall.note_blocked(p_ids bigint[])
+returns void
+language plpgsql
+volatile
+set search_path = ''
+as $$
+begin
+    perform rolecall.note_open('job_blocked', array(
+        select task.id
+        from unnest(p_ids) as given (id)
+        join rolecall.tasks as task using (id)
+        where task.state = 'blocked'
+    ));
 end
 $$;

@@ -22,6 +22,9 @@ create table rolecall.people (
     last_login_at timestamptz,
     constraint name_is_short check (length(name) between 1 and 100)
 );
+-- A key that a person has made for herself goes with her.
+alter table rolecall.api_keys add column person_id bigint references rolecall.people on delete cascade;
+create index api_keys_by_person on rolecall.api_keys (person_id) where person_id is not null;
 create table rolecall.sessions (
     digest bytea primary key,
     person_id bigint not null references rolecall.people on delete cascade,

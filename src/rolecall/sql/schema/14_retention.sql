@@ -17,6 +17,7 @@ insert into rolecall.retention (kind, keep) values
     ('task_events', null),
     ('keys', null),
     ('task_tokens', null),
+    ('task_owners', null),
     ('requests', null),
     ('workers', null),
     ('idle_marks', null),

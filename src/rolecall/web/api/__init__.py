@@ -11,6 +11,7 @@ from rolecall.web.api import (
     jobs,
     key_capacities,
     live,
+    metrics,
     roles,
     schedules,
     task_actions,
@@ -22,8 +23,10 @@ __all__ = ["ROUTERS"]
 
 ROUTERS: tuple[APIRouter, ...] = (
     health.router,
+    metrics.router,
     roles.capacity_router,
     health.doctor_router,
+    health.status_router,
     tasks.router,
     task_actions.router,
     task_actions.token_router,

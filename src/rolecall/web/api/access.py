@@ -14,7 +14,8 @@ from rolecall.model.pages import Page, page_by_id, position
 from rolecall.service.access import DAYS
 from rolecall.service.arguments import LONGEST_NAME
 from rolecall.web.dependencies import Administers, KnownCaller
-from rolecall.web.http import forget_login_cookies, keep_session, session_secret
+from rolecall.web.http import forget_login_cookies, keep_session
+from rolecall.web.identity import session_of
 from rolecall.web.parameters import Body, Cursor, Limit, Moment, PathId, ShortText
 from rolecall.web.passwords import LONGEST
 from rolecall.web.problems import refuses
@@ -53,7 +54,7 @@ async def log_in(request: Request, response: Response, shown: Login) -> None:
 @login_router.post("/logout", status_code=204)
 async def log_out(request: Request, response: Response, caller: KnownCaller) -> None:
     """End the session that the request shows, if it shows one."""
-    secret = session_secret(request)
+    secret = session_of(request)
     if secret is not None:
         await state_of(request).logins.close(request, caller.actor.name, secret)
     forget_login_cookies(request, response)

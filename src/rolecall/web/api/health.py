@@ -12,11 +12,13 @@ from rolecall.db.migrator import ROLECALL, check_async
 from rolecall.db.run import translated
 from rolecall.model.doctor import Diagnosis
 from rolecall.model.errors import DatabaseError, DatabaseUnavailable
-from rolecall.web.dependencies import Operates
+from rolecall.model.handoff import HandoffNow
+from rolecall.web.dependencies import Operates, Reads
 from rolecall.web.state import WebState, state_of
 
 router = APIRouter(tags=["health"])
 doctor_router = APIRouter(prefix="/api/doctor", tags=["health"])
+status_router = APIRouter(prefix="/api/status", tags=["health"])
 
 PATIENCE = 3.0
 
@@ -36,11 +38,12 @@ async def is_alive() -> Health:
 @router.get("/readyz")
 async def is_ready(request: Request) -> Health:
     """Say that the database answers and has this release's schema, and the app's; 503 with the reason otherwise."""
-    await _look(state_of(request))
+    await require_ready(state_of(request))
     return Health()
 
 
-async def _look(state: WebState) -> None:
+async def require_ready(state: WebState) -> None:
+    """Raise DatabaseUnavailable where this server cannot answer for the moment."""
     if state.closing.is_set():
         raise DatabaseUnavailable("this server is about to stop")
     try:
@@ -53,6 +56,20 @@ async def _look(state: WebState) -> None:
         raise DatabaseUnavailable("the database does not answer") from None
     except DatabaseError as error:
         raise DatabaseUnavailable(str(error)) from None
+
+
+class Status(BaseModel):
+    """The database answers; what Redis hands over, where it does, or why it does not."""
+
+    status: Literal["ok"] = "ok"
+    handoff: HandoffNow | None = None
+
+
+@status_router.get("")
+async def status(request: Request, services: Reads) -> Status:
+    """Say that the database answers, and how the hand-off by Redis is doing: 503 without the database alone."""
+    await require_ready(state_of(request))
+    return Status(handoff=await services.handoff.show())
 
 
 @doctor_router.get("")

@@ -15,7 +15,7 @@ from rolecall.model.why import Why
 from rolecall.web.dependencies import KnownCaller, Reads
 from rolecall.web.http import UNCHANGED, with_etag
 from rolecall.web.idempotency import OperatesOnce
-from rolecall.web.new_tasks import Batch, TaskRequest, read_batch, read_task
+from rolecall.web.new_tasks import Batch, TaskRequest, read_batch, read_task, trace_of
 from rolecall.web.parameters import Cursor, Limit, PathId, Patience, ShortText, with_items
 from rolecall.web.problems import Responses, refuses
 from rolecall.web.second_names import MARK, Naming
@@ -41,7 +41,7 @@ async def enqueue_task(
     task: TaskRequest, services: OperatesOnce, names: Naming, request: Request, response: Response
 ) -> Enqueued:
     """Enqueue one task."""
-    enqueued = await services.tasks.enqueue(read_task(task, state_of(request).app, names))
+    enqueued = await services.tasks.enqueue(read_task(task, state_of(request).app, names), trace_of(request))
     response.headers["Location"] = f"/api/tasks/{enqueued.id}"
     if enqueued.deduplicated:
         response.status_code = 200
@@ -51,7 +51,7 @@ async def enqueue_task(
 @router.post("/batch", status_code=201, responses=refuses(409))
 async def enqueue_tasks(batch: Batch, services: OperatesOnce, names: Naming, request: Request) -> list[Enqueued]:
     """Enqueue up to a thousand tasks, all or none; the answers come in their order."""
-    return await services.tasks.enqueue_many(read_batch(batch, state_of(request).app, names))
+    return await services.tasks.enqueue_many(read_batch(batch, state_of(request).app, names), trace_of(request))
 
 
 @router.get("/counts")

@@ -29,11 +29,14 @@ from typing import Any
 from rolecall.app.handlers import Extra, HandlerDefinition, HandlerSettings, define
 from rolecall.model.outcomes import NoResult
 from rolecall.sql.documents import encode_result
+from rolecall.telemetry.context import current
+from rolecall.telemetry.tracing import Arrives
 from rolecall.worker.outcomes import judge, unstored_failure
 from rolecall.worker.session import ForkGuard
 from rolecall.worker.signals import die_with, heeded_signals
 from rolecall.worker.subprocess.context import ProcessContext
 from rolecall.worker.subprocess.messages import (
+    Address,
     Answer,
     CallFunction,
     NoTaskResult,
@@ -69,7 +72,10 @@ def answer(request: Request) -> Answer:
     try:
         for address, pickled in request.carried:
             variable: ContextVar[object] = find(address)  # type: ignore[assignment]  # the worker has seen it
-            variable.set(pickle.loads(pickled))  # noqa: S301 - it comes from the worker
+            value = pickle.loads(pickled)  # noqa: S301 - it comes from the worker
+            variable.set(value)
+            if isinstance(value, Arrives):
+                value.arrive()
     except Exception as error:  # noqa: BLE001 - it is told where it can be read
         return Raised(verdict=judge(error))
     return run_task(request) if isinstance(request, RunTask) else call_function(request)
@@ -85,8 +91,9 @@ def call_function(call: CallFunction) -> Answer:
 
 def run_task(request: RunTask) -> Answer:
     """Run a task's handler; whatever it raises is the answer."""
+    current.set((request,))
     try:
-        definition = _definition(request)
+        definition = _definition(request.address, request.task.handler, strict=request.strict)
         arguments = definition.decode(request.task.payload_json)
         result = definition.call(ProcessContext(request.task), arguments)
     except BaseException as error:  # noqa: BLE001 - whatever a handler raises belongs to its task
@@ -124,13 +131,13 @@ class Wire:
 
 
 @cache
-def _definition(request: RunTask) -> HandlerDefinition[..., Any]:
-    found = find(request.address)
+def _definition(address: Address, handler: str, *, strict: bool) -> HandlerDefinition[..., Any]:
+    found = find(address)
     if isinstance(found, HandlerDefinition):
         return found
     function: Callable[..., Any] = found  # type: ignore[assignment]  # the worker has seen that it is one
-    extra: Extra = "forbid" if request.strict else "ignore"
-    return define(function, request.task.handler, HandlerSettings(process=True, extra=extra))
+    extra: Extra = "forbid" if strict else "ignore"
+    return define(function, handler, HandlerSettings(process=True, extra=extra))
 
 
 def _leave_stopping_to_the_worker() -> None:

@@ -73,4 +73,4 @@ class ProcessContext:
     def log(self) -> logging.LoggerAdapter[logging.Logger]:
         """A logger whose records carry the task's id, handler and attempt; the worker writes them."""
         task = self.task
-        return logging.LoggerAdapter(log, {"task_id": task.id, "handler": task.handler, "attempt": task.attempt})
+        return logging.LoggerAdapter(log, {"task": task.id, "handler": task.handler, "attempt": task.attempt})

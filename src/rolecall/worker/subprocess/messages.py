@@ -30,6 +30,7 @@ class RunTask:
 
     address: Address
     task: ClaimedTask
+    worker_id: int
     strict: bool = True
     carried: Carried = ()
 

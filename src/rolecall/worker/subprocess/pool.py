@@ -239,7 +239,13 @@ class InProcess:
     async def call(self, context: Any, _payload_json: object) -> Any:
         """Return or raise what the function did."""
         carried = self._processes.carried()
-        request = RunTask(address=self._address, task=context.task, strict=self._strict, carried=carried)
+        request = RunTask(
+            address=self._address,
+            task=context.task,
+            worker_id=context.worker_id,
+            strict=self._strict,
+            carried=carried,
+        )
         match await self._processes.run(request):
             case TaskResult(result_json=text):
                 return read_result(text)

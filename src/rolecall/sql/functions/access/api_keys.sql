@@ -16,6 +16,27 @@ as $$
     returning id
 $$;
 
+-- Stores an API key that a person makes for herself: it goes with her.
+-- returns: its id
+-- locks: the people row, against its removal
+-- public: yes
+create or replace function rolecall.create_own_api_key(
+    p_name text, p_scope rolecall.scope, p_prefix text, p_digest bytea, p_lifetime interval,
+    p_person_id bigint
+)
+returns bigint
+language plpgsql
+volatile
+set search_path = ''
+as $$
+declare
+    v_id bigint := rolecall.create_api_key(p_name, p_scope, p_prefix, p_digest, p_lifetime);
+begin
+    update rolecall.api_keys set person_id = p_person_id where id = v_id;
+    return v_id;
+end
+$$;
+
 -- Notes that an API key is in use, not more than once a minute.
 -- locks: the api_keys row; skips one that is locked, as who holds it notes the same
 -- public: yes

@@ -28,7 +28,7 @@ declare
     v_picked record;
 begin
     perform rolecall.require_read_committed();
-    select * into v_picked from rolecall.choose_tasks(
+    select * into v_picked from rolecall.pick_tasks(
         (p_worker_id, p_roles, p_handlers, false)::rolecall.claimant, p_limit, coalesce(p_start, p_limit),
         v_now
     );
@@ -38,51 +38,83 @@ begin
         return;
     end if;
     return query
-    with claimed as (
-        update rolecall.tasks as task
-        set state = 'running', parked = false, worker_id = p_worker_id, fence = task.fence + 1,
-            attempt = task.attempt + 1, claimed_at = v_now,
-            lease_until = v_now + least(setting.lease, coalesce(task.timeout, setting.timeout)),
-            deadline_at = v_now + coalesce(task.timeout, setting.timeout),
-            started_at = case
-                when p_start is null or picked.n <= p_start or setting.never_ahead then v_now
-            end,
-            key_slot = coalesce(task.key_slot, picked.slot)
-        from unnest(v_picked.ids, v_picked.slots) with ordinality as picked (id, slot, n),
-            rolecall.line_settings as setting
-        where task.id = picked.id and setting.line_id = task.line_id
-        returning task.*, setting.role, setting.handler, setting.priority, setting.lease,
-            coalesce(task.timeout, setting.timeout) as bound
-    ),
-    durable as materialized (
-        -- A crash of the server must not undo who holds a key, or that a last attempt began: somebody else
-        -- would begin beside it.
-        select rolecall.require_durability() from claimed
-        where claimed.key is not null or claimed.attempt >= claimed.max_attempts
-        limit 1
+    select *
+    from rolecall.take_tasks(
+        p_worker_id, v_picked.ids, v_picked.slots, v_picked.line_ids, p_start, v_now
+    );
+end
+$$;
+
+-- Gives tasks that were picked to a worker; the first p_start of them (null: all) count as started. Of each,
+-- p_line_ids says the line. One statement that answers with what it writes: nothing is kept and sorted.
+-- returns: the claimed tasks, in the order in which they were picked
+-- locks: the caller holds the tasks, and the keys of which they win a slot
+create or replace function rolecall.take_tasks(
+    p_worker_id bigint, p_ids bigint[], p_slots smallint[], p_line_ids int[], p_start int, p_now timestamptz
+)
+returns table (
+    id bigint, fence int, attempt int, max_attempts int, role text, handler text, priority int, payload jsonb,
+    key text, chain_id bigint, chain_index int, scheduled_for timestamptz, created_at timestamptz,
+    lease_seconds float8, timeout_seconds float8, step int, parent_id bigint, last_error text
+)
+language plpgsql
+volatile
+set search_path = ''
+set jit = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+as $$
+begin
+    return query
+    with setting as materialized (
+        select
+            line.line_id, line.role, line.handler, line.priority, line.lease, line.timeout, line.never_ahead
+        from rolecall.line_settings as line
+        where line.line_id = any(array(select distinct given.id from unnest(p_line_ids) as given (id)))
     )
-    select
-        claimed.id, claimed.fence, claimed.attempt, claimed.max_attempts, claimed.role, claimed.handler,
-        claimed.priority::int, claimed.payload, claimed.key, claimed.chain_id, claimed.chain_index,
-        claimed.scheduled_for, claimed.created_at,
-        extract(epoch from claimed.lease)::float8, extract(epoch from claimed.bound)::float8,
-        coalesce(claimed.step_number, claimed.step, 0), claimed.parent_id, claimed.error
-    from claimed
-    left join durable on true
-    order by claimed.priority desc, claimed.scheduled_for, claimed.id;
+    update rolecall.tasks as task
+    set state = 'running', parked = false, worker_id = p_worker_id, fence = task.fence + 1,
+        attempt = task.attempt + 1, claimed_at = p_now,
+        lease_until = p_now + least(picked.lease, coalesce(task.timeout, picked.timeout)),
+        deadline_at = p_now + coalesce(task.timeout, picked.timeout),
+        started_at = case
+            when p_start is null or picked.n <= p_start or picked.never_ahead then p_now
+        end,
+        key_slot = coalesce(task.key_slot, picked.slot)
+    from (
+        -- In the order of the arrays, in which their tasks are updated, then.
+        select given.id, given.slot, given.n, own.*
+        from unnest(p_ids, p_slots, p_line_ids) with ordinality as given (id, slot, line_id, n)
+        cross join lateral (select * from setting where setting.line_id = given.line_id offset 0) as own
+        offset 0
+    ) as picked
+    where task.id = picked.id
+        -- A crash of the server must not undo who holds a key, or that a last attempt began: somebody else
+        -- would begin beside it. The first such task makes this commit durable, as require_durability does.
+        and (
+            (task.key is null and (task.attempt + 1 >= task.max_attempts) is not true)
+            or rolecall.is_durable()
+            or set_config('synchronous_commit', 'on', true) = 'on'
+        )
+    returning
+        task.id, task.fence, task.attempt, task.max_attempts, picked.role, picked.handler,
+        picked.priority::int, task.payload, task.key, task.chain_id, task.chain_index, task.scheduled_for,
+        task.created_at, extract(epoch from picked.lease)::float8,
+        extract(epoch from coalesce(task.timeout, picked.timeout))::float8,
+        coalesce(task.step_number, task.step, 0), task.parent_id, task.error;
 end
 $$;
 
 -- Picks the next p_limit claimable tasks for somebody: priority first, then scheduled_for, then id. What may
 -- only be claimed into a free slot is among the first p_start; where it comes next, nothing after it is
 -- picked either.
--- returns: one row: picked tasks in claim order, locked, with the slot of its key that each wins; held_back =
--- the next one waits for a free slot
+-- returns: one row: picked tasks in claim order, locked, with the slot of its key that each wins and its
+-- line; held_back = the next one waits for a free slot
 -- locks: tasks rows, then keys rows in key order, all skipping locked ones
-create or replace function rolecall.choose_tasks(
+create or replace function rolecall.pick_tasks(
     p_claimant rolecall.claimant, p_limit int, p_start int, p_now timestamptz
 )
-returns table (ids bigint[], slots smallint[], held_back boolean)
+returns table (ids bigint[], slots smallint[], line_ids int[], held_back boolean)
 language plpgsql
 volatile
 set search_path = ''
@@ -95,6 +127,7 @@ declare
 begin
     ids := '{}';
     slots := '{}';
+    line_ids := '{}';
     held_back := false;
     for v_level in
         select array_agg(line.line_id) as lines, bool_or(line.never_ahead) as some_never_ahead
@@ -113,6 +146,7 @@ begin
             select * into v_got from rolecall.claim_from_line(
                 v_level.lines[1], p_claimant, p_limit - cardinality(ids), v_keyed, p_now
             );
+            line_ids := line_ids || array_fill(v_level.lines[1], array[cardinality(v_got.ids)]);
         else
             select * into v_got from rolecall.pick_from_level(
                 v_level.lines, p_claimant, p_limit - cardinality(ids), v_keyed, p_now
@@ -124,10 +158,12 @@ begin
         slots := slots || v_got.slots;
         exit when held_back or cardinality(ids) >= p_limit;
     end loop;
-    if cardinality(ids) > 1 and (cardinality(v_keyed) > 0 or not v_in_order) then
+    -- Who wins a key may stand in another line than the one that was walked.
+    if cardinality(ids) > 0 and (cardinality(v_keyed) > 0 or not v_in_order) then
         select array_agg(picked.id order by line.priority desc, task.scheduled_for, picked.id),
-            array_agg(picked.slot order by line.priority desc, task.scheduled_for, picked.id)
-        into ids, slots
+            array_agg(picked.slot order by line.priority desc, task.scheduled_for, picked.id),
+            array_agg(line.id order by line.priority desc, task.scheduled_for, picked.id)
+        into ids, slots, line_ids
         from unnest(ids, slots) as picked (id, slot)
         cross join lateral (
             select one.line_id, one.scheduled_for from rolecall.tasks as one where one.id = picked.id offset 0
@@ -337,7 +373,7 @@ begin
             slots := slots || array_fill(null::smallint, array[cardinality(v_free)]);
         else
             select * into v_won from rolecall.settle_keys(
-                v_free, v_keys, p_claimant, p_limit - cardinality(ids), p_now
+                v_free, v_keys, p_claimant, p_limit - cardinality(ids), null, p_now
             );
             ids := ids || v_won.ids;
             slots := slots || v_won.slots;
@@ -357,14 +393,16 @@ begin
 end
 $$;
 
--- Decides, of tasks met in a walk, which are picked when some want keys: at most p_limit, in claim order; the
--- rest of a key without room is parked. Sees what others have committed before it got the keys' locks, so
--- that no two claims give one place away twice.
+-- Decides, of tasks met in a walk, which are picked when some want keys: at most p_limit (null: all), in
+-- claim order; the rest of a key without room is parked. Where p_named is not null, a key's place goes to one
+-- of these or to nobody. Sees what others have committed before it got the keys' locks, so that no two claims
+-- give one place away twice.
 -- returns: one row: picked tasks with the slot that each wins (null: it wants no key, or has its slot
 -- already); whole = nothing claimable was left behind
 -- locks: keys rows in key order, then tasks rows, all skipping locked ones
 create or replace function rolecall.settle_keys(
-    p_free bigint[], p_keys text[], p_claimant rolecall.claimant, p_limit int, p_now timestamptz
+    p_free bigint[], p_keys text[], p_claimant rolecall.claimant, p_limit int, p_named bigint[],
+    p_now timestamptz
 )
 returns table (ids bigint[], slots smallint[], whole boolean)
 language plpgsql
@@ -381,6 +419,7 @@ declare
 begin
     with candidate as materialized (
         select won.id, won.key, won.slot from rolecall.win_keys(v_rooms, p_claimant, p_now) as won
+        where p_named is null or won.id = any(p_named)
         union all
         select free.id, null, null from unnest(p_free) as free (id)
     ),
@@ -426,6 +465,31 @@ language plpgsql
 volatile
 set search_path = ''
 as $$
+begin
+    return query
+    with placed as materialized (
+        select * from rolecall.best_of_keys(p_rooms, p_claimant, p_now)
+    ),
+    mine as materialized (
+        select task.id from rolecall.tasks as task
+        where task.id = any(array(select placed.id from placed)) and task.state = 'pending'
+        order by task.id
+        for update skip locked
+    )
+    select placed.id, placed.key, placed.slot from mine join placed using (id);
+end
+$$;
+
+-- Finds, for the room that keys have, the best due tasks that want it, that this claimant may take.
+-- returns: one row a task, with the slot that it may have
+create or replace function rolecall.best_of_keys(
+    p_rooms rolecall.key_room[], p_claimant rolecall.claimant, p_now timestamptz
+)
+returns table (id bigint, key text, slot smallint)
+language plpgsql
+volatile
+set search_path = ''
+as $$
 #variable_conflict use_column
 begin
     return query
@@ -447,20 +511,11 @@ begin
             select *
             from rolecall.lines_of_claim(array(select distinct head.line_id from head), p_claimant, p_now)
         ) as line using (line_id)
-    ),
-    placed as materialized (
-        select best.id, best.key, room.free[best.turn] as slot
-        from best
-        join room using (key)
-        where best.turn <= cardinality(room.free)
-    ),
-    mine as materialized (
-        select task.id from rolecall.tasks as task
-        where task.id = any(array(select placed.id from placed)) and task.state = 'pending'
-        order by task.id
-        for update skip locked
     )
-    select placed.id, placed.key, placed.slot from mine join placed using (id);
+    select best.id, best.key, room.free[best.turn]
+    from best
+    join room using (key)
+    where best.turn <= cardinality(room.free);
 end
 $$;
 

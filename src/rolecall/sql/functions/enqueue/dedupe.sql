@@ -237,7 +237,7 @@ begin
         return false;
     end if;
     select draft.payload, draft.due, coalesce(draft.priority, p_place.priority, 0) as priority into v_draft
-    from rolecall.read_drafts(jsonb_build_array(p_task), v_now) as draft;
+    from rolecall.drafts_of(jsonb_build_array(p_task), v_now) as draft;
     v_turn := greatest(v_draft.due, v_now);
     if v_merges then
         v_draft.payload := rolecall.merge_payloads(

@@ -2,70 +2,102 @@
 -- is not a task.
 -- returns: one row a task, numbered by its place in the input
 -- raises: RC031 unknown role, RC040 invalid task
-create or replace function rolecall.read_drafts(p_tasks jsonb, p_now timestamptz)
+create or replace function rolecall.drafts_of(p_tasks jsonb, p_now timestamptz)
 returns table (
     n bigint, role text, handler text, priority int, due timestamptz, key text, dedupe_key text,
     max_attempts int,
     payload jsonb, retry jsonb, timeout interval, on_failure rolecall.child_rule, needs jsonb, dedupe jsonb,
-    one_root boolean
+    one_root boolean, trace_context text
 )
 language sql
 volatile
 set search_path = ''
 as $$
     select
-        item.n, named.role, named.handler, item.priority, named.due,
-        item.key, named.handler || '/' || item.dedupe_key,
-        nullif(coalesce(item.max_attempts, handler.max_attempts, role.max_attempts, 0), 0),
+        item.n, kind.role, kind.handler, item.priority, kind.due,
+        item.key, kind.handler || '/' || item.dedupe_key, kind.max_attempts,
         coalesce(item.payload, '{}'), item.retry, make_interval(secs => item.timeout),
         item.on_failure::rolecall.child_rule, nullif(item.needs, '[]'), nullif(item.dedupe, 'null'),
-        role.one_root
+        kind.one_root, item.trace_context
     from rows from (jsonb_to_recordset(p_tasks) as (
         role text, handler text, payload jsonb, priority int, scheduled_for timestamptz, after float8,
         key text, dedupe_key text, max_attempts int, retry jsonb, timeout float8, on_failure text,
-        needs jsonb, dedupe jsonb
+        needs jsonb, dedupe jsonb, trace_context text
     )) with ordinality as item (
         role, handler, payload, priority, scheduled_for, after, key, dedupe_key, max_attempts, retry, timeout,
-        on_failure, needs, dedupe, n
+        on_failure, needs, dedupe, trace_context, n
     )
-    -- Each by its name: there may be thousands of handlers and roles, and a batch names few.
-    left join lateral (
-        select * from rolecall.handlers as known where known.name = coalesce(item.handler, item.role) offset 0
-    ) as handler on true
     cross join lateral (
-        select
-            coalesce(item.role, handler.role, item.handler) as role,
-            coalesce(item.handler, item.role) as handler,
-            coalesce(
-                item.scheduled_for,
-                p_now + make_interval(secs => least(greatest(item.after, 0), 4e9))
-            ) as due
-    ) as named
-    left join lateral (
-        select * from rolecall.roles as known where known.name = named.role offset 0
-    ) as role on true
+        select found.*, rolecall.due_at(item.scheduled_for, item.after, p_now) as due
+        from rolecall.kind_of(item.role, item.handler, item.max_attempts) as found
+        -- Each by its name: there may be thousands of handlers and roles, and a batch names few.
+        offset 0
+    ) as kind
     cross join lateral (
         select coalesce(
             rolecall.task_problem(
-                item.payload, role.max_payload_bytes, item.priority, named.due, p_now,
+                item.payload, kind.max_payload_bytes, item.priority, kind.due, p_now,
                 item.key, item.dedupe_key, item.max_attempts, item.retry
             ),
             rolecall.edge_problem(item.timeout, item.on_failure, item.needs),
-            case when num_nonnulls(item.scheduled_for, item.after) = 2
-                then 'scheduled_for and after exclude each other: say a moment or a delay' end,
+            rolecall.asking_problem(item.scheduled_for, item.after, item.trace_context),
             case when item.dedupe <> 'null' then rolecall.dedupe_problem(item.dedupe, item.dedupe_key) end
         ) as text
     ) as problem
-    where case
-        when role.name is null then rolecall.refuse('RC031', format(
-            'task %s: unknown role %s', item.n - 1,
-            coalesce(quote_literal(named.role), '(neither role nor handler given)')
-        ))
-        when problem.text is not null then rolecall.refuse(
-            'RC040', format('task %s: %s', item.n - 1, problem.text)
-        )
-        else true
-    end
+    where case when kind.known is null or problem.text is not null
+        then rolecall.refuse_draft(item.n, kind.role, kind.known, problem.text) else true end
+$$;
+
+-- Refuses a draft, by its place in the batch: for a role that is not known, else for its problem.
+-- returns: never
+-- raises: RC031 unknown role, RC040 invalid task
+create or replace function rolecall.refuse_draft(p_n bigint, p_role text, p_known text, p_problem text)
+returns boolean
+language plpgsql
+volatile
+set search_path = ''
+as $$
+begin
+    if p_known is null then
+        return rolecall.refuse('RC031', format(
+            'task %s: unknown role %s', p_n - 1,
+            coalesce(quote_literal(p_role), '(neither role nor handler given)')
+        ));
+    end if;
+    return rolecall.refuse('RC040', format('task %s: %s', p_n - 1, p_problem));
+end
+$$;
+
+-- Resolves which role and handler a draft means, and finds what they set.
+-- returns: one row; `known` is null where there is no such role, `keys` says whether the handler declares any
+-- search_path: not set, so that it is inlined into the statement that calls it
+create or replace function rolecall.kind_of(p_role text, p_handler text, p_max_attempts int)
+returns table (
+    role text, handler text, max_attempts int, max_payload_bytes int, one_root boolean, known text,
+    keys boolean
+)
+language sql
+stable
+as $$
+    select
+        coalesce(p_role, handler.role, named.handler), named.handler,
+        nullif(coalesce(p_max_attempts, handler.max_attempts, role.max_attempts, 0), 0),
+        role.max_payload_bytes, role.one_root, role.name,
+        handler.key is not null or handler.dedupe_key is not null
+    from (values (coalesce(p_handler, p_role))) as named (handler)
+    left join rolecall.handlers as handler on handler.name = named.handler
+    left join rolecall.roles as role on role.name = coalesce(p_role, handler.role, named.handler)
+$$;
+
+-- Says when a draft wants its task to be due: at a moment, after so many seconds, or now.
+-- returns: the moment, which may have passed
+-- search_path: not set, so that it is inlined into the statement that calls it
+create or replace function rolecall.due_at(p_moment timestamptz, p_after float8, p_now timestamptz)
+returns timestamptz
+language sql
+stable
+as $$
+    select coalesce(p_moment, p_now + make_interval(secs => least(greatest(p_after, 0), 4e9)))
 $$;
 
 -- Says what is wrong with a task that somebody wants to enqueue.
@@ -100,6 +132,24 @@ as $$
             then format('max_attempts is %s; 0 stands for unlimited', p_max_attempts)
         when p_retry is not null and not rolecall.is_retry_policy(p_retry)
             then format('%s is not a retry policy', p_retry)
+    end
+$$;
+
+-- Says what is wrong with how a draft says when its task is due, or in which trace it is asked for.
+-- returns: a sentence, or null when nothing is
+-- search_path: not set, so that it is inlined into the statement that calls it
+create or replace function rolecall.asking_problem(
+    p_moment timestamptz, p_after float8, p_trace_context text
+)
+returns text
+language sql
+stable
+as $$
+    select case
+        when num_nonnulls(p_moment, p_after) = 2
+            then 'scheduled_for and after exclude each other: say a moment or a delay'
+        when length(p_trace_context) > 1000
+            then format('the trace_context has %s characters, allowed are 1000', length(p_trace_context))
     end
 $$;
 

@@ -31,10 +31,17 @@ begin
     ) then
         v_tasks := rolecall.with_declared_keys(p_tasks);
     end if;
-    if v_tasks @? '$[*].dedupe' then
-        v_later := rolecall.prepare_dedupe(v_tasks);
+    if p_places is null
+        and not v_tasks @? '$[*] ? (exists (@.needs) || exists (@.dedupe) || exists (@.dedupe_key))' then
+        select plain.ids, null::bigint[] as refused, null::jsonb as needy
+        into v_stored
+        from rolecall.insert_plain(v_tasks) as plain (ids);
+    else
+        if v_tasks @? '$[*].dedupe' then
+            v_later := rolecall.prepare_dedupe(v_tasks);
+        end if;
+        select * into v_stored from rolecall.insert_tasks(v_tasks, p_places, v_later);
     end if;
-    select * into v_stored from rolecall.insert_tasks(v_tasks, p_places, v_later);
     ids := coalesce(v_stored.ids, '{}');
     deduplicated := '{}';
     v_needy := v_stored.needy;
@@ -49,6 +56,9 @@ begin
     end if;
     if p_places is not null then
         perform rolecall.note_generated(p_places, ids, deduplicated);
+    end if;
+    if rolecall.collects_events() then
+        perform rolecall.note_stored(array(select unnest(ids) except select unnest(deduplicated)));
     end if;
     return next;
 end
@@ -100,6 +110,92 @@ begin
 end
 $$;
 
+-- Stores a batch of tasks that are the first of their chains, need no others and have no dedupe keys: each
+-- kind is resolved once, and nothing is sorted.
+-- returns: their ids in input order
+-- raises: RC031 unknown role, RC040 invalid task
+-- notifies: rolecall_wake, where an idle worker waits for the role
+create or replace function rolecall.insert_plain(p_tasks jsonb)
+returns bigint[]
+language plpgsql
+volatile
+set search_path = ''
+set jit = off
+set enable_seqscan = off
+set enable_mergejoin = off
+set plan_cache_mode = force_generic_plan
+as $$
+declare
+    v_now timestamptz := rolecall.clock();
+    v_ids bigint[];
+    v_lines int[];
+begin
+    with draft as materialized (
+        select
+            nextval('rolecall.tasks_id_seq') as id, item.*, coalesce(item.handler, item.role, '') as name,
+            coalesce(item.priority, 0) as level, rolecall.due_at(item.scheduled_for, item.after, v_now) as due
+        from rows from (jsonb_to_recordset(p_tasks) as (
+            role text, handler text, payload jsonb, priority int, scheduled_for timestamptz, after float8,
+            key text, max_attempts int, retry jsonb, timeout float8, on_failure text, trace_context text
+        )) with ordinality as item (
+            role, handler, payload, priority, scheduled_for, after, key, max_attempts, retry, timeout,
+            on_failure, trace_context, n
+        )
+    ),
+    kind as materialized (
+        select wanted.*, found.role as role_name, found.max_attempts as most, found.max_payload_bytes,
+            found.one_root, found.known, (
+                select min(line.id) from rolecall.lines as line
+                where line.role = found.role and line.handler = wanted.name and line.priority = wanted.level
+                    and line.never_ahead = coalesce(found.max_attempts = 1, false) and line.misfit_for = '{}'
+            ) as line_id
+        from (select distinct role, handler, name, level, max_attempts from draft) as wanted
+        cross join lateral (
+            select * from rolecall.kind_of(wanted.role, wanted.handler, wanted.max_attempts) offset 0
+        ) as found
+    ),
+    stored as (
+        insert into rolecall.tasks (
+            id, chain_id, created_at, scheduled_for, line_id, max_attempts, key, payload, retry, timeout,
+            on_failure, trace_context
+        )
+        select
+            draft.id, draft.id, v_now, greatest(draft.due, v_now),
+            coalesce(kind.line_id, rolecall.find_or_add_line(
+                kind.role_name, draft.name, draft.level, coalesce(kind.most = 1, false), '{}'
+            )),
+            kind.most,
+            case when kind.one_root then coalesce(draft.key, 'role:' || kind.role_name) else draft.key end,
+            coalesce(draft.payload, '{}'), draft.retry, make_interval(secs => draft.timeout),
+            draft.on_failure::rolecall.child_rule, draft.trace_context
+        from draft
+        join kind on kind.name = draft.name and kind.level = draft.level
+            and kind.role is not distinct from draft.role
+            and kind.handler is not distinct from draft.handler
+            and kind.max_attempts is not distinct from draft.max_attempts
+        cross join lateral (
+            select coalesce(
+                rolecall.task_problem(
+                    draft.payload, kind.max_payload_bytes, draft.priority, draft.due, v_now, draft.key, null,
+                    draft.max_attempts, draft.retry
+                ),
+                rolecall.edge_problem(draft.timeout, draft.on_failure, null),
+                rolecall.asking_problem(draft.scheduled_for, draft.after, draft.trace_context)
+            ) as text
+        ) as problem
+        where case when kind.known is null or problem.text is not null
+            then rolecall.refuse_draft(draft.n, kind.role_name, kind.known, problem.text) else true end
+        returning line_id, scheduled_for
+    )
+    select
+        array(select draft.id from draft order by draft.n),
+        array(select stored.line_id from stored where stored.scheduled_for <= v_now)
+    into v_ids, v_lines;
+    perform rolecall.wake_lines(v_lines);
+    return v_ids;
+end
+$$;
+
 -- Stores a batch of tasks; of those for whose dedupe_key a task stands already, and of those to come later,
 -- it stores nothing.
 -- returns: one row: all ids in input order; the input positions (from 1) that were not stored, in the order
@@ -125,7 +221,7 @@ begin
     ),
     draft as materialized (
         select nextval('rolecall.tasks_id_seq') as id, read.*
-        from (select * from rolecall.read_drafts(p_tasks, v_now) order by n) as read
+        from (select * from rolecall.drafts_of(p_tasks, v_now) order by n) as read
     ),
     placed as materialized (
         select draft.*, place.chain_id, place.chain_index, place.origin_id, place.parent_id,
@@ -152,7 +248,7 @@ begin
             id, chain_id, chain_index, created_at, scheduled_for, line_id, max_attempts, key, dedupe_key,
             payload, retry,
             timeout, origin_id, parent_id, parent_fence, depth, needed, on_failure, state, open_needs,
-            dedupe_pending
+            dedupe_pending, trace_context
         )
         select
             placed.id, coalesce(placed.chain_id, placed.id), coalesce(placed.chain_index, 0), v_now,
@@ -173,7 +269,8 @@ begin
             jsonb_array_length(placed.needs),
             case
                 when placed.dedupe is not null then rolecall.coexists(placed.dedupe_key, placed.dedupe)
-            end
+            end,
+            placed.trace_context
         from placed
         left join line using (role, handler, level, never_ahead)
         where placed.dedupe_key is null or placed.n <> all(p_later) and case
@@ -207,6 +304,53 @@ begin
     left join line using (role, handler, level, never_ahead);
     perform rolecall.wake_lines(v_lines);
     return next;
+end
+$$;
+
+-- Collects that tasks were stored, that chains began with those that are first in theirs, and that some wait
+-- for what they need. Plain ones are told by role and handler: an object for each would cost more than to
+-- store them, thousands at times.
+create or replace function rolecall.note_stored(p_ids bigint[])
+returns void
+language plpgsql
+volatile
+set search_path = ''
+set jit = off
+set enable_seqscan = off
+as $$
+declare
+    v_alike jsonb;
+    v_others bigint[];
+begin
+    with stored as (
+        select task.id, task.key, line.role, line.handler,
+            task.chain_index = 0 and task.parent_id is null and task.state <> 'blocked' as plain
+        from unnest(p_ids) as given (id)
+        join rolecall.tasks as task using (id)
+        join rolecall.lines as line on line.id = task.line_id
+    ),
+    alike as (
+        select stored.role, stored.handler, jsonb_agg(stored.id order by stored.id) as ids,
+            case when count(stored.key) > 0 then jsonb_agg(stored.key order by stored.id) end as keys
+        from stored
+        where stored.plain
+        group by stored.role, stored.handler
+    )
+    select
+        (select jsonb_agg(jsonb_strip_nulls(to_jsonb(alike) || '{"type": "job_created"}')) from alike),
+        array(select stored.id from stored where not stored.plain)
+    into v_alike, v_others;
+    perform rolecall.note_events(v_alike);
+    if v_others <> '{}' then
+        perform rolecall.note_open('job_created', v_others);
+        perform rolecall.note_open('chain_created', array(
+            select task.id
+            from unnest(v_others) as given (id)
+            join rolecall.tasks as task using (id)
+            where task.chain_index = 0
+        ));
+        perform rolecall.note_blocked(v_others);
+    end if;
 end
 $$;
 

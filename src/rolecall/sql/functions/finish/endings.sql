@@ -13,6 +13,10 @@ set jit = off
 set enable_seqscan = off
 as $$
 #variable_conflict use_column
+declare
+    v_ids constant bigint[] := array(
+        select (item ->> 'id')::bigint from jsonb_array_elements(p_ends) as item
+    );
 begin
     return query
     with given as materialized (
@@ -33,7 +37,8 @@ begin
             id, chain_id, chain_index, created_at, scheduled_for, claimed_at, started_at, finished_at,
             worker_id, line_id, fence, attempt, max_attempts, state, key, dedupe_key, payload, retry, info,
             result, error,
-            origin_id, parent_id, parent_fence, depth, on_failure, continued, dedupe_pending, timeout
+            origin_id, parent_id, parent_fence, depth, on_failure, continued, dedupe_pending, timeout,
+            trace_context
         )
         select
             id, chain_id, chain_index, created_at, scheduled_for, claimed_at, started_at, rolecall.clock(),
@@ -42,7 +47,8 @@ begin
             coalesce(children_info || coalesce(info, '{}'), info),
             case when last_state = 'completed' then coalesce(last_result, result) end,
             case when last_state <> 'completed' then coalesce(last_error, error) end,
-            origin_id, parent_id, parent_fence, depth, on_failure, continued, dedupe_pending, timeout
+            origin_id, parent_id, parent_fence, depth, on_failure, continued, dedupe_pending, timeout,
+            trace_context
         from ended
     )
     select
@@ -55,9 +61,10 @@ begin
             order by id
         ) filter (where parent_id is not null or needed or open_children is not null)
     from ended;
-    perform rolecall.run_after_hooks(
-        array(select (item ->> 'id')::bigint from jsonb_array_elements(p_ends) as item)
-    );
+    perform rolecall.run_after_hooks(v_ids);
+    if rolecall.collects_events() then
+        perform rolecall.note_ends(v_ids);
+    end if;
 end
 $$;
 
@@ -267,6 +274,7 @@ as $$
 declare
     v_now timestamptz := rolecall.clock();
     v_lines int[];
+    v_ready bigint[];
 begin
     perform from rolecall.tasks as task
     where task.id = any(array(select (hit -> 'id')::bigint from jsonb_array_elements(p_hits) as hit))
@@ -290,10 +298,15 @@ begin
             end
         from hit
         where task.id = hit.id and task.state = 'blocked' and hit.culprit is null
-        returning task.line_id, task.state
+        returning task.id, task.line_id, task.state
     )
-    select array_agg(moved.line_id) into v_lines from moved where moved.state = 'pending';
+    select array_agg(moved.line_id), array_agg(moved.id) into v_lines, v_ready
+    from moved
+    where moved.state = 'pending';
     perform rolecall.wake_lines(v_lines);
+    if rolecall.collects_events() then
+        perform rolecall.note_open('job_unblocked', v_ready);
+    end if;
     return query select * from rolecall.end_tasks((
         select jsonb_agg(jsonb_build_object(
             'id', task.id, 'state', 'failed', 'error',

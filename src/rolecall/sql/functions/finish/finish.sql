@@ -87,6 +87,11 @@ begin
         v_endings := v_endings || v_other.endings;
         if v_other.needy is not null then
             perform rolecall.link_needs(v_other.needy, null);
+            if rolecall.collects_events() then
+                perform rolecall.note_blocked(
+                    array(select (needy -> 'id')::bigint from jsonb_array_elements(v_other.needy) as needy)
+                );
+            end if;
         end if;
     end if;
     perform rolecall.conclude(v_endings, v_keys);
@@ -218,36 +223,44 @@ begin
             and task.open_children is null and task.serial is null
             and nullif(report.next -> 'children', 'null') is null
             and (task.cancel_requested_at is null or (report.next ?| '{continuation,siblings}') is not true)
-        returning task.*, report.result as last_result, report.ran, report.next,
+        -- By name: what is not kept is not carried along.
+        returning task.id, task.chain_id, task.chain_index, task.created_at, task.scheduled_for,
+            task.claimed_at, task.started_at, task.worker_id, task.line_id, task.fence, task.attempt,
+            task.max_attempts, task.key, task.dedupe_key, task.payload, task.retry, task.info,
+            task.children_info, coalesce(report.result, task.result) as result, task.origin_id,
+            task.parent_id, task.parent_fence, task.depth, task.on_failure, task.dedupe_pending,
+            task.timeout, task.trace_context, task.needed, report.ran, report.next,
             nullif(report.next -> 'continuation', 'null') is not null as continued
     ),
     moved as (
         insert into rolecall.finished_tasks (
             id, chain_id, chain_index, created_at, scheduled_for, claimed_at, started_at, finished_at,
             worker_id, line_id, fence, attempt, max_attempts, state, key, dedupe_key, payload, retry, info,
-            result, origin_id, parent_id, parent_fence, depth, on_failure, continued, dedupe_pending, timeout
+            result, origin_id, parent_id, parent_fence, depth, on_failure, continued, dedupe_pending, timeout,
+            trace_context
         )
         select
             id, chain_id, chain_index, created_at, scheduled_for, claimed_at,
             coalesce(greatest(p_now - make_interval(secs => ran), claimed_at), started_at), p_now, worker_id,
             line_id, fence, attempt, max_attempts, 'completed', key, dedupe_key, payload, retry,
-            coalesce(children_info || coalesce(info, '{}'), info), coalesce(last_result, result),
+            coalesce(children_info || coalesce(info, '{}'), info), result,
             origin_id, parent_id, parent_fence, depth, on_failure, nullif(continued, false), dedupe_pending,
-            timeout
+            timeout, trace_context
         from done
     )
+    -- They come in the order of their ids, as they were deleted: to ask for an order sorts all that is known.
     select
         coalesce(array_agg(id), '{}'),
-        array_agg(distinct key) filter (where key is not null),
+        (select array_agg(distinct key) from done where key is not null),
         array_agg((
             id, 'completed', chain_id, parent_id, depth, on_failure, needed, continued, null
-        )::rolecall.ending order by id) filter (where parent_id is not null or needed),
+        )::rolecall.ending) filter (where parent_id is not null or needed),
         jsonb_agg(jsonb_build_object(
             'next', next, 'id', id, 'chain_id', chain_id, 'chain_index', chain_index, 'parent_id', parent_id,
             'parent_fence', parent_fence, 'depth', depth, 'priority',
             (select priority from rolecall.lines where lines.id = line_id),
             'scheduled_for', scheduled_for, 'needed', needed, 'on_failure', on_failure
-        ) order by id) filter (where next is not null)
+        )) filter (where next is not null)
     from done;
 end
 $$;
@@ -428,6 +441,9 @@ begin
     update rolecall.tasks as task
     set state = 'waiting', worker_id = null, claimed_at = null, lease_until = null, deadline_at = null
     where task.id = p_id;
+    if rolecall.collects_events() then
+        perform rolecall.note_open('job_waiting', array[p_id]);
+    end if;
     return true;
 end
 $$;

@@ -267,6 +267,11 @@ as $$
 declare
     v_returned record;
 begin
+    if rolecall.collects_events() then
+        perform rolecall.note_open(
+            'job_reaped', array(select (lost -> 'id')::bigint from jsonb_array_elements(p_expired) as lost)
+        );
+    end if;
     select * into v_returned from rolecall.return_tasks(p_expired);
     perform rolecall.end_sessions(v_returned.ids);
     perform rolecall.conclude(v_returned.endings, v_returned.keys);

@@ -58,8 +58,25 @@ begin
     from rolecall.room_of_keys(p_keys) as room
     where room.free <> '{}';
     return query
+    select head.key, head.id, head.line_id
+    from rolecall.heads_by_handler(v_keys, v_rooms, rolecall.clock()) as head
+    where head.parked;
+end
+$$;
+
+-- Finds who stands first for keys among the tasks of each role and handler, as many as there is room for:
+-- what some worker may be given, whatever the others can run.
+-- returns: one row a task
+create or replace function rolecall.heads_by_handler(p_keys text[], p_rooms int[], p_now timestamptz)
+returns table (key text, id bigint, line_id int, parked boolean)
+language plpgsql
+volatile
+set search_path = ''
+as $$
+begin
+    return query
     with head as materialized (
-        select * from rolecall.heads_of_keys(v_keys, v_rooms, rolecall.clock())
+        select * from rolecall.heads_of_keys(p_keys, p_rooms, p_now)
     ),
     ranked as (
         select head.key, head.id, head.parked, head.line_id, row_number() over (
@@ -73,10 +90,10 @@ begin
             where line.id = any(array(select distinct head.line_id from head))
         ) as line using (line_id)
     )
-    select ranked.key, ranked.id, ranked.line_id
+    select ranked.key, ranked.id, ranked.line_id, ranked.parked
     from ranked
-    join unnest(v_keys, v_rooms) as room (key, number) using (key)
-    where ranked.parked and ranked.turn <= room.number;
+    join unnest(p_keys, p_rooms) as room (key, number) using (key)
+    where ranked.turn <= room.number;
 end
 $$;
 

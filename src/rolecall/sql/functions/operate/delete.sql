@@ -155,6 +155,12 @@ begin
     from unnest(v_chains) as chain (id);
     perform rolecall.refuse_needed_chains(v_ids);
     perform rolecall.forget_tasks(v_ids);
+    if rolecall.collects_events() then
+        perform rolecall.note_events((
+            select jsonb_agg(jsonb_build_object('type', 'chain_deleted', 'chain_id', chain.id))
+            from unnest(v_chains) as chain (id)
+        ));
+    end if;
 end
 $$;
 

@@ -47,6 +47,9 @@ begin
     perform rolecall.hold_for_retry(p_ids);
     v_back := rolecall.bring_back(p_ids);
     perform rolecall.await_needs_again(v_back);
+    if rolecall.collects_events() then
+        perform rolecall.note_open('job_retried', v_back);
+    end if;
     perform rolecall.wake_lines(array(
         select task.line_id from rolecall.tasks as task
         where task.id = any(v_back) and task.state = 'pending'
@@ -133,7 +136,8 @@ begin
         insert into rolecall.tasks (
             id, chain_id, chain_index, created_at, scheduled_for, line_id, fence, max_attempts, key,
             dedupe_key, payload, retry,
-            info, error, origin_id, parent_id, parent_fence, depth, on_failure, dedupe_pending, timeout
+            info, error, origin_id, parent_id, parent_fence, depth, on_failure, dedupe_pending, timeout,
+            trace_context
         )
         select
             id, chain_id, chain_index, created_at, v_now, line.here, fence, max_attempts, key, dedupe_key,
@@ -144,7 +148,8 @@ begin
                 )
                     then info
             end,
-            error, origin_id, parent_id, parent_fence, depth, on_failure, dedupe_pending, timeout
+            error, origin_id, parent_id, parent_fence, depth, on_failure, dedupe_pending, timeout,
+            trace_context
         from rolecall.finished_tasks as ended
         cross join lateral (
             -- What became of it before says nothing about who may take it now.

@@ -43,6 +43,7 @@ declare
     v_now timestamptz := rolecall.clock();
     v_odd record;
     v_lines int[];
+    v_due bigint[];
 begin
     perform rolecall.hold_tasks(p_ids);
     select given.id, task.state into v_odd
@@ -71,8 +72,11 @@ begin
         insert into rolecall.task_events (task_id, at, kind, attempt)
         select id, v_now, 'triggered', attempt from due order by id
     )
-    select array_agg(due.line_id) into v_lines from due;
+    select array_agg(due.line_id), array_agg(due.id) into v_lines, v_due from due;
     perform rolecall.wake_lines(v_lines);
+    if rolecall.collects_events() then
+        perform rolecall.note_open('job_triggered', v_due);
+    end if;
     return query
     select task.id, task.scheduled_for
     from unnest(p_ids) with ordinality as given (id, n)

@@ -1,9 +1,9 @@
 -- Forgets what nobody needs, a batch a kind: whole days of finished tasks and events past every role's
--- retention, single finished tasks past their role's, keys that nobody wants, tokens that open nothing, old
--- bins of the history, schedules' old runs, rows of the audit log past their retention, answers older than a
--- day, workers that are long gone, API keys and sessions that let nobody in. What belongs to a chain or a
--- tree that is open, or that something open needs, stays, however old it is. What another session is at is
--- left to it.
+-- retention, single finished tasks past their role's, keys that nobody wants, tokens that open nothing,
+-- owners of tasks that are gone, old bins of the history, schedules' old runs, rows of the audit log past
+-- their retention, answers older than a day, workers that are long gone, API keys and sessions that let
+-- nobody in. What belongs to a chain or a tree that is open, or that something open needs, stays, however old
+-- it is. What another session is at is left to it.
 -- returns: one row a kind, with the number
 -- locks: the retention rows, skipping locked ones; rows; then the partitioned tables, for each dropped
 -- partition

@@ -34,6 +34,8 @@ begin
             select * into number, v_place from rolecall.prune_keys(p_row.place, p_limit);
         when 'task_tokens' then
             select * into number, v_place from rolecall.prune_tokens(p_row.place, p_now, p_limit);
+        when 'task_owners' then
+            select * into number, v_place from rolecall.prune_owners(p_row.place, p_limit);
         when 'schedule_runs' then
             number := rolecall.prune_schedule_runs(p_now, p_limit);
         when 'history' then
@@ -43,7 +45,8 @@ begin
         else
             number := rolecall.prune_rows(p_row.kind, p_row.keep, v_oldest, p_now, p_limit);
     end case;
-    more := v_place is not null or (number >= p_limit and p_row.kind not in ('keys', 'task_tokens'));
+    more := v_place is not null
+        or (number >= p_limit and p_row.kind not in ('keys', 'task_tokens', 'task_owners'));
     update rolecall.retention as row
     set place = v_place,
         next_at = p_now + case when more then '0 s' when v_in_use then '1 min' else '1 hour' end::interval,
@@ -432,6 +435,36 @@ begin
         );
     get diagnostics number = row_count;
     place := case when cardinality(v_looked_at) = p_limit then encode(v_looked_at[p_limit], 'hex') end;
+    return next;
+end
+$$;
+
+-- Forgets whose the tasks were that are gone, of the next p_limit in order.
+-- returns: one row: how many; the last task that was looked at, null at the end
+-- locks: task_owners rows
+create or replace function rolecall.prune_owners(p_after text, p_limit int)
+returns table (number bigint, place text)
+language plpgsql
+volatile
+set search_path = ''
+set jit = off
+set enable_seqscan = off
+as $$
+declare
+    v_looked_at bigint[];
+begin
+    v_looked_at := array(
+        select owned.task_id from rolecall.task_owners as owned
+        where owned.task_id > coalesce(p_after, '0')::bigint
+        order by owned.task_id
+        limit p_limit
+    );
+    delete from rolecall.task_owners as owned
+    where owned.task_id = any(v_looked_at)
+        and not exists (select from rolecall.tasks as task where task.id = owned.task_id)
+        and not exists (select from rolecall.finished_tasks as task where task.id = owned.task_id);
+    get diagnostics number = row_count;
+    place := case when cardinality(v_looked_at) = p_limit then v_looked_at[p_limit]::text end;
     return next;
 end
 $$;

@@ -182,7 +182,7 @@ begin
         perform rolecall.refuse('RC021', format('schedule %s: %s', v_name, v_problem));
     end if;
     -- What refuses a task refuses the schedule that would enqueue it.
-    perform rolecall.read_drafts(jsonb_build_array(
+    perform rolecall.drafts_of(jsonb_build_array(
         jsonb_build_object('payload', '{}'::jsonb) || (
             select coalesce(jsonb_object_agg(item.key, item.value), '{}')
             from jsonb_each(p_schedule) as item

@@ -17,11 +17,9 @@ as $$
     )
 $$;
 
--- Notifies, for tasks that have become due in some lines (one line a task), idle workers that could run them:
--- one more than there are tasks, chosen by chance, as a notification to all would have a fleet claim at once.
+-- Notifies, for tasks that have become due in some lines (one line a task), idle workers that could run them.
 -- Where nobody is idle there is no NOTIFY, which takes a lock at the commit.
--- notifies: rolecall_wake with the role and the workers that are to look (mail:7,12), or with the role alone
--- where all are to
+-- notifies: as wake_line
 create or replace function rolecall.wake_lines(p_line_ids int[])
 returns void
 language sql
@@ -30,47 +28,64 @@ set search_path = ''
 set jit = off
 set enable_seqscan = off
 as $$
-    select rolecall.notify('rolecall_wake', woken.role || case
-        when cardinality(woken.ids) = woken.number then ':' || array_to_string(woken.ids, ',') else ''
-    end)
+    select rolecall.wake_line(line.role, line.handler, given.number)
     from (
-        select due.role, due.number, array(
-            select mark.worker_id
-            from unnest(array[due.role, '']) as served (role)
-            cross join lateral (
-                (
-                    select mark.worker_id, 0 as round from rolecall.idle_marks as mark
-                    where mark.role = served.role and mark.until >= due.chance
-                        and due.handler = any(mark.handlers)
-                    order by mark.until
-                    limit least(due.number, 20)
-                )
-                union all
-                (
-                    select mark.worker_id, 1 from rolecall.idle_marks as mark
-                    where mark.role = served.role and mark.until > due.now and mark.until < due.chance
-                        and due.handler = any(mark.handlers)
-                    order by mark.until desc
-                    limit least(due.number, 20)
-                )
-            ) as mark
-            order by mark.round
-            limit least(due.number, 20)
-        ) as ids
-        from (
-            select line.role, line.handler, given.now, given.number + 1 as number,
-                -- Marks of workers that live end four to five minutes from now; those of dead ones, before
-                -- that, come last.
-                given.now + interval '4 min' + random() * interval '1 min' as chance
-            from (
-                select line_id, count(*) as number, rolecall.clock() as now
-                from unnest(p_line_ids) as line_id
-                group by line_id
-            ) as given
-            join rolecall.lines as line on line.id = given.line_id
-        ) as due
-    ) as woken
-    where woken.ids <> '{}'
+        select line_id, count(*) as number
+        from unnest(p_line_ids) as line_id
+        group by line_id
+    ) as given
+    join rolecall.lines as line on line.id = given.line_id
+$$;
+
+-- Notifies, for so many tasks of a role and handler that have become due, idle workers that could run them:
+-- one more than there are tasks, chosen by chance, as a notification to all would have a fleet claim at once.
+-- notifies: rolecall_wake with the role and the workers that are to look (mail:7,12), or with the role alone
+-- where all are to
+create or replace function rolecall.wake_line(p_role text, p_handler text, p_tasks bigint)
+returns void
+language plpgsql
+volatile
+set search_path = ''
+set jit = off
+set enable_seqscan = off
+as $$
+declare
+    v_number constant bigint := p_tasks + 1;
+    v_most constant bigint := least(v_number, 20);
+    v_now constant timestamptz := rolecall.clock();
+    -- Marks of workers that live end four to five minutes from now; those of dead ones, before that, come
+    -- last.
+    v_chance constant timestamptz := v_now + interval '4 min' + random() * interval '1 min';
+    v_ids bigint[];
+begin
+    v_ids := array(
+        select mark.worker_id
+        from unnest(array[p_role, '']) as served (role)
+        cross join lateral (
+            (
+                select mark.worker_id, 0 as round from rolecall.idle_marks as mark
+                where mark.role = served.role and mark.until >= v_chance and p_handler = any(mark.handlers)
+                order by mark.until
+                limit v_most
+            )
+            union all
+            (
+                select mark.worker_id, 1 from rolecall.idle_marks as mark
+                where mark.role = served.role and mark.until > v_now and mark.until < v_chance
+                    and p_handler = any(mark.handlers)
+                order by mark.until desc
+                limit v_most
+            )
+        ) as mark
+        order by mark.round
+        limit v_most
+    );
+    if v_ids <> '{}' then
+        perform rolecall.notify('rolecall_wake', p_role || case
+            when cardinality(v_ids) = v_number then ':' || array_to_string(v_ids, ',') else ''
+        end);
+    end if;
+end
 $$;
 
 -- For a worker that was woken and has no room: takes its idle mark away and wakes other idle workers for what
@@ -156,5 +171,26 @@ begin
     ) then
         perform rolecall.set_idle_mark(p_worker_id, p_idle);
     end if;
+end
+$$;
+
+-- Marks that somebody listens for every enqueue, for five minutes, who is no worker: a dispatcher, which
+-- hands tasks to workers that have no idle marks. Any number of them share one mark.
+-- locks: the mark of worker 0
+-- public: yes
+create or replace function rolecall.watch()
+returns void
+language plpgsql
+volatile
+set search_path = ''
+as $$
+begin
+    delete from rolecall.idle_marks where worker_id = 0;
+    insert into rolecall.idle_marks (role, worker_id, handlers, until)
+    select '', 0, array(
+        select handler.name from rolecall.handlers as handler
+        union
+        select line.handler from rolecall.lines as line
+    ), rolecall.clock() + interval '5 min';
 end
 $$;

@@ -59,12 +59,7 @@ begin
     perform rolecall.require_read_committed();
     for v_look in
         with standing as materialized (
-            -- A session that runs a procedure has the name of its task meanwhile.
-            select case when part[4] = 'task' then part[3] else part[4] end as name
-            from pg_catalog.pg_stat_activity as session
-            cross join string_to_array(session.application_name, ':') as part
-            where session.datname = current_database()
-                and session.application_name like 'rolecall:worker:%:%'
+            select name from rolecall.standing_sessions() as name
         )
         select worker.id, worker.unseen_since as before, case
             when worker.sessions in (select name from standing)
@@ -93,6 +88,45 @@ begin
         end if;
     end loop;
 end
+$$;
+
+-- Lists how the names of the sessions of workers end that stand in this database. Every login sees them all.
+-- returns: marks of workers, and ids of those whose session runs a procedure
+create or replace function rolecall.standing_sessions()
+returns setof text
+language sql
+volatile
+set search_path = ''
+as $$
+    -- A session that runs a procedure has the name of its task meanwhile.
+    select case when part[4] = 'task' then part[3] else part[4] end
+    from pg_catalog.pg_stat_activity as session
+    cross join string_to_array(session.application_name, ':') as part
+    where session.datname = current_database()
+        and session.application_name like 'rolecall:worker:%:%'
+$$;
+
+-- Finds, of workers that are not heard elsewhere any more, those whose sessions are known and none of which
+-- stands, and those that have left the roll: together with the silence that proves a death, at one look.
+-- returns: one row a worker
+-- public: yes
+create or replace function rolecall.sessionless(p_worker_ids bigint[])
+returns table (worker_id bigint)
+language sql
+volatile
+set search_path = ''
+as $$
+    with standing as materialized (
+        select name from rolecall.standing_sessions() as name
+    )
+    select given.id
+    from unnest(p_worker_ids) as given (id)
+    left join rolecall.workers as worker using (id)
+    where worker.id is null or worker.stopped_at is not null
+        or (worker.sessions is not null
+            and worker.sessions not in (select name from standing)
+            and worker.id::text not in (select name from standing))
+    order by given.id
 $$;
 
 -- Lists the workers that may hold tasks: those on the roll, and those that have left it within the hour and

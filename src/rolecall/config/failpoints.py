@@ -10,10 +10,16 @@ import os
 from collections.abc import Iterator
 
 VARIABLE = "ROLECALL_FAILPOINT"
+AFTER_TAKE = "after_take"
 AFTER_CLAIM = "after_claim"
 MID_HANDLER = "mid_handler"
 BEFORE_FINISH = "before_finish"
 AFTER_FINISH = "after_finish"
+BEFORE_ACK = "before_ack"
+BEFORE_PUSH = "before_push"
+AFTER_PUSH = "after_push"
+BEFORE_PUT_BACK = "before_put_back"
+AFTER_PUT_BACK = "after_put_back"
 EXIT_CODE = 137
 
 _place, _, _nth = os.environ.get(VARIABLE, "").partition(":")

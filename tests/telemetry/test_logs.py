@@ -9,7 +9,7 @@ import logging
 import pytest
 
 from rolecall.config import LogFormat, LogLevel, LogSettings
-from rolecall.telemetry import set_up_logging
+from rolecall.telemetry.logs import set_up_logging
 
 
 def written(format_: LogFormat, level: LogLevel = LogLevel.info) -> io.StringIO:

@@ -1,8 +1,9 @@
 """Logging: lines that a person can follow, or one JSON object a line on request.
 
 Everything logs through the standard library's loggers; this module only decides how a record looks.
-Fields given as `extra={...}` follow the message as key=value in text and are keys of their own in JSON. One called
-`traceback`, of an error that was caught elsewhere, stands below the line in text, where it is asked for.
+Fields given as `extra={...}`, and within a handler those of its task, follow the message as key=value in text and are
+keys of their own in JSON. One called `traceback`, of an error that was caught elsewhere, stands below the line in text,
+where it is asked for.
 No record can look like two, whatever it quotes: control characters are escaped.
 """
 
@@ -17,6 +18,8 @@ from datetime import UTC, datetime
 from typing import TextIO
 
 from rolecall.config import LogFormat, LogSettings
+from rolecall.telemetry.context import TaskFilter
+from rolecall.telemetry.log_sink import FACTS
 
 PACKAGE = "rolecall"
 STANDARD_FIELDS = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
@@ -30,6 +33,7 @@ def set_up_logging(settings: LogSettings, stream: TextIO | None = None) -> None:
     """Send every record of this process to `stream` (default: stderr), replacing earlier handlers."""
     handler = logging.StreamHandler(stream or sys.stderr)
     text = TextLines(tracebacks=settings.tracebacks)
+    handler.addFilter(TaskFilter())
     handler.setFormatter(JsonLines() if settings.format is LogFormat.json else text)
     logging.basicConfig(handlers=[handler], level=settings.level.upper(), force=True)
 
@@ -42,8 +46,10 @@ class TextLines(logging.Formatter):
         self._tracebacks = tracebacks
 
     def format(self, record: logging.LogRecord) -> str:
+        # The facts of an event stand in its words.
         level = "" if record.levelno == logging.INFO else f"{record.levelname} "
         shown = _fields(record)
+        shown.pop(FACTS, None)
         told = shown.pop(TRACEBACK, None)
         fields = "".join(f" {name}={_shown(value)}" for name, value in shown.items())
         line = f"{_at(record)} {level}[{_place(record)}] {record.getMessage()}{fields}"
@@ -61,7 +67,9 @@ class JsonLines(logging.Formatter):
             "logger": record.name,
             "message": record.getMessage(),
         }
-        for name, value in _fields(record).items():
+        shown = _fields(record)
+        facts = shown.pop(FACTS, None)
+        for name, value in {**(facts if isinstance(facts, dict) else {}), **shown}.items():
             document[f"{name}_" if name in RESERVED_KEYS else name] = value
         for trace in _trace(self, record):
             document["error"] = trace

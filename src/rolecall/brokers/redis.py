@@ -1,0 +1,169 @@
+"""Links by the kept client library; nothing but the door imports this, as its extra may not be installed."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+from urllib.parse import SplitResult, parse_qsl, urlencode, urlsplit
+
+from redis.asyncio import Redis, RedisCluster
+from redis.asyncio.connection import AbstractConnection, parse_url
+from redis.asyncio.retry import Retry
+from redis.asyncio.sentinel import MasterNotFoundError, Sentinel
+from redis.backoff import NoBackoff
+from redis.exceptions import NoScriptError, RedisError, ResponseError
+
+from rolecall.brokers.door import RedisAway, RedisRefuses, Script
+from rolecall.config.brokers import prefix_apart
+
+__all__ = ["link_to"]
+
+SENTINEL_PORT = 26379
+ANSWER_WITHIN = 2.0
+SILENCE = 1.0
+# Which words of a command are keys, where it is not the first one alone.
+FIRST = slice(1, 2)
+NONE = slice(0)
+KEYS_AT = {
+    **dict.fromkeys(("BLMOVE", "BRPOPLPUSH", "RPOPLPUSH"), slice(1, 3)),
+    "BLPOP": slice(1, -1),
+    **dict.fromkeys(("CONFIG GET", "INFO", "PING", "PUBLISH", "TIME"), NONE),
+}
+SCHEMES = ("redis", "rediss", "unix", "redis+sentinel", "rediss+sentinel", "redis+cluster", "rediss+cluster")
+
+
+class ClientLink:
+    """What `RedisLink` promises, by redis-py."""
+
+    def __init__(self, client: Any, *, prefix: str, cluster: bool = False, beside: Sequence[Any] = ()) -> None:
+        self._client = client
+        self._prefix = f"{prefix}:" if prefix else ""
+        self._beside = beside
+        self.cluster = cluster
+
+    async def call(self, *words: Any) -> Any:
+        with _errors_of_ours():
+            return await self._client.execute_command(*self._with_prefix(words))
+
+    async def calls(self, commands: Iterable[Sequence[Any]]) -> list[Any]:
+        with _errors_of_ours():
+            pipeline = self._client.pipeline(transaction=False)
+            for words in commands:
+                pipeline.execute_command(*self._with_prefix(words))
+            return list(await pipeline.execute())
+
+    async def run(self, script: Script, keys: Sequence[str], arguments: Sequence[Any]) -> Any:
+        given = (len(keys), *(self._prefix + key for key in keys), *arguments)
+        with _errors_of_ours():
+            try:
+                return await self._client.execute_command("EVALSHA", script.digest, *given)
+            except NoScriptError:
+                return await self._client.execute_command("EVAL", script.text, *given)
+
+    async def hear(self, channel: str, heard: Callable[[str], None]) -> None:
+        with _errors_of_ours():
+            async with self._client.pubsub(ignore_subscribe_messages=True) as subscription:
+                # Each apart: a cancellation that one step swallows must end this before the next one waits.
+                with _errors_of_ours():
+                    await subscription.subscribe(channel)
+                while True:
+                    with _errors_of_ours():
+                        # Without a time of its own, a silence would count as an answer that does not come.
+                        message = await subscription.get_message(timeout=SILENCE)
+                    if message:
+                        heard(message["data"].decode(errors="replace"))
+
+    def connection(self) -> AbstractConnection:
+        """Make a connection that nobody else uses, for whoever takes one whole; of a cluster there is none."""
+        made: AbstractConnection = self._client.connection_pool.make_connection()
+        return made
+
+    def _with_prefix(self, words: Sequence[Any]) -> Sequence[Any]:
+        if not self._prefix:
+            return words
+        named = list(words)
+        keys = KEYS_AT.get(words[0], FIRST)
+        named[keys] = [f"{self._prefix}{key}" for key in named[keys]]
+        return named
+
+    async def close(self) -> None:
+        with _errors_of_ours():
+            for client in (self._client, *self._beside):
+                await client.aclose()
+
+
+def link_to(url: str) -> ClientLink:
+    """Make the link to a URL. Raises ValueError for what is no such URL, Unfit for its prefix."""
+    url, prefix = prefix_apart(url)
+    scheme = urlsplit(url).scheme
+    if scheme not in SCHEMES:
+        raise ValueError(f"it begins with none of {', '.join(SCHEMES)}")
+    if scheme.endswith("+sentinel"):
+        return _by_sentinel(url, prefix)
+    if scheme.endswith("+cluster"):
+        cluster = RedisCluster.from_url(url.replace("+cluster", "", 1), **_options())
+        return ClientLink(cluster, prefix=prefix, cluster=True)
+    return ClientLink(Redis.from_url(url, **_options()), prefix=prefix)
+
+
+def _by_sentinel(url: str, prefix: str) -> ClientLink:
+    parts = urlsplit(url)
+    service, _, database = parts.path.strip("/").partition("/")
+    if not service:
+        raise ValueError("it does not say which master, as in redis+sentinel://host:26379/name")
+    options, own = _options_of(parts)
+    hosts = [_host(text) for text in parts.netloc.rpartition("@")[2].split(",")]
+    sentinel = Sentinel(hosts, sentinel_kwargs=options | own, **options)  # type: ignore[no-untyped-call]
+    master = sentinel.master_for(service, db=int(database or 0))
+    return ClientLink(master, prefix=prefix, beside=sentinel.sentinels)
+
+
+def _options_of(parts: SplitResult) -> tuple[dict[str, Any], dict[str, Any]]:
+    """What the master is shown, and what the Sentinels are shown instead where the URL has a password of their own."""
+    said = dict(parse_qsl(parts.query, keep_blank_values=True))
+    own: dict[str, Any] = {}
+    if (password := said.pop("sentinel_password", None)) is not None:
+        own = {"username": said.pop("sentinel_username", None), "password": password or None}
+    user, at, _ = parts.netloc.rpartition("@")
+    options = _options() | parse_url(f"redis://{user}{at}/?{urlencode(said)}")
+    if parts.scheme.startswith("rediss"):
+        options["ssl"] = True
+    return options, own
+
+
+def _host(text: str) -> tuple[str, int]:
+    parts = urlsplit(f"//{text}")
+    if not parts.hostname:
+        raise ValueError("a host is missing")
+    return parts.hostname, parts.port or SENTINEL_PORT
+
+
+def _options() -> dict[str, Any]:
+    return {
+        "protocol": 2,
+        "socket_timeout": ANSWER_WITHIN,
+        "socket_connect_timeout": ANSWER_WITHIN,
+        "retry": Retry(NoBackoff(), 0),
+    }
+
+
+@contextmanager
+def _errors_of_ours() -> Iterator[None]:
+    task = asyncio.current_task()
+    cancelled = task.cancelling() if task else 0
+    try:
+        yield
+    except ResponseError as error:
+        raise RedisRefuses(str(error)) from error
+    except MasterNotFoundError as error:
+        # Its own words go on with the insides of every client.
+        found, _, _ = str(error).partition(" : ")
+        raise RedisAway(f"{found}: no Sentinel answers, or none knows one that lives") from error
+    except (RedisError, OSError, TimeoutError) as error:
+        raise RedisAway(str(error) or type(error).__name__) from error
+    finally:
+        # The client takes a cancellation that comes while it connects or reads for a lost connection, and goes on.
+        if task is not None and task.cancelling() > cancelled:
+            raise asyncio.CancelledError

@@ -1,0 +1,43 @@
+"""`rolecall dispatch`: hand tasks to workers by Redis."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated
+
+from typer import Option
+
+from rolecall.cli.commands.worker import announce, command_line, secrets_of
+from rolecall.cli.exits import Terminated, run_unwinding
+from rolecall.cli.locate import load_app
+from rolecall.cli.options import DATABASE, LOGGING
+from rolecall.cli.shell import Shell
+from rolecall.model.errors import ConfigError
+from rolecall.service.dispatching import dispatcher_of
+from rolecall.worker.supervisor import Command
+
+VARIABLE = "ROLECALL_REDIS_URL"
+
+AppReference = Annotated[str | None, Option("--app", metavar="MODULE:APP", help="The App whose tables must be there.")]
+
+
+def dispatch(shell: Shell, *, app: AppReference = None) -> None:
+    """Hand due tasks to workers by Redis until SIGTERM; `serve` and `up` do it, too."""
+    try:
+        migrations = load_app(app).migrations if app else ()
+        with shell.ready_database(migrations=migrations) as dsn:
+            dispatcher = dispatcher_of(dsn, shell.settings)
+            if dispatcher is None:
+                raise ConfigError("say which Redis tasks are handed over by: redis://host:6379/0", variable=VARIABLE)
+            announce(shell, {"handoff": shell.settings.handoff.kind})
+            run_unwinding(dispatcher.run())
+    except Terminated:
+        return
+
+
+def dispatch_beside_workers(shell: Shell) -> Sequence[Command]:
+    """What starts a dispatcher with this command's settings, where tasks are handed over."""
+    if not shell.settings.handoff.on:
+        return ()
+    words = command_line(shell, "dispatch", None, [*DATABASE, *LOGGING])
+    return [Command(name="The dispatcher", arguments=words, environment=secrets_of(shell))]

@@ -1,0 +1,42 @@
+"""`rolecall relay`: pass on what Postgres notifies, to the broker where workers hear it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rolecall.cli.commands.worker import announce, command_line, secrets_of
+from rolecall.cli.exits import Terminated, run_unwinding
+from rolecall.cli.options import DATABASE, LOGGING
+from rolecall.cli.shell import Shell
+from rolecall.config.brokers import BrokerAddress
+from rolecall.model.errors import ConfigError
+from rolecall.service.notifications import relay_of
+from rolecall.wake.choice import require_named
+from rolecall.worker.supervisor import Command
+
+VARIABLE = "ROLECALL_NOTIFICATIONS"
+
+
+def relay(shell: Shell) -> None:
+    """Pass notifications on from Postgres to Redis or NATS until SIGTERM; `serve` and `up` do it, too."""
+    try:
+        with shell.ready_database() as dsn:
+            relaying = relay_of(dsn, shell.settings)
+            if relaying is None:
+                value = shell.settings.notifications
+                problem = f"{value!r} needs no relay: name the broker that it is to reach, as redis://host:6379"
+                raise ConfigError(problem, variable=VARIABLE, value=value)
+            announce(shell, {"notifications": relaying.target})
+            run_unwinding(relaying.run())
+            problem = "nothing is heard of Postgres through a pooler: name a direct way"
+            raise ConfigError(problem, variable="ROLECALL_LISTEN_URL")
+    except Terminated:
+        return
+
+
+def relay_beside_workers(shell: Shell) -> Sequence[Command]:
+    """What starts a relay with this command's settings, where workers hear by a broker."""
+    if not isinstance(require_named(shell.settings.notifications), BrokerAddress):
+        return ()
+    words = command_line(shell, "relay", None, [*DATABASE, *LOGGING])
+    return [Command(name="The relay", arguments=words, environment=secrets_of(shell))]

@@ -1,0 +1,43 @@
+"""What both clients do about commits: what `after_commit` insists on, and who is told of what was committed."""
+
+from __future__ import annotations
+
+from functools import partial
+from inspect import iscoroutinefunction
+
+from rolecall.db.after_commit import AfterCommit, Call
+from rolecall.model.errors import ConfigError
+from rolecall.wake.in_process import THIS_PROCESS
+
+__all__ = ["plain", "require_block", "tell_workers"]
+
+
+def require_block(client: object) -> AfterCommit:
+    """Return the client's transaction that stands; raise ConfigError outside of one."""
+    surrounding = AfterCommit.of(client)
+    if surrounding is None:
+        raise ConfigError(
+            "needs the block of client.transaction(); after a transaction of your own, whose commit nobody else sees, "
+            "make the call yourself",
+            variable="after_commit",
+        )
+    return surrounding
+
+
+def plain(call: Call) -> Call:
+    """Return a call that answers without being awaited; raise TypeError for another."""
+    if iscoroutinefunction(call):
+        raise TypeError(f"{call!r} is async: Client makes plain calls, AsyncClient awaits them")
+    return call
+
+
+def tell_workers(client: object, channel: str, joined: object | None) -> None:
+    """Tell the workers of this process that hear in-process, once it has been committed.
+
+    Of a transaction that is the caller's own nobody else knows when that is: there they look by themselves.
+    """
+    tell = partial(THIS_PROCESS.say, channel, "")
+    if joined is None:
+        tell()
+    elif (surrounding := AfterCommit.of(client)) and surrounding.connection is joined:
+        surrounding.add(tell)

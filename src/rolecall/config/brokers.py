@@ -1,0 +1,95 @@
+"""Addresses of other people's brokers, as they are set: none of them is ever shown with its password."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from urllib.parse import SplitResult, parse_qsl, urlencode, urlsplit, urlunsplit
+
+from rolecall.config.parsing import Unfit
+
+REDIS = ("redis", "rediss", "redis+sentinel", "rediss+sentinel")
+NATS = ("nats", "tls")
+WORDS = ("postgres", "poll", "in-process")
+PREFIX = re.compile(r"[A-Za-z0-9_-]{1,60}")
+NO_PREFIX = "has a prefix that is not one word of letters, digits, _ and -"
+HIDDEN = "(hidden)"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BrokerAddress:
+    """Where a broker is: of NATS any number of servers. `prefix` begins the names of our channels there, so that
+    several pools can share one. `shown` is fit for logs.
+    """
+
+    scheme: str
+    urls: tuple[str, ...] = field(repr=False)
+    shown: str
+    prefix: str = ""
+
+
+def notifications(text: str) -> str:
+    """Take one of our words or the address of a broker, as it is. Raises Unfit."""
+    if text.lower() in WORDS:
+        return text.lower()
+    broker_address(text)
+    return text
+
+
+def broker_address(text: str) -> BrokerAddress:
+    """Read `redis://host:6379` or `nats://one:4222,nats://two:4222`, with `?prefix=shop` if you like. Raises Unfit."""
+    several = text.startswith(tuple(f"{scheme}://" for scheme in NATS))
+    each = [part.strip() for part in (text.split(",") if several else [text])]
+    parts = [_split(part) for part in each]
+    kept = [prefix_apart(part) for part in each]
+    prefixes = {prefix for _, prefix in kept if prefix}
+    if len(prefixes) > 1:
+        raise Unfit(NO_PREFIX, shown=_hidden(text))
+    return BrokerAddress(
+        scheme=parts[0].scheme,
+        urls=tuple(url for url, _ in kept),
+        shown=", ".join(without_password(part) for part in parts),
+        prefix=prefixes.pop() if prefixes else "",
+    )
+
+
+def prefix_apart(url: str) -> tuple[str, str]:
+    """Take `prefix=shop` out of an address: what is left of it, and the prefix, empty without one. Raises Unfit."""
+    before, _, query = url.partition("?")
+    said = parse_qsl(query, keep_blank_values=True)
+    prefixes = [value for name, value in said if name == "prefix"]
+    if not prefixes:
+        return url, ""
+    if len(prefixes) > 1 or not PREFIX.fullmatch(prefixes[0]):
+        raise Unfit(NO_PREFIX, shown=_hidden(url))
+    others = urlencode([(name, value) for name, value in said if name != "prefix"])
+    return (f"{before}?{others}" if others else before), prefixes[0]
+
+
+def without_password(url: str | SplitResult) -> str:
+    """The address without user, password and parameters, to be shown. Raises Unfit for what is none."""
+    parts = _split(url) if isinstance(url, str) else url
+    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
+
+
+def _split(url: str) -> SplitResult:
+    try:
+        parts = urlsplit(url)
+        known = parts.scheme in {*REDIS, *NATS} and _has_hosts(parts)
+    except ValueError:
+        known = False
+    if not known:
+        said = f"is neither {', '.join(WORDS)} nor an address such as redis://host:6379 or nats://host:4222"
+        raise Unfit(said, shown=_hidden(url))
+    return parts
+
+
+def _has_hosts(parts: SplitResult) -> bool:
+    """Whether each host and port can be one. Raises ValueError."""
+    hosts = parts.netloc.rpartition("@")[2].split(",") if parts.scheme.endswith("+sentinel") else [parts.netloc]
+    return all(host.hostname and (host.port is None or host.port) for host in (urlsplit(f"//{host}") for host in hosts))
+
+
+def _hidden(text: str) -> str | None:
+    # It may hold a password.
+    return HIDDEN if "@" in text else None

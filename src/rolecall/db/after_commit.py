@@ -1,0 +1,125 @@
+"""Calls that wait for the commit of a transaction, and go with whatever is rolled back.
+
+Each is made once at most: what ends the process between the commit and the call ends the call too.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from contextvars import ContextVar
+from inspect import isawaitable, iscoroutinefunction
+from typing import Any
+
+import psycopg
+
+__all__ = ["AfterCommit", "Call", "make_calls", "make_calls_async"]
+
+Call = Callable[[], object]
+AnyConnection = psycopg.Connection[Any] | psycopg.AsyncConnection[Any]
+AnyTransaction = psycopg.Transaction | psycopg.AsyncTransaction
+
+FAILED = "A call after a commit failed: %r"
+log = logging.getLogger("rolecall.after_commit")
+
+
+class AfterCommit:
+    """What is to be called when one transaction has been committed, in the order in which that was asked for.
+
+    `owners` are the clients or contexts that find it, by `of`, within its block and what the block calls.
+    """
+
+    def __init__(self, connection: AnyConnection, owners: Iterable[object]) -> None:
+        self.connection = connection
+        self._owners = [id(owner) for owner in owners]
+        self._calls: list[Call] = []
+        self._open = True
+
+    @classmethod
+    def of(cls, owner: object) -> AfterCommit | None:
+        """Return the owner's transaction that surrounds the caller most closely; None outside of one."""
+        return next((one for one in reversed(SURROUNDING.get()) if one.is_open_for(owner)), None)
+
+    def is_open_for(self, owner: object) -> bool:
+        return self._open and id(owner) in self._owners
+
+    def add(self, call: Call) -> None:
+        """Make the call when the transaction has been committed; what is rolled back takes its calls along."""
+        self._calls.append(call)
+
+    @contextmanager
+    def surround(self) -> Iterator[None]:
+        """Be found within the block, and follow the savepoints of `connection.transaction()` there."""
+        before = SURROUNDING.get()
+        SURROUNDING.set((*before, self))
+        is_async = isinstance(self.connection, psycopg.AsyncConnection)
+        nested = (self._nested_async if is_async else self._nested)(self.connection.transaction)
+        # On the connection itself, whoever made it: the driver tells nobody else what becomes of a savepoint.
+        own = self.connection.__dict__
+        outer = {name: own[name] for name in own.keys() & {"transaction"}}
+        own["transaction"] = nested
+        try:
+            yield
+        finally:
+            del own["transaction"]
+            own.update(outer)
+            SURROUNDING.set(before)
+
+    def ended(self, transaction: AnyTransaction) -> list[Call]:
+        """Close this and return the calls that are due; none where the transaction was rolled back."""
+        self._forget_since(0, transaction)
+        self._open = False
+        return self._calls
+
+    def _nested(self, begin: Callable[..., Any]) -> Callable[..., Any]:
+        @contextmanager
+        def transaction(*args: Any, **kwargs: Any) -> Iterator[psycopg.Transaction]:
+            so_far, inner = len(self._calls), None
+            try:
+                with begin(*args, **kwargs) as inner:
+                    yield inner
+            finally:
+                self._forget_since(so_far, inner)
+
+        return transaction
+
+    def _nested_async(self, begin: Callable[..., Any]) -> Callable[..., Any]:
+        @asynccontextmanager
+        async def transaction(*args: Any, **kwargs: Any) -> AsyncIterator[psycopg.AsyncTransaction]:
+            so_far, inner = len(self._calls), None
+            try:
+                async with begin(*args, **kwargs) as inner:
+                    yield inner
+            finally:
+                self._forget_since(so_far, inner)
+
+        return transaction
+
+    def _forget_since(self, number: int, transaction: AnyTransaction | None) -> None:
+        if transaction is None or transaction.status is not transaction.Status.COMMITTED:
+            del self._calls[number:]
+
+
+SURROUNDING: ContextVar[tuple[AfterCommit, ...]] = ContextVar("rolecall_after_commit", default=())
+
+
+def make_calls(calls: Iterable[Call]) -> None:
+    """Make the calls in order; one that raises is logged and keeps none of the others from being made."""
+    for call in calls:
+        try:
+            call()
+        except Exception:
+            log.exception(FAILED, call)
+
+
+async def make_calls_async(calls: Iterable[Call]) -> None:
+    """Make the calls in order, async functions awaited, plain ones in a thread; one that raises is logged."""
+    for call in calls:
+        try:
+            answer = call() if iscoroutinefunction(call) else await asyncio.to_thread(call)
+            if isawaitable(answer):
+                await answer
+        except Exception:
+            log.exception(FAILED, call)

@@ -1,0 +1,60 @@
+"""One process's way to the Redis of each band, and the queue over both; made anew after each loss."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+
+from rolecall.brokers import RedisAway, RedisLink, connect_redis
+from rolecall.config.handoff import HandoffKind, HandoffSettings
+from rolecall.handoff.lanes import Band
+from rolecall.handoff.lists import ListQueue
+from rolecall.handoff.queues import BandQueues, HandoffQueue, kind_for
+from rolecall.handoff.simple import SimpleQueue
+from rolecall.handoff.streams import StreamQueue
+
+__all__ = ["Connections"]
+
+Make = Callable[[RedisLink, str], HandoffQueue]
+QUEUES: Mapping[HandoffKind, Make] = {
+    HandoffKind.STREAMS: StreamQueue,
+    HandoffKind.LISTS: ListQueue,
+    HandoffKind.SIMPLE: SimpleQueue,
+}
+
+
+class Connections:
+    """Links to Redis under the name that a worker or a dispatcher has there.
+
+    `control` is where heartbeats, the leader's lock and facts about lanes stand: the server of the high band.
+    """
+
+    def __init__(self, settings: HandoffSettings, name: str) -> None:
+        self.name = name
+        self._kind = settings.kind
+        urls = {Band.HIGH: settings.high or "", Band.LOW: settings.low or ""}
+        links = {url: connect_redis(url) for url in dict.fromkeys(urls.values())}
+        self._links = {band: links[url] for band, url in urls.items()}
+        self.control: RedisLink = self._links[Band.HIGH]
+
+    def link(self, band: Band) -> RedisLink:
+        """Return the link to a band's Redis."""
+        return self._links[band]
+
+    async def open(self) -> tuple[HandoffQueue, str]:
+        """Find out how tasks lie there, and return the queue with the name of its kind. Raises RedisAway."""
+        queues = {}
+        kinds = []
+        for link in dict.fromkeys(self._links.values()):
+            kind = await kind_for(link, self._kind)
+            kinds.append(kind)
+            queues[link] = QUEUES[kind](link, self.name)
+        if len(queues) == 1:
+            return queues[self.control], kinds[0]
+        return BandQueues({band: queues[link] for band, link in self._links.items()}), "+".join(kinds)
+
+    async def close(self) -> None:
+        """Close every connection."""
+        for link in dict.fromkeys(self._links.values()):
+            with suppress(RedisAway):
+                await link.close()

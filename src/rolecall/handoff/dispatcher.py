@@ -1,0 +1,260 @@
+"""Hands tasks to workers: reads which are due from Postgres, and pushes their ids to Redis.
+
+    Postgres ──notifies──▶ dispatcher ──offers──▶ Postgres
+                 ▲             │
+       "half empty", by Redis  └──push──▶ lanes ──▶ workers ──claim by id──▶ Postgres
+
+Any number may run: one leads, and the others wait for its lock, which only saves work, as an id is pushed once whoever
+pushes it. At most twice as many tasks lie in a lane as its workers have room for: what is more urgent comes soon. What
+workers refuse (a role paused meanwhile, a key that has no room) is offered again, after ever longer pauses. On the roll
+no dispatcher stands, and it claims nothing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import defaultdict
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from functools import partial
+from time import monotonic
+from typing import Protocol
+
+from rolecall.brokers import RedisAway
+from rolecall.config import failpoints
+from rolecall.handoff.connections import Connections
+from rolecall.handoff.lanes import REFILL, Band, Lane, Message
+from rolecall.handoff.queues import HandoffQueue
+from rolecall.handoff.reclaimer import Reclaimer
+from rolecall.handoff.roll import ANYBODY, APART, MIXED, Leader, WorkerBeat, everybody, leader_of, note_roles, pool_of
+from rolecall.maintenance.periodic import Periodic
+from rolecall.maintenance.runs import Runs
+from rolecall.model.errors import RolecallError
+from rolecall.model.tasks import Offer
+from rolecall.sql import claims
+from rolecall.sql import handoff as sql
+from rolecall.wake.listener import Listener
+from rolecall.wake.transport import WAKE_CHANNEL, Transport
+from rolecall.wake.waker import Backoff, Waker
+
+__all__ = ["HIGH_FROM", "Dispatcher"]
+
+HIGH_FROM = 1
+AHEAD = 2
+LOOK_EVERY = 1.0
+SOON = 0.01
+LOOK_AT_WORKERS_EVERY = 1.0
+WATCH_EVERY = 30.0
+NOTE_ROLES_EVERY = 10.0
+FIRST_PAUSE = 0.25
+LONGEST_PAUSE = 10.0
+MOST_REMEMBERED = 10_000
+
+log = logging.getLogger("rolecall.handoff")
+
+
+class Session(Runs, Protocol):
+    """Runs statements that may run twice, until it is closed."""
+
+    async def close(self) -> None:
+        """Close its connection."""
+
+
+class Dispatcher:
+    """Dispatches until cancelled, whatever becomes of Redis and Postgres meanwhile.
+
+    `transport` brings what Postgres notifies.
+    """
+
+    def __init__(self, connections: Connections, session: Session, transport: Transport) -> None:
+        self._connections = connections
+        self._session = session
+        self._work = Waker()
+        self._listener = Listener(transport, {WAKE_CHANNEL: self._nudge}, self._work.nudge)
+        self._backoff = Backoff(0.1, 2.0)
+        self._away = False
+        self._mixed = False
+
+    async def run(self) -> None:
+        """Lead, or wait to lead, for ever."""
+        listening = asyncio.create_task(self._listener.run(), name="rolecall-dispatch-listener")
+        try:
+            while True:
+                try:
+                    await self._lead()
+                except RolecallError as error:
+                    self._complain(error)
+                await asyncio.sleep(self._backoff.next())
+        finally:
+            listening.cancel()
+            await asyncio.wait({listening})
+            await self._connections.close()
+            await self._session.close()
+
+    async def _lead(self) -> None:
+        queue, kind = await self._connections.open()
+        control = self._connections.control
+        pool = await pool_of(self._session)
+        leader = Leader(control, self._connections.name, kind, pool)
+        rounds = Rounds(self._connections, queue, self._session)
+        beside = [asyncio.create_task(control.hear(REFILL, partial(self._hear, rounds)))]
+        reclaiming = Periodic("Reclaiming", Reclaimer(control, queue, self._session).once, every=10.0, log=log)
+        try:
+            while await self._is_leader(leader, pool):
+                if len(beside) == 1:
+                    log.info("This dispatcher leads, by %s", kind)
+                    beside.append(asyncio.create_task(reclaiming.run()))
+                self._work.forget()
+                hungry = await rounds.once()
+                self._backoff.reset()
+                await self._work.wait(SOON if hungry else LOOK_EVERY)
+                if beside[0].done():
+                    beside[0].result()
+        finally:
+            for task in beside:
+                task.cancel()
+            await asyncio.gather(*beside, return_exceptions=True)
+            await _resign(leader)
+
+    async def _is_leader(self, leader: Leader, pool: str) -> bool:
+        while not await leader.holds():
+            self._answered()
+            await self._look_for_another_pool(pool)
+            await asyncio.sleep(LOOK_EVERY)
+        self._answered()
+        return True
+
+    async def _look_for_another_pool(self, pool: str) -> None:
+        leads = await leader_of(self._connections.control)
+        mixed = leads is not None and leads.is_of_another(pool)
+        if mixed and not self._mixed:
+            log.warning("%s: this one's workers poll. %s", MIXED, APART)
+        self._mixed = mixed
+
+    def _hear(self, rounds: Rounds, role: str) -> None:
+        if role == ANYBODY:
+            rounds.look_at_workers()
+        self._work.nudge()
+
+    def _nudge(self, _what: str) -> None:
+        self._work.nudge()
+
+    def _answered(self) -> None:
+        if self._away:
+            log.info("Redis answers again")
+        self._away = False
+
+    def _complain(self, error: RolecallError) -> None:
+        level = logging.DEBUG if self._away else logging.WARNING
+        log.log(level, "Nothing can be handed over just now, trying again: %s", error)
+        self._away = isinstance(error, RedisAway)
+
+
+class Rounds:
+    """One round after another: who is there, what is due, where there is room."""
+
+    def __init__(self, connections: Connections, queue: HandoffQueue, session: Runs) -> None:
+        self._control = connections.control
+        self._queue = queue
+        self._session = session
+        self._workers: list[WorkerBeat] = []
+        self._look_at_workers_at = 0.0
+        self._watch_at = 0.0
+        self._note_roles_at = 0.0
+        self._roles: set[str] = set()
+        self._patience = Patience()
+
+    def look_at_workers(self) -> None:
+        """Look who is there in the next round."""
+        self._look_at_workers_at = 0.0
+
+    async def once(self) -> bool:
+        """Push what there is room for; return whether there is room left, and perhaps something to push."""
+        now = monotonic()
+        if now >= self._look_at_workers_at:
+            self._look_at_workers_at = now + LOOK_AT_WORKERS_EVERY
+            self._workers = [worker for worker in await everybody(self._control) if worker.alive]
+        if now >= self._watch_at:
+            await self._session.run(sql.watch())
+            self._watch_at = now + WATCH_EVERY
+        return bool(self._workers) and await self._push_all(await self._offers())
+
+    async def _offers(self) -> dict[Lane, list[Offer]]:
+        anybody = any(not worker.roles for worker in self._workers)
+        roles = () if anybody else sorted({role for worker in self._workers for role in worker.roles})
+        handlers = sorted({handler for worker in self._workers for handler in worker.handlers})
+        offers = await self._session.run(claims.offers(roles, handlers, self._most(), high=HIGH_FROM))
+        by_lane: dict[Lane, list[Offer]] = defaultdict(list)
+        for offer in offers:
+            by_lane[Lane(Band.HIGH if offer.high else Band.LOW, offer.role)].append(offer)
+        return by_lane
+
+    async def _push_all(self, by_lane: dict[Lane, list[Offer]]) -> bool:
+        await self._note_roles({lane.role for lane in by_lane})
+        lanes = sorted(by_lane)
+        hungry = False
+        for length in await self._queue.lengths(lanes) if lanes else ():
+            offers, ahead = by_lane[length.lane], self._ahead(length.lane.role)
+            room = ahead - length.waiting
+            if room > 0 and await self._push(length.lane, offers, ahead, room) < room:
+                hungry = hungry or len(offers) >= self._most()
+        return hungry
+
+    async def _push(self, lane: Lane, offers: Iterable[Offer], ahead: int, room: int) -> int:
+        ready = [offer for offer in offers if self._patience.allows(offer)]
+        if not ready:
+            return 0
+        at = datetime.now(UTC)
+        messages = [Message(task_id=offer.id, attempt=offer.attempt, at=at) for offer in ready]
+        if failpoints.ARMED:
+            failpoints.hit(failpoints.BEFORE_PUSH)
+        pushed = await self._queue.push(lane, messages, room, ahead)
+        if failpoints.ARMED:
+            failpoints.hit(failpoints.AFTER_PUSH)
+        self._patience.note(offer for offer in ready if offer.id in pushed)
+        return len(pushed)
+
+    def _ahead(self, role: str) -> int:
+        return AHEAD * sum(worker.room for worker in self._workers if not worker.roles or role in worker.roles)
+
+    def _most(self) -> int:
+        # Among the best are those that lie in Redis already: waiting, or on their way to a claim.
+        return 2 * AHEAD * sum(worker.room for worker in self._workers)
+
+    async def _note_roles(self, roles: set[str]) -> None:
+        now = monotonic()
+        if roles - self._roles or (roles and now >= self._note_roles_at):
+            self._roles |= roles
+            self._note_roles_at = now + NOTE_ROLES_EVERY
+            await note_roles(self._control, self._roles)
+
+
+class Patience:
+    """How long to wait before the same attempt of a task is pushed once more: workers have refused it."""
+
+    def __init__(self) -> None:
+        self._pushed: dict[tuple[int, int], tuple[float, float]] = {}
+
+    def allows(self, offer: Offer) -> bool:
+        """Whether its pause is over, if it has one."""
+        again_at, _ = self._pushed.get((offer.id, offer.attempt), (0.0, 0.0))
+        return monotonic() >= again_at
+
+    def note(self, offers: Iterable[Offer]) -> None:
+        """Remember that these were pushed: the next pause of each is twice as long."""
+        now = monotonic()
+        for offer in offers:
+            known = (offer.id, offer.attempt)
+            _, pause = self._pushed.pop(known, (0.0, FIRST_PAUSE / 2))
+            pause = min(LONGEST_PAUSE, pause * 2)
+            self._pushed[known] = (now + pause, pause)
+        while len(self._pushed) > MOST_REMEMBERED:
+            del self._pushed[next(iter(self._pushed))]
+
+
+async def _resign(leader: Leader) -> None:
+    try:
+        await leader.release()
+    except RedisAway as error:
+        log.debug("The leader's lock runs out by itself: %s", error)

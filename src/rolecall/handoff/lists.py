@@ -1,0 +1,210 @@
+"""Lists with scripts: RPUSH at one end, taken from the other, so that what came first goes first.
+
+rolecall:{mail}:low                   what waits, oldest on the left
+rolecall:{mail}:low:processing:<id>   what the worker <id> has taken
+rolecall:{mail}:low:takers            the workers that have such a list
+rolecall:{mail}:low:out               the ids that lie in any of these, by when they were last moved (ms)
+rolecall:{mail}:low:bell              a token for each that waits
+rolecall:{mail}:low:ahead             how many may wait
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
+from itertools import groupby
+
+from rolecall.brokers import RedisLink, Script
+from rolecall.handoff.lanes import REFILL, Entry, Lane, LaneLength, Message, by_role, read_message
+from rolecall.handoff.queues import WAIT, any_of, take_in_turn
+
+__all__ = ["AHEAD_FOR", "NOW", "ListQueue", "grouped"]
+
+# Milliseconds for which a lane remembers how many may wait: as long as somebody pushes now and then.
+AHEAD_FOR = 60_000
+ENTRY_ID = """'"task_id"%s*:%s*(%d+)'"""
+NOW = """
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+"""
+# What both kinds do after a take: the bell rings for what is left, and dispatchers hear of a lane that is half empty.
+TELL = f"""
+local function tell(role, left, bell, ahead)
+    if left == 0 then redis.call('DEL', bell) else redis.call('LTRIM', bell, 0, left - 1) end
+    if left * 2 <= (tonumber(redis.call('GET', ahead) or 0) or 0) then redis.call('PUBLISH', '{REFILL}', role) end
+end
+"""
+PUSH = Script(f"""{NOW}
+local list, out, bell, ahead = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
+redis.call('SET', ahead, ARGV[1], 'PX', {AHEAD_FOR})
+local pushed = {{}}
+for i = 3, #ARGV, 2 do
+    if #pushed == tonumber(ARGV[2]) then break end
+    if redis.call('ZADD', out, 'NX', now, ARGV[i]) == 1 then
+        redis.call('RPUSH', list, ARGV[i + 1])
+        redis.call('RPUSH', bell, 1)
+        pushed[#pushed + 1] = tonumber(ARGV[i])
+    end
+end
+return pushed
+""")
+TAKE = Script(f"""{NOW}{TELL}
+local most = tonumber(ARGV[1])
+local taken = {{}}
+for lane = 0, #KEYS / 6 - 1 do
+    local list, processing, takers, out, bell, ahead = unpack(KEYS, lane * 6 + 1, lane * 6 + 6)
+    local before = #taken
+    while #taken < most do
+        local message = redis.call('LPOP', list)
+        if not message then break end
+        redis.call('RPUSH', processing, message)
+        local id = string.match(message, {ENTRY_ID})
+        if id then redis.call('ZADD', out, 'XX', now, id) end
+        taken[#taken + 1] = {{lane, message}}
+    end
+    if #taken > before then
+        redis.call('SADD', takers, ARGV[2])
+        tell(ARGV[3 + lane], redis.call('LLEN', list), bell, ahead)
+    end
+end
+return taken
+""")
+ACK = Script(f"""
+local processing, takers, out = KEYS[1], KEYS[2], KEYS[3]
+for i = 4, #ARGV, 2 do
+    redis.call('LREM', processing, 1, ARGV[i])
+    if ARGV[i + 1] ~= '' then redis.call('ZREM', out, ARGV[i + 1]) end
+end
+if redis.call('EXISTS', processing) == 0 then redis.call('SREM', takers, ARGV[1]) end
+if ARGV[2] == '1' then redis.call('PUBLISH', '{REFILL}', ARGV[3]) end
+""")
+PUT_BACK = Script(f"""{NOW}
+local processing, list, out, bell = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
+local there = redis.call('LREM', processing, 1, ARGV[1])
+if there == 1 then
+    redis.call('LPUSH', list, ARGV[1])
+    redis.call('ZADD', out, now, ARGV[2])
+    redis.call('LPUSH', bell, 1)
+end
+return there
+""")
+# The lists of the takers are named by what is found, and are of the same slot.
+FORGET_LOST = Script(f"""{NOW}
+local list, takers, out = KEYS[1], KEYS[2], KEYS[3]
+local lists = {{list}}
+for _, taker in ipairs(redis.call('SMEMBERS', takers)) do
+    lists[#lists + 1] = list .. ':processing:' .. taker
+end
+local there = {{}}
+for _, key in ipairs(lists) do
+    for _, message in ipairs(redis.call('LRANGE', key, 0, -1)) do
+        local id = string.match(message, {ENTRY_ID})
+        if id then there[id] = true end
+    end
+end
+local forgotten = 0
+for _, id in ipairs(redis.call('ZRANGEBYSCORE', out, '-inf', now - ARGV[1])) do
+    if not there[id] then forgotten = forgotten + redis.call('ZREM', out, id) end
+end
+return forgotten
+""")
+
+
+class ListQueue:
+    """`HandoffQueue` by lists and scripts, for one worker (or dispatcher) of this name."""
+
+    def __init__(self, link: RedisLink, name: str) -> None:
+        self._link = link
+        self._name = name
+
+    async def push(self, lane: Lane, messages: Sequence[Message], room: int, ahead: int) -> set[int]:
+        keys = [lane.key(), lane.key("out"), lane.key("bell"), lane.key("ahead")]
+        said = [part for message in messages for part in (message.task_id, message.encode())]
+        return set(await self._link.run(PUSH, keys, [ahead, room, *said]))
+
+    async def take(self, lanes: Sequence[Lane], most: int) -> list[Entry]:
+        return await take_in_turn([partial(self._take, group) for group in grouped(lanes, self._link)], most)
+
+    async def wait(self, lanes: Sequence[Lane]) -> bool:
+        return await bell_rings(self._link, lanes)
+
+    async def ack(self, entries: Sequence[Entry], *, again: bool = False) -> None:
+        for (lane, holder), group in groupby(sorted(entries, key=_lane_and_place), _lane_and_place):
+            keys = [processing(lane, holder), lane.key("takers"), lane.key("out")]
+            said = [part for entry in group for part in (entry.raw, entry.task_id or "")]
+            await self._link.run(ACK, keys, [holder, int(again), lane.role, *said])
+
+    async def stale(self, lane: Lane, seconds: float) -> list[Entry]:
+        return await stale_of_lists(self._link, lane, seconds)
+
+    async def put_back(self, entries: Sequence[Entry]) -> int:
+        # Each goes before those that lie there.
+        return sum([await self._put_back(entry) for entry in reversed(entries)])
+
+    async def _put_back(self, entry: Entry) -> bool:
+        lane = entry.lane
+        keys = [processing(lane, entry.place), lane.key(), lane.key("out"), lane.key("bell")]
+        return bool(await self._link.run(PUT_BACK, keys, [entry.raw, entry.task_id]))
+
+    async def forget_lost(self, lane: Lane, seconds: float) -> int:
+        keys = [lane.key(), lane.key("takers"), lane.key("out")]
+        forgotten: int = await self._link.run(FORGET_LOST, keys, [int(seconds * 1000)])
+        return forgotten
+
+    async def lengths(self, lanes: Sequence[Lane]) -> list[LaneLength]:
+        return [await length_of_lists(self._link, lane) for lane in lanes]
+
+    async def _take(self, lanes: Sequence[Lane], most: int) -> list[Entry]:
+        keys = [key for lane in lanes for key in self._keys_to_take(lane)]
+        taken = await self._link.run(TAKE, keys, [most, self._name, *(lane.role for lane in lanes)])
+        return [Entry(lanes[number], raw, self._name) for number, raw in taken]
+
+    def _keys_to_take(self, lane: Lane) -> Iterator[str]:
+        yield lane.key()
+        yield processing(lane, self._name)
+        yield from map(lane.key, ("takers", "out", "bell", "ahead"))
+
+
+def grouped(lanes: Sequence[Lane], link: RedisLink) -> Iterable[Sequence[Lane]]:
+    """Put lanes together that one script may touch: all, or on a cluster those of a role."""
+    return by_role(lanes) if link.cluster else [lanes]
+
+
+async def bell_rings(link: RedisLink, lanes: Sequence[Lane]) -> bool:
+    """Wait a second at most for the bell of one of these lanes."""
+    return await any_of([_ring(link, group) for group in grouped(lanes, link)])
+
+
+def processing(lane: Lane, holder: str) -> str:
+    """Name the list of what a worker has taken."""
+    return lane.key(f"processing:{holder}")
+
+
+async def stale_of_lists(link: RedisLink, lane: Lane, seconds: float) -> list[Entry]:
+    """Read the processing lists of a lane: what was moved at least so long ago, and what is no message."""
+    now, millionths = await link.call("TIME")
+    moved_by = (now - seconds) * 1000 + millionths / 1000
+    entries: list[Entry] = []
+    for holder in sorted(taker.decode() for taker in await link.call("SMEMBERS", lane.key("takers"))):
+        taken = await link.call("LRANGE", processing(lane, holder), 0, -1)
+        entries += [Entry(lane, raw, holder) for raw in taken]
+    moved = await link.calls([("ZSCORE", lane.key("out"), entry.task_id or 0) for entry in entries])
+    return [entry for entry, at in zip(entries, moved, strict=True) if at is None or float(at) <= moved_by]
+
+
+async def length_of_lists(link: RedisLink, lane: Lane, first: int = 0) -> LaneLength:
+    """Count what lies in the lists of a lane; the one that waits longest lies at `first`."""
+    waiting, oldest, takers = await link.calls(
+        [("LLEN", lane.key()), ("LINDEX", lane.key(), first), ("SMEMBERS", lane.key("takers"))]
+    )
+    taken = await link.calls([("LLEN", processing(lane, taker.decode())) for taker in takers])
+    message = read_message(oldest) if oldest else None
+    return LaneLength(lane=lane, waiting=waiting, taken=sum(taken), oldest=message.at if message else None)
+
+
+async def _ring(link: RedisLink, lanes: Sequence[Lane]) -> bool:
+    return await link.call("BLPOP", *(lane.key("bell") for lane in lanes), WAIT) is not None
+
+
+def _lane_and_place(entry: Entry) -> tuple[Lane, str]:
+    return entry.lane, entry.place

@@ -1,0 +1,100 @@
+"""Puts right what was left behind in Redis: entries of workers that died, marks without entries, dead workers.
+
+what a worker took 30 s ago and has not acknowledged, by its row
+runs, somewhere       left: it is acknowledged when it ends
+open and does not run put back to where it is taken next
+gone, or ended        removed
+no message at all     removed, and told of in the log
+"""
+
+from __future__ import annotations
+
+import logging
+from functools import partial
+
+from rolecall.brokers import RedisLink
+from rolecall.config import failpoints
+from rolecall.handoff.lanes import Band, Entry, Lane
+from rolecall.handoff.queues import HandoffQueue
+from rolecall.handoff.roll import count_reclaimed, everybody, forget, known_roles
+from rolecall.maintenance.deaths import MOST_RESCUED, rescue_in_batches, told_of
+from rolecall.maintenance.runs import Runs
+from rolecall.sql import claims
+from rolecall.sql import handoff as sql
+
+__all__ = ["Reclaimer"]
+
+STALE_AFTER = 30.0
+LOST_AFTER = 60.0
+
+log = logging.getLogger("rolecall.handoff")
+
+
+class Reclaimer:
+    """Does all of it once, for every lane that was ever used; whoever does the same meanwhile does no harm."""
+
+    def __init__(
+        self,
+        control: RedisLink,
+        queue: HandoffQueue,
+        session: Runs,
+        *,
+        stale_after: float = STALE_AFTER,
+        lost_after: float = LOST_AFTER,
+    ) -> None:
+        self._control = control
+        self._queue = queue
+        self._session = session
+        self._stale_after = stale_after
+        self._lost_after = lost_after
+
+    async def once(self) -> None:
+        """Do it once; the dead come first, as their tasks run nowhere any more."""
+        await self.rescue_the_silent()
+        for role in await known_roles(self._control):
+            for lane in (Lane(Band.HIGH, role), Lane(Band.LOW, role)):
+                await self._reclaim(lane)
+
+    async def rescue_the_silent(self) -> None:
+        """Rescue what workers hold that are silent in Redis and have no session in Postgres: that proves a death."""
+        silent = [worker for worker in await everybody(self._control) if not worker.alive]
+        if not silent:
+            return
+        dead = await self._session.run(sql.sessionless([worker.number for worker in silent]))
+        if not dead:
+            return
+        rescue = partial(claims.rescue_workers, sorted(dead))
+        became = await rescue_in_batches(self._session, rescue, MOST_RESCUED)
+        await forget(self._control, [worker.name for worker in silent if worker.number in dead])
+        if became:
+            who = ", ".join(map(str, sorted(dead)))
+            log.warning("Worker %s is dead, as its heartbeats and sessions ended: rescued %s", who, told_of(became))
+
+    async def _reclaim(self, lane: Lane) -> None:
+        stale = await self._queue.stale(lane, self._stale_after)
+        ids = [entry.task_id for entry in stale if entry.task_id is not None]
+        running = await self._session.run(sql.running_among(ids)) if ids else {}
+        removed = [entry for entry in stale if entry.task_id not in running]
+        await self._remove(removed)
+        back = [entry for entry in stale if entry.task_id is not None and running.get(entry.task_id) is False]
+        returned = await self._put_back(back) if back else 0
+        forgotten = await self._queue.forget_lost(lane, self._lost_after)
+        if number := len(removed) + returned + forgotten:
+            await count_reclaimed(self._control, number)
+            told = (lane.role, lane.band, returned, len(removed), forgotten)
+            log.info("Role %s, %s: put back %d entries, removed %d, forgot %d marks without one", *told)
+
+    async def _put_back(self, entries: list[Entry]) -> int:
+        if failpoints.ARMED:
+            failpoints.hit(failpoints.BEFORE_PUT_BACK)
+        returned = await self._queue.put_back(entries)
+        if failpoints.ARMED:
+            failpoints.hit(failpoints.AFTER_PUT_BACK)
+        return returned
+
+    async def _remove(self, entries: list[Entry]) -> None:
+        for entry in entries:
+            if entry.message is None:
+                log.warning("What lay in Redis for role %s is no message: %r", entry.lane.role, entry.raw[:100])
+        if entries:
+            await self._queue.ack(entries)

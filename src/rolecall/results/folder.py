@@ -1,0 +1,56 @@
+"""Objects as files of a folder."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from contextlib import suppress
+from pathlib import Path
+
+from rolecall.db.embedded.home import sync_folder
+from rolecall.model.errors import ResultMissing
+
+__all__ = ["FolderStore"]
+
+
+class FolderStore:
+    """Objects as files of a folder; each is written under another name, synced, and renamed."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder.expanduser().absolute()
+
+    @property
+    def url(self) -> str:
+        return self._folder.as_uri()
+
+    def put(self, path: str, content: bytes) -> None:
+        """Keep an object. Raises ResultMissing."""
+        draft = self._folder / f".{path}.{secrets.token_hex(8)}"
+        try:
+            self._folder.mkdir(parents=True, exist_ok=True)
+            _write(draft, content)
+            draft.replace(self._folder / path)
+            sync_folder(self._folder)
+        except OSError as error:
+            with suppress(OSError):
+                draft.unlink()
+            raise _unreachable(path, error) from None
+
+    def get(self, path: str) -> bytes:
+        """Read an object. Raises ResultMissing."""
+        try:
+            return (self._folder / path).read_bytes()
+        except OSError as error:
+            raise _unreachable(path, error) from None
+
+
+def _unreachable(path: str, error: OSError) -> ResultMissing:
+    return ResultMissing(f"the result {path} cannot be kept or read: {error.strerror or type(error).__name__}")
+
+
+def _write(file: Path, content: bytes) -> None:
+    descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o640)
+    with os.fdopen(descriptor, "wb") as opened:
+        opened.write(content)
+        opened.flush()
+        os.fsync(descriptor)

@@ -1,0 +1,40 @@
+"""What keeps large results, and which one an address means."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Protocol
+from urllib.parse import urlsplit
+
+from rolecall.model.errors import ConfigError
+from rolecall.results.folder import FolderStore
+
+__all__ = ["ObjectStore", "open_store"]
+
+
+class ObjectStore(Protocol):
+    """Keeps objects whole under a name, or not at all; both methods block, and raise ResultMissing."""
+
+    @property
+    def url(self) -> str:
+        """Which store this is, for pointers; no secret."""
+
+    def put(self, path: str, content: bytes) -> None: ...
+
+    def get(self, path: str) -> bytes: ...
+
+
+def open_store(where: str | Path) -> ObjectStore:
+    """The store at an address: `s3://BUCKET/PREFIX`, or a folder. Raises ConfigError."""
+    text = str(where)
+    if not text.startswith("s3://"):
+        return FolderStore(Path(text.removeprefix("file://")))
+    try:
+        from rolecall.results.bucket import BucketStore  # noqa: PLC0415 - its package is an extra
+    except ImportError:
+        problem = "results in a bucket need another package: pip install 'rolecall[s3]'"
+        raise ConfigError(problem, variable="results", value=text) from None
+    parts = urlsplit(text)
+    if not parts.netloc:
+        raise ConfigError(f"{text!r} names no bucket", variable="results", value=text)
+    return BucketStore(parts.netloc, parts.path.strip("/"))

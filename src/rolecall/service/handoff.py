@@ -1,0 +1,102 @@
+"""What an operator may see of the hand-off by Redis."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime
+
+from rolecall.brokers import RedisAway, RedisLink, RedisRefuses
+from rolecall.config.handoff import HandoffSettings
+from rolecall.handoff.connections import Connections
+from rolecall.handoff.lanes import Band, Lane
+from rolecall.handoff.roll import everybody, known_roles, leader_of, number_reclaimed, pool_of
+from rolecall.model.handoff import HandoffNow, LaneNow
+from rolecall.model.why import Cause, CauseKind
+from rolecall.service.database import Database
+
+NAME = "operator"
+KEEPS = "noeviction"
+
+
+class Handoff:
+    """Looks into Redis, on connections of its own for each look; without a hand-off there is nothing to see."""
+
+    def __init__(self, settings: HandoffSettings, database: Database) -> None:
+        self._settings = settings
+        self._database = database
+
+    async def show(self) -> HandoffNow | None:
+        """How the hand-off is doing; None where nothing is handed over."""
+        if not self._settings.on:
+            return None
+        try:
+            async with self._connected() as connections:
+                return await _look(connections, await pool_of(self._database))
+        except RedisAway as error:
+            return HandoffNow(problem=str(error))
+
+    async def handed_over(self, task_id: int, role: str) -> Cause | None:
+        """Since when a task's id lies in Redis, as a cause; None if it does not, or Redis does not answer."""
+        if not self._settings.on:
+            return None
+        try:
+            async with self._connected() as connections:
+                keys = [(band, Lane(band, role).key("out")) for band in Band]
+                found = [await connections.link(band).call("ZSCORE", key, task_id) for band, key in keys]
+        except RedisAway:
+            return None
+        moved = [float(at) for at in found if at is not None]
+        if not moved:
+            return None
+        since = datetime.fromtimestamp(max(moved) / 1000, UTC)
+        return Cause(
+            kind=CauseKind.HANDED_OVER,
+            sentence=f"it was handed to Redis at {since:%Y-%m-%d %H:%M:%S} UTC, and is with a worker or waits for one",
+            change="a worker of its role that takes it from there; after a minute it is handed over again",
+            role=role,
+            since=since,
+        )
+
+    @asynccontextmanager
+    async def _connected(self) -> AsyncIterator[Connections]:
+        connections = Connections(self._settings, NAME)
+        try:
+            yield connections
+        finally:
+            await connections.close()
+
+
+async def _look(connections: Connections, pool: str) -> HandoffNow:
+    queue, kind = await connections.open()
+    control = connections.control
+    leader = await leader_of(control)
+    lanes = [Lane(band, role) for role in await known_roles(control) for band in Band]
+    lengths = await queue.lengths(lanes) if lanes else []
+    return HandoffNow(
+        kind=kind,
+        dispatcher=leader.name if leader else None,
+        mixed=leader is not None and leader.is_of_another(pool),
+        workers=sum(worker.alive for worker in await everybody(control)),
+        reclaimed=await number_reclaimed(control),
+        evicts=await _evicts(control),
+        lanes=[
+            LaneNow(
+                role=each.lane.role,
+                band=each.lane.band,
+                waiting=each.waiting,
+                taken=each.taken,
+                waiting_since=each.oldest,
+            )
+            for each in lengths
+        ],
+    )
+
+
+async def _evicts(link: RedisLink) -> str | None:
+    try:
+        told = await link.call("CONFIG GET", "maxmemory-policy")
+    except RedisRefuses:  # most services that run Redis for others do
+        return None
+    policy = str(told.get("maxmemory-policy", KEEPS))
+    return None if policy == KEEPS else policy

@@ -1,0 +1,45 @@
+"""What who made a task may do with it: nobody else sees it here.
+
+The pool's own doors know no owners: whoever has the scope `read` sees all of it there.
+"""
+
+from __future__ import annotations
+
+from rolecall.model.audit import AuditEvent
+from rolecall.model.errors import NotTheOwner, TaskNotFound
+from rolecall.model.owned import OwnedFilter, OwnedTask
+from rolecall.model.tasks import NewTask
+from rolecall.service.database import Database
+from rolecall.sql import owned, tasks
+
+__all__ = ["OwnedTasks"]
+
+
+class OwnedTasks:
+    """The tasks that one owner made."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def enqueue(self, task: NewTask, owner: str, title: str) -> OwnedTask:
+        """Store one task. Raises InvalidTask, UnknownRole, DuplicateTask."""
+        event = AuditEvent("tasks.enqueue", {"handlers": [task.handler], "number": 1, "title": title})
+        return await self.get(await self._database.act(event, owned.enqueue(task, owner, title)), owner)
+
+    async def list(self, which: OwnedFilter) -> list[OwnedTask]:
+        """The owner's tasks, open and finished, newest first."""
+        return await self._database.run(owned.tasks(which))
+
+    async def get(self, task_id: int, owner: str) -> OwnedTask:
+        """One task. Raises TaskNotFound, and NotTheOwner for somebody else's."""
+        for task in await self.list(OwnedFilter(owner=owner, id=task_id)):
+            return task
+        if await self._database.run(owned.owner_of(task_id)) not in {None, owner}:
+            raise NotTheOwner(task_id=task_id)
+        raise TaskNotFound(task_id=task_id)
+
+    async def delete(self, task_id: int, owner: str) -> None:
+        """Delete a task and what is below it. Raises TaskNotFound, NotTheOwner, ChainLonger, ChainNeeded."""
+        await self.get(task_id, owner)
+        event = AuditEvent("tasks.delete", {"id": task_id})
+        await self._database.act(event, tasks.delete_one(task_id), tasks.kinds([task_id]))

@@ -1,0 +1,235 @@
+"""Typed calls about claims: what may be taken, taking it, and everything a claim's owner may do, rescue."""
+
+# ruff: noqa: S608 - only this module's own constants are built into a query
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import starmap
+
+from rolecall.model.errors import InvalidTask
+from rolecall.model.outcomes import Report
+from rolecall.model.states import TaskState
+from rolecall.model.tasks import ClaimedTask, Offer
+from rolecall.sql.documents import NotStorable, encode, reports_document
+from rolecall.sql.events import ENDS, RESCUED
+from rolecall.sql.statement import Row, Statement, single
+
+__all__ = [
+    "claim",
+    "claim_these",
+    "claim_what_fits",
+    "finish",
+    "finish_free",
+    "finish_here",
+    "is_work_left",
+    "lost",
+    "next_due",
+    "offers",
+    "release",
+    "renew",
+    "report_info",
+    "rescue",
+    "rescue_workers",
+    "start",
+]
+
+# `payload::text` keeps the driver from decoding JSON, whatever loaders the connection has.
+CLAIM_COLUMNS = (
+    "id, fence, attempt, coalesce(max_attempts, 0), role, handler, priority, payload::text, key, chain_id, "
+    "chain_index, scheduled_for, created_at, lease_seconds, timeout_seconds, step, parent_id, last_error"
+)
+HELD_BACK = "current_setting('rolecall.held_back', true)"
+CLAIM_PARAMS = "%s::bigint, %s::text[], %s::text[], %s::int, %s::int"
+OWNED = "%s::bigint, %s::bigint[], %s::int[]"
+
+
+def claim(
+    worker_id: int, roles: Sequence[str], handlers: Sequence[str], limit: int, start: int | None = None
+) -> Statement[list[ClaimedTask]]:
+    """Take up to `limit` tasks, best first; no roles means every role.
+
+    The first `start` of them are marked started (None: all of them), the rest are prefetched.
+    """
+    return Statement(
+        query=f"select {CLAIM_COLUMNS} from rolecall.claim({CLAIM_PARAMS})",
+        params=(worker_id, list(roles), list(handlers), limit, start),
+        read=_read_claimed,
+    )
+
+
+def claim_what_fits(
+    worker_id: int, roles: Sequence[str], handlers: Sequence[str], limit: int, start: int
+) -> Statement[tuple[list[ClaimedTask], bool]]:
+    """Take tasks as `claim` does; the answer also says whether the next one in line waits for a free slot."""
+    return Statement(
+        query=f"select {CLAIM_COLUMNS}, {HELD_BACK} from rolecall.claim({CLAIM_PARAMS})",
+        params=(worker_id, list(roles), list(handlers), limit, start),
+        read=_read_claim,
+    )
+
+
+def claim_these(
+    worker_id: int, ids: Sequence[int], start: int | None = None
+) -> Statement[tuple[list[ClaimedTask], dict[int, str]]]:
+    """Take these tasks, in this order; the answer also says of each that was not given why.
+
+    The first `start` of those that are given are marked started (None: all of them), the rest are prefetched. The
+    reasons are those of `rolecall.claim_these`: taken, finished, unknown, blocked, waiting, not served, misfit, paused,
+    not due, no free slot, key busy, not first (another task of its key is better), busy (locked just now: ask again).
+    """
+    return Statement(
+        query=f"select {CLAIM_COLUMNS}, verdict from rolecall.claim_these(%s::bigint, %s::bigint[], %s::int)",
+        params=(worker_id, list(ids), start),
+        read=_read_given,
+    )
+
+
+def offers(
+    roles: Sequence[str], handlers: Sequence[str] | None, limit: int, *, high: int | None = None
+) -> Statement[list[Offer]]:
+    """Ask for the tasks that workers may claim now, best first, at most `limit` a role; no roles means every role.
+
+    No handlers (None) means every handler. With `high` there are at most `limit` of each role with this priority or
+    more, and as many with less. Nothing is claimed.
+    """
+    return Statement(
+        query="select id, role, handler, priority, high, attempt, key, scheduled_for"
+        " from rolecall.offers(%s::text[], %s::text[], %s::int, %s::int)",
+        params=(list(roles), None if handlers is None else list(handlers), limit, high),
+        read=lambda rows: list(starmap(Offer, rows)),
+    )
+
+
+def start(worker_id: int, claims: Iterable[tuple[int, int]]) -> Statement[dict[int, str]]:
+    """Mark prefetched tasks as started; the answer names the lost ones with the reason."""
+    return _about_claims("start", worker_id, claims)
+
+
+def renew(worker_id: int, claims: Iterable[tuple[int, int]]) -> Statement[dict[int, str]]:
+    """Extend the leases; the answer names the tasks whose handlers must be aborted, with the reason."""
+    return _about_claims("renew", worker_id, claims)
+
+
+def lost(worker_id: int, claims: Iterable[tuple[int, int]]) -> Statement[dict[int, str]]:
+    """Ask which claims are lost, with the reason; nothing is written."""
+    return _about_claims("lost_claims", worker_id, claims)
+
+
+def release(worker_id: int, claims: Iterable[tuple[int, int]]) -> Statement[dict[int, str]]:
+    """Give tasks back without spending an attempt; the answer names those that were lost already."""
+    return _about_claims("release", worker_id, claims)
+
+
+def finish(worker_id: int, reports: Iterable[Report]) -> Statement[dict[int, str]]:
+    """Finish a batch of claims, all or nothing; the answer names those that were not simply accepted."""
+    return Statement(
+        query="select task_id, verdict from rolecall.finish(%s::bigint, %s::jsonb)",
+        params=(worker_id, reports_document(reports)),
+        read=dict,
+        tells=ENDS,
+    )
+
+
+def finish_free(worker_id: int, reports: Iterable[Report], *, apart: bool = False) -> Statement[dict[int, str]]:
+    """Finish claims as `finish` does, without waiting for anybody's open transaction.
+
+    Of what the answer names as `busy` nothing is stored: it is to be sent again, and `apart` then.
+    """
+    return Statement(
+        query="select task_id, verdict from rolecall.finish_free(%s::bigint, %s::jsonb, %s::boolean)",
+        params=(worker_id, reports_document(reports), apart),
+        read=dict,
+        tells=ENDS,
+    )
+
+
+def finish_here(worker_id: int, reports: Iterable[Report]) -> Statement[dict[int, str]]:
+    """Finish claims in a transaction that writes more; what the answer names was not accepted: undo the transaction."""
+    return Statement(
+        query="select task_id, verdict from rolecall.finish_here(%s::bigint, %s::jsonb)",
+        params=(worker_id, reports_document(reports)),
+        read=dict,
+        tells=ENDS,
+    )
+
+
+def report_info(worker_id: int, task_id: int, fence: int, info: Mapping[str, object]) -> Statement[str | None]:
+    """Merge facts into a running task's info; the answer is None, or why the claim is lost."""
+    try:
+        document = encode(dict(info))
+    except NotStorable as error:
+        raise InvalidTask(f"info: {error}") from error
+    return Statement(
+        query="select rolecall.report_info(%s::bigint, %s::bigint, %s::int, %s::jsonb)",
+        params=(worker_id, task_id, fence, document),
+        read=single,
+    )
+
+
+def rescue(limit: int = 1000, silent_for: float = 0.0) -> Statement[dict[int, TaskState]]:
+    """Release what expired owners have not renewed for so many seconds; the answer says what became of each task."""
+    return Statement(
+        query="select task_id, state::text from rolecall.rescue(%s::int, make_interval(secs => %s::float8))",
+        params=(limit, silent_for),
+        read=_read_states,
+        tells=RESCUED,
+    )
+
+
+def rescue_workers(worker_ids: Sequence[int], limit: int = 1000) -> Statement[dict[int, TaskState]]:
+    """Release what workers hold that are known to be dead, and take them off the roll; the answer says what became of
+    each task.
+    """
+    return Statement(
+        query="select task_id, state::text from rolecall.rescue_workers(%s::bigint[], %s::int)",
+        params=(list(worker_ids), limit),
+        read=_read_states,
+        tells=RESCUED,
+    )
+
+
+def is_work_left(worker_id: int, roles: Sequence[str], handlers: Sequence[str]) -> Statement[bool]:
+    """Ask whether a task of these roles (none: of all) runs, is due, or comes back soon."""
+    return Statement(
+        query="select rolecall.is_work_left(%s::bigint, %s::text[], %s::text[])",
+        params=(worker_id, list(roles), list(handlers)),
+        read=single,
+    )
+
+
+def next_due(roles: Sequence[str], handlers: Sequence[str], worker_id: int | None = None) -> Statement[float | None]:
+    """Ask how many seconds pass until the earliest of these tasks is due; None if there is none.
+
+    With a worker's id, what is not offered to it does not count.
+    """
+    return Statement(
+        query="select rolecall.next_due_for(%s::bigint, %s::text[], %s::text[])",
+        params=(worker_id, list(roles), list(handlers)),
+        read=single,
+    )
+
+
+def _read_claim(rows: list[Row]) -> tuple[list[ClaimedTask], bool]:
+    return [ClaimedTask(*row[:-1]) for row in rows], bool(rows) and rows[0][-1] == "true"
+
+
+def _read_claimed(rows: list[Row]) -> list[ClaimedTask]:
+    return list(starmap(ClaimedTask, rows))
+
+
+def _read_given(rows: list[Row]) -> tuple[list[ClaimedTask], dict[int, str]]:
+    given = [ClaimedTask(*row[:-1]) for row in rows if row[-1] is None]
+    return given, {row[0]: row[-1] for row in rows if row[-1] is not None}
+
+
+def _about_claims(verb: str, worker_id: int, claims: Iterable[tuple[int, int]]) -> Statement[dict[int, str]]:
+    pairs = list(claims)
+    return Statement(
+        query=f"select task_id, reason from rolecall.{verb}({OWNED})",
+        params=(worker_id, [task_id for task_id, _ in pairs], [fence for _, fence in pairs]),
+        read=dict,
+    )
+
+
+def _read_states(rows: list[Row]) -> dict[int, TaskState]:
+    return {task_id: TaskState(state) for task_id, state in rows}

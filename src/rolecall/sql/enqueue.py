@@ -1,0 +1,60 @@
+"""Typed calls that store tasks."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from rolecall.model.errors import InvalidTask
+from rolecall.model.tasks import Enqueued, NewTask
+from rolecall.sql.documents import tasks_document
+from rolecall.sql.events import STORED
+from rolecall.sql.statement import Row, Statement
+
+__all__ = [
+    "enqueue_chunks",
+    "enqueue_many",
+]
+
+CHUNK = 20_000
+
+
+def enqueue_many(tasks: Sequence[NewTask], trace_context: str | None = None) -> Statement[list[Enqueued]]:
+    """Store a batch, all or nothing, in this trace; the answers come in the order of the tasks."""
+    return Statement(
+        query="select ids, deduplicated from rolecall.enqueue_many(%s::jsonb)",
+        params=(tasks_document(tasks, trace_context),),
+        read=_read_enqueued,
+        tells=STORED,
+    )
+
+
+def enqueue_chunks(
+    tasks: Sequence[NewTask], *, size: int = CHUNK, trace_context: str | None = None
+) -> list[Statement[list[Enqueued]]]:
+    """Store a batch of any length in several statements; run them in one transaction.
+
+    Everything is checked before the first statement exists, so that nothing is sent of a batch that is wrong.
+    """
+    return [_chunk(tasks, start, size, trace_context) for start in range(0, len(tasks), size)]
+
+
+def _chunk(tasks: Sequence[NewTask], start: int, size: int, trace_context: str | None) -> Statement[list[Enqueued]]:
+    try:
+        return enqueue_many(tasks[start : start + size], trace_context)
+    except InvalidTask as error:
+        raise error.moved_by(start) from error
+
+
+def _read_enqueued(rows: list[Row]) -> list[Enqueued]:
+    ids, deduplicated = rows[0]
+    if not deduplicated:
+        return list(map(Enqueued, ids))
+    # Of a key that comes twice in a batch, the first was stored, unless it stood before: then each has it deduplicated.
+    new: Counter[int] = Counter(ids) - Counter(deduplicated)
+    return [_take(new, task_id) for task_id in ids]
+
+
+def _take(new: Counter[int], task_id: int) -> Enqueued:
+    new[task_id] -= 1
+    return Enqueued(task_id, new[task_id] < 0)

@@ -1,0 +1,224 @@
+"""What happens to tasks, chains and workers, told as it happens: one kind of value for logs, metrics and traces.
+
+The names are those that the field's systems share, in which a task is a job.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from enum import StrEnum
+from typing import Protocol
+
+import msgspec
+
+__all__ = ["CHAIN_ENDS", "LEVELS", "WORDS", "Event", "EventSink", "EventType", "SomeTask", "TaskFacts", "WorkerFacts"]
+
+
+class EventType(StrEnum):
+    """Every event there is; docs/reference/events.md says when each occurs, and with which facts."""
+
+    __hash__ = str.__hash__  # that of enums is slow, and several events of a task are looked up by it
+
+    WORKER_STARTED = "worker_started"
+    WORKER_ERROR = "worker_error"
+    WORKER_STOPPING = "worker_stopping"
+    WORKER_STOPPED = "worker_stopped"
+    JOB_CREATED = "job_created"
+    JOB_BLOCKED = "job_blocked"
+    JOB_UNBLOCKED = "job_unblocked"
+    JOB_TRIGGERED = "job_triggered"
+    JOB_RETRIED = "job_retried"
+    JOB_WAITING = "job_waiting"
+    JOB_REAPED = "job_reaped"
+    JOB_COMPLETED = "job_completed"
+    JOB_FAILED = "job_failed"
+    JOB_CANCELLED = "job_cancelled"
+    JOB_ATTEMPT_STARTED = "job_attempt_started"
+    JOB_ATTEMPT_COMPLETED = "job_attempt_completed"
+    JOB_ATTEMPT_FAILED = "job_attempt_failed"
+    JOB_ATTEMPT_SNOOZED = "job_attempt_snoozed"
+    JOB_ATTEMPT_RETURNED = "job_attempt_returned"
+    JOB_ATTEMPT_TAKEN_BY_ANOTHER_WORKER = "job_attempt_taken_by_another_worker"
+    JOB_ATTEMPT_ALREADY_COMPLETED = "job_attempt_already_completed"
+    JOB_ATTEMPT_LEASE_EXPIRED = "job_attempt_lease_expired"
+    JOB_ATTEMPT_LEASE_RENEWED = "job_attempt_lease_renewed"
+    CHAIN_CREATED = "chain_created"
+    CHAIN_COMPLETED = "chain_completed"
+    CHAIN_FAILED = "chain_failed"
+    CHAIN_CANCELLED = "chain_cancelled"
+    CHAIN_DELETED = "chain_deleted"
+    NOTIFY_ADAPTER_ERROR = "notify_adapter_error"
+    STATE_ADAPTER_ERROR = "state_adapter_error"
+    JOB_TYPE_VALIDATION_ERROR = "job_type_validation_error"
+
+
+# The end of a task that is the last of its chain is the chain's.
+CHAIN_ENDS: Mapping[EventType, EventType] = {
+    EventType.JOB_COMPLETED: EventType.CHAIN_COMPLETED,
+    EventType.JOB_FAILED: EventType.CHAIN_FAILED,
+    EventType.JOB_CANCELLED: EventType.CHAIN_CANCELLED,
+}
+
+# What is not named here is told at DEBUG: it happens for every task.
+LEVELS: Mapping[EventType, int] = {
+    EventType.WORKER_STARTED: logging.INFO,
+    EventType.WORKER_ERROR: logging.CRITICAL,
+    EventType.WORKER_STOPPING: logging.INFO,
+    EventType.WORKER_STOPPED: logging.INFO,
+    EventType.JOB_REAPED: logging.WARNING,
+    EventType.JOB_ATTEMPT_FAILED: logging.WARNING,
+    EventType.JOB_ATTEMPT_TAKEN_BY_ANOTHER_WORKER: logging.WARNING,
+    EventType.JOB_ATTEMPT_ALREADY_COMPLETED: logging.INFO,
+    EventType.JOB_ATTEMPT_LEASE_EXPIRED: logging.WARNING,
+    EventType.NOTIFY_ADAPTER_ERROR: logging.WARNING,
+    EventType.STATE_ADAPTER_ERROR: logging.WARNING,
+    EventType.JOB_TYPE_VALIDATION_ERROR: logging.WARNING,
+}
+
+
+# What a person reads, who follows tasks by the lane that they go through and failures by the handler; a failure quotes
+# the first line of its error.
+WORDS: Mapping[EventType, str] = {
+    EventType.WORKER_STARTED: "Starting worker {worker} for role: {roles}",
+    EventType.WORKER_ERROR: "Worker {worker} fails: {error}",
+    EventType.WORKER_STOPPING: "Worker {worker} is stopping",
+    EventType.WORKER_STOPPED: "Worker {worker} has stopped",
+    EventType.JOB_CREATED: "Task {task} was created",
+    EventType.JOB_BLOCKED: "Task {task} waits for what it needs",
+    EventType.JOB_UNBLOCKED: "Task {task} has what it needs",
+    EventType.JOB_TRIGGERED: "Task {task} is due now, as somebody asked for",
+    EventType.JOB_RETRIED: "Task {task} was put back",
+    EventType.JOB_WAITING: "Task {task} waits for its children",
+    EventType.JOB_REAPED: "Task {task} was rescued: whoever ran its attempt {attempt} is silent or gone",
+    EventType.JOB_COMPLETED: "Task {task} has completed for good",
+    EventType.JOB_FAILED: "Task {task} has failed for good: {error}",
+    EventType.JOB_CANCELLED: "Task {task} was cancelled for good",
+    EventType.JOB_ATTEMPT_STARTED: "Task {task} begins its attempt {attempt}",
+    EventType.JOB_ATTEMPT_COMPLETED: "Task {lane} completed",
+    EventType.JOB_ATTEMPT_FAILED: "Task {task} failed at attempt {attempt}: {error}",
+    EventType.JOB_ATTEMPT_SNOOZED: "Task {lane} snoozed",
+    EventType.JOB_ATTEMPT_RETURNED: "Task {lane} returned",
+    EventType.JOB_ATTEMPT_TAKEN_BY_ANOTHER_WORKER: "The outcome of task {task} was dropped: taken",
+    EventType.JOB_ATTEMPT_ALREADY_COMPLETED: "The outcome of task {task} was dropped: completed",
+    EventType.JOB_ATTEMPT_LEASE_EXPIRED: "The lease of task {task} has run out at attempt {attempt}",
+    EventType.JOB_ATTEMPT_LEASE_RENEWED: "The lease of task {task} was renewed",
+    EventType.CHAIN_CREATED: "Chain {chain} begins",
+    EventType.CHAIN_COMPLETED: "Chain {chain} has completed",
+    EventType.CHAIN_FAILED: "Chain {chain} has failed",
+    EventType.CHAIN_CANCELLED: "Chain {chain} was cancelled",
+    EventType.CHAIN_DELETED: "Chain {chain} was deleted",
+    EventType.NOTIFY_ADAPTER_ERROR: "Notifications are not heard: {error}",
+    EventType.STATE_ADAPTER_ERROR: "The database does not answer: {error}",
+    EventType.JOB_TYPE_VALIDATION_ERROR: "A task {task} is not what its handler declares: {error}",
+}
+
+
+class TaskFacts(Protocol):
+    """What an event says of its task; a claimed task says it by itself. What is not known there is None."""
+
+    @property
+    def id(self) -> int | None: ...
+
+    @property
+    def role(self) -> str | None: ...
+
+    @property
+    def handler(self) -> str | None: ...
+
+    @property
+    def attempt(self) -> int | None: ...
+
+    @property
+    def key(self) -> str | None: ...
+
+    @property
+    def chain_id(self) -> int | None: ...
+
+    @property
+    def parent_id(self) -> int | None: ...
+
+
+class SomeTask(msgspec.Struct, frozen=True, kw_only=True):
+    """A task of which whoever tells of it knows only so much."""
+
+    id: int | None = None
+    role: str | None = None
+    handler: str | None = None
+    attempt: int | None = None
+    key: str | None = None
+    chain_id: int | None = None
+    parent_id: int | None = None
+
+
+class WorkerFacts(msgspec.Struct, frozen=True):
+    """Which worker it was: its number on the roll, and what people call it."""
+
+    id: int
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.name} (number {self.id})"
+
+
+class Event(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """One thing that happened; `at` is in Unix seconds.
+
+    `seconds` is how long it took: an attempt since its handler was called, a task since it was created, a chain since
+    its first task was. `data` holds what only this type of event has to say, see docs/reference/events.md.
+    """
+
+    type: EventType
+    at: float
+    task: TaskFacts | None = None
+    worker: WorkerFacts | None = None
+    seconds: float | None = None
+    error: str | None = None
+    data: Mapping[str, object] | None = None
+
+    @property
+    def level(self) -> int:
+        """How much it matters, as a level of the logging module."""
+        return LEVELS.get(self.type, logging.DEBUG)
+
+    @property
+    def time(self) -> datetime:
+        """When it happened, in UTC."""
+        return datetime.fromtimestamp(self.at, UTC)
+
+    @property
+    def message(self) -> str:
+        """The event as a sentence."""
+        task, data = self.task, self.data or {}
+        return WORDS[self.type].format(
+            task=_named(task, task.handler) if task else None,
+            lane=_named(task, task.role) if task else None,
+            attempt=task.attempt if task else None,
+            chain=task.chain_id if task else None,
+            worker=self.worker,
+            roles=_served(data),
+            error=(self.error or "").partition("\n")[0],
+        )
+
+
+class EventSink(Protocol):
+    """Whoever wants to hear of events: `App(sinks=[...])`. One that raises is warned of, one that hangs loses events.
+
+    With an attribute `wanted`, a collection of EventTypes, it hears of these only, and what nobody wants costs nothing;
+    with a method `emit_all` it takes many events at a call, a sequence.
+    """
+
+    def emit(self, event: Event) -> None:
+        """Take one event, in a thread of the sink's own; events come in the order in which this process saw them."""
+
+
+def _named(task: TaskFacts, what: str | None) -> str:
+    place = f"of {what}" if task.id is None else f"{task.id} ({what})"
+    return place if task.key is None else f"{place} for {task.key}"
+
+
+def _served(data: Mapping[str, object]) -> str:
+    roles, way = data.get("roles"), data.get("by")
+    named = ", ".join(map(str, roles)) if isinstance(roles, list | tuple) else ""
+    return f"{named or 'all'}, by {way}" if way else named or "all"

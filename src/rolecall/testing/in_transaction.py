@@ -1,0 +1,312 @@
+"""Run an app's tasks in the test's own transaction: what the test rolls back has never been.
+
+The engine is the real one, and so is all that stands around a handler; only a worker's processes, slots, leases and
+time limits are missing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager
+from time import monotonic
+from typing import Any, TypeVar, overload
+
+import psycopg
+from psycopg.conninfo import make_conninfo
+
+from rolecall.app import App
+from rolecall.db.run import run_async
+from rolecall.model.errors import ConfigError, HandlerError, RolecallError
+from rolecall.model.outcomes import Completed, Failed, Report
+from rolecall.model.states import TaskState
+from rolecall.model.tasks import ClaimedTask, NextTasks, Task
+from rolecall.model.workers import Workplace
+from rolecall.sql import claims, keys, outside, roles, tasks, workers
+from rolecall.sql.statement import Statement
+from rolecall.telemetry import Emitter
+from rolecall.telemetry.context import current
+from rolecall.worker.afterwards import Afterwards
+from rolecall.worker.context import HandlerServices
+from rolecall.worker.events import WorkerEvents
+from rolecall.worker.execution import registry_of, steps_after_children
+from rolecall.worker.in_flight import HeldTask, InFlight
+from rolecall.worker.options import WorkerOptions
+from rolecall.worker.outcomes import Outcomes
+from rolecall.worker.registration import describe_worker
+from rolecall.worker.runners import HandlerRegistry
+from rolecall.worker.session import ForkGuard
+from rolecall.worker.subprocess.pool import Processes
+
+__all__ = ["inline"]
+
+T = TypeVar("T")
+AsyncConnection = psycopg.AsyncConnection[Any]
+AFTERWARDS_WITHIN = 60.0
+
+
+@overload
+def inline(app: App, connection: psycopg.Connection[Any], *, most: int = 1_000, raising: bool = True) -> list[Task]: ...
+
+
+@overload
+def inline(
+    app: App, connection: AsyncConnection, *, most: int = 1_000, raising: bool = True
+) -> Awaitable[list[Task]]: ...
+
+
+def inline(
+    app: App, connection: psycopg.Connection[Any] | AsyncConnection, *, most: int = 1_000, raising: bool = True
+) -> list[Task] | Awaitable[list[Task]]:
+    """Run what is due, and what comes of it, in the transaction in which the connection is; return what has run.
+
+        with connection.transaction(force_rollback=True):
+            client.enqueue(bill, {"order": 7}, connection=connection)
+            [task] = inline(app, connection)
+            assert task.result == "billed 7"
+
+    With an async connection it is awaited. Follow-ups, continuations, children and their parents run, and an attempt
+    that is to be repeated is repeated at once; what is enqueued or snoozed for later stays. Each task is returned once,
+    as it stands in the end, in the order in which they began. Nothing is committed: handlers' own transactions are
+    savepoints, and calls after a commit are made when it would be one.
+
+    What a task that fails for good has raised is raised here, after its failure was stored; with `raising=False` its
+    state tells. Raises ConfigError outside of a transaction, and RuntimeError when `most` attempts were not the end.
+    """
+    status = connection.info.transaction_status
+    if connection.autocommit and status is psycopg.pq.TransactionStatus.IDLE:
+        raise ConfigError("is in no transaction: begin the one that your test rolls back", variable="connection")
+    if isinstance(connection, psycopg.AsyncConnection):
+        return _run(app, connection, most, raising=raising)
+    return _in_a_loop(lambda: _run_on_loan(app, connection, most, raising=raising))
+
+
+def _in_a_loop(call: Callable[[], Awaitable[T]]) -> T:
+    async def main() -> T:
+        return await call()
+
+    # In a thread, as the test may be within a loop of its own.
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(asyncio.run, main()).result()
+
+
+class Loan(psycopg.AsyncConnection[tuple[Any, ...]]):
+    """A sync connection's session in the hands of a loop; nothing is closed with it, and nothing prepared.
+
+    Two would give their prepared statements the same names.
+    """
+
+    def __del__(self, *_warn: Any) -> None:
+        """Say nothing: the session goes on."""
+
+
+async def _run_on_loan(app: App, connection: psycopg.Connection[Any], most: int, *, raising: bool) -> list[Task]:
+    session = connection.pgconn
+    heard_by = session.notice_handler, session.notify_handler
+    loan = Loan(session)
+    loan.prepare_threshold = None
+    try:
+        return await _run(app, loan, most, raising=raising)
+    finally:
+        session.notice_handler, session.notify_handler = heard_by
+
+
+async def _run(app: App, connection: AsyncConnection, most: int, *, raising: bool) -> list[Task]:
+    app.check()
+    session = InTransaction(connection)
+    info = describe_worker(WorkerOptions(name="inline"), app.handlers)
+    worker_id = await session.run(workers.register(info))
+    await session.run(roles.declare(*app.declaration()))
+    await session.run(keys.declare(app.key_capacities))
+    found = connection.info
+    async with app.lifespan(Workplace(dsn=make_conninfo(found.dsn, password=found.password))):
+        inside = Inside(app, session, worker_id, raising=raising)
+        try:
+            return await inside.run(most)
+        finally:
+            await inside.close()
+            if found.transaction_status is psycopg.pq.TransactionStatus.INTRANS:
+                await session.run(workers.deregister(worker_id))
+
+
+class InTransaction:
+    """The test's connection as a worker's session and as its pool: whatever it is asked stands behind a savepoint."""
+
+    def __init__(self, connection: AsyncConnection) -> None:
+        self._connection = connection
+
+    async def run(self, statement: Statement[T]) -> T:
+        async with self._connection.transaction():
+            return await run_async(self._connection, statement)
+
+    async def open(self) -> None:
+        """Nothing is to be opened."""
+
+    @asynccontextmanager
+    async def connection(self) -> AsyncIterator[AsyncConnection]:
+        yield self._connection
+
+
+class Inside:
+    """Claims, runs and finishes one call of a handler after the other."""
+
+    def __init__(self, app: App, session: InTransaction, worker_id: int, *, raising: bool) -> None:
+        self._session = session
+        self._worker_id = worker_id
+        self._raising = raising
+        self._in_flight = InFlight()
+        self._writer = Gathered()
+        self._afterwards = Afterwards()
+        self._processes = Processes(ForkGuard(), app.carried)
+        self._ran: dict[int, None] = {}  # in the order in which they began
+        events = WorkerEvents(Emitter(), "inline")  # what may still be rolled back is told nobody
+        contracts = app.contracts()
+        intakes = {name: handler.intake for name, handler in app.handlers.items()}
+        self._outcomes = RememberedOutcomes(self._writer, events, contracts, intakes)
+        services = HandlerServices(
+            session,
+            session,
+            asyncio.get_running_loop(),
+            contracts,
+            self._processes,
+            ForkGuard(),
+            self._afterwards,
+            events,
+            frozenset(steps_after_children(app)),
+        )
+        self._registry: HandlerRegistry = registry_of(app, services, self._outcomes)
+
+    async def run(self, most: int) -> list[Task]:
+        attempts = 0
+        while together := await self._claim():
+            attempts += len(together)
+            if attempts > most:
+                raise RuntimeError(f"{most} attempts were not the end: does a task enqueue itself, or never succeed?")
+            await self._work(together)
+        return [await self._session.run(tasks.get(task_id)) for task_id in self._ran]
+
+    async def close(self) -> None:
+        """End the handlers' processes."""
+        await self._processes.close()
+
+    async def _claim(self) -> list[HeldTask]:
+        claimed = await self._take(self._registry.names, 1)
+        for task in claimed[:1]:
+            claimed += await self._take((task.handler,), self._registry.runner(task).most - 1)
+        runner, now = self._registry.runner, monotonic()
+        return [HeldTask(task, runner(task), self._worker_id, now, started=True) for task in claimed]
+
+    async def _take(self, handlers: Sequence[str], number: int) -> list[ClaimedTask]:
+        if number < 1:
+            return []
+        return await self._session.run(claims.claim(self._worker_id, (), handlers, number))
+
+    async def _work(self, together: list[HeldTask]) -> None:
+        self._ran |= dict.fromkeys(held.task.id for held in together)
+        self._in_flight.take(together)
+        first, *others = together
+        slot = InlineSlot(others)
+        try:
+            await first.runner.run(first, slot)
+        finally:
+            current.set(())
+        for held in self._writer.take():
+            await self._finish(held)
+        self._in_flight.drop(together)
+
+    async def _finish(self, held: HeldTask) -> None:
+        task = held.task
+        verdicts: dict[int, str] = {}
+        if not held.committed:
+            try:
+                verdicts = await self._report(held.report)
+            except RolecallError as error:
+                self._outcomes.errors[task.id] = error
+                held.report = Failed(id=task.id, fence=task.fence, error=f"the outcome was refused: {error}")
+                verdicts = await self._report(held.report)
+        self._afterwards.stored([held], verdicts)
+        await self._afterwards.settle(AFTERWARDS_WITHIN)
+        if type(held.report) is Failed:
+            await self._after_failure(task.id)
+
+    async def _report(self, report: Report | None) -> dict[int, str]:
+        return await self._session.run(claims.finish(self._worker_id, [report] if report else []))
+
+    async def _after_failure(self, task_id: int) -> None:
+        task = await self._session.run(tasks.get(task_id))
+        if task.state is TaskState.PENDING:
+            await self._session.run(outside.trigger([task_id]))
+        elif task.state is TaskState.FAILED and self._raising:
+            raise self._outcomes.errors.get(task_id) or HandlerError(task.error or "it failed")
+
+
+class Gathered:
+    """The ended tasks of one call."""
+
+    def __init__(self) -> None:
+        self._ended: list[HeldTask] = []
+
+    def add(self, held: HeldTask) -> None:
+        self._ended.append(held)
+
+    def finished_by_handler(self, held: HeldTask) -> None:
+        if held.report is None:
+            held.report = Completed(id=held.task.id, fence=held.task.fence)
+        self._ended.append(held)
+
+    def give_back(self, held_tasks: Iterable[HeldTask]) -> None:
+        """The test itself was stopped: nothing is left to write."""
+
+    def lost(self, held: HeldTask) -> None:
+        """Its task was deleted, or is somebody else's: there is nothing to write."""
+
+    def take(self) -> list[HeldTask]:
+        ended, self._ended = self._ended, []
+        return ended
+
+
+class RememberedOutcomes(Outcomes):
+    """Keeps what handlers raised, for the test to see with its traceback."""
+
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self.errors: dict[int, BaseException] = {}
+
+    def returned(self, held: HeldTask, result: object, next_tasks: NextTasks | None = None) -> None:
+        if isinstance(result, BaseException):
+            self.errors[held.task.id] = result
+        super().returned(held, result, next_tasks)
+
+    def raised(self, held: HeldTask, error: BaseException) -> None:
+        self.errors[held.task.id] = error
+        super().raised(held, error)
+
+
+class InlineSlot:
+    """A slot for one call, in the test's own turn."""
+
+    def __init__(self, others: list[HeldTask]) -> None:
+        self.running: Sequence[HeldTask] = ()
+        self._others = others
+
+    def begin(self, held_tasks: Sequence[HeldTask]) -> None:
+        for held in held_tasks:
+            held.slot, held.began_at = self, monotonic()
+        self.running = held_tasks
+        current.set(held_tasks)
+
+    def interrupt(self) -> None:
+        """Nobody aborts a handler here."""
+
+    def absorb(self) -> bool:
+        """Say whether a CancelledError was the handler's own, and not the end of the test."""
+        task = asyncio.current_task()
+        return task is None or not task.cancelling()
+
+    def take_like(self, held: HeldTask, most: int) -> list[HeldTask]:  # noqa: ARG002 - they are there already
+        others, self._others = self._others, []
+        return others
+
+    def call_in_thread(self, function: Callable[..., T], *arguments: object) -> Awaitable[T]:
+        return asyncio.to_thread(function, *arguments)

@@ -1,0 +1,195 @@
+"""Cases about the transport alone: what is published is heard, and a server that goes away is noticed."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine
+from contextlib import suppress
+from typing import Any
+
+from rolecall.testing.notifications.ground import Case, Ground, next_of, require, until
+from rolecall.wake.listener import Listener, ListenerOptions
+from rolecall.wake.transport import BEAT_CHANNEL, CANCEL_CHANNEL, CHANNELS, WAKE_CHANNEL, Reach, Transport
+
+NOTICED_WITHIN = 20.0
+PROMPTLY = 3.0
+TIMES = 10
+BEAT_SECONDS = 0.1
+# Twenty names are the most that a wake has.
+PAYLOADS = ("mail", "", "mail:7,12", "größer", "mail:" + ",".join(str(2**62 + number) for number in range(20)))
+
+
+async def every_channel_carries_what_it_is_given(ground: Ground) -> None:
+    """A payload comes as it was published, on the channel on which it was."""
+    transport = ground.carrying()
+    said = [(channel, payload) for channel in CHANNELS for payload in PAYLOADS]
+    async with transport.subscribe(CHANNELS) as heard:
+        for channel, payload in said:
+            await transport.publish(channel, payload)
+        came = {await next_of(heard) for _ in said}
+    await transport.close()
+    require(came == set(said), f"not heard, or heard otherwise: {sorted(set(said) ^ came)}")
+
+
+async def everybody_hears(ground: Ground) -> None:
+    """A notification is not taken by one of several who subscribe."""
+    one, other = ground.carrying(), ground.carrying()
+    async with (
+        one.subscribe([WAKE_CHANNEL]) as here,
+        one.subscribe([WAKE_CHANNEL]) as too,
+        other.subscribe([WAKE_CHANNEL]) as there,
+    ):
+        await other.publish(WAKE_CHANNEL, "mail")
+        for heard in (here, too, there):
+            require(await next_of(heard) == (WAKE_CHANNEL, "mail"), "somebody heard something else")
+    await one.close()
+    await other.close()
+
+
+async def channels_that_nobody_asked_for_stay_silent(ground: Ground) -> None:
+    """Only the channels that were asked for are heard."""
+    transport = ground.carrying()
+    async with transport.subscribe([WAKE_CHANNEL]) as heard:
+        await transport.publish(CANCEL_CHANNEL, "7")
+        await transport.publish(WAKE_CHANNEL, "mail")
+        require(await next_of(heard) == (WAKE_CHANNEL, "mail"), "a channel was heard that nobody asked for")
+    await transport.close()
+
+
+async def a_subscription_hears_from_its_beginning_on(ground: Ground) -> None:
+    """What is published as soon as the block is entered is heard: the server knows of it by then."""
+    transport, speaker = ground.carrying(), ground.carrying()
+    for number in range(TIMES):
+        async with transport.subscribe([WAKE_CHANNEL]) as heard:
+            await speaker.publish(WAKE_CHANNEL, str(number))
+            require(await next_of(heard) == (WAKE_CHANNEL, str(number)), "the first notification is another one")
+    await transport.close()
+    await speaker.close()
+
+
+async def leaving_is_prompt_and_leaves_nothing_running(ground: Ground) -> None:
+    """Who is cancelled while he listens is gone soon, with all that ran for him."""
+    transport = ground.carrying()
+    before = asyncio.all_tasks()
+
+    async def listen() -> None:
+        async with transport.subscribe(CHANNELS) as heard:
+            entered.set()
+            async for _ in heard:
+                pass
+
+    entered = asyncio.Event()
+    listening = asyncio.create_task(listen())
+    async with asyncio.timeout(NOTICED_WITHIN):
+        await entered.wait()
+    listening.cancel()
+    await asyncio.wait({listening}, timeout=PROMPTLY)
+    require(listening.done(), f"it did not leave within {PROMPTLY:g} s")
+    await transport.close()
+    await until(lambda: asyncio.all_tasks() <= before, "something still runs")
+
+
+async def closing_twice_does_no_harm(ground: Ground) -> None:
+    """Closing is idempotent, and needs nothing to be open."""
+    ground.transport()
+    transport = ground.transport()
+    await transport.close()
+    await transport.publish(WAKE_CHANNEL, "mail")
+    await transport.close()
+    await transport.close()
+
+
+async def a_subscription_ends_when_its_server_goes_away(ground: Ground) -> None:
+    """It raises within seconds, and is not only silent."""
+    transport = ground.carrying()
+    async with transport.subscribe(CHANNELS) as heard:
+        await ground.take_away()
+        try:
+            async with asyncio.timeout(NOTICED_WITHIN):
+                async for _ in heard:
+                    pass
+        except TimeoutError:
+            raise AssertionError("the server has gone, and the subscription says nothing of it") from None
+        except Exception:  # noqa: BLE001, S110 - any error will do
+            pass
+    await ground.bring_back()
+    await transport.close()
+
+
+async def a_server_that_is_away_is_no_silence(ground: Ground) -> None:
+    """Subscribing and publishing raise within seconds; when the server is back the same transport carries again."""
+    transport = ground.carrying()
+    await transport.publish(WAKE_CHANNEL, "before")
+    await ground.take_away()
+    require(await _fails(transport.publish(WAKE_CHANNEL, "lost")), "publishing to nobody raised nothing")
+    require(await _fails(_subscribe(transport)), "subscribing at nobody's raised nothing")
+    await ground.bring_back()
+    async with transport.subscribe(CHANNELS) as heard:
+        await transport.publish(WAKE_CHANNEL, "mail")
+        require(await next_of(heard) == (WAKE_CHANNEL, "mail"), "it does not carry again")
+    await transport.close()
+
+
+async def a_listener_is_back_by_itself_and_looks(ground: Ground) -> None:
+    """It knows that it is deaf while the server is away; when it hears again, it asks for a look each time."""
+    transport = ground.carrying()
+    looks: list[None] = []
+    deaf: list[Exception] = []
+    listener = Listener(
+        transport,
+        {WAKE_CHANNEL: lambda _payload: None},
+        lambda: looks.append(None),
+        on_deaf=deaf.append,
+        options=ListenerOptions(first_retry=0.05, longest_retry=0.2),
+    )
+    running = [asyncio.create_task(listener.run()), asyncio.create_task(_beat(transport))]
+    try:
+        await until(lambda: listener.alive and looks, "it never heard")
+        await ground.take_away()
+        await until(lambda: not listener.alive, "it does not know that it is deaf", NOTICED_WITHIN)
+        before = len(looks)
+        await ground.bring_back()
+        await until(lambda: listener.alive and len(looks) > before, "it is not back, or did not look")
+        require(len(deaf) == 1, f"it told {len(deaf)} times that it is deaf")
+    finally:
+        for task in running:
+            task.cancel()
+        await asyncio.wait(running)
+        await transport.close()
+
+
+CASES: tuple[Case, ...] = (
+    every_channel_carries_what_it_is_given,
+    everybody_hears,
+    channels_that_nobody_asked_for_stay_silent,
+    a_subscription_hears_from_its_beginning_on,
+    leaving_is_prompt_and_leaves_nothing_running,
+    closing_twice_does_no_harm,
+    a_subscription_ends_when_its_server_goes_away,
+    a_server_that_is_away_is_no_silence,
+    a_listener_is_back_by_itself_and_looks,
+)
+
+
+async def _subscribe(transport: Transport) -> None:
+    async with transport.subscribe(CHANNELS):
+        pass
+
+
+async def _fails(attempt: Coroutine[Any, Any, None]) -> bool:
+    try:
+        async with asyncio.timeout(NOTICED_WITHIN):
+            await attempt
+    except TimeoutError:
+        return False
+    except Exception:  # noqa: BLE001 - any error will do
+        return True
+    return False
+
+
+async def _beat(transport: Transport) -> None:
+    """Say what a relay says of itself, while anybody can be told."""
+    while transport.reach is Reach.RELAYED:
+        with suppress(Exception):
+            await transport.publish(BEAT_CHANNEL, "")
+        await asyncio.sleep(BEAT_SECONDS)

@@ -1,0 +1,96 @@
+"""Transports that do always what any transport may do at times: lose, repeat, reorder."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Collection
+from contextlib import aclosing, asynccontextmanager
+
+from rolecall.wake.transport import BEAT_CHANNEL, Message, Reach, Transport
+
+TOGETHER = 0.05
+Fault = Callable[[AsyncIterator[Message]], AsyncGenerator[Message, None]]
+
+
+class Faulty:
+    """The same as another transport, but for what is heard by it."""
+
+    def __init__(self, inner: Transport, fault: Fault) -> None:
+        self._inner = inner
+        self._fault = fault
+
+    @property
+    def name(self) -> str:
+        """The other one's."""
+        return self._inner.name
+
+    @property
+    def reach(self) -> Reach:
+        """The other one's."""
+        return self._inner.reach
+
+    @asynccontextmanager
+    async def subscribe(self, channels: Collection[str]) -> AsyncIterator[AsyncIterator[Message]]:
+        """Subscribe there."""
+        async with self._inner.subscribe(channels) as heard, aclosing(self._fault(heard)) as left:
+            yield left
+
+    async def publish(self, channel: str, payload: str) -> None:
+        """Publish there."""
+        await self._inner.publish(channel, payload)
+
+    async def close(self) -> None:
+        """Close the other one."""
+        await self._inner.close()
+
+
+def lossy(transport: Transport) -> Transport:
+    """Lose everything but the beats of relays, so that whoever listens takes it for good."""
+    return Faulty(transport, _lose)
+
+
+def repeating(transport: Transport) -> Transport:
+    """Bring everything three times."""
+    return Faulty(transport, _repeat)
+
+
+def shuffling(transport: Transport) -> Transport:
+    """Bring what comes within a moment in the reverse order."""
+    return Faulty(transport, _shuffle)
+
+
+async def _lose(heard: AsyncIterator[Message]) -> AsyncGenerator[Message, None]:
+    async for message in heard:
+        if message[0] == BEAT_CHANNEL:
+            yield message
+
+
+async def _repeat(heard: AsyncIterator[Message]) -> AsyncGenerator[Message, None]:
+    async for message in heard:
+        for _ in range(3):
+            yield message
+
+
+async def _shuffle(heard: AsyncIterator[Message]) -> AsyncGenerator[Message, None]:
+    waiting: asyncio.Queue[Message | Exception] = asyncio.Queue()
+    reading = asyncio.create_task(_read(heard, waiting))
+    try:
+        while True:
+            batch = [await waiting.get()]
+            await asyncio.sleep(TOGETHER)
+            batch += [waiting.get_nowait() for _ in range(waiting.qsize())]
+            for message in reversed(batch):
+                if isinstance(message, Exception):
+                    raise message
+                yield message
+    finally:
+        reading.cancel()
+        await asyncio.wait({reading})
+
+
+async def _read(heard: AsyncIterator[Message], waiting: asyncio.Queue[Message | Exception]) -> None:
+    try:
+        async for message in heard:
+            waiting.put_nowait(message)
+    except Exception as error:  # noqa: BLE001 - it is raised where what is read is heard
+        waiting.put_nowait(error)

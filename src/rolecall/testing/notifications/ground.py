@@ -1,0 +1,145 @@
+"""What a case is given, and what it says."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from enum import StrEnum
+from time import monotonic
+
+from rolecall.db.connect import connect_async
+from rolecall.db.run import run_async
+from rolecall.sql.statement import Statement
+from rolecall.wake.listener import PostgresTransport
+from rolecall.wake.relay import Relay
+from rolecall.wake.transport import Message, Reach, Transport
+
+PATIENCE = 15.0
+LOOK_SECONDS = 0.01
+
+
+class NotHere(Exception):
+    """What is to be tried cannot be shown on this ground."""
+
+
+class Outcome(StrEnum):
+    """What became of a case."""
+
+    PASSED = "passed"
+    FAILED = "failed"
+    SKIPPED = "skipped"
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """One case, what became of it, and why it failed or was left out."""
+
+    case: str
+    outcome: Outcome
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ground:
+    """Where a transport is tried.
+
+    Each call of `transport` makes one, as each process has its own. `cut` takes its server away and returns when nobody
+    reaches it any more, `restore` brings it back; None where there is none. `dsn` is a migrated database, empty and the
+    case's alone.
+    """
+
+    dsn: str
+    transport: Callable[[], Transport]
+    cut: Callable[[], Awaitable[None]] | None = None
+    restore: Callable[[], Awaitable[None]] | None = None
+
+    async def take_away(self) -> None:
+        """Cut. Raises NotHere where there is no server."""
+        if self.cut is None or self.restore is None:
+            raise NotHere("there is no server that could go away")
+        await self.cut()
+
+    async def bring_back(self) -> None:
+        """Restore."""
+        if self.restore is not None:
+            await self.restore()
+
+    def carrying(self) -> Transport:
+        """Make a transport that carries anything. Raises NotHere for one that carries nothing."""
+        made = self.transport()
+        if made.reach is Reach.NOTHING:
+            raise NotHere("it carries nothing")
+        return made
+
+
+Case = Callable[[Ground], Awaitable[None]]
+
+
+def require(fact: object, problem: str) -> None:
+    """Raise AssertionError with the problem, unless it is so."""
+    if not fact:
+        raise AssertionError(problem)
+
+
+async def until(fact: Callable[[], object], problem: str, within: float | None = None) -> None:
+    """Wait until something is so."""
+    within = PATIENCE if within is None else within
+    deadline = monotonic() + within
+    while not fact():
+        require(monotonic() < deadline, f"{problem}, within {within:g} s")
+        await asyncio.sleep(LOOK_SECONDS)
+
+
+async def next_of(heard: AsyncIterator[Message]) -> Message:
+    """Return what is heard next."""
+    try:
+        async with asyncio.timeout(PATIENCE):
+            return await anext(heard)
+    except (TimeoutError, StopAsyncIteration):
+        raise AssertionError(f"nothing was heard within {PATIENCE:g} s") from None
+
+
+@asynccontextmanager
+async def hearing(transport: Transport, channel: str) -> AsyncIterator[asyncio.Queue[str]]:
+    """Gather the payloads of a channel."""
+    payloads: asyncio.Queue[str] = asyncio.Queue()
+
+    async def gather(heard: AsyncIterator[Message]) -> None:
+        async for _, payload in heard:
+            payloads.put_nowait(payload)
+
+    async with transport.subscribe([channel]) as heard:
+        gathering = asyncio.create_task(gather(heard))
+        try:
+            yield payloads
+        finally:
+            gathering.cancel()
+            await asyncio.wait({gathering})
+
+
+@asynccontextmanager
+async def relaying(ground: Ground) -> AsyncIterator[None]:
+    """Have what Postgres notifies passed on to the transport, where that is what it is for."""
+    target = ground.carrying()
+    if target.reach is not Reach.RELAYED:
+        yield
+        return
+    relay = Relay(postgres(ground.dsn), target)
+    running = asyncio.create_task(relay.run())
+    try:
+        yield
+    finally:
+        running.cancel()
+        await asyncio.wait({running})
+
+
+def postgres(dsn: str) -> PostgresTransport:
+    """The transport that the database is itself."""
+
+    async def send(statement: Statement[None]) -> None:
+        async with await connect_async(dsn, "speaker") as speaker:
+            await run_async(speaker, statement)
+
+    return PostgresTransport(lambda: connect_async(dsn, "ear"), send)

@@ -1,0 +1,275 @@
+"""Cases with real workers that hear by the transport, or that hear wrongly by it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from time import monotonic
+from typing import Any
+
+import psycopg
+
+from rolecall.app import App
+from rolecall.client.async_client import AsyncClient
+from rolecall.client.requests import new_task
+from rolecall.db.connect import connect_async
+from rolecall.db.run import run_async
+from rolecall.model.errors import WaitTimeout
+from rolecall.model.tasks import Task
+from rolecall.model.workers import WorkerCommand, WorkerInfo
+from rolecall.sql import roles, workers
+from rolecall.testing.draining import working
+from rolecall.testing.notifications.faults import lossy, repeating, shuffling
+from rolecall.testing.notifications.ground import PATIENCE, Case, Ground, NotHere, hearing, relaying, require
+from rolecall.wake.transport import PAUSE_CHANNEL, WAKE_CHANNEL, Reach, Transport
+from rolecall.worker.options import WorkerOptions
+
+NEVER = 600.0
+SOON = 5.0
+ROLE = "conformance"
+BURSTS = 4
+MOMENT = 0.2
+# Who hears nothing, though he should, looks every second.
+QUIET = """
+select count(*) from pg_stat_activity
+where datname = current_database() and application_name like 'rolecall:worker:claim:%'
+    and clock_timestamp() - query_start > interval '1.3 s'
+"""
+LOOKED = """
+select count(*) from pg_stat_activity
+where datname = current_database() and application_name like 'rolecall:worker:claim:%%' and query_start > %s
+"""
+STEP = """
+create procedure public.conformance_step(payload jsonb, inout info jsonb) language plpgsql
+as $$ begin info := '{}'; end $$
+"""
+FOLLOWING = "select count(*) from rolecall.workers where following = 'drain'"
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """Workers that hear by the transport, and the ways to give them work."""
+
+    app: App
+    client: AsyncClient
+    connection: psycopg.AsyncConnection[Any]
+    runs: Counter[int]
+
+    async def ask(self, query: str, *params: object) -> Any:
+        """Return the first column of the first row."""
+        cursor = await self.connection.execute(query.encode(), params or None)
+        row = await cursor.fetchone()
+        return row[0] if row else None
+
+    async def is_so(self, query: str, wanted: int, problem: str, *params: object, within: float = PATIENCE) -> None:
+        """Wait until a count is reached."""
+        deadline = monotonic() + within
+        while await self.ask(query, *params) != wanted:
+            require(monotonic() < deadline, f"{problem}, within {within:g} s")
+            await asyncio.sleep(0.02)
+
+    async def quiet(self, number: int = 1) -> None:
+        """Wait until so many workers only listen."""
+        await self.is_so(QUIET, number, "workers look again and again, as who hears nothing")
+
+    async def ended(self, task_id: int, state: str, what: str, within: float = SOON) -> Task:
+        """Wait until a task has ended, and so."""
+        try:
+            task = await self.client.wait(task_id, timeout=within)
+        except WaitTimeout:
+            raise AssertionError(f"{what}: not noticed within {within:g} s") from None
+        require(task.state == state, f"{what}: it is {task.state}")
+        return task
+
+
+@asynccontextmanager
+async def scene(ground: Ground, *transports: Transport, poll_interval: float = NEVER) -> AsyncIterator[Scene]:
+    """Have a worker hear by each of these, and Postgres' notifications passed on to them."""
+    app, runs = App("conformance"), Counter[int]()
+
+    @app.task(role=ROLE)
+    async def count(n: int) -> None:
+        runs[n] += 1
+
+    @app.task(role=ROLE)
+    async def linger() -> None:
+        await asyncio.Event().wait()
+
+    async with AsyncExitStack() as stack:
+        enter = stack.enter_async_context
+        if transports and transports[0].reach is not Reach.NOTHING:
+            await enter(relaying(ground))
+        connection = await enter(await connect_async(ground.dsn, "scene"))
+        client = await enter(AsyncClient(ground.dsn, app=app))
+        await run_async(connection, roles.declare(*app.declaration()))
+        for transport in transports:
+            options = WorkerOptions(
+                notifications=transport, maintenance=False, slots=2, poll_interval=poll_interval, grace=0.5
+            )
+            await enter(working(app, ground.dsn, options))
+        yield Scene(app, client, connection, runs)
+
+
+async def a_worker_hears_of_work_and_of_cancellations(ground: Ground) -> None:
+    """Long before it would look by itself."""
+    async with scene(ground, ground.carrying()) as here:
+        await here.quiet()
+        task = await here.client.enqueue("count", {"n": 1})
+        await here.ended(task.id, "completed", "an enqueue")
+        lingering = await here.client.enqueue("linger")
+        running = "select count(*) from rolecall.tasks where id = %s and state = 'running'"
+        await here.is_so(running, 1, "the second enqueue was not noticed", lingering.id, within=SOON)
+        await here.client.cancel(lingering.id)
+        await here.ended(lingering.id, "cancelled", "a cancellation")
+
+
+async def a_worker_hears_of_pauses_commands_and_handlers(ground: Ground) -> None:
+    """Of what others say to the database, too, long before it would look by itself."""
+    transport = _of_the_database(ground)
+    async with scene(ground, transport) as here, hearing(ground.transport(), PAUSE_CHANNEL) as pauses:
+        await here.quiet()
+        await run_async(here.connection, roles.pause(ROLE, None, None))
+        require(await _next(pauses) == ROLE, "the pause of another role was heard")
+        waiting = await here.client.enqueue("count", {"n": 1})
+        await here.quiet()
+        await run_async(here.connection, roles.resume(ROLE))
+        await here.ended(waiting.id, "completed", "the end of a pause")
+
+        await here.connection.execute(STEP.encode())
+        other = App("other")
+        step = other.procedure("conformance_step", "public.conformance_step", role=ROLE)
+        async with AsyncClient(ground.dsn, app=other) as client:
+            stepping = await client.enqueue(step.task())
+        await here.ended(stepping.id, "completed", "a handler that was declared meanwhile")
+
+        worker_id = await here.ask("select id from rolecall.workers")
+        await run_async(here.connection, workers.command(worker_id, WorkerCommand.DRAIN))
+        await here.is_so(FOLLOWING, 1, "a command was not followed", within=SOON)
+
+
+async def a_wake_names_one_worker_more_than_there_are_tasks(ground: Ground) -> None:
+    """Or none, which is all of them: a fleet is not woken for one task."""
+    async with scene(ground) as here, relaying(ground), hearing(ground.carrying(), WAKE_CHANNEL) as wakes:
+        for number in range(6):
+            worker_id = await run_async(here.connection, workers.register(_worker(number)))
+            await run_async(here.connection, workers.mark_idle(worker_id, idle=True))
+        await _settled(here.client, wakes)
+        for number in (1, 3):
+            await here.client.enqueue_many([new_task("count", {"n": n}, {}, here.app) for n in range(number)])
+            role, _, names = (await _next(wakes)).partition(":")
+            require(role in {ROLE, ""}, f"it wakes {role!r}")
+            count = len(set(filter(None, names.split(","))))
+            require(count in {0, number + 1}, f"{count} workers were named for {number} tasks")
+
+
+async def only_who_is_named_looks(ground: Ground) -> None:
+    """Whoever a wake names claims, the others sleep on; one that names nobody wakes all."""
+    transport = ground.carrying()
+    async with scene(ground, ground.transport(), ground.transport()) as here:
+        await here.quiet(2)
+        chosen, since = await here.ask("select min(id) from rolecall.workers"), await _now(here)
+        await transport.publish(WAKE_CHANNEL, f"{ROLE}:{chosen}")
+        await here.is_so(LOOKED, 1, "who was named did not look", since, within=SOON)
+        await here.quiet(2)
+        require(await here.ask(LOOKED, since) == 1, "who was not named looked, too")
+        since = await _now(here)
+        await transport.publish(WAKE_CHANNEL, ROLE)
+        await here.is_so(LOOKED, 2, "not all looked", since, within=SOON)
+    await transport.close()
+
+
+async def where_all_is_lost_the_poll_interval_is_the_most(ground: Ground) -> None:
+    """No task waits for a notification."""
+    async with scene(ground, lossy(ground.transport()), poll_interval=0.3) as here:
+        await _works(here)
+
+
+async def what_comes_thrice_is_done_once(ground: Ground) -> None:
+    """A notification that comes again is a hint that comes again."""
+    async with scene(ground, repeating(ground.transport()), poll_interval=1.0) as here:
+        await _works(here)
+
+
+async def what_comes_in_another_order_is_done_all_the_same(ground: Ground) -> None:
+    """What is so is read from the database, whatever was heard last."""
+    async with scene(ground, shuffling(ground.transport()), poll_interval=1.0) as here:
+        await _works(here)
+
+
+async def a_worker_polls_through_an_outage_and_hears_again_after_it(ground: Ground) -> None:
+    """While the server is away, work is noticed within seconds; afterwards at once again, and nobody did anything."""
+    async with scene(ground, ground.carrying()) as here:
+        await ground.take_away()
+        task = await here.client.enqueue("count", {"n": 1})
+        await here.ended(task.id, "completed", "an enqueue during the outage")
+        await ground.bring_back()
+        await here.quiet()
+        task = await here.client.enqueue("count", {"n": 2})
+        await here.ended(task.id, "completed", "an enqueue after the outage")
+
+
+CASES: tuple[Case, ...] = (
+    a_worker_hears_of_work_and_of_cancellations,
+    a_worker_hears_of_pauses_commands_and_handlers,
+    a_wake_names_one_worker_more_than_there_are_tasks,
+    only_who_is_named_looks,
+    where_all_is_lost_the_poll_interval_is_the_most,
+    what_comes_thrice_is_done_once,
+    what_comes_in_another_order_is_done_all_the_same,
+    a_worker_polls_through_an_outage_and_hears_again_after_it,
+)
+
+
+def _of_the_database(ground: Ground) -> Transport:
+    transport = ground.carrying()
+    if transport.reach is Reach.PROCESS:
+        raise NotHere("it carries only what this process says")
+    return transport
+
+
+async def _works(here: Scene) -> None:
+    """Enqueue bursts, pause and resume in between: all is done, once, and soon."""
+    ids = []
+    for burst in range(BURSTS):
+        await run_async(here.connection, roles.pause(ROLE, None, None))
+        batch = [new_task("count", {"n": 5 * burst + n}, {}, here.app) for n in range(5)]
+        ids += [stored.id for stored in await here.client.enqueue_many(batch)]
+        await run_async(here.connection, roles.resume(ROLE))
+    for task_id in ids:
+        await here.ended(task_id, "completed", "an enqueue")
+    require(set(here.runs.values()) == {1} and len(here.runs) == len(ids), f"not once each: {here.runs}")
+
+
+async def _settled(client: AsyncClient, wakes: asyncio.Queue[str]) -> None:
+    """Wait until what is said is passed on, and nothing more comes: a relay may only just have begun."""
+    deadline = monotonic() + PATIENCE
+    while wakes.empty():
+        require(monotonic() < deadline, "no wake is heard")
+        await client.enqueue("count", {"n": 0})
+        await asyncio.sleep(MOMENT)
+    while not wakes.empty():
+        wakes.get_nowait()
+        await asyncio.sleep(MOMENT)
+
+
+async def _next(payloads: asyncio.Queue[str]) -> str:
+    try:
+        async with asyncio.timeout(SOON):
+            return await payloads.get()
+    except TimeoutError:
+        raise AssertionError(f"nothing was heard within {SOON:g} s") from None
+
+
+async def _now(here: Scene) -> datetime:
+    now: datetime = await here.ask("select clock_timestamp()")
+    return now
+
+
+def _worker(number: int) -> WorkerInfo:
+    return WorkerInfo(
+        name=f"idle-{number}", roles=(ROLE,), handlers=("count",), slots=1, host="nowhere", pid=number + 1, version="0"
+    )

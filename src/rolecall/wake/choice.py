@@ -1,0 +1,56 @@
+"""Makes the transport that a setting names; the packages of a broker are asked for only where it is named."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from importlib.util import find_spec
+from typing import cast
+
+from rolecall.config.brokers import NATS, WORDS, BrokerAddress, broker_address
+from rolecall.config.parsing import Unfit
+from rolecall.model.errors import ConfigError
+from rolecall.wake.in_process import THIS_PROCESS, Silence
+from rolecall.wake.transport import Transport
+
+POSTGRES = "postgres"
+
+
+def choose(notifications: str | Transport, postgres: Transport) -> Transport:
+    """Return what carries notifications: what is given, or what a text of the setting names.
+
+    Raises ConfigError for a text that names nothing, and where the packages of a broker are not installed.
+    """
+    if not isinstance(notifications, str):
+        return notifications
+    match require_named(notifications):
+        case BrokerAddress() as address:
+            return broker(address)
+        case "poll":
+            return Silence()
+        case "in-process":
+            return THIS_PROCESS
+        case _:
+            return postgres
+
+
+def require_named(notifications: str | Transport) -> str | BrokerAddress | Transport:
+    """Return what a text names, one of our words or a broker. Raises ConfigError for any other one."""
+    if not isinstance(notifications, str) or notifications in WORDS:
+        return notifications
+    try:
+        return broker_address(notifications)
+    except Unfit as unfit:
+        shown = notifications if unfit.shown is None else unfit.shown
+        raise ConfigError(f"{shown!r} {unfit.problem}", variable="notifications", value=shown) from None
+
+
+def broker(address: BrokerAddress) -> Transport:
+    """Return the transport of a broker. Raises ConfigError where its packages are not installed."""
+    package, kind = ("nats", "NatsTransport") if address.scheme in NATS else ("redis", "RedisTransport")
+    if find_spec(package) is None:
+        problem = f"notifications by {address.shown} need the extra `{package}`: pip install 'rolecall[{package}]'"
+        raise ConfigError(problem, variable=f"rolecall[{package}]")
+    try:
+        return cast("Transport", getattr(import_module(f"rolecall.wake.{package}"), kind)(address))
+    except ValueError as error:
+        raise ConfigError(f"{address.shown}: {error}", variable="notifications", value=address.shown) from None

@@ -1,0 +1,142 @@
+"""Notifications by NATS, core: nothing is kept there, and no JetStream is asked for."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
+from functools import partial
+
+from nats.aio.client import Client
+from nats.aio.msg import Msg
+from nats.errors import Error as NatsError
+
+from rolecall.config.brokers import BrokerAddress
+from rolecall.wake.transport import Deaf, Message, Reach
+
+TEST_EVERY = 5
+ANSWER_WITHIN = 5
+PUBLISHED_WITHIN = 2
+Closed = Callable[[], Awaitable[None]]
+
+
+class NatsTransport:
+    """Subscribes and publishes on one of the given servers; with `tls://`, by TLS."""
+
+    reach = Reach.RELAYED
+
+    def __init__(self, address: BrokerAddress) -> None:
+        self.name = address.shown
+        self._urls = address.urls
+        self._prefix = address.prefix
+        self._publisher: Client | None = None
+        self._turn = asyncio.Lock()
+
+    @asynccontextmanager
+    async def subscribe(self, channels: Collection[str]) -> AsyncIterator[AsyncIterator[Message]]:
+        """Subscribe on a connection of its own, until the server has answered after that. Raises Deaf."""
+        heard: asyncio.Queue[Message | None] = asyncio.Queue()
+
+        async def take(channel: str, message: Msg) -> None:
+            heard.put_nowait((channel, message.data.decode(errors="replace")))
+
+        async def closed() -> None:
+            heard.put_nowait(None)
+
+        with _deaf():
+            client = await self._connect(closed)
+        try:
+            with _deaf():
+                for channel in channels:
+                    await client.subscribe(self._prefixed(channel), cb=partial(take, channel))
+                await _settle(client, ANSWER_WITHIN)
+            yield _until_closed(heard)
+        finally:
+            await _close(client)
+
+    async def publish(self, channel: str, payload: str) -> None:
+        """Publish, and wait until the server has it. Raises Deaf when it does not answer."""
+        async with self._turn:
+            try:
+                with _deaf():
+                    if self._publisher is None:
+                        self._publisher = await self._connect(_ignored)
+                    await self._publisher.publish(self._prefixed(channel), payload.encode())
+                    await _settle(self._publisher, PUBLISHED_WITHIN)
+            except Deaf:
+                await self._drop()
+                raise
+
+    async def close(self) -> None:
+        """Close the connection that publishes."""
+        async with self._turn:
+            await self._drop()
+
+    async def _drop(self) -> None:
+        client, self._publisher = self._publisher, None
+        if client is not None:
+            await _close(client)
+
+    async def _connect(self, closed: Closed) -> Client:
+        *others, last = random.sample(self._urls, len(self._urls))
+        for url in others:
+            with suppress(NatsError, OSError, TimeoutError):
+                return await _connect(url, closed)
+        return await _connect(last, closed)
+
+    def _prefixed(self, channel: str) -> str:
+        return f"{self._prefix}.{channel}" if self._prefix else channel
+
+
+async def _connect(url: str, closed: Closed) -> Client:
+    client = Client()
+    try:
+        async with asyncio.timeout(ANSWER_WITHIN):
+            # Coming back is the listener's affair, which must know that there was a gap.
+            await client.connect(
+                url,
+                allow_reconnect=False,
+                max_reconnect_attempts=1,
+                reconnect_time_wait=0,
+                connect_timeout=ANSWER_WITHIN,
+                ping_interval=TEST_EVERY,
+                max_outstanding_pings=1,
+                error_cb=_ignored,
+                closed_cb=closed,
+            )
+    except BaseException:
+        await _close(client)
+        raise
+    return client
+
+
+async def _settle(client: Client, seconds: int) -> None:
+    # The library writes its first PING before what waits to be written: only a second one comes after that.
+    await client.flush(seconds)
+    await client.flush(seconds)
+
+
+async def _until_closed(heard: asyncio.Queue[Message | None]) -> AsyncIterator[Message]:
+    while (message := await heard.get()) is not None:
+        yield message
+    raise Deaf("the NATS server is away")
+
+
+async def _close(client: Client) -> None:
+    # A server that does not answer is not waited for.
+    with suppress(NatsError, OSError, TimeoutError):
+        async with asyncio.timeout(1):
+            await client.close()
+
+
+async def _ignored(*_told: object) -> None:
+    """Leave it to who asked: what fails is raised there."""
+
+
+@contextmanager
+def _deaf() -> Iterator[None]:
+    try:
+        yield
+    except (NatsError, OSError, TimeoutError) as error:
+        raise Deaf(f"NATS: {error}" if str(error) else "NATS does not answer") from error

@@ -1,0 +1,73 @@
+"""Notifications by Redis pub/sub: a connection for each who subscribes, which tests itself, and one that publishes."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, AsyncIterator, Collection, Iterator
+from contextlib import aclosing, asynccontextmanager, contextmanager
+
+from redis.asyncio.connection import AbstractConnection
+from redis.exceptions import RedisError
+
+from rolecall.brokers.redis import link_to
+from rolecall.config.brokers import BrokerAddress
+from rolecall.wake.transport import Deaf, Message, Reach
+
+TEST_EVERY = 10.0
+ANSWER_WITHIN = 5.0
+
+
+class RedisTransport:
+    """Subscribes and publishes on a Redis or Valkey server, `rediss://` by TLS. Of a cluster, any node will do."""
+
+    reach = Reach.RELAYED
+
+    def __init__(self, address: BrokerAddress) -> None:
+        self.name = address.shown
+        self._prefix = f"{address.prefix}:" if address.prefix else ""
+        self._link = link_to(address.urls[0])
+
+    @asynccontextmanager
+    async def subscribe(self, channels: Collection[str]) -> AsyncIterator[AsyncIterator[Message]]:
+        """Subscribe on a connection of its own, until the server has confirmed every channel. Raises Deaf."""
+        # Not by the library's own pub/sub, which connects again by itself: a gap must be known to who listens.
+        connection = self._link.connection()
+        try:
+            with _deaf():
+                await connection.connect()  # type: ignore[no-untyped-call]  # theirs
+                await connection.send_command("SUBSCRIBE", *(self._prefix + channel for channel in channels))
+                for _ in channels:
+                    await connection.read_response()
+            async with aclosing(self._hear(connection)) as heard:
+                yield heard
+        finally:
+            await connection.disconnect(nowait=True)
+
+    async def publish(self, channel: str, payload: str) -> None:
+        """Publish; raises RedisAway when the server does not answer."""
+        await self._link.call("PUBLISH", self._prefix + channel, payload)
+
+    async def close(self) -> None:
+        """Close the connection that publishes."""
+        await self._link.close()
+
+    async def _hear(self, connection: AbstractConnection) -> AsyncGenerator[Message, None]:
+        asked = False
+        with _deaf():
+            while True:
+                within = ANSWER_WITHIN if asked else TEST_EVERY
+                reply = await connection.read_response(timeout=within, disconnect_on_error=False)
+                if reply is None and asked:
+                    raise Deaf("Redis does not answer")
+                asked = reply is None
+                if reply is None:
+                    await connection.send_command("PING")
+                elif reply[0] == b"message":
+                    yield reply[1].decode().removeprefix(self._prefix), reply[2].decode(errors="replace")
+
+
+@contextmanager
+def _deaf() -> Iterator[None]:
+    try:
+        yield
+    except (RedisError, OSError) as error:
+        raise Deaf(str(error) or "Redis does not answer") from error

@@ -1,0 +1,108 @@
+"""Passes on what Postgres notifies, to a broker where workers hear it: one connection instead of one a worker.
+
+    Postgres ──LISTEN──▶ relay ──publish──▶ Redis, NATS ──▶ workers
+                           └────beat, every two seconds────▶
+
+Any number of relays may run: a notification that comes twice is a hint that comes twice. Each says by its beats that
+it lives and hears Postgres itself; where none beats, workers poll more often. After a gap (it did not hear Postgres, or
+could not publish) its beat says so, and workers look at everything once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import deque
+from contextlib import suppress
+from functools import partial
+from time import monotonic
+
+from rolecall.model.errors import RolecallError
+from rolecall.wake.listener import Listener, ListenerOptions
+from rolecall.wake.transport import BACK, BEAT_CHANNEL, CHANNELS, Message, Transport
+from rolecall.wake.waker import Backoff, Waker
+
+BEAT_EVERY = 2.0
+MOST_WAITING = 10_000
+
+log = logging.getLogger("rolecall.wake")
+
+
+class Relay:
+    """Listens to one transport and publishes all five channels on another; on the roll it does not stand."""
+
+    def __init__(self, source: Transport, target: Transport, options: ListenerOptions | None = None) -> None:
+        self._source = source
+        self._target = target
+        self._waiting: deque[Message] = deque()
+        self._waker = Waker()
+        self._backoff = Backoff(0.1, 5.0)
+        self._missed = True
+        self._away = False
+        self._beat_at = 0.0
+        hears = {channel: partial(self._take, channel) for channel in CHANNELS}
+        self._listener = Listener(source, hears, self._returned, options=options)
+
+    @property
+    def target(self) -> str:
+        """What it passes them on to, as it may be shown."""
+        return self._target.name
+
+    async def run(self) -> None:
+        """Pass on until cancelled; return only where nothing will ever be heard, behind a pooler."""
+        log.info("Notifications are passed on from %s to %s", self._source.name, self.target)
+        passing = asyncio.create_task(self._pass_on_for_ever(), name="rolecall-relay")
+        try:
+            await self._listener.run()
+        finally:
+            passing.cancel()
+            await asyncio.wait({passing})
+            with suppress(RolecallError, OSError):
+                await self._target.close()
+
+    def _take(self, channel: str, payload: str) -> None:
+        if len(self._waiting) == MOST_WAITING:
+            # Whoever hears that something was missed looks at everything.
+            self._waiting.clear()
+            self._missed = True
+        self._waiting.append((channel, payload))
+        self._waker.nudge()
+
+    def _returned(self) -> None:
+        self._missed = True
+        self._waker.nudge()
+
+    async def _pass_on_for_ever(self) -> None:
+        while True:
+            try:
+                await self._pass_on()
+            except Exception as error:  # noqa: BLE001 - whatever a transport raises, it is tried again
+                self._failed(error)
+                await asyncio.sleep(self._backoff.next())
+            else:
+                self._succeeded()
+                await self._waker.wait(max(0.0, self._beat_at - monotonic()))
+
+    async def _pass_on(self) -> None:
+        while self._waiting:
+            await self._target.publish(*self._waiting.popleft())
+        now = monotonic()
+        if self._missed or now >= self._beat_at:
+            self._beat_at = now + BEAT_EVERY
+            if self._listener.alive:
+                missed, self._missed = self._missed, False
+                await self._target.publish(BEAT_CHANNEL, BACK if missed else "")
+
+    def _failed(self, error: Exception) -> None:
+        self._missed = True
+        self._waiting.clear()
+        level = logging.DEBUG if self._away else logging.WARNING
+        unexpected = None if isinstance(error, (RolecallError, OSError)) else error
+        log.log(level, "Nothing can be passed on to %s: %s", self._target.name, error, exc_info=unexpected)
+        self._away = True
+
+    def _succeeded(self) -> None:
+        if self._away:
+            log.info("Notifications are passed on to %s again", self._target.name)
+        self._away = False
+        self._backoff.reset()

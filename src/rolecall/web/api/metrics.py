@@ -1,0 +1,32 @@
+"""What Prometheus scrapes from a server: what happened in this process, and how the pool is."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Annotated
+
+from fastapi import APIRouter, Header, Request, Response
+
+from rolecall.model.errors import ConfigError
+from rolecall.web.dependencies import Reads
+from rolecall.web.problems import RequestRefused
+from rolecall.web.state import state_of
+
+__all__ = ["router"]
+
+router = APIRouter(tags=["health"])
+
+
+@router.get("/metrics", response_class=Response)
+async def scrape(request: Request, _services: Reads, accept: Annotated[str, Header()] = "") -> Response:
+    """Metrics in the format of Prometheus; of the pool they are at most 15 s old, and missing while nobody knows."""
+    try:
+        from rolecall.telemetry.pool_metrics import PoolMetrics  # noqa: PLC0415 - it needs the extra
+        from rolecall.telemetry.prometheus import collectors_of, exposition  # noqa: PLC0415 - it needs the extra
+    except ConfigError as error:
+        raise RequestRefused(error.problem, status=503, kind="extra-missing") from None
+
+    state = state_of(request)
+    pool = PoolMetrics(await state.gauges.peek() or (), datetime.now(UTC))
+    body, content_type = exposition([*collectors_of(state.app), pool], accept)
+    return Response(body, media_type=content_type)

@@ -1,0 +1,317 @@
+"""Everybody their own tasks, by titles, and how they come in: for an app that mounts it, off unless it does.
+
+    app.mount("rolecall.web.own_tasks:router")  # the base address is http://HOST:8321/api/own
+
+    POST /login              a name and a password for a token: `Authorization: Bearer ...`, as an API key is shown
+    POST, GET, DELETE /tasks everybody their own, in words of their own: a priority is low or high
+    /users  /api-keys        who logs in; the keys of who logged in
+    GET /status              whether the database and Redis answer; for probes, so anybody may ask
+
+Each is a few lines over the services that the other routes use. A task is that of the handler that its payload's `type`
+names, or else its title, or else of the handler `default`, where the app has one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections.abc import Mapping
+from dataclasses import asdict
+from datetime import datetime
+from enum import StrEnum
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Query, Request, Response
+from pydantic import BaseModel, Field
+
+from rolecall.app import App
+from rolecall.brokers import RedisAway
+from rolecall.client.requests import TaskOptions, new_task
+from rolecall.model.access import ApiKey, Caller, NewApiKey, Person, Scope
+from rolecall.model.dedupe import Dedupe
+from rolecall.model.errors import DatabaseUnavailable, HandlerMissing, NotAllowed
+from rolecall.model.owned import OwnedFilter, OwnedTask
+from rolecall.model.tasks import NewTask
+from rolecall.service.access import DAYS, MOST_DAYS
+from rolecall.service.arguments import LONGEST_NAME
+from rolecall.sql.documents import encode
+from rolecall.web.api.access import PRINTABLE
+from rolecall.web.api.health import require_ready
+from rolecall.web.dependencies import Administers, Anybody, KnownCaller, Operates, Reads
+from rolecall.web.idempotency import OperatesOnce
+from rolecall.web.parameters import Body, PathId, SearchText, ShortText
+from rolecall.web.passwords import LONGEST, hash_password
+from rolecall.web.problems import refuses
+from rolecall.web.state import state_of
+
+__all__ = ["Status", "status_of"]
+
+PREFIX = "/api/own"
+FALLBACK = "default"
+HIGH = 1
+YEAR_MINUTES = 525_600
+LONGEST_PAGE = 100
+FURTHEST = 10_000
+
+own = APIRouter(prefix=PREFIX, tags=["own tasks"])
+
+
+def router() -> APIRouter:
+    """What an app mounts."""
+    return own
+
+
+class Status(StrEnum):
+    """Where a task stands, in the words of these routes; RETRYING may be asked for, and is never answered."""
+
+    PENDING = "PENDING"
+    QUEUED = "QUEUED"
+    IN_PROGRESS = "IN_PROGRESS"
+    COMPLETED = "COMPLETED"
+    FAILED = "FAILED"
+    RETRYING = "RETRYING"
+
+
+# By our own word, which is finer.
+STATUSES: Mapping[str, Status] = {
+    "blocked": Status.PENDING,
+    "scheduled": Status.PENDING,
+    "ready": Status.PENDING,
+    "parked": Status.PENDING,
+    "retrying": Status.PENDING,
+    "claimed": Status.QUEUED,
+    "running": Status.IN_PROGRESS,
+    "stale": Status.IN_PROGRESS,
+    "waiting": Status.IN_PROGRESS,
+    "completed": Status.COMPLETED,
+    "failed": Status.FAILED,
+    "cancelled": Status.FAILED,
+}
+
+
+def status_of(task: OwnedTask) -> Status:
+    """The word for where a task stands."""
+    return STATUSES[task.status]
+
+
+class TaskRequest(Body):
+    """A task to do; `scheduled_at` is in minutes from now."""
+
+    title: ShortText
+    payload: dict[str, Any] = Field(default_factory=dict)
+    priority: Literal["low", "high"] = "low"
+    scheduled_at: Annotated[float, Field(ge=0, le=YEAR_MINUTES)] = 0
+
+
+class ShownTask(BaseModel):
+    """A task of the caller's."""
+
+    id: int
+    title: str
+    payload: dict[str, Any]
+    priority: Literal["low", "high"]
+    status: Status
+    owner_id: str
+    worker_id: int | None
+    retry_count: int
+    created_at: datetime
+    scheduled_at: datetime
+    updated_at: datetime
+
+
+@own.post("/tasks", status_code=201, responses=refuses(409))
+async def create_task(
+    task: TaskRequest, services: OperatesOnce, caller: KnownCaller, request: Request, response: Response
+) -> ShownTask:
+    """Enqueue a task; 409 while one of the caller's with the same title and payload has not completed."""
+    entry = _entry(task, caller.owner, state_of(request).app)
+    made = await services.owned_tasks.enqueue(entry, caller.owner, task.title)
+    response.headers["Location"] = f"{PREFIX}/tasks/{made.id}"
+    return _shown(made)
+
+
+@own.get("/tasks")
+async def list_tasks(  # sizes: the words of the query
+    services: Reads,
+    caller: KnownCaller,
+    search: SearchText | None = None,
+    status: Status | None = None,
+    skip: Annotated[int, Query(ge=0, le=FURTHEST)] = 0,
+    limit: Annotated[int, Query(ge=1, le=LONGEST_PAGE)] = 10,
+) -> list[ShownTask]:
+    """The caller's tasks, the newest first; `search` is looked for in their titles."""
+    statuses = None if status is None else [ours for ours, theirs in STATUSES.items() if theirs is status]
+    which = OwnedFilter(owner=caller.owner, text=search or None, statuses=statuses, skip=skip, limit=limit)
+    return list(map(_shown, await services.owned_tasks.list(which)))
+
+
+@own.get("/tasks/{task_id:int}")
+async def show_task(task_id: PathId, services: Reads, caller: KnownCaller) -> ShownTask:
+    """One task of the caller's; 401 for somebody else's."""
+    return _shown(await services.owned_tasks.get(task_id, caller.owner))
+
+
+@own.delete("/tasks/{task_id:int}", status_code=204, responses=refuses(409))
+async def delete_task(task_id: PathId, services: Operates, caller: KnownCaller) -> None:
+    """Delete a task of the caller's, with what is below it; 401 for somebody else's."""
+    await services.owned_tasks.delete(task_id, caller.owner)
+
+
+def _entry(task: TaskRequest, owner: str, app: App) -> NewTask:
+    handler = _handler(task, app)
+    same = hashlib.sha256(encode([owner, task.title, task.payload]).encode()).hexdigest()
+    options = TaskOptions(
+        priority=HIGH if task.priority == "high" else 0,
+        after=task.scheduled_at * 60 or None,
+        dedupe_key=f"own:{same}",
+        dedupe=Dedupe(mode="error", scope="open"),
+    )
+    return new_task(handler, task.payload, options, app)
+
+
+def _handler(task: TaskRequest, app: App) -> str:
+    """Whose task it is; raises HandlerMissing rather than let it fail again and again until nobody tries any more."""
+    for name in (task.payload.get("type"), task.title, FALLBACK):
+        if isinstance(name, str) and name in app.handlers:
+            return name
+    raise HandlerMissing(handler=task.title, hint=f", the payload's type names none, and there is no {FALLBACK!r}")
+
+
+def _shown(task: OwnedTask) -> ShownTask:
+    return ShownTask(
+        id=task.id,
+        title=task.title,
+        payload=task.payload,
+        priority="high" if task.priority > 0 else "low",
+        status=status_of(task),
+        owner_id=task.owner,
+        worker_id=task.worker_id,
+        retry_count=max(0, task.attempt - 1),
+        created_at=task.created_at,
+        scheduled_at=task.scheduled_for,
+        updated_at=task.updated_at,
+    )
+
+
+class Login(Body):
+    """What a person shows; a name may be an e-mail address."""
+
+    username: str = Field(max_length=LONGEST_NAME, pattern=PRINTABLE)
+    password: str = Field(max_length=LONGEST, json_schema_extra={"format": "password"})
+
+
+class LoginToken(BaseModel):
+    """A session's secret: stored by its digest, it ends with a logout, another password, or its time."""
+
+    access_token: str
+    token_type: Literal["bearer"] = "bearer"  # noqa: S105 - a word, not a secret
+    expires_at: datetime
+
+
+@own.post("/login")
+async def log_in(request: Request, shown: Login, _: Anybody) -> LoginToken:
+    """Open a session; 429 after too many failures in a row, or from one address."""
+    session = await state_of(request).logins.open(request, shown.username, shown.password)
+    return LoginToken(access_token=session.secret, expires_at=session.expires_at)
+
+
+class UserRequest(Login):
+    """Who may log in from now on, and what they may do then."""
+
+    scope: Annotated[Scope, Field(strict=False)] = Scope.OPERATE
+
+
+@own.post("/users", status_code=201, responses=refuses(409))
+async def add_user(user: UserRequest, services: Administers) -> Person:
+    """Let somebody log in; an administrator's to say, not everybody's."""
+    password_hash = await asyncio.to_thread(hash_password, user.password)
+    return await services.people.add(user.username, user.scope, password_hash)
+
+
+@own.get("/users")
+async def list_users(services: Administers) -> list[Person]:
+    """Who may log in."""
+    return await services.people.list()
+
+
+class KeyRequest(Body):
+    """An API key for the one who is logged in, with as much as they may do, or less."""
+
+    name: str
+    days: Annotated[int, Field(ge=1, le=MOST_DAYS)] = DAYS
+    scope: Annotated[Scope | None, Field(strict=False)] = None
+
+
+class ShownKey(BaseModel):
+    """An API key of the caller's, without its secret."""
+
+    id: int
+    name: str
+    scope: Scope
+    prefix: str
+    created_at: datetime
+    expires_at: datetime | None
+    last_used_at: datetime | None
+    is_active: bool
+
+
+class MadeKey(ShownKey):
+    """The same with its secret, which nobody can read again."""
+
+    api_key: str
+
+
+@own.post("/api-keys", status_code=201)
+async def create_key(asked: KeyRequest, services: Reads, caller: KnownCaller) -> MadeKey:
+    """Make an API key of one's own; with a login only, so that no key outlives itself by another one."""
+    if caller.person_id is None or caller.key_id is not None:
+        raise NotAllowed("an API key is made by a person who has logged in, not by another key")
+    scope = asked.scope or caller.scope
+    if not caller.scope.includes(scope):
+        raise NotAllowed(f"a key may do no more than who makes it, whose scope is {caller.scope.value!r}")
+    made: NewApiKey = await services.keys.create(asked.name, scope, asked.days, person_id=caller.person_id)
+    return MadeKey(**_key(made.key), api_key=made.secret)
+
+
+@own.get("/api-keys")
+async def list_keys(services: Reads, caller: KnownCaller) -> list[ShownKey]:
+    """The API keys of the caller's, the newest first, with those that were revoked or have expired lately."""
+    return [ShownKey(**_key(key)) for key in await services.keys.list() if _is_own(key, caller)]
+
+
+@own.delete("/api-keys/{key_id:int}", status_code=204)
+async def revoke_key(key_id: PathId, services: Reads, caller: KnownCaller) -> None:
+    """Let an API key open nothing from now on; 403 for one that is not the caller's."""
+    if not _is_own(await services.keys.get(key_id), caller):
+        raise NotAllowed(f"API key {key_id} is somebody else's")
+    await services.keys.revoke(key_id)
+
+
+def _is_own(key: ApiKey, caller: Caller) -> bool:
+    return key.person_id is not None and key.person_id == caller.person_id
+
+
+def _key(key: ApiKey) -> dict[str, Any]:
+    return {**asdict(key), "is_active": key.revoked_at is None}
+
+
+class ServerStatus(BaseModel):
+    """The only good answer; anything else is a problem document. Without a Redis, that is null."""
+
+    status: Literal["ok"] = "ok"
+    database: Literal["ok"] = "ok"
+    redis: Literal["ok"] | None = None
+
+
+@own.get("/status")
+async def show_status(request: Request, _: Anybody) -> ServerStatus:
+    """Say that the database answers, and Redis where there is one; 503 with the reason otherwise."""
+    state = state_of(request)
+    await require_ready(state)
+    if state.redis is None:
+        return ServerStatus()
+    try:
+        await state.redis.call("PING")
+    except RedisAway:
+        raise DatabaseUnavailable("Redis does not answer") from None
+    return ServerStatus(redis="ok")

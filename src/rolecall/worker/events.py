@@ -1,0 +1,205 @@
+"""What a worker sees happen to itself and to the tasks that it holds, told to whoever wants to hear of it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Mapping, Sequence
+from time import monotonic, time
+
+from rolecall.model.outcomes import Blocked, Cancelled, Completed, Failed, Misfit, Report, Returned, Snoozed
+from rolecall.model.states import LostReason
+from rolecall.sql.events import ENDS, EventCollector
+from rolecall.telemetry import Emits, Event, EventType, WorkerFacts
+from rolecall.telemetry.events import CHAIN_ENDS
+from rolecall.telemetry.groups import COMPLETIONS, STARTED, Completion, Completions, Starts, Told
+from rolecall.worker.in_flight import HeldTask
+
+__all__ = ["WorkerEvents"]
+
+GATHER_FOR = 0.01
+RENEWED = EventType.JOB_ATTEMPT_LEASE_RENEWED
+ACCEPTED_BEFORE = "already"
+# How an attempt ends whose report was accepted.
+ATTEMPT_ENDS: Mapping[type[Report], EventType] = {
+    Completed: EventType.JOB_ATTEMPT_COMPLETED,
+    Failed: EventType.JOB_ATTEMPT_FAILED,
+    Snoozed: EventType.JOB_ATTEMPT_SNOOZED,
+    Blocked: EventType.JOB_ATTEMPT_SNOOZED,
+    Cancelled: EventType.JOB_ATTEMPT_RETURNED,
+    Returned: EventType.JOB_ATTEMPT_RETURNED,
+    Misfit: EventType.JOB_ATTEMPT_RETURNED,
+}
+# How it ends where the claim was lost; for any other reason it is merely over.
+LOST_ENDS: Mapping[str, EventType] = {
+    LostReason.TAKEN: EventType.JOB_ATTEMPT_TAKEN_BY_ANOTHER_WORKER,
+    LostReason.COMPLETED: EventType.JOB_ATTEMPT_ALREADY_COMPLETED,
+}
+# Where the engine tells one of these, the task did not simply complete.
+SETTLED = frozenset({*CHAIN_ENDS, EventType.JOB_WAITING})
+
+
+class WorkerEvents:
+    """Gathers what is seen in the worker's loop and hands it over every 10 ms; the heartbeat thread does so at once.
+
+    That a task simply completed, and its chain with it, is told from its report: the engine is only asked for what
+    nobody else knows.
+    """
+
+    def __init__(self, emitter: Emits, name: str) -> None:
+        self._emitter = emitter
+        self._name = name
+        self._worker = WorkerFacts(0, name)
+        self._gathered: list[Told] = []
+        self._handing_over: asyncio.TimerHandle | None = None
+        self.tells_begins = STARTED in emitter.wanted
+        self.asks_for_ends = not emitter.wanted.isdisjoint(ENDS)
+        self.tells_completions = not emitter.wanted.isdisjoint(COMPLETIONS)
+
+    def of_worker(self, kind: EventType, worker_id: int, **data: object) -> None:
+        """Tell of the worker itself."""
+        self._tell([Event(type=kind, at=time(), worker=self._named(worker_id), data=data or None)])
+
+    def failed(self, kind: EventType, error: BaseException) -> None:
+        """Tell of an error that is no task's, from any thread."""
+        if kind in self._emitter.wanted:
+            self._emitter.emit([Event(type=kind, at=time(), error=f"{type(error).__name__}: {error}")])
+
+    def began(self, held_tasks: Sequence[HeldTask]) -> None:
+        """Handlers are called now; to be called where it `tells_begins`."""
+        at = time()
+        for held in held_tasks:
+            group, worker = self._gathered[-1] if self._gathered else None, self._named(held.worker_id)
+            if not isinstance(group, Starts) or group.worker is not worker:
+                group = Starts(worker)
+                self._tell([group])
+            group.tasks.append(held.task)
+            group.moments.append(at)
+
+    def collector(self, held_tasks: Iterable[HeldTask]) -> EventCollector:
+        """Return what is to collect what follows from these tasks' reports; to be called where it `asks_for_ends`."""
+        return EventCollector(
+            [held.task.id for held in held_tasks if held.task.chain_index and _may_end_chain(held.report)]
+        )
+
+    def ended(
+        self, held_tasks: Sequence[HeldTask], verdicts: Mapping[int, str], collector: EventCollector | None
+    ) -> None:
+        """Reports were answered, and stored but for those with a verdict."""
+        collected = [] if collector is None else collector.told
+        settled = {each.task.id for each in collected if isinstance(each, Event) and each.task and each.type in SETTLED}
+        at = time()
+        told: list[Told] = []
+        group: Completions | None = None
+        for held in held_tasks:
+            report = held.report
+            if held.slot is None or report is None:
+                continue
+            if type(report) is not Completed or verdicts.get(held.task.id, ACCEPTED_BEFORE) != ACCEPTED_BEFORE:
+                group = None
+                told.append(self._end(held, report, verdicts.get(held.task.id), at))
+            elif self.tells_completions:
+                if group is None:
+                    group = Completions(self._named(held.worker_id), at)
+                    told.append(group)
+                group.each.append(_completion(held, report, at, settled=held.task.id in settled))
+        self._tell([*told, *collected])
+
+    def released(self, held_tasks: Iterable[HeldTask]) -> None:
+        """Attempts were interrupted and given back."""
+        self._over(EventType.JOB_ATTEMPT_RETURNED, held_tasks, "released")
+
+    def lost(self, held: HeldTask) -> None:
+        """Nothing is to be reported of a task any more."""
+        reason = str(held.aborted)
+        self._over(LOST_ENDS.get(reason, EventType.JOB_ATTEMPT_RETURNED), [held], reason)
+
+    def refused(self, held: HeldTask) -> None:
+        """What became of a task could not be stored: it will run again after its lease."""
+        self._over(EventType.JOB_ATTEMPT_RETURNED, [held], "refused")
+
+    def renewed(self, held_tasks: Iterable[HeldTask], expired: Iterable[HeldTask]) -> None:
+        """Leases were renewed, or had run out before that; told in the heartbeat thread."""
+        kinds = ((EventType.JOB_ATTEMPT_LEASE_EXPIRED, expired), (RENEWED, held_tasks))
+        at = time()
+        events = [
+            Event(type=kind, at=at, task=held.task, worker=self._named(held.worker_id))
+            for kind, group in kinds
+            if kind in self._emitter.wanted
+            for held in group
+        ]
+        if events:
+            self._emitter.emit(events)
+
+    def invalid(self, held: HeldTask, error: str) -> None:
+        """A payload, a result or what comes next is not what the handler declares."""
+        if EventType.JOB_TYPE_VALIDATION_ERROR in self._emitter.wanted:
+            self._tell([self._event(EventType.JOB_TYPE_VALIDATION_ERROR, held, time(), None, error)])
+
+    def hand_over(self) -> None:
+        """Let the sinks have what was gathered so far."""
+        if self._handing_over is not None:
+            self._handing_over.cancel()
+            self._handing_over = None
+        gathered, self._gathered = self._gathered, []
+        if gathered:
+            self._emitter.emit(gathered)
+
+    def _tell(self, told: Iterable[Told]) -> None:
+        self._gathered.extend(told)
+        self._hand_over_soon()
+
+    def _hand_over_soon(self) -> None:
+        if self._handing_over is None and self._gathered:
+            self._handing_over = asyncio.get_running_loop().call_later(GATHER_FOR, self.hand_over)
+
+    def _over(self, kind: EventType, held_tasks: Iterable[HeldTask], outcome: str) -> None:
+        if kind in self._emitter.wanted:
+            at = time()
+            self._tell(
+                self._event(kind, held, at, _ran(held), None, outcome=outcome) for held in held_tasks if held.slot
+            )
+
+    def _end(self, held: HeldTask, report: Report, verdict: str | None, at: float) -> Event:
+        """Make the event of an attempt that did not complete, or not for us."""
+        ran = getattr(report, "ran", None)
+        seconds = _ran(held) if ran is None else ran
+        if verdict not in {None, ACCEPTED_BEFORE}:
+            kind = LOST_ENDS.get(verdict, EventType.JOB_ATTEMPT_RETURNED)
+            return self._event(kind, held, at, seconds, None, outcome=verdict)
+        error, outcome = getattr(report, "error", None), type(report).__name__.lower()
+        return self._event(ATTEMPT_ENDS[type(report)], held, at, seconds, error, outcome=outcome)
+
+    def _event(
+        self, kind: EventType, held: HeldTask, at: float, seconds: float | None, error: str | None, **data: object
+    ) -> Event:
+        worker = self._named(held.worker_id)
+        return Event(type=kind, at=at, task=held.task, worker=worker, seconds=seconds, error=error, data=data or None)
+
+    def _named(self, worker_id: int) -> WorkerFacts:
+        if self._worker.id != worker_id:
+            self._worker = WorkerFacts(worker_id, self._name)
+        return self._worker
+
+
+def _completion(held: HeldTask, report: Completed, at: float, *, settled: bool) -> Completion:
+    """Say what ended with an attempt that completed: most tasks do, and are a chain by themselves."""
+    task = held.task
+    if settled or (report.next_tasks is not None and report.next_tasks.children):
+        ended = 1
+    else:
+        ended = 2 if task.chain_index or not _may_end_chain(report) else 3
+    lived = at - task.created_at.timestamp()
+    return task, _ran(held) if report.ran is None else report.ran, max(0.0, lived), ended
+
+
+def _ran(held: HeldTask) -> float:
+    return monotonic() - held.began_at if held.began_at else 0.0
+
+
+def _may_end_chain(report: Report | None) -> bool:
+    """Whether a report, or a procedure without one, completes its task and says nothing by which its chain goes on."""
+    if report is None:
+        return True
+    if type(report) is not Completed:
+        return False
+    return report.next_tasks is None or not (report.next_tasks.children or report.next_tasks.continuation)

@@ -1,0 +1,40 @@
+"""Who runs each handler of a program, and who runs procedures that are declared meanwhile."""
+
+from __future__ import annotations
+
+from rolecall.model.handlers import StoredProcedure
+from rolecall.worker.context import HandlerServices
+from rolecall.worker.in_flight import Runner
+from rolecall.worker.outcomes import Outcomes
+from rolecall.worker.procedures import ProcedureRunner
+from rolecall.worker.program import Handler, Program
+from rolecall.worker.runners import AsyncRunner, HandlerRegistry, NoGather, runner_for
+from rolecall.worker.tracing import traced
+
+__all__ = ["registry_of", "steps_after_children"]
+
+
+def steps_after_children(app: Program) -> dict[str, Handler]:
+    """Return the steps that are called when the children of a handler's task have finished, by its name."""
+    return {name: handler.gather for name, handler in app.handlers.items() if handler.gather}
+
+
+def registry_of(app: Program, services: HandlerServices, outcomes: Outcomes) -> HandlerRegistry:
+    """Make a runner for each handler, inside its middlewares and traced where a sink of the program traces."""
+
+    def run(handler: Handler) -> Runner:
+        middlewares = app.middlewares_of(handler.name)
+        runner = runner_for(handler, services, outcomes, processes=services.processes, middlewares=middlewares)
+        return traced(runner, services.tracing)
+
+    def run_procedure(procedure: StoredProcedure) -> Runner:
+        runner = ProcedureRunner(procedure, services, outcomes, app.middlewares_of(procedure.name))
+        return traced(runner, services.tracing)
+
+    gathering = steps_after_children(app)
+    own = {name: run(handler) for name, handler in app.handlers.items()}
+    gather_runners = {
+        name: run(gathering[name]) if name in gathering else AsyncRunner(NoGather(name), services, outcomes, ())
+        for name in own
+    }
+    return HandlerRegistry(own, gather_runners, run_procedure)

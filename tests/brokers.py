@@ -1,0 +1,160 @@
+"""Other people's brokers: real Redis and NATS servers on loopback, that a test may stop, end and start again."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from tools.servers import program
+
+__all__ = ["nats_server", "redis_server"]
+
+START_SECONDS = 20.0
+REDIS_OPTIONS = ("--bind", "127.0.0.1", "--save", "", "--appendonly", "no")
+
+
+class Broker:
+    """A server on a loopback port that stays its own: after `kill` or `stop`, `start` has it back at the same address."""
+
+    def __init__(
+        self, command: Callable[[int], list[str]], scheme: str, environment: Mapping[str, str], folder: Path
+    ) -> None:
+        self.port = free_port()
+        self.url = f"{scheme}://127.0.0.1:{self.port}"
+        self._command = command(self.port)
+        self._environment = environment
+        self._folder = folder
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        """Start it, and return when it takes connections."""
+        quiet = subprocess.DEVNULL
+        with_us = ["setpriv", "--pdeathsig=KILL", "--"] if shutil.which("setpriv") else []
+        self._process = subprocess.Popen(
+            [*with_us, *self._command],
+            env={**os.environ, **self._environment},
+            stdout=quiet,
+            stderr=quiet,
+            cwd=self._folder,
+        )
+        until = time.monotonic() + START_SECONDS
+        while True:
+            try:
+                socket.create_connection(("127.0.0.1", self.port), timeout=1).close()
+                return
+            except OSError:
+                if self._process.poll() is not None or time.monotonic() > until:
+                    raise
+                time.sleep(0.01)
+
+    def kill(self) -> None:
+        """End it at once: its clients see a reset, and what it held in memory is gone."""
+        self._end(signal.SIGKILL)
+
+    def stop(self) -> None:
+        """End it as an administrator does."""
+        self._end(signal.SIGTERM)
+
+    def freeze(self) -> None:
+        """Have it answer nothing while its connections stand."""
+        self._living.send_signal(signal.SIGSTOP)
+
+    def thaw(self) -> None:
+        """Have it answer again."""
+        self._living.send_signal(signal.SIGCONT)
+
+    @property
+    def _living(self) -> subprocess.Popen[bytes]:
+        if self._process is None:
+            raise RuntimeError("this broker was not started")
+        return self._process
+
+    def _end(self, how: signal.Signals) -> None:
+        if self._process is not None:
+            self._process.send_signal(signal.SIGCONT)
+            self._process.send_signal(how)
+            self._process.wait(START_SECONDS)
+            self._process = None
+
+
+def free_port() -> int:
+    """A port of loopback that nobody has at this moment."""
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        port: int = taken.getsockname()[1]
+        return port
+
+
+@contextmanager
+def redis(*options: str, by: str = "redis-server") -> Iterator[Broker]:
+    """Run a Redis, or a server that takes the same words, while the block lasts; these options stand beside ours."""
+    path, environment = _found(by)
+    with _running(lambda port: [str(path), *REDIS_OPTIONS, "--port", str(port), *options], "redis", environment) as it:
+        yield it
+
+
+@contextmanager
+def sentinel(name: str, port: int, *settings: str) -> Iterator[Broker]:
+    """Run a Sentinel that watches the master at a port while the block lasts, and soon takes it for dead."""
+    path, environment = _found("redis-sentinel")
+    text = f"""bind 127.0.0.1
+sentinel monitor {name} 127.0.0.1 {port} 1
+sentinel down-after-milliseconds {name} 500
+sentinel failover-timeout {name} 5000
+"""
+    text += "".join(f"{line}\n" for line in settings)
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder, "sentinel.conf")
+        file.write_text(text, encoding="ascii")
+        with _running(lambda port: [str(path), str(file), "--port", str(port)], "redis", environment) as it:
+            yield it
+
+
+@contextmanager
+def nats() -> Iterator[Broker]:
+    """Run a NATS server of one's own while the block lasts."""
+    path, environment = _found("nats-server")
+    with _running(lambda port: [str(path), "-a", "127.0.0.1", "-p", str(port)], "nats", environment) as it:
+        yield it
+
+
+@pytest.fixture
+def redis_server() -> Iterator[Broker]:
+    """A Redis that the test has for itself: it starts within some 20 ms."""
+    with redis() as server:
+        yield server
+
+
+@pytest.fixture
+def nats_server() -> Iterator[Broker]:
+    """A NATS server that the test has for itself."""
+    with nats() as server:
+        yield server
+
+
+@contextmanager
+def _running(command: Callable[[int], list[str]], scheme: str, environment: Mapping[str, str]) -> Iterator[Broker]:
+    with tempfile.TemporaryDirectory() as folder:
+        server = Broker(command, scheme, environment, Path(folder))
+        server.start()
+        try:
+            yield server
+        finally:
+            server.kill()
+
+
+def _found(name: str) -> tuple[Path, Mapping[str, str]]:
+    found = program(name)
+    if found is None:
+        pytest.skip(f"there is no {name} here: ./dev servers")
+    return found

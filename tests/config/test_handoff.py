@@ -1,0 +1,48 @@
+"""Which Redis tasks are handed over by, from our variable or from those of the third system."""
+
+from __future__ import annotations
+
+import pytest
+
+from rolecall.config import read_settings
+from rolecall.config.handoff import HandoffKind
+from rolecall.model.errors import ConfigError
+
+
+def test_without_any_redis_nothing_is_handed_over() -> None:
+    assert not read_settings({}).handoff.on
+
+
+def test_one_address_is_for_both_bands() -> None:
+    handoff = read_settings({"ROLECALL_REDIS_URL": "rediss://:secret@cache/1"}).handoff
+    assert handoff.low == handoff.high == "rediss://:secret@cache/1"
+    assert handoff.on
+    assert "secret" not in repr(handoff)
+
+
+def test_each_band_may_have_a_host_of_its_own() -> None:
+    handoff = read_settings(
+        {"REDIS_HOST_LOW": "low", "REDIS_HOST_HIGH": "high", "REDIS_PORT_HIGH": "6380", "REDIS_PASSWORD": "a/b"}
+    ).handoff
+    assert (handoff.low, handoff.high) == ("redis://:a%2Fb@low:6379/0", "redis://:a%2Fb@high:6380/0")
+
+
+def test_one_host_alone_is_for_both_bands() -> None:
+    handoff = read_settings({"REDIS_HOST_HIGH": "high"}).handoff
+    assert handoff.low == handoff.high == "redis://high:6379/0"
+
+
+def test_a_kind_can_be_wanted_and_a_hand_off_turned_off() -> None:
+    wanted = {"ROLECALL_REDIS_URL": "redis://cache", "ROLECALL_HANDOFF": "lists"}
+    assert read_settings(wanted).handoff.kind is HandoffKind.LISTS
+    assert not read_settings(wanted | {"ROLECALL_HANDOFF": "off"}).handoff.on
+
+
+@pytest.mark.parametrize(
+    ("variable", "text"),
+    [("ROLECALL_REDIS_URL", "http://:geheim@cache"), ("ROLECALL_HANDOFF", "fast"), ("REDIS_PORT_LOW", "0")],
+)
+def test_what_does_not_fit_is_refused_by_the_name_of_its_variable(variable: str, text: str) -> None:
+    with pytest.raises(ConfigError, match=variable) as refused:
+        read_settings({variable: text})
+    assert "geheim" not in str(refused.value)

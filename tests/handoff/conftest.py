@@ -1,0 +1,27 @@
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator
+
+import pytest
+
+from rolecall.brokers import RedisLink, connect_redis
+from tests.brokers import Broker, redis
+from tests.worker.conftest import bench
+
+__all__ = ["bench", "server"]
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Broker]:
+    """A Redis that the tests of a module share; each empties it first."""
+    with redis() as broker:
+        yield broker
+
+
+@pytest.fixture
+async def link(server: Broker) -> AsyncIterator[RedisLink]:
+    """A way to the module's Redis, which is empty."""
+    link = connect_redis(server.url)
+    await link.call("FLUSHALL")
+    yield link
+    await link.close()

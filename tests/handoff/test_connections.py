@@ -1,0 +1,98 @@
+"""How a Redis is reached: by a password, through Sentinel, over TLS, in a cluster; and what is said where it cannot be."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import sys
+from collections.abc import Awaitable, Callable
+
+import pytest
+
+from rolecall.brokers import RedisAway, RedisLink, RedisRefuses, Script, connect_redis
+from rolecall.model.errors import ConfigError
+from tests.brokers import Broker, redis
+
+
+async def asked(url: str, ask: Callable[[RedisLink], Awaitable[object]]) -> object:
+    """Ask one thing of the Redis of a URL."""
+    link = connect_redis(url)
+    try:
+        return await ask(link)
+    finally:
+        await link.close()
+
+
+async def test_a_script_is_run_again_by_a_server_that_has_lost_it(redis_server: Broker) -> None:
+    script = Script("return ARGV[1]")
+    link = connect_redis(redis_server.url)
+
+    assert await link.run(script, [], ["one"]) == b"one"
+    await link.call("SCRIPT", "FLUSH")
+    assert await link.run(script, [], ["two"]) == b"two"
+    await link.close()
+
+
+async def test_what_the_server_refuses_is_told_apart_from_a_server_that_is_away(redis_server: Broker) -> None:
+    with pytest.raises(RedisRefuses):
+        await asked(redis_server.url, lambda link: link.call("NOPE"))
+    redis_server.kill()
+    with pytest.raises(RedisAway) as away:
+        await asked(redis_server.url, lambda link: link.call("PING"))
+    assert not isinstance(away.value, RedisRefuses)
+
+
+async def test_a_server_that_hangs_is_away_after_two_seconds(redis_server: Broker) -> None:
+    redis_server.freeze()
+    with pytest.raises(RedisAway):
+        async with asyncio.timeout(5):
+            await asked(redis_server.url, lambda link: link.call("PING"))
+
+
+async def test_what_is_published_is_heard_by_who_subscribed(redis_server: Broker) -> None:
+    link = connect_redis(redis_server.url)
+    heard: asyncio.Queue[str] = asyncio.Queue()
+    hearing = asyncio.create_task(link.hear("news", heard.put_nowait))
+    while not await link.call("PUBLISH", "news", "one"):
+        await asyncio.sleep(0)
+    assert await heard.get() == "one"
+    hearing.cancel()
+    await link.close()
+
+
+async def test_the_password_of_the_url_is_shown_to_the_server() -> None:
+    with redis("--requirepass", "s3cret/") as server:
+        url = f"redis://:s3cret%2F@127.0.0.1:{server.port}"
+        assert await asked(url, lambda link: link.call("PING"))
+        with pytest.raises(RedisAway):
+            await asked(server.url, lambda link: link.call("PING"))
+
+
+@pytest.mark.parametrize("url", ["http://:geheim@host", "redis+sentinel://:geheim@host:1", "redis://:geheim@host:port"])
+def test_what_is_no_address_of_redis_is_refused_without_its_password(url: str) -> None:
+    with pytest.raises(ConfigError, match=r"is no address of Redis") as refused:
+        connect_redis(url)
+    assert "geheim" not in str(refused.value)
+
+
+def test_nothing_needs_the_extra_before_somebody_connects() -> None:
+    code = """
+import subprocess
+import sys
+
+class Hides:
+    def find_spec(self, name, path=None, target=None):
+        if name == "redis":
+            raise ModuleNotFoundError(name)
+
+sys.meta_path.insert(0, Hides())
+import rolecall.brokers
+assert "redis" not in sys.modules
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_what_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rolecall.brokers.door.find_spec", lambda _name: None)
+    with pytest.raises(ConfigError, match=r"pip install 'rolecall\[redis\]'"):
+        connect_redis("redis://127.0.0.1")

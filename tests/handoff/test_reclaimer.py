@@ -1,0 +1,130 @@
+"""What the reclaimer puts right, on a real Redis and a real Postgres."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import AsyncIterator, Callable
+
+import psycopg
+import pytest
+
+from rolecall import NewTask
+from rolecall.brokers import RedisLink
+from rolecall.db.run import run
+from rolecall.handoff.lanes import Band, Lane, Message
+from rolecall.handoff.lists import ListQueue
+from rolecall.handoff.queues import HandoffQueue
+from rolecall.handoff.reclaimer import Reclaimer
+from rolecall.handoff.roll import note_roles
+from rolecall.handoff.streams import StreamQueue
+from rolecall.sql import claims
+from rolecall.worker.session import DatabaseSession, DatabaseSessions
+from tests.worker.bench import Bench
+
+MAIL = Lane(Band.LOW, "mail")
+KINDS: dict[str, Callable[[RedisLink, str], HandoffQueue]] = {"streams": StreamQueue, "lists": ListQueue}
+SERVER_IS_OLD = "update rolecall.server_epoch set seen_at = now() - interval '1 day'"
+
+
+@pytest.fixture
+async def session(bench: Bench) -> AsyncIterator[DatabaseSession]:
+    session = DatabaseSessions(bench.dsn, deadline=5).open("test")
+    yield session
+    await session.close()
+
+
+@pytest.fixture(params=KINDS)
+def queue(request: pytest.FixtureRequest, link: RedisLink) -> HandoffQueue:
+    return KINDS[request.param](link, "one")
+
+
+async def reclaim(link: RedisLink, queue: HandoffQueue, session: DatabaseSession) -> None:
+    """Look at what was taken, however lately."""
+    await note_roles(link, ["mail"])
+    await Reclaimer(link, queue, session, stale_after=0, lost_after=0).once()
+
+
+def stored(bench: Bench, number: int) -> list[int]:
+    @bench.app.task(role="mail")
+    async def send() -> None: ...
+
+    return bench.enqueue(*(NewTask(handler="send") for _ in range(number)))
+
+
+def claimed(bench: Bench, worker_id: int) -> int:
+    """Claim one task for a worker, whoever that is."""
+    (task,) = run(bench.connection, claims.claim(worker_id, [], ["send"], 1))
+    return task.id
+
+
+def on_the_roll(bench: Bench, sessions: str) -> int:
+    """A worker whose sessions would have this name."""
+    query = (
+        "insert into rolecall.workers (name, roles, handlers, slots, host, pid, version, started_at, heartbeat_at,"
+        " sessions) values ('w', '{}', '{send}', 1, 'h', 1, '0', now(), now(), %s) returning id"
+    )
+    return int(bench.ask(query, sessions))
+
+
+async def test_what_nobody_began_is_taken_next_in_its_old_order(
+    bench: Bench, link: RedisLink, queue: HandoffQueue, session: DatabaseSession
+) -> None:
+    ids = stored(bench, 3)
+    await queue.push(MAIL, [Message(task_id=each) for each in ids], 9, 9)
+    await queue.take([MAIL], 2)
+    await reclaim(link, queue, session)
+    assert [entry.task_id for entry in await queue.take([MAIL], 9)] == ids
+
+
+async def test_what_runs_is_left_and_what_has_ended_is_removed(
+    bench: Bench, link: RedisLink, queue: HandoffQueue, session: DatabaseSession
+) -> None:
+    stored(bench, 1)
+    running = claimed(bench, 7)
+    await queue.push(MAIL, [Message(task_id=running), Message(task_id=10**9)], 9, 9)
+    await queue.take([MAIL], 9)
+    await reclaim(link, queue, session)
+    assert [entry.task_id for entry in await queue.stale(MAIL, 0)] == [running]
+    assert await link.call("GET", "rolecall:reclaimed") == b"1"
+
+
+async def test_what_is_no_message_is_removed_and_told_of(
+    bench: Bench, link: RedisLink, session: DatabaseSession, caplog: pytest.LogCaptureFixture
+) -> None:
+    queue = ListQueue(link, "one")
+    await link.call("RPUSH", MAIL.key(), "{not json")
+    await queue.take([MAIL], 1)
+    with caplog.at_level(logging.WARNING):
+        await reclaim(link, queue, session)
+    assert "is no message: b'{not json'" in caplog.text
+    assert not await link.call("EXISTS", MAIL.key("processing:one"))
+
+
+async def test_a_worker_that_is_silent_in_redis_and_has_no_session_is_dead(
+    bench: Bench, link: RedisLink, queue: HandoffQueue, session: DatabaseSession
+) -> None:
+    bench.connection.execute(SERVER_IS_OLD)
+    stored(bench, 1)
+    dead = on_the_roll(bench, "nobody")
+    task_id = claimed(bench, dead)
+    await link.call("HSET", "rolecall:workers", "ghost", json.dumps({"number": dead, "room": 1}))
+    await reclaim(link, queue, session)
+    assert bench.task(task_id).state == "pending"
+    assert not await link.call("EXISTS", "rolecall:workers")
+
+
+@pytest.mark.parametrize("heartbeat", [True, False])
+async def test_a_worker_that_is_heard_or_has_a_session_is_not(
+    bench: Bench, link: RedisLink, session: DatabaseSession, *, heartbeat: bool
+) -> None:
+    bench.connection.execute(SERVER_IS_OLD)
+    stored(bench, 1)
+    alive = on_the_roll(bench, "nobody" if heartbeat else "abcdef")
+    task_id = claimed(bench, alive)
+    await link.call("HSET", "rolecall:workers", "ghost", json.dumps({"number": alive, "room": 1}))
+    if heartbeat:
+        await link.call("SET", "worker:ghost:heartbeat", "alive", "EX", 10)
+    with psycopg.connect(bench.dsn, application_name="rolecall:worker:claim:abcdef"):
+        await reclaim(link, StreamQueue(link, "one"), session)
+    assert bench.task(task_id).state == "running"

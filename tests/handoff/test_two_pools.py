@@ -1,0 +1,83 @@
+"""Two pools that have one Redis: apart by a prefix each, and where they are not, the second one says so and polls."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+
+import psycopg
+import pytest
+
+from rolecall import NewTask
+from rolecall.brokers import RedisLink, connect_redis
+from rolecall.handoff.roll import LeaderNow, pool_of
+from rolecall.testing import TestServer, clone
+from rolecall.worker.session import DatabaseSessions
+from tests.brokers import Broker
+from tests.handoff.house import by_handoff, dispatching, doctors_words, one_redis
+from tests.logins import login
+from tests.worker.bench import Bench, until
+
+HANDED = "Tasks are handed over by Redis"
+MIXED = "Another pool hands its tasks over by the same Redis"
+
+
+@pytest.fixture
+def other(postgres_server: TestServer, database_template: str) -> Iterator[Bench]:
+    """A pool of its own, beside the bench."""
+    with (
+        clone(postgres_server, database_template) as dsn,
+        psycopg.connect(dsn, autocommit=True) as connection,
+    ):
+        yield Bench(dsn, connection)
+
+
+def send(bench: Bench) -> list[int]:
+    """Store a task that does nothing."""
+    if "send" not in bench.app.handlers:
+
+        @bench.app.task(role="mail")
+        async def send() -> None: ...
+
+    return bench.enqueue(NewTask(handler="send"))
+
+
+async def test_a_prefix_keeps_two_pools_apart(
+    bench: Bench, other: Bench, server: Broker, link: RedisLink, caplog: pytest.LogCaptureFixture
+) -> None:
+    send(bench), send(other)
+    url = f"{server.url}/0?prefix=shop"
+    shop = connect_redis(url)
+    with caplog.at_level(logging.INFO):
+        async with by_handoff(bench, link, server.url), by_handoff(other, shop, url):
+            await until(lambda: caplog.text.count(HANDED) == 2)
+            await bench.finished(*send(bench))
+            await other.finished(*send(other))
+    await shop.close()
+    assert MIXED not in caplog.text
+
+
+async def test_without_one_the_second_pool_polls_and_says_why(
+    bench: Bench, other: Bench, server: Broker, link: RedisLink, caplog: pytest.LogCaptureFixture
+) -> None:
+    send(bench), send(other)
+    settings = one_redis(server.url)
+    with caplog.at_level(logging.INFO):
+        async with by_handoff(bench, link, server.url), dispatching(other.dsn, settings):
+            async with other.working(roles=("mail",), handoff=settings):
+                await until(lambda: caplog.text.count(MIXED) == 2)
+                await other.finished(*send(other), within=10)
+                await bench.finished(*send(bench))
+            assert MIXED in await doctors_words(other.dsn, settings)
+            assert MIXED not in await doctors_words(bench.dsn, settings)
+    assert caplog.text.count(HANDED) == 1
+
+
+async def test_a_login_that_is_not_told_which_pool_it_is_takes_none_for_another(bench: Bench) -> None:
+    bench.connection.execute("revoke execute on function pg_control_system() from public")
+    with login(bench.dsn) as dsn:
+        session = DatabaseSessions(dsn, deadline=5).open("test")
+        pool = await pool_of(session)
+        await session.close()
+
+    assert not LeaderNow("one", "streams", "7.16384").is_of_another(pool)

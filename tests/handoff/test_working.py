@@ -1,0 +1,97 @@
+"""Workers that get their tasks by hand-off: real workers, a real dispatcher, a real Redis."""
+
+from __future__ import annotations
+
+import json
+import logging
+
+import pytest
+
+from rolecall import Context, NewTask
+from rolecall.brokers import RedisLink
+from tests.brokers import Broker
+from tests.handoff.house import by_handoff, comes_true, dispatching, one_redis
+from tests.worker.bench import Bench, until
+
+HANDED = "Tasks are handed over by Redis"
+MARKED_IDLE = "select count(*) from rolecall.idle_marks where worker_id > 0 and until > now()"
+
+
+@pytest.fixture
+def app(bench: Bench) -> Bench:
+    """The bench, with a handler that does what it is told."""
+
+    @bench.app.task(role="mail")
+    async def send(ctx: Context, n: int) -> int:
+        return n
+
+    bench.enqueue()
+    return bench
+
+
+def sends(*numbers: int, **options: object) -> list[NewTask]:
+    return [NewTask(handler="send", payload={"n": n}, **options) for n in numbers]  # type: ignore[arg-type]
+
+
+async def test_tasks_are_done_and_nothing_of_them_stays_in_redis(app: Bench, link: RedisLink, server: Broker) -> None:
+    async with by_handoff(app, link, server.url, slots=4):
+        ids = app.enqueue(*sends(*range(50)))
+        done = await app.finished(*ids)
+        await comes_true(lambda: nothing_is_out(link))
+
+    assert [task.result for task in done] == list(range(50))
+    assert {task.attempt for task in done} == {1}
+
+
+async def nothing_is_out(link: RedisLink) -> bool:
+    return not await link.call("ZCARD", "rolecall:{mail}:low:out")
+
+
+async def test_its_first_line_says_so(
+    app: Bench, link: RedisLink, server: Broker, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.INFO):
+        async with by_handoff(app, link, server.url, name="ada", roles=()):
+            await until(lambda: HANDED in caplog.text)
+    assert ", by hand-off" in caplog.text
+    first = next(line for line in caplog.messages if line.startswith("Starting worker ada"))
+    assert first.endswith("for role: all, by hand-off")
+
+
+async def test_an_idle_worker_gets_a_task_without_looking_into_postgres(
+    app: Bench, link: RedisLink, server: Broker
+) -> None:
+    async with by_handoff(app, link, server.url):
+        await app.finished(*app.enqueue(*sends(1)))
+        # It may have said that it is idle before it heard that a dispatcher leads.
+        await until(lambda: not app.ask(MARKED_IDLE))
+        await app.finished(*app.enqueue(*sends(2)), within=5)
+        assert not app.ask(MARKED_IDLE)
+
+
+async def test_what_is_urgent_goes_by_the_lane_that_is_taken_first(app: Bench, link: RedisLink, server: Broker) -> None:
+    order: list[int] = []
+
+    @app.app.task(role="mail")
+    async def note(ctx: Context, n: int) -> None:
+        order.append(n)
+
+    ids = app.enqueue(
+        *(NewTask(handler="note", payload={"n": n}, priority=priority) for n, priority in ((1, 0), (2, -1), (3, 5)))
+    )
+    async with by_handoff(app, link, server.url):
+        await app.finished(*ids)
+    assert order == [3, 1, 2]
+
+
+async def test_a_message_says_which_task_which_attempt_and_when(app: Bench, link: RedisLink, server: Broker) -> None:
+    settings = one_redis(server.url)
+    (task_id,) = app.enqueue(*sends(1))
+    await link.call("HSET", "rolecall:workers", "ghost", json.dumps({"number": 1, "room": 1, "handlers": ["send"]}))
+    await link.call("SET", "worker:ghost:heartbeat", "alive")
+    async with dispatching(app.dsn, settings):
+        await comes_true(lambda: link.call("EXISTS", "rolecall:{mail}:low:stream"))
+        ((_, fields),) = await link.call("XRANGE", "rolecall:{mail}:low:stream", "-", "+")
+    message = json.loads(fields[b"message"])
+    assert (message["task_id"], message["attempt"]) == (task_id, 1)
+    assert message["at"]

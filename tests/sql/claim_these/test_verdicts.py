@@ -1,0 +1,213 @@
+"""Claims by id: what is given, and why the rest is not."""
+
+from __future__ import annotations
+
+import psycopg
+import pytest
+
+from tests.sql.conftest import Session
+from tests.sql.engine import LEASE, Engine, report
+from tests.sql.families import spread
+
+
+def test_named_tasks_are_given_in_the_order_named(engine: Engine) -> None:
+    first, second, third = (engine.enqueue() for _ in range(3))
+
+    given, verdicts = engine.claim_these(third, first, third, None)
+
+    assert ([claim.id for claim in given], verdicts) == ([third, first], {})
+    assert engine.states() == {first: "running", second: "pending", third: "running"}
+
+
+def test_what_is_given_is_owned_as_after_any_claim(engine: Engine) -> None:
+    """The same columns, lease, deadline, fence and attempt."""
+    one, other = (engine.enqueue(key=key, payload={"n": 1}, timeout=90) for key in ("a", "b"))
+    worker = engine.worker()
+    [by_claim] = engine.claim(1, worker=worker)
+    [by_id], _ = engine.claim_these(other, worker=worker)
+    assert by_claim.id == one
+
+    def facts(task_id: int) -> tuple[object, ...]:
+        task = engine.task(task_id)
+        return (
+            task.lease_until,
+            task.deadline_at,
+            task.started_at,
+            task.claimed_at,
+            task.fence,
+            task.attempt,
+            task.worker_id,
+        )
+
+    assert facts(one) == facts(other)
+    assert (by_id.lease_seconds, by_id.timeout_seconds, by_id.payload) == (LEASE, 90, {"n": 1})
+    assert engine.complete(by_id) is None
+
+
+def test_the_first_of_those_given_have_started(engine: Engine) -> None:
+    ids = [engine.enqueue() for _ in range(3)]
+    engine.cancel(ids[0])
+
+    given, _ = engine.claim_these(*ids, start=1)
+
+    assert [engine.task(claim.id).started_at is not None for claim in given] == [True, False]
+
+
+def test_what_others_have_and_what_has_ended_is_not_given(engine: Engine) -> None:
+    taken, cancelled, unknown = engine.enqueue(), engine.enqueue(), 99
+    [claim] = engine.claim(1)
+    engine.cancel(taken, cancelled)
+
+    assert engine.claim_these(unknown, cancelled, taken) == (
+        [],
+        {unknown: "unknown", cancelled: "finished", taken: "taken"},
+    )
+    engine.complete(claim)
+    assert engine.claim_these(taken)[1] == {taken: "finished"}
+
+
+def test_what_waits_is_not_given(engine: Engine) -> None:
+    later = engine.enqueue(after=10)
+    needed = engine.enqueue()
+    blocked = engine.enqueue(needs=[needed])
+    parent = engine.enqueue()
+    [claim], _ = engine.claim_these(parent)
+    spread(engine, claim, {"role": "work"})
+
+    _, verdicts = engine.claim_these(later, blocked, parent)
+
+    assert verdicts == {later: "not due", blocked: "blocked", parent: "waiting"}
+
+
+def test_a_worker_gets_by_id_what_it_serves_and_nothing_else(engine: Engine) -> None:
+    engine.declare({"name": "other"}, handlers=[{"name": "newer", "role": "work"}])
+    mine, other_role = engine.enqueue(), engine.enqueue("other")
+    worker = engine.worker("work")
+    other_handler = engine.enqueue(handler="latest")
+
+    given, verdicts = engine.claim_these(mine, other_role, other_handler, worker=worker)
+
+    assert ([claim.id for claim in given], verdicts) == (
+        [mine],
+        {other_role: "not served", other_handler: "not served"},
+    )
+    assert engine.claim_these(other_role, worker=worker + 1)[1] == {other_role: "not served"}
+
+
+def test_a_paused_role_gives_nothing_by_id_until_it_is_resumed(engine: Engine) -> None:
+    task_id = engine.enqueue()
+    engine.rows("select rolecall.pause_role('work')")
+    assert engine.claim_these(task_id) == ([], {task_id: "paused"})
+
+    engine.rows("select rolecall.resume_role('work')")
+
+    assert len(engine.claim_these(task_id)[0]) == 1
+
+
+def test_a_misfit_is_not_given_by_id_to_the_release_that_it_does_not_fit(engine: Engine) -> None:
+    worker = engine.worker()
+    engine.rows("select rolecall.tell_intakes(%s, '{old}')", worker)
+    task_id = engine.enqueue()
+    [claim], _ = engine.claim_these(task_id, worker=worker)
+    engine.report(claim, "misfit", error="no such field", intake="old")
+
+    assert engine.claim_these(task_id, worker=worker) == ([], {task_id: "misfit"})
+    assert len(engine.claim_these(task_id)[0]) == 1
+
+
+def test_an_only_attempt_is_given_into_a_free_slot_only(engine: Engine) -> None:
+    plain, once = engine.enqueue(), engine.enqueue(max_attempts=1)
+
+    given, verdicts = engine.claim_these(plain, once, start=1)
+
+    assert ([claim.id for claim in given], verdicts) == ([plain], {once: "no free slot"})
+    assert len(engine.claim_these(once, start=1)[0]) == 1
+
+
+def test_a_full_key_gives_nothing_and_its_tasks_are_parked(engine: Engine) -> None:
+    first, second, third = (engine.enqueue(key="store") for _ in range(3))
+
+    given, verdicts = engine.claim_these(second, first)
+
+    assert ([claim.id for claim in given], verdicts) == ([first], {second: "key busy"})
+    assert [engine.task(task_id).status for task_id in (second, third)] == ["parked", "parked"]
+    engine.complete(given[0])
+    assert len(engine.claim_these(second)[0]) == 1
+
+
+def test_the_place_of_a_key_is_given_to_its_best_task_or_to_nobody(engine: Engine) -> None:
+    first, second = (engine.enqueue(key="store") for _ in range(2))
+
+    assert engine.claim_these(second) == ([], {second: "not first"})
+    assert [task.status for task in engine.tasks()] == ["ready", "ready"]
+    assert [claim.id for claim in engine.claim(5)] == [first]
+
+
+def test_a_better_task_of_a_key_that_the_worker_does_not_serve_stands_in_nobodys_way(engine: Engine) -> None:
+    engine.declare({"name": "other"})
+    engine.enqueue("other", key="store")
+    mine = engine.enqueue(key="store")
+
+    assert len(engine.claim_these(mine, worker=engine.worker("work"))[0]) == 1
+
+
+def test_a_key_gives_by_id_as_many_places_as_it_has(engine: Engine) -> None:
+    engine.rows("select rolecall.set_key_capacity('store', 2)")
+    ids = [engine.enqueue(key="store") for _ in range(4)]
+
+    given, verdicts = engine.claim_these(*ids[:3])
+
+    assert ([claim.id for claim in given], verdicts) == (ids[:2], {ids[2]: "key busy"})
+
+
+def test_a_parked_task_is_given_by_id_when_its_key_has_room(engine: Engine) -> None:
+    first, second = (engine.enqueue(key="store") for _ in range(2))
+    [claim] = engine.claim(5)
+    engine.complete(claim)
+    engine.rows("update rolecall.tasks set parked = true")
+
+    assert [claim.id for claim in engine.claim_these(second)[0]] == [second]
+    assert engine.state(first) == "completed"
+
+
+def test_a_parent_between_two_steps_keeps_its_place(engine: Engine) -> None:
+    parent = engine.enqueue(key="store")
+    [claim], _ = engine.claim_these(parent)
+    [child] = spread(engine, claim, {"role": "work"}, gathers=True)
+    [claim], _ = engine.claim_these(child)
+    engine.complete(claim)
+
+    [again], _ = engine.claim_these(parent)
+
+    assert (again.step, again.key) == (1, "store")
+
+
+def test_a_task_that_somebody_else_has_locked_is_busy(engine: Engine, session: Session) -> None:
+    free, keyed = engine.enqueue(), engine.enqueue(key="store")
+    engine.rows("insert into rolecall.keys (key) values ('store')")
+    other = session()
+    with other.connection.transaction():
+        other.rows("select from rolecall.tasks where id = %s for update", free)
+        other.rows("select from rolecall.keys for update")
+
+        assert engine.claim_these(free, keyed) == ([], {free: "busy", keyed: "busy"})
+
+    assert len(engine.claim_these(free, keyed)[0]) == 2
+
+
+def test_a_claim_by_id_needs_read_committed(engine: Engine) -> None:
+    engine.rows("begin isolation level serializable")
+    with pytest.raises(psycopg.errors.DatabaseError, match="isolation level"):
+        engine.claim_these(1)
+    engine.rows("rollback")
+
+
+def test_many_are_claimed_and_finished_by_id(engine: Engine) -> None:
+    ids, _ = engine.enqueue_many([{"role": "work", "key": f"{n % 7}" if n % 2 else None} for n in range(100)])
+    worker = engine.worker()
+    for _ in range(10):
+        given, verdicts = engine.claim_these(*ids, worker=worker)
+        assert len(given) + len(verdicts) == len(ids)
+        engine.finish(worker, *(report(claim, "completed") for claim in given))
+
+    assert set(engine.states().values()) == {"completed"}

@@ -1,0 +1,233 @@
+"""What the engine tells of tasks and chains to whoever collects it, transition by transition."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from tests.sql.engine import LEASE, Engine
+
+Told = list[tuple[str, int | None]]
+
+
+class Collecting:
+    """One transaction that collects; `told` has the types with the tasks, or the chains where no task is meant.
+
+    New tasks that are alike come in one document, and each begins a chain.
+    """
+
+    def __init__(self) -> None:
+        self.documents: list[dict[str, Any]] = []
+
+    @property
+    def told(self) -> Told:
+        return [told for document in self.documents for told in _told(document)]
+
+
+def _told(document: dict[str, Any]) -> Told:
+    if "ids" in document:
+        return [(kind, task_id) for kind in ("job_created", "chain_created") for task_id in document["ids"]]
+    return [(document["type"], document.get("id", document["chain_id"]))]
+
+
+@contextmanager
+def collecting(engine: Engine, ended: list[int] | None = None) -> Iterator[Collecting]:
+    collected = Collecting()
+    with engine.connection.transaction():
+        engine.rows("select rolecall.collect_events()")
+        yield collected
+        collected.documents = engine.value("select rolecall.collected_events(%s)", ended or [])
+
+
+def test_a_stored_task_begins_a_chain(engine: Engine) -> None:
+    with collecting(engine) as collected:
+        task_id = engine.enqueue(key="store:4")
+
+    assert collected.told == [("job_created", task_id), ("chain_created", task_id)]
+
+
+def test_stored_tasks_that_are_alike_are_told_of_at_once(engine: Engine) -> None:
+    with collecting(engine) as collected:
+        first, second = engine.enqueue(key="store:4"), engine.enqueue()
+        ids, _ = engine.enqueue_many([{"role": "work"}] * 3)
+
+    facts = {"type": "job_created", "role": "work", "handler": "work"}
+    assert collected.documents == [
+        {**facts, "ids": [first], "keys": ["store:4"]},
+        {**facts, "ids": [second]},
+        {**facts, "ids": ids},
+    ]
+
+
+def test_a_task_that_stood_already_is_not_created_again(engine: Engine) -> None:
+    engine.enqueue(dedupe_key="a")
+
+    with collecting(engine) as collected:
+        engine.enqueue(dedupe_key="a")
+
+    assert collected.told == []
+
+
+def test_a_task_that_needs_another_is_blocked_until_that_has_ended(engine: Engine) -> None:
+    needed = engine.enqueue()
+    with collecting(engine) as collected:
+        waiting = engine.enqueue(needs=[{"task": needed}])
+    assert ("job_blocked", waiting) in collected.told
+
+    claim = engine.claim_one()
+    with collecting(engine) as collected:
+        engine.complete(claim)
+
+    assert collected.told == [("job_unblocked", waiting)]
+
+
+def test_a_task_that_waits_for_something_new_is_blocked(engine: Engine) -> None:
+    first, claim = engine.enqueue(), engine.claim_one()
+    other = engine.enqueue(after=60)
+
+    with collecting(engine) as collected:
+        engine.block(claim, {"task": other})
+
+    assert collected.told == [("job_blocked", first)]
+
+
+def test_a_parent_waits_and_ends_with_its_last_child(engine: Engine) -> None:
+    parent, claim = engine.enqueue(), engine.claim_one()
+    with collecting(engine) as collected:
+        engine.complete(claim, next={"children": [{"role": "work"}]})
+    [child] = engine.children(parent)
+    assert collected.told == [("job_created", child.id), ("chain_created", child.id), ("job_waiting", parent)]
+
+    child_claim = engine.claim_one()
+    with collecting(engine) as collected:
+        engine.complete(child_claim)
+
+    assert collected.told == [("job_completed", parent)]
+
+
+def test_a_failure_that_is_tried_again_ends_nothing(engine: Engine) -> None:
+    engine.enqueue()
+    claim = engine.claim_one()
+
+    with collecting(engine) as collected:
+        engine.fail(claim)
+
+    assert collected.told == []
+
+
+def test_the_last_failure_says_how_long_task_and_chain_took(engine: Engine) -> None:
+    task_id = engine.enqueue(max_attempts=1)
+    engine.clock.advance(seconds=5)
+    claim = engine.claim_one()
+    engine.clock.advance(seconds=2)
+
+    with collecting(engine) as collected:
+        engine.fail(claim, "boom")
+
+    assert collected.told == [("job_failed", task_id)]
+    assert {"error": "boom", "seconds": 7, "chain_seconds": 7}.items() <= collected.documents[0].items()
+
+
+def test_the_end_of_a_longer_chain_is_told_to_who_asks_for_it(engine: Engine) -> None:
+    engine.enqueue()
+    first = engine.claim_one()
+    engine.clock.advance(seconds=5)
+    with collecting(engine) as collected:
+        engine.complete(first, next={"continuation": {"role": "work"}})
+    last = engine.claim_one()
+    assert collected.told == [("job_created", last.id)]
+
+    engine.clock.advance(seconds=2)
+    with collecting(engine, [last.id]) as collected:
+        engine.complete(last)
+
+    assert collected.told == [("job_completed", last.id)]
+    assert {"seconds": 2, "chain_seconds": 7}.items() <= collected.documents[0].items()
+
+
+def test_a_cancelled_task_is_told_of(engine: Engine) -> None:
+    task_id = engine.enqueue()
+
+    with collecting(engine) as collected:
+        engine.cancel(task_id)
+
+    assert collected.told == [("job_cancelled", task_id)]
+
+
+def test_what_is_ended_from_outside_is_told_of(engine: Engine) -> None:
+    completed, failed = engine.enqueue(), engine.enqueue()
+
+    with collecting(engine) as collected:
+        engine.complete_task(completed)
+        engine.fail_task(failed, "no")
+
+    assert collected.told == [("job_completed", completed), ("job_failed", failed)]
+
+
+def test_a_task_that_is_put_back_is_told_of(engine: Engine) -> None:
+    task_id = engine.enqueue()
+    engine.cancel(task_id)
+
+    with collecting(engine) as collected:
+        engine.retry(task_id)
+
+    assert collected.told == [("job_retried", task_id)]
+
+
+def test_a_task_that_is_made_due_is_told_of(engine: Engine) -> None:
+    task_id = engine.enqueue(after=60)
+
+    with collecting(engine) as collected:
+        engine.rows("select rolecall.trigger(%s)", [task_id])
+
+    assert collected.told == [("job_triggered", task_id)]
+
+
+def test_a_task_that_is_rescued_is_told_of_with_the_attempt_that_was_lost(engine: Engine) -> None:
+    task_id = engine.enqueue()
+    engine.claim_one()
+    engine.clock.advance(seconds=LEASE + 1)
+
+    with collecting(engine) as collected:
+        engine.rescue()
+
+    assert collected.told == [("job_reaped", task_id)]
+    assert collected.documents[0]["attempt"] == 1
+
+
+def test_a_deleted_chain_is_told_of(engine: Engine) -> None:
+    task_id = engine.enqueue()
+    engine.complete(engine.claim_one())
+
+    with collecting(engine) as collected:
+        engine.delete_chains(task_id)
+
+    assert collected.told == [("chain_deleted", task_id)]
+
+
+def test_what_a_savepoint_undoes_is_not_told_of(engine: Engine) -> None:
+    with collecting(engine) as collected:
+        kept = engine.enqueue()
+        with engine.connection.transaction(force_rollback=True):
+            engine.enqueue()
+
+    assert collected.told == [("job_created", kept), ("chain_created", kept)]
+
+
+def test_nothing_is_collected_unless_somebody_asked_for_it(engine: Engine) -> None:
+    with engine.connection.transaction():
+        engine.enqueue()
+        assert engine.value("select rolecall.collected_events()") is None
+
+    with collecting(engine) as collected:
+        pass
+    assert collected.told == []
+
+
+def test_what_is_collected_ends_with_its_transaction(engine: Engine) -> None:
+    with engine.connection.transaction():
+        engine.rows("select rolecall.collect_events()")
+        engine.enqueue()
+
+    assert engine.value("select rolecall.collected_events()") is None

@@ -1,0 +1,48 @@
+"""What plain tasks may cost: buffers, and bytes of WAL, which a busy machine does not change.
+
+Each bound is a seventh above what was measured (docs/decisions/0047): whoever comes below one for good, lowers it.
+"""
+
+from __future__ import annotations
+
+from psycopg.types.json import Jsonb
+
+from tests.sql.engine import Engine
+
+BATCH = 500
+ENQUEUE = "select from rolecall.enqueue_many(%s)"
+CLAIM = f"select * from rolecall.claim(1, '{{}}', '{{work}}', {BATCH}, 10)"
+FINISH = "select * from rolecall.finish_free(1, %s)"
+DRAFTS = Jsonb([{"role": "work", "payload": {"i": 1}}] * BATCH)
+TRIES = 4
+# Bytes of WAL and buffers a task.
+MOST = {"enqueue": (400, 13), "claim": (385, 13), "finish": (345, 14)}
+
+
+def cost(engine: Engine, query: str, *parameters: object) -> tuple[float, float]:
+    """How many bytes of WAL, and how many buffers, a call takes a task."""
+    [plan] = engine.value(f"explain (analyze, wal, buffers, format json) {query}", *parameters)
+    node = plan["Plan"]
+    return node["WAL Bytes"] / BATCH, (node["Shared Hit Blocks"] + node["Shared Read Blocks"]) / BATCH
+
+
+def costs_of_a_batch(engine: Engine) -> dict[str, tuple[float, float]]:
+    """Store a batch, claim it, and finish it."""
+    stored = cost(engine, ENQUEUE, DRAFTS)
+    with engine.connection.transaction(force_rollback=True):
+        claimed = cost(engine, CLAIM)
+    claims = engine.rows(CLAIM)
+    assert len(claims) == BATCH
+    reports = [{"id": claim[0], "fence": claim[1], "outcome": "completed", "ran": 0.01} for claim in claims]
+    return {"enqueue": stored, "claim": claimed, "finish": cost(engine, FINISH, Jsonb(reports))}
+
+
+def test_plain_tasks_are_cheap(engine: Engine) -> None:
+    """The least of some batches: after a checkpoint, the first change of a page writes all of it."""
+    engine.rows("alter table rolecall.tasks set (autovacuum_enabled = off)")
+
+    batches = [costs_of_a_batch(engine) for _ in range(TRIES)]
+
+    for call, (most_bytes, most_buffers) in MOST.items():
+        assert min(batch[call][0] for batch in batches) <= most_bytes, (call, batches)
+        assert min(batch[call][1] for batch in batches) <= most_buffers, (call, batches)

@@ -1,0 +1,133 @@
+"""A duty of the pool is done by whoever comes first, and again when its time has come or something calls for it."""
+
+from __future__ import annotations
+
+import pytest
+
+from rolecall.db.run import run
+from rolecall.model.errors import DatabaseError
+from rolecall.model.workers import DutyLook
+from rolecall.sql import duties
+from rolecall.sql.statement import Statement, firsts, single
+from tests.sql.conftest import Session
+from tests.sql.engine import Engine
+
+LATER = "update rolecall.duties set next_at = next_at - interval '{} s'"
+# How duties begin: with rows from a function, or with the value of one.
+FORMS = {
+    "rows": Statement(query="select n from nextval('done') as n", read=firsts),
+    "a value": Statement(query="select nextval('done')", read=single),
+}
+FAILS: Statement[int] = Statement(query="select nextval('done') / 0", read=single)
+
+
+@pytest.fixture(autouse=True)
+def counter(engine: Engine) -> None:
+    """Counts how often the duty was done."""
+    engine.rows("create sequence done")
+
+
+def times(engine: Engine) -> int:
+    [[number]] = engine.rows("select last_value - (not is_called)::int from done")
+    return int(number)
+
+
+def look(engine: Engine, by: str = "a", name: str = "sweep") -> DutyLook:
+    return run(engine.connection, duties.look([name], by))
+
+
+def begin(
+    engine: Engine, by: str = "a", name: str = "sweep", what: Statement[int] = FORMS["a value"]
+) -> tuple[object] | None:
+    return run(engine.connection, duties.begin(what, name, 60.0, by))
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_whoever_comes_second_does_nothing(engine: Engine, form: str) -> None:
+    assert begin(engine, "a", what=FORMS[form])
+    assert begin(engine, "b", what=FORMS[form]) is None
+    assert times(engine) == 1
+
+
+def test_its_time_brings_it_back(engine: Engine) -> None:
+    begin(engine)
+    assert (look(engine).due, 50 < (look(engine).next_in or 0) <= 60) == ([], True)
+
+    engine.rows(LATER.format(60))
+
+    assert look(engine).due == ["sweep"]
+    assert begin(engine, "b")
+
+
+def test_a_server_whose_clock_was_set_back_goes_on(engine: Engine) -> None:
+    begin(engine)
+    engine.rows(LATER.format(-3600))
+
+    assert look(engine).due == ["sweep"]
+    assert begin(engine)
+
+
+def test_nobody_waits_for_who_is_at_it_and_where_it_comes_to_nothing_it_is_due(
+    engine: Engine, session: Session
+) -> None:
+    begin(engine)
+    engine.rows(LATER.format(60))
+    other = session()
+    other.rows("begin")
+    assert begin(other, "b")
+    engine.rows("set lock_timeout = '1s'")
+    assert begin(engine) is None
+
+    other.rows("rollback")
+
+    assert begin(engine)
+
+
+def test_a_beginning_that_fails_leaves_it_due(engine: Engine) -> None:
+    with pytest.raises(DatabaseError):
+        begin(engine, what=FAILS)
+
+    assert look(engine).due == ["sweep"]
+
+
+def test_whoever_did_the_last_one_is_told_so(engine: Engine) -> None:
+    begin(engine, "a")
+    assert (look(engine, "a").did_last, look(engine, "b").did_last) == (True, False)
+
+    engine.rows(LATER.format(60))
+    begin(engine, "b")
+
+    assert (look(engine, "a").did_last, look(engine, "b").did_last) == (False, True)
+
+
+def test_a_schedule_is_due_at_its_second_and_not_before(engine: Engine) -> None:
+    """By the clock that schedules go by, which a test holds in its hand."""
+    engine.put_schedule(every=30)
+    engine.fire_schedules()
+    begin(engine, name="schedules")
+    assert look(engine, name="schedules").due == []
+
+    engine.clock.advance(seconds=29.5)
+    assert (look(engine, name="schedules").due, look(engine, name="schedules").next_in) == ([], 0.5)
+    assert begin(engine, name="schedules") is None
+    engine.clock.advance(seconds=0.5)
+
+    assert look(engine, name="schedules").due == ["schedules"]
+    assert begin(engine, name="schedules")
+
+
+def test_the_end_of_a_pause_calls_for_whoever_ends_pauses(engine: Engine) -> None:
+    begin(engine, name="pauses")
+    engine.rows("select rolecall.pause_role('work', 20)")
+    assert look(engine, name="pauses").next_in == 20
+
+    engine.clock.advance(seconds=20)
+
+    assert look(engine, name="pauses").due == ["pauses"]
+    assert begin(engine, name="pauses")
+
+
+def test_a_look_tells_how_many_share_the_work_and_who_came_last(engine: Engine) -> None:
+    last = [engine.worker() for _ in range(3)][-1]
+
+    assert (look(engine).workers, look(engine).latest_worker) == (3, last)

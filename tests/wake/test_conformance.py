@@ -1,0 +1,16 @@
+"""Every transport of ours does what anything must that carries notifications."""
+
+from __future__ import annotations
+
+import pytest
+
+from rolecall.testing.notifications import Case, hold
+from rolecall.testing.notifications.carrying import CASES
+from tests.wake.grounds import KINDS, ground_of
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.__name__)
+async def test_it_does_what_a_transport_must(case: Case, kind: str, database: str) -> None:
+    async with ground_of(kind, database) as ground:
+        await hold(case, ground)

@@ -1,0 +1,150 @@
+"""What Postgres notifies reaches a broker, and whoever hears there knows whether it does."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+import trustme
+from psycopg import AsyncConnection
+
+from rolecall.model.audit import Actor
+from rolecall.model.doctor import Finding
+from rolecall.model.errors import ConfigError
+from rolecall.service.database import OneConnection
+from rolecall.service.doctor import Doctor
+from rolecall.service.notifications import NotificationSettings, require_beat
+from rolecall.testing.notifications.ground import postgres
+from rolecall.wake import choice
+from rolecall.wake.choice import choose
+from rolecall.wake.in_process import InProcess
+from rolecall.wake.listener import Listener, ListenerOptions
+from rolecall.wake.relay import Relay
+from rolecall.wake.transport import BEAT_CHANNEL, CHANNELS, WAKE_CHANNEL, Deaf, Message
+from tests.brokers import Broker, free_port, redis
+from tests.worker.bench import PATIENCE, Bench, until
+
+
+class Interrupted(InProcess):
+    """A source whose subscriptions a test ends."""
+
+    @asynccontextmanager
+    async def subscribe(self, channels: object) -> AsyncIterator[AsyncIterator[Message]]:
+        async with super().subscribe(CHANNELS) as heard:
+            yield self._until_interrupted(heard)
+
+    async def _until_interrupted(self, heard: AsyncIterator[Message]) -> AsyncIterator[Message]:
+        async for message in heard:
+            if message[1] == "interrupted":
+                raise OSError("the connection is lost")
+            yield message
+
+
+@asynccontextmanager
+async def running(what: Listener | Relay) -> AsyncIterator[None]:
+    task = asyncio.create_task(what.run())
+    try:
+        yield
+    finally:
+        task.cancel()
+        await asyncio.wait({task})
+
+
+async def test_whoever_hears_by_a_relay_is_told_of_each_gap() -> None:
+    source, target = Interrupted(), InProcess()
+    relay = Relay(source, target, ListenerOptions(first_retry=0.01))
+    async with target.subscribe([BEAT_CHANNEL]) as beats, running(relay):
+        assert await anext(beats) == (BEAT_CHANNEL, "back")
+        await source.publish(WAKE_CHANNEL, "interrupted")
+
+        async with asyncio.timeout(PATIENCE):
+            while await anext(beats) != (BEAT_CHANNEL, "back"):
+                pass
+
+
+async def test_a_server_that_is_frozen_is_known_by_the_missing_beats(redis_server: Broker) -> None:
+    transport = choose(redis_server.url, InProcess())
+    relay = Relay(InProcess(), transport)
+    listener = Listener(transport, {}, lambda: None, options=ListenerOptions(beat_within=3.0))
+    async with running(relay), running(listener):
+        await until(lambda: listener.alive)
+        redis_server.freeze()
+        await until(lambda: listener.deaf)
+        redis_server.thaw()
+        await until(lambda: listener.alive)
+
+
+async def test_a_relay_is_on_no_roll_and_has_one_connection_that_stays(bench: Bench, redis_server: Broker) -> None:
+    target = choose(redis_server.url, InProcess())
+    async with running(Relay(postgres(bench.dsn), target)):
+        await require_beat(target, PATIENCE)
+
+        assert bench.ask("select count(*) from rolecall.workers") == 0
+        sessions = (
+            "select count(*) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()"
+        )
+        await until(lambda: bench.ask(sessions) == 1)
+
+
+async def test_doctor_tells_where_nothing_is_passed_on_and_by_what_workers_hear(
+    bench: Bench, redis_server: Broker, aconnection: AsyncConnection[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def asked() -> tuple[list[Finding], str | None]:
+        doctor = Doctor(
+            OneConnection(aconnection, Actor(name="ada", via="cli")),
+            notifications=NotificationSettings(notifications=redis_server.url),
+        )
+        diagnosis = await doctor.examine()
+        return [found for found in diagnosis.findings if found.check == "notifications"], diagnosis.notifications
+
+    async with running(Relay(postgres(bench.dsn), choose(redis_server.url, InProcess()))):
+        assert await asked() == ([], redis_server.url)
+    monkeypatch.setattr("rolecall.service.doctor.require_beat", partial(require_beat, within=0.2))
+    (found,), by = await asked()
+
+    assert "no relay passes anything on" in found.problem
+    assert by is None
+
+
+async def test_a_password_is_in_no_line_of_the_log(bench: Bench, caplog: pytest.LogCaptureFixture) -> None:
+    with redis("--requirepass", "opensesame") as server, caplog.at_level(logging.DEBUG, "rolecall"):
+        for password, said in (("opensesame", f"arrive by {server.url}"), ("opensesame-not", "polling instead")):
+            url = server.url.replace("//", f"//:{password}@")
+            async with bench.working(notifications=url), running(Relay(postgres(bench.dsn), choose(url, InProcess()))):
+                await until(lambda: said in caplog.text)
+
+    assert "opensesame" not in caplog.text
+
+
+async def test_by_tls_a_server_is_asked_who_it_is(tmp_path: Path) -> None:
+    authority, stranger, port = trustme.CA(), trustme.CA(), free_port()
+    certificate = authority.issue_cert("127.0.0.1")
+    certificate.private_key_pem.write_to_path(tmp_path / "key.pem")
+    certificate.cert_chain_pems[0].write_to_path(tmp_path / "cert.pem")
+    authority.cert_pem.write_to_path(tmp_path / "ca.pem")
+    stranger.cert_pem.write_to_path(tmp_path / "stranger.pem")
+    files = ("--tls-cert-file", str(tmp_path / "cert.pem"), "--tls-key-file", str(tmp_path / "key.pem"))
+    with redis("--tls-port", str(port), "--tls-auth-clients", "no", *files):
+        url = f"rediss://127.0.0.1:{port}?ssl_ca_certs={tmp_path}"
+        transport = choose(f"{url}/ca.pem", InProcess())
+        async with transport.subscribe([WAKE_CHANNEL]) as heard:
+            await transport.publish(WAKE_CHANNEL, "mail")
+            assert await anext(heard) == (WAKE_CHANNEL, "mail")
+        await transport.close()
+
+        with pytest.raises(Deaf, match="certificate verify failed"):
+            async with choose(f"{url}/stranger.pem", InProcess()).subscribe([WAKE_CHANNEL]):
+                pass
+
+
+def test_a_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(choice, "find_spec", lambda _name: None)
+
+    with pytest.raises(ConfigError, match=r"pip install 'rolecall\[nats\]'"):
+        choose("nats://host", InProcess())

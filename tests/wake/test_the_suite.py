@@ -1,0 +1,89 @@
+"""The suite finds what is wrong: a transport that does not do what it must does not pass."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Collection
+from contextlib import asynccontextmanager
+
+import pytest
+
+from rolecall.testing.notifications import Case, Ground, Outcome, carrying, ground, lossy, try_all
+from rolecall.testing.notifications.faults import Faulty
+from rolecall.wake.in_process import InProcess
+from rolecall.wake.transport import CHANNELS, Message, Transport
+
+
+class HearsTooMuch(Faulty):
+    """One that hears channels that nobody asked for."""
+
+    @asynccontextmanager
+    async def subscribe(self, channels: Collection[str]) -> AsyncIterator[AsyncIterator[Message]]:
+        async with super().subscribe(CHANNELS) as heard:
+            yield heard
+
+
+class ClosesOnce(Faulty):
+    """One that minds being closed again."""
+
+    closed = False
+
+    async def close(self) -> None:
+        if self.closed:
+            raise RuntimeError("it is closed already")
+        self.closed = True
+
+
+async def _as_it_is(heard: AsyncIterator[Message]) -> AsyncGenerator[Message, None]:
+    async for message in heard:
+        yield message
+
+
+def hearing_too_much(transport: Transport) -> Transport:
+    return HearsTooMuch(transport, _as_it_is)
+
+
+def closing_once(transport: Transport) -> Transport:
+    return ClosesOnce(transport, _as_it_is)
+
+
+def as_it_is(transport: Transport) -> Transport:
+    return transport
+
+
+async def nothing() -> None:
+    """A server that goes away, and nobody is told."""
+
+
+@pytest.mark.parametrize(
+    ("spoil", "case"),
+    [
+        (lossy, carrying.every_channel_carries_what_it_is_given),
+        (hearing_too_much, carrying.channels_that_nobody_asked_for_stay_silent),
+        (closing_once, carrying.closing_twice_does_no_harm),
+        (as_it_is, carrying.a_server_that_is_away_is_no_silence),
+    ],
+)
+async def test_a_wrong_transport_fails(
+    spoil: Callable[[Transport], Transport], case: Case, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ground, "PATIENCE", 0.2)
+    hub = InProcess()
+
+    @asynccontextmanager
+    async def spoiled() -> AsyncIterator[Ground]:
+        yield Ground(dsn="", transport=lambda: spoil(hub), cut=nothing, restore=nothing)
+
+    (result,) = await try_all(spoiled, {"case": case})
+
+    assert result.outcome is Outcome.FAILED
+
+
+async def test_what_a_ground_cannot_show_is_told_as_skipped() -> None:
+    @asynccontextmanager
+    async def without_server() -> AsyncIterator[Ground]:
+        yield Ground(dsn="", transport=InProcess)
+
+    cases = (carrying.closing_twice_does_no_harm, carrying.a_server_that_is_away_is_no_silence)
+    results = await try_all(without_server, {case.__name__: case for case in cases})
+
+    assert [result.outcome for result in results] == [Outcome.PASSED, Outcome.SKIPPED]

@@ -1,0 +1,281 @@
+"""The routes of own tasks: everybody sees theirs, by title, in six words for where one stands."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import psycopg
+import pytest
+
+from rolecall import App
+from rolecall.db.connect import connect_async
+from rolecall.db.run import run_async
+from rolecall.model.access import Scope
+from rolecall.sql import roles
+from rolecall.web import build
+from tests.brokers import Broker
+from tests.web.doors import PASSWORD, Door, opened
+from tests.web.matrix import IDENTITIES, departures, passed_over, read_table, routes_of
+
+Sql = psycopg.Connection[Any]
+BASE = "/api/own"
+TABLE = read_table(Path(__file__).with_name("own_routes.txt"))
+
+
+def program(*, fallback: bool = True) -> App:
+    app = App("flow")
+
+    async def report(**payload: Any) -> object:
+        return payload
+
+    for name in ("report", "default") if fallback else ("report",):
+        app.task(name)(report)
+    app.mount("rolecall.web.own_tasks:router")
+    return app
+
+
+@pytest.fixture
+async def door(database: str) -> AsyncIterator[Door]:
+    app = program()
+    async with await connect_async(database, "test") as connection:
+        await run_async(connection, roles.declare(*app.declaration()))
+    async with opened(database, app=app) as door:
+        yield door
+
+
+async def log_in(door: Door, name: str, scope: Scope = Scope.OPERATE) -> dict[str, str]:
+    """The headers of a person who has logged in as such a client does."""
+    await door.person(name, scope)
+    answer = await door.client.post(f"{BASE}/login", json={"username": name, "password": PASSWORD})
+    assert answer.status_code == 200, answer.text
+    return {"authorization": f"Bearer {answer.json()['access_token']}"}
+
+
+async def post(door: Door, headers: dict[str, str], **task: object) -> httpx2.Response:
+    return await door.client.post(f"{BASE}/tasks", json={"title": "report", **task}, headers=headers)
+
+
+async def titles(door: Door, headers: dict[str, str], **query: str | int) -> list[str]:
+    answer = await door.client.get(f"{BASE}/tasks", params=query, headers=headers)
+    assert answer.status_code == 200, answer.text
+    return [task["title"] for task in answer.json()]
+
+
+def test_there_is_none_of_it_where_no_app_mounts_it() -> None:
+    assert not [path for _, path in routes_of(build("postgresql://", App("plain"))) if path.startswith(BASE)]
+
+
+async def test_who_may_ask_for_what_stands_in_a_table(door: Door) -> None:
+    theirs = {route for route in routes_of(door.application) if route[1].startswith(BASE)}
+
+    assert theirs == {(entry.method, entry.path) for entry in TABLE}
+    for identity in IDENTITIES:
+        headers = {} if identity == "nobody" else await door.key(Scope(identity))
+        assert await departures(door.application, TABLE, identity, headers) == []
+
+
+async def test_a_word_of_a_query_that_a_route_does_not_know_is_refused(door: Door) -> None:
+    assert await passed_over(door.application, await door.key(Scope.ADMIN)) == []
+
+
+async def test_a_task_is_made_and_shown_in_the_words_of_these_routes(door: Door) -> None:
+    ada = await log_in(door, "ada@example.org")
+
+    made = await post(door, ada, payload={"n": 1}, priority="high", scheduled_at=30)
+    shown = await door.client.get(made.headers["location"], headers=ada)
+
+    assert (made.status_code, shown.json()) == (201, made.json())
+    task = made.json()
+    assert {name: task[name] for name in ("title", "payload", "priority", "status", "owner_id", "retry_count")} == {
+        "title": "report",
+        "payload": {"n": 1},
+        "priority": "high",
+        "status": "PENDING",
+        "owner_id": "person:1",
+        "retry_count": 0,
+    }
+    minutes = datetime.fromisoformat(task["scheduled_at"]) - datetime.fromisoformat(task["created_at"])
+    assert minutes == timedelta(minutes=30)
+
+
+async def test_the_same_title_and_payload_is_refused_until_it_has_ended(door: Door, connection: Sql) -> None:
+    ada, bob = await log_in(door, "ada"), await log_in(door, "bob")
+    first = await post(door, ada, payload={"n": 1})
+
+    statuses = [(await post(door, who, payload={"n": n})).status_code for who, n in ((ada, 1), (ada, 2), (bob, 1))]
+    connection.execute("select rolecall.complete_task(%s)", [first.json()["id"]])
+    again = await post(door, ada, payload={"n": 1})
+
+    assert (statuses, again.status_code) == ([409, 201, 201], 201)
+
+
+async def test_nobody_sees_or_deletes_the_task_of_somebody_else(door: Door) -> None:
+    ada, bob = await log_in(door, "ada"), await log_in(door, "bob", Scope.ADMIN)
+    place = (await post(door, ada)).headers["location"]
+
+    seen = await door.client.get(place, headers=bob)
+    deleted = await door.client.delete(place, headers=bob)
+
+    assert (seen.status_code, deleted.status_code) == (401, 401)
+    assert (await titles(door, bob), await titles(door, ada)) == ([], ["report"])
+
+
+async def test_a_task_is_deleted_by_its_owner_once(door: Door) -> None:
+    ada = await log_in(door, "ada")
+    place = (await post(door, ada)).headers["location"]
+
+    answers = [(await door.client.delete(place, headers=ada)).status_code for _ in range(2)]
+
+    assert answers == [204, 404]
+    assert (await door.client.get(place, headers=ada)).status_code == 404
+
+
+async def test_a_list_is_searched_by_title_narrowed_by_status_and_paged(door: Door, connection: Sql) -> None:
+    ada = await log_in(door, "ada")
+    ids = [
+        (await post(door, ada, title=title)).json()["id"] for title in ("Sales of May", "100% done", "sales of June")
+    ]
+    connection.execute("select rolecall.complete_task(%s), rolecall.cancel(%s)", [ids[0], [ids[1]]])
+
+    assert await titles(door, ada) == ["sales of June", "100% done", "Sales of May"]
+    assert await titles(door, ada, search="SALES") == ["sales of June", "Sales of May"]
+    assert await titles(door, ada, search="%") == ["100% done"]
+    assert await titles(door, ada, status="COMPLETED") == ["Sales of May"]
+    assert await titles(door, ada, status="FAILED") == ["100% done"]
+    assert await titles(door, ada, status="RETRYING") == []
+    assert await titles(door, ada, skip=1, limit=1) == ["100% done"]
+
+
+async def test_where_a_task_stands_is_told_in_the_six_words(door: Door, connection: Sql) -> None:
+    ada = await log_in(door, "ada")
+    task_id = (await post(door, ada)).json()["id"]
+    row = connection.execute("select rolecall.register_worker('w', '{}', '{report}', 1, 'h', 1, '1')").fetchone()
+    assert row is not None
+
+    async def told() -> str:
+        answer = await door.client.get(f"{BASE}/tasks/{task_id}", headers=ada)
+        return str(answer.json()["status"])
+
+    words = [await told()]
+    connection.execute("select rolecall.claim(%s, '{}', '{report}', 1, 0)", row)
+    words.append(await told())
+    connection.execute("select rolecall.start(%s, array[%s::bigint], '{1}')", [*row, task_id])
+    words.append(await told())
+    connection.execute("select rolecall.complete_task(%s)", [task_id])
+    words.append(await told())
+
+    assert words == ["PENDING", "QUEUED", "IN_PROGRESS", "COMPLETED"]
+
+
+@pytest.mark.parametrize(
+    ("title", "payload", "handler"),
+    [("report", {}, "report"), ("Sales", {"type": "report"}, "report"), ("Sales", {"type": 7}, "default")],
+)
+async def test_the_payloads_type_or_the_title_names_the_handler_else_it_is_the_default(
+    door: Door, title: str, payload: dict[str, object], handler: str
+) -> None:
+    task_id = (await post(door, await log_in(door, "ada"), title=title, payload=payload)).json()["id"]
+
+    assert (await door.services.tasks.get(task_id)).handler == handler
+
+
+async def test_without_a_default_a_task_that_nobody_handles_is_refused(database: str) -> None:
+    async with opened(database, app=program(fallback=False)) as door:
+        answer = await post(door, await log_in(door, "ada"), title="Sales")
+
+    assert answer.status_code == 422
+    assert answer.json()["type"] == "urn:rolecall:handler-missing"
+
+
+async def test_keys_are_a_persons_own_and_show_what_is_hers(door: Door) -> None:
+    ada, bob = await log_in(door, "ada"), await log_in(door, "bob")
+    await post(door, ada)
+
+    made = (await door.client.post(f"{BASE}/api-keys", json={"name": "ci", "days": 121}, headers=ada)).json()
+    hers = {"authorization": f"Bearer {made['api_key']}"}
+
+    assert await titles(door, hers) == ["report"]
+    assert (await door.client.get(f"{BASE}/api-keys", headers=bob)).json() == []
+    place = f"{BASE}/api-keys/{made['id']}"
+    answers = [(await door.client.delete(place, headers=who)).status_code for who in (bob, ada, ada)]
+    assert answers == [403, 204, 404]
+    assert (await door.client.get(f"{BASE}/tasks", headers=hers)).status_code == 401
+
+
+async def test_a_key_makes_no_other_key_and_none_that_may_do_more(door: Door) -> None:
+    ada = await log_in(door, "ada")
+    made = (await door.client.post(f"{BASE}/api-keys", json={"name": "ci"}, headers=ada)).json()
+    by_key = {"authorization": f"Bearer {made['api_key']}"}
+    wish = {"name": "more", "scope": "admin"}
+
+    answers = [await door.client.post(f"{BASE}/api-keys", json=wish, headers=who) for who in (by_key, ada)]
+
+    assert [answer.status_code for answer in answers] == [403, 403]
+
+
+async def test_a_key_lives_for_1_to_121_days(door: Door) -> None:
+    ada = await log_in(door, "ada")
+
+    async def made(days: int) -> int:
+        wish = {"name": "ci", "days": days}
+        return (await door.client.post(f"{BASE}/api-keys", json=wish, headers=ada)).status_code
+
+    assert [await made(days) for days in (0, 1, 121, 122)] == [422, 201, 201, 422]
+
+
+async def test_a_persons_keys_go_with_the_person(door: Door) -> None:
+    ada = await log_in(door, "ada")
+    made = (await door.client.post(f"{BASE}/api-keys", json={"name": "ci"}, headers=ada)).json()
+
+    await door.services.people.remove("ada")
+
+    answer = await door.client.get("/api/me", headers={"authorization": f"Bearer {made['api_key']}"})
+    assert answer.status_code == 401
+
+
+async def test_an_administrator_says_who_may_log_in(door: Door) -> None:
+    root = await door.key(Scope.ADMIN)
+    user = {"username": "bob@example.org", "password": PASSWORD}
+
+    answers = [(await door.client.post(f"{BASE}/users", json=user, headers=root)).status_code for _ in range(2)]
+    token = await door.client.post(f"{BASE}/login", json=user)
+
+    assert (answers, token.status_code) == ([201, 409], 200)
+    assert [who["name"] for who in (await door.client.get(f"{BASE}/users", headers=root)).json()] == [user["username"]]
+
+
+async def test_a_logout_ends_the_token_that_it_is_asked_for_with(door: Door) -> None:
+    ada = await log_in(door, "ada")
+
+    assert (await door.client.post("/api/logout", headers=ada)).status_code == 204
+    assert (await door.client.get("/api/me", headers=ada)).status_code == 401
+
+
+async def test_a_token_ends_with_its_session(door: Door, connection: Sql) -> None:
+    ada = await log_in(door, "ada")
+    assert (await door.client.get("/api/me", headers=ada)).json() == {"name": "ada", "scope": "operate"}
+
+    connection.execute("update rolecall.sessions set expires_at = now() - interval '1 s'")
+
+    assert (await door.client.get("/api/me", headers=ada)).status_code == 401
+
+
+async def test_a_status_is_ok_or_503(door: Door) -> None:
+    good = await door.client.get(f"{BASE}/status")
+    door.application.state.rolecall.closing.set()
+
+    assert (good.status_code, good.json()) == (200, {"status": "ok", "database": "ok", "redis": None})
+    assert (await door.client.get(f"{BASE}/status")).status_code == 503
+
+
+async def test_where_there_is_a_redis_it_must_answer_too(database: str, redis_server: Broker) -> None:
+    async with opened(database, app=program(), redis=redis_server.url) as door:
+        good = await door.client.get(f"{BASE}/status")
+        redis_server.kill()
+        bad = await door.client.get(f"{BASE}/status")
+
+    assert (good.json()["redis"], bad.status_code) == ("ok", 503)

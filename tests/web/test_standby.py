@@ -1,0 +1,101 @@
+"""A standby answers what is only asked, and nobody is shown that what he has just done is undone."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+
+import httpx2
+import pytest
+
+from rolecall import App, AsyncClient
+from rolecall.config import AccessSettings, AuthMode, DatabaseSettings, Settings
+from rolecall.model.access import Scope
+from rolecall.model.audit import Actor
+from rolecall.service.database import Pooled
+from rolecall.service.doctor import STANDBY
+from rolecall.service.services import Services
+from rolecall.web import build
+from tests.standbys import Replicated, replicated
+
+GREET = {"handler": "greet", "payload": {"name": "Ada"}}
+
+
+@pytest.fixture(scope="module")
+def kept() -> Iterator[Replicated]:
+    """A standby that takes in nothing that the tests here do."""
+    with replicated() as pool:
+        pool.hold()
+        yield pool
+
+
+@asynccontextmanager
+async def served(pool: Replicated, name: str) -> AsyncIterator[tuple[httpx2.AsyncClient, Services]]:
+    """The API before both, and a client with a key of its own that may do everything; and the services without it."""
+    app = App("shop")
+
+    @app.task
+    async def greet(name: str) -> None: ...
+
+    settings = Settings(access=AccessSettings(auth=AuthMode.keys), database=DatabaseSettings(standby_url=pool.standby))
+    application = build(pool.primary, app, settings)
+    transport = httpx2.ASGITransport(app=application)
+    async with (
+        application.router.lifespan_context(application),
+        httpx2.AsyncClient(transport=transport, base_url="http://rolecall.test") as client,
+        AsyncClient(pool.primary, app=app) as declares,
+    ):
+        await declares.open()
+        services = Services(Pooled(application.state.rolecall.pool, Actor(name="root", via="cli")))
+        key = await services.keys.create(name, Scope.ADMIN)
+        client.headers["authorization"] = f"Bearer {key.secret}"
+        yield client, services
+
+
+async def stored(pool: Replicated) -> int:
+    """A task that somebody else enqueues on the primary."""
+    async with AsyncClient(pool.primary) as client:
+        return (await client.enqueue("greet", {"name": "Bob"})).id
+
+
+async def test_lists_are_the_standbys(kept: Replicated) -> None:
+    async with served(kept, "reader") as (client, _):
+        task_id = await stored(kept)
+        answer = await client.get(f"/api/tasks/{task_id}")
+
+    assert answer.status_code == 404
+
+
+async def test_who_changes_something_sees_it_at_once(kept: Replicated) -> None:
+    async with served(kept, "writer") as (client, _):
+        task = (await client.post("/api/tasks", json=GREET)).json()
+        answer = await client.get(f"/api/tasks/{task['id']}")
+
+    assert answer.json()["payload"] == GREET["payload"]
+
+
+async def test_nobody_waits_for_the_standby_to_be_let_in(kept: Replicated) -> None:
+    """The key was made after it had been held up."""
+    async with served(kept, "newcomer") as (client, _):
+        assert (await client.get("/api/me")).json()["name"].startswith("newcomer")
+
+
+async def test_the_doctor_looks_at_both(kept: Replicated) -> None:
+    async with served(kept, "doctor") as (client, _):
+        answer = (await client.get("/api/doctor")).json()
+
+    assert STANDBY in answer["checks"]
+    assert [finding for finding in answer["findings"] if finding["check"] == STANDBY] == []
+
+
+async def test_the_primary_answers_where_the_standby_is_away(caplog: pytest.LogCaptureFixture) -> None:
+    with replicated() as pool:
+        async with served(pool, "reader") as (client, _):
+            task_id = await stored(pool)
+            pool.stop()
+            answer = await client.get(f"/api/tasks/{task_id}")
+            findings = (await client.get("/api/doctor")).json()["findings"]
+
+    assert answer.json()["id"] == task_id
+    assert "The standby does not answer, the primary does" in caplog.text
+    assert [finding["check"] for finding in findings if finding["check"] == STANDBY] == [STANDBY]

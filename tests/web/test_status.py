@@ -1,0 +1,11 @@
+"""The status over HTTP, without a hand-off."""
+
+from __future__ import annotations
+
+import httpx2
+
+
+async def test_a_status_says_that_nothing_is_handed_over(http: httpx2.AsyncClient) -> None:
+    answer = await http.get("/api/status")
+
+    assert (answer.status_code, answer.json()) == (200, {"status": "ok", "handoff": None})

@@ -1,0 +1,65 @@
+"""What an idle worker asks of Postgres: whether something is due, and not to claim what is not there."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
+
+from rolecall.worker.producer import Claims
+from tests.worker.bench import BEATEN, Bench, until
+
+MARKED = "select count(*) from rolecall.all_workers where idle"
+UNHEARD = """
+set rolecall.notify = off;
+select rolecall.enqueue('work', p_handler => 'work', p_scheduled_for => rolecall.clock() + interval '{}');
+reset rolecall.notify
+"""
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
+    """How often claims were asked for what."""
+    counts = Counter[str]()
+
+    def counting(name: str) -> Callable[..., Awaitable[Any]]:
+        real = getattr(Claims, name)
+
+        async def call(*args: Any) -> Any:
+            counts[name] += 1
+            return await real(*args)
+
+        return call
+
+    for name in ("take", "next_due"):
+        monkeypatch.setattr(Claims, name, counting(name))
+    return counts
+
+
+async def test_each_poll_of_an_idle_worker_is_one_question_and_no_claim(bench: Bench, asked: Counter[str]) -> None:
+    @bench.app.task
+    async def work() -> None: ...
+
+    bench.enqueue(work.task().options(after=3_600))
+
+    async with bench.working(poll_interval=0.05):
+        await until(lambda: bench.ask(MARKED) and asked["next_due"] >= 3)
+        claims, questions = asked["take"], asked["next_due"]
+        await until(lambda: asked["next_due"] >= questions + 10)
+
+        assert asked["take"] == claims
+
+
+@pytest.mark.parametrize("after", ["0 s", "0.5 s"])
+async def test_a_poll_finds_what_nobody_told_of(bench: Bench, asked: Counter[str], after: str) -> None:
+    @bench.app.task
+    async def work() -> None: ...
+
+    bench.enqueue()
+    async with bench.working(poll_interval=0.2):
+        await until(lambda: bench.ask(BEATEN) and asked["next_due"] >= 3)
+        bench.connection.execute(UNHEARD.format(after).encode())
+
+        await until(lambda: bench.ask("select count(*) from rolecall.finished_tasks") == 1, within=5)
