@@ -14,9 +14,11 @@ from pathlib import Path
 import psycopg
 import pytest
 from storecrawl.cli import run as run_here
+from storecrawl.cli.commands import COMMANDS, build
 from storecrawl.demo.upstream import LocalUpstream, UpstreamOptions
 from storecrawl.upstream import UpstreamClient
 
+from rolecall.cli import LateCommand
 from rolecall.testing.databases import TestServer, clone
 
 COMMAND = Path(sys.executable).with_name("storecrawl")
@@ -187,3 +189,19 @@ def _silent_port() -> int:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]
         return port
+
+
+def test_the_list_says_of_each_command_how_its_own_help_begins() -> None:
+    real = {name: command.real() for name, command in build().commands.items() if isinstance(command, LateCommand)}
+
+    assert {name: " ".join(command.help.partition("\n\n")[0].split()) for name, command in real.items()} == {
+        name: says for name, _, says in COMMANDS
+    }
+
+
+def test_help_imports_neither_driver_nor_server() -> None:
+    code = "import sys; from storecrawl.cli import run; run(['--help']); print(*sys.modules, file=sys.stderr)"
+
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+
+    assert {"psycopg", "fastapi", "pydantic", "PIL", "rich"} & set(done.stderr.split()) == set()

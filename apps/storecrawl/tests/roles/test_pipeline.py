@@ -69,6 +69,21 @@ async def test_a_payload_refreshed_twice_changes_nothing(crawl: Any) -> None:
     assert _catalog(crawl) == before
 
 
+async def test_a_menu_that_did_not_change_is_fetched_and_kept_and_not_read_again(crawl: Any) -> None:
+    await crawl.run(DISCOVER)
+    kept = crawl.value("select count(*) from storecrawl.product_snapshots")
+
+    stores = crawl.rows("select id from storecrawl.stores order by id")
+    await crawl.run(*(NewTask(handler="payload_fetch", payload={"store_id": store}) for (store,) in stores))
+
+    assert crawl.states() == {"completed"}
+    assert crawl.value("select count(*) from storecrawl.payloads where repeats is not null") == 5
+    assert crawl.value("select count(*) from storecrawl.product_snapshots") == kept
+    assert crawl.value("select count(*) from storecrawl.captured_products") == 2 * kept
+    of_last = "select result from rolecall.all_tasks where handler = 'product_refresh' order by id desc limit 1"
+    assert crawl.value(of_last)["unchanged"] > 0
+
+
 async def test_a_refresh_without_the_store_of_its_payload_goes_on_as_one_with_it(crawl: Any) -> None:
     """So it takes its turn with the store's other tasks, though whoever made it knew the payload only."""
     await crawl.run(DISCOVER)

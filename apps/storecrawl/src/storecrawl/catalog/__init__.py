@@ -83,6 +83,7 @@ from storecrawl.catalog.raw_menus import (
 )
 from storecrawl.catalog.refresh import Plausibility, RefreshReport, RefreshRules, apply_menu
 from storecrawl.catalog.refusals import StoredRefusal, list_refusals, record_refusals
+from storecrawl.catalog.repeats import repeat_menu
 from storecrawl.catalog.statistics import (
     Changes,
     all_stores,
@@ -210,6 +211,7 @@ __all__ = [
     "refresh_stale_views",
     "refresh_views",
     "refused_beyond",
+    "repeat_menu",
     "require_crawlable",
     "states",
     "store_categories",

@@ -6,7 +6,7 @@ depends on which payloads were applied, not on how often or in which order:
 
 - a product shows the newest payload that holds it, by fetch time;
 - its misses are the complete payloads that were applied since it was last seen;
-- a snapshot belongs to a payload and is written once.
+- a snapshot belongs to a payload, and to those that repeat it, and is written once.
 
 Only the moments of change tell in which order the payloads came.
 """
@@ -20,7 +20,7 @@ from typing import Final
 from psycopg.rows import class_row, scalar_row, tuple_row
 
 from storecrawl.catalog.errors import ImplausibleMenu, UnknownPayload
-from storecrawl.catalog.normalize import Menu
+from storecrawl.catalog.normalize import Menu, fingerprint
 from storecrawl.catalog.refresh_rows import (
     EarlierProduct,
     Fetched,
@@ -117,7 +117,9 @@ class _History:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Miss:
+class Miss:
+    """A product that one more payload lacks, and whether it is removed by that."""
+
     id: int
     removed: bool
 
@@ -143,7 +145,7 @@ async def apply_menu(
     if not history.applied:
         rules.plausibility.check_claim(menu)
         rules.plausibility.check_history(menu, history.last_count, history.as_small)
-        outcome = {"applied_count": len(menu.products), "complete": menu.complete}
+        outcome = {"applied_count": len(menu.products), "complete": menu.complete, "normalizer": fingerprint()}
         await execute(connection, PAYLOADS.mark_applied, {"payload_id": payload_id, **outcome})
     fetched = Fetched(
         payload_id=payload_id,
@@ -169,7 +171,7 @@ async def _refresh(connection: Connection, fetched: Fetched, menu: Menu) -> Refr
     await _write_details(connection, plan, ids)
     await _touch(connection, fetched, plan, menu)
     await record_refusals(connection, fetched.payload_id, fetched.store_id, menu.refused)
-    missed = await _count_misses(connection, fetched)
+    missed = await count_misses(connection, fetched)
     product_snapshots, variant_snapshots = await _add_snapshots(connection, fetched, menu, ids)
     return RefreshReport(
         payload_id=fetched.payload_id,
@@ -207,7 +209,7 @@ async def _write_products(
         product_row(product, fetched.misses(known.get(product.external_id)), fetched.threshold)
         for product in plan.written
     ]
-    parameters = {**_place(fetched), "products": json_text(rows)}
+    parameters = {**place_of(fetched), "products": json_text(rows)}
     return {
         external_id: product_id
         for product_id, external_id in await fetch(connection, PRODUCTS.upsert_products, parameters, tuple_row)
@@ -246,7 +248,7 @@ async def _write_details(connection: Connection, plan: Plan, ids: dict[str, int]
 
 async def _touch(connection: Connection, fetched: Fetched, plan: Plan, menu: Menu) -> None:
     """Note the sight of what is not written: unchanged, told better by newer payloads, or refused."""
-    place = _place(fetched)
+    place = place_of(fetched)
     if plan.unchanged:
         revised = {product.external_id: product.updated_at for product in menu.products}
         seen = {known.id: revised[known.external_id] for known in plan.unchanged}
@@ -258,8 +260,9 @@ async def _touch(connection: Connection, fetched: Fetched, plan: Plan, menu: Men
         await execute(connection, PRODUCTS.touch_refused_products, {**place, "external_ids": refused})
 
 
-async def _count_misses(connection: Connection, fetched: Fetched) -> list[_Miss]:
-    missed = await fetch(connection, PRODUCTS.count_misses, _place(fetched), class_row(_Miss))
+async def count_misses(connection: Connection, fetched: Fetched) -> list[Miss]:
+    """Count what a payload lacks; returns the products of which the number changed."""
+    missed = await fetch(connection, PRODUCTS.count_misses, place_of(fetched), class_row(Miss))
     removed = [miss.id for miss in missed if miss.removed]
     if removed:
         parameters = {"fetched_at": fetched.fetched_at, "product_ids": removed}
@@ -274,14 +277,15 @@ async def _add_snapshots(connection: Connection, fetched: Fetched, menu: Menu, i
         for product in menu.products
         for variant in product.variants
     ]
-    place = _place(fetched)
+    place = place_of(fetched)
     return (
         await execute(connection, SNAPSHOTS.add_product_snapshots, {**place, "products": json_text(products)}),
         await execute(connection, SNAPSHOTS.add_variant_snapshots, {**place, "variants": json_text(variants)}),
     )
 
 
-def _place(fetched: Fetched) -> dict[str, object]:
+def place_of(fetched: Fetched) -> dict[str, object]:
+    """What statements are told of a payload."""
     return {
         "payload_id": fetched.payload_id,
         "store_id": fetched.store_id,

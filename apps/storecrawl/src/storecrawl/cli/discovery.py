@@ -6,11 +6,11 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from functools import partial
 from typing import Annotated, TypeVar
 
-from typer import Argument, Option, Typer, echo
+from typer import Argument, Option, echo
 
 from rolecall import App, AsyncClient, NewTask
 from rolecall.audit import terminal_actor
-from rolecall.cli import print_json, print_table
+from rolecall.cli import plain_typer, print_json, print_table
 from storecrawl.actions.location_review import DEFAULT_REASON, LocationReview
 from storecrawl.actions.new_tasks import as_asked
 from storecrawl.actions.new_tasks import discovery as search
@@ -34,7 +34,7 @@ AsJson = Annotated[bool, Option("--json", help="Print one JSON document.")]
 LocationId = Annotated[int, Argument(min=1, metavar="ID", help="As `storecrawl discovery locations` shows it.")]
 Why = Annotated[str, Option("--because", metavar="WHY", help="Why; it stands in the location's log.")]
 
-discovery = Typer(help="Where stores come from: states, cities and the locations found there.", no_args_is_help=True)
+discovery = plain_typer("Where stores come from: states, cities and the locations found there.")
 
 
 @discovery.command()

@@ -7,16 +7,17 @@ from datetime import UTC, date, datetime
 from typing import Annotated
 
 import msgspec
-from typer import Option, Typer, echo
+from typer import Option, echo
 
 from rolecall import App, AsyncClient, ConfigError
+from rolecall.cli import plain_typer
 from storecrawl.actions.new_tasks import BATCHES, Generated, resync
 from storecrawl.app import build_app
 from storecrawl.catalog import crawlable_stores
 from storecrawl.cli.connect import Connection, CrawlHome, DatabaseUrl, DataDir
 from storecrawl.settings import CrawlSettings
 
-generate = Typer(help="Tasks for many stores at once.", no_args_is_help=True)
+generate = plain_typer("Tasks for many stores at once.")
 
 
 @generate.command("resync")

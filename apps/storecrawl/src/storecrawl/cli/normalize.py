@@ -7,12 +7,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
-from typing import Final
+from typing import Annotated, Final
 
 import msgspec
-from rich.console import Group, RenderableType
+from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
+from typer import Argument, Exit, Option
 
 from rolecall.cli import shown
 from storecrawl.catalog.normalize import (
@@ -71,6 +72,20 @@ class NormalizeReport:
     products: tuple[Product, ...] = ()
     refused: tuple[Refusal, ...] = ()
     error: str | None = None
+
+
+def show_normalized(
+    file: Annotated[Path, Argument(help="A captured menu, plain or gzipped JSON.")],
+    *,
+    as_json: Annotated[bool, Option("--json", help="Print everything as one JSON document.")] = False,
+) -> None:
+    """Show what the normalizer makes of a captured menu; exit 2 for a file that is no menu."""
+    code, report = normalize_file(file)
+    if as_json:
+        print(render_json(report))
+    else:
+        Console(stderr=code != 0).print(render(report))
+    raise Exit(code)
 
 
 def normalize_file(path: Path) -> tuple[int, NormalizeReport]:

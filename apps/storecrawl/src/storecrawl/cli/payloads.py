@@ -7,9 +7,9 @@ from dataclasses import asdict
 from typing import Annotated
 
 import msgspec
-from typer import Argument, Option, Typer
+from typer import Argument, Option
 
-from rolecall.cli import print_facts, print_json, print_table
+from rolecall.cli import plain_typer, print_facts, print_json, print_table
 from storecrawl.catalog import (
     FieldChange,
     MenuDiff,
@@ -29,7 +29,7 @@ CHANGES = ("added", "removed", "price_changes", "stock_changes")
 
 AsJson = Annotated[bool, Option("--json", help="Print one JSON document.")]
 
-payloads = Typer(help="The crawl payloads that are kept.", no_args_is_help=True)
+payloads = plain_typer("The crawl payloads that are kept.")
 
 
 @payloads.command("list")

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Annotated, Any, TypeVar
 from urllib.parse import unquote, urlsplit
 
-from typer import Argument, Exit, Option, Typer, echo
+from typer import Argument, Exit, Option, echo
 
 from rolecall import ConfigError
 from rolecall.audit import terminal_actor
-from rolecall.cli import print_json, print_line, print_table
+from rolecall.cli import plain_typer, print_json, print_line, print_table
 from storecrawl.actions.route_changes import RouteChanges
 from storecrawl.cli.connect import Connection, CrawlHome, DatabaseUrl, DataDir
 from storecrawl.egress.repository import NewRoute, StoredRoute, list_routes, load_route
@@ -28,9 +28,7 @@ PASSWORD_VARIABLE = "STORECRAWL_ROUTE_PASSWORD"  # noqa: S105 - a variable's nam
 AsJson = Annotated[bool, Option("--json", help="Print one JSON document.")]
 RouteId = Annotated[int, Argument(min=1, metavar="ID", help="As `storecrawl routes list` shows it.")]
 
-routes = Typer(
-    help="Outgoing routes: by which proxies, or by none, the crawler's requests leave.", no_args_is_help=True
-)
+routes = plain_typer("Outgoing routes: by which proxies, or by none, the crawler's requests leave.")
 
 
 @routes.command("list")

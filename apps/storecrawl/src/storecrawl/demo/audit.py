@@ -15,7 +15,7 @@ from storecrawl.demo.gaps import Gaps
 INVENTORY = """
 select
     (select count(*) from storecrawl.payloads where applied_at is null) as unapplied_payloads,
-    (select count(*) from storecrawl.product_snapshots) as snapshots,
+    (select count(*) from storecrawl.captured_products) as snapshots,
     (select count(*) from storecrawl.store_product_counts) as analysed_stores,
     array(select storage_path from storecrawl.payloads) as paths,
     (select handler || ' ' || id || ': ' || coalesce(split_part(error, chr(10), 1), 'no error')

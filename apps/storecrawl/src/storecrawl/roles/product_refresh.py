@@ -12,6 +12,7 @@ import psycopg
 from rolecall import App, Context, PermanentFailure
 from storecrawl.catalog import (
     CatalogError,
+    RefreshReport,
     RefreshRules,
     StoredPayload,
     apply_menu,
@@ -20,12 +21,15 @@ from storecrawl.catalog import (
     packed_menu,
     read_document,
     record_refusals,
+    repeat_menu,
     unpacked_menu,
 )
 from storecrawl.catalog.normalize import Menu, NotAMenu
 from storecrawl.payloads import PayloadError, PayloadUnreachable
 from storecrawl.roles.crawler import STORE_KEY, Crawler
 from storecrawl.roles.image_fetch import image_task
+
+Connection = psycopg.AsyncConnection[Any]
 
 # A document of so many bytes is normalized within a second, whatever it says; to start a process takes as long.
 SMALL = 1_000_000
@@ -39,6 +43,8 @@ def add_product_refresh(app: App, crawler: Crawler) -> None:
     async def product_refresh(ctx: Context, payload_id: int, store_id: int | None = None) -> None:
         """Bring a payload into the catalog; a second run, or an older payload's replay, takes nothing back.
 
+        One that says what the store's last one did is not read: most menus are fetched more often than they change.
+
         Without the payload's store, it goes on as a task with it, which takes its turn with the store's others.
         """
         with _failing_for_good():
@@ -48,12 +54,14 @@ def add_product_refresh(app: App, crawler: Crawler) -> None:
                 return
             if store_id != payload.store_id:
                 raise PermanentFailure(f"payload {payload_id} is of store {payload.store_id}, not {store_id}")
+            async with ctx.transaction() as tx:
+                if report := await repeat_menu(tx, payload, rules=rules):
+                    await _complete(ctx, tx, crawler, payload, report)
+                    return
             menu = await _menu(ctx, crawler, payload)
             async with ctx.transaction() as tx:
                 report = await apply_menu(tx, payload.id, payload.store_id, payload.fetched_at, menu, rules=rules)
-                if crawler.settings.images and await note_images(tx, payload.store_id):
-                    ctx.follow_up(image_task(payload.store_id))
-                await ctx.complete(tx, asdict(report))
+                await _complete(ctx, tx, crawler, payload, report)
 
 
 @contextmanager
@@ -84,7 +92,14 @@ async def _menu(ctx: Context, crawler: Crawler, payload: StoredPayload) -> Menu:
     return await crawler.in_thread(unpacked_menu, read)
 
 
+async def _complete(
+    ctx: Context, tx: Connection, crawler: Crawler, payload: StoredPayload, report: RefreshReport
+) -> None:
+    if crawler.settings.images and await note_images(tx, payload.store_id):
+        ctx.follow_up(image_task(payload.store_id))
+    await ctx.complete(tx, asdict(report))
+
+
 async def _payload_row(ctx: Context, payload_id: int) -> StoredPayload:
-    tx: psycopg.AsyncConnection[Any]
     async with ctx.transaction() as tx:
         return await find_payload(tx, payload_id)

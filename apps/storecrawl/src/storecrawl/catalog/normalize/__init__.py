@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from storecrawl.catalog.normalize.documents import parse_document
 from storecrawl.catalog.normalize.errors import NotAMenu
+from storecrawl.catalog.normalize.fingerprint import fingerprint
 from storecrawl.catalog.normalize.menu import (
     NO_DETAILS,
     Availability,
@@ -48,6 +49,7 @@ __all__ = [
     "Special",
     "Variant",
     "Weight",
+    "fingerprint",
     "normalize",
     "parse_document",
 ]

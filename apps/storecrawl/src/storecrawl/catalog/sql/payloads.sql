@@ -132,9 +132,47 @@ select
 update storecrawl.payloads
 set applied_at = clock_timestamp(),
     applied_count = %(applied_count)s,
-    complete = %(complete)s
+    complete = %(complete)s,
+    normalizer = %(normalizer)s
 where id = %(payload_id)s
     and applied_at is null
+
+
+-- name: repeat_payload
+-- Apply a payload that has the document of the store's last applied one, which this normalizer has read and the products
+-- still show; to be done after the store is locked. What was refused of more than can be told in rows is read anew.
+-- returns: the last one, how many products it has, and how many of them and of options were refused; no row where it differs
+with last as (
+    select id, fetched_at, sha256, size_raw, applied_count, complete, refused_products, refused_options, normalizer, repeats
+    from storecrawl.payloads
+    where store_id = %(store_id)s
+        and applied_at is not null
+    order by fetched_at desc, id desc
+    limit 1
+)
+update storecrawl.payloads as this
+set applied_at = clock_timestamp(),
+    applied_count = last.applied_count,
+    complete = last.complete,
+    refused_products = last.refused_products,
+    refused_options = last.refused_options,
+    normalizer = last.normalizer,
+    repeats = coalesce(last.repeats, last.id)
+from last
+where this.id = %(payload_id)s
+    and this.applied_at is null
+    and (this.fetched_at, this.id) > (last.fetched_at, last.id)
+    and (this.sha256, this.size_raw) = (last.sha256, last.size_raw)
+    and last.complete
+    and last.normalizer = %(normalizer)s
+    and last.refused_products + last.refused_options <= %(most)s
+    and last.applied_count = (
+        select count(*)
+        from storecrawl.products
+        where store_id = %(store_id)s
+            and last_payload_id = last.id
+    )
+returning last.id, last.applied_count, last.refused_products, last.refused_options
 
 
 -- name: expirable_payloads

@@ -195,6 +195,26 @@ where id = seen.product_id
     and last_payload_id <> %(payload_id)s
 
 
+-- name: touch_repeated_products
+-- Note that all products of a store's last payload were seen again as they were.
+-- locks: them, in the order of their external ids
+with seen as (
+    select id
+    from storecrawl.products
+    where store_id = %(store_id)s
+        and last_payload_id = %(repeated)s
+    order by external_id
+    for no key update
+)
+update storecrawl.products as product
+set last_seen_at = %(fetched_at)s,
+    last_fetched_at = %(fetched_at)s,
+    last_payload_id = %(payload_id)s,
+    consecutive_misses = 0
+from seen
+where product.id = seen.id
+
+
 -- name: touch_stale_products
 -- Note that products, of which newer payloads tell more, were already there earlier.
 update storecrawl.products

@@ -27,3 +27,20 @@ counted as (
 insert into storecrawl.refusals (store_id, payload_id, record_index, external_id, option, reason)
 select %(store_id)s, %(payload_id)s, index, external_id, option, reason
 from jsonb_to_recordset(%(refusals)s::jsonb) as refusal (index integer, external_id text, option text, reason text)
+
+
+-- name: repeat_refusals
+-- Enter what was refused of a payload as refused of another that has its document.
+-- returns: the products among them, by the platform's key
+with repeated as (
+    insert into storecrawl.refusals (store_id, payload_id, record_index, external_id, option, reason)
+    select store_id, %(payload_id)s, record_index, external_id, option, reason
+    from storecrawl.refusals
+    where payload_id = %(repeated)s
+    order by id
+    returning external_id, option
+)
+select external_id
+from repeated
+where option is null
+    and external_id is not null

@@ -9,48 +9,62 @@ select
     variant.special_rec_cents is not null or variant.special_med_cents is not null as on_special,
     variant.quantity
 from (
-    select payload_id, product_id, captured_at, availability, in_stock
-    from storecrawl.product_snapshots
-    where product_id = %(product_id)s
-    order by captured_at desc, payload_id desc
+    select captured.payload_id, captured.product_id, captured.captured_at, captured.availability, captured.in_stock
+    from storecrawl.products as product
+    join storecrawl.captured_products as captured
+        on captured.product_id = product.id and captured.store_id = product.store_id
+    where product.id = %(product_id)s
+    order by captured.captured_at desc, captured.payload_id desc
     limit %(limit)s
 ) as snapshot
-left join storecrawl.variant_snapshots as variant
+left join storecrawl.captured_variants as variant
     on variant.payload_id = snapshot.payload_id and variant.product_id = snapshot.product_id
 order by snapshot.captured_at, snapshot.payload_id, variant.option
 
 
 -- name: add_product_snapshots
--- Keep each product as the payload had it; the second time adds none.
+-- Keep each product as the payload had it, with the one that it repeats; the second time adds none.
 insert into storecrawl.product_snapshots (
     payload_id, product_id, store_id, captured_at, name, brand, category, subcategory, strain_type,
     thc_lo, thc_hi, thc_unit, cbd_lo, cbd_hi, cbd_unit, availability, in_stock
 )
 select
-    %(payload_id)s, product_id, %(store_id)s, %(fetched_at)s, name, brand, category, subcategory, strain_type,
+    kept.payload_id, product_id, %(store_id)s, kept.fetched_at, name, brand, category, subcategory, strain_type,
     thc_lo, thc_hi, thc_unit, cbd_lo, cbd_hi, cbd_unit, availability, in_stock
 from jsonb_to_recordset(%(products)s::jsonb) as product (
     product_id bigint, name text, brand text, category text, subcategory text, strain_type text,
     thc_lo numeric, thc_hi numeric, thc_unit text, cbd_lo numeric, cbd_hi numeric, cbd_unit text,
     availability storecrawl.availability, in_stock boolean
 )
+cross join (
+    select original.id as payload_id, original.fetched_at
+    from storecrawl.payloads as this
+    join storecrawl.payloads as original on original.id = coalesce(this.repeats, this.id)
+    where this.id = %(payload_id)s
+) as kept
 order by product_id
 on conflict (payload_id, product_id) do nothing
 
 
 -- name: add_variant_snapshots
--- Keep each option as the payload had it; the second time adds none.
+-- Keep each option as the payload had it, with the one that it repeats; the second time adds none.
 insert into storecrawl.variant_snapshots (
     payload_id, product_id, option, captured_at, price_rec_cents, price_med_cents,
     special_rec_cents, special_med_cents, quantity, quantity_capped, in_stock
 )
 select
-    %(payload_id)s, product_id, option, %(fetched_at)s, price_rec_cents, price_med_cents,
+    kept.payload_id, product_id, option, kept.fetched_at, price_rec_cents, price_med_cents,
     special_rec_cents, special_med_cents, quantity, quantity_capped, in_stock
 from jsonb_to_recordset(%(variants)s::jsonb) as variant (
     product_id bigint, option text, price_rec_cents integer, price_med_cents integer,
     special_rec_cents integer, special_med_cents integer, quantity integer, quantity_capped boolean,
     in_stock boolean
 )
+cross join (
+    select original.id as payload_id, original.fetched_at
+    from storecrawl.payloads as this
+    join storecrawl.payloads as original on original.id = coalesce(this.repeats, this.id)
+    where this.id = %(payload_id)s
+) as kept
 order by product_id, option
 on conflict (payload_id, product_id, option) do nothing

@@ -1,0 +1,232 @@
+"""A payload that says what its store's last one did: applied without a look into it, and known as if it had been read."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from datetime import date
+from typing import Any, LiteralString
+
+import psycopg
+import pytest
+from storecrawl.catalog import RefreshReport, find_payload, list_refusals, product_history, repeat_menu
+from storecrawl.catalog.normalize import Menu
+from storecrawl.catalog.statistics import refresh_views
+
+pytestmark = pytest.mark.asyncio
+
+MakeMenu = Callable[..., Menu]
+NewStore = Callable[..., Awaitable[int]]
+NewPayload = Callable[..., Awaitable[int]]
+Refresh = Callable[..., Awaitable[RefreshReport]]
+Repeat = Callable[..., Awaitable[RefreshReport | None]]
+Query = Callable[..., Awaitable[list[dict[str, Any]]]]
+
+MENU = {
+    "a": {},
+    "b": {"recPrices": [30]},
+    "c": {"Name": None},
+    "d": {"Options": ["1g", "2g"], "recPrices": [9, "dear"]},
+}
+PRODUCTS = (
+    "select external_id, name, availability::text, in_stock, consecutive_misses, first_seen_at, last_seen_at, changed_at,"
+    " last_fetched_at, revised_at, payload.fetched_at from storecrawl.products as product"
+    " join storecrawl.payloads as payload on payload.id = last_payload_id"
+    " where product.store_id = %s order by external_id"
+)
+CAPTURED = (
+    "select external_id, payload.fetched_at, captured_at, captured.name, captured.availability::text, captured.in_stock"
+    " from storecrawl.captured_products as captured join storecrawl.products as product on product.id = product_id"
+    " join storecrawl.payloads as payload on payload.id = payload_id"
+    " where captured.store_id = %s order by captured_at, external_id"
+)
+OPTIONS = (
+    "select external_id, option, captured_at, price_rec_cents, quantity from storecrawl.captured_variants"
+    " join storecrawl.products as product on product.id = product_id"
+    " where store_id = %s order by captured_at, external_id, option"
+)
+APPLIED = (
+    "select fetched_at, applied_count, complete, refused_products, refused_options from storecrawl.payloads"
+    " where store_id = %s and applied_at is not null order by fetched_at"
+)
+REFUSED = (
+    "select fetched_at, record_index, external_id, option, reason from storecrawl.refusals as refusal"
+    " join storecrawl.payloads as payload on payload.id = payload_id"
+    " where refusal.store_id = %s order by fetched_at, record_index, option"
+)
+KNOWN = (PRODUCTS, CAPTURED, OPTIONS, APPLIED, REFUSED)
+SNAPSHOTS = (
+    "select (select count(*) from storecrawl.product_snapshots) as products,"
+    " (select count(*) from storecrawl.variant_snapshots) as options"
+)
+
+
+@pytest.fixture
+def repeat(connection: psycopg.AsyncConnection, new_payload: NewPayload) -> Repeat:
+    """Apply a payload unread, in a transaction; by default one more of the store, with the document of all others."""
+
+    async def run(store: int, hour: int, payload: int | None = None) -> RefreshReport | None:
+        payload_id = payload or await new_payload(store, hour)
+        async with connection.transaction():
+            return await repeat_menu(connection, await find_payload(connection, payload_id))
+
+    return run
+
+
+async def test_what_was_not_read_is_known_as_if_it_had_been(
+    new_store: NewStore, make_menu: MakeMenu, refresh: Refresh, repeat: Repeat, query: Query
+) -> None:
+    read, unread = await new_store(), await new_store()
+    for store in (read, unread):
+        await refresh(store, 0, make_menu(["a", "gone"]))
+        await refresh(store, 1, make_menu(MENU))
+
+    told = [await refresh(read, hour, make_menu(MENU)) for hour in (2, 3, 4)]
+    said = [await repeat(unread, hour) for hour in (2, 3, 4)]
+
+    for known in KNOWN:
+        assert await query(known, unread) == await query(known, read)
+    left_out = {"payload_id", "product_snapshots", "variant_snapshots"}
+    assert [_but(report, left_out) for report in said] == [_but(report, left_out) for report in told]
+
+
+async def test_what_was_not_read_adds_no_snapshot(
+    new_store: NewStore, make_menu: MakeMenu, refresh: Refresh, repeat: Repeat, query: Query
+) -> None:
+    store = await new_store()
+    await refresh(store, 0, make_menu(MENU))
+    before = await query(SNAPSHOTS)
+
+    report = await repeat(store, 1)
+
+    assert report is not None
+    assert (report.product_snapshots, report.variant_snapshots) == (0, 0)
+    assert await query(SNAPSHOTS) == before
+
+
+async def test_a_product_has_a_history_of_every_payload_read_or_not(
+    connection: psycopg.AsyncConnection,
+    new_store: NewStore,
+    make_menu: MakeMenu,
+    refresh: Refresh,
+    repeat: Repeat,
+    query: Query,
+) -> None:
+    store = await new_store()
+    for hour, price in ((0, 20), (3, 25)):
+        await refresh(store, hour, make_menu({"a": {"recPrices": [price]}}))
+        await repeat(store, hour + 1)
+        await repeat(store, hour + 2)
+    [product] = await query("select id from storecrawl.products")
+
+    history = await product_history(connection, product["id"])
+
+    assert [option.cents for each in history for option in each.options] == [2000, 2000, 2000, 2500, 2500, 2500]
+    assert len({each.payload_id for each in history}) == 6
+    last = await product_history(connection, product["id"], limit=2)
+    assert last == history[-2:]
+
+
+async def test_the_price_history_has_the_days_on_which_nothing_changed(
+    connection: psycopg.AsyncConnection,
+    new_store: NewStore,
+    make_menu: MakeMenu,
+    refresh: Refresh,
+    repeat: Repeat,
+    query: Query,
+) -> None:
+    store = await new_store()
+    await refresh(store, 0, make_menu(["a"]))
+    await repeat(store, 24)
+    await repeat(store, 48)
+    await refresh_views(connection)
+
+    days = await query("select day, price_rec_cents from storecrawl.price_history_by_day order by day")
+
+    assert [tuple(row.values()) for row in days] == [(date(2026, 5, day), 2000) for day in (1, 2, 3)]
+
+
+async def test_a_later_run_on_what_was_not_read_changes_nothing(
+    new_store: NewStore, new_payload: NewPayload, make_menu: MakeMenu, refresh: Refresh, repeat: Repeat, query: Query
+) -> None:
+    store = await new_store()
+    await refresh(store, 0, make_menu(MENU))
+    payload = await new_payload(store, 1)
+    await repeat(store, 1, payload)
+    before = [await query(known, store) for known in KNOWN]
+    kept = await query(SNAPSHOTS)
+
+    await refresh(store, 1, make_menu(MENU), payload)
+
+    assert [await query(known, store) for known in KNOWN] == before
+    assert await query(SNAPSHOTS) == kept
+
+
+@pytest.mark.parametrize(
+    "otherwise",
+    [
+        "update storecrawl.payloads set normalizer = 'another' where id = %s returning id",
+        "update storecrawl.payloads set normalizer = null where id = %s returning id",
+        "update storecrawl.payloads set sha256 = repeat('1', 64) where id = %s returning id",
+        "update storecrawl.payloads set complete = false where id = %s returning id",
+        "update storecrawl.payloads set refused_products = 1001 where id = %s returning id",
+        "update storecrawl.payloads set fetched_at = fetched_at + interval '1 day' where id = %s returning id",
+        "update storecrawl.payloads set applied_count = 7 where id = %s returning id",
+    ],
+    ids=["another normalizer", "an older release", "another document", "not complete", "much refused", "later", "few"],
+)
+async def test_a_payload_is_read_where_the_last_one_is_not_just_that(
+    new_store: NewStore, make_menu: MakeMenu, refresh: Refresh, repeat: Repeat, query: Query, otherwise: LiteralString
+) -> None:
+    store = await new_store()
+    last = (await refresh(store, 0, make_menu(MENU))).payload_id
+    await query(otherwise, last)
+    before = await query(PRODUCTS, store)
+
+    assert await repeat(store, 1) is None
+    assert await query(PRODUCTS, store) == before
+
+
+async def test_a_first_payload_and_one_that_was_applied_are_read(
+    new_store: NewStore, new_payload: NewPayload, make_menu: MakeMenu, refresh: Refresh, repeat: Repeat
+) -> None:
+    store = await new_store()
+    payload = await new_payload(store, 0)
+
+    assert await repeat(store, 0, payload) is None
+    await refresh(store, 0, make_menu(MENU), payload)
+    assert await repeat(store, 0, payload) is None
+
+
+async def test_after_another_normalizer_a_document_is_read_once(
+    new_store: NewStore, make_menu: MakeMenu, refresh: Refresh, repeat: Repeat, query: Query
+) -> None:
+    store = await new_store()
+    await refresh(store, 0, make_menu(MENU))
+    await query("update storecrawl.payloads set normalizer = 'another' returning id")
+
+    assert await repeat(store, 1) is None
+    await refresh(store, 2, make_menu(MENU))
+    assert await repeat(store, 3) is not None
+
+
+async def test_refusals_of_what_was_not_read_are_listed(
+    connection: psycopg.AsyncConnection,
+    new_store: NewStore,
+    new_payload: NewPayload,
+    make_menu: MakeMenu,
+    refresh: Refresh,
+    repeat: Repeat,
+) -> None:
+    store = await new_store()
+    await refresh(store, 0, make_menu(MENU))
+    payload = await new_payload(store, 1)
+    await repeat(store, 1, payload)
+
+    refused = await list_refusals(connection, payload_id=payload)
+
+    assert {each.external_id for each in refused} >= {"c"}
+
+
+def _but(report: RefreshReport | None, names: set[str]) -> dict[str, object]:
+    assert report is not None
+    return {name: getattr(report, name) for name in report.__slots__ if name not in names}
