@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext
+from functools import partial
 from typing import Any
 
 import psycopg
@@ -19,6 +20,7 @@ Fill = Callable[[Connection, int], None]
 COPY = "COPY"
 UNNEST = "INSERT .. unnest"
 SINGLE = "INSERT, one commit each"
+SINGLE_MANY = "the same, 16 connections"
 MOVE = "claim, delete + history, k={}"
 MOVE_ARRAY = "the same, = any(array(..)), k={}"
 MOVE_TWICE = "the same, 2 connections, k={}"
@@ -26,6 +28,7 @@ MOVE_HELD = "the same, held snapshot, k={}"
 STEPS = (100, 500, 1000)
 STEP = 500
 PRELOAD_STEP = 1000
+CALLERS = 16
 
 TABLES = """
 drop table if exists task, history;
@@ -79,6 +82,7 @@ class Ceilings:
         yield self._filling(COPY, copy)
         yield self._filling(UNNEST, insert)
         yield self._filling(SINGLE, insert_singly, self._sizes.singles)
+        yield self._filling_by_many(SINGLE_MANY, self._sizes.singles)
         for step in STEPS:
             yield self._moving(MOVE.format(step), CLAIM, step)
         yield self._moving(MOVE_ARRAY.format(STEP), CLAIM_ARRAY, STEP)
@@ -90,6 +94,15 @@ class Ceilings:
         with self._tables() as connection, self._calm_watch() as watch:
             fill(connection, number)
         return _record(work, watch, number)
+
+    def _filling_by_many(self, work: str, number: int) -> Record:
+        with self._tables(), self._calm_watch() as watch:
+            _at_once(CALLERS, partial(self._fill_alone, number // CALLERS))
+        return _record(work, watch, number)
+
+    def _fill_alone(self, number: int) -> None:
+        with self._server.connect(self._server.dsn) as connection:
+            insert_singly(connection, number)
 
     def _moving(  # sizes: what tells one ceiling of the drain from the other
         self, work: str, claim: str, step: int, *, connections: int = 1, preload: int = 0
@@ -105,13 +118,8 @@ class Ceilings:
                 connection.execute("analyze task")
             connection.execute("checkpoint")
             with self._calm_watch() as watch:
-                self._move_with(connections, claim, step)
+                _at_once(connections, partial(self._move_alone, claim, step))
         return _record(work, watch, number)
-
-    def _move_with(self, connections: int, claim: str, step: int) -> None:
-        with ThreadPoolExecutor(connections) as threads:
-            for done in [threads.submit(self._move_alone, claim, step) for _ in range(connections)]:
-                done.result()
 
     def _move_alone(self, claim: str, step: int) -> None:
         with self._server.connect(self._server.dsn) as connection:
@@ -148,6 +156,13 @@ def move(connection: Connection, claim: str, step: int) -> None:
     """Claim and finish until nothing is left, a commit each."""
     while ids := [row[0] for row in connection.execute(claim.encode(), (step,), prepare=True)]:
         connection.execute(FINISH, (ids,), prepare=True)
+
+
+def _at_once(number: int, call: Callable[[], None]) -> None:
+    """Make the call in so many threads, and raise what one of them raises."""
+    with ThreadPoolExecutor(number) as threads:
+        for done in [threads.submit(call) for _ in range(number)]:
+            done.result()
 
 
 def _record(work: str, watch: Stopwatch, number: int) -> Record:

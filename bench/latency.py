@@ -43,8 +43,8 @@ class Latency:
         self._log = log
         self._script = script
 
-    def run(self, send: Send, count: int, interval: float) -> Mapping[str, float]:
-        """Return percentiles in ms; `call_*` counts from before the enqueue call. Raises LatencyFailed."""
+    def run(self, send: Send, count: int, interval: float) -> Mapping[str, object]:
+        """Return percentiles and all waits in ms; `call_*` counts from before the call. Raises LatencyFailed."""
         clear(self._folder)
         with Crew(self._script, 1, self._log) as crew:
             send(WARM_UP, WARM_UP_INTERVAL)
@@ -70,7 +70,7 @@ def percentile(values: Sequence[float], percent: float) -> float:
     return round(ranked[round(percent / 100 * (len(ranked) - 1))], 3)
 
 
-def _percentiles(sent: Sequence[Sent], started: Mapping[int, int]) -> Mapping[str, float]:
+def _percentiles(sent: Sequence[Sent], started: Mapping[int, int]) -> Mapping[str, object]:
     ran = [each for each in sent if each.number in started]
     if not ran:
         raise LatencyFailed("no task ran")
@@ -79,6 +79,7 @@ def _percentiles(sent: Sequence[Sent], started: Mapping[int, int]) -> Mapping[st
     calls = [(each.after - each.before) * MILLI for each in sent]
     return (
         {"n": len(sent), "ran": len(ran), "enqueue_call_p50": percentile(calls, 50)}
+        | {"waits": [round(wait, 2) for wait in sorted(waits)]}
         | {f"p{percent}": percentile(waits, percent) for percent in (50, 95, 99)}
         | {f"call_p{percent}": percentile(with_call, percent) for percent in (50, 95, 99)}
     )

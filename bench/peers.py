@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -13,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from tools.bootstrap import base_interpreter
+from tools.errors import SetupError, run_or_fail
 from tools.uv import Uv, tools_folder
 
 HERE = Path(__file__).resolve().parent
@@ -29,39 +31,49 @@ class AdapterFailed(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Peer:
-    """One entry of peers.toml; `times` as many tasks are queued for it, so that a fast one is busy long enough."""
+    """One entry of peers.toml; `times` as many tasks are queued for it, so that a fast one is busy long enough.
+
+    It is measured in `works`, or where none are said in all of them. Its environment holds `packages` for Python, or
+    `modules` for Node.
+    """
 
     name: str
     script: str
     times: int = 1
+    works: frozenset[str] = frozenset()
     packages: tuple[str, ...] = ()
+    modules: tuple[str, ...] = ()
     env: Mapping[str, str]
 
     @property
     def python(self) -> Path:
         """The interpreter of the peer's own environment, or this one."""
-        return self._venv / "bin" / "python" if self.packages else Path(sys.executable)
+        return self._folder / "bin" / "python" if self.packages else Path(sys.executable)
 
     def prepare(self) -> None:
         """Make the peer's environment unless it is there. Raises SetupError."""
-        stamp = self._venv / "installed"
-        wanted = "\n".join(self.packages)
-        if not self.packages or (stamp.exists() and stamp.read_text() == wanted):
+        stamp = self._folder / "installed"
+        wanted = "\n".join(self.packages + self.modules)
+        if not wanted or (stamp.exists() and stamp.read_text() == wanted):
             return
-        tools_folder(ROOT).mkdir(exist_ok=True)
         _say(f"installing {self.name}")
-        uv = Uv.find(ROOT)
-        uv.run("venv", "--quiet", "--clear", "--python", base_interpreter(), str(self._venv))
-        uv.run("pip", "install", "--quiet", "--python", str(self.python), *self.packages)
+        self._folder.mkdir(parents=True, exist_ok=True)
+        if self.modules:
+            _install_modules(self._folder, self.modules)
+        else:
+            uv = Uv.find(ROOT)
+            uv.run("venv", "--quiet", "--clear", "--python", base_interpreter(), str(self._folder))
+            uv.run("pip", "install", "--quiet", "--python", str(self.python), *self.packages)
         stamp.write_text(wanted)
 
     def ask(self, *words: str, environment: Mapping[str, str], seconds: float = ADAPTER_SECONDS) -> Answer:
         """Run a subcommand of the adapter and return its answer. Raises AdapterFailed."""
+        modules = {"BENCH_NODE_MODULES": str(self._folder / "node_modules")}
         command = [str(self.python), str(HERE / self.script), *words]
         try:
             done = subprocess.run(
                 command,
-                env={**os.environ, **self.env, **environment},
+                env={**os.environ, **modules, **self.env, **environment},
                 stdin=subprocess.DEVNULL,
                 capture_output=True,
                 text=True,
@@ -76,14 +88,18 @@ class Peer:
         raise AdapterFailed(f"{self.name} {words[0]}: {(done.stderr or done.stdout)[-800:]}")
 
     @property
-    def _venv(self) -> Path:
+    def _folder(self) -> Path:
         return tools_folder(ROOT) / "bench" / self.name
 
 
 def known_peers() -> dict[str, Peer]:
-    """Read peers.toml."""
-    entries = tomllib.loads((HERE / "peers.toml").read_text())
-    return {name: _peer(name, entry) for name, entry in entries.items()}
+    """Read peers.toml; a variant has all that it does not say from its peer."""
+    known = {}
+    for name, entry in tomllib.loads((HERE / "peers.toml").read_text()).items():
+        known[name] = _peer(name, entry)
+        for variant, changes in entry.get("variants", {}).items():
+            known[f"{name}-{variant}"] = _peer(f"{name}-{variant}", entry | changes)
+    return known
 
 
 def _peer(name: str, entry: Mapping[str, Any]) -> Peer:
@@ -92,9 +108,18 @@ def _peer(name: str, entry: Mapping[str, Any]) -> Peer:
         name=name,
         script=entry["script"],
         times=entry.get("times", 1),
+        works=frozenset(entry.get("works", ())),
         packages=tuple(entry.get("packages", ())),
+        modules=tuple(entry.get("modules", ())),
         env=env,
     )
+
+
+def _install_modules(folder: Path, modules: tuple[str, ...]) -> None:
+    npm = shutil.which("npm")
+    if npm is None:
+        raise SetupError("npm is not there")
+    run_or_fail([npm, "install", "--prefix", str(folder), "--no-audit", "--no-fund", "--silent", *modules])
 
 
 def _say(what: str) -> None:

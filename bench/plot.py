@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from xml.sax.saxutils import escape
 
-from bench.report import CEILING, CEILING_OF, TITLES, Summary
+from bench.bars import CEILING
+from bench.report import CEILING_OF, TITLES, Summary
 
-COLOURS = ("#2a6f97", "#e09f3e", "#6a994e", "#9a8c98")
+COLOURS = ("#2a6f97", "#e09f3e", "#6a994e", "#9b2226", "#9a8c98", "#5f0f40", "#0f4c5c")
+BOLD = 'font-weight="bold"'
 BAR, GAP, LEFT, LONGEST, WIDTH = 18, 26, 230, 480, 860
 
 
@@ -35,21 +37,22 @@ def _work(summary: Summary, work: str, top: int) -> Iterator[str]:
     if not known:
         return
     unit = LONGEST / max([rate for _, rate in known] + ([ceiling] if ceiling else []))
-    yield _text(0, top - 6, TITLES[work], "bold")
+    yield text(0, top - 6, TITLES[work], BOLD)
     for number, (peer, rate) in enumerate(known):
         below = top + number * BAR
-        yield _text(8, below + 13, peer)
+        yield text(8, below + 13, peer)
         colour = COLOURS[number % len(COLOURS)]
         yield f'<rect x="{LEFT}" y="{below}" width="{rate * unit:.0f}" height="{BAR - 3}" fill="{colour}"/>'
-        yield _text(LEFT + rate * unit + 6, below + 13, f"{rate:,.0f}")
+        yield text(LEFT + rate * unit + 6, below + 13, f"{rate:,.0f}")
     if ceiling:
         yield _ceiling_line(LEFT + ceiling * unit, top, len(known) * BAR, ceiling)
 
 
 def _ceiling_line(x: float, top: int, length: int, rate: float) -> str:
     line = f'<path d="M{x:.0f} {top - 3}v{length}" stroke="#9b2226" stroke-dasharray="3 2"/>'
-    return line + _text(x + 6, top - 6, f"ceiling {rate:,.0f}")
+    return line + text(x + 6, top - 6, f"ceiling {rate:,.0f}")
 
 
-def _text(x: float, y: float, text: str, weight: str = "normal") -> str:
-    return f'<text x="{x:.0f}" y="{y:.0f}" font-weight="{weight}">{escape(text)}</text>'
+def text(x: float, y: float, words: str, style: str = "") -> str:
+    """A line of words, in what else SVG says of a text."""
+    return f'<text x="{x:.0f}" y="{y:.0f}" {style}>{escape(words)}</text>'

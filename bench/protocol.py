@@ -72,6 +72,10 @@ class Adapter(ABC):
         self.dsn = place.dsn
         self.tally = Tally(place.folder)
 
+    def versions(self) -> Mapping[str, str]:
+        """Of each package; Python's is told with them."""
+        return {package: metadata.version(package) for package in self.packages}
+
     @abstractmethod
     def setup(self) -> None:
         """Make the schema in the empty database."""
@@ -101,7 +105,7 @@ class Adapter(ABC):
         """Connect, and give a call that counts the tasks that the database holds unfinished."""
 
 
-def main(kind: type[Adapter], script: str) -> None:
+def main(kind: Callable[[Place], Adapter], script: str) -> None:
     """Carry out the subcommand of the command line."""
     place = Place.read(os.environ)
     adapter = kind(place)
@@ -161,11 +165,10 @@ def _answer(adapter: Adapter, place: Place, arguments: argparse.Namespace, scrip
 
 
 def _info(adapter: Adapter) -> Mapping[str, object]:
-    versions = {package: metadata.version(package) for package in adapter.packages}
     return {
         "name": adapter.name,
         "kind": "pg",
-        "versions": versions | {"python": sys.version.split()[0]},
+        "versions": {**adapter.versions(), "python": sys.version.split()[0]},
         "settings": dict(adapter.settings),
     }
 

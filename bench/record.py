@@ -22,7 +22,7 @@ class Sizes:
     tasks: int = 20_000
     singles: int = 2_000
     latencies: int = 200
-    preload: int = 100_000
+    preload: int = 500_000
     preload_seconds: float = 100.0
     drain_seconds: float = 40.0
     patience: float = 0.0
@@ -35,8 +35,9 @@ QUICK = Sizes(tasks=10_000, singles=300, latencies=60, preload=20_000, preload_s
 class Record:
     """What one work came to: tasks a second and CPU microseconds a task, or latencies in milliseconds.
 
-    `other_cpu` is what anybody else on the machine burnt meanwhile, in seconds, the start of our own programs
-    included; `detail` is the adapter's answer.
+    `wal` is bytes of WAL a task, without the images of whole pages, which depend on when a checkpoint was. `other_cpu`
+    is what anybody else on the machine burnt meanwhile, in seconds, the start of our own programs included; `detail`
+    is the adapter's answer.
     """
 
     peer: str
@@ -45,6 +46,7 @@ class Record:
     rate: float | None = None
     worker_us: float | None = None
     server_us: float | None = None
+    wal: float | None = None
     p50: float | None = None
     p95: float | None = None
     p99: float | None = None

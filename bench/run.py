@@ -1,4 +1,4 @@
-"""Measures Rolecall beside bare SQL and PGQueuer on a throw-away server, in one run: `./dev bench --quick`.
+"""Measures Rolecall beside bare SQL and its peers on a throw-away server, in one run: `./dev bench --quick`.
 
 Only figures of one run are to be compared: repeats are the outer loop and peers the inner one, so that a
 noisy minute hits all alike. CPU a task is the steadiest figure on a busy machine.
@@ -22,17 +22,20 @@ from rich.console import Console
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from bench.ceilings import Ceilings  # noqa: E402 - this file is run as a script
+from bench.bars import OURS  # noqa: E402 - this file is run as a script
+from bench.ceilings import Ceilings  # noqa: E402
+from bench.curves import curves  # noqa: E402
 from bench.peers import AdapterFailed, Peer, known_peers  # noqa: E402
 from bench.plot import bars  # noqa: E402
 from bench.record import QUICK, Log, Record, Sizes, read_log  # noqa: E402
 from bench.report import Summary, markdown, show  # noqa: E402
-from bench.server import Server, throw_away_server  # noqa: E402
+from bench.server import Server, debian_server, throw_away_server  # noqa: E402
 from bench.works import WORKS, Round  # noqa: E402
 from tools.errors import SetupError  # noqa: E402
 
 RESULTS = ROOT / "bench" / "results"
 REPEATS = 3
+PEERS = ("rolecall", "pgqueuer", "pg-boss", "graphile-worker", "awa")
 
 
 def main(words: Sequence[str]) -> int:
@@ -42,10 +45,10 @@ def main(words: Sequence[str]) -> int:
     if arguments.show:
         _, records = read_log(arguments.show.read_text().splitlines())
         return _report(records, arguments.show, console)
-    peers = _prepared([known_peers()[name] for name in arguments.peers])
+    peers = _prepared([known_peers()[name] for name in _wanted(arguments)])
     sizes = replace(QUICK if arguments.quick else Sizes(), patience=arguments.patience)
     repeats = arguments.reps or (1 if arguments.quick else REPEATS)
-    with throw_away_server() as server:
+    with debian_server() if arguments.debian else throw_away_server() as server:
         log = Log(RESULTS / f"{time.strftime('%Y%m%d-%H%M%S', time.gmtime())}.jsonl", _heading(server, peers))
         records = []
         for record in _measures(server, peers, sizes, repeats, frozenset(arguments.work)):
@@ -126,7 +129,8 @@ def _report(records: Sequence[Record], path: Path, console: Console) -> int:
     show(summary, console)
     path.with_suffix(".md").write_text(markdown(summary))
     path.with_suffix(".svg").write_text(bars(summary))
-    console.print(f"measures: {path}, and the same as .md and .svg", soft_wrap=True)
+    path.with_suffix(".curves.svg").write_text(curves(summary))
+    console.print(f"measures: {path}, and the same as .md, .svg and .curves.svg", soft_wrap=True)
     return 1 if any(record.problem for record in records) else 0
 
 
@@ -135,10 +139,18 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--quick", action="store_true", help="less of everything, once: under two minutes")
     parser.add_argument("--reps", type=int, help=f"repeats (default {REPEATS})")
     parser.add_argument("--work", type=_several(WORKS), default=WORKS, help=f"of {','.join(WORKS)}")
-    parser.add_argument("--peers", type=_several(tuple(known_peers())), default=("rolecall", "pgqueuer"))
+    known = tuple(known_peers())
+    parser.add_argument("--peers", type=_several(known), default=PEERS, help=f"of {','.join(known)}")
+    parser.add_argument("--variants", action="store_true", help="our variants besides, for all the bars")
+    parser.add_argument("--debian", action="store_true", help="on Debian's Postgres with its settings as they come")
     parser.add_argument("--patience", type=float, default=0.0, help="seconds a measure may wait for a calm machine")
     parser.add_argument("--show", type=Path, metavar="FILE", help="show a session's .jsonl again")
     return parser
+
+
+def _wanted(arguments: argparse.Namespace) -> list[str]:
+    variants = [name for name in known_peers() if arguments.variants and name.startswith(f"{OURS}-")]
+    return list(dict.fromkeys([*arguments.peers, *variants]))
 
 
 def _several(known: Sequence[str]) -> Any:

@@ -1,4 +1,4 @@
-"""The throw-away server that all is measured on: 1 GB of buffers, 200 connections, else as Postgres comes."""
+"""The throw-away server that all is measured on: ours with 1 GB of buffers and 200 connections, or Debian's."""
 
 from __future__ import annotations
 
@@ -8,10 +8,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from urllib.parse import quote
 
 import psycopg
 
-from rolecall.db.embedded import EmbeddedServer, ServerOptions
+from rolecall.db.embedded.server import EmbeddedServer
+from rolecall.db.embedded.start import ServerOptions
+from tools.debian import SUPERUSER, cluster
+from tools.errors import SetupError
+from tools.servers import find
 
 DATABASE = "bench"
 # The embedded server saves where a demo may; a benchmark takes back what Postgres itself says.
@@ -80,6 +85,23 @@ class Server:
             yield
             connection.rollback()
 
+    def wal_position(self) -> str:
+        """Where the WAL ends now."""
+        with self.connect(self.admin) as connection:
+            row = connection.execute("select pg_current_wal_flush_lsn()").fetchone()
+        return str(row[0]) if row else "0/0"
+
+    def wal_since(self, position: str) -> int | None:
+        """Bytes of the WAL's records from there on, without images of whole pages; None where nobody can tell."""
+        with self.connect(self.admin) as connection:
+            try:
+                connection.execute("create extension if not exists pg_walinspect")
+            except psycopg.Error:
+                return None
+            query = "select sum(record_size)::bigint from pg_get_wal_stats(%s, pg_current_wal_flush_lsn())"
+            row = connection.execute(query, [position]).fetchone()
+        return int(row[0]) if row and row[0] is not None else None
+
     def settings(self) -> dict[str, str]:
         """The server's settings that matter to the numbers."""
         with self.connect(self.admin) as connection:
@@ -123,6 +145,29 @@ def server_in(folder: Path, options: ServerOptions = OPTIONS) -> Iterator[Server
             admin=embedded.superuser_dsn(tcp=True),
             postmaster=embedded.pid or 0,
             cluster=next(Path(folder, "postgres").glob("data-*")),
+            scratch=Path(scratch),
+        )
+
+
+@contextmanager
+def debian_server() -> Iterator[Server]:
+    """Start Debian's Postgres on disk with its settings as they come. Raises SetupError where there is none."""
+    found = find()
+    if found is None:
+        raise SetupError("there is no Postgres of Debian's here: ./dev servers")
+    with (
+        tempfile.TemporaryDirectory(prefix="rolecall-bench-", dir=_memory()) as scratch,
+        cluster(found, tempfile.gettempdir()) as dsn,
+    ):
+        with psycopg.connect(dsn, autocommit=True) as connection:
+            row = connection.execute("show data_directory").fetchone()
+        data = Path(row[0] if row else "")
+        address = f"postgresql://{SUPERUSER}@{quote(str(data.parent), safe='')}/{{}}"
+        yield Server(
+            dsn=address.format(DATABASE),
+            admin=address.format("postgres"),
+            postmaster=int((data / "postmaster.pid").read_text().split()[0]),
+            cluster=data,
             scratch=Path(scratch),
         )
 

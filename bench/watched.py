@@ -18,7 +18,7 @@ from playwright.sync_api import sync_playwright
 
 from bench.pages_app import app, tick
 from bench.server import Server
-from rolecall.client import Client
+from rolecall.client.sync_client import Client
 from tools.browser import find
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -11,6 +11,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from typing import Any
 
 from bench.peers import AdapterFailed, Answer, Peer
 from bench.processes import cpu_of_machine, wait_for_calm
@@ -21,6 +22,8 @@ WORKS = ("W1", "W1s", "W2", "W3", "W4", "W5", "W6")
 WITH_CHILDREN = "rolecall"
 HELD_DRAIN_SECONDS = 5.0
 MICRO = 1e6
+# Of these the WAL is read again: what it costs to enqueue a task and to run it.
+IN_WAL = ("W1", "W2")
 
 Work = Callable[[str], Record]
 
@@ -37,6 +40,8 @@ class Round:
 
     def measure(self, works: frozenset[str]) -> Iterator[Record]:
         """Yield the measures of the works that are asked for; a failure is a measure that says why."""
+        if self._peer.works:
+            works &= self._peer.works
         if "W1s" in works:
             yield self._attempt("W1s", self._single)
         if works & {"W1", "W2"}:
@@ -84,9 +89,9 @@ class Round:
     def _drain_held(self, work: str) -> Record:
         self._fresh()
         with self._server.held_snapshot():
-            preloaded, left = self._preload()
+            left, facts = self._preload()
             self._fill(self._tasks - left)
-            return self._drain(work, processes=1, preloaded=preloaded)
+            return self._drain(work, processes=1, **facts)
 
     def _drain_children(self, work: str) -> Record:
         self._fresh()
@@ -94,9 +99,10 @@ class Round:
         self._server.analyze()
         return self._drain(work, processes=1)
 
-    def _preload(self) -> tuple[int, int]:
-        """Work until enough has died under the snapshot; return how much ran and what is still queued."""
+    def _preload(self) -> tuple[int, dict[str, Any]]:
+        """Work until enough has died under the snapshot; return what is still queued, and how fast how much ran."""
         preloaded = left = 0
+        rates: list[tuple[int, float]] = []
         began = time.monotonic()
         while preloaded < self._sizes.preload and time.monotonic() < began + self._sizes.preload_seconds:
             self._fill(self._tasks - left)
@@ -104,9 +110,10 @@ class Round:
                 self._server.analyze()
             spare = max(HELD_DRAIN_SECONDS, began + self._sizes.preload_seconds - time.monotonic())
             answer = self._ask("drain", str(self._tasks), seconds=spare)
+            rates.append((preloaded, answer["rate"]))
             preloaded += answer["executed"]
             left = answer["left"]
-        return preloaded, left
+        return left, {"preloaded": preloaded, "rates": rates}
 
     def _fresh(self) -> None:
         self._server.empty()
@@ -117,11 +124,12 @@ class Round:
         if number > 0:
             self._ask("enqueue", str(number))
 
-    def _drain(self, work: str, *, processes: int, **facts: int) -> Record:
+    def _drain(self, work: str, *, processes: int, **facts: Any) -> Record:
         return self._record(work, "drain", str(self._tasks), "--procs", str(processes), **facts)
 
-    def _record(self, work: str, *words: str, **facts: int) -> Record:
+    def _record(self, work: str, *words: str, **facts: Any) -> Record:
         wait_for_calm(self._sizes.patience)
+        position = self._server.wal_position() if work in IN_WAL else None
         before = cpu_of_machine()
         answer = self._ask(*words)
         busy = cpu_of_machine() - before
@@ -130,10 +138,15 @@ class Round:
             peer=self._peer.name,
             work=work,
             repeat=self._repeat,
+            wal=self._wal_a_task(position, answer) if position else None,
             other_cpu=round(max(0.0, busy - own), 2),
             detail=answer | facts,
         )
         return _with_figures(record, answer)
+
+    def _wal_a_task(self, position: str, answer: Answer) -> float | None:
+        size = self._server.wal_since(position)
+        return None if size is None else round(size / max(1, answer["n"]), 1)
 
     def _ask(self, *words: str, seconds: float | None = None) -> Answer:
         environment = self._server.environment() | {"BENCH_DRAIN_TIMEOUT": str(seconds or self._sizes.drain_seconds)}

@@ -5,6 +5,8 @@ Runs in this project's bench and in any harness that speaks the protocol; there 
     [ours]
     python = "$BENCH_OURS_PYTHON"     the .venv's interpreter of this work tree
     script = "$BENCH_OURS_SCRIPT"     this file
+
+Variants are entries of peers.toml, told by variables.
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -22,23 +25,44 @@ import psycopg
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
+from bench.adapters.rolecall_singles import Singles
 from bench.processes import Stopwatch
 from bench.protocol import Adapter, Place, Sent, main, paced
 from rolecall.app import App
-from rolecall.client import Client
+from rolecall.client.sync_client import Client
 from rolecall.db.connect import connect
 from rolecall.db.migrator import migrate
 from rolecall.db.run import run as execute
 from rolecall.model.outcomes import Completed
-from rolecall.model.tasks import NextTasks
-from rolecall.sql import retention, tasks
-from rolecall.worker import Worker, WorkerOptions
+from rolecall.model.tasks import NewTask, NextTasks
+from rolecall.sql import claims, retention
+from rolecall.telemetry import EventSink
 from rolecall.worker.loop import run
+from rolecall.worker.options import WorkerOptions
+from rolecall.worker.worker import Worker
 
 SLOTS = int(os.environ.get("BENCH_SLOTS", "10"))
+SINGLE = os.environ.get("BENCH_SINGLE", "plain")
+SINK = os.environ.get("BENCH_SINK", "")
+# Nine tasks of ten share so many keys, which each task says, or which the handler declares.
+KEYS = int(os.environ.get("BENCH_KEYS", "0"))
+DECLARED = bool(os.environ.get("BENCH_DECLARED"))
+# Tasks of so many roles, which one worker serves.
+ROLES = int(os.environ.get("BENCH_ROLES", "1"))
+BATCH = int(os.environ.get("BENCH_BATCH", "0"))
+VARIANT = {"single": SINGLE, "sink": SINK, "keys": KEYS, "declared": DECLARED, "roles": ROLES, "batch": BATCH}
 CHUNK = 20_000
 CHILDREN = 10_000
 NOBODY = 0
+# What a handler does before its tick, in seconds of processor time: nothing, unless telemetry is measured.
+SPIN = float(os.environ.get("BENCH_SPIN", "0"))
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """What a handler of batches gets of each task."""
+
+    i: int
 
 
 class RolecallAdapter(Adapter):
@@ -46,16 +70,12 @@ class RolecallAdapter(Adapter):
 
     name = "rolecall"
     packages = ("rolecall", "psycopg", "msgspec", "uvloop")
-    settings = MappingProxyType({"slots": SLOTS, "enqueue": f"Client.enqueue_many, {CHUNK} a call"})
+    settings = MappingProxyType({"slots": SLOTS, "enqueue": f"Client.enqueue_many, {CHUNK} a call"} | VARIANT)
 
     def __init__(self, place: Place) -> None:
         super().__init__(place)
-        self._app = App("bench")
+        self._app = App("bench", sinks=_sinks(SINK))
         tick, stamp = self.tally.tick, self.tally.stamp
-
-        @self._app.task
-        async def noop(i: int) -> None:  # noqa: ARG001 - every peer's no-op carries a payload
-            tick()
 
         @self._app.task
         async def parent() -> None: ...
@@ -64,7 +84,12 @@ class RolecallAdapter(Adapter):
         async def lat(i: int) -> None:
             stamp(i)
 
-        self._noop = noop
+        @self._app.task(key="key {k}")
+        async def keyed(i: int, k: int) -> None:  # noqa: ARG001 - every peer's no-op carries a payload
+            tick()
+
+        self._noops = [self._no_op(f"noop-{number}" if number else "noop") for number in range(ROLES)]
+        self._keyed = keyed
         self._lat = lat
         self._parent = parent
 
@@ -77,22 +102,20 @@ class RolecallAdapter(Adapter):
     def enqueue(self, number: int, watch: Stopwatch) -> None:
         with self._client() as client, watch:
             for first in range(0, number, CHUNK):
-                client.enqueue_many(self._noop.task(i=i) for i in range(first, min(first + CHUNK, number)))
+                client.enqueue_many(map(self._task, range(first, min(first + CHUNK, number))))
 
     def enqueue_single(self, number: int, watch: Stopwatch) -> None:
-        with self._client() as client, watch:
-            for i in range(number):
-                client.enqueue(self._noop, {"i": i})
+        Singles(self.dsn, self._app, self._noops[0]).run(SINGLE, number, watch)
 
     def enqueue_children(self, number: int, watch: Stopwatch) -> None:
         """Let parents spawn and wait: what a worker would store for them at the end of their step."""
         with self._client() as client, connect(self.dsn, "bench") as connection, watch:
             for first in range(0, number, CHILDREN):
                 client.enqueue(self._parent, {})
-                (parent,) = execute(connection, tasks.claim(NOBODY, (), ("parent",), 1))
-                children = [self._noop.task(i=i) for i in range(first, min(first + CHILDREN, number))]
+                (parent,) = execute(connection, claims.claim(NOBODY, (), ("parent",), 1))
+                children = list(map(self._task, range(first, min(first + CHILDREN, number))))
                 report = Completed(id=parent.id, fence=parent.fence, next_tasks=NextTasks(children=children))
-                execute(connection, tasks.finish(NOBODY, [report]))
+                execute(connection, claims.finish(NOBODY, [report]))
 
     def send(self, numbers: Sequence[int], interval: float) -> list[Sent]:
         with self._client() as client:
@@ -106,6 +129,26 @@ class RolecallAdapter(Adapter):
         with connect(self.dsn, "bench") as connection:
             yield lambda: _value(connection, b"select count(*) from rolecall.tasks")
 
+    def _no_op(self, name: str) -> Any:
+        tick = self.tally.tick
+
+        async def noop(i: int) -> None:  # noqa: ARG001 - every peer's no-op carries a payload
+            if SPIN:
+                _spin(SPIN)
+            tick()
+
+        async def batch(items: list[Item]) -> None:
+            for _ in items:
+                tick()
+
+        return self._app.task(name, batch=BATCH)(batch) if BATCH else self._app.task(name)(noop)
+
+    def _task(self, i: int) -> NewTask:
+        if KEYS and DECLARED and i % 10:
+            return self._keyed.task(i=i, k=i % KEYS)
+        task: NewTask = self._noops[i % ROLES].task(i=i)
+        return task.options(key=f"key {i % KEYS}") if KEYS and i % 10 else task
+
     def _send_one(self, client: Client, number: int) -> Sent:
         before = time.time_ns()
         client.enqueue(self._lat, {"i": number})
@@ -115,13 +158,39 @@ class RolecallAdapter(Adapter):
     def _client(self) -> Iterator[Client]:
         """A client that has connected and declared the app: what only its first call would pay for."""
         with Client(self.dsn, app=self._app) as client:
-            client.enqueue_many([])
-            yield client
+            yield client.open()
 
 
 def _value(connection: psycopg.Connection[tuple[Any, ...]], query: bytes) -> int:
     row = connection.execute(query).fetchone()
     return int(row[0]) if row else 0
+
+
+def _spin(seconds: float) -> None:
+    until = time.thread_time() + seconds
+    while time.thread_time() < until:
+        pass
+
+
+def _sinks(name: str) -> Sequence[EventSink]:
+    """What hears of events, beside the log: Prometheus, or OpenTelemetry whose spans are made and thrown away.
+
+    `traces` is OpenTelemetry without its metrics; OTEL_TRACES_SAMPLER says which spans are recorded. BENCH_SPIN makes
+    handlers that long, to see what is added to one that does something.
+    """
+    if name == "prometheus":
+        from rolecall.telemetry.prometheus import Prometheus  # noqa: PLC0415 - only where it is measured
+
+        return [Prometheus()]
+    if name in {"opentelemetry", "traces"}:
+        from opentelemetry.sdk.metrics import MeterProvider  # noqa: PLC0415 - only where it is measured
+        from opentelemetry.sdk.metrics.export import InMemoryMetricReader  # noqa: PLC0415 - only where it is measured
+        from opentelemetry.sdk.trace import TracerProvider  # noqa: PLC0415 - only where it is measured
+
+        from rolecall.telemetry.opentelemetry import OpenTelemetry  # noqa: PLC0415 - only where it is measured
+
+        return [OpenTelemetry(TracerProvider(), MeterProvider([InMemoryMetricReader()]), measures=name != "traces")]
+    return []
 
 
 if __name__ == "__main__":

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from bench.ceilings import MOVE, STEP, UNNEST
+from dataclasses import replace
+from xml.etree.ElementTree import fromstring
+
+from bench.bars import verdicts
+from bench.ceilings import MOVE, STEP
+from bench.curves import charts, curves
 from bench.plot import bars
 from bench.record import Record
 from bench.report import Summary, markdown
@@ -18,24 +23,39 @@ def test_the_median_of_the_repeats_counts() -> None:
     assert summary.cell("rolecall", "W2") == "2,000  (1,000-9,000)\n10 + 20 us"
 
 
-def test_a_target_is_met_at_its_very_bound() -> None:
-    summary = Summary([rate("rolecall", "W1", 500.0), rate("ceiling", UNNEST, 1_000.0)])
+def test_a_bar_is_met_at_its_very_bound() -> None:
+    [verdict] = verdicts([rate("rolecall", "W1", 1_100.0), rate("awa", "W1", 1_000.0)])
 
-    assert "0.50 x INSERT .. unnest, at least 0.5: met" in summary.verdicts("W1")
+    assert (verdict.reached, verdict.met) == ("1.10 x", True)
 
 
-def test_a_target_that_is_not_reached_is_said_to_be_missed() -> None:
-    summary = Summary([rate("rolecall", "W2", 1_400.0), rate("pgqueuer", "W2", 1_000.0)])
+def test_a_bar_that_is_not_reached_is_missed() -> None:
+    [drain, *_] = verdicts([rate("rolecall", "W2", 1_400.0), rate("pg-boss", "W2", 1_000.0)])
 
-    assert "1.40 x PGQueuer, at least 1.5: MISSED" in summary.verdicts("W2")
+    assert (drain.reached, drain.asked, drain.met) == ("1.40 x", "at least 1.6", False)
 
 
 def test_a_latency_may_be_at_most_the_other_one() -> None:
-    waits = [
-        Record(peer=peer, work="W4", p50=p50, p95=3.0, p99=4.0) for peer, p50 in (("rolecall", 2.0), ("pgqueuer", 1.0))
-    ]
+    p50s = (("rolecall", 2.0), ("graphile-worker", 1.0))
+    waits = [Record(peer=peer, work="W4", p50=p50, p95=3.0, p99=4.0) for peer, p50 in p50s]
 
-    assert "2.00 x PGQueuer's p50, at most 1: MISSED" in Summary(waits).verdicts("W4")
+    assert [(verdict.reached, verdict.met) for verdict in verdicts(waits)] == [("2.00 x", False), ("1.00 x", True)]
+
+
+def test_a_ratio_is_told_with_its_range_over_the_repeats() -> None:
+    ours, theirs = (1_000.0, 3_000.0, 2_000.0), (1_000.0, 1_500.0, 500.0)
+
+    [verdict] = verdicts(
+        [rate("rolecall", "W3", value) for value in ours] + [rate("pg-boss", "W3", value) for value in theirs]
+    )
+
+    assert verdict.reached == "2.00 x (1.00-4.00)"
+
+
+def test_the_wal_of_a_task_is_that_of_its_enqueue_and_of_its_drain() -> None:
+    written = [replace(rate("rolecall", work, 1.0), wal=wal) for work, wal in (("W1", 350.0), ("W2", 650.0))]
+
+    assert [verdict.reached for verdict in verdicts(written) if verdict.bar.figure == "wal"] == ["1,000 bytes"]
 
 
 def test_a_failed_measure_takes_part_in_no_median() -> None:
@@ -45,7 +65,7 @@ def test_a_failed_measure_takes_part_in_no_median() -> None:
 
 
 def test_what_was_not_measured_has_no_verdict() -> None:
-    assert Summary([rate("rolecall", "W2", 5.0)]).verdicts("W2") == ""
+    assert verdicts([rate("rolecall", "W5", 5.0)]) == []
 
 
 def test_the_table_and_the_drawing_name_every_peer() -> None:
@@ -53,4 +73,24 @@ def test_the_table_and_the_drawing_name_every_peer() -> None:
         [rate("rolecall", "W2", 2.0), rate("pgqueuer", "W2", 1.0), rate("ceiling", MOVE.format(STEP), 4.0)]
     )
 
-    assert all(name in markdown(summary) and name in bars(summary) for name in ("rolecall", "pgqueuer", "ceiling"))
+    assert all(name in markdown(summary) and name in bars(summary) for name in ("rolecall", "pgqueuer"))
+
+
+def test_curves_are_drawn_of_waits_of_held_snapshots_and_of_slots() -> None:
+    waits = Record(peer="pgqueuer", work="W4", p50=1.0, p95=1.0, p99=1.0, detail={"waits": [0.5, 1.0]})
+    held = replace(rate("awa", "W5", 1.0), detail={"preloaded": 20, "rates": [[0, 2.0]]})
+    slots = [rate("rolecall", "W2", 2.0), rate("rolecall-slots-100", "W2", 3.0)]
+
+    shown = charts(Summary([waits, held, *slots]))
+
+    assert [chart.curves for chart in shown] == [
+        {"pgqueuer": [(0.5, 0.5)]},
+        {"awa": [(0, 2.0), (20, 1.0)]},
+        {"rolecall": [(10, 2.0), (100, 3.0)]},
+    ]
+
+
+def test_the_drawing_of_curves_is_well_formed() -> None:
+    summary = Summary([rate("rolecall", "W2", 2.0), rate("rolecall-slots-100", "W2", 3.0)])
+
+    assert "W2: tasks/s by slots" in "".join(fromstring(curves(summary)).itertext())  # noqa: S314 - our own

@@ -1,0 +1,155 @@
+"""awa in the adapter protocol: a Rust core with Python handlers, enqueues by COPY."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+import time
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import awa  # type: ignore[import-not-found]  # only the peer's own environment has it
+import psycopg
+import uvloop
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from bench.processes import Stopwatch
+from bench.protocol import Adapter, Sent, main, wait_for_beat
+
+WORKERS = int(os.environ.get("BENCH_CONCURRENCY", "1024"))
+BATCH = int(os.environ.get("BENCH_BATCH", "512"))
+POOL = int(os.environ.get("BENCH_POOL", "20"))
+CHUNK = 20_000
+DEADLINE_MS = 300_000
+QUEUE = awa.PartitionedQueue("bench", 1)
+# Its storage is only appended to: what was enqueued, less what was completed, here or in a segment that was pruned.
+UNFINISHED = """
+select coalesce((select sum(awa.sequence_next_value(seq_name) - 1) from awa.queue_enqueue_heads), 0)
+    - coalesce((select sum(completed_count) from awa.receipt_completion_batches), 0)
+    - coalesce((select sum(live_terminal_count) from awa.queue_terminal_live_counts), 0)
+    - coalesce((select sum(terminal_delta) from awa.queue_terminal_count_deltas), 0)
+    - coalesce((select sum(pruned_completed_count + pruned_failed_count) from awa.queue_terminal_rollups), 0)
+"""
+
+
+@dataclass
+class Noop:
+    """A task that does nothing."""
+
+    i: int
+
+
+@dataclass
+class Lat:
+    """A task that says when it started."""
+
+    i: int
+
+
+class AwaAdapter(Adapter):
+    """Enqueues by COPY, 20,000 a call; works with ordinary async handlers."""
+
+    name = "awa"
+    packages = ("awa-pg", "psycopg", "uvloop")
+    settings = MappingProxyType(
+        {
+            "max_workers": WORKERS,
+            "claim_batch_size": BATCH,
+            "max_connections": POOL,
+            "completion": {name: value for name, value in os.environ.items() if name.startswith("AWA_")},
+            "enqueue": f"enqueue_many_copy, {CHUNK} a call",
+        }
+    )
+
+    def setup(self) -> None:
+        async def install() -> None:
+            async with self._client() as client:
+                await client.migrate()
+                # The first worker of a new installation switches its storage on.
+                self._declare(client)
+                await client.start(QUEUE.queue_configs(max_workers_per_partition=1))
+                await client.shutdown()
+
+        uvloop.run(install())
+
+    def enqueue(self, number: int, watch: Stopwatch) -> None:
+        async def fill() -> None:
+            async with self._client() as client:
+                await client.health_check()
+                with watch:
+                    for first in range(0, number, CHUNK):
+                        chunk = range(first, min(first + CHUNK, number))
+                        await client.enqueue_many_copy([Noop(i) for i in chunk], queue="bench")
+
+        uvloop.run(fill())
+
+    def enqueue_single(self, number: int, watch: Stopwatch) -> None:
+        async def fill() -> None:
+            async with self._client() as client:
+                await client.health_check()
+                with watch:
+                    for i in range(number):
+                        await client.insert(Noop(i), **QUEUE.route_by_index(0))
+
+        uvloop.run(fill())
+
+    def send(self, numbers: Sequence[int], interval: float) -> list[Sent]:
+        async def post() -> list[Sent]:
+            async with self._client() as client:
+                await client.health_check()
+                return [await _send_one(client, *beat) for beat in wait_for_beat(numbers, interval)]
+
+        return uvloop.run(post())
+
+    def work(self) -> None:
+        uvloop.run(self._work())
+
+    @contextmanager
+    def pending(self) -> Iterator[Callable[[], int]]:
+        with psycopg.connect(self.dsn, autocommit=True) as connection:
+            yield lambda: int(connection.execute(UNFINISHED).fetchone()[0])  # type: ignore[index]
+
+    async def _work(self) -> None:
+        async with self._client(max_connections=POOL) as client:
+            self._declare(client)
+            await client.start(
+                QUEUE.queue_configs(
+                    max_workers_per_partition=WORKERS,
+                    claimers=1,
+                    claim_batch_size=BATCH,
+                    deadline_duration_ms=DEADLINE_MS,
+                )
+            )
+            await asyncio.Event().wait()
+
+    def _declare(self, client: Any) -> None:
+        @client.task(Noop, queue=QUEUE.physical_queues[0])  # type: ignore[untyped-decorator]
+        async def noop(_job: Any) -> None:
+            self.tally.tick()
+
+        @client.task(Lat, queue=QUEUE.physical_queues[0])  # type: ignore[untyped-decorator]
+        async def lat(job: Any) -> None:
+            self.tally.stamp(job.args.i)
+
+    @asynccontextmanager
+    async def _client(self, **options: int) -> AsyncIterator[Any]:
+        client = awa.AsyncClient(self.dsn, **options)
+        yield client
+        await client.close()
+
+
+async def _send_one(client: Any, number: int, wait: float) -> Sent:
+    await asyncio.sleep(wait)
+    before = time.time_ns()
+    await client.insert(Lat(number), **QUEUE.route_by_index(0))
+    return Sent(number, before, time.time_ns())
+
+
+if __name__ == "__main__":
+    main(AwaAdapter, __file__)

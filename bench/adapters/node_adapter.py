@@ -1,0 +1,138 @@
+"""Peers that run in Node, in the adapter protocol: each a script below `node/` that speaks its part of it.
+
+BENCH_NODE_MODULES says where their packages are; a `node` among them is taken before the machine's own.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from abc import abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import psycopg
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from bench.processes import Stopwatch
+from bench.protocol import Adapter, Place, Sent, main
+
+SCRIPTS = Path(__file__).resolve().parent / "node"
+MODULES = Path(os.environ.get("BENCH_NODE_MODULES", "node_modules"))
+ENVIRONMENT = {**os.environ, "NODE_PATH": str(MODULES)}
+
+
+class NodeFailed(Exception):
+    """A script did not answer; the message is the end of what it said instead."""
+
+
+class NodeAdapter(Adapter):
+    """What both have in common: the calls of their script."""
+
+    script: str
+
+    @property
+    @abstractmethod
+    def unfinished(self) -> str:
+        """The query that counts the tasks that the database holds unfinished."""
+
+    def versions(self) -> Mapping[str, str]:
+        said = subprocess.run([_node(), "--version"], capture_output=True, text=True, check=True).stdout
+        manifests = {name: json.loads((MODULES / name / "package.json").read_text()) for name in self.packages}
+        return {"node": said.strip()} | {name: manifest["version"] for name, manifest in manifests.items()}
+
+    def setup(self) -> None:
+        self._finish(self._start("setup"))
+
+    def enqueue(self, number: int, watch: Stopwatch) -> None:
+        self._watched(watch, "enqueue", str(number))
+
+    def enqueue_single(self, number: int, watch: Stopwatch) -> None:
+        self._watched(watch, "enqueue-single", str(number))
+
+    def send(self, numbers: Sequence[int], interval: float) -> list[Sent]:
+        answer = self._finish(self._start("send", json.dumps(list(numbers)), str(interval)))
+        return [Sent(number, int(before), int(after)) for number, before, after in answer["sent"]]
+
+    def work(self) -> None:
+        """Become the worker: the process keeps its id and its session, by which it is measured."""
+        os.execve(_node(), [_node(), str(SCRIPTS / self.script), "work"], ENVIRONMENT)
+
+    @contextmanager
+    def pending(self) -> Iterator[Callable[[], int]]:
+        with psycopg.connect(self.dsn, autocommit=True) as connection:
+            yield lambda: int(connection.execute(self.unfinished.encode()).fetchone()[0])  # type: ignore[index]
+
+    def _watched(self, watch: Stopwatch, *words: str) -> None:
+        script = self._start(*words)
+        if script.stdout and script.stdout.readline() == "ready\n":
+            with watch:
+                answer = self._finish(script, "go\n")
+            watch.own_cpu += answer["cpu_s"]
+        else:
+            self._finish(script)
+
+    def _start(self, *words: str) -> subprocess.Popen[str]:
+        command = [_node(), str(SCRIPTS / self.script), *words]
+        pipe = subprocess.PIPE
+        return subprocess.Popen(command, env=ENVIRONMENT, stdin=pipe, stdout=pipe, stderr=pipe, text=True)
+
+    def _finish(self, script: subprocess.Popen[str], said: str | None = None) -> Mapping[str, Any]:
+        answer, problem = script.communicate(said)
+        if script.returncode:
+            raise NodeFailed(problem[-800:] or answer[-800:])
+        lines = [line for line in answer.splitlines() if line.startswith("{")]
+        return dict(json.loads(lines[-1])) if lines else {}
+
+
+class GraphileAdapter(NodeAdapter):
+    """Graphile Worker, which claims many jobs at once into a local queue."""
+
+    name = "graphile-worker"
+    packages = ("graphile-worker", "pg")
+    settings = MappingProxyType(
+        {
+            "concurrentJobs": os.environ.get("BENCH_CONCURRENCY"),
+            "localQueue.size": os.environ.get("BENCH_LOCAL_QUEUE"),
+            "maxPoolSize": os.environ.get("BENCH_POOL"),
+            "completeJobBatchDelay": 0,
+            "enqueue": "addJobs, 20000 a call",
+        }
+    )
+    script = "graphile.cjs"
+    unfinished = "select count(*) from graphile_worker._private_jobs"
+
+
+class PgBossAdapter(NodeAdapter):
+    """pg-boss, whose handlers get a batch: one that fails, fails for all of it."""
+
+    name = "pg-boss"
+    packages = ("pg-boss", "pg")
+    settings = MappingProxyType(
+        {
+            "batchSize": os.environ.get("BENCH_BATCH"),
+            "pollingIntervalSeconds": 0.5,
+            "wakes": "useListenNotify, queue notify, burstWhenBatchFull",
+            "latency": "batchSize 10",
+            "enqueue": "insert, 20000 a call",
+        }
+    )
+    script = "pgboss.cjs"
+    unfinished = "select count(*) from pgboss.job where name in ('noop', 'lat') and state < 'completed'"
+
+
+def _node() -> str:
+    own = MODULES / ".bin" / "node"
+    return str(own) if own.exists() else shutil.which("node") or "node"
+
+
+if __name__ == "__main__":
+    peers: Mapping[str, Callable[[Place], Adapter]] = {"graphile": GraphileAdapter, "pgboss": PgBossAdapter}
+    main(peers[os.environ["BENCH_NODE_PEER"]], __file__)
