@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.sql.engine import Claim, Engine
+from tests.sql.engine import Claim, Engine, report
 
 
 @pytest.fixture
@@ -88,3 +88,17 @@ def test_freeing_several_keys_brings_back_one_task_of_each(engine: Engine) -> No
     engine.finish(worker, *({"id": c.id, "fence": c.fence, "outcome": "completed"} for c in claims))
 
     assert [claim.id for claim in engine.claim(4)] == [waiting[0], waiting[2]]
+
+
+def test_two_tasks_of_a_key_that_end_differently_at_once_bring_back_two(engine: Engine) -> None:
+    engine.rows("select rolecall.set_key_capacity('store', 2)")
+    for _ in range(2):
+        engine.enqueue(key="store", max_attempts=1)
+    worker = engine.worker()
+    completed, failed = engine.claim(2, worker=worker)
+    first, second, third = (engine.enqueue(key="store") for _ in range(3))
+    park(engine, first, second, third)
+
+    engine.finish(worker, report(completed, "completed"), report(failed, "failed", error="x"))
+
+    assert [engine.task(task_id).status for task_id in (first, second, third)] == ["ready", "ready", "parked"]

@@ -22,7 +22,8 @@ begin
     perform from rolecall.keys where key = any(p_keys) order by key for update;
     -- Statements of their own: they see what was parked before the locks were had.
     v_wanted := array(
-        select wanted.key from unnest(p_keys) as wanted (key)
+        -- A key that two tasks give up at once is named twice, but has its room once.
+        select distinct wanted.key from unnest(p_keys) as wanted (key)
         where exists (
             select from rolecall.tasks as task where task.key = wanted.key and task.state = 'pending' offset 0
         )
