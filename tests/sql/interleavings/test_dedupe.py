@@ -211,3 +211,17 @@ def test_fifty_concurrent_merges_make_one_whole_payload(engine: Engine, session:
     assert len(tasks) == (5 if also_claimed else 1)
     assert sorted(number for task in tasks for number in task.payload["ids"]) == list(range(50))
     assert sum(task.payload["n"] for task in tasks) == 50
+
+
+def test_two_batches_with_the_same_dedupe_keys_beside_the_end_of_a_task_that_stood_for_one(stage: Stage) -> None:
+    """The batch that met that task has other keys already when it finds it gone, which the second batch waits for."""
+    for play in stage.orders(2, 1, 1, 1):
+        stage.engine.enqueue(dedupe_key="a")
+        standing = stage.engine.claim_one(worker=1)
+        a, b, c = ({"role": "work", "dedupe_key": key} for key in "abc")
+
+        answers = play.run(
+            (opening(adding_all(c)), rollback), (adding_all(a, b, c),), (finishing(standing),), (adding_all(a, b),)
+        )
+
+        assert errors(answers) == []

@@ -58,7 +58,8 @@ begin
         ids := array[v_id];
         deduplicated := '{}';
         return next;
-    elsif p_tasks @? '$[*] ? (exists (@.needs) || exists (@.dedupe))' then
+    elsif p_tasks @? '$[*] ? (exists (@.needs) || exists (@.dedupe) || exists (@.dedupe_key))'
+        or exists (select from rolecall.handlers as handler where handler.dedupe_key is not null) then
         return query select * from rolecall.store_beside_others(p_tasks);
     else
         return query select * from rolecall.store_tasks(p_tasks, null);
@@ -150,7 +151,8 @@ begin
 end
 $$;
 
--- Stores a batch whose tasks need or change others, as store_tasks does.
+-- Stores a batch whose tasks need or change others, or that others may stand for, as store_tasks does: one
+-- that stood for a task may be gone before it is met, and its key is had then out of order.
 -- returns: one row: the ids in input order, and which of them already stood
 -- raises: as store_tasks
 -- locks: as store_tasks
