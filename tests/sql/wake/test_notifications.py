@@ -238,6 +238,16 @@ def test_a_worker_that_has_learned_a_handler_while_it_waits_is_woken_for_it(engi
     assert woken() == ["work"]
 
 
+def test_a_dispatcher_that_watches_is_notified_of_a_handler_that_was_declared_later(
+    engine: Engine, woken: Woken
+) -> None:
+    engine.rows("select rolecall.watch()")
+    engine.declare(handlers=[{"name": "late", "role": "work"}])
+    engine.enqueue(handler="late")
+
+    assert woken() == ["work"]
+
+
 def test_a_worker_with_an_old_idle_mark_is_woken_only_if_others_do_not_suffice(engine: Engine, woken: Woken) -> None:
     """A worker that died is not what a task waits for while others live."""
     dead = {idle_worker(engine, "work") for _ in range(9)}

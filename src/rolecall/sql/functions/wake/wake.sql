@@ -64,7 +64,8 @@ begin
         cross join lateral (
             (
                 select mark.worker_id, 0 as round from rolecall.idle_marks as mark
-                where mark.role = served.role and mark.until >= v_chance and p_handler = any(mark.handlers)
+                where mark.role = served.role and mark.until >= v_chance
+                    and (p_handler = any(mark.handlers) or mark.worker_id = 0)
                 order by mark.until
                 limit v_most
             )
@@ -72,7 +73,7 @@ begin
             (
                 select mark.worker_id, 1 from rolecall.idle_marks as mark
                 where mark.role = served.role and mark.until > v_now and mark.until < v_chance
-                    and p_handler = any(mark.handlers)
+                    and (p_handler = any(mark.handlers) or mark.worker_id = 0)
                 order by mark.until desc
                 limit v_most
             )
@@ -175,7 +176,8 @@ end
 $$;
 
 -- Marks that somebody listens for every enqueue, for five minutes, who is no worker: a dispatcher, which
--- hands tasks to workers that have no idle marks. Any number of them share one mark.
+-- hands tasks to workers that have no idle marks. Any number of them share one mark, as worker 0, which is
+-- for all handlers, also those that come later.
 -- locks: the mark of worker 0
 -- public: yes
 create or replace function rolecall.watch()
@@ -187,10 +189,6 @@ as $$
 begin
     delete from rolecall.idle_marks where worker_id = 0;
     insert into rolecall.idle_marks (role, worker_id, handlers, until)
-    select '', 0, array(
-        select handler.name from rolecall.handlers as handler
-        union
-        select line.handler from rolecall.lines as line
-    ), rolecall.clock() + interval '5 min';
+    values ('', 0, '{}', rolecall.clock() + interval '5 min');
 end
 $$;
