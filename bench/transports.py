@@ -42,7 +42,8 @@ HANDOFFS = ("streams", "lists")
 A_PROCESS = 50
 # What each worker holds at most, with room; and room for us.
 CONNECTIONS_A_WORKER, CONNECTIONS_BESIDE = 6, 50
-SETTLING_SECONDS = 5.0
+# Until workers that found nothing for a while have come to ask as seldom as they ever do.
+SETTLING_SECONDS = 25.0
 IDLE_SECONDS = 10.0
 SINGLE, A_SECOND = 60, 10.0
 BATCH = 2_000
@@ -150,10 +151,11 @@ def process(*words: str, **settings: str) -> Iterator[None]:
 async def crew(number: int) -> None:
     """Run so many workers in this process until SIGTERM."""
     settings = read_settings()
-    options = WorkerOptions(
-        slots=1, prefetch=0, notifications=settings.notifications, handoff=settings.handoff, maintenance=False
-    )
-    workers = [Worker(app, os.environ["DATABASE_URL"], options) for _ in range(number)]
+    options = WorkerOptions(slots=1, prefetch=0, notifications=settings.notifications, handoff=settings.handoff)
+    # One does the duties for all: what a claim's lost answer leaves behind must be rescued.
+    workers = [
+        Worker(app, os.environ["DATABASE_URL"], replace(options, maintenance=each == 0)) for each in range(number)
+    ]
 
     def stop() -> None:
         for worker in workers:
