@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import os
+import random
 import shutil
 import signal
 import socket
+import struct
 import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from threading import Thread
 
 import pytest
 
@@ -126,6 +129,30 @@ def nats() -> Iterator[Broker]:
     path, environment = _found("nats-server")
     with _running(lambda port: [str(path), "-a", "127.0.0.1", "-p", str(port)], "nats", environment) as it:
         yield it
+
+
+@contextmanager
+def cutting_server() -> Iterator[int]:
+    """Listen on a port, and reset every connection, at once or within a millisecond."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        cutting = Thread(target=_cut_all, args=(server,))
+        cutting.start()
+        try:
+            yield server.getsockname()[1]
+        finally:
+            server.shutdown(socket.SHUT_RDWR)
+            cutting.join()
+
+
+def _cut_all(server: socket.socket) -> None:
+    while True:
+        try:
+            connection, _ = server.accept()
+        except OSError:
+            return
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        time.sleep(random.choice((0, random.random() / 1000)))
+        connection.close()
 
 
 @pytest.fixture

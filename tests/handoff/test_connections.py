@@ -8,10 +8,11 @@ import sys
 from collections.abc import Awaitable, Callable
 
 import pytest
+import uvloop
 
 from rolecall.brokers import RedisAway, RedisLink, RedisRefuses, Script, connect_redis
 from rolecall.model.errors import ConfigError
-from tests.brokers import Broker, redis
+from tests.brokers import Broker, cutting_server, redis
 
 
 async def asked(url: str, ask: Callable[[RedisLink], Awaitable[object]]) -> object:
@@ -40,6 +41,19 @@ async def test_what_the_server_refuses_is_told_apart_from_a_server_that_is_away(
     with pytest.raises(RedisAway) as away:
         await asked(redis_server.url, lambda link: link.call("PING"))
     assert not isinstance(away.value, RedisRefuses)
+
+
+def test_a_connection_that_is_cut_at_any_moment_is_a_server_that_is_away() -> None:
+    async def ask(port: int) -> None:
+        link = connect_redis(f"redis://127.0.0.1:{port}")
+        for _ in range(2_000):
+            with pytest.raises(RedisAway):
+                await link.call("PING")
+        await link.close()
+
+    with cutting_server() as port:
+        # As workers run: this loop tells in its own way of a cut between two writes.
+        uvloop.run(ask(port))
 
 
 async def test_a_server_that_hangs_is_away_after_two_seconds(redis_server: Broker) -> None:

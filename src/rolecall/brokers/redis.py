@@ -15,6 +15,7 @@ from redis.asyncio.sentinel import MasterNotFoundError, Sentinel
 from redis.backoff import NoBackoff
 from redis.exceptions import NoScriptError, RedisError, ResponseError
 
+from rolecall.brokers.cuts import cuts_as_os_errors
 from rolecall.brokers.door import RedisAway, RedisRefuses, Script
 from rolecall.config.brokers import prefix_apart
 
@@ -154,7 +155,8 @@ def _errors_of_ours() -> Iterator[None]:
     task = asyncio.current_task()
     cancelled = task.cancelling() if task else 0
     try:
-        yield
+        with cuts_as_os_errors():
+            yield
     except ResponseError as error:
         raise RedisRefuses(str(error)) from error
     except MasterNotFoundError as error:

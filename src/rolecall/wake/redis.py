@@ -8,6 +8,7 @@ from contextlib import aclosing, asynccontextmanager, contextmanager
 from redis.asyncio.connection import AbstractConnection
 from redis.exceptions import RedisError
 
+from rolecall.brokers.cuts import cuts_as_os_errors
 from rolecall.brokers.redis import link_to
 from rolecall.config.brokers import BrokerAddress
 from rolecall.wake.transport import Deaf, Message, Reach
@@ -68,6 +69,7 @@ class RedisTransport:
 @contextmanager
 def _deaf() -> Iterator[None]:
     try:
-        yield
+        with cuts_as_os_errors():
+            yield
     except (RedisError, OSError) as error:
         raise Deaf(str(error) or "Redis does not answer") from error

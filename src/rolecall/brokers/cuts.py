@@ -1,0 +1,25 @@
+"""Cut connections of brokers' clients, told as everywhere else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+__all__ = ["cuts_as_os_errors"]
+
+UVLOOP_SAYS = "the handler is closed"
+
+
+@contextmanager
+def cuts_as_os_errors() -> Iterator[None]:
+    """Raise ConnectionResetError for a connection that was cut between two writes.
+
+    uvloop raises a RuntimeError for the second write, which no client library expects; asyncio's own loop says nothing
+    of it, and the client meets the loss a moment later.
+    """
+    try:
+        yield
+    except RuntimeError as error:
+        if UVLOOP_SAYS not in str(error):
+            raise
+        raise ConnectionResetError("the connection was lost") from error

@@ -1,0 +1,25 @@
+"""Connections to a broker that are cut at any moment."""
+
+from __future__ import annotations
+
+import pytest
+import uvloop
+
+from rolecall.config.brokers import broker_address
+from rolecall.wake.choice import broker
+from rolecall.wake.transport import Deaf, Transport
+from tests.brokers import cutting_server
+
+
+@pytest.mark.parametrize("scheme", ["redis", "nats"])
+def test_a_subscription_whose_connection_is_cut_at_any_moment_is_deaf(scheme: str) -> None:
+    async def subscribe(transport: Transport) -> None:
+        for _ in range(1_000):
+            with pytest.raises(Deaf):
+                async with transport.subscribe(["rolecall_wake"]):
+                    pass
+        await transport.close()
+
+    with cutting_server() as port:
+        # As workers run: this loop tells in its own way of a cut between two writes.
+        uvloop.run(subscribe(broker(broker_address(f"{scheme}://127.0.0.1:{port}"))))
