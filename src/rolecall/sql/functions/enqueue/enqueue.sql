@@ -67,9 +67,10 @@ begin
 end
 $$;
 
--- Stores one task in a single statement, where that is all there is to do: the draft is sound, its role has
--- had such a task before, its handler declares no keys, and no task stands for it. What this does not store,
--- store_tasks resolves or refuses.
+-- Stores one task with two small statements, where that is all there is to do: the draft is sound, its role
+-- has had such a task before, its handler declares no keys, and no task stands for it. What this does not
+-- store, store_tasks resolves or refuses. Whatever a statement names is made ready at each call, so it names
+-- no more than it needs.
 -- returns: the task's id; null where nothing was stored
 -- locks: the dedupe key; waits for an uncommitted task with the same one
 -- notifies: rolecall_wake, where an idle worker waits for the role
@@ -87,61 +88,68 @@ as $$
 declare
     v_id bigint;
     v_now constant timestamptz := rolecall.clock();
-    v_due constant timestamptz := rolecall.due_at(p_moment, p_after, v_now);
+    v_due timestamptz := v_now;
     v_handler constant text := coalesce(p_handler, p_role);
     v_role text := p_role;
     v_dedupe_key constant text := v_handler || '/' || p_dedupe_key;
-    v_awaited boolean;
+    v_kind record;
 begin
     if v_role is null then
         v_role := (select kind.role from rolecall.kind_of(null, p_handler, null) as kind);
     end if;
+    select kind.max_attempts, kind.max_payload_bytes, kind.one_root, kind.keys, (
+        select min(line.id)
+        from rolecall.lines as line
+        where line.role = v_role and line.handler = v_handler and line.priority = coalesce(p_priority, 0)
+            and line.never_ahead = coalesce(kind.max_attempts = 1, false) and line.misfit_for = '{}'
+    ) as line_id, exists (
+        select
+        from rolecall.idle_marks as mark
+        where mark.role in (v_role, '') and mark.until > v_now
+    ) as awaited
+    into v_kind
+    from rolecall.kind_of(v_role, v_handler, p_max_attempts) as kind;
+    if v_kind.line_id is null or v_kind.keys then
+        return null;
+    end if;
+    -- Drafts that say no more than role, handler and payload can have but a payload that is refused.
+    if num_nonnulls(p_priority, p_moment, p_after, p_key, p_dedupe_key, p_max_attempts, p_trace_context) > 0
+        or jsonb_typeof(p_payload) <> 'object'
+        or pg_column_size(p_payload) > v_kind.max_payload_bytes / 64 then
+        v_due := rolecall.due_at(p_moment, p_after, v_now);
+        if rolecall.task_problem(
+            p_payload, v_kind.max_payload_bytes, p_priority, v_due, v_now, p_key, p_dedupe_key,
+            p_max_attempts, null
+        ) is not null or rolecall.asking_problem(p_moment, p_after, p_trace_context) is not null then
+            return null;
+        end if;
+    end if;
+    if v_dedupe_key is not null then
+        perform from rolecall.tasks as twin
+        where twin.dedupe_key = v_dedupe_key and twin.dedupe_pending
+        limit 1;
+        if found then
+            return null;
+        end if;
+    end if;
+    -- Drawn for what is stored here only: else the first tasks of all would not be 1, 2, 3.
+    v_id := nextval('rolecall.tasks_id_seq');
     insert into rolecall.tasks (
         id, chain_id, created_at, scheduled_for, line_id, max_attempts, key, dedupe_key, payload,
         trace_context
     )
-    select
-        sound.id, sound.id, v_now, greatest(v_due, v_now), sound.line_id, sound.max_attempts,
-        case when sound.one_root then coalesce(p_key, 'role:' || sound.role) else p_key end,
+    values (
+        v_id, v_id, v_now, greatest(v_due, v_now), v_kind.line_id, v_kind.max_attempts,
+        case when v_kind.one_root then coalesce(p_key, 'role:' || v_role) else p_key end,
         v_dedupe_key, coalesce(p_payload, '{}'), p_trace_context
-    from (
-        -- Drawn for what is stored here only: else the first tasks of all would not be 1, 2, 3.
-        select nextval('rolecall.tasks_id_seq') as id, line.id as line_id, kind.*
-        from rolecall.kind_of(v_role, v_handler, p_max_attempts) as kind
-        cross join lateral (
-            select min(line.id) as id
-            from rolecall.lines as line
-            where line.role = kind.role and line.handler = kind.handler
-                and line.priority = coalesce(p_priority, 0) and line.misfit_for = '{}'
-                and line.never_ahead = coalesce(kind.max_attempts = 1, false)
-        ) as line
-        where line.id is not null and not kind.keys
-            and rolecall.task_problem(
-                p_payload, kind.max_payload_bytes, p_priority, v_due, v_now, p_key, p_dedupe_key,
-                p_max_attempts, null
-            ) is null
-            and rolecall.asking_problem(p_moment, p_after, p_trace_context) is null
-            and (
-                v_dedupe_key is null or (
-                    select true
-                    from rolecall.tasks as twin
-                    where twin.dedupe_key = v_dedupe_key and twin.dedupe_pending
-                    limit 1
-                ) is null
-            )
-    ) as sound
+    )
     on conflict (dedupe_key, coalesce(dedupe_pending, false))
-        where dedupe_key is not null and (dedupe_pending is not true or fence = 0) do nothing
-    returning id, exists (
-        select
-        from rolecall.idle_marks as mark
-        where mark.role in (v_role, '') and mark.until > v_now
-    ) into v_id, v_awaited;
-    if v_id is null then
+        where dedupe_key is not null and (dedupe_pending is not true or fence = 0) do nothing;
+    if not found then
         return null;
     end if;
     -- The key may have had it wait for another transaction: who was not idle then may be by now.
-    if v_due <= v_now and (v_awaited or v_dedupe_key is not null) then
+    if v_due <= v_now and (v_kind.awaited or v_dedupe_key is not null) then
         perform rolecall.wake_line(v_role, v_handler, 1);
     end if;
     if rolecall.collects_events() then
