@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from bench.asked import HANDLER_SECONDS
 from bench.crew import Crew
 from bench.processes import cpu_of_server
 from bench.tally import Counts, clear, read_counts
@@ -80,6 +81,8 @@ class Drain:
             self._wait_for(1, crew, deadline)
             first = self._moment(crew, time.time_ns())
             self._wait_for(number, crew, deadline)
+            # Until the last handlers have returned there is nothing to ask for.
+            time.sleep(HANDLER_SECONDS)
             left = self._settle(number, deadline)
             last = self._moment(crew, time.time_ns())
         span = Span(launched=launched, first=first, last=last)

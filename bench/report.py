@@ -70,9 +70,9 @@ def show(summary: Summary, console: Console) -> None:
 
 def markdown(summary: Summary) -> str:
     """The table and the bars in Markdown."""
-    tables = [_table(*rows(summary))]
+    tables = [table(*rows(summary))]
     if summary.verdicts:
-        tables.append(_table(BARS_HEAD, map(_judged, summary.verdicts)))
+        tables.append(table(BARS_HEAD, map(_judged, summary.verdicts)))
     return "\n".join(tables)
 
 
@@ -82,6 +82,11 @@ def rows(summary: Summary) -> tuple[list[str], list[list[str]]]:
     body = [[peer, *(summary.cell(peer, work) for work in summary.works)] for peer in summary.peers]
     tops = [_ceiling(summary, CEILING_OF.get(work, "")) for work in summary.works]
     return head, [*body, ["bare SQL", *tops]] if any(tops) else body
+
+
+def table(head: Sequence[str], body: Iterable[Sequence[str]]) -> str:
+    """A table in Markdown."""
+    return "".join(f"{line}\n" for line in [_line(head), _line(["---"] * len(head)), *map(_line, body)])
 
 
 def _ceiling(summary: Summary, work: str) -> str:
@@ -100,10 +105,6 @@ def _drawn(head: Iterable[str], body: Iterable[Sequence[str]], *, lines: bool) -
     for row in body:
         table.add_row(*row)
     return table
-
-
-def _table(head: Sequence[str], body: Iterable[Sequence[str]]) -> str:
-    return "".join(f"{line}\n" for line in [_line(head), _line(["---"] * len(head)), *map(_line, body)])
 
 
 def _line(cells: Sequence[str]) -> str:

@@ -45,11 +45,11 @@ def main(words: Sequence[str]) -> int:
     if arguments.show:
         _, records = read_log(arguments.show.read_text().splitlines())
         return _report(records, arguments.show, console)
-    peers = _prepared([known_peers()[name] for name in _wanted(arguments)])
+    peers = prepared([known_peers()[name] for name in _wanted(arguments)])
     sizes = replace(QUICK if arguments.quick else Sizes(), patience=arguments.patience)
     repeats = arguments.reps or (1 if arguments.quick else REPEATS)
     with debian_server() if arguments.debian else throw_away_server() as server:
-        log = Log(RESULTS / f"{time.strftime('%Y%m%d-%H%M%S', time.gmtime())}.jsonl", _heading(server, peers))
+        log = Log(RESULTS / f"{time.strftime('%Y%m%d-%H%M%S', time.gmtime())}.jsonl", heading(server, peers))
         records = []
         for record in _measures(server, peers, sizes, repeats, frozenset(arguments.work)):
             log.add(record)
@@ -68,7 +68,7 @@ def _measures(
             yield from Round(server, peer, sizes, repeat).measure(works)
 
 
-def _prepared(peers: Sequence[Peer]) -> list[Peer]:
+def prepared(peers: Sequence[Peer]) -> list[Peer]:
     """Those of the peers that can be had: without a network, the rest is still worth measuring."""
     ready = []
     for peer in peers:
@@ -81,7 +81,8 @@ def _prepared(peers: Sequence[Peer]) -> list[Peer]:
     return ready
 
 
-def _heading(server: Server, peers: Sequence[Peer]) -> dict[str, Any]:
+def heading(server: Server, peers: Sequence[Peer] = ()) -> dict[str, Any]:
+    """What must be known about where the figures come from."""
     return {
         "processor": _processor(),
         "cores": os.cpu_count(),

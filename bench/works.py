@@ -9,7 +9,7 @@ W6   as W2, of children that parents wait for, 10,000 each: only ours has any
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -29,14 +29,17 @@ Work = Callable[[str], Record]
 
 
 class Round:
-    """All works of one peer, once. `repeat` counts the rounds."""
+    """All works of one peer, once. `repeat` counts the rounds; `asked` is what bench/asked.py reads."""
 
-    def __init__(self, server: Server, peer: Peer, sizes: Sizes, repeat: int) -> None:
+    def __init__(
+        self, server: Server, peer: Peer, sizes: Sizes, repeat: int, asked: Mapping[str, str] | None = None
+    ) -> None:
         self._server = server
         self._peer = peer
         self._sizes = sizes
         self._tasks = sizes.tasks * peer.times
         self._repeat = repeat
+        self._asked = dict(asked or {})
 
     def measure(self, works: frozenset[str]) -> Iterator[Record]:
         """Yield the measures of the works that are asked for; a failure is a measure that says why."""
@@ -149,8 +152,8 @@ class Round:
         return None if size is None else round(size / max(1, answer["n"]), 1)
 
     def _ask(self, *words: str, seconds: float | None = None) -> Answer:
-        environment = self._server.environment() | {"BENCH_DRAIN_TIMEOUT": str(seconds or self._sizes.drain_seconds)}
-        return self._peer.ask(*words, environment=environment)
+        timeout = {"BENCH_DRAIN_TIMEOUT": str(seconds or self._sizes.drain_seconds)}
+        return self._peer.ask(*words, environment=self._server.environment() | self._asked | timeout)
 
 
 def _with_figures(record: Record, answer: Answer) -> Record:

@@ -19,13 +19,13 @@ import uvloop
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
+from bench.asked import AT_ONCE, CHUNK, HANDLER_SECONDS, TEXT
 from bench.processes import Stopwatch
 from bench.protocol import Adapter, Sent, main, wait_for_beat
 
-WORKERS = int(os.environ.get("BENCH_CONCURRENCY", "1024"))
+WORKERS = AT_ONCE or int(os.environ.get("BENCH_CONCURRENCY", "1024"))
 BATCH = int(os.environ.get("BENCH_BATCH", "512"))
 POOL = int(os.environ.get("BENCH_POOL", "20"))
-CHUNK = 20_000
 DEADLINE_MS = 300_000
 QUEUE = awa.PartitionedQueue("bench", 1)
 # Its storage is only appended to: what was enqueued, less what was completed, here or in a segment that was pruned.
@@ -43,6 +43,14 @@ class Noop:
     """A task that does nothing."""
 
     i: int
+
+
+@dataclass
+class Long:
+    """The same with a text."""
+
+    i: int
+    text: str
 
 
 @dataclass
@@ -85,7 +93,7 @@ class AwaAdapter(Adapter):
                 with watch:
                     for first in range(0, number, CHUNK):
                         chunk = range(first, min(first + CHUNK, number))
-                        await client.enqueue_many_copy([Noop(i) for i in chunk], queue="bench")
+                        await client.enqueue_many_copy([_no_op(i) for i in chunk], queue="bench")
 
         uvloop.run(fill())
 
@@ -129,9 +137,11 @@ class AwaAdapter(Adapter):
             await asyncio.Event().wait()
 
     def _declare(self, client: Any) -> None:
-        @client.task(Noop, queue=QUEUE.physical_queues[0])  # type: ignore[untyped-decorator]
+        @client.task(type(_no_op(0)), queue=QUEUE.physical_queues[0])  # type: ignore[untyped-decorator]
         async def noop(_job: Any) -> None:
             self.tally.tick()
+            if HANDLER_SECONDS:
+                await asyncio.sleep(HANDLER_SECONDS)
 
         @client.task(Lat, queue=QUEUE.physical_queues[0])  # type: ignore[untyped-decorator]
         async def lat(job: Any) -> None:
@@ -142,6 +152,10 @@ class AwaAdapter(Adapter):
         client = awa.AsyncClient(self.dsn, **options)
         yield client
         await client.close()
+
+
+def _no_op(number: int) -> Noop | Long:
+    return Long(number, TEXT) if TEXT else Noop(number)
 
 
 async def _send_one(client: Any, number: int, wait: float) -> Sent:

@@ -21,12 +21,16 @@ import psycopg
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
+from bench.asked import AT_ONCE, CHUNK
 from bench.processes import Stopwatch
 from bench.protocol import Adapter, Place, Sent, main
 
 SCRIPTS = Path(__file__).resolve().parent / "node"
 MODULES = Path(os.environ.get("BENCH_NODE_MODULES", "node_modules"))
-ENVIRONMENT = {**os.environ, "NODE_PATH": str(MODULES)}
+CONCURRENCY = str(AT_ONCE or os.environ.get("BENCH_CONCURRENCY", ""))
+BATCH = str(AT_ONCE or os.environ.get("BENCH_BATCH", ""))
+TOLD = {"BENCH_CHUNK": str(CHUNK), "BENCH_CONCURRENCY": CONCURRENCY, "BENCH_BATCH": BATCH}
+ENVIRONMENT = {**os.environ, **TOLD, "NODE_PATH": str(MODULES)}
 
 
 class NodeFailed(Exception):
@@ -99,11 +103,11 @@ class GraphileAdapter(NodeAdapter):
     packages = ("graphile-worker", "pg")
     settings = MappingProxyType(
         {
-            "concurrentJobs": os.environ.get("BENCH_CONCURRENCY"),
+            "concurrentJobs": CONCURRENCY,
             "localQueue.size": os.environ.get("BENCH_LOCAL_QUEUE"),
             "maxPoolSize": os.environ.get("BENCH_POOL"),
             "completeJobBatchDelay": 0,
-            "enqueue": "addJobs, 20000 a call",
+            "enqueue": f"addJobs, {CHUNK} a call",
         }
     )
     script = "graphile.cjs"
@@ -117,11 +121,11 @@ class PgBossAdapter(NodeAdapter):
     packages = ("pg-boss", "pg")
     settings = MappingProxyType(
         {
-            "batchSize": os.environ.get("BENCH_BATCH"),
+            "batchSize": BATCH,
             "pollingIntervalSeconds": 0.5,
             "wakes": "useListenNotify, queue notify, burstWhenBatchFull",
             "latency": "batchSize 10",
-            "enqueue": "insert, 20000 a call",
+            "enqueue": f"insert, {CHUNK} a call",
         }
     )
     script = "pgboss.cjs"

@@ -19,11 +19,13 @@ from pgqueuer import PgQueuer, Queries  # type: ignore[import-not-found]  # the 
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
+from bench.asked import AT_ONCE, CHUNK, HANDLER_SECONDS, TEXT
 from bench.processes import Stopwatch
 from bench.protocol import Adapter, Sent, main, wait_for_beat
 
-BATCH = int(os.environ.get("BENCH_BATCH", "1000"))
-CHUNK = 20_000
+# It wants room for two batches.
+BATCH = AT_ONCE // 2 or int(os.environ.get("BENCH_BATCH", "1000"))
+PAYLOAD = f"%d {TEXT}".encode() if TEXT else b"%d"
 DEQUEUE_TIMEOUT = timedelta(seconds=30)
 
 
@@ -49,7 +51,7 @@ class PgQueuerAdapter(Adapter):
                 with watch:
                     for first in range(0, number, CHUNK):
                         chunk = range(first, min(first + CHUNK, number))
-                        payloads = [b"%d" % i for i in chunk]
+                        payloads = [PAYLOAD % i for i in chunk]
                         await queries.enqueue(["noop"] * len(chunk), payloads, [0] * len(chunk))
 
         uvloop.run(fill())
@@ -92,12 +94,14 @@ class PgQueuerAdapter(Adapter):
         @queuer.entrypoint("noop")  # type: ignore[untyped-decorator]
         async def noop(_job: Any) -> None:
             self.tally.tick()
+            if HANDLER_SECONDS:
+                await asyncio.sleep(HANDLER_SECONDS)
 
         @queuer.entrypoint("lat")  # type: ignore[untyped-decorator]
         async def lat(job: Any) -> None:
             self.tally.stamp(int(job.payload))
 
-        await queuer.run(batch_size=BATCH, dequeue_timeout=DEQUEUE_TIMEOUT)
+        await queuer.run(batch_size=BATCH, dequeue_timeout=DEQUEUE_TIMEOUT, max_concurrent_tasks=AT_ONCE or None)
 
     @asynccontextmanager
     async def _queries(self) -> AsyncIterator[Queries]:

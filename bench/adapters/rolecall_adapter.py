@@ -11,6 +11,7 @@ Variants are entries of peers.toml, told by variables.
 
 from __future__ import annotations
 
+import asyncio
 import os
 import sys
 import time
@@ -26,6 +27,7 @@ import psycopg
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from bench.adapters.rolecall_singles import Singles
+from bench.asked import AT_ONCE, CHUNK, HANDLER_SECONDS, PAYLOAD_BYTES, TEXT
 from bench.processes import Stopwatch
 from bench.protocol import Adapter, Place, Sent, main, paced
 from rolecall.app import App
@@ -41,7 +43,7 @@ from rolecall.worker.loop import run
 from rolecall.worker.options import WorkerOptions
 from rolecall.worker.worker import Worker
 
-SLOTS = int(os.environ.get("BENCH_SLOTS", "10"))
+SLOTS = AT_ONCE or int(os.environ.get("BENCH_SLOTS", "10"))
 SINGLE = os.environ.get("BENCH_SINGLE", "plain")
 SINK = os.environ.get("BENCH_SINK", "")
 # Nine tasks of ten share so many keys, which each task says, or which the handler declares.
@@ -51,7 +53,6 @@ DECLARED = bool(os.environ.get("BENCH_DECLARED"))
 ROLES = int(os.environ.get("BENCH_ROLES", "1"))
 BATCH = int(os.environ.get("BENCH_BATCH", "0"))
 VARIANT = {"single": SINGLE, "sink": SINK, "keys": KEYS, "declared": DECLARED, "roles": ROLES, "batch": BATCH}
-CHUNK = 20_000
 CHILDREN = 10_000
 NOBODY = 0
 # What a handler does before its tick, in seconds of processor time: nothing, unless telemetry is measured.
@@ -141,12 +142,19 @@ class RolecallAdapter(Adapter):
             for _ in items:
                 tick()
 
-        return self._app.task(name, batch=BATCH)(batch) if BATCH else self._app.task(name)(noop)
+        async def shaped(i: int, text: str) -> None:  # noqa: ARG001 - the same
+            tick()
+            await asyncio.sleep(HANDLER_SECONDS)
+
+        if BATCH:
+            return self._app.task(name, batch=BATCH)(batch)
+        return self._app.task(name)(shaped if HANDLER_SECONDS or PAYLOAD_BYTES else noop)
 
     def _task(self, i: int) -> NewTask:
         if KEYS and DECLARED and i % 10:
             return self._keyed.task(i=i, k=i % KEYS)
-        task: NewTask = self._noops[i % ROLES].task(i=i)
+        more = {"text": TEXT} if HANDLER_SECONDS or PAYLOAD_BYTES else {}
+        task: NewTask = self._noops[i % ROLES].task(i=i, **more)
         return task.options(key=f"key {i % KEYS}") if KEYS and i % 10 else task
 
     def _send_one(self, client: Client, number: int) -> Sent:

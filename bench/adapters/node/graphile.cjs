@@ -1,9 +1,8 @@
 // Graphile Worker: jobs are fetched into a local queue, and completed in batches without a delay.
 'use strict'
 const { run: work, makeWorkerUtils, Logger } = require('graphile-worker')
-const { dsn, run } = require('./harness.cjs')
+const { chunk, dsn, payload, run } = require('./harness.cjs')
 
-const CHUNK = 20_000
 const quiet = new Logger(() => () => {})
 const { BENCH_LOCAL_QUEUE: localQueue, BENCH_CONCURRENCY: concurrency, BENCH_POOL: pool } = process.env
 
@@ -17,13 +16,13 @@ run({
   connect,
   setup: async () => (await connect()).migrate(),
   enqueueMany: async (utils, number) => {
-    for (let first = 0; first < number; first += CHUNK) {
-      const length = Math.min(CHUNK, number - first)
-      await utils.addJobs(Array.from({ length }, (_, i) => ({ identifier: 'noop', payload: { i: first + i } })))
+    for (let first = 0; first < number; first += chunk) {
+      const length = Math.min(chunk, number - first)
+      await utils.addJobs(Array.from({ length }, (_, i) => ({ identifier: 'noop', payload: payload(first + i) })))
     }
   },
   enqueue: (utils, identifier, i) => utils.addJob(identifier, { i }),
-  work: async ({ tick, stamp }) => {
+  work: async ({ noop, stamp }) => {
     const preset = {
       worker: {
         connectionString: dsn,
@@ -35,7 +34,7 @@ run({
         logger: quiet
       }
     }
-    const taskList = { noop: async () => tick(), lat: async (payload) => stamp(payload.i) }
+    const taskList = { noop, lat: async ({ i }) => stamp(i) }
     await (await work({ preset, taskList })).promise
   }
 })

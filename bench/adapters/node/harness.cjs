@@ -3,9 +3,14 @@
 const fs = require('fs')
 const path = require('path')
 const readline = require('readline')
+const { randomBytes } = require('crypto')
 const { performance } = require('perf_hooks')
 
 const { BENCH_STATS_DIR: folder, BENCH_PGDSN: dsn } = process.env
+const { BENCH_HANDLER_MS: ms, BENCH_PAYLOAD_BYTES: bytes, BENCH_CHUNK: chunk } = process.env
+// As bench/asked.py has them.
+const text = bytes && randomBytes(Number(bytes)).toString('base64').slice(0, Number(bytes))
+const payload = (i) => text ? { i, text } : { i }
 const now = () => BigInt(Math.round((performance.timeOrigin + performance.now()) * 1000)) * 1000n
 
 const counts = Buffer.alloc(24)
@@ -33,6 +38,12 @@ function tick () {
     unwritten = true
     setImmediate(write)
   }
+}
+
+// What the no-op task does; where nothing waits, `tick` does as well.
+async function noop () {
+  tick()
+  if (ms) await new Promise((resolve) => setTimeout(resolve, Number(ms)))
 }
 
 let stampsFile = -1
@@ -70,7 +81,7 @@ async function send (numbers, interval, enqueue) {
 // Runs the subcommand of the command line: `peer` has setup, connect, enqueueMany, enqueue and work.
 async function main (peer) {
   const [command, first, second] = process.argv.slice(2)
-  if (command === 'work') return await peer.work({ tick, stamp })
+  if (command === 'work') return await peer.work({ noop, tick, stamp })
   if (command === 'setup') {
     await peer.setup()
   } else {
@@ -86,5 +97,8 @@ async function each (number, call) {
   for (let i = 0; i < number; i++) await call(i)
 }
 
+exports.chunk = Number(chunk)
 exports.dsn = dsn
+exports.payload = payload
+exports.waits = Boolean(ms)
 exports.run = (peer) => main(peer).catch((error) => { console.error(error); process.exit(1) })

@@ -1,9 +1,8 @@
 // pg-boss: a handler gets a whole batch, which is acknowledged as one; woken by LISTEN.
 'use strict'
 const { PgBoss } = require('pg-boss')
-const { dsn, run } = require('./harness.cjs')
+const { chunk, dsn, payload, run, waits } = require('./harness.cjs')
 
-const CHUNK = 20_000
 const LATENCY_BATCH = 10
 const { BENCH_BATCH: batch } = process.env
 
@@ -22,16 +21,19 @@ run({
     await boss.createQueue('lat', { notify: true })
   },
   enqueueMany: async (boss, number) => {
-    for (let first = 0; first < number; first += CHUNK) {
-      const length = Math.min(CHUNK, number - first)
-      await boss.insert('noop', Array.from({ length }, (_, i) => ({ data: { i: first + i } })))
+    for (let first = 0; first < number; first += chunk) {
+      const length = Math.min(chunk, number - first)
+      await boss.insert('noop', Array.from({ length }, (_, i) => ({ data: payload(first + i) })))
     }
   },
   enqueue: (boss, queue, i) => boss.send(queue, { i }),
-  work: async ({ tick, stamp }) => {
+  work: async ({ noop, tick, stamp }) => {
     const boss = await connect()
     const options = { pollingIntervalSeconds: 0.5, burstWhenBatchFull: true }
-    await boss.work('noop', { ...options, batchSize: Number(batch) }, async (jobs) => jobs.forEach(() => tick()))
+    await boss.work('noop', { ...options, batchSize: Number(batch) }, async (jobs) => {
+      if (waits) await Promise.all(jobs.map(noop))
+      else jobs.forEach(() => tick())
+    })
     await boss.work('lat', { ...options, batchSize: LATENCY_BATCH }, async (jobs) => jobs.forEach((job) => stamp(job.data.i)))
   }
 })
