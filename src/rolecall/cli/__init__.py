@@ -22,16 +22,18 @@ from typing import TYPE_CHECKING
 from rolecall.model.lazy import lazy_names
 
 if TYPE_CHECKING:
+    from rolecall.cli.documents import print_json
     from rolecall.cli.exits import Terminated, run_unwinding, unwinding_on_signals
     from rolecall.cli.late import HELP_OPTIONS, LateCommand, PlainGroup, plain_group, plain_typer
-    from rolecall.cli.output import print_facts, print_json, print_line, print_table, shown
+    from rolecall.cli.output import print_facts, print_line, print_table, shown
 else:
     __getattr__, __dir__ = lazy_names(
         __name__,
         {
+            "rolecall.cli.documents": ("print_json",),
             "rolecall.cli.exits": ("Terminated", "run_unwinding", "unwinding_on_signals"),
             "rolecall.cli.late": ("HELP_OPTIONS", "LateCommand", "PlainGroup", "plain_group", "plain_typer"),
-            "rolecall.cli.output": ("print_facts", "print_json", "print_line", "print_table", "shown"),
+            "rolecall.cli.output": ("print_facts", "print_line", "print_table", "shown"),
         },
     )
 

@@ -1,4 +1,4 @@
-"""How results are shown: tables for people, or one JSON document for programs."""
+"""How results are shown to people: tables, lines and trees."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import json
 import sys
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta
-from typing import TextIO
 
 import msgspec
 from rich.box import SIMPLE_HEAD
@@ -18,12 +17,6 @@ from rich.tree import Tree
 from rolecall.model.outcomes import UnstoredResult
 
 WIDE = 10_000
-
-
-def print_json(value: object, stream: TextIO | None = None) -> None:
-    """Write one indented JSON document; values are dataclasses, durations become seconds."""
-    plain = msgspec.to_builtins(value, enc_hook=str)
-    print(json.dumps(plain, indent=2, ensure_ascii=False), file=stream or sys.stdout)
 
 
 def print_table(columns: Sequence[str], rows: Iterable[Sequence[object]], nothing: str) -> None:

@@ -15,9 +15,9 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 from rolecall.app.declarations import AppCheck
 from rolecall.audit import terminal_actor
 from rolecall.cli import commands, options
+from rolecall.cli.documents import print_json
 from rolecall.cli.exits import run_unwinding
 from rolecall.cli.options import DATABASE, LOGGING, json_option, settings_options
-from rolecall.cli.output import print_json
 from rolecall.cli.verbs import Verb
 from rolecall.config import DatabaseSettings, Settings, read_settings
 from rolecall.config.parsing import has_password

@@ -12,12 +12,12 @@ from typing import Annotated
 
 from typer import Exit, Option
 
+from rolecall import cli
 from rolecall.app import App
 from rolecall.cli.exits import Terminated
 from rolecall.cli.locate import load_app
 from rolecall.cli.metrics import answering_scrapes, metrics_address
 from rolecall.cli.options import DATABASE, LOGGING, WORKING
-from rolecall.cli.output import print_table
 from rolecall.cli.shell import Shell
 from rolecall.config import FLAGS, Settings
 from rolecall.db.connect import connect
@@ -85,7 +85,7 @@ def _work_until_idle(shell: Shell, dsn: str, app: App, workers: Sequence[Command
     with connect(dsn, "cli") as connection:
         counts = ask(connection, insight.counts_of_run(options.served, began))
     rows = [(each.role, each.state, each.number) for each in counts]
-    shell.show({"counts": counts}, lambda: print_table(("role", "state", "tasks"), rows, "there was nothing to do"))
+    shell.show({"counts": counts}, lambda: cli.print_table(("role", "state", "tasks"), rows, "there was nothing to do"))
     if any(each.state == TaskState.FAILED for each in counts):
         raise Exit(1)
 
