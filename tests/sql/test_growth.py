@@ -5,15 +5,15 @@ from __future__ import annotations
 import pytest
 
 from tests.sql.engine import Engine
-from tests.sql.growth import FILLS, costs, fill
+from tests.sql.growth import costs, fill
 
-# Few are enough that the trees of the indexes are as high as those of many: they grow a level with each factor of 300.
-FEW = {"finished": 2_000, "pending": 2_000, "lines": 200, "keys": 2_000, "parked": 2_000}
+# Of lines tests/sql/test_many_lines.py tells. Few are enough that the trees of the indexes are as high as those of many: they grow a level with each factor of 300.
+FEW = {"finished": 2_000, "pending": 2_000, "keys": 2_000, "parked": 2_000}
 TIMES = 10
 MARGIN, BESIDE = 1.15, 10
 
 
-@pytest.mark.parametrize("kind", FILLS)
+@pytest.mark.parametrize("kind", FEW)
 def test_many_cost_a_claim_and_a_finish_what_few_cost(live_engine: Engine, kind: str) -> None:
     live_engine.rows("alter table rolecall.tasks set (autovacuum_enabled = off)")
     keyed = kind in {"keys", "parked"}
