@@ -4,6 +4,13 @@ CREATE TYPE rolecall.child_rule AS ENUM (
     'ignore',
     'cancel_siblings'
 );
+CREATE TYPE rolecall.claim_terms AS (
+	worker_id bigint,
+	roles text[],
+	handlers text[],
+	ahead boolean,
+	run integer
+);
 CREATE TYPE rolecall.claimant AS (
 	worker_id bigint,
 	roles text[],
@@ -742,9 +749,13 @@ CREATE INDEX keys_with_a_capacity ON rolecall.keys USING btree (key) WHERE ((dec
 CREATE INDEX known_browsers_by_person ON rolecall.known_browsers USING btree (person_id);
 CREATE INDEX lines_by_name ON rolecall.lines USING btree (role, handler, priority);
 CREATE INDEX needs_by_needed ON rolecall.needs USING btree (needed_id);
-CREATE UNIQUE INDEX one_active_task_per_key_slot ON rolecall.tasks USING btree (key, key_slot) WHERE (key_slot IS NOT NULL);
 CREATE UNIQUE INDEX one_open_continuation_per_chain ON rolecall.tasks USING btree (chain_id) WHERE (chain_index > 0);
 CREATE UNIQUE INDEX one_task_per_dedupe_key ON rolecall.tasks USING btree (dedupe_key, COALESCE(dedupe_pending, false)) WHERE ((dedupe_key IS NOT NULL) AND ((dedupe_pending IS NOT TRUE) OR (fence = 0)));
+CREATE UNIQUE INDEX places_of_keys ON rolecall.tasks USING btree (key, key_slot, (
+CASE
+    WHEN (key_slot < 0) THEN id
+    ELSE NULL::bigint
+END)) NULLS NOT DISTINCT WHERE (key_slot IS NOT NULL);
 CREATE INDEX requests_by_time ON rolecall.requests USING btree (answered_at);
 CREATE INDEX schedule_runs_by_schedule ON rolecall.schedule_runs USING btree (schedule_id, id);
 CREATE INDEX schedule_runs_by_task ON rolecall.schedule_runs USING btree (task_id) WHERE (outcome = 'enqueued'::text);
@@ -762,7 +773,6 @@ CREATE INDEX tasks_by_parent ON rolecall.tasks USING btree (parent_id, id) WHERE
 CREATE INDEX tasks_held_up ON rolecall.tasks USING btree (id) WHERE (state = ANY (ARRAY['blocked'::rolecall.task_state, 'waiting'::rolecall.task_state]));
 CREATE INDEX tasks_in_line ON rolecall.tasks USING btree (line_id, scheduled_for, id) WHERE ((state = 'pending'::rolecall.task_state) AND (NOT parked));
 CREATE INDEX tasks_running ON rolecall.tasks USING btree (worker_id) WHERE (state = 'running'::rolecall.task_state);
-CREATE INDEX tasks_to_park ON rolecall.tasks USING btree (key) WHERE ((state = 'pending'::rolecall.task_state) AND (parked IS NOT TRUE) AND (key IS NOT NULL));
 CREATE INDEX tasks_tried_often ON rolecall.tasks USING btree (line_id) WHERE (attempt >= 5);
 CREATE INDEX tasks_wanting_key ON rolecall.tasks USING btree (key, line_id, scheduled_for, id) WHERE ((state = 'pending'::rolecall.task_state) AND (key IS NOT NULL));
 ALTER INDEX rolecall.finished_tasks_by_chain ATTACH PARTITION rolecall.finished_tasks_default_chain_id_chain_index_idx;

@@ -107,7 +107,8 @@ class ClaimedTask(NamedTuple):
 
     `payload_json` is the payload's JSON text, not decoded yet. Lease and timeout are seconds; a timeout of
     None is no limit. `max_attempts` of 0 is no limit. `step` counts the times that its children have finished;
-    `last_error` is that of the attempt before.
+    `last_error` is that of the attempt before. `key_slot` is the place of its key that it holds, where the
+    worker may hold several tasks for one, to run them one after another; negative: it follows others there.
     """
 
     id: int
@@ -128,6 +129,7 @@ class ClaimedTask(NamedTuple):
     step: int = 0
     parent_id: int | None = None
     last_error: str | None = None
+    key_slot: int | None = None
 
     @property
     def claim(self) -> Claim:

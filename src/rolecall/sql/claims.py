@@ -58,12 +58,15 @@ def claim(
 
 
 def claim_what_fits(
-    worker_id: int, roles: Sequence[str], handlers: Sequence[str], limit: int, start: int
+    worker_id: int, roles: Sequence[str], handlers: Sequence[str], limit: int, start: int, run: int = 1
 ) -> Statement[tuple[list[ClaimedTask], bool]]:
-    """Take tasks as `claim` does; the answer also says whether the next one in line waits for a free slot."""
+    """Take tasks as `claim` does, of a key up to `run` for one place, with those that the worker holds there.
+
+    The worker runs these one after another. The answer also says whether the next one in line waits for a free slot.
+    """
     return Statement(
-        query=f"select {CLAIM_COLUMNS}, {HELD_BACK} from rolecall.claim({CLAIM_PARAMS})",
-        params=(worker_id, list(roles), list(handlers), limit, start),
+        query=f"select {CLAIM_COLUMNS}, key_slot, {HELD_BACK} from rolecall.claim_in_order({CLAIM_PARAMS}, %s::int)",
+        params=(worker_id, list(roles), list(handlers), limit, start, run),
         read=_read_claim,
     )
 

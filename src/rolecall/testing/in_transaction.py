@@ -167,6 +167,7 @@ class Inside:
         services = HandlerServices(
             session,
             session,
+            self._in_flight,
             asyncio.get_running_loop(),
             contracts,
             self._processes,

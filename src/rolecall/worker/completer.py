@@ -142,6 +142,8 @@ class Completer:
     async def _flush(self) -> None:
         batch = self._reports[:MOST_REPORTS]
         del self._reports[: len(batch)]
+        if self._kept:
+            batch = self._without_followers(batch)
         begun = self._take_begun(monotonic() - START_AFTER)
         for worker_id, group in by_worker(batch):
             await self._finish(worker_id, group)
@@ -153,6 +155,13 @@ class Completer:
         for worker_id, group in by_worker(interrupted):
             await self._release(worker_id, group)
         self._busy = len(self._reports) >= GATHER_FROM
+
+    def _without_followers(self, batch: list[HeldTask]) -> list[HeldTask]:
+        """Keep the outcomes of what ran, in the place of its key, after a task whose outcome is kept."""
+        kept = {held.place for held in self._kept if held.place is not None}
+        behind = [held for held in batch if held.place in kept and type(held.report) is not Returned]
+        self._kept += behind
+        return [held for held in batch if held not in behind] if behind else batch
 
     def _take_begun(self, before: float) -> list[HeldTask]:
         running = [held for held in self._begun if not (held.ended or held.finishing)]

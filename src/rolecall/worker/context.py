@@ -25,7 +25,7 @@ from rolecall.sql.statement import Statement
 from rolecall.telemetry.tracing import Tracing, step
 from rolecall.worker.afterwards import Afterwards
 from rolecall.worker.events import WorkerEvents
-from rolecall.worker.in_flight import HeldTask
+from rolecall.worker.in_flight import HeldTask, InFlight
 from rolecall.worker.outcomes import check_contract, unstored_failure
 from rolecall.worker.program import Contract
 from rolecall.worker.session import ForkGuard
@@ -62,6 +62,7 @@ class HandlerServices:
 
     session: Session
     pool: Lender
+    in_flight: InFlight
     loop: asyncio.AbstractEventLoop
     contracts: Mapping[str, Contract]
     processes: Processes
@@ -288,6 +289,9 @@ class Context:
             result_json=None if result is None else self._encoded(result),
             next_tasks=next_tasks,
         )
+        # What ran before it in the place of its key ends before it.
+        await self._services.in_flight.gone(held.after)
+        self.check()
         held.finishing = True
         held.report = report
         if self._services.events.asks_for_ends:

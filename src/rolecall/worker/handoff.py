@@ -103,7 +103,7 @@ class HandoffClaims:
     def is_among(self, worker_ids: Sequence[str]) -> bool:
         return self._polling.is_among(worker_ids)
 
-    async def take(self, limit: int, start: int) -> list[HeldTask]:
+    async def take(self, limit: int, start: int, run: int) -> list[HeldTask]:
         """Take up to `limit` tasks, best first; the first `start` count as started."""
         queue, now = self._queue, monotonic()
         self._by_handoff = queue is not None
@@ -115,7 +115,7 @@ class HandoffClaims:
         elif now - self._away_since < AWAY_AFTER:
             return []
         self._look_at = now + LOOK_EVERY
-        return await self._polling.take(limit, start)
+        return await self._polling.take(limit, start, run)
 
     async def take_more(self, held_tasks: Sequence[HeldTask], calls: int) -> list[HeldTask]:
         """As `Claims` does, from Postgres: a batch is of one handler, and lanes are of roles."""

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import math
 import threading
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from itertools import groupby
 from operator import attrgetter
 from typing import Protocol, TypeVar
@@ -18,8 +20,10 @@ from rolecall.telemetry.tracing import Traces
 from rolecall.wake.waker import Waker
 
 LOOKS_PER_LEASE = 4
+LONGEST_WAIT = 2.0
 
 T = TypeVar("T")
+Place = tuple[str | None, int]  # a key, and the number of one of its slots
 
 
 class Runner(Protocol):
@@ -63,6 +67,7 @@ class HeldTask:
 
     __slots__ = (
         "aborted",
+        "after",
         "afterwards",
         "began_at",
         "claimed_at",
@@ -74,6 +79,7 @@ class HeldTask:
         "finishing",
         "lease_ends_at",
         "look_at",
+        "place",
         "refusal",
         "report",
         "runner",
@@ -86,6 +92,8 @@ class HeldTask:
 
     def __init__(self, task: ClaimedTask, runner: Runner, worker_id: int, claimed_at: float, *, started: bool) -> None:
         self.task = task
+        self.place: Place | None = None if task.key_slot is None else (task.key, abs(task.key_slot))
+        self.after: HeldTask | None = None  # what ran before it in its place, and may not be stored yet
         self.runner = runner
         self.worker_id = worker_id
         self.claimed_at = claimed_at
@@ -133,6 +141,7 @@ class InFlight:
 
     def __init__(self) -> None:
         self.emptied = Waker()  # nudged when the last one was dropped
+        self._awaited: list[asyncio.Future[None]] = []
         self.on_dropped: Callable[[Iterable[HeldTask]], None] | None = None
         self._held: dict[int, HeldTask] = {}
         self._lock = threading.Lock()
@@ -157,10 +166,26 @@ class InFlight:
             for held in held_tasks:
                 if self._held.get(held.task.id) is held:
                     del self._held[held.task.id]
+        awaited, self._awaited = self._awaited, []
+        for future in awaited:
+            if not future.done():
+                future.set_result(None)
         if self.on_dropped is not None:
             self.on_dropped(held_tasks)
         if not self._held:
             self.emptied.nudge()
+
+    async def gone(self, held: HeldTask | None) -> None:
+        """Wait until a task was dropped: until its outcome is stored, or never will be.
+
+        Not for ever: what keeps it from being stored may be the transaction of whoever waits here.
+        """
+        with suppress(TimeoutError):
+            async with asyncio.timeout(LONGEST_WAIT):
+                while held is not None and self._held.get(held.task.id) is held:
+                    future = asyncio.get_running_loop().create_future()
+                    self._awaited.append(future)
+                    await future
 
     def all(self) -> list[HeldTask]:
         """Return a copy that any thread may walk."""

@@ -16,11 +16,13 @@ from queue import SimpleQueue
 from time import monotonic
 from typing import TypeVar
 
+from rolecall.model.outcomes import Completed
 from rolecall.telemetry.context import current
 from rolecall.wake.waker import Waker
 from rolecall.worker.completer import Completer
 from rolecall.worker.events import WorkerEvents
 from rolecall.worker.in_flight import HeldTask
+from rolecall.worker.places import Places
 from rolecall.worker.session import ForkGuard
 
 SLICE = 0.001
@@ -37,7 +39,8 @@ log = logging.getLogger("rolecall.worker")
 
 
 class LocalQueue:
-    """Claimed tasks of this worker that have not begun, in claim order.
+    """Claimed tasks of this worker that have not begun, in claim order; of a key's place the next one only, with
+    the others behind it in `places`.
 
     Slots take from the left. When the queue is as short as `call_at`, or a slot finds it empty, the producer
     is called. Handlers that never suspend would starve the loop: `slice_ends` says when a slot must let it
@@ -48,6 +51,7 @@ class LocalQueue:
     def __init__(self, give_back: Callable[[list[HeldTask]], None]) -> None:
         self._give_back = give_back
         self.ready: deque[HeldTask] = deque()
+        self.places = Places()
         self._lock = threading.Lock()
         self.room = Waker()
         self.call_at = NO_CALL
@@ -59,6 +63,11 @@ class LocalQueue:
     @property
     def free_slots(self) -> int:
         return len(self._waiting)
+
+    @property
+    def waiting(self) -> int:
+        """How many tasks have not begun."""
+        return len(self.ready) + self.places.behind
 
     def take(self) -> HeldTask | None:
         """Take the next task whose lease stands; those on the way there whose lease has run out are given back."""
@@ -77,8 +86,26 @@ class LocalQueue:
     def put(self, held_tasks: Iterable[HeldTask]) -> None:
         """Add tasks in claim order and wake as many slots as there is work for."""
         with self._lock:
-            self.ready.extend(held_tasks)
+            self.ready.extend(
+                held for held in held_tasks if held.place is None or self.places.admit(held, held.place)
+            )
         self._wake(len(self.ready))
+
+    def let_next(self, held: HeldTask) -> None:
+        """Let what stands behind an ended task begin, before what was claimed later.
+
+        It is given back where the task waits for its children now: it keeps its place.
+        """
+        report = held.report
+        waits = isinstance(report, Completed) and report.next_tasks is not None and report.next_tasks.children
+        with self._lock:
+            others = self.places.close(held) if waits else []
+            next_one = None if waits else self.places.leave(held)
+            if next_one is not None:
+                self.ready.appendleft(next_one)
+        held.after = None
+        if others:
+            self._give_back(others)
 
     def withdraw(self, held: HeldTask) -> bool:
         """Take back a task that has not begun; false when it is not here any more."""
@@ -86,7 +113,12 @@ class LocalQueue:
             try:
                 self.ready.remove(held)
             except ValueError:
-                return False
+                begun = held.began_at > 0 or held.place is None
+                if not begun:
+                    self.places.leave(held)
+                return not begun
+            if (next_one := self.places.leave(held)) is not None:
+                self.ready.appendleft(next_one)
         return True
 
     def take_like(self, held: HeldTask, most: int) -> list[HeldTask]:
@@ -100,7 +132,7 @@ class LocalQueue:
                 rest = [other for other in self.ready if other not in taken]
                 self.ready.clear()
                 self.ready.extend(rest)
-        if len(self.ready) <= self.call_at:
+        if self.waiting <= self.call_at:
             self.call_producer()
         now = monotonic()
         if late := [other for other in alike if other.lease_ends_at <= now]:
@@ -112,13 +144,18 @@ class LocalQueue:
         older = []
         with self._lock:
             while self.ready and self.ready[0].delivered_at <= before:
-                older.append(self.ready.popleft())
-        return older
+                held = self.ready.popleft()
+                older += [held, *self.places.close(held)]
+            behind = self.places.take_late(before)
+        self.places.learn(late=bool(behind))
+        return older + behind
 
     def clear(self) -> list[HeldTask]:
         """Take back everything that has not begun."""
         with self._lock:
-            unbegun = list(self.ready)
+            unbegun = [*self.ready, *self.places.take_all()]
+            for held in self.ready:
+                self.places.leave(held)
             self.ready.clear()
         return unbegun
 
@@ -151,6 +188,8 @@ class LocalQueue:
 
     def _give_back_late(self, late: list[HeldTask]) -> None:
         # This process stood still, or the claim's answer was late: another worker may have them, or have ended them.
+        with self._lock:
+            late += [other for held in late for other in self.places.close(held)]
         log.warning("%d tasks are not begun, as their leases have run out meanwhile", len(late))
         self._give_back(late)
 
@@ -261,7 +300,7 @@ class Slot:
     async def run(self) -> None:
         """Work until the queue closes; a handler that runs then is waited for."""
         self._task = asyncio.current_task()
-        queue, ready = self._queue, self._queue.ready
+        queue = self._queue
         self._demand.work()
         try:
             while not queue.closed:
@@ -269,7 +308,7 @@ class Slot:
                 if held is None:
                     await self._rest()
                     continue
-                if len(ready) <= queue.call_at:
+                if queue.waiting <= queue.call_at:
                     queue.call_producer()
                 await self._work(held)
                 if monotonic() > queue.slice_ends:
@@ -325,6 +364,9 @@ class Slot:
             self._fork_guard.require()
         running, self.running = self.running, ()
         current.set(())
+        for ended in running:
+            if ended.place is not None:
+                self._queue.let_next(ended)
         if running:
             self._demand.note(len(running))
 

@@ -113,13 +113,15 @@ class Producer:
 
     async def _claim_or_wait(self) -> None:
         idle, ahead = sum(not slot.running for slot in self._slots), self._demand.prefetch()
-        waiting = len(self._queue.ready)
-        most = self.claim_limit.most(busy=idle < len(self._slots) or waiting > 0)
-        wanted = min(idle + ahead - waiting, most)
+        # What stands behind another task of its key needs no slot before that has ended.
+        ready, behind = len(self._queue.ready), self._queue.places.behind
+        most = self.claim_limit.most(busy=idle < len(self._slots) or ready + behind > 0)
+        free = max(0, idle - ready)
+        wanted = min(free + max(0, ahead - behind - max(0, ready - idle)), most)
         if not most:
             await self._stand_by()
-        elif wanted > 0 and (idle > waiting or waiting <= ahead // 2):
-            await self._fill(wanted, max(0, idle - waiting))
+        elif wanted > 0 and (free or ready + behind <= ahead // 2):
+            await self._fill(wanted, min(free, wanted))
         else:
             await self._wait_for_room(ahead)
 
@@ -143,7 +145,7 @@ class Producer:
         self._queue.room.forget()
         self._chosen = False
         asked_at = monotonic()
-        claimed = await self._claims.take(wanted, start)
+        claimed = await self._claims.take(wanted, start, self._queue.places.run if wanted > start else 1)
         self._backoff.reset()
         if claimed:
             claimed += await self._claims.take_more(claimed[:start], start)
@@ -205,7 +207,7 @@ class TaskSource(Protocol):
 
     def is_among(self, worker_ids: Sequence[str]) -> bool: ...
 
-    async def take(self, limit: int, start: int) -> list[HeldTask]: ...
+    async def take(self, limit: int, start: int, run: int) -> list[HeldTask]: ...
 
     async def take_more(self, held_tasks: Sequence[HeldTask], calls: int) -> list[HeldTask]: ...
 
@@ -253,9 +255,9 @@ class Claims:
     def is_among(self, worker_ids: Sequence[str]) -> bool:
         return str(self._registration.worker_id) in worker_ids
 
-    async def take(self, limit: int, start: int) -> list[HeldTask]:
-        """Claim up to `limit` tasks, best first; the first `start` count as started."""
-        claimed, self._held_back = await self._claim(self._registry.names, limit, start)
+    async def take(self, limit: int, start: int, run: int) -> list[HeldTask]:
+        """Claim up to `limit` tasks, best first, `run` for a place of a key; the first `start` count as started."""
+        claimed, self._held_back = await self._claim(self._registry.names, limit, start, run)
         return claimed
 
     async def take_more(self, held_tasks: Sequence[HeldTask], calls: int) -> list[HeldTask]:
@@ -289,16 +291,18 @@ class Claims:
             failpoints.hit(failpoints.AFTER_CLAIM)
         runner = self._registry.runner
         held_tasks = [
-            HeldTask(task, runner(task), worker_id, asked_at, started=number < start)
+            HeldTask(task, runner(task), worker_id, asked_at, started=number < start and (task.key_slot or 0) >= 0)
             for number, task in enumerate(claimed)
         ]
         if held_tasks and self._traces is not None:
             await self._traces.note(held_tasks)
         return held_tasks
 
-    async def _claim(self, handlers: Sequence[str], limit: int, start: int) -> tuple[list[HeldTask], bool]:
+    async def _claim(
+        self, handlers: Sequence[str], limit: int, start: int, run: int = 1
+    ) -> tuple[list[HeldTask], bool]:
         worker_id = self._registration.worker_id
-        statement = claims.claim_what_fits(worker_id, self._roles, handlers, limit, start)
+        statement = claims.claim_what_fits(worker_id, self._roles, handlers, limit, start, run)
         asked_at, (claimed, held_back) = await self._session.ask(lambda connection: timed(connection, statement))
         return await self.hold(claimed, worker_id, asked_at, start), held_back
 
@@ -389,7 +393,7 @@ class Delivery:
             self._check.cancel()
 
     def _watch_the_queue(self) -> None:
-        if self._check is None and self._queue.ready:
+        if self._check is None and self._queue.waiting:
             self._check = asyncio.get_running_loop().call_later(STALE_AFTER, self._take_back_stale)
 
     def _take_back_stale(self) -> None:

@@ -170,6 +170,7 @@ class Wiring:
         services = HandlerServices(
             self.finish_session,
             self.pool,
+            self.in_flight,
             self._loop,
             contracts,
             self.processes,

@@ -33,7 +33,7 @@ def test_a_second_active_task_of_a_key_is_impossible_even_by_hand(engine: Engine
     engine.claim_one()
     waiting = engine.enqueue(key="store")
 
-    with pytest.raises(psycopg.errors.UniqueViolation, match="one_active_task_per_key_slot"):
+    with pytest.raises(psycopg.errors.UniqueViolation, match="places_of_keys"):
         engine.rows(
             "update rolecall.tasks set state = 'running', key_slot = 1, worker_id = 1, fence = 1, attempt = 1, "
             "claimed_at = created_at, lease_until = created_at, deadline_at = created_at where id = %s",

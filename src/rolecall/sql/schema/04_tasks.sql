@@ -117,15 +117,14 @@ create index tasks_in_line on rolecall.tasks (line_id, scheduled_for, id)
     where state = 'pending' and not parked;
 -- What renewals, rescue and a worker's farewell walk.
 create index tasks_running on rolecall.tasks (worker_id) where state = 'running';
--- At most `capacity` active tasks a key: each holds another slot.
-create unique index one_active_task_per_key_slot on rolecall.tasks (key, key_slot) where key_slot is not null;
+-- At most `capacity` active tasks a key: each holds another slot. One whose slot is negative was claimed to
+-- follow others that its worker holds in that slot.
+create unique index places_of_keys
+on rolecall.tasks (key, key_slot, (case when key_slot < 0 then id end)) nulls not distinct
+where key_slot is not null;
 -- What waits for a key, parked or not.
 create index tasks_wanting_key on rolecall.tasks (key, line_id, scheduled_for, id)
     where state = 'pending' and key is not null;
--- What a claim parks when it meets a busy key; said in words that the planner cannot mistake for those of
--- tasks_in_line.
-create index tasks_to_park on rolecall.tasks (key)
-    where state = 'pending' and parked is not true and key is not null;
 -- One open task a dedupe key; of those that only a task that nobody has claimed yet stands for, one
 -- unclaimed: what is retried must not meet its newer twin here. One index for both, as an insert that meets a
 -- twin can name but one.

@@ -15,6 +15,33 @@ returns table (
     key text, chain_id bigint, chain_index int, scheduled_for timestamptz, created_at timestamptz,
     lease_seconds float8, timeout_seconds float8, step int, parent_id bigint, last_error text
 )
+language sql
+volatile
+set search_path = ''
+as $$
+    select taken.id, taken.fence, taken.attempt, taken.max_attempts, taken.role, taken.handler,
+        taken.priority, taken.payload, taken.key, taken.chain_id, taken.chain_index, taken.scheduled_for,
+        taken.created_at, taken.lease_seconds, taken.timeout_seconds, taken.step, taken.parent_id,
+        taken.last_error
+    from rolecall.claim_in_order(p_worker_id, p_roles, p_handlers, p_limit, p_start, 1) as taken
+$$;
+
+-- Takes pending tasks as claim does, and of a key several for one place, at most p_run with those that the
+-- worker holds there already. It must run them one after another, in the order in which it got them, and none
+-- beside one that waits for its children; those that follow count as prefetched.
+-- returns: the claimed tasks in claim order; key_slot = the place of its key that each holds, null without a
+-- key, negative where it follows others in that place
+-- raises: RC050 wrong isolation level
+-- locks: tasks rows, then keys rows in key order, all skipping locked ones
+-- public: yes
+create or replace function rolecall.claim_in_order(
+    p_worker_id bigint, p_roles text[], p_handlers text[], p_limit int, p_start int, p_run int
+)
+returns table (
+    id bigint, fence int, attempt int, max_attempts int, role text, handler text, priority int, payload jsonb,
+    key text, chain_id bigint, chain_index int, scheduled_for timestamptz, created_at timestamptz,
+    lease_seconds float8, timeout_seconds float8, step int, parent_id bigint, last_error text, key_slot int
+)
 language plpgsql
 volatile
 set search_path = ''
@@ -29,8 +56,8 @@ declare
 begin
     perform rolecall.require_read_committed();
     select * into v_picked from rolecall.pick_tasks(
-        (p_worker_id, p_roles, p_handlers, false)::rolecall.claimant, p_limit, coalesce(p_start, p_limit),
-        v_now
+        (p_worker_id, p_roles, p_handlers, false, p_run)::rolecall.claim_terms, p_limit,
+        coalesce(p_start, p_limit), v_now
     );
     -- For whoever has slots free only later: there may be more than this answer shows.
     perform set_config('rolecall.held_back', v_picked.held_back::text, true);
@@ -39,23 +66,24 @@ begin
     end if;
     return query
     select *
-    from rolecall.take_tasks(
+    from rolecall.give_tasks(
         p_worker_id, v_picked.ids, v_picked.slots, v_picked.line_ids, p_start, v_now
     );
 end
 $$;
 
--- Gives tasks that were picked to a worker; the first p_start of them (null: all) count as started. Of each,
--- p_line_ids says the line. One statement that answers with what it writes: nothing is kept and sorted.
+-- Gives tasks that were picked to a worker; the first p_start of them (null: all) count as started, if they
+-- follow no other. Of each, p_line_ids says the line. One statement that answers with what it writes: nothing
+-- is kept and sorted.
 -- returns: the claimed tasks, in the order in which they were picked
 -- locks: the caller holds the tasks, and the keys of which they win a slot
-create or replace function rolecall.take_tasks(
+create or replace function rolecall.give_tasks(
     p_worker_id bigint, p_ids bigint[], p_slots smallint[], p_line_ids int[], p_start int, p_now timestamptz
 )
 returns table (
     id bigint, fence int, attempt int, max_attempts int, role text, handler text, priority int, payload jsonb,
     key text, chain_id bigint, chain_index int, scheduled_for timestamptz, created_at timestamptz,
-    lease_seconds float8, timeout_seconds float8, step int, parent_id bigint, last_error text
+    lease_seconds float8, timeout_seconds float8, step int, parent_id bigint, last_error text, key_slot int
 )
 language plpgsql
 volatile
@@ -78,6 +106,7 @@ begin
         lease_until = p_now + least(picked.lease, coalesce(task.timeout, picked.timeout)),
         deadline_at = p_now + coalesce(task.timeout, picked.timeout),
         started_at = case
+            when picked.slot < 0 then null
             when p_start is null or picked.n <= p_start or picked.never_ahead then p_now
         end,
         key_slot = coalesce(task.key_slot, picked.slot)
@@ -101,7 +130,7 @@ begin
         picked.priority::int, task.payload, task.key, task.chain_id, task.chain_index, task.scheduled_for,
         task.created_at, extract(epoch from picked.lease)::float8,
         extract(epoch from coalesce(task.timeout, picked.timeout))::float8,
-        coalesce(task.step_number, task.step, 0), task.parent_id, task.error;
+        coalesce(task.step_number, task.step, 0), task.parent_id, task.error, task.key_slot::int;
 end
 $$;
 
@@ -112,7 +141,7 @@ $$;
 -- line; held_back = the next one waits for a free slot
 -- locks: tasks rows, then keys rows in key order, all skipping locked ones
 create or replace function rolecall.pick_tasks(
-    p_claimant rolecall.claimant, p_limit int, p_start int, p_now timestamptz
+    p_claimant rolecall.claim_terms, p_limit int, p_start int, p_now timestamptz
 )
 returns table (ids bigint[], slots smallint[], line_ids int[], held_back boolean)
 language plpgsql
@@ -181,7 +210,7 @@ $$;
 -- the next waits for a free slot
 -- locks: tasks rows, then keys rows in key order, all skipping locked ones
 create or replace function rolecall.pick_in_two_turns(
-    p_level int[], p_claimant rolecall.claimant, p_limit int, p_free int, p_taken bigint[], p_now timestamptz
+    p_level int[], p_claimant rolecall.claim_terms, p_limit int, p_free int, p_taken bigint[], p_now timestamptz
 )
 returns table (ids bigint[], slots smallint[], keyed bigint[], held_back boolean)
 language plpgsql
@@ -189,7 +218,9 @@ volatile
 set search_path = ''
 as $$
 declare
-    v_ahead rolecall.claimant := (p_claimant.worker_id, p_claimant.roles, p_claimant.handlers, true);
+    v_ahead rolecall.claim_terms := (
+        p_claimant.worker_id, p_claimant.roles, p_claimant.handlers, true, p_claimant.run
+    );
     v_others int[] := array(
         select line.line_id from rolecall.lines_of_claim(p_level, v_ahead, p_now) as line
     );
@@ -231,7 +262,7 @@ $$;
 -- returns: one row: picked tasks, locked, with the slot that each wins; which of them won one
 -- locks: tasks rows, then keys rows in key order, all skipping locked ones
 create or replace function rolecall.pick_from_level(
-    p_level int[], p_claimant rolecall.claimant, p_limit int, p_taken bigint[], p_now timestamptz
+    p_level int[], p_claimant rolecall.claim_terms, p_limit int, p_taken bigint[], p_now timestamptz
 )
 returns table (ids bigint[], slots smallint[], keyed bigint[])
 language plpgsql
@@ -284,7 +315,7 @@ $$;
 -- returns: one row: picked tasks, locked, with the slot that each wins; which of them won one
 -- locks: tasks rows, then keys rows in key order, all skipping locked ones
 create or replace function rolecall.claim_from_line(
-    p_line_id int, p_claimant rolecall.claimant, p_limit int, p_taken bigint[], p_now timestamptz
+    p_line_id int, p_claimant rolecall.claim_terms, p_limit int, p_taken bigint[], p_now timestamptz
 )
 returns table (ids bigint[], slots smallint[], keyed bigint[])
 language plpgsql
@@ -316,12 +347,12 @@ end
 $$;
 
 -- Walks a line from a place on until enough tasks are picked or the line ends. A task with a key goes through
--- the key's lock: the best that wants it is picked, the others are parked.
+-- the key's lock: the best that want it are picked, and those that it meets beyond the key's room are parked.
 -- returns: one row: picked tasks with the slot that each wins, which of them won one, and the place up to
 -- which nothing is left
 -- locks: tasks rows, then keys rows in key order, all skipping locked ones
 create or replace function rolecall.walk_line(
-    p_line_id int, p_claimant rolecall.claimant, p_after rolecall.floor, p_limit int, p_taken bigint[],
+    p_line_id int, p_claimant rolecall.claim_terms, p_after rolecall.floor, p_limit int, p_taken bigint[],
     p_now timestamptz
 )
 returns table (ids bigint[], slots smallint[], keyed bigint[], reached rolecall.floor)
@@ -337,10 +368,14 @@ declare
     v_after rolecall.floor := p_after;
     v_step int := p_limit;
     v_whole boolean := true;
+    -- Bounds the time of one claim: to park 5,000 tasks takes about a twentieth of a second.
+    v_may_park int := 5000;
     v_met text[] := array(
         select task.key from rolecall.tasks as task where task.id = any(p_taken) and task.key is not null
     );
+    v_full text[] := '{}';
     v_free bigint[];
+    v_wanting bigint[];
     v_keys text[];
     v_seen int;
     v_won record;
@@ -351,9 +386,10 @@ begin
     loop
         -- A parent between two steps has its key already.
         select count(*), array_agg(seen.id) filter (where seen.key is null or seen.key_slot is not null),
-            array_agg(distinct seen.key) filter (where seen.key is not null and seen.key_slot is null),
+            array_agg(seen.id) filter (where seen.key is not null and seen.key_slot is null),
+            array_agg(seen.key) filter (where seen.key is not null and seen.key_slot is null),
             (array_agg(seen.scheduled_for))[count(*)], (array_agg(seen.id))[count(*)]
-        into v_seen, v_free, v_keys, v_after.scheduled_for, v_after.id
+        into v_seen, v_free, v_wanting, v_keys, v_after.scheduled_for, v_after.id
         from (
             select task.id, task.key, task.key_slot, task.scheduled_for
             from rolecall.tasks as task
@@ -373,15 +409,22 @@ begin
             slots := slots || array_fill(null::smallint, array[cardinality(v_free)]);
         else
             select * into v_won from rolecall.settle_keys(
-                v_free, v_keys, p_claimant, p_limit - cardinality(ids), null, p_now
+                v_free, v_wanting, v_keys, v_full, p_claimant, p_limit - cardinality(ids), p_now
             );
             ids := ids || v_won.ids;
             slots := slots || v_won.slots;
             keyed := keyed || array(
                 select won.id from unnest(v_won.ids, v_won.slots) as won (id, slot) where won.slot is not null
             );
-            v_met := v_met || v_keys;
             v_whole := v_whole and v_won.whole;
+            v_full := v_full || v_won.full_keys;
+            v_may_park := v_may_park - v_won.parked;
+            -- What is met of a full key is parked; of the others this claim has what it can get.
+            v_met := v_met || array(select unnest(v_keys) except select unnest(v_full));
+            if v_may_park <= 0 then
+                v_met := v_met || v_full;
+                v_whole := false;
+            end if;
         end if;
         if v_whole then
             reached := v_after;
@@ -393,33 +436,33 @@ begin
 end
 $$;
 
--- Decides, of tasks met in a walk, which are picked when some want keys: at most p_limit (null: all), in
--- claim order; the rest of a key without room is parked. Where p_named is not null, a key's place goes to one
--- of these or to nobody. Sees what others have committed before it got the keys' locks, so that no two claims
--- give one place away twice.
+-- Decides, of tasks met in a walk, which are picked when some want keys (of each, p_keys says which): at most
+-- p_limit, in claim order, and better ones that want the same keys before those that were met; null: all, and
+-- no others. What was met and wants a key without room, or one of p_full, is parked. Sees what others have
+-- committed before it got the keys' locks, so that no two claims give one place away twice.
 -- returns: one row: picked tasks with the slot that each wins (null: it wants no key, or has its slot
--- already); whole = nothing claimable was left behind
+-- already); the keys without room, and how many were parked; whole = nothing claimable was left behind
 -- locks: keys rows in key order, then tasks rows, all skipping locked ones
 create or replace function rolecall.settle_keys(
-    p_free bigint[], p_keys text[], p_claimant rolecall.claimant, p_limit int, p_named bigint[],
-    p_now timestamptz
+    p_free bigint[], p_wanting bigint[], p_keys text[], p_full text[], p_claimant rolecall.claim_terms,
+    p_limit int, p_now timestamptz
 )
-returns table (ids bigint[], slots smallint[], whole boolean)
+returns table (ids bigint[], slots smallint[], full_keys text[], parked int, whole boolean)
 language plpgsql
 volatile
 set search_path = ''
 as $$
 declare
-    v_locked text[] := rolecall.lock_keys(p_keys);
+    v_keys text[] := array(select unnest(p_keys) except select unnest(p_full));
+    v_locked text[] := rolecall.lock_keys(v_keys);
     -- Statements of their own from here on: they see what was committed before the locks were had.
-    v_rooms rolecall.key_room[] := array(select room from rolecall.room_of_keys(v_locked) as room);
+    v_rooms rolecall.key_room[] := rolecall.room_for(v_locked, p_claimant, p_now);
     v_offered int;
     v_won text[];
-    v_full text[];
 begin
     with candidate as materialized (
         select won.id, won.key, won.slot from rolecall.win_keys(v_rooms, p_claimant, p_now) as won
-        where p_named is null or won.id = any(p_named)
+        where p_limit is not null or won.id = any(p_wanting)
         union all
         select free.id, null, null from unnest(p_free) as free (id)
     ),
@@ -441,15 +484,14 @@ begin
         coalesce(array_agg(picked.slot), '{}'), array_agg(picked.key) filter (where picked.key is not null)
     into v_offered, ids, slots, v_won
     from picked;
-    v_full := array(
+    full_keys := array(
         select room.key
         from unnest(v_rooms) as room
         left join (select key, count(*) as number from unnest(v_won) as key group by key) as won using (key)
         where cardinality(room.free) <= coalesce(won.number, 0)
     );
-    whole := rolecall.park_losers(v_full, ids, p_now)
-        and cardinality(v_locked) = cardinality(p_keys)
-        and v_offered <= p_limit;
+    parked := rolecall.park_losers(p_wanting, p_keys, p_full || full_keys, ids);
+    whole := cardinality(v_locked) = cardinality(v_keys) and v_offered <= p_limit;
     return next;
 end
 $$;
@@ -458,7 +500,7 @@ $$;
 -- returns: the winners, with the slot that each takes
 -- locks: the caller holds the keys; the winners, skipping locked ones
 create or replace function rolecall.win_keys(
-    p_rooms rolecall.key_room[], p_claimant rolecall.claimant, p_now timestamptz
+    p_rooms rolecall.key_room[], p_claimant rolecall.claim_terms, p_now timestamptz
 )
 returns table (id bigint, key text, slot smallint)
 language plpgsql
@@ -480,10 +522,12 @@ begin
 end
 $$;
 
--- Finds, for the room that keys have, the best due tasks that want it, that this claimant may take.
+-- Finds, for the room that keys have, the best due tasks that want it, that this claimant may take. What is to
+-- follow another task may begin late, and is never better than what begins before it: it has the priority of
+-- the best, and needs no free slot.
 -- returns: one row a task, with the slot that it may have
 create or replace function rolecall.best_of_keys(
-    p_rooms rolecall.key_room[], p_claimant rolecall.claimant, p_now timestamptz
+    p_rooms rolecall.key_room[], p_claimant rolecall.claim_terms, p_now timestamptz
 )
 returns table (id bigint, key text, slot smallint)
 language plpgsql
@@ -503,44 +547,41 @@ begin
         )
     ),
     best as materialized (
-        select head.key, head.id, row_number() over (
-            partition by head.key order by line.priority desc, head.scheduled_for, head.id
-        ) as turn
+        select head.key, head.id, row_number() over best_first as turn,
+            bool_or(line.never_ahead) over best_first as some_never_ahead,
+            line.priority < first_value(line.priority) over best_first as is_behind
         from head
         join (
             select *
             from rolecall.lines_of_claim(array(select distinct head.line_id from head), p_claimant, p_now)
         ) as line using (line_id)
+        window best_first as (
+            partition by head.key order by line.priority desc, head.scheduled_for, head.id
+        )
     )
     select best.id, best.key, room.free[best.turn]
     from best
     join room using (key)
-    where best.turn <= cardinality(room.free);
+    where best.turn <= cardinality(room.free)
+        and (room.free[best.turn] > 0 or not (best.some_never_ahead or best.is_behind));
 end
 $$;
 
--- Takes the due tasks of keys without room out of the claim's way; who frees a key brings them back, best
--- first. A task that is due later stays where it is: brought back as the best of all, it would keep the due
--- ones waiting for its hour.
--- returns: false when more was to be parked than one call does
+-- Takes those of some tasks out of the claim's way that want keys without room (of each, p_wanted says which);
+-- who frees a key brings them back, best first.
+-- returns: how many
 -- locks: the caller holds the keys; tasks rows, skipping locked ones
-create or replace function rolecall.park_losers(p_keys text[], p_winners bigint[], p_now timestamptz)
-returns boolean
+create or replace function rolecall.park_losers(
+    p_ids bigint[], p_wanted text[], p_keys text[], p_winners bigint[]
+)
+returns int
 language plpgsql
 volatile
 set search_path = ''
 as $$
 declare
-    -- Bounds the time of one claim: 5,000 rows take about a twentieth of a second.
-    v_bound constant int := 5000;
     v_losers bigint[] := array(
-        (
-            select task.id from rolecall.tasks as task
-            where task.key = any(p_keys) and task.state = 'pending' and task.parked is not true
-                and task.key_slot is null
-                and task.scheduled_for <= p_now
-            limit v_bound + cardinality(p_winners)
-        )
+        select wanting.id from unnest(p_ids, p_wanted) as wanting (id, key) where wanting.key = any(p_keys)
         -- Not a join: of arrays the planner expects ten, and would compare a thousand losers with a thousand
         -- winners each.
         except
@@ -556,6 +597,6 @@ begin
             for update skip locked
         ));
     end if;
-    return cardinality(v_losers) < v_bound;
+    return cardinality(v_losers);
 end
 $$;

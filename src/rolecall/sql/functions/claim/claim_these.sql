@@ -32,17 +32,20 @@ declare
         group by given.id
         order by min(given.n)
     );
-    v_claimant rolecall.claimant;
+    v_claimant rolecall.claim_terms;
     v_picked record;
 begin
     perform rolecall.require_read_committed();
-    select worker.id, worker.roles, worker.handlers, false into v_claimant
+    select worker.id, worker.roles, worker.handlers, false, 1 into v_claimant
     from rolecall.workers as worker
     where worker.id = p_worker_id;
     select * into v_picked from rolecall.pick_these(v_claimant, v_ids, p_start, v_now);
     return query
-    select taken.*, null
-    from rolecall.take_tasks(
+    select taken.id, taken.fence, taken.attempt, taken.max_attempts, taken.role, taken.handler,
+        taken.priority, taken.payload, taken.key, taken.chain_id, taken.chain_index, taken.scheduled_for,
+        taken.created_at, taken.lease_seconds, taken.timeout_seconds, taken.step, taken.parent_id,
+        taken.last_error, null
+    from rolecall.give_tasks(
         p_worker_id, v_picked.ids, v_picked.slots, v_picked.line_ids, p_start, v_now
     ) as taken;
     if cardinality(v_picked.ids) < cardinality(v_ids) then
@@ -61,7 +64,7 @@ $$;
 -- line
 -- locks: tasks rows, then keys rows in key order, all skipping locked ones
 create or replace function rolecall.pick_these(
-    p_claimant rolecall.claimant, p_ids bigint[], p_start int, p_now timestamptz
+    p_claimant rolecall.claim_terms, p_ids bigint[], p_start int, p_now timestamptz
 )
 returns table (ids bigint[], slots smallint[], line_ids int[])
 language plpgsql
@@ -73,6 +76,7 @@ declare
     v_never_ahead boolean[];
     v_named bigint[];
     v_free bigint[];
+    v_wanting bigint[];
     v_keys text[];
     v_lines_of_named int[];
 begin
@@ -81,9 +85,10 @@ begin
     -- A parent between two steps has its key already.
     select coalesce(array_agg(seen.id), '{}'),
         coalesce(array_agg(seen.id) filter (where seen.key is null or seen.key_slot is not null), '{}'),
-        array_agg(distinct seen.key) filter (where seen.key is not null and seen.key_slot is null),
+        array_agg(seen.id) filter (where seen.key is not null and seen.key_slot is null),
+        array_agg(seen.key) filter (where seen.key is not null and seen.key_slot is null),
         coalesce(array_agg(seen.line_id), '{}')
-    into v_named, v_free, v_keys, v_lines_of_named
+    into v_named, v_free, v_wanting, v_keys, v_lines_of_named
     from unnest(p_ids) with ordinality as named (id, n)
     -- Each by its id, whatever the statistics say.
     cross join lateral (
@@ -105,7 +110,9 @@ begin
                 v_lines_of_named[array_position(v_named, picked.id)] order by array_position(p_ids, picked.id)
             )
         into ids, slots, line_ids
-        from rolecall.settle_keys(v_free, v_keys, p_claimant, null, v_named, p_now) as settled
+        from rolecall.settle_keys(
+            v_free, v_wanting, v_keys, '{}', p_claimant, null, p_now
+        ) as settled
         cross join lateral unnest(settled.ids, settled.slots) as picked (id, slot);
         ids := coalesce(ids, '{}');
     end if;
@@ -135,7 +142,7 @@ $$;
 -- Says why somebody was not given those of some tasks that he has asked for and not got.
 -- returns: one row a task, in the order named, with the verdict that claim_these explains
 create or replace function rolecall.why_not_claimed(
-    p_claimant rolecall.claimant, p_ids bigint[], p_got bigint[], p_start int, p_now timestamptz
+    p_claimant rolecall.claim_terms, p_ids bigint[], p_got bigint[], p_start int, p_now timestamptz
 )
 returns table (id bigint, verdict text)
 language plpgsql

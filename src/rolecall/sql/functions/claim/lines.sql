@@ -65,7 +65,7 @@ $$;
 -- set apart for free slots where it claims ahead, and with tasks that may fit its signature.
 -- returns: one row a line
 create or replace function rolecall.lines_of_claim(
-    p_line_ids int[], p_claimant rolecall.claimant, p_now timestamptz
+    p_line_ids int[], p_claimant rolecall.claim_terms, p_now timestamptz
 )
 returns table (line_id int, priority smallint, never_ahead boolean)
 language sql

@@ -24,9 +24,9 @@ set enable_bitmapscan = off
 as $$
 declare
     v_now timestamptz := rolecall.clock();
-    v_claimant rolecall.claimant := (
+    v_claimant rolecall.claim_terms := (
         null, p_roles, coalesce(p_handlers, array(select distinct line.handler from rolecall.lines as line)),
-        false
+        false, 1
     );
 begin
     perform rolecall.require_read_committed();
@@ -77,7 +77,10 @@ declare
     v_after rolecall.floor := rolecall.line_floor(p_line_id);
     v_step int := p_limit;
     v_ids bigint[] := '{}';
+    -- Bounds the time of one call.
+    v_may_park int := 5000;
     v_met text[] := '{}';
+    v_full text[] := '{}';
     v_heads bigint[] := '{}';
     v_seen record;
 begin
@@ -97,17 +100,24 @@ begin
                 and (one.scheduled_for, one.id) > (v_after.scheduled_for, v_after.id)
                 and one.scheduled_for <= p_now
                 and (one.key is null or one.key_slot is not null or one.key <> all(v_met)
-                    or one.id = any(v_heads))
+                    or one.key = any(v_full) or one.id = any(v_heads))
             order by one.scheduled_for, one.id
             limit v_step
         ) as task;
         exit when v_seen.number = 0;
         if v_seen.new is not null then
             v_met := v_met || v_seen.new;
+            v_full := v_full || rolecall.keys_without_room(v_seen.new);
             select v_heads || array_agg(head.id), v_ids || array_agg(head.id) filter (where head.parked)
             into v_heads, v_ids
             from rolecall.heads_with_room(v_seen.new, p_now) as head
             where head.line_id = p_line_id;
+        end if;
+        if v_full <> '{}' then
+            v_may_park := v_may_park - rolecall.park_losers(v_seen.ids, v_seen.keys, v_full, '{}');
+            if v_may_park <= 0 then
+                v_full := '{}';
+            end if;
         end if;
         v_ids := v_ids || array(
             select seen.id
@@ -124,10 +134,31 @@ begin
 end
 $$;
 
--- Finds who may be offered of keys that have room, and parks what waits for those that have none.
+-- Finds those among some keys that have no room.
+-- returns: these
+-- locks: keys rows in key order, skipping locked ones, which are left out
+create or replace function rolecall.keys_without_room(p_keys text[])
+returns text[]
+language plpgsql
+volatile
+set search_path = ''
+as $$
+declare
+    v_full text[] := array(
+        select room.key from rolecall.room_of_keys(p_keys) as room where room.free = '{}'
+    );
+begin
+    if v_full <> '{}' then
+        v_full := rolecall.lock_keys(v_full);
+    end if;
+    -- A statement of its own: it sees who was done with a key before its lock was had.
+    return array(select room.key from rolecall.room_of_keys(v_full) as room where room.free = '{}');
+end
+$$;
+
+-- Finds who may be offered of keys that have room.
 -- returns: the best tasks of each role and handler, as many as there is room for; parked ones a walk of their
 -- line does not meet
--- locks: keys rows in key order, then tasks rows that are parked, all skipping locked ones
 create or replace function rolecall.heads_with_room(p_keys text[], p_now timestamptz)
 returns table (id bigint, line_id int, parked boolean)
 language plpgsql
@@ -137,19 +168,10 @@ as $$
 declare
     v_keys text[];
     v_rooms int[];
-    v_full text[];
 begin
-    select array_agg(room.key) filter (where room.free <> '{}'),
-        array_agg(cardinality(room.free)) filter (where room.free <> '{}'),
-        array_agg(room.key) filter (where room.free = '{}')
-    into v_keys, v_rooms, v_full
-    from rolecall.room_of_keys(p_keys) as room;
-    if v_full is not null then
-        v_full := rolecall.lock_keys(v_full);
-        -- A statement of its own: it sees who was done with a key before its lock was had.
-        v_full := array(select room.key from rolecall.room_of_keys(v_full) as room where room.free = '{}');
-        perform rolecall.park_losers(v_full, '{}', p_now);
-    end if;
+    select array_agg(room.key), array_agg(cardinality(room.free)) into v_keys, v_rooms
+    from rolecall.room_of_keys(p_keys) as room
+    where room.free <> '{}';
     return query
     select head.id, head.line_id, head.parked from rolecall.heads_by_handler(v_keys, v_rooms, p_now) as head;
 end

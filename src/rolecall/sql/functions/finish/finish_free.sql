@@ -37,7 +37,7 @@ end
 $$;
 
 -- Ends those claims that can be ended at once: all of them, else the halves each for itself, until it is
--- found who is kept waiting.
+-- found who is kept waiting. What ran after another task in the place of its key never ends before it.
 -- returns: one row a report that was not simply accepted: busy, already, or why the task was lost
 -- raises: as finish
 -- locks: as finish, waiting a moment only
@@ -49,6 +49,8 @@ volatile
 set search_path = ''
 set lock_timeout = '10ms'
 as $$
+declare
+    v_halves jsonb[];
 begin
     begin
         return query select * from rolecall.try_to_finish(p_worker_id, p_reports);
@@ -56,15 +58,47 @@ begin
     exception when lock_not_available or deadlock_detected or sqlstate 'RC090' then
         null;
     end;
-    if jsonb_array_length(p_reports) = 1
+    v_halves := rolecall.halves_by_place(p_reports);
+    if cardinality(v_halves) = 1
         or clock_timestamp() > p_until
         or rolecall.have_one_parent(p_reports) then
         return query select (report -> 'id')::bigint, 'busy' from jsonb_array_elements(p_reports) as report;
     else
         return query
         select apart.task_id, apart.verdict
-        from rolecall.halves(p_reports) as half
+        from unnest(v_halves) as half
         cross join lateral rolecall.finish_apart(p_worker_id, half, p_until) as apart;
     end if;
 end
+$$;
+
+-- Halves a list of reports, those together of what ran one after another in one place of a key.
+-- returns: two lists; one where all belong together
+create or replace function rolecall.halves_by_place(p_reports jsonb)
+returns jsonb[]
+language sql
+volatile
+set search_path = ''
+set jit = off
+set enable_seqscan = off
+as $$
+    with placed as (
+        select report, n, min(n) over (
+            partition by coalesce(task.key || ':' || abs(task.key_slot), '#' || n)
+        ) as first
+        from jsonb_array_elements(p_reports) with ordinality as item (report, n)
+        left join lateral (
+            select open.key, open.key_slot
+            from rolecall.tasks as open
+            where open.id = (report -> 'id')::bigint offset 0
+        ) as task on true
+    ),
+    turned as (
+        select placed.report, placed.n, dense_rank() over (order by placed.first) as turn from placed
+    )
+    select array(
+        select jsonb_agg(turned.report order by turned.n)
+        from turned
+        group by turned.turn > (select max(last.turn) / 2 from turned as last)
+    )
 $$;

@@ -142,6 +142,55 @@ as $$
     ) as head
 $$;
 
+-- Says how much room keys have for somebody who claims: their free slots, and behind each, and behind what he
+-- holds himself since a moment ago, places for those that are to follow, with the slot's number negative. What
+-- is held for longer than the worker lets a task wait has followers no more: they would come back.
+-- returns: one entry a key, its places in the order in which they are to be taken
+create or replace function rolecall.room_for(
+    p_keys text[], p_claimant rolecall.claim_terms, p_now timestamptz
+)
+returns rolecall.key_room[]
+language plpgsql
+volatile
+set search_path = ''
+set jit = off
+set enable_seqscan = off
+set enable_bitmapscan = off
+as $$
+begin
+    if p_claimant.run <= 1 then
+        return array(select room from rolecall.room_of_keys(p_keys) as room);
+    end if;
+    return array(
+        select (room.key, room.capacity, array(
+            select place.slot
+            from (
+                select slot::smallint, 1 as turn from unnest(room.free) as slot
+                union all
+                select -slot, turn
+                from unnest(room.free) as slot
+                cross join generate_series(2, p_claimant.run) as turn
+                union all
+                select -own.slot, turn
+                from (
+                    select abs(holder.key_slot) as slot, count(*)::int as number
+                    from rolecall.tasks as holder
+                    where holder.key = room.key and holder.key_slot is not null
+                    group by abs(holder.key_slot)
+                    having bool_and(
+                        holder.worker_id = p_claimant.worker_id and holder.state = 'running'
+                        and holder.claimed_at > p_now - interval '0.4 s'
+                    )
+                ) as own
+                cross join generate_series(own.number + 1, p_claimant.run) as turn
+            ) as place (slot, turn)
+            order by place.turn, abs(place.slot)
+        ))::rolecall.key_room
+        from rolecall.room_of_keys(p_keys) as room
+    );
+end
+$$;
+
 -- Says how much room keys have: which of their slots are free. Holders of places that a smaller capacity no
 -- longer has count too.
 -- returns: one row a key
@@ -168,7 +217,7 @@ as $$
     cross join lateral rolecall.capacity_of(wanted.key, coalesce(lock.capacity, lock.declared)) as room
     cross join lateral (
         select array(
-            select task.key_slot
+            select distinct abs(task.key_slot)
             from rolecall.tasks as task
             where task.key = wanted.key and task.key_slot is not null
         ) as slots

@@ -25,9 +25,10 @@ as $$
     left join lateral rolecall.pattern_of_key(wanted.key) as fitting on true
     cross join lateral (
         select array(
-            select task.id from rolecall.tasks as task
+            -- Of those that are to run one after another in a place, the first.
+            select distinct on (abs(task.key_slot)) task.id from rolecall.tasks as task
             where task.key = wanted.key and task.key_slot is not null
-            order by task.key_slot
+            order by abs(task.key_slot), task.key_slot desc, task.id
         ) as ids
     ) as holder
     cross join lateral (

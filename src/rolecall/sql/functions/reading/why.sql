@@ -155,14 +155,16 @@ as $$
         where p_task.state = 'pending' and p_task.key_slot is null and p_task.scheduled_for <= p_now
     ),
     holder as materialized (
-        select task.id, task.key_slot
+        -- Of those that are to run one after another in a place, the first.
+        select distinct on (abs(task.key_slot)) task.id, abs(task.key_slot) as slot
         from rolecall.tasks as task
         where task.key = p_task.key and task.key_slot is not null
+        order by abs(task.key_slot), task.key_slot desc, task.id
     )
     select jsonb_build_object(
         'capacity', (select room.capacity from rolecall.room_of_keys(array[p_task.key]) as room),
         'used', (select count(*) from holder),
-        'holders', array(select holder.id from holder order by holder.key_slot limit 10),
+        'holders', array(select holder.id from holder order by holder.slot limit 10),
         'better', (
             select count(*)
             from (
