@@ -423,13 +423,14 @@ begin
             v_met := v_met || array(select unnest(v_keys) except select unnest(v_full));
             if v_may_park <= 0 then
                 v_met := v_met || v_full;
-                v_whole := false;
             end if;
         end if;
         if v_whole then
             reached := v_after;
         end if;
         exit when cardinality(ids) >= p_limit or v_seen < v_step;
+        -- From here on the walk goes past what may be left of keys that it has met.
+        v_whole := v_whole and v_met = '{}';
         v_step := least(1000, 2 * v_step);
     end loop;
     return next;
@@ -441,7 +442,7 @@ $$;
 -- no others. What was met and wants a key without room, or one of p_full, is parked. Sees what others have
 -- committed before it got the keys' locks, so that no two claims give one place away twice.
 -- returns: one row: picked tasks with the slot that each wins (null: it wants no key, or has its slot
--- already); the keys without room, and how many were parked; whole = nothing claimable was left behind
+-- already); the keys without room, and how many were parked; whole = all that was met is picked or parked
 -- locks: keys rows in key order, then tasks rows, all skipping locked ones
 create or replace function rolecall.settle_keys(
     p_free bigint[], p_wanting bigint[], p_keys text[], p_full text[], p_claimant rolecall.claim_terms,
@@ -457,11 +458,11 @@ declare
     v_locked text[] := rolecall.lock_keys(v_keys);
     -- Statements of their own from here on: they see what was committed before the locks were had.
     v_rooms rolecall.key_room[] := rolecall.room_for(v_locked, p_claimant, p_now);
-    v_offered int;
     v_won text[];
 begin
     with candidate as materialized (
-        select won.id, won.key, won.slot from rolecall.win_keys(v_rooms, p_claimant, p_now) as won
+        select won.id, won.key, won.slot
+        from rolecall.win_keys(rolecall.first_of_room(v_rooms, p_keys, p_limit), p_claimant, p_now) as won
         where p_limit is not null or won.id = any(p_wanting)
         union all
         select free.id, null, null from unnest(p_free) as free (id)
@@ -479,10 +480,9 @@ begin
         order by line.priority desc, task.scheduled_for, candidate.id
         limit p_limit
     )
-    select
-        (select count(*) from candidate), coalesce(array_agg(picked.id), '{}'),
-        coalesce(array_agg(picked.slot), '{}'), array_agg(picked.key) filter (where picked.key is not null)
-    into v_offered, ids, slots, v_won
+    select coalesce(array_agg(picked.id), '{}'), coalesce(array_agg(picked.slot), '{}'),
+        array_agg(picked.key) filter (where picked.key is not null)
+    into ids, slots, v_won
     from picked;
     full_keys := array(
         select room.key
@@ -491,9 +491,38 @@ begin
         where cardinality(room.free) <= coalesce(won.number, 0)
     );
     parked := rolecall.park_losers(p_wanting, p_keys, p_full || full_keys, ids);
-    whole := cardinality(v_locked) = cardinality(v_keys) and v_offered <= p_limit;
+    whole := not exists (
+        (
+            select unnest(p_free)
+            union all
+            select wanting.id from unnest(p_wanting, p_keys) as wanting (id, key)
+            where wanting.key <> all(p_full || full_keys)
+        )
+        except
+        select unnest(ids)
+    );
     return next;
 end
+$$;
+
+-- Takes of the room that keys have as much as can be of use: for each as many places as tasks that want it
+-- were met (p_wanted: the key of each), or more, where that is less than a fair share of p_limit.
+-- returns: one entry a key
+create or replace function rolecall.first_of_room(
+    p_rooms rolecall.key_room[], p_wanted text[], p_limit int
+)
+returns rolecall.key_room[]
+language sql
+immutable
+set search_path = ''
+as $$
+    select array(
+        select (room.key, room.capacity, room.free[1:greatest(
+            met.number, 1 + p_limit / greatest(cardinality(p_rooms), 1)
+        )])::rolecall.key_room
+        from unnest(p_rooms) as room
+        join (select key, count(*)::int as number from unnest(p_wanted) as key group by key) as met using (key)
+    )
 $$;
 
 -- Gives the room of keys to the best due tasks that want them, that this claimant may take.
