@@ -54,6 +54,7 @@ class Claim:
     step: int
     parent_id: int | None
     last_error: str | None
+    key_slot: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -163,6 +164,13 @@ class Engine:
                 "select * from rolecall.claim(%s, %s, %s, %s, %s)", (worker_id, list(roles), names, limit, start)
             )
             return cursor.fetchall()
+
+    def claim_in_order(self, worker: int, run: int = 100, limit: int = 100, start: int = 0) -> list[Claim]:
+        """Claim for a worker, of a key up to `run` for one place."""
+        self.forget_floors()
+        with self.connection.cursor(row_factory=class_row(lambda **row: Claim(worker_id=worker, **row))) as cursor:
+            query = "select * from rolecall.claim_in_order(%s, '{}', %s, %s, %s, %s)"
+            return cursor.execute(query, (worker, self.handlers(), limit, start, run)).fetchall()
 
     def claim_one(self, *roles: str, worker: int | None = None) -> Claim:
         [claim] = self.claim(1, *roles, worker=worker)

@@ -12,7 +12,7 @@ from operator import attrgetter
 from typing import Protocol, TypeVar
 
 from rolecall.db.after_commit import Call
-from rolecall.model.outcomes import Report
+from rolecall.model.outcomes import Completed, Report
 from rolecall.model.states import LostReason
 from rolecall.model.tasks import ClaimedTask
 from rolecall.sql.events import EventCollector
@@ -93,7 +93,7 @@ class HeldTask:
     def __init__(self, task: ClaimedTask, runner: Runner, worker_id: int, claimed_at: float, *, started: bool) -> None:
         self.task = task
         self.place: Place | None = None if task.key_slot is None else (task.key, abs(task.key_slot))
-        self.after: HeldTask | None = None  # what ran before it in its place, and may not be stored yet
+        self.after: HeldTask | None = None  # what was claimed before it for its place, and may not be stored yet
         self.runner = runner
         self.worker_id = worker_id
         self.claimed_at = claimed_at
@@ -117,6 +117,12 @@ class HeldTask:
     def is_safe(self) -> bool:
         """Whether its handler's own transaction completes it, or has: nobody else can take it then."""
         return self.finishing or self.committed
+
+    @property
+    def keeps_its_place(self) -> bool:
+        """Whether it has ended and waits for its children: nothing may run in its place meanwhile."""
+        report = self.report
+        return isinstance(report, Completed) and report.next_tasks is not None and bool(report.next_tasks.children)
 
     def lease_ran_out(self, now: float) -> bool:
         """Whether its lease is over though its time is not: somebody else may have it."""
@@ -144,6 +150,7 @@ class InFlight:
         self._awaited: list[asyncio.Future[None]] = []
         self.on_dropped: Callable[[Iterable[HeldTask]], None] | None = None
         self._held: dict[int, HeldTask] = {}
+        self._last: dict[Place, HeldTask] = {}
         self._lock = threading.Lock()
 
     def __len__(self) -> int:
@@ -158,6 +165,9 @@ class InFlight:
                 if older is not None:
                     replaced.append(older)
                 self._held[held.task.id] = held
+                if held.place is not None:
+                    held.after = self._last.get(held.place)
+                    self._last[held.place] = held
         return replaced
 
     def drop(self, held_tasks: Sequence[HeldTask]) -> None:
@@ -166,6 +176,10 @@ class InFlight:
             for held in held_tasks:
                 if self._held.get(held.task.id) is held:
                     del self._held[held.task.id]
+                if held.place is not None:
+                    held.after = None
+                    if self._last.get(held.place) is held:
+                        del self._last[held.place]
         awaited, self._awaited = self._awaited, []
         for future in awaited:
             if not future.done():

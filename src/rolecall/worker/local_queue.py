@@ -9,14 +9,10 @@ import logging
 import threading
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Sequence
-from contextlib import suppress
-from contextvars import Context, copy_context
 from itertools import islice
-from queue import SimpleQueue
 from time import monotonic
 from typing import TypeVar
 
-from rolecall.model.outcomes import Completed
 from rolecall.telemetry.context import current
 from rolecall.wake.waker import Waker
 from rolecall.worker.completer import Completer
@@ -24,6 +20,7 @@ from rolecall.worker.events import WorkerEvents
 from rolecall.worker.in_flight import HeldTask
 from rolecall.worker.places import Places
 from rolecall.worker.session import ForkGuard
+from rolecall.worker.slot_thread import SlotThread
 
 SLICE = 0.001
 NO_CALL = -1
@@ -32,8 +29,6 @@ SPAN = 0.25
 GROWTH = 2
 
 T = TypeVar("T")
-Outcome = tuple[object, BaseException | None]
-Call = tuple["asyncio.Future[Outcome]", Context, Callable[..., object], tuple[object, ...]]
 
 log = logging.getLogger("rolecall.worker")
 
@@ -86,9 +81,7 @@ class LocalQueue:
     def put(self, held_tasks: Iterable[HeldTask]) -> None:
         """Add tasks in claim order and wake as many slots as there is work for."""
         with self._lock:
-            self.ready.extend(
-                held for held in held_tasks if held.place is None or self.places.admit(held, held.place)
-            )
+            self.ready.extend(held for held in held_tasks if held.place is None or self.places.admit(held, held.place))
         self._wake(len(self.ready))
 
     def let_next(self, held: HeldTask) -> None:
@@ -96,14 +89,12 @@ class LocalQueue:
 
         It is given back where the task waits for its children now: it keeps its place.
         """
-        report = held.report
-        waits = isinstance(report, Completed) and report.next_tasks is not None and report.next_tasks.children
+        others: list[HeldTask] = []
         with self._lock:
-            others = self.places.close(held) if waits else []
-            next_one = None if waits else self.places.leave(held)
-            if next_one is not None:
+            if held.keeps_its_place:
+                others = self.places.close(held)
+            elif (next_one := self.places.leave(held)) is not None:
                 self.ready.appendleft(next_one)
-        held.after = None
         if others:
             self._give_back(others)
 
@@ -376,56 +367,3 @@ class Slot:
             await self._queue.wait_for_work()
         finally:
             self._demand.work()
-
-
-class SlotThread:
-    """Runs one call at a time; the thread starts with the first call and ends with `stop()`.
-
-    It is a daemon, so that a handler that never returns cannot hold the exit.
-    """
-
-    def __init__(self, name: str, fork_guard: ForkGuard) -> None:
-        self._name = name
-        self._fork_guard = fork_guard
-        self._calls: SimpleQueue[Call | None] = SimpleQueue()
-        self._thread: threading.Thread | None = None
-
-    async def call(self, function: Callable[..., T], *arguments: object) -> T:
-        """Return or raise what the function does, under the caller's context variables.
-
-        The caller's cancellation does not reach the thread.
-        """
-        if self._thread is None:
-            self._thread = threading.Thread(target=self._work, name=self._name, daemon=True)
-            self._thread.start()
-        done: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
-        self._calls.put((done, copy_context(), function, arguments))
-        result, error = await done
-        if error is not None:
-            raise error
-        return result  # type: ignore[return-value]  # what `function` returned
-
-    def stop(self) -> None:
-        """Let the thread end after the call that it is in."""
-        self._calls.put(None)
-
-    def _work(self) -> None:
-        while (call := self._calls.get()) is not None:
-            done, context, function, arguments = call
-            outcome = context.run(_outcome, function, arguments)
-            self._fork_guard.require()
-            # A loop that is closed waits for nothing.
-            with suppress(RuntimeError):
-                done.get_loop().call_soon_threadsafe(_deliver, done, outcome)
-
-
-def _outcome(function: Callable[..., object], arguments: tuple[object, ...]) -> Outcome:
-    try:
-        return function(*arguments), None
-    except BaseException as error:  # noqa: BLE001 - whatever a handler raises belongs to its task
-        return None, error
-
-
-def _deliver(done: asyncio.Future[Outcome], outcome: Outcome) -> None:
-    if not done.done():
-        done.set_result(outcome)

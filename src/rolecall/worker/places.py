@@ -50,7 +50,6 @@ class Places:
             self._forget(held)
             return None
         self.behind -= 1
-        line[0].after = held
         return line[0]
 
     def close(self, held: HeldTask) -> list[HeldTask]:

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from time import monotonic
 from typing import Protocol, TypeVar
@@ -33,6 +33,7 @@ from rolecall.model.tasks import ClaimedTask
 from rolecall.sql import claims
 from rolecall.sql.statement import Statement
 from rolecall.wake.waker import Backoff, Pace, Waker
+from rolecall.worker.claim_limit import ClaimLimit
 from rolecall.worker.completer import Completer
 from rolecall.worker.in_flight import HeldTask, InFlight
 from rolecall.worker.leases import Aborter, LeaseKeeper
@@ -45,7 +46,6 @@ from rolecall.worker.tracing import TraceLook
 
 BUSY_AFTER = 0.1
 STALE_AFTER = 0.5
-NO_LIMIT = 1_000_000
 
 T = TypeVar("T")
 
@@ -314,37 +314,6 @@ async def timed(connection: Connection, statement: Statement[T]) -> tuple[float,
     return asked_at, await run_async(connection, statement)
 
 
-class ClaimLimit:
-    """Says how many tasks may be claimed at this moment; every change of it nudges the producer by `changed`.
-
-    A worker that backs off still takes one task while it runs none: whatever makes the machine busy, its
-    tasks must not wait for ever.
-    """
-
-    def __init__(self, changed: Callable[[], None]) -> None:
-        self._changed = changed
-        self._drained = False
-        self._backing_off = False
-
-    def drain(self, *, on: bool) -> None:
-        """Take nothing at all, or again as before."""
-        self._drained = on
-        self._changed()
-
-    def back_off(self, *, on: bool) -> None:
-        """Take only what keeps one slot busy, or again as before."""
-        self._backing_off = on
-        self._changed()
-
-    def most(self, *, busy: bool) -> int:
-        """Return the most tasks that may be claimed now; `busy` when the worker runs any."""
-        if self._drained:
-            return 0
-        if self._backing_off:
-            return 0 if busy else 1
-        return NO_LIMIT
-
-
 class Delivery:
     """From here on a claimed task is held: its lease is kept until it is finished or given back."""
 
@@ -374,9 +343,17 @@ class Delivery:
         now = monotonic()
         for held in held_tasks:
             held.delivered_at = now
-        self._queue.put(held_tasks)
+        self._queue.put(self._without_early_ones(held_tasks))
         self._keeper.watch(held_tasks, asked_at)
         self._watch_the_queue()
+
+    def _without_early_ones(self, held_tasks: Sequence[HeldTask]) -> Sequence[HeldTask]:
+        """Give back what follows a task that waits for its children: the claim had not heard of them yet."""
+        closed = {held.place for held in held_tasks if held.after is not None and held.after.keeps_its_place}
+        if not closed:
+            return held_tasks
+        self._completer.give_back(held for held in held_tasks if held.place in closed)
+        return [held for held in held_tasks if held.place not in closed]
 
     def take_back_all(self) -> None:
         """Give back whatever has not begun."""

@@ -22,10 +22,10 @@ from typing import Any, ParamSpec, TypeVar
 
 from rolecall.model.errors import HandlerError, InvalidDeclaration
 from rolecall.sql.documents import read_result
-from rolecall.worker.local_queue import SlotThread
 from rolecall.worker.outcomes import RaisedElsewhere
 from rolecall.worker.program import Handler
 from rolecall.worker.session import ForkGuard
+from rolecall.worker.slot_thread import SlotThread
 from rolecall.worker.subprocess.child import MARK
 from rolecall.worker.subprocess.messages import (
     Address,

@@ -210,7 +210,8 @@ $$;
 -- the next waits for a free slot
 -- locks: tasks rows, then keys rows in key order, all skipping locked ones
 create or replace function rolecall.pick_in_two_turns(
-    p_level int[], p_claimant rolecall.claim_terms, p_limit int, p_free int, p_taken bigint[], p_now timestamptz
+    p_level int[], p_claimant rolecall.claim_terms, p_limit int, p_free int, p_taken bigint[],
+    p_now timestamptz
 )
 returns table (ids bigint[], slots smallint[], keyed bigint[], held_back boolean)
 language plpgsql
@@ -521,7 +522,9 @@ as $$
             met.number, 1 + p_limit / greatest(cardinality(p_rooms), 1)
         )])::rolecall.key_room
         from unnest(p_rooms) as room
-        join (select key, count(*)::int as number from unnest(p_wanted) as key group by key) as met using (key)
+        join (
+            select key, count(*)::int as number from unnest(p_wanted) as key group by key
+        ) as met using (key)
     )
 $$;
 
@@ -551,9 +554,8 @@ begin
 end
 $$;
 
--- Finds, for the room that keys have, the best due tasks that want it, that this claimant may take. What is to
--- follow another task may begin late, and is never better than what begins before it: it has the priority of
--- the best, and needs no free slot.
+-- Finds, for the room that keys have, the best due tasks that want it, that this claimant may take. What
+-- follows another task may begin late: it has the priority of the best, and needs no free slot.
 -- returns: one row a task, with the slot that it may have
 create or replace function rolecall.best_of_keys(
     p_rooms rolecall.key_room[], p_claimant rolecall.claim_terms, p_now timestamptz
@@ -596,8 +598,8 @@ begin
 end
 $$;
 
--- Takes those of some tasks out of the claim's way that want keys without room (of each, p_wanted says which);
--- who frees a key brings them back, best first.
+-- Takes those of some tasks out of the claim's way that want keys without room (of each, p_wanted says what
+-- it wants); who frees a key brings them back, best first.
 -- returns: how many
 -- locks: the caller holds the keys; tasks rows, skipping locked ones
 create or replace function rolecall.park_losers(

@@ -46,4 +46,5 @@ as $$
     select jsonb_agg(element order by n)
     from jsonb_array_elements(p_list) with ordinality as item (element, n)
     group by n > jsonb_array_length(p_list) / 2
+    order by min(n)
 $$;

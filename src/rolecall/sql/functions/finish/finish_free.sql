@@ -51,6 +51,8 @@ set lock_timeout = '10ms'
 as $$
 declare
     v_halves jsonb[];
+    v_in_order boolean;
+    v_is_busy boolean := false;
 begin
     begin
         return query select * from rolecall.try_to_finish(p_worker_id, p_reports);
@@ -58,16 +60,30 @@ begin
     exception when lock_not_available or deadlock_detected or sqlstate 'RC090' then
         null;
     end;
-    v_halves := rolecall.halves_by_place(p_reports);
-    if cardinality(v_halves) = 1
+    if jsonb_array_length(p_reports) = 1
         or clock_timestamp() > p_until
         or rolecall.have_one_parent(p_reports) then
         return query select (report -> 'id')::bigint, 'busy' from jsonb_array_elements(p_reports) as report;
+        return;
+    end if;
+    v_halves := rolecall.halves_by_place(p_reports);
+    v_in_order := cardinality(v_halves) = 1;
+    if v_in_order then
+        v_halves := array(select rolecall.halves(p_reports));
+    end if;
+    for task_id, verdict in
+        select apart.task_id, apart.verdict
+        from rolecall.finish_apart(p_worker_id, v_halves[1], p_until) as apart
+    loop
+        v_is_busy := v_is_busy or verdict = 'busy';
+        return next;
+    end loop;
+    if v_in_order and v_is_busy then
+        return query select (report -> 'id')::bigint, 'busy' from jsonb_array_elements(v_halves[2]) as report;
     else
         return query
         select apart.task_id, apart.verdict
-        from unnest(v_halves) as half
-        cross join lateral rolecall.finish_apart(p_worker_id, half, p_until) as apart;
+        from rolecall.finish_apart(p_worker_id, v_halves[2], p_until) as apart;
     end if;
 end
 $$;
@@ -100,5 +116,6 @@ as $$
         select jsonb_agg(turned.report order by turned.n)
         from turned
         group by turned.turn > (select max(last.turn) / 2 from turned as last)
+        order by min(turned.turn)
     )
 $$;

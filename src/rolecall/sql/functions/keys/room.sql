@@ -142,9 +142,9 @@ as $$
     ) as head
 $$;
 
--- Says how much room keys have for somebody who claims: their free slots, and behind each, and behind what he
--- holds himself since a moment ago, places for those that are to follow, with the slot's number negative. What
--- is held for longer than the worker lets a task wait has followers no more: they would come back.
+-- Says how much room keys have for somebody who claims: their free slots; behind each, and behind what he has
+-- held himself for a moment only, places for those that follow, with the slot's number negative. Behind what
+-- he has held for longer they would wait for longer than a worker lets them.
 -- returns: one entry a key, its places in the order in which they are to be taken
 create or replace function rolecall.room_for(
     p_keys text[], p_claimant rolecall.claim_terms, p_now timestamptz

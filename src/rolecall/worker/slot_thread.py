@@ -1,0 +1,70 @@
+"""The thread in which a slot calls its plain functions, one at a time."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from contextvars import Context, copy_context
+from queue import SimpleQueue
+from typing import TypeVar
+
+from rolecall.worker.session import ForkGuard
+
+T = TypeVar("T")
+Outcome = tuple[object, BaseException | None]
+Call = tuple["asyncio.Future[Outcome]", Context, Callable[..., object], tuple[object, ...]]
+
+
+class SlotThread:
+    """Runs one call at a time; the thread starts with the first call and ends with `stop()`.
+
+    It is a daemon, so that a handler that never returns cannot hold the exit.
+    """
+
+    def __init__(self, name: str, fork_guard: ForkGuard) -> None:
+        self._name = name
+        self._fork_guard = fork_guard
+        self._calls: SimpleQueue[Call | None] = SimpleQueue()
+        self._thread: threading.Thread | None = None
+
+    async def call(self, function: Callable[..., T], *arguments: object) -> T:
+        """Return or raise what the function does, under the caller's context variables.
+
+        The caller's cancellation does not reach the thread.
+        """
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._work, name=self._name, daemon=True)
+            self._thread.start()
+        done: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
+        self._calls.put((done, copy_context(), function, arguments))
+        result, error = await done
+        if error is not None:
+            raise error
+        return result  # type: ignore[return-value]  # what `function` returned
+
+    def stop(self) -> None:
+        """Let the thread end after the call that it is in."""
+        self._calls.put(None)
+
+    def _work(self) -> None:
+        while (call := self._calls.get()) is not None:
+            done, context, function, arguments = call
+            outcome = context.run(_outcome, function, arguments)
+            self._fork_guard.require()
+            # A loop that is closed waits for nothing.
+            with suppress(RuntimeError):
+                done.get_loop().call_soon_threadsafe(_deliver, done, outcome)
+
+
+def _outcome(function: Callable[..., object], arguments: tuple[object, ...]) -> Outcome:
+    try:
+        return function(*arguments), None
+    except BaseException as error:  # noqa: BLE001 - whatever a handler raises belongs to its task
+        return None, error
+
+
+def _deliver(done: asyncio.Future[Outcome], outcome: Outcome) -> None:
+    if not done.done():
+        done.set_result(outcome)

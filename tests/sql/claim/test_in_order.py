@@ -1,0 +1,134 @@
+"""Several tasks of a key for one worker, which runs them one after another."""
+
+from __future__ import annotations
+
+import pytest
+from psycopg.types.json import Jsonb
+
+from tests.sql.conftest import Session
+from tests.sql.engine import Claim, Engine, report
+
+HELD = "select id from rolecall.tasks where key_slot is not null order by id"
+
+
+@pytest.fixture
+def worker(engine: Engine) -> int:
+    return engine.worker()
+
+
+def places(claims: list[Claim]) -> list[tuple[int, int | None]]:
+    return [(claim.id, claim.key_slot) for claim in claims]
+
+
+def test_a_worker_gets_the_tasks_of_a_key_in_their_order_for_one_place(engine: Engine, worker: int) -> None:
+    first, second, third = (engine.enqueue(key="store") for _ in range(3))
+    assert places(engine.claim_in_order(worker)) == [(first, 1), (second, -1), (third, -1)]
+
+
+def test_what_follows_counts_as_prefetched(engine: Engine, worker: int) -> None:
+    first, second = (engine.enqueue(key="store") for _ in range(2))
+    engine.claim_in_order(worker, start=2)
+    assert [engine.task(each).started_at is not None for each in (first, second)] == [True, False]
+
+
+def test_a_place_takes_no_more_tasks_than_the_worker_asks_for(engine: Engine, worker: int) -> None:
+    for _ in range(5):
+        engine.enqueue(key="store")
+    assert len(engine.claim_in_order(worker, run=3)) == 3
+    assert engine.claim_in_order(worker, run=3) == []
+    assert len(engine.claim_in_order(worker, run=4)) == 0, "what was met without room is parked"
+
+
+def test_whoever_holds_a_place_gets_what_comes_later_behind_it(engine: Engine, worker: int) -> None:
+    engine.enqueue(key="store")
+    engine.claim_in_order(worker)
+    later = engine.enqueue(key="store")
+    assert places(engine.claim_in_order(worker)) == [(later, -1)]
+
+
+def test_nobody_else_gets_a_task_of_the_key_before_the_last_of_them_has_ended(engine: Engine, worker: int) -> None:
+    first, _, third = (engine.enqueue(key="store") for _ in range(3))
+    one, two = engine.claim_in_order(worker, run=2)
+    assert engine.claim(5) == []
+
+    engine.complete(one)
+    assert engine.claim(5) == []
+
+    engine.complete(two)
+    assert [claim.id for claim in engine.claim(5)] == [third]
+    assert first == one.id
+
+
+def test_the_free_places_of_a_key_are_taken_before_anything_follows(engine: Engine, worker: int) -> None:
+    engine.rows("select rolecall.set_key_capacity('store', 2)")
+    for _ in range(4):
+        engine.enqueue(key="store")
+    assert [claim.key_slot for claim in engine.claim_in_order(worker)] == [1, 2, -1, -2]
+
+
+def test_nothing_follows_a_task_that_waits_for_its_children(engine: Engine, worker: int) -> None:
+    engine.enqueue(key="store")
+    [parent] = engine.claim_in_order(worker)
+    engine.complete(parent, next={"children": [{"role": "work"}]})
+    engine.enqueue(key="store")
+
+    assert [claim.key for claim in engine.claim_in_order(worker)] == [None]
+
+
+def test_nothing_follows_a_task_that_has_run_for_longer_than_a_task_may_wait(engine: Engine, worker: int) -> None:
+    engine.enqueue(key="store")
+    engine.claim_in_order(worker)
+    engine.clock.advance(seconds=0.5)
+    engine.enqueue(key="store")
+
+    assert engine.claim_in_order(worker) == []
+
+
+def test_nothing_of_less_priority_follows(engine: Engine, worker: int) -> None:
+    low, high = engine.enqueue(key="store"), engine.enqueue(key="store", priority=1)
+    assert places(engine.claim_in_order(worker)) == [(high, 1)]
+    assert engine.task(low).state == "pending"
+
+
+def test_a_task_of_one_attempt_follows_none(engine: Engine, worker: int) -> None:
+    first, _ = engine.enqueue(key="store"), engine.enqueue(key="store", max_attempts=1)
+    assert places(engine.claim_in_order(worker, start=5)) == [(first, 1)]
+
+
+def test_what_is_given_back_unbegun_leaves_the_place_to_who_runs_there(engine: Engine, worker: int) -> None:
+    first, second = (engine.enqueue(key="store") for _ in range(2))
+    _, follower = engine.claim_in_order(worker)
+    engine.finish(worker, report(follower, "returned"))
+
+    assert (engine.task(second).state, engine.task(second).attempt) == ("pending", 0)
+    assert engine.rows(HELD) == [(first,)]
+    assert engine.claim(5) == []
+
+
+def test_parked_tasks_follow_too(engine: Engine, worker: int) -> None:
+    ids = [engine.enqueue(key="store") for _ in range(4)]
+    holder = engine.claim_one()
+    assert engine.claim(5) == []
+    engine.complete(holder)
+
+    assert [claim.id for claim in engine.claim_in_order(worker)] == ids[1:]
+
+
+def test_the_tasks_of_one_place_count_as_one_holder(engine: Engine, worker: int) -> None:
+    first, *_ = (engine.enqueue(key="store") for _ in range(3))
+    engine.claim_in_order(worker)
+    assert engine.rows("select used, holders from rolecall.keys_now('{store}')") == [(1, [first])]
+
+
+def test_a_report_that_must_wait_keeps_those_of_its_place_that_come_after_it(
+    engine: Engine, session: Session, worker: int
+) -> None:
+    other, first, second = engine.enqueue(), engine.enqueue(key="store"), engine.enqueue(key="store")
+    reports = [report(claim, "completed") for claim in engine.claim_in_order(worker)]
+    somebody = session()
+    with somebody.connection.transaction():
+        somebody.rows("select from rolecall.tasks where id = %s for update", first)
+        verdicts = dict(engine.rows("select * from rolecall.finish_free(%s, %s)", worker, Jsonb(reports)))
+
+    assert verdicts == {first: "busy", second: "busy"}
+    assert engine.task(other).state == "completed"

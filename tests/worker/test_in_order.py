@@ -1,0 +1,140 @@
+"""A worker that holds several tasks of a key runs them one after another, in their order."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from rolecall import Context
+from rolecall.db.connect import connect
+from tests.worker.bench import PATIENCE, Bench, until
+
+TOGETHER = (
+    "select coalesce(max(n), 0) from (select count(*) as n from rolecall.tasks where key_slot <> 0 group by key) as a"
+)
+
+
+async def test_tasks_of_a_key_that_one_worker_holds_run_in_their_order_and_never_together(bench: Bench) -> None:
+    running, ran, most, held = 0, [], 0, 0
+
+    @bench.app.task
+    async def work(n: int) -> None:
+        nonlocal running, most, held
+        running += 1
+        most = max(most, running)
+        held = max(held, bench.ask(TOGETHER))
+        await asyncio.sleep(0)
+        ran.append(n)
+        running -= 1
+
+    ids = bench.enqueue(*(work.task(n=n).options(key="store") for n in range(60)))
+    async with bench.working(slots=4):
+        tasks = await bench.finished(*ids)
+
+    assert ran == list(range(60))
+    assert most == 1
+    assert {task.attempt for task in tasks} == {1}
+    assert held > 1, "it held several at once"
+
+
+async def test_nothing_of_a_key_begins_while_a_task_of_it_waits_for_its_children(bench: Bench) -> None:
+    events: list[str] = []
+
+    @bench.app.task
+    async def quick(name: str) -> None:
+        events.append(name)
+
+    @bench.app.task
+    async def child() -> None:
+        events.append("child")
+
+    @bench.app.task
+    async def parent(ctx: Context) -> None:
+        events.append("parent")
+        ctx.spawn(child.task())
+
+    # What ends at once lets the worker claim ahead.
+    before = [quick.task(name="before").options(key="store") for _ in range(40)]
+    after = [quick.task(name="after").options(key="store") for _ in range(10)]
+    ids = bench.enqueue(*before, parent.task().options(key="store"), *after)
+    async with bench.working(slots=2):
+        await bench.finished(*ids)
+
+    assert events == ["before"] * 40 + ["parent", "child"] + ["after"] * 10
+
+
+async def test_what_stands_behind_a_slow_task_of_its_key_is_given_back(bench: Bench) -> None:
+    begun, enough = asyncio.Event(), asyncio.Event()
+
+    @bench.app.task
+    async def quick() -> None: ...
+
+    @bench.app.task
+    async def slow() -> None:
+        begun.set()
+        await enough.wait()
+
+    quick_ones = [quick.task().options(key="store") for _ in range(40)]
+    ids = bench.enqueue(*quick_ones, slow.task().options(key="store"), *quick_ones)
+    async with bench.working(slots=2):
+        await asyncio.wait_for(begun.wait(), PATIENCE)
+        await until(lambda: bench.ask("select count(*) from rolecall.tasks where state = 'running'") == 1)
+        enough.set()
+        tasks = await bench.finished(*ids)
+
+    assert {(task.state, task.attempt) for task in tasks} == {("completed", 1)}
+
+
+async def test_a_task_that_ends_in_a_transaction_of_its_own_ends_after_those_before_it(
+    bench: Bench, caplog: pytest.LogCaptureFixture
+) -> None:
+    ended_before: list[bool] = []
+
+    @bench.app.task
+    async def quick() -> None: ...
+
+    @bench.app.task
+    async def own(ctx: Context) -> None:
+        async with ctx.transaction() as tx:
+            await ctx.complete(tx)
+            ended_before.append(bench.ask("select not exists (select from rolecall.tasks where id < %s)", ctx.task_id))
+
+    ids = bench.enqueue(
+        *(quick.task().options(key="store") for _ in range(40)),
+        *(each.task().options(key="store") for _ in range(5) for each in (quick, own)),
+    )
+    async with bench.working(slots=2):
+        await bench.finished(*ids)
+
+    assert ended_before == [True] * 5
+    assert not caplog.records
+
+
+async def test_the_outcome_of_a_task_is_not_stored_before_that_of_the_one_before_it(bench: Bench) -> None:
+    ran: list[int] = []
+    locked: list[int] = []
+
+    with connect(bench.dsn, "somebody") as somebody:
+
+        @bench.app.task
+        async def work(ctx: Context, n: int) -> None:
+            if n == 60:
+                somebody.execute("begin")
+                somebody.execute("select from rolecall.tasks where id = %s for update", (ctx.task_id,))
+                locked.append(ctx.task_id)
+            ran.append(n)
+
+        ids = bench.enqueue(*(work.task(n=n).options(key="store") for n in range(120)))
+        async with bench.working(slots=2):
+            await until(lambda: locked and bench.task(ids[59]).is_finished)
+            await until(lambda: len(ran) > 61)
+            # Outcomes of this one are stored while those behind the locked one wait.
+            await bench.finished(*bench.enqueue(work.task(n=-1)))
+            later = bench.ask("select count(*) from rolecall.finished_tasks where key = 'store' and id > %s", locked[0])
+            somebody.execute("rollback")
+            tasks = await bench.finished(*ids)
+
+    assert later == 0
+    assert ran == [*range(ran.index(-1)), -1, *range(ran.index(-1), 120)]
+    assert {task.state for task in tasks} == {"completed"}
