@@ -75,7 +75,7 @@ MUTANTS = (
         "more tasks of one key ran at once than may",
         (
             Change("room_of_keys", "when cardinality(holder.slots) >= room.capacity then '{}'", ""),
-            Change("take_tasks", "picked.slot)", "picked.slot + (random() * 30000)::smallint)"),
+            Change("give_tasks", "picked.slot)", "picked.slot + (random() * 30000)::smallint)"),
         ),
     ),
     Mutant(

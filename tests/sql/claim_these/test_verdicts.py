@@ -124,13 +124,13 @@ def test_an_only_attempt_is_given_into_a_free_slot_only(engine: Engine) -> None:
     assert len(engine.claim_these(once, start=1)[0]) == 1
 
 
-def test_a_full_key_gives_nothing_and_its_tasks_are_parked(engine: Engine) -> None:
+def test_a_full_key_gives_nothing_and_those_named_are_parked(engine: Engine) -> None:
     first, second, third = (engine.enqueue(key="store") for _ in range(3))
 
     given, verdicts = engine.claim_these(second, first)
 
     assert ([claim.id for claim in given], verdicts) == ([first], {second: "key busy"})
-    assert [engine.task(task_id).status for task_id in (second, third)] == ["parked", "parked"]
+    assert [engine.task(task_id).status for task_id in (second, third)] == ["parked", "ready"]
     engine.complete(given[0])
     assert len(engine.claim_these(second)[0]) == 1
 
