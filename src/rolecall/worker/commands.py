@@ -7,8 +7,8 @@ import logging
 from collections.abc import Callable
 
 from rolecall.model.workers import WorkerCommand
-from rolecall.worker.claim_limit import ClaimLimit
 from rolecall.worker.in_flight import InFlight
+from rolecall.worker.local_queue import ClaimLimit
 from rolecall.worker.producer import Delivery
 
 log = logging.getLogger("rolecall.worker")

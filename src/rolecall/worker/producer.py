@@ -33,11 +33,10 @@ from rolecall.model.tasks import ClaimedTask
 from rolecall.sql import claims
 from rolecall.sql.statement import Statement
 from rolecall.wake.waker import Backoff, Pace, Waker
-from rolecall.worker.claim_limit import ClaimLimit
 from rolecall.worker.completer import Completer
 from rolecall.worker.in_flight import HeldTask, InFlight
 from rolecall.worker.leases import Aborter, LeaseKeeper
-from rolecall.worker.local_queue import NO_CALL, Demand, LocalQueue, Slot
+from rolecall.worker.local_queue import NO_CALL, ClaimLimit, Demand, LocalQueue, Slot
 from rolecall.worker.registration import Registration
 from rolecall.worker.reporting import LogReporter
 from rolecall.worker.runners import HandlerRegistry
