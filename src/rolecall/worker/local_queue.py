@@ -105,10 +105,7 @@ class LocalQueue:
             try:
                 self.ready.remove(held)
             except ValueError:
-                begun = held.began_at > 0 or held.place is None
-                if not begun:
-                    self.places.leave(held)
-                return not begun
+                return held.began_at == 0 and self.places.withdraw(held)
             if (next_one := self.places.leave(held)) is not None:
                 self.ready.appendleft(next_one)
         return True

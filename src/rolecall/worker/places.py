@@ -37,13 +37,9 @@ class Places:
         return False
 
     def leave(self, held: HeldTask) -> HeldTask | None:
-        """Take a task out of its line; return the next, if it was the first and another one may begin now."""
+        """Take the first of a line out of it; return the next, if there is one: it may begin now."""
         line = self._line(held)
         if line is None:
-            return None
-        if line[0] is not held:
-            line.remove(held)
-            self.behind -= 1
             return None
         line.popleft()
         if not line:
@@ -51,6 +47,15 @@ class Places:
             return None
         self.behind -= 1
         return line[0]
+
+    def withdraw(self, held: HeldTask) -> bool:
+        """Take back a task that stands behind another; false when it does not."""
+        line = self._lines.get(held.place) if held.place is not None else None
+        if line is None or held not in line or line[0] is held:
+            return False
+        line.remove(held)
+        self.behind -= 1
+        return True
 
     def close(self, held: HeldTask) -> list[HeldTask]:
         """Take the first of a line out of it, with all behind it; return these: none may begin before it has ended."""
@@ -81,7 +86,7 @@ class Places:
 
     def _line(self, held: HeldTask) -> deque[HeldTask] | None:
         line = self._lines.get(held.place) if held.place is not None else None
-        return line if line is not None and held in line else None
+        return line if line is not None and line[0] is held else None
 
     def _cut(self, line: deque[HeldTask]) -> list[HeldTask]:
         first, *others = line
