@@ -747,6 +747,7 @@ CREATE INDEX idle_marks_by_role ON rolecall.idle_marks USING btree (role, until)
 CREATE INDEX idle_marks_by_worker ON rolecall.idle_marks USING btree (worker_id, until);
 CREATE INDEX keys_with_a_capacity ON rolecall.keys USING btree (key) WHERE ((declared IS NOT NULL) OR (capacity IS NOT NULL));
 CREATE INDEX known_browsers_by_person ON rolecall.known_browsers USING btree (person_id);
+CREATE INDEX lines_by_handler ON rolecall.lines USING btree (handler);
 CREATE INDEX lines_by_name ON rolecall.lines USING btree (role, handler, priority);
 CREATE INDEX needs_by_needed ON rolecall.needs USING btree (needed_id);
 CREATE UNIQUE INDEX one_open_continuation_per_chain ON rolecall.tasks USING btree (chain_id) WHERE (chain_index > 0);

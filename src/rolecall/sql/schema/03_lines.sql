@@ -13,6 +13,8 @@ create table rolecall.lines (
     constraint priority_is_between_minus_100_and_100 check (priority between -100 and 100)
 );
 create index lines_by_name on rolecall.lines (role, handler, priority);
+-- What somebody who serves a few handlers of all roles looks for.
+create index lines_by_handler on rolecall.lines (handler);
 
 -- A key's row carries its lock, and how many of its tasks may run at once where that was said of this very
 -- key: as an app declares it, or as somebody has set it since. Who holds the key stands in tasks.key_slot.

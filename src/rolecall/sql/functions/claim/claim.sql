@@ -160,7 +160,7 @@ begin
     held_back := false;
     for v_level in
         select array_agg(line.line_id) as lines, bool_or(line.never_ahead) as some_never_ahead
-        from rolecall.lines_of_claim(rolecall.open_lines(), p_claimant, p_now) as line
+        from rolecall.open_lines_of(p_claimant, p_now) as line
         group by line.priority
         order by line.priority desc
     loop

@@ -1,10 +1,11 @@
--- Lists the lines that may have something to claim, stepping from one that has to the next: among thousands
--- of empty lines it costs what the others cost. Where that takes long, as where an old snapshot keeps dead
+-- Lists the lines that may have something to claim: those of somebody's roles and handlers, where these are
+-- few; else all, stepping from one that has to the next: among thousands of empty lines it costs what the
+-- others cost. Where that takes long, as where an old snapshot keeps dead
 -- rows in the index, it lists all lines instead, for so long that it costs a twentieth of the time at most:
 -- walks know this session's floors, and pass by what is dead. Of the last two times the shorter one counts,
 -- as any may have had to wait.
 -- returns: their ids
-create or replace function rolecall.open_lines()
+create or replace function rolecall.open_lines(p_claimant rolecall.claim_terms)
 returns int[]
 language plpgsql
 volatile
@@ -24,10 +25,16 @@ declare
     v_all_until constant timestamptz := nullif(current_setting('rolecall.all_lines_until', true), '');
     v_before constant interval := nullif(current_setting('rolecall.open_lines_took', true), '');
     v_took interval;
-    v_ids int[];
+    v_ids int[] := array(
+        select line.id from rolecall.lines as line
+        where line.handler = any(p_claimant.handlers)
+            and (p_claimant.roles = '{}' or line.role = any(p_claimant.roles))
+        limit v_few + 1
+    );
 begin
-    if v_began < v_all_until
-        or (select count(*) from (select from rolecall.lines limit v_few + 1) as line) <= v_few then
+    if cardinality(v_ids) <= v_few then
+        return v_ids;
+    elsif v_began < v_all_until then
         return array(select line.id from rolecall.lines as line);
     end if;
     v_ids := array(
@@ -59,6 +66,17 @@ begin
     perform set_config('rolecall.open_lines_took', v_took::text, false);
     return v_ids;
 end
+$$;
+
+-- Lists the lines from which somebody may claim now, and that may have something.
+-- returns: one row a line
+create or replace function rolecall.open_lines_of(p_claimant rolecall.claim_terms, p_now timestamptz)
+returns table (line_id int, priority smallint, never_ahead boolean)
+language sql
+volatile
+set search_path = ''
+as $$
+    select * from rolecall.lines_of_claim(rolecall.open_lines(p_claimant), p_claimant, p_now)
 $$;
 
 -- Keeps, of some lines, those from which somebody may claim now: of its roles and handlers, not paused, not

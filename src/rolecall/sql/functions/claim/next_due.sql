@@ -27,9 +27,8 @@ as $$
     select greatest(
         extract(epoch from min(head.scheduled_for) - rolecall.clock()), case when count(*) > 0 then 0 end
     )::float8
-    from rolecall.lines_of_claim(
-        rolecall.open_lines(), (p_worker_id, p_roles, p_handlers, false, 1)::rolecall.claim_terms,
-        rolecall.clock()
+    from rolecall.open_lines_of(
+        (p_worker_id, p_roles, p_handlers, false, 1)::rolecall.claim_terms, rolecall.clock()
     ) as line
     cross join lateral rolecall.line_floor(line.line_id) as floor
     cross join lateral (

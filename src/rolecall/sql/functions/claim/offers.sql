@@ -35,7 +35,7 @@ begin
         select task.id, setting.role, setting.handler, setting.priority,
             coalesce(setting.priority >= p_high, false) as high, task.attempt + 1 as attempt, task.key,
             task.scheduled_for
-        from rolecall.lines_of_claim(rolecall.open_lines(), v_claimant, v_now) as line
+        from rolecall.open_lines_of(v_claimant, v_now) as line
         join rolecall.line_settings as setting using (line_id)
         cross join lateral unnest(rolecall.offers_of_line(line.line_id, p_limit, v_now)) as best (id)
         cross join lateral (

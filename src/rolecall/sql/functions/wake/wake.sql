@@ -107,8 +107,8 @@ begin
     perform rolecall.set_idle_mark(p_worker_id, false);
     v_lines := array(
         select line.line_id
-        from rolecall.lines_of_claim(
-            rolecall.open_lines(), (p_worker_id, p_roles, p_handlers, false, 1)::rolecall.claim_terms, v_now
+        from rolecall.open_lines_of(
+            (p_worker_id, p_roles, p_handlers, false, 1)::rolecall.claim_terms, v_now
         ) as line
     );
     perform rolecall.renew_floors(v_lines, v_now);
