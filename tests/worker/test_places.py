@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import math
-from typing import cast
+from datetime import UTC, datetime
+from typing import Any, cast
 
-from rolecall.worker.in_flight import HeldTask, Place
+from rolecall.model.outcomes import Completed, Report, Returned
+from rolecall.model.tasks import ClaimedTask, NewTask, NextTasks
+from rolecall.worker.in_flight import HeldTask, InFlight, Place
 from rolecall.worker.places import Places
 
 STORE: Place = ("store", 1)
@@ -14,17 +17,24 @@ STORE: Place = ("store", 1)
 class Held:
     """Of a held task what its place needs."""
 
-    def __init__(self, delivered_at: float = 0.0) -> None:
+    def __init__(self, delivered_at: float, *, follows: bool) -> None:
         self.place = STORE
         self.delivered_at = delivered_at
+        self.follows = follows
 
 
-def held(delivered_at: float = 0.0) -> HeldTask:
-    return cast("HeldTask", Held(delivered_at))
+def held(delivered_at: float = 0.0, *, follows: bool = True) -> HeldTask:
+    return cast("HeldTask", Held(delivered_at, follows=follows))
 
 
 def filled(places: Places, *held_tasks: HeldTask) -> list[bool]:
     return [places.admit(each, STORE) for each in held_tasks]
+
+
+def claimed(**words: Any) -> HeldTask:
+    now = datetime.now(UTC)
+    task = ClaimedTask(1, 1, 1, 0, "r", "h", 0, "{}", "store", 1, 0, now, now, 60.0, 60.0, **words)
+    return HeldTask(task, cast("Any", None), 1, 0.0, started=True)
 
 
 def test_only_the_first_of_a_place_may_begin() -> None:
@@ -64,3 +74,42 @@ def test_lines_become_shorter_when_tasks_in_them_are_late_and_grow_else() -> Non
     shorter = places.run
     places.learn(late=False)
     assert shorter < places.run < before
+
+
+def test_a_task_that_follows_nobody_begins_whoever_still_works_in_its_place() -> None:
+    """It was free for the database: the one before has ended in a transaction of its own."""
+    places, first, lost = Places(), held(), held()
+    filled(places, first, lost)
+    fresh = held(follows=False)
+    assert filled(places, fresh) == [True]
+    assert (places.behind, places.leave(first), places.leave(fresh)) == (0, None, None)
+
+
+def test_what_follows_has_not_started_for_the_database() -> None:
+    assert [claimed(key_slot=slot).started for slot in (None, 1, -1)] == [True, True, False]
+
+
+def test_nothing_begins_after_a_task_that_keeps_its_place_or_was_given_back() -> None:
+    task = claimed(key_slot=1)
+    children = NextTasks(children=[NewTask(role="r")])
+    reports: list[Report] = [
+        Completed(id=1, fence=1),
+        Completed(id=1, fence=1, next_tasks=children),
+        Returned(id=1, fence=1),
+    ]
+    ends = []
+    for task.report in reports:
+        ends.append(task.ends_its_line)
+    assert ends == [False, True, True]
+
+
+def test_a_task_knows_what_was_claimed_before_it_for_its_place_until_that_is_gone() -> None:
+    in_flight, first, second = InFlight(), claimed(key_slot=1), claimed(key_slot=-1)
+    in_flight.take([first])
+    in_flight.take([second])
+    before = second.after
+    in_flight.drop([second])
+    in_flight.drop([first])
+    third = claimed(key_slot=1)
+    in_flight.take([third])
+    assert (before, third.after) == (first, None)

@@ -115,7 +115,8 @@ class HandoffClaims:
         elif now - self._away_since < AWAY_AFTER:
             return []
         self._look_at = now + LOOK_EVERY
-        return await self._polling.take(limit, start, run)
+        # What was handed over does not say which place of its key it holds: nothing may follow it.
+        return await self._polling.take(limit, start, min(run, 1))
 
     async def take_more(self, held_tasks: Sequence[HeldTask], calls: int) -> list[HeldTask]:
         """As `Claims` does, from Postgres: a batch is of one handler, and lanes are of roles."""

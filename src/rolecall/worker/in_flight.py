@@ -12,7 +12,7 @@ from operator import attrgetter
 from typing import Protocol, TypeVar
 
 from rolecall.db.after_commit import Call
-from rolecall.model.outcomes import Completed, Report
+from rolecall.model.outcomes import Completed, Report, Returned
 from rolecall.model.states import LostReason
 from rolecall.model.tasks import ClaimedTask
 from rolecall.sql.events import EventCollector
@@ -77,6 +77,7 @@ class HeldTask:
         "delivered_at",
         "ended",
         "finishing",
+        "follows",
         "lease_ends_at",
         "look_at",
         "place",
@@ -93,13 +94,14 @@ class HeldTask:
     def __init__(self, task: ClaimedTask, runner: Runner, worker_id: int, claimed_at: float, *, started: bool) -> None:
         self.task = task
         self.place: Place | None = None if task.key_slot is None else (task.key, abs(task.key_slot))
+        self.follows = (task.key_slot or 0) < 0  # its place was not free when it was claimed
         self.after: HeldTask | None = None  # what was claimed before it for its place, and may not be stored yet
         self.runner = runner
         self.worker_id = worker_id
         self.claimed_at = claimed_at
         self.deadline = None if task.timeout_seconds is None else claimed_at + task.timeout_seconds
         self.look_again(claimed_at)
-        self.started = started  # the database knows that it began
+        self.started = started and not self.follows  # the database knows that it began
         self.delivered_at = claimed_at  # since when it waits for a slot
         self.began_at = 0.0  # until its handler is called
         self.slot: RunnerSlot | None = None
@@ -123,6 +125,11 @@ class HeldTask:
         """Whether it has ended and waits for its children: nothing may run in its place meanwhile."""
         report = self.report
         return isinstance(report, Completed) and report.next_tasks is not None and bool(report.next_tasks.children)
+
+    @property
+    def ends_its_line(self) -> bool:
+        """Whether nothing that was claimed after it for its place may begin: it keeps the place, or was given back."""
+        return self.keeps_its_place or type(self.report) is Returned
 
     def lease_ran_out(self, now: float) -> bool:
         """Whether its lease is over though its time is not: somebody else may have it."""

@@ -27,14 +27,20 @@ class Places:
         self.run = FIRST_RUN
 
     def admit(self, held: HeldTask, place: Place) -> bool:
-        """Add a task to the line of its place; whether it is the first there, and may begin."""
+        """Add a task to the line of its place; whether it is the first there, and may begin.
+
+        One that follows nobody begins a line anew: for the database the place was free, though the handler of a task
+        that has ended in its own transaction may still be at work.
+        """
         line = self._lines.get(place)
-        if line is None:
-            self._lines[place] = deque((held,))
-            return True
-        line.append(held)
-        self.behind += 1
-        return False
+        if line is not None and held.follows:
+            line.append(held)
+            self.behind += 1
+            return False
+        if line is not None:
+            self._cut(line)
+        self._lines[place] = deque((held,))
+        return True
 
     def leave(self, held: HeldTask) -> HeldTask | None:
         """Take the first of a line out of it; return the next, if there is one: it may begin now."""

@@ -290,7 +290,7 @@ class Claims:
             failpoints.hit(failpoints.AFTER_CLAIM)
         runner = self._registry.runner
         held_tasks = [
-            HeldTask(task, runner(task), worker_id, asked_at, started=number < start and (task.key_slot or 0) >= 0)
+            HeldTask(task, runner(task), worker_id, asked_at, started=number < start)
             for number, task in enumerate(claimed)
         ]
         if held_tasks and self._traces is not None:
@@ -348,7 +348,9 @@ class Delivery:
 
     def _without_early_ones(self, held_tasks: Sequence[HeldTask]) -> Sequence[HeldTask]:
         """Give back what follows a task that waits for its children: the claim had not heard of them yet."""
-        closed = {held.place for held in held_tasks if held.after is not None and held.after.keeps_its_place}
+        closed = {
+            held.place for held in held_tasks if held.follows and held.after is not None and held.after.ends_its_line
+        }
         if not closed:
             return held_tasks
         self._completer.give_back(held for held in held_tasks if held.place in closed)
