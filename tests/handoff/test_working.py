@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
 
@@ -95,3 +96,29 @@ async def test_a_message_says_which_task_which_attempt_and_when(app: Bench, link
     message = json.loads(fields[b"message"])
     assert (message["task_id"], message["attempt"]) == (task_id, 1)
     assert message["at"]
+
+
+async def test_what_a_worker_polls_never_runs_beside_what_it_was_handed_of_the_same_key(
+    bench: Bench, link: RedisLink, server: Broker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rolecall.worker.handoff.LOOK_EVERY", 0.0)
+    running, most = 0, 0
+
+    @bench.app.task(role="mail")
+    async def work() -> None:
+        nonlocal running, most
+        running += 1
+        most = max(most, running)
+        await asyncio.sleep(0.001)
+        running -= 1
+
+    @bench.app.task(role="mail")
+    async def quick() -> None: ...
+
+    bench.enqueue()
+    async with by_handoff(bench, link, server.url, slots=4):
+        # What ends at once lets the worker claim ahead.
+        await bench.finished(*bench.enqueue(*(quick.task() for _ in range(200))))
+        await bench.finished(*bench.enqueue(*(work.task().options(key="store") for _ in range(100))))
+
+    assert most == 1

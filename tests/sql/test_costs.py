@@ -15,7 +15,7 @@ CLAIM = f"select * from rolecall.claim(1, '{{}}', '{{work}}', {BATCH}, 10)"
 FINISH = "select * from rolecall.finish_free(1, %s)"
 DRAFTS = Jsonb([{"role": "work", "payload": {"i": 1}}] * BATCH)
 ONE_DRAFT = Jsonb([{"role": "work", "payload": {"i": 1}}])
-TRIES = 4
+TRIES = 10
 # Bytes of WAL and buffers a task.
 MOST_OF_ONE = (392, 19)
 MOST = {"enqueue": (400, 13), "claim": (385, 13), "finish": (345, 14)}

@@ -10,7 +10,8 @@ from tests.sql.growth import costs, fill
 # Of lines without work tests/sql/test_many_lines.py tells. Few are enough that the trees of the indexes are as high as those of many: they grow a level with each factor of 300.
 FEW = {"finished": 2_000, "pending": 2_000, "keys": 2_000, "parked": 2_000, "lines": 500}
 TIMES = 10
-MARGIN, BESIDE = 1.15, 10
+# Of twenty tasks: one index a level higher costs each a buffer or two.
+MARGIN, BESIDE = 1.15, 60
 
 
 @pytest.mark.parametrize("kind", FEW)

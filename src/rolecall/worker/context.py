@@ -278,8 +278,10 @@ class Context:
         that is not of the promised type, and TypeError for one that was never awaited. Again within the same
         transaction it changes nothing.
         """
-        self.check()
         held, task = self._held, self._held.task
+        # What ran before it in the place of its key ends before it.
+        await self._services.in_flight.gone(held.after)
+        self.check()
         next_tasks = check_contract(self._services.contracts, task.handler, result, self._next)
         if next_tasks is not None and self._services.tracing is not None:
             self._services.tracing.following(next_tasks)
@@ -289,9 +291,6 @@ class Context:
             result_json=None if result is None else self._encoded(result),
             next_tasks=next_tasks,
         )
-        # What ran before it in the place of its key ends before it.
-        await self._services.in_flight.gone(held.after)
-        self.check()
         held.finishing = True
         held.report = report
         if self._services.events.asks_for_ends:
