@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from rolecall import Cancel, Context, NewTask, Snooze, UnstoredResult, immediate
-from tests.worker.bench import Bench
+from tests.worker.bench import Bench, until
 
 
 async def test_a_failed_attempt_is_repeated_by_its_policy(bench: Bench) -> None:
@@ -171,18 +171,20 @@ async def test_a_follow_up_knows_the_task_that_it_came_from(bench: Bench) -> Non
     assert follow_up.payload == {"n": task_id}
 
 
-async def test_outcomes_wait_while_the_engine_itself_is_being_changed(bench: Bench) -> None:
+async def test_outcomes_wait_while_the_engine_itself_is_being_changed(
+    bench: Bench, caplog: pytest.LogCaptureFixture
+) -> None:
     @bench.app.task
     async def work() -> str:
-        bench.connection.execute("alter function rolecall.finish(bigint, jsonb) rename to finish_elsewhere")
+        bench.connection.execute("alter function rolecall.finish_free(bigint, jsonb, boolean) rename to elsewhere")
         return "kept"
 
     (task_id,) = bench.enqueue(work.task())
 
     async with bench.working():
-        await bench.state(task_id, "running")
-        await asyncio.sleep(0.5)
-        bench.connection.execute("alter function rolecall.finish_elsewhere(bigint, jsonb) rename to finish")
+        await until(lambda: "could not be stored, trying again" in caplog.text)
+        assert bench.task(task_id).state == "running"
+        bench.connection.execute("alter function rolecall.elsewhere(bigint, jsonb, boolean) rename to finish_free")
         (task,) = await bench.finished(task_id)
 
     assert (task.result, task.attempt) == ("kept", 1)
