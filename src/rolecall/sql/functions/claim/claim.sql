@@ -150,6 +150,7 @@ set search_path = ''
 as $$
 declare
     v_keyed bigint[] := '{}';
+    v_lines constant int[] := rolecall.open_lines(p_claimant);
     v_level record;
     v_got record;
     v_in_order boolean := true;
@@ -160,7 +161,7 @@ begin
     held_back := false;
     for v_level in
         select array_agg(line.line_id) as lines, bool_or(line.never_ahead) as some_never_ahead
-        from rolecall.open_lines_of(p_claimant, p_now) as line
+        from rolecall.lines_of_claim(v_lines, p_claimant, p_now) as line
         group by line.priority
         order by line.priority desc
     loop

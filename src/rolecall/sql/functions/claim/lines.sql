@@ -72,23 +72,28 @@ $$;
 -- returns: one row a line
 create or replace function rolecall.open_lines_of(p_claimant rolecall.claim_terms, p_now timestamptz)
 returns table (line_id int, priority smallint, never_ahead boolean)
-language sql
+language plpgsql
 volatile
 set search_path = ''
 as $$
-    select * from rolecall.lines_of_claim(rolecall.open_lines(p_claimant), p_claimant, p_now)
+declare
+    -- Not within the statement: what changes something keeps a function from being inlined.
+    v_lines constant int[] := rolecall.open_lines(p_claimant);
+begin
+    return query select * from rolecall.lines_of_claim(v_lines, p_claimant, p_now);
+end
 $$;
 
 -- Keeps, of some lines, those from which somebody may claim now: of its roles and handlers, not paused, not
 -- set apart for free slots where it claims ahead, and with tasks that may fit its signature.
 -- returns: one row a line
+-- search_path: not set, so that it is inlined into the statement that calls it, and planned once with that
 create or replace function rolecall.lines_of_claim(
     p_line_ids int[], p_claimant rolecall.claim_terms, p_now timestamptz
 )
 returns table (line_id int, priority smallint, never_ahead boolean)
 language sql
 stable
-set search_path = ''
 as $$
     select setting.line_id, setting.priority, setting.never_ahead
     from rolecall.line_settings as setting
@@ -194,11 +199,11 @@ $$;
 
 -- Says where this session's last walk of a line stopped, and until when the next one may start there.
 -- returns: the place; null where this session has not walked the line
+-- search_path: not set, so that it is inlined into what asks for the floor
 create or replace function rolecall.line_floor(p_line_id int)
 returns rolecall.floor
 language sql
 volatile
-set search_path = ''
 as $$
     select nullif(current_setting('rolecall.floor_' || p_line_id, true), '')::rolecall.floor
 $$;
