@@ -214,6 +214,8 @@ def test_every_function_pins_its_search_path_or_is_asked_too_often_for_it(engine
         "is_durable",
         "is_sound",
         "kind_of",
+        "line_floor",
+        "lines_of_claim",
         "pattern_of_key",
         "process_tasks",
         "status_of",

@@ -86,6 +86,24 @@ async def test_what_stands_behind_a_slow_task_of_its_key_is_given_back(bench: Be
     assert {(task.state, task.attempt) for task in tasks} == {("completed", 1)}
 
 
+async def test_a_task_that_ends_in_a_transaction_began_after_the_end_of_the_one_before_it(bench: Bench) -> None:
+    @bench.app.task
+    async def work(ctx: Context) -> None:
+        async with ctx.transaction() as tx:
+            await ctx.complete(tx)
+
+    ids = bench.enqueue(*(work.task().options(key="store") for _ in range(60)))
+    async with bench.working(slots=2):
+        await bench.finished(*ids)
+
+    overlaps = (
+        "select count(*) from"
+        " (select started_at, lag(finished_at) over (order by id) as ended from rolecall.finished_tasks) as task"
+        " where started_at < ended"
+    )
+    assert bench.ask(overlaps) == 0
+
+
 async def test_a_task_that_ends_in_a_transaction_of_its_own_ends_after_those_before_it(
     bench: Bench, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequenc
 from collections.abc import Set as AbstractSet
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
+from time import monotonic
 from typing import Any, ParamSpec, Protocol, TypeVar
 
 from psycopg import AsyncConnection
@@ -289,6 +290,7 @@ class Context:
             id=task.id,
             fence=task.fence,
             result_json=None if result is None else self._encoded(result),
+            ran=monotonic() - held.began_at,
             next_tasks=next_tasks,
         )
         held.finishing = True

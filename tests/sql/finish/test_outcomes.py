@@ -45,6 +45,15 @@ def test_the_time_that_it_ran_tells_when_a_prefetched_task_began(engine: Engine)
     assert engine.task(task_id).started_at == START + timedelta(seconds=6)
 
 
+def test_a_report_without_the_time_that_it_ran_says_nothing_of_when_a_prefetched_task_began(engine: Engine) -> None:
+    task_id = engine.enqueue()
+    [claim] = engine.claim(start=0)
+
+    engine.complete(claim)
+
+    assert engine.task(task_id).started_at is None
+
+
 def test_a_task_never_began_before_its_claim(engine: Engine) -> None:
     task_id = engine.enqueue()
     claim = engine.claim_one()

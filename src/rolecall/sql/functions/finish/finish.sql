@@ -241,9 +241,12 @@ begin
         )
         select
             id, chain_id, chain_index, created_at, scheduled_for, claimed_at,
-            coalesce(greatest(p_now - make_interval(secs => ran), claimed_at), started_at), p_now, worker_id,
-            line_id, fence, attempt, max_attempts, 'completed', key, dedupe_key, payload, retry,
-            coalesce(children_info || coalesce(info, '{}'), info), result,
+            case
+                when ran is null then started_at
+                else greatest(p_now - make_interval(secs => ran), claimed_at)
+            end,
+            p_now, worker_id, line_id, fence, attempt, max_attempts, 'completed', key, dedupe_key, payload,
+            retry, coalesce(children_info || coalesce(info, '{}'), info), result,
             origin_id, parent_id, parent_fence, depth, on_failure, nullif(continued, false), dedupe_pending,
             timeout, trace_context
         from done
