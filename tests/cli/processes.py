@@ -39,6 +39,17 @@ def document(process: subprocess.Popen[str]) -> dict[str, object]:
     return found
 
 
+def told_until(process: subprocess.Popen[str], words: str) -> str:
+    """What it writes to stderr up to the line with these words."""
+    assert process.stderr is not None
+    text = ""
+    while words not in text:
+        line = process.stderr.readline()
+        assert line, f"it ended without {words!r}: {text}"
+        text += line
+    return text
+
+
 @dataclass(frozen=True, slots=True)
 class Served:
     """Where the API of a process is, and how this machine comes in there."""

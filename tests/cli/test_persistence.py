@@ -6,7 +6,7 @@ import signal
 from pathlib import Path
 
 from tests.cli.conftest import Run
-from tests.cli.processes import Spawn, document, ended, until
+from tests.cli.processes import Spawn, document, ended, told_until, until
 
 LACKS = """
 from contextlib import asynccontextmanager
@@ -36,17 +36,16 @@ def test_up_tells_what_is_missing_and_starts_its_worker_when_it_is_there(
     (folder / "shop.py").write_text(LACKS)
     up = spawn("up", "--app", "shop:app", "--json", DATABASE_URL=dsn)
     document(up)
+    told = told_until(up, "No worker runs yet, it is tried again and again: the key: there is none")
     task_id = cli("enqueue", "add", '{"a": 1, "b": 2}', "--json").json["id"]
     assert cli("workers", "list", "--json").json == []
 
     (folder / "key").touch()
     until(lambda: "completed" in cli("tasks", "show", task_id).out, "the task completes")
     up.send_signal(signal.SIGTERM)
-    stopped = ended(up)
 
-    assert stopped.code == 0
-    assert "shop.keys: the door is shut; bring the key" in stopped.err
-    assert "No worker runs yet, it is tried again and again: the key: there is none" in stopped.err
+    assert ended(up).code == 0
+    assert "shop.keys: the door is shut; bring the key" in told
 
 
 def test_up_that_waits_for_its_worker_ends_when_it_is_told_to(spawn: Spawn, dsn: str, folder: Path) -> None:
