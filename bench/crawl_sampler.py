@@ -57,9 +57,11 @@ def _sample(file: Path) -> None:
 
 def _look(before: dict[int, int]) -> Iterator[tuple[str, int]]:
     frames = sys._current_frames()  # noqa: SLF001 - the documented way for debuggers
+    # Its own frame would hold itself, and with it all that the others had in hand, until garbage is collected.
+    frames.pop(threading.get_ident())
     for thread in threading.enumerate():
         number, frame = thread.native_id, frames.get(thread.ident or 0)
-        if number is None or frame is None or thread is threading.current_thread():
+        if number is None or frame is None:
             continue
         now = _cpu(number)
         yield _place(frame), now - before.get(number, now)
