@@ -76,6 +76,7 @@ def test_an_upgrade_keeps_payloads_and_takes_back_what_one_store_did_to_a_route(
         "0018_names_for_psql",
         "0019_product_details",
         "0020_repeats",
+        "0021_answer_digests",
     ]
     payload = "select storage_path, refused_products, refused_options from storecrawl.payloads"
     assert released.execute(payload).fetchall() == [("2026/05/old.json.gz", None, None)]

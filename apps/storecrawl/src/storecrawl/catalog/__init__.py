@@ -74,10 +74,12 @@ from storecrawl.catalog.products import (
 )
 from storecrawl.catalog.raw_menus import (
     Fetch,
+    NewestMenu,
     RawMenu,
     find_raw_menu,
     list_raw_menus,
     mark_raw_expired,
+    newest_menu,
     record_raw_menu,
     refused_beyond,
 )
@@ -135,6 +137,7 @@ __all__ = [
     "ListedProduct",
     "LocationRefused",
     "MenuDiff",
+    "NewestMenu",
     "NoPayload",
     "OptionThen",
     "Plausibility",
@@ -191,6 +194,7 @@ __all__ = [
     "mark_expired",
     "mark_raw_expired",
     "merge_statistics",
+    "newest_menu",
     "note_images",
     "nothing_lost",
     "open_payload",

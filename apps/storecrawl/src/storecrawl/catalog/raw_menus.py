@@ -41,12 +41,25 @@ class RawMenu:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fetch:
-    """Whose answers they are: a store's, of a task, at a moment; and how many there are."""
+    """Whose answers they are: a store's, of a task, at a moment; how many there are, and their digests."""
 
     store_id: int
     task_id: int | None
     fetched_at: datetime
     page_count: int
+    digests: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewestMenu:
+    """A store's newest payload whose file is kept, and the digests of the answers that it was made of."""
+
+    digests: Sequence[str]
+    path: str
+    sha256: str
+    size_raw: int
+    size_gz: int
+    product_count: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,10 +88,17 @@ async def record_raw_menu(
         "task_id": of.task_id,
         "fetched_at": of.fetched_at,
         "page_count": of.page_count,
+        "digests": list(of.digests),
         "payload_id": payload_id,
         "problem": problem,
     }
     return int((await fetch(connection, RAW_MENUS.record_raw_menu, parameters, scalar_row))[0])
+
+
+async def newest_menu(connection: Connection, store_id: int) -> NewestMenu | None:
+    """What a store's next fetch may find again; None where that is not known."""
+    found = await fetch(connection, RAW_MENUS.newest_menu, {"store_id": store_id}, class_row(NewestMenu))
+    return found[0] if found else None
 
 
 async def list_raw_menus(

@@ -73,6 +73,17 @@ class PayloadStore:
         """
         return self._write(payload_path(store_id, task_id, attempt, self._clock().astimezone(UTC)), document)
 
+    def write_again(
+        self, store_id: int, path: str, sha256: str, size_raw: int, *, task_id: int, attempt: int
+    ) -> WrittenPayload:  # sizes: whose it is, and what a row says of the one that is there
+        """Write the document behind a row's path under a new name too, as `write` does; or a PayloadError."""
+        with self.open(path, sha256, size_raw) as opened:
+            packed = b"".join(opened.packed())
+        again = payload_path(store_id, task_id, attempt, self._clock().astimezone(UTC))
+        with as_payload_errors():
+            self._storage.put(again, packed)
+        return WrittenPayload(path=again, size_raw=size_raw, size_gz=len(packed), sha256=sha256)
+
     def write_raw(self, store_id: int, document: bytes, *, task_id: int, attempt: int) -> WrittenPayload:
         """Write the answers that a payload is made of, as `write` does that; they may be some times as large."""
         path = raw_path(store_id, task_id, attempt, self._clock().astimezone(UTC))

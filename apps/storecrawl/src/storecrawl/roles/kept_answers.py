@@ -13,6 +13,7 @@ import psycopg
 from rolecall import Context
 from storecrawl.catalog import (
     Fetch,
+    NewestMenu,
     mark_raw_expired,
     record_payload,
     record_raw_menu,
@@ -36,24 +37,44 @@ class KeptMenu:
     written: WrittenPayload
     raw: WrittenPayload
     product_count: int
+    fetch: Fetch
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FetchArchive:
-    """Keeps one fetch of a store: `answers` are those that have come so far."""
+    """Keeps one fetch of a store, of which `newest` is the newest menu; `answers` are those that have come so far."""
 
     ctx: Context
     crawler: Crawler
     store: CrawlStore
     fetched_at: datetime
+    newest: NewestMenu | None
     answers: list[RawPage] = field(default_factory=list)
 
-    async def keep(self, menu: FetchedMenu) -> KeptMenu:
+    async def fetch(self) -> FetchedMenu | NewestMenu:
+        """Fetch the menu; the store's newest one where the answers are the same again."""
+        platform_id, lists, upstream = self.store.platform_store_id, self.store.pricing_types, self.crawler.upstream
+        if self.newest is None:
+            return await upstream.menu(platform_id, lists, keep=self.answers.append)
+        menu = await upstream.menu_unless_same(platform_id, lists, self.newest.digests, keep=self.answers.append)
+        return menu or self.newest
+
+    async def keep(self, menu: FetchedMenu | NewestMenu) -> KeptMenu:
         """Write both files; a crash before their rows leaves files that are collected later."""
-        raw = await self._write_raw()
-        document = await self.crawler.in_thread(lambda: msgspec.json.encode(menu.document()))
-        written = await self.crawler.in_thread(self.crawler.payloads.write, self.store.id, document, **self._whose)
-        return KeptMenu(written=written, raw=raw, product_count=len(menu.products))
+        return await self.crawler.in_thread(self._keep, menu)
+
+    def _keep(self, menu: FetchedMenu | NewestMenu) -> KeptMenu:
+        raw, payloads = self._write_raw(), self.crawler.payloads
+        fetch = self._fetch(menu.digests)
+        if isinstance(menu, NewestMenu):
+            try:
+                written = payloads.write_again(self.store.id, menu.path, menu.sha256, menu.size_raw, **self._whose)
+                return KeptMenu(written=written, raw=raw, product_count=menu.product_count, fetch=fetch)
+            except PayloadError as trouble:
+                self.ctx.log.warning("The menu is made anew, as the file of the one before cannot be used: %s", trouble)
+                menu = self.crawler.upstream.merged(self.store.platform_store_id, self.answers)
+        written = payloads.write(self.store.id, msgspec.json.encode(menu.document()), **self._whose)
+        return KeptMenu(written=written, raw=raw, product_count=len(menu.products), fetch=fetch)
 
     async def record(self, tx: Connection, kept: KeptMenu) -> int:
         """Enter the rows of both; returns the payload's id."""
@@ -65,7 +86,7 @@ class FetchArchive:
             fetched_at=self.fetched_at,
             product_count=kept.product_count,
         )
-        await record_raw_menu(tx, kept.raw, self._fetch, payload_id=payload_id)
+        await record_raw_menu(tx, kept.raw, kept.fetch, payload_id=payload_id)
         return payload_id
 
     async def keep_refused(self, problem: Exception) -> None:
@@ -76,13 +97,13 @@ class FetchArchive:
         if not self.answers or self.answers[-1].status >= CLIENT_ERRORS:
             return
         try:
-            raw = await self._write_raw()
+            raw = await self.crawler.in_thread(self._write_raw)
         except (PayloadError, OSError) as trouble:
             self.ctx.log.warning("The answers that were refused cannot be kept: %s", trouble)
             return
         reason = f"{type(problem).__name__}: {problem}"[:LONGEST_PROBLEM]
         async with self.ctx.transaction() as tx:
-            await record_raw_menu(tx, raw, self._fetch, problem=reason)
+            await record_raw_menu(tx, raw, self._fetch(), problem=reason)
             beyond = await refused_beyond(tx, self.store.id)
         await self._forget([each.id for each in beyond], [each.storage_path for each in beyond])
 
@@ -93,21 +114,20 @@ class FetchArchive:
             async with self.ctx.transaction() as tx:
                 await mark_raw_expired(tx, ids)
 
-    async def _write_raw(self) -> WrittenPayload:
-        document = await self.crawler.in_thread(write_raw_pages, self.answers)
-        return await self.crawler.in_thread(self.crawler.payloads.write_raw, self.store.id, document, **self._whose)
+    def _write_raw(self) -> WrittenPayload:
+        return self.crawler.payloads.write_raw(self.store.id, write_raw_pages(self.answers), **self._whose)
 
     @property
     def _whose(self) -> dict[str, int]:
         return {"task_id": self.ctx.task_id, "attempt": self.ctx.attempt}
 
-    @property
-    def _fetch(self) -> Fetch:
+    def _fetch(self, digests: Sequence[str] = ()) -> Fetch:
         return Fetch(
             store_id=self.store.id,
             task_id=self.ctx.task_id,
             fetched_at=self.fetched_at,
             page_count=len(self.answers),
+            digests=digests,
         )
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 from rolecall import App, Cancel, Context, NewTask, Snooze
-from storecrawl.catalog import block_store
+from storecrawl.catalog import NewestMenu, block_store, newest_menu
 from storecrawl.egress import HeldBack
 from storecrawl.roles.crawler import STORE_KEY, Crawler, store_key
 from storecrawl.roles.kept_answers import FetchArchive
@@ -45,9 +45,10 @@ async def fetch_payload(ctx: Context, crawler: Crawler, store_id: int) -> Cancel
     async with ctx.transaction() as tx:
         store = await find_store(tx, store_id)
         fetched_at = await database_time(tx)
+        newest = await newest_menu(tx, store_id)
     if store is None:
         return Cancel(f"store {store_id} is unknown, disabled, or has no platform id")
-    archive = FetchArchive(ctx=ctx, crawler=crawler, store=store, fetched_at=fetched_at)
+    archive = FetchArchive(ctx=ctx, crawler=crawler, store=store, fetched_at=fetched_at, newest=newest)
     try:
         menu = await _known_menu(archive)
     except HeldBack:
@@ -106,19 +107,18 @@ def resync_task(store_id: int) -> NewTask:
     return NewTask(handler="product_resync", payload={"store_id": store_id}, dedupe_key=store_key(store_id))
 
 
-async def _known_menu(archive: FetchArchive) -> FetchedMenu | None:
+async def _known_menu(archive: FetchArchive) -> FetchedMenu | NewestMenu | None:
     """Fetch the menu; None for an id that the upstream does not know: it answers as for a store that sells nothing."""
-    store, upstream = archive.store, archive.crawler.upstream
-    menu = await upstream.menu(store.platform_store_id, store.pricing_types, keep=archive.answers.append)
-    if not menu.products:
+    menu = await archive.fetch()
+    if isinstance(menu, FetchedMenu) and not menu.products:
         try:
-            await upstream.store(store.platform_store_id)
+            await archive.crawler.upstream.store(archive.store.platform_store_id)
         except UnknownStore:
             return None
     return menu
 
 
-async def _hand_on(archive: FetchArchive, menu: FetchedMenu) -> None:
+async def _hand_on(archive: FetchArchive, menu: FetchedMenu | NewestMenu) -> None:
     ctx, kept = archive.ctx, await archive.keep(menu)
     async with ctx.transaction() as tx:
         payload_id = await archive.record(tx, kept)

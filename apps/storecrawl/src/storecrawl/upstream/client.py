@@ -5,15 +5,17 @@ from __future__ import annotations
 import asyncio
 import itertools
 import json
-from collections.abc import Awaitable, Callable
+from collections import deque
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from random import Random
 from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import Any, NamedTuple, Self, TypeVar
 
 from storecrawl.egress import Egress, Visit
 from storecrawl.upstream.errors import ForeignRedirect, UnknownStore, UpstreamError, UpstreamFailure
 from storecrawl.upstream.exchange import Exchange, Reply, checked_base, tell
-from storecrawl.upstream.menu import FetchedMenu, Kind
+from storecrawl.upstream.menu import FetchedMenu, Kind, menu_of
 from storecrawl.upstream.operations import CITIES, PRODUCTS, STORE_SEARCH, STORES, Hashes, Operation
 from storecrawl.upstream.options import ClientOptions, MenuMode, RetryRule
 from storecrawl.upstream.pages import FetchPage, ListPage, page_in, walk_twice_if_short
@@ -21,6 +23,7 @@ from storecrawl.upstream.raw_pages import RawPage
 from storecrawl.upstream.records import City, PlatformStore, cities_of, stores_of
 from storecrawl.upstream.replies import HashUnknown, page_of_web, root_of
 from storecrawl.upstream.resolution import MenuPage, Resolution, resolve, slug_of
+from storecrawl.upstream.sameness import Digests, Place, places_in
 
 T = TypeVar("T")
 Variables = dict[str, Any]
@@ -31,6 +34,23 @@ MOST_ON_THE_LOOP = 100_000
 
 def _forget(_: RawPage) -> None:
     """Keep nothing."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Asking:
+    """Whose menu is asked for, and who keeps the answers; `taken` are the digests of those that were not refused."""
+
+    dispensary_id: str
+    pricing_types: tuple[str, ...]
+    keep: Keep
+    taken: list[str] = field(default_factory=list)
+
+
+class _Early(NamedTuple):
+    """An answer that came while answers were compared; it is read where it differs."""
+
+    answer: RawPage
+    page: ListPage | None
 
 
 class UpstreamClient:
@@ -128,32 +148,93 @@ class UpstreamClient:
         `keep` is given every answer as it came, before it is judged. An unknown store has an empty menu: the upstream
         makes no difference. Raises Truncated for a menu that is cut.
         """
-        walks = {}
+        asking = _Asking(dispensary_id=dispensary_id, pricing_types=pricing_types, keep=keep)
         async with self._egress.visit(self._host, store=dispensary_id) as visit:
-            for kind in itertools.starmap(Kind, itertools.product(pricing_types, self._options.modes)):
-                fetch = self._fetcher(visit, dispensary_id, kind, keep)
-                walks[kind] = await walk_twice_if_short(fetch, self._options, self._rule)
-        menu = FetchedMenu.of(dispensary_id, self._options.page_size, walks)
+            return await self._walked(visit, asking, deque())
+
+    async def menu_unless_same(
+        self, dispensary_id: str, pricing_types: tuple[str, ...], digests: Sequence[str], *, keep: Keep = _forget
+    ) -> FetchedMenu | None:
+        """Return a menu as `menu` does; None where its answers are those of which `digests` made these.
+
+        As long as they are, none is looked into: the next page to ask for is the one that was asked for then.
+        """
+        asking = _Asking(dispensary_id=dispensary_id, pricing_types=pricing_types, keep=keep)
+        places = places_in(digests)
+        if list(dict.fromkeys(kind for kind, _ in places)) != self._kinds(asking):
+            return await self.menu(dispensary_id, pricing_types, keep=keep)
+        early: deque[_Early] = deque()
+        async with self._egress.visit(self._host, store=dispensary_id) as visit:
+            for place, digest in zip(places, digests, strict=True):
+                early.append(await self._compared(visit, asking, place, digest))
+                if early[-1].page is not None:
+                    return await self._walked(visit, asking, early)
+        return None
+
+    def merged(self, dispensary_id: str, answers: Iterable[RawPage]) -> FetchedMenu:
+        """Return the menu that these answers make."""
+        return menu_of(dispensary_id, self._options.page_size, answers)
+
+    def _kinds(self, asking: _Asking) -> list[Kind]:
+        return list(itertools.starmap(Kind, itertools.product(asking.pricing_types, self._options.modes)))
+
+    async def _walked(self, visit: Visit, asking: _Asking, early: deque[_Early]) -> FetchedMenu:
+        """Walk all lists; the first pages that they ask for are those that came early, in the same order."""
+        walks = {}
+        for kind in self._kinds(asking):
+            walks[kind] = await walk_twice_if_short(
+                self._fetcher(visit, asking, kind, early), self._options, self._rule
+            )
+        menu = FetchedMenu.of(asking.dispensary_id, self._options.page_size, walks)
         menu.refuse_if_truncated()
-        return menu
+        pages = [page for walk in walks.values() for page in walk.pages]
+        # An empty page is asked for again, after a pause: what comes then cannot be foreseen.
+        if len(pages) != len(asking.taken) or any(page.is_empty for page in pages):
+            return menu
+        return replace(menu, digests=asking.taken)
 
-    def _fetcher(self, visit: Visit, dispensary_id: str, kind: Kind, keep: Keep) -> FetchPage:
-        products_filter = _products_filter(dispensary_id, kind)
-
+    def _fetcher(self, visit: Visit, asking: _Asking, kind: Kind, early: deque[_Early]) -> FetchPage:
         async def fetch(number: int) -> ListPage:
-            def judge(reply: Reply) -> ListPage:
-                keep(RawPage.of(reply, kind.pricing_type, kind.mode, number))
+            def read(reply: Reply, _: str = "") -> ListPage:
                 return page_in(reply, number)
 
-            variables = {
-                "productsFilter": products_filter,
-                "page": number,
-                "perPage": self._options.page_size,
-                "includeEnterpriseSpecials": False,
-            }
-            return await self._ask(visit, self._options.menus_path, PRODUCTS, variables, judge)
+            if not early:
+                return await self._menu_page(visit, asking, (kind, number), read)
+            came = early.popleft()
+            return await _judged(came.answer.reply, read) if came.page is None else came.page
 
         return fetch
+
+    async def _compared(self, visit: Visit, asking: _Asking, place: Place, expected: str) -> _Early:
+        def compare(reply: Reply, digest: str) -> _Early:
+            kind, number = place
+            answer = RawPage.of(reply, kind.pricing_type, kind.mode, number)
+            return _Early(answer, None if digest == expected else page_in(reply, number))
+
+        return await self._menu_page(visit, asking, place, compare)
+
+    async def _menu_page(self, visit: Visit, asking: _Asking, place: Place, judge: Callable[[Reply, str], T]) -> T:
+        kind, number = place
+        size, cap = self._options.page_size, self._options.page_cap
+        digests = Digests(dispensary_id=asking.dispensary_id, page_size=size, page_cap=cap)
+
+        def kept(reply: Reply) -> T:
+            answer = RawPage.of(reply, kind.pricing_type, kind.mode, number)
+            asking.keep(answer)
+            digest = digests.of(answer)
+            judged = judge(reply, digest)
+            asking.taken.append(digest)
+            return judged
+
+        if number:
+            await asyncio.sleep(self._options.page_pause)
+        variables = {
+            "productsFilter": _products_filter(asking.dispensary_id, kind),
+            "page": number,
+            "perPage": size,
+            "includeEnterpriseSpecials": False,
+        }
+        return await self._ask(visit, self._options.menus_path, PRODUCTS, variables, kept)
 
     async def _stores_ask(
         self, operation: Operation, variables: Variables, read: Callable[[Any], T], *, about: str

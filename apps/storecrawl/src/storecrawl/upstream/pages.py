@@ -158,7 +158,6 @@ async def walk_pages(fetch: FetchPage, options: ClientOptions, rule: RetryRule) 
     walk, before = Walk.of([await _first_page(fetch, options, rule)]), 0
     while _goes_on(walk, before, options):
         before = walk.collected
-        await asyncio.sleep(options.page_pause)
         walk = walk.then(await fetch(len(walk.pages)))
     return walk
 

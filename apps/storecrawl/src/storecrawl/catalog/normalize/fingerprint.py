@@ -1,20 +1,10 @@
-"""Which normalizer this is: what it makes of a document can change with its code, and with nothing else."""
+"""Which normalizer this is."""
 
 from __future__ import annotations
 
-import hashlib
-from functools import cache
-from importlib import metadata
-from importlib.resources import files
-
-DIGEST_BYTES = 8
+from storecrawl.fingerprint import fingerprint_of
 
 
-@cache
 def fingerprint() -> str:
-    """Tell this normalizer from any other: of its release and of the text of its modules, comments included."""
-    digest = hashlib.blake2b(metadata.version("storecrawl").encode(), digest_size=DIGEST_BYTES)
-    modules = [file for file in files(__package__).iterdir() if file.name.endswith(".py")]
-    for file in sorted(modules, key=lambda each: each.name):
-        digest.update(file.read_bytes())
-    return digest.hexdigest()
+    """Tell this normalizer from any other."""
+    return fingerprint_of(__package__)

@@ -25,14 +25,31 @@ order by fetched_at desc, id desc
 offset %(newest)s
 
 
+-- name: newest_menu
+-- returns: the digests of the answers of a store's newest payload, and its document; no row where its file was removed
+select raw.digests, newest.storage_path as path, newest.sha256, newest.size_raw, newest.size_gz, newest.product_count
+from (
+    select id, storage_path, sha256, size_raw, size_gz, product_count, expired_at
+    from storecrawl.payloads
+    where store_id = %(store_id)s
+    order by fetched_at desc, id desc
+    limit 1
+) as newest
+join storecrawl.raw_menus as raw on raw.payload_id = newest.id
+where newest.expired_at is null
+    and newest.product_count > 0
+    and raw.digests <> '{}'
+
+
 -- name: record_raw_menu
 -- returns: id of the raw menu
 insert into storecrawl.raw_menus (
-    store_id, task_id, payload_id, problem, storage_path, page_count, size_raw, size_gz, sha256, fetched_at
+    store_id, task_id, payload_id, problem, storage_path, page_count, size_raw, size_gz, sha256, fetched_at,
+    digests
 )
 values (
     %(store_id)s, %(task_id)s, %(payload_id)s, %(problem)s, %(path)s, %(page_count)s, %(size_raw)s, %(size_gz)s,
-    %(sha256)s, %(fetched_at)s
+    %(sha256)s, %(fetched_at)s, %(digests)s
 )
 returning id
 

@@ -1,0 +1,114 @@
+"""A fetch that brings the answers of the one before keeps them and that one's document, and looks into neither."""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+import pytest
+from storecrawl.demo.upstream import LocalUpstream
+from storecrawl.roles import product_refresh
+from storecrawl.upstream import client, menu_of, read_raw_pages
+
+from rolecall import NewTask
+
+from .conftest import Crawl
+
+DISCOVER = NewTask(handler="store_discovery")
+FETCH_ALL = [NewTask(handler="payload_fetch", payload={"store_id": store}) for store in range(1, 6)]
+KEPT = (
+    "select payload.store_id, platform_store_id, payload.storage_path, raw.storage_path, product_count, payload.size_raw"
+    " from storecrawl.payloads as payload join storecrawl.raw_menus as raw on raw.payload_id = payload.id"
+    " join storecrawl.stores on stores.id = payload.store_id order by payload.id"
+)
+
+
+@pytest.fixture
+def looked_into(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What was parsed, merged or normalized."""
+    done: list[str] = []
+
+    def note(where: Any, name: str) -> None:
+        real = getattr(where, name)
+
+        def noting(*args: Any, **kwargs: Any) -> Any:
+            done.append(name)
+            return real(*args, **kwargs)
+
+        monkeypatch.setattr(where, name, noting)
+
+    note(client, "page_in")
+    note(client, "menu_of")
+    note(product_refresh, "packed_menu")
+    return done
+
+
+async def test_a_cycle_in_which_nothing_changed_parses_and_normalizes_nothing(
+    crawl: Crawl, looked_into: list[str]
+) -> None:
+    await crawl.run(DISCOVER)
+    looked_into.clear()
+
+    await crawl.run(*FETCH_ALL)
+
+    assert (crawl.states(), looked_into) == ({"completed"}, [])
+    assert crawl.rows("select count(*) from storecrawl.payloads where repeats is not null") == [(5,)]
+
+
+async def test_what_it_keeps_is_whole_and_of_its_own(crawl: Crawl) -> None:
+    """The retention policy removes the files of each fetch by themselves."""
+    await crawl.run(DISCOVER)
+    await crawl.run(*FETCH_ALL)
+
+    assert len({path for _, _, *paths, _, _ in crawl.rows(KEPT) for path in paths}) == 20
+    assert list(differing(crawl)) == []
+
+
+async def test_a_store_whose_menu_changed_is_read(
+    crawl: Crawl, upstream: LocalUpstream, looked_into: list[str]
+) -> None:
+    await crawl.run(DISCOVER)
+    looked_into.clear()
+    upstream.advance()
+
+    await crawl.run(*FETCH_ALL)
+
+    assert crawl.states() == {"completed"}
+    assert {"page_in", "packed_menu"} <= set(looked_into)
+    assert list(differing(crawl)) == []
+
+
+@pytest.mark.parametrize("damage", ["gone", "damaged"])
+async def test_a_document_that_cannot_be_kept_again_is_made_of_the_answers(crawl: Crawl, damage: str) -> None:
+    await crawl.run(DISCOVER)
+    before = documents(crawl)
+    root = crawl.settings.data_dir / "payloads"
+    for _, _, path, *_ in crawl.rows(KEPT):
+        (root / path).unlink()
+        if damage == "damaged":
+            (root / path).write_bytes(gzip.compress(b"{}"))
+
+    await crawl.run(*FETCH_ALL)
+
+    assert crawl.states() == {"completed"}
+    assert documents(crawl, first=5) == before
+
+
+def documents(crawl: Crawl, first: int = 0) -> list[bytes]:
+    """The documents that are kept, by store, from the first one on in the order of their fetch."""
+    root = crawl.settings.data_dir / "payloads"
+    rows = sorted(crawl.rows(KEPT)[first:], key=lambda row: row[0])
+    return [gzip.decompress((root / path).read_bytes()) for _, _, path, *_ in rows]
+
+
+def differing(crawl: Crawl) -> Iterator[str]:
+    """Payloads whose document, size or number of products is not what their answers make."""
+    root = crawl.settings.data_dir / "payloads"
+    for _, platform_id, path, raw_path, count, size in crawl.rows(KEPT):
+        answers = read_raw_pages([gzip.decompress((root / raw_path).read_bytes())])
+        menu = menu_of(platform_id, 100, answers)
+        document = gzip.decompress((root / path).read_bytes())
+        if (msgspec.json.encode(menu.document()), len(menu.products), len(document)) != (document, count, size):
+            yield path

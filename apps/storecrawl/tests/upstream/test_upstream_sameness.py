@@ -1,0 +1,145 @@
+"""A menu whose answers are what they were is not looked into; one that differs anywhere is read as any other."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from storecrawl.demo.upstream import FaultDial, FaultKind, LocalUpstream
+from storecrawl.upstream import ClientOptions, MenuMode, RawPage, UpstreamClient
+from storecrawl.upstream import client as client_module
+from storecrawl.upstream.exchange import Reply
+from storecrawl.upstream.pages import ListPage
+from storecrawl.upstream.sameness import Digests
+
+from .conftest import QUICK, ClientFor
+
+SHORT = replace(QUICK, page_size=20)
+OTHERS = [
+    pytest.param(replace(SHORT, page_size=19), id="other pages"),
+    pytest.param(replace(SHORT, page_cap=199), id="another cap"),
+    pytest.param(replace(SHORT, modes=SHORT.modes[:1]), id="fewer modes"),
+    pytest.param(replace(SHORT, modes=SHORT.modes[::-1]), id="another order"),
+]
+
+
+@pytest.fixture
+def looked_into(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The numbers of the pages that were read."""
+    read: list[int] = []
+    page_in = client_module.page_in
+
+    def noting(reply: Reply, number: int) -> ListPage:
+        read.append(number)
+        return page_in(reply, number)
+
+    monkeypatch.setattr(client_module, "page_in", noting)
+    return read
+
+
+async def fetched(asker: UpstreamClient, store_id: str) -> tuple[list[str], list[RawPage]]:
+    """The digests of a store's menu, and all answers."""
+    answers: list[RawPage] = []
+    await asker.menu(store_id)  # the client learns which hash is known
+    menu = await asker.menu(store_id, keep=answers.append)
+    return list(menu.digests), answers
+
+
+async def test_no_page_of_a_menu_that_is_the_same_is_looked_into(
+    client_for: ClientFor, upstream: LocalUpstream, looked_into: list[int]
+) -> None:
+    asker = client_for(upstream.url, SHORT)
+    store = (await asker.stores())[0].id
+    digests, before = await fetched(asker, store)
+    looked_into.clear()
+    after: list[RawPage] = []
+
+    same = await asker.menu_unless_same(store, ("rec",), digests, keep=after.append)
+
+    assert (same, looked_into, len(digests)) == (None, [], len(before))
+    assert after == before
+
+
+@pytest.mark.parametrize("differs", [0, 1, -1])
+async def test_a_menu_that_differs_in_one_page_is_what_it_is_when_all_are_read(
+    client_for: ClientFor, upstream: LocalUpstream, differs: int
+) -> None:
+    """No page is asked for again that came before it was known."""
+    asker = client_for(upstream.url, SHORT)
+    store = (await asker.stores())[0].id
+    digests, before = await fetched(asker, store)
+    digests[differs] = digests[differs][:-1] + "-"
+    after: list[RawPage] = []
+
+    menu = await asker.menu_unless_same(store, ("rec",), digests, keep=after.append)
+
+    assert menu is not None
+    assert menu.document() == (await asker.menu(store)).document()
+    assert after == before
+
+
+async def test_a_menu_that_changed_at_the_upstream_is_read(client_for: ClientFor, upstream: LocalUpstream) -> None:
+    asker = client_for(upstream.url, SHORT)
+    store = (await asker.stores())[0].id
+    digests, _ = await fetched(asker, store)
+    upstream.advance()
+
+    menu = await asker.menu_unless_same(store, ("rec",), digests)
+
+    assert menu is not None
+    assert menu.document() == (await asker.menu(store)).document()
+
+
+@pytest.mark.parametrize("options", OTHERS)
+async def test_what_another_way_of_asking_brought_is_not_taken_for_the_same(
+    client_for: ClientFor, upstream: LocalUpstream, options: ClientOptions
+) -> None:
+    asker, other = client_for(upstream.url, SHORT), client_for(upstream.url, options)
+    store = (await asker.stores())[0].id
+    digests, _ = await fetched(other, store)
+
+    assert await asker.menu_unless_same(store, ("rec",), digests) is not None
+
+
+async def test_what_is_known_of_one_price_list_is_not_taken_for_both(
+    client_for: ClientFor, upstream: LocalUpstream
+) -> None:
+    asker = client_for(upstream.url, SHORT)
+    store = (await asker.stores())[0].id
+    digests, _ = await fetched(asker, store)
+
+    menu = await asker.menu_unless_same(store, ("rec", "med"), digests)
+
+    assert menu is not None
+    assert {kind.pricing_type for kind in menu.walks} == {"rec", "med"}
+
+
+def test_another_store_with_the_same_answers_is_another_menu() -> None:
+    answer = RawPage(
+        pricing_type="rec", mode=MenuMode.FULL, number=0, status=200, content_type="application/json", body=b"{}"
+    )
+    one, other = (Digests(dispensary_id=name, page_size=20, page_cap=20) for name in "ab")
+
+    assert one.of(answer) != other.of(answer)
+
+
+async def test_answers_that_were_refused_are_no_part_of_what_a_menu_was(
+    client_for: ClientFor, upstream: LocalUpstream
+) -> None:
+    asker = client_for(upstream.url, replace(SHORT, retries=12))
+    store = (await asker.stores())[0].id
+    digests, _ = await fetched(asker, store)
+    kinds = (FaultKind.ERRORS, FaultKind.SCHEMA_DRIFT, FaultKind.ROTATED)
+    upstream.set_failures(FaultDial(failure_rate=0.4, weights=dict.fromkeys(kinds, 1.0)))
+    failing, answers = await fetched(asker, store)
+
+    assert len(answers) > len(digests)
+    assert failing == digests
+    assert await asker.menu_unless_same(store, ("rec",), digests) is None
+
+
+async def test_a_menu_with_an_empty_page_is_read_each_time(client: UpstreamClient) -> None:
+    """Upstreams that race with themselves answer so; what they say when they are asked again cannot be foreseen."""
+    digests, answers = await fetched(client, "f" * 24)
+
+    assert (digests, bool(answers)) == ([], True)
