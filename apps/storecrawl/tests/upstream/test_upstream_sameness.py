@@ -9,7 +9,7 @@ from storecrawl.demo.upstream import FaultDial, FaultKind, LocalUpstream
 from storecrawl.upstream import ClientOptions, MenuMode, RawPage, UpstreamClient
 from storecrawl.upstream import client as client_module
 from storecrawl.upstream.exchange import Reply
-from storecrawl.upstream.pages import ListPage
+from storecrawl.upstream.pages import ListPage, page_in
 from storecrawl.upstream.sameness import Digests
 
 from .conftest import QUICK, ClientFor
@@ -27,7 +27,6 @@ OTHERS = [
 def looked_into(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """The numbers of the pages that were read."""
     read: list[int] = []
-    page_in = client_module.page_in
 
     def noting(reply: Reply, number: int) -> ListPage:
         read.append(number)

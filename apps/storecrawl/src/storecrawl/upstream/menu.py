@@ -30,8 +30,8 @@ class FetchedMenu:
     """A menu before any normalization: what each walk brought, the products of all merged, each once.
 
     `total_count` is what the upstream counts in its widest list, None where it does not count. A menu that is not
-    `is_complete` lacks products that the upstream counts: what is missing from it must not be taken for vanished. By its
-    `digests` the same answers are known again; there are none where they cannot be foreseen.
+    `is_complete` lacks products that the upstream counts: what is missing from it must not be taken for vanished.
+    By its `digests` the same answers are known again; there are none where they cannot be foreseen.
     """
 
     dispensary_id: str
