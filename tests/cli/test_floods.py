@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import resource
-import signal
 import socket
 import sys
 from collections.abc import Sequence
@@ -13,7 +12,7 @@ import psutil
 import pytest
 
 from tests.cli.attackers import GET, Attacker, answer_to, attacking, connections, is_closed, open_to
-from tests.cli.processes import Spawn, document, ended, until
+from tests.cli.processes import Spawn, document, told_until, until
 
 PROBES = 20
 # What the kernel holds of a connection at both ends is sent before anybody notices.
@@ -74,8 +73,7 @@ def test_probes_are_answered_while_a_thousand_connections_send_half_a_request(
 
     assert answers == [200] * PROBES
     assert crowded_out >= 100
-    server.send_signal(signal.SIGTERM)
-    assert "Connections were refused" in ended(server).err
+    told_until(server, "Connections were refused")
 
 
 def test_a_client_that_is_too_slow_is_told_so_and_closed(launch: Spawn, dsn: str) -> None:
