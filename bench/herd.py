@@ -1,0 +1,227 @@
+"""Measures many workers on one role: what they cost while idle, whom one enqueue wakes, how fast they drain.
+
+    python bench/herd.py --workers 8,200
+
+Real workers of one slot, spread over four processes whatever their number, each with its own connections and with the
+pool's upkeep, as they come. `idle` is what Postgres does while there is nothing to do, by statement too; `claims an
+enqueue` counts what one task that comes alone makes all workers claim. Both drains are of tasks that do nothing: one
+claimed at a time, and as many as workers take by themselves. On few cores the rates tell of the cores: 200 beside 8 of
+one run is what counts.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+
+import psycopg
+from psycopg.types.json import Jsonb
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from bench.crawl_world import SERVER  # noqa: E402 - this file is run as a script
+from bench.processes import cpu_of_server  # noqa: E402
+from bench.server import Server, throw_away_server  # noqa: E402
+from bench.told import say, tell  # noqa: E402
+from bench.transports import A_SECOND, SETTLING_SECONDS, ask, process, until  # noqa: E402
+from rolecall import App, Worker, WorkerOptions, migrate  # noqa: E402
+
+Connection = psycopg.Connection[tuple[str, str]]
+
+PROCESSES = 4
+# What each worker holds at most; and room for us and the server itself.
+CONNECTIONS_A_WORKER, CONNECTIONS_BESIDE = 6, 50
+IDLE_SECONDS = 30.0
+SINGLE = 50
+BATCH, ROUNDS = 4_000, 3
+ONE_AT_A_TIME = 0
+STATEMENTS = """
+    select coalesce(substring(query from 'rolecall\\.(\\w+)'), left(query, 40)), sum(calls)::int, sum(total_exec_time)
+    from pg_stat_statements where dbid = (select oid from pg_database where datname = current_database())
+    group by 1 having sum(calls) > 0 order by 2 desc
+"""
+DRAINED = """
+    select extract(epoch from max(finished_at) - min(started_at))::float8
+    from (select * from rolecall.finished_tasks order by id desc limit %s) as latest
+"""
+
+app = App("herd")
+
+
+@app.task(role="work")
+async def nothing() -> None:
+    """Do nothing."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Idle:
+    """What Postgres does a second: its share of a core, transactions, and calls with milliseconds by statement."""
+
+    cpu: float
+    transactions: float
+    statements: dict[str, tuple[float, float]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Herd:
+    """What came of so many workers; rates of each round."""
+
+    workers: int
+    connections: int
+    idle: Idle
+    claims: float
+    single_ms: float
+    one_at_a_time: list[float]
+    as_they_come: list[float]
+
+
+def main() -> None:
+    if sys.argv[1:2] == ["crew"]:
+        asyncio.run(crew(int(sys.argv[2]), int(sys.argv[3])))
+        return
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--workers", default="8,100,200", help="how many, one after the other")
+    parser.add_argument("--idle", action="store_true", help="only what they cost while idle")
+    asked = parser.parse_args()
+    numbers = [int(number) for number in asked.workers.split(",")]
+    room = max(numbers) * CONNECTIONS_A_WORKER + CONNECTIONS_BESIDE
+    with throw_away_server(replace(SERVER, max_connections=room)) as server:
+        found = [measure(server, number, idle_only=asked.idle) for number in numbers]
+        tell("herd", server.settings(), [asdict(each) for each in found], (HEAD, [row(each) for each in found]))
+
+
+def measure(server: Server, workers: int, *, idle_only: bool) -> Herd:
+    """Start so many workers over an empty database, twice, and measure."""
+    with working(server, workers, WorkerOptions().prefetch) as connection:
+        time.sleep(SETTLING_SECONDS)
+        idle = watched(server, connection)
+        say(f"{workers} idle workers: {idle.cpu:.2%} of a core, {idle.transactions:.1f} transactions/s")
+        for name, (calls, milliseconds) in idle.statements.items():
+            say(f"  {calls:6.2f}/s {milliseconds:7.3f} ms/s  {name}")
+        connections = ask(connection, "select count(*) from pg_stat_activity where datname = current_database()") - 1
+        claims, single_ms = (0.0, 0.0) if idle_only else one_by_one(server, connection)
+        as_they_come = [] if idle_only else drains(connection)
+    one_at_a_time: list[float] = []
+    if not idle_only:
+        with working(server, workers, ONE_AT_A_TIME) as connection:
+            one_at_a_time = drains(connection)
+    return Herd(
+        workers=workers,
+        connections=connections,
+        idle=idle,
+        claims=claims,
+        single_ms=single_ms,
+        one_at_a_time=one_at_a_time,
+        as_they_come=as_they_come,
+    )
+
+
+@contextmanager
+def working(server: Server, workers: int, prefetch: int) -> Iterator[Connection]:
+    """Have so many workers on the roll of an empty pool while the block lasts."""
+    server.empty()
+    with server.connect(server.dsn) as connection, ExitStack() as stack:
+        migrate(connection)
+        connection.execute("select rolecall.make_partitions()")
+        connection.execute("create extension pg_stat_statements")
+        for number in range(PROCESSES):
+            here = len(range(number, workers, PROCESSES))
+            stack.enter_context(process(__file__, "crew", str(here), str(prefetch), DATABASE_URL=server.dsn))
+        until(connection, "select count(*) from rolecall.workers where stopped_at is null", workers)
+        until(connection, "select count(distinct worker_id) from rolecall.idle_marks", workers)
+        yield connection
+
+
+async def crew(number: int, prefetch: int) -> None:
+    """Run so many workers in this process until SIGTERM."""
+    options = WorkerOptions(slots=1, prefetch=prefetch)
+    workers = [Worker(app, os.environ["DATABASE_URL"], options) for _ in range(number)]
+
+    def stop() -> None:
+        for worker in workers:
+            worker.stop()
+
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop)
+    await asyncio.gather(*(worker.run() for worker in workers))
+
+
+def watched(server: Server, connection: Connection) -> Idle:
+    """See what Postgres does while nothing is to be done."""
+    transactions = "select sum(xact_commit + xact_rollback)::int from pg_stat_database"
+    before, cpu = ask(connection, transactions), cpu_of_server(server.postmaster)
+    connection.execute("select pg_stat_statements_reset()")
+    time.sleep(IDLE_SECONDS)
+    cpu = cpu_of_server(server.postmaster) - cpu
+    return Idle(
+        cpu=cpu / IDLE_SECONDS,
+        transactions=(ask(connection, transactions) - before) / IDLE_SECONDS,
+        statements={
+            name: (calls / IDLE_SECONDS, milliseconds / IDLE_SECONDS)
+            for name, calls, milliseconds in statements(connection)
+        },
+    )
+
+
+def one_by_one(server: Server, connection: Connection) -> tuple[float, float]:
+    """Enqueue tasks one at a time: claims, and milliseconds of Postgres' time, for each."""
+    connection.execute("select pg_stat_statements_reset()")
+    cpu = cpu_of_server(server.postmaster)
+    for _ in range(SINGLE):
+        connection.execute("select rolecall.enqueue('work', p_handler => 'nothing')")
+        time.sleep(1 / A_SECOND)
+    until(connection, "select count(*) from rolecall.finished_tasks", SINGLE)
+    cpu = cpu_of_server(server.postmaster) - cpu
+    claims = sum(calls for name, calls, _ in statements(connection) if name == "claim_in_order")
+    return claims / SINGLE, cpu / SINGLE * 1000
+
+
+def drains(connection: Connection) -> list[float]:
+    """Tasks a second from the first start to the last finish, of many that are enqueued at once, a few times."""
+    rates = []
+    many = Jsonb([{"handler": "nothing"}] * BATCH)
+    for _ in range(ROUNDS):
+        done = ask(connection, "select count(*) from rolecall.finished_tasks")
+        connection.execute("select cardinality(ids) from rolecall.enqueue_many(%s)", [many])
+        until(connection, "select count(*) from rolecall.finished_tasks", done + BATCH)
+        [[seconds]] = connection.execute(DRAINED, [BATCH]).fetchall()
+        rates.append(BATCH / float(seconds))
+    return rates
+
+
+def statements(connection: Connection) -> Iterable[tuple[str, int, float]]:
+    for name, calls, milliseconds in connection.execute(STATEMENTS.encode()).fetchall():
+        yield str(name), int(calls), float(milliseconds)
+
+
+def span(rates: Sequence[float]) -> str:
+    return f"{sorted(rates)[len(rates) // 2]:,.0f} ({min(rates):,.0f}-{max(rates):,.0f})" if rates else ""
+
+
+COLUMNS: Sequence[tuple[str, Callable[[Herd], str]]] = (
+    ("workers", lambda each: str(each.workers)),
+    ("connections", lambda each: str(each.connections)),
+    ("idle: % of a core", lambda each: f"{each.idle.cpu * 100:.2f}"),
+    ("idle: transactions/s", lambda each: f"{each.idle.transactions:.1f}"),
+    ("claims an enqueue", lambda each: f"{each.claims:.2f}"),
+    ("Postgres' ms an enqueue", lambda each: f"{each.single_ms:.2f}"),
+    ("tasks/s, as they come", lambda each: span(each.as_they_come)),
+    ("tasks/s, one at a time", lambda each: span(each.one_at_a_time)),
+)
+HEAD = tuple(name for name, _ in COLUMNS)
+
+
+def row(each: Herd) -> list[str]:
+    return [show(each) for _, show in COLUMNS]
+
+
+if __name__ == "__main__":
+    main()
