@@ -21,6 +21,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
+from statistics import median
 
 import psycopg
 from psycopg.types.json import Jsonb
@@ -42,13 +43,17 @@ PROCESSES = 4
 CONNECTIONS_A_WORKER, CONNECTIONS_BESIDE = 6, 50
 IDLE_SECONDS = 30.0
 SINGLE = 50
-BATCH, ROUNDS = 4_000, 3
+# So many that each of 200 workers takes some hundred of them, or some.
+BATCH, FEW, ROUNDS = 40_000, 4_000, 3
 ONE_AT_A_TIME = 0
 STATEMENTS = """
-    select coalesce(substring(query from 'rolecall\\.(\\w+)'), left(query, 40)), sum(calls)::int, sum(total_exec_time)
+    select coalesce(
+            substring(query from 'from rolecall\\.(\\w+)'), substring(query from 'rolecall\\.(\\w+)'), left(query, 40)
+        ), sum(calls)::int, sum(total_exec_time), sum(shared_blks_hit + shared_blks_read)::int
     from pg_stat_statements where dbid = (select oid from pg_database where datname = current_database())
-    group by 1 having sum(calls) > 0 order by 2 desc
+    group by 1 order by 2 desc
 """
+ENQUEUED = "select cardinality(ids) from rolecall.enqueue_many(%s)"
 DRAINED = """
     select extract(epoch from max(finished_at) - min(started_at))::float8
     from (select * from rolecall.finished_tasks order by id desc limit %s) as latest
@@ -72,16 +77,26 @@ class Idle:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Drain:
+    """One round: tasks a second, microseconds of Postgres' time a task, tasks and pages read a claim."""
+
+    rate: float
+    cpu: float
+    tasks: float
+    pages: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Herd:
-    """What came of so many workers; rates of each round."""
+    """What came of so many workers, in each round of the drains."""
 
     workers: int
     connections: int
     idle: Idle
     claims: float
     single_ms: float
-    one_at_a_time: list[float]
-    as_they_come: list[float]
+    one_at_a_time: list[Drain]
+    as_they_come: list[Drain]
 
 
 def main() -> None:
@@ -109,11 +124,11 @@ def measure(server: Server, workers: int, *, idle_only: bool) -> Herd:
             say(f"  {calls:6.2f}/s {milliseconds:7.3f} ms/s  {name}")
         connections = ask(connection, "select count(*) from pg_stat_activity where datname = current_database()") - 1
         claims, single_ms = (0.0, 0.0) if idle_only else one_by_one(server, connection)
-        as_they_come = [] if idle_only else drains(connection)
-    one_at_a_time: list[float] = []
+        as_they_come = [] if idle_only else drains(server, connection, BATCH)
+    one_at_a_time: list[Drain] = []
     if not idle_only:
         with working(server, workers, ONE_AT_A_TIME) as connection:
-            one_at_a_time = drains(connection)
+            one_at_a_time = drains(server, connection, FEW)
     return Herd(
         workers=workers,
         connections=connections,
@@ -166,7 +181,7 @@ def watched(server: Server, connection: Connection) -> Idle:
         transactions=(ask(connection, transactions) - before) / IDLE_SECONDS,
         statements={
             name: (calls / IDLE_SECONDS, milliseconds / IDLE_SECONDS)
-            for name, calls, milliseconds in statements(connection)
+            for name, calls, milliseconds, _ in statements(connection)
         },
     )
 
@@ -180,30 +195,48 @@ def one_by_one(server: Server, connection: Connection) -> tuple[float, float]:
         time.sleep(1 / A_SECOND)
     until(connection, "select count(*) from rolecall.finished_tasks", SINGLE)
     cpu = cpu_of_server(server.postmaster) - cpu
-    claims = sum(calls for name, calls, _ in statements(connection) if name == "claim_in_order")
+    claims = sum(calls for name, calls, _, _ in statements(connection) if name == "claim_in_order")
     return claims / SINGLE, cpu / SINGLE * 1000
 
 
-def drains(connection: Connection) -> list[float]:
-    """Tasks a second from the first start to the last finish, of many that are enqueued at once, a few times."""
-    rates = []
-    many = Jsonb([{"handler": "nothing"}] * BATCH)
-    for _ in range(ROUNDS):
-        done = ask(connection, "select count(*) from rolecall.finished_tasks")
-        connection.execute("select cardinality(ids) from rolecall.enqueue_many(%s)", [many])
-        until(connection, "select count(*) from rolecall.finished_tasks", done + BATCH)
-        [[seconds]] = connection.execute(DRAINED, [BATCH]).fetchall()
-        rates.append(BATCH / float(seconds))
-    return rates
+def drains(server: Server, connection: Connection, batch: int) -> list[Drain]:
+    """Enqueue many at once, a few times; the first round is for the sessions to plan their statements."""
+    return [drain(server, connection, batch) for _ in range(ROUNDS + 1)][1:]
 
 
-def statements(connection: Connection) -> Iterable[tuple[str, int, float]]:
-    for name, calls, milliseconds in connection.execute(STATEMENTS.encode()).fetchall():
-        yield str(name), int(calls), float(milliseconds)
+def drain(server: Server, connection: Connection, batch: int) -> Drain:
+    """Enqueue many at once; the rate is from the first start to the last finish."""
+    done = ask(connection, "select count(*) from rolecall.finished_tasks")
+    connection.execute(ENQUEUED, [Jsonb([{"handler": "nothing"}] * batch)])
+    cpu = cpu_of_server(server.postmaster)
+    connection.execute("select pg_stat_statements_reset()")
+    until(connection, "select count(*) from rolecall.finished_tasks", done + batch)
+    cpu = cpu_of_server(server.postmaster) - cpu
+    [row] = connection.execute(DRAINED, [batch]).fetchall()
+    [(calls, pages)] = [
+        (called, pages) for name, called, _, pages in statements(connection) if name == "claim_in_order"
+    ]
+    return Drain(rate=batch / float(row[0]), cpu=cpu / batch * 1e6, tasks=batch / calls, pages=pages / calls)
 
 
-def span(rates: Sequence[float]) -> str:
-    return f"{sorted(rates)[len(rates) // 2]:,.0f} ({min(rates):,.0f}-{max(rates):,.0f})" if rates else ""
+def statements(connection: Connection) -> Iterable[tuple[str, int, float, int]]:
+    """Name each statement, with its calls, milliseconds and pages since the last reset."""
+    for row in connection.execute(STATEMENTS.encode()).fetchall():
+        name, calls, milliseconds, pages = map(str, row)
+        yield name, int(calls), float(milliseconds), int(pages)
+
+
+def span(figures: Sequence[float]) -> str:
+    """Show the median, with the least and the most."""
+    return f"{median(figures):,.0f} ({min(figures):,.0f}-{max(figures):,.0f})" if figures else ""
+
+
+def columns_of(title: str, drains_of: Callable[[Herd], Sequence[Drain]]) -> Iterator[tuple[str, Callable[[Herd], str]]]:
+    """Name the columns of one kind of drain."""
+    yield f"{title}: tasks/s", lambda each: span([one.rate for one in drains_of(each)])
+    yield "Postgres' us a task", lambda each: span([one.cpu for one in drains_of(each)])
+    yield "tasks a claim", lambda each: span([one.tasks for one in drains_of(each)])
+    yield "pages a claim", lambda each: span([one.pages for one in drains_of(each)])
 
 
 COLUMNS: Sequence[tuple[str, Callable[[Herd], str]]] = (
@@ -213,8 +246,8 @@ COLUMNS: Sequence[tuple[str, Callable[[Herd], str]]] = (
     ("idle: transactions/s", lambda each: f"{each.idle.transactions:.1f}"),
     ("claims an enqueue", lambda each: f"{each.claims:.2f}"),
     ("Postgres' ms an enqueue", lambda each: f"{each.single_ms:.2f}"),
-    ("tasks/s, as they come", lambda each: span(each.as_they_come)),
-    ("tasks/s, one at a time", lambda each: span(each.one_at_a_time)),
+    *columns_of("as they come", lambda each: each.as_they_come),
+    *columns_of("one at a time", lambda each: each.one_at_a_time),
 )
 HEAD = tuple(name for name, _ in COLUMNS)
 
