@@ -42,7 +42,9 @@ PROCESSES = 4
 # What each worker holds at most; and room for us and the server itself.
 CONNECTIONS_A_WORKER, CONNECTIONS_BESIDE = 6, 50
 IDLE_SECONDS = 30.0
-SINGLE = 50
+SINGLE, LATER = 50, 3
+# Until who was woken for nothing waits for its next poll again.
+RESTED = 3.0
 # So many that each of 200 workers takes some hundred of them, or some.
 BATCH, FEW, ROUNDS = 40_000, 4_000, 3
 ONE_AT_A_TIME = 0
@@ -53,6 +55,7 @@ STATEMENTS = """
     from pg_stat_statements where dbid = (select oid from pg_database where datname = current_database())
     group by 1 order by 2 desc
 """
+ENQUEUED_LATER = "select rolecall.enqueue('work', p_handler => 'nothing', p_scheduled_for => now() + interval '8 s')"
 ENQUEUED = "select cardinality(ids) from rolecall.enqueue_many(%s)"
 DRAINED = """
     select extract(epoch from max(finished_at) - min(started_at))::float8
@@ -94,6 +97,7 @@ class Herd:
     connections: int
     idle: Idle
     claims: float
+    claims_later: float
     single_ms: float
     one_at_a_time: list[Drain]
     as_they_come: list[Drain]
@@ -124,6 +128,7 @@ def measure(server: Server, workers: int, *, idle_only: bool) -> Herd:
             say(f"  {calls:6.2f}/s {milliseconds:7.3f} ms/s  {name}")
         connections = ask(connection, "select count(*) from pg_stat_activity where datname = current_database()") - 1
         claims, single_ms = (0.0, 0.0) if idle_only else one_by_one(server, connection)
+        claims_later = 0.0 if idle_only else one_later(connection)
         as_they_come = [] if idle_only else drains(server, connection, BATCH)
     one_at_a_time: list[Drain] = []
     if not idle_only:
@@ -134,6 +139,7 @@ def measure(server: Server, workers: int, *, idle_only: bool) -> Herd:
         connections=connections,
         idle=idle,
         claims=claims,
+        claims_later=claims_later,
         single_ms=single_ms,
         one_at_a_time=one_at_a_time,
         as_they_come=as_they_come,
@@ -199,6 +205,17 @@ def one_by_one(server: Server, connection: Connection) -> tuple[float, float]:
     return claims / SINGLE, cpu / SINGLE * 1000
 
 
+def one_later(connection: Connection) -> float:
+    """Enqueue a task for later than every worker's next poll, a few times: claims for each."""
+    time.sleep(RESTED)
+    connection.execute("select pg_stat_statements_reset()")
+    for number in range(LATER):
+        connection.execute(ENQUEUED_LATER)
+        until(connection, "select count(*) from rolecall.finished_tasks", SINGLE + number + 1)
+        time.sleep(RESTED)
+    return sum(calls for name, calls, _, _ in statements(connection) if name == "claim_in_order") / LATER
+
+
 def drains(server: Server, connection: Connection, batch: int) -> list[Drain]:
     """Enqueue many at once, a few times; the first round is for the sessions to plan their statements."""
     return [drain(server, connection, batch) for _ in range(ROUNDS + 1)][1:]
@@ -245,6 +262,7 @@ COLUMNS: Sequence[tuple[str, Callable[[Herd], str]]] = (
     ("idle: % of a core", lambda each: f"{each.idle.cpu * 100:.2f}"),
     ("idle: transactions/s", lambda each: f"{each.idle.transactions:.1f}"),
     ("claims an enqueue", lambda each: f"{each.claims:.2f}"),
+    ("claims a task for later", lambda each: f"{each.claims_later:.1f}"),
     ("Postgres' ms an enqueue", lambda each: f"{each.single_ms:.2f}"),
     *columns_of("as they come", lambda each: each.as_they_come),
     *columns_of("one at a time", lambda each: each.one_at_a_time),

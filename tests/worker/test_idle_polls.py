@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Awaitable, Callable
+from contextlib import AsyncExitStack
+from time import monotonic
 from typing import Any
 
 import pytest
 
+from rolecall.wake.waker import QUICK_PERIOD
 from rolecall.worker.producer import Claims
-from tests.worker.bench import BEATEN, Bench, until
+from tests.worker.bench import BEATEN, LISTENING, Bench, until
 
+MANY = 12
 MARKED = "select count(*) from rolecall.all_workers where idle"
 UNHEARD = """
 set rolecall.notify = off;
@@ -63,3 +67,35 @@ async def test_a_poll_finds_what_nobody_told_of(bench: Bench, asked: Counter[str
         bench.connection.execute(UNHEARD.format(after).encode())
 
         await until(lambda: bench.ask("select count(*) from rolecall.finished_tasks") == 1, within=5)
+
+
+async def test_one_enqueue_makes_a_few_of_many_idle_workers_claim(bench: Bench, asked: Counter[str]) -> None:
+    @bench.app.task
+    async def work() -> None: ...
+
+    bench.enqueue()
+    async with AsyncExitStack() as workers:
+        for _ in range(MANY):
+            await workers.enter_async_context(bench.working(poll_interval=60))
+        await until(lambda: bench.ask(MARKED) == bench.ask(LISTENING) == MANY)
+        await _rests(asked)
+        before = asked["take"]
+        (task_id,) = bench.enqueue(work.task())
+        await bench.finished(task_id)
+        await _rests(asked)
+
+        # One that has it, one more that was woken, and what the first asks before it rests again.
+        assert 0 < asked["take"] - before < MANY // 2
+
+
+async def _rests(asked: Counter[str]) -> None:
+    """Wait until nobody has asked for so long that only the poll interval is left of their waits."""
+    seen, since = asked.total(), monotonic()
+
+    def rested() -> bool:
+        nonlocal seen, since
+        if asked.total() != seen:
+            seen, since = asked.total(), monotonic()
+        return monotonic() - since > 2 * QUICK_PERIOD
+
+    await until(rested)
