@@ -13,7 +13,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-import asyncpg  # type: ignore[import-not-found]  # only the peer's own environment has it
+import asyncpg
 import uvloop
 from pgqueuer import PgQueuer, Queries  # type: ignore[import-not-found]  # the same
 

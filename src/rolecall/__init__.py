@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from rolecall.client.sync_client import Client
     from rolecall.db.embedded.errors import EmbeddedServerError
     from rolecall.db.embedded.server import EmbeddedServer
+    from rolecall.db.joined import AsyncJoinable, Joinable
     from rolecall.db.migrations import Migrations
     from rolecall.db.migrator import check, grant_roles, migrate
     from rolecall.model.audit import Actor
@@ -84,6 +85,7 @@ else:
             "rolecall.client.sync_client": ("Client",),
             "rolecall.db.embedded.errors": ("EmbeddedServerError",),
             "rolecall.db.embedded.server": ("EmbeddedServer",),
+            "rolecall.db.joined": ("AsyncJoinable", "Joinable"),
             "rolecall.db.migrations": ("Migrations",),
             "rolecall.db.migrator": ("check", "grant_roles", "migrate"),
             "rolecall.model.audit": ("Actor",),
@@ -163,6 +165,7 @@ __all__ = [
     "AlreadyCompleted",
     "App",
     "AsyncClient",
+    "AsyncJoinable",
     "BatchContext",
     "Cancel",
     "Chain",
@@ -198,6 +201,7 @@ __all__ = [
     "InvalidSchedule",
     "InvalidTask",
     "InvalidToken",
+    "Joinable",
     "KeyCapacity",
     "LeaseLost",
     "LostReason",

@@ -13,6 +13,7 @@ CREATE_ROLES = (
 )
 POOLER = "it names a pooler; tests/cli/test_poolers.py and tests/guides/test_poolers.py have one"
 BROKER = "it names a broker; tests/cli/test_relay.py has one"
+JOINED = "it is a fragment; tests/client/test_joined.py opens a transaction of each library"
 FRAGMENT = "it is a fragment, for looking at; a guide has the whole"
 
 NOT_RUN: Mapping[str, Mapping[str, str]] = {
@@ -64,6 +65,11 @@ NOT_RUN: Mapping[str, Mapping[str, str]] = {
     },
     "testing.md": {
         "$ python -m pytest": "it needs pytest, which we do not bring; tests/guides/test_testing.py calls the test",
+    },
+    "transactions.md": {
+        "with Session": JOINED,
+        "async with connection": JOINED,
+        "with transaction.atomic": JOINED,
     },
 }
 

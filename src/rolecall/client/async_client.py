@@ -8,13 +8,13 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import datetime
 from math import inf
 from types import TracebackType
-from typing import Any, Self, TypeVar, Unpack
+from typing import Any, Self, TypeVar, Unpack, cast
 
 import psycopg
 
 from rolecall.app import App
-from rolecall.client.held_chain import AsyncHeldChain, require_transaction
-from rolecall.client.pools import AsyncPool, AsyncPools, join_async
+from rolecall.client.held_chain import AsyncHeldChain, require_transaction_async
+from rolecall.client.pools import AsyncPool, AsyncPools
 from rolecall.client.requests import (
     AnyTask,
     TaskOptions,
@@ -29,6 +29,7 @@ from rolecall.client.requests import (
 )
 from rolecall.client.transactions import require_block, tell_workers
 from rolecall.db.after_commit import AfterCommit, Call, make_calls_async
+from rolecall.db.joined import AsyncAnyConnection, AsyncJoinable, join_async
 from rolecall.db.run import run_all_async, run_async, translated
 from rolecall.model.chains import Chain, ChainFilter
 from rolecall.model.errors import TaskNotFound, WaitTimeout
@@ -55,9 +56,10 @@ class AsyncClient:
 
     `database` is a connection string or a psycopg pool (which stays yours to close); without one it is
     DATABASE_URL, else the embedded server. Connections are opened when first needed. With `app`, its roles,
-    handlers and keys are declared before the first enqueue. `connection=` joins your own transaction: nothing
-    is committed but by you. `pooled`: whether a pooler in transaction mode stands before the database; None takes
-    ROLECALL_POOLED, and finds out where that is not set.
+    handlers and keys are declared before the first enqueue. `connection=` joins your own transaction, of a
+    connection or session of psycopg, asyncpg, SQLAlchemy or SQLModel: nothing is committed but by you. `pooled`:
+    whether a pooler in transaction mode stands before the database; None takes ROLECALL_POOLED, and finds out where
+    that is not set.
     """
 
     def __init__(
@@ -95,7 +97,7 @@ class AsyncClient:
         task: AnyTask,
         payload: Mapping[str, object] | None = None,
         *,
-        connection: psycopg.AsyncConnection[Any] | None = None,
+        connection: AsyncJoinable | None = None,
         **options: Unpack[TaskOptions],
     ) -> Enqueued:
         """Store one task; raises InvalidTask, InvalidPayload, ContractBroken, UnknownRole, TypeError."""
@@ -104,7 +106,7 @@ class AsyncClient:
         return (await self.enqueue_many(batch, connection=connection))[0]
 
     async def enqueue_many(
-        self, batch: Iterable[NewTask], *, connection: psycopg.AsyncConnection[Any] | None = None
+        self, batch: Iterable[NewTask], *, connection: AsyncJoinable | None = None
     ) -> list[Enqueued]:
         """Store a batch of any size, all or nothing; the answers come in the order of the batch."""
         with self._teller.of_misfits():
@@ -137,8 +139,9 @@ class AsyncClient:
         It is committed at the end of the block and undone by an exception. Within itself it is a savepoint.
         """
         if surrounding := AfterCommit.of(self):
-            async with join_async(surrounding.connection).transaction():
-                yield join_async(surrounding.connection)
+            here = cast("psycopg.AsyncConnection[Any]", surrounding.connection)
+            async with here.transaction():
+                yield here
             return
         async with AsyncExitStack() as stack:
             with translated():
@@ -167,15 +170,11 @@ class AsyncClient:
         late = WaitTimeout(task_id=task_id, seconds=timeout)
         return await until_async(lambda: self.get(task_id), lambda task: task.is_finished, late)
 
-    async def cancel(
-        self, ids: int | Iterable[int], *, connection: psycopg.AsyncConnection[Any] | None = None
-    ) -> dict[int, str]:
+    async def cancel(self, ids: int | Iterable[int], *, connection: AsyncJoinable | None = None) -> dict[int, str]:
         """Cancel tasks; each is cancelled, requested (it was running), finished or missing."""
         return await self._tell(CANCEL_CHANNEL, tasks.cancel(several(ids)), connection)
 
-    async def retry(
-        self, ids: int | Iterable[int], *, connection: psycopg.AsyncConnection[Any] | None = None
-    ) -> dict[int, str]:
+    async def retry(self, ids: int | Iterable[int], *, connection: AsyncJoinable | None = None) -> dict[int, str]:
         """Put failed and cancelled tasks back; each is pending, open, completed, duplicate or missing."""
         return await self._tell(WAKE_CHANNEL, tasks.retry(several(ids)), connection)
 
@@ -185,7 +184,7 @@ class AsyncClient:
         batch: Iterable[NewTask],
         *,
         serial: bool | None = None,
-        connection: psycopg.AsyncConnection[Any] | None = None,
+        connection: AsyncJoinable | None = None,
     ) -> list[Enqueued]:
         """Give a task that runs or waits more children to wait for; raises InvalidTask, ParentNotOpen."""
         return await self._run(structure.spawn(parent_id, list(batch), serial=serial), connection)
@@ -204,7 +203,7 @@ class AsyncClient:
         *,
         continue_with: NewTask | None = None,
         follow_ups: Iterable[NewTask] = (),
-        connection: psycopg.AsyncConnection[Any] | None = None,
+        connection: AsyncJoinable | None = None,
     ) -> str:
         """Complete a task without a worker, in any open state: completed, finished (it had ended before) or missing.
 
@@ -215,12 +214,12 @@ class AsyncClient:
             outside.complete(task_id, result, following(continue_with, follow_ups, self._app)), connection
         )
 
-    async def fail(self, task_id: int, error: str, *, connection: psycopg.AsyncConnection[Any] | None = None) -> str:
+    async def fail(self, task_id: int, error: str, *, connection: AsyncJoinable | None = None) -> str:
         """Fail a task without a worker, for good: failed, finished (it had ended before) or missing."""
         return await self._run(outside.fail(task_id, error), connection)
 
     async def issue_token(
-        self, task_id: int, *, ttl: float = outside.TOKEN_TTL, connection: psycopg.AsyncConnection[Any] | None = None
+        self, task_id: int, *, ttl: float = outside.TOKEN_TTL, connection: AsyncJoinable | None = None
     ) -> str:
         """Make a secret with which an open task is ended once, from anywhere; it lives for `ttl` seconds.
 
@@ -235,7 +234,7 @@ class AsyncClient:
         *,
         continue_with: NewTask | None = None,
         follow_ups: Iterable[NewTask] = (),
-        connection: psycopg.AsyncConnection[Any] | None = None,
+        connection: AsyncJoinable | None = None,
     ) -> int:
         """Complete the task that the token stands for, and return its id; raises InvalidToken, InvalidTask."""
         await self._declare(connection)
@@ -243,14 +242,12 @@ class AsyncClient:
             outside.complete_by_token(token, result, following(continue_with, follow_ups, self._app)), connection
         )
 
-    async def fail_by_token(
-        self, token: str, error: str, *, connection: psycopg.AsyncConnection[Any] | None = None
-    ) -> int:
+    async def fail_by_token(self, token: str, error: str, *, connection: AsyncJoinable | None = None) -> int:
         """Fail the task that the token stands for, and return its id; raises InvalidToken."""
         return await self._run(outside.fail_by_token(token, error), connection)
 
     async def trigger(
-        self, ids: int | Iterable[int], *, connection: psycopg.AsyncConnection[Any] | None = None
+        self, ids: int | Iterable[int], *, connection: AsyncJoinable | None = None
     ) -> dict[int, datetime]:
         """Make pending tasks due now, all or none; raises TaskNotFound, TaskNotTriggerable.
 
@@ -278,7 +275,7 @@ class AsyncClient:
         *,
         continue_with: NewTask | None = None,
         follow_ups: Iterable[NewTask] = (),
-        connection: psycopg.AsyncConnection[Any] | None = None,
+        connection: AsyncJoinable | None = None,
     ) -> str:
         """Complete the task with which a chain stands open: completed, finished (it had ended) or missing."""
         await self._declare(connection)
@@ -288,7 +285,7 @@ class AsyncClient:
 
     @asynccontextmanager
     async def completing(
-        self, chain_id: int, *, connection: psycopg.AsyncConnection[Any] | None = None
+        self, chain_id: int, *, connection: AsyncJoinable | None = None
     ) -> AsyncIterator[AsyncHeldChain]:
         """Hold a chain's open task for as long as the block lasts, and decide about it there; raises ChainNotFound.
 
@@ -303,7 +300,7 @@ class AsyncClient:
         async with AsyncExitStack() as stack:
             collector = stack.enter_context(self._teller.of_ends(connection))
             if connection is not None:
-                here = require_transaction(join_async(connection))
+                here = await require_transaction_async(join_async(connection))
             else:
                 with translated():
                     here = await stack.enter_async_context(self._pools.connection())
@@ -311,7 +308,7 @@ class AsyncClient:
             yield await AsyncHeldChain(here, chain_id, self._app, collector).hold()
 
     async def delete_chains(
-        self, ids: int | Iterable[int], *, cascade: bool = False, connection: psycopg.AsyncConnection[Any] | None = None
+        self, ids: int | Iterable[int], *, cascade: bool = False, connection: AsyncJoinable | None = None
     ) -> dict[int, int]:
         """Delete chains with the trees below them, and with `cascade` all that they need; raises ChainNeeded.
 
@@ -336,19 +333,19 @@ class AsyncClient:
         """List the capacities of keys and patterns by their text; page on with the last one's as `after`."""
         return await self._run(keys.capacities(after, limit))
 
-    async def _run(self, statement: Statement[T], joined: psycopg.AsyncConnection[Any] | None = None) -> T:
+    async def _run(self, statement: Statement[T], joined: AsyncJoinable | None = None) -> T:
         with self._teller.of(statement, joined=joined) as collector:
             async with self._connection(joined) as connection:
                 return await run_async(connection, statement, collector)
 
-    async def _tell(self, channel: str, statement: Statement[T], joined: psycopg.AsyncConnection[Any] | None) -> T:
+    async def _tell(self, channel: str, statement: Statement[T], joined: AsyncJoinable | None) -> T:
         """Run it, and tell workers of this process, who may hear of it in no other way."""
         answer = await self._run(statement, joined)
         if THIS_PROCESS.subscribers:
             tell_workers(self, channel, joined)
         return answer
 
-    async def _declare(self, joined: psycopg.AsyncConnection[Any] | None) -> None:
+    async def _declare(self, joined: AsyncJoinable | None) -> None:
         if self._app is None or not self._undeclared:
             return
         self._app.check()
@@ -361,9 +358,7 @@ class AsyncClient:
         self._undeclared = foreign is not None
 
     @asynccontextmanager
-    async def _connection(
-        self, joined: psycopg.AsyncConnection[Any] | None
-    ) -> AsyncIterator[psycopg.AsyncConnection[Any]]:
+    async def _connection(self, joined: AsyncJoinable | None) -> AsyncIterator[AsyncAnyConnection]:
         if joined is not None:
             with translated():
                 yield join_async(joined)

@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Self, TypeVar
-
-import psycopg
+from typing import Self, TypeVar
 
 from rolecall.app import App
 from rolecall.client.requests import following
-from rolecall.db.run import run, run_async
+from rolecall.db.foreign import AsyncForeign, Foreign
+from rolecall.db.joined import AnyConnection, AsyncAnyConnection
+from rolecall.db.run import is_free, run, run_async
 from rolecall.model.errors import ChainError, ConfigError
 from rolecall.model.tasks import NewTask, Task
 from rolecall.sql import chains, outside, tasks
 from rolecall.sql.events import EventCollector
 from rolecall.sql.statement import Statement
 
-__all__ = ["AsyncHeldChain", "HeldChain", "require_transaction"]
+__all__ = ["AsyncHeldChain", "HeldChain", "require_transaction", "require_transaction_async"]
 
 T = TypeVar("T")
-AnyConnection = TypeVar("AnyConnection", psycopg.Connection[Any], psycopg.AsyncConnection[Any])
+NO_TRANSACTION = "is in no transaction, and a lock lasts only as long as one"
 
 
 class HeldChain:
@@ -30,7 +30,7 @@ class HeldChain:
     """
 
     def __init__(
-        self, connection: psycopg.Connection[Any], chain_id: int, app: App | None, collector: EventCollector | None
+        self, connection: AnyConnection, chain_id: int, app: App | None, collector: EventCollector | None
     ) -> None:
         self._connection = connection
         self._app = app
@@ -67,7 +67,7 @@ class AsyncHeldChain:
     """The same chain for an async caller."""
 
     def __init__(
-        self, connection: psycopg.AsyncConnection[Any], chain_id: int, app: App | None, collector: EventCollector | None
+        self, connection: AsyncAnyConnection, chain_id: int, app: App | None, collector: EventCollector | None
     ) -> None:
         self._connection = connection
         self._app = app
@@ -102,8 +102,15 @@ class AsyncHeldChain:
 
 def require_transaction(connection: AnyConnection) -> AnyConnection:
     """Return the caller's own connection; raise ConfigError where each statement would commit for itself."""
-    if connection.autocommit and connection.info.transaction_status is psycopg.pq.TransactionStatus.IDLE:
-        raise ConfigError("is in no transaction, and a lock lasts only as long as one", variable="connection")
+    if connection.is_free() if isinstance(connection, Foreign) else is_free(connection):
+        raise ConfigError(NO_TRANSACTION, variable="connection")
+    return connection
+
+
+async def require_transaction_async(connection: AsyncAnyConnection) -> AsyncAnyConnection:
+    """Do the same for an async one."""
+    if await connection.is_free() if isinstance(connection, AsyncForeign) else is_free(connection):
+        raise ConfigError(NO_TRANSACTION, variable="connection")
     return connection
 
 

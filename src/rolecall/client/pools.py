@@ -17,7 +17,7 @@ from rolecall.config import read_database
 from rolecall.db.connect import Pooler, async_pool, connect, connect_async, pool
 from rolecall.db.embedded.server import EmbeddedServer
 from rolecall.db.migrator import bring_up_to_date
-from rolecall.model.errors import ConfigError, DatabaseUnavailable
+from rolecall.model.errors import DatabaseUnavailable
 
 __all__ = [
     "AsyncPool",
@@ -27,8 +27,6 @@ __all__ = [
     "Source",
     "explained",
     "explained_async",
-    "join",
-    "join_async",
     "require_answer",
     "require_answer_async",
 ]
@@ -203,27 +201,3 @@ class Source:
         server, self._server = self._server, None
         if server is not None:
             server.detach()
-
-
-def join(connection: object) -> psycopg.Connection[Any]:
-    """Return the connection as one that `run` takes; raise ConfigError for any other kind."""
-    if isinstance(connection, psycopg.Connection):
-        return connection
-    raise _refused(connection, psycopg.Connection, "AsyncClient takes psycopg's AsyncConnection")
-
-
-def join_async(connection: object) -> psycopg.AsyncConnection[Any]:
-    """Return the connection as one that `run_async` takes; raise ConfigError for any other kind."""
-    if isinstance(connection, psycopg.AsyncConnection):
-        return connection
-    raise _refused(connection, psycopg.AsyncConnection, "Client takes psycopg's Connection")
-
-
-def _refused(connection: object, wanted: type, hint: str) -> ConfigError:
-    kind = type(connection)
-    found = f"{kind.__module__}.{kind.__qualname__}"
-    return ConfigError(
-        f"needs a {wanted.__module__}.{wanted.__qualname__}, not a {found} ({hint})",
-        variable="connection",
-        value=found,
-    )

@@ -292,5 +292,10 @@ class Teller:
 
 
 def _stands(joined: object) -> bool:
-    """Whether a transaction of the caller's own stands, or begins with the next statement."""
-    return isinstance(joined, psycopg.Connection | psycopg.AsyncConnection) and not is_free(joined)
+    """Whether a transaction of the caller's own stands, or begins with the next statement.
+
+    What another library's connection commits is never ours to know.
+    """
+    if isinstance(joined, psycopg.Connection | psycopg.AsyncConnection):
+        return not is_free(joined)
+    return joined is not None

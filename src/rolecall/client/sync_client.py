@@ -7,13 +7,13 @@ from contextlib import ExitStack, contextmanager
 from datetime import datetime
 from math import inf
 from types import TracebackType
-from typing import Any, Self, TypeVar, Unpack
+from typing import Any, Self, TypeVar, Unpack, cast
 
 import psycopg
 
 from rolecall.app import App
 from rolecall.client.held_chain import HeldChain, require_transaction
-from rolecall.client.pools import Pool, Pools, join
+from rolecall.client.pools import Pool, Pools
 from rolecall.client.requests import (
     AnyTask,
     TaskOptions,
@@ -28,6 +28,7 @@ from rolecall.client.requests import (
 )
 from rolecall.client.transactions import plain, require_block, tell_workers
 from rolecall.db.after_commit import AfterCommit, Call, make_calls
+from rolecall.db.joined import AnyConnection, Joinable, join
 from rolecall.db.run import run, run_all, translated
 from rolecall.model.chains import Chain, ChainFilter
 from rolecall.model.errors import TaskNotFound, WaitTimeout
@@ -54,9 +55,10 @@ class Client:
 
     `database` is a connection string or a psycopg pool (which stays yours to close); without one it is
     DATABASE_URL, else the embedded server. Connections are opened when first needed. With `app`, its roles,
-    handlers and keys are declared before the first enqueue. `connection=` joins your own transaction: nothing
-    is committed but by you. `pooled`: whether a pooler in transaction mode stands before the database; None takes
-    ROLECALL_POOLED, and finds out where that is not set.
+    handlers and keys are declared before the first enqueue. `connection=` joins your own transaction, of a
+    connection or session of psycopg, psycopg2, SQLAlchemy, SQLModel or Django: nothing is committed but by you.
+    `pooled`: whether a pooler in transaction mode stands before the database; None takes ROLECALL_POOLED, and finds
+    out where that is not set.
     """
 
     def __init__(
@@ -93,7 +95,7 @@ class Client:
         task: AnyTask,
         payload: Mapping[str, object] | None = None,
         *,
-        connection: psycopg.Connection[Any] | None = None,
+        connection: Joinable | None = None,
         **options: Unpack[TaskOptions],
     ) -> Enqueued:
         """Store one task; raises InvalidTask, InvalidPayload, ContractBroken, UnknownRole, TypeError."""
@@ -101,9 +103,7 @@ class Client:
             batch = [new_task(task, payload, options, self._app)]
         return self.enqueue_many(batch, connection=connection)[0]
 
-    def enqueue_many(
-        self, batch: Iterable[NewTask], *, connection: psycopg.Connection[Any] | None = None
-    ) -> list[Enqueued]:
+    def enqueue_many(self, batch: Iterable[NewTask], *, connection: Joinable | None = None) -> list[Enqueued]:
         """Store a batch of any size, all or nothing; the answers come in the order of the batch."""
         with self._teller.of_misfits():
             wanted = list(entries(batch, self._app))
@@ -137,8 +137,9 @@ class Client:
         It is committed at the end of the block and undone by an exception. Within itself it is a savepoint.
         """
         if surrounding := AfterCommit.of(self):
-            with join(surrounding.connection).transaction():
-                yield join(surrounding.connection)
+            here = cast("psycopg.Connection[Any]", surrounding.connection)
+            with here.transaction():
+                yield here
             return
         with ExitStack() as stack:
             with translated():
@@ -167,11 +168,11 @@ class Client:
         late = WaitTimeout(task_id=task_id, seconds=timeout)
         return until(lambda: self.get(task_id), lambda task: task.is_finished, late)
 
-    def cancel(self, ids: int | Iterable[int], *, connection: psycopg.Connection[Any] | None = None) -> dict[int, str]:
+    def cancel(self, ids: int | Iterable[int], *, connection: Joinable | None = None) -> dict[int, str]:
         """Cancel tasks; each is cancelled, requested (it was running), finished or missing."""
         return self._tell(CANCEL_CHANNEL, tasks.cancel(several(ids)), connection)
 
-    def retry(self, ids: int | Iterable[int], *, connection: psycopg.Connection[Any] | None = None) -> dict[int, str]:
+    def retry(self, ids: int | Iterable[int], *, connection: Joinable | None = None) -> dict[int, str]:
         """Put failed and cancelled tasks back; each is pending, open, completed, duplicate or missing."""
         return self._tell(WAKE_CHANNEL, tasks.retry(several(ids)), connection)
 
@@ -181,7 +182,7 @@ class Client:
         batch: Iterable[NewTask],
         *,
         serial: bool | None = None,
-        connection: psycopg.Connection[Any] | None = None,
+        connection: Joinable | None = None,
     ) -> list[Enqueued]:
         """Give a task that runs or waits more children to wait for; raises InvalidTask, ParentNotOpen."""
         return self._run(structure.spawn(parent_id, list(batch), serial=serial), connection)
@@ -200,7 +201,7 @@ class Client:
         *,
         continue_with: NewTask | None = None,
         follow_ups: Iterable[NewTask] = (),
-        connection: psycopg.Connection[Any] | None = None,
+        connection: Joinable | None = None,
     ) -> str:
         """Complete a task without a worker, in any open state: completed, finished (it had ended before) or missing.
 
@@ -209,13 +210,11 @@ class Client:
         self._declare(connection)
         return self._run(outside.complete(task_id, result, following(continue_with, follow_ups, self._app)), connection)
 
-    def fail(self, task_id: int, error: str, *, connection: psycopg.Connection[Any] | None = None) -> str:
+    def fail(self, task_id: int, error: str, *, connection: Joinable | None = None) -> str:
         """Fail a task without a worker, for good: failed, finished (it had ended before) or missing."""
         return self._run(outside.fail(task_id, error), connection)
 
-    def issue_token(
-        self, task_id: int, *, ttl: float = outside.TOKEN_TTL, connection: psycopg.Connection[Any] | None = None
-    ) -> str:
+    def issue_token(self, task_id: int, *, ttl: float = outside.TOKEN_TTL, connection: Joinable | None = None) -> str:
         """Make a secret with which an open task is ended once, from anywhere; it lives for `ttl` seconds.
 
         It is shown this once: only its digest is stored. Raises TaskNotFound, InvalidTask.
@@ -229,7 +228,7 @@ class Client:
         *,
         continue_with: NewTask | None = None,
         follow_ups: Iterable[NewTask] = (),
-        connection: psycopg.Connection[Any] | None = None,
+        connection: Joinable | None = None,
     ) -> int:
         """Complete the task that the token stands for, and return its id; raises InvalidToken, InvalidTask."""
         self._declare(connection)
@@ -237,13 +236,11 @@ class Client:
             outside.complete_by_token(token, result, following(continue_with, follow_ups, self._app)), connection
         )
 
-    def fail_by_token(self, token: str, error: str, *, connection: psycopg.Connection[Any] | None = None) -> int:
+    def fail_by_token(self, token: str, error: str, *, connection: Joinable | None = None) -> int:
         """Fail the task that the token stands for, and return its id; raises InvalidToken."""
         return self._run(outside.fail_by_token(token, error), connection)
 
-    def trigger(
-        self, ids: int | Iterable[int], *, connection: psycopg.Connection[Any] | None = None
-    ) -> dict[int, datetime]:
+    def trigger(self, ids: int | Iterable[int], *, connection: Joinable | None = None) -> dict[int, datetime]:
         """Make pending tasks due now, all or none; raises TaskNotFound, TaskNotTriggerable.
 
         The answer says since when each is due, in the order of the ids.
@@ -270,14 +267,14 @@ class Client:
         *,
         continue_with: NewTask | None = None,
         follow_ups: Iterable[NewTask] = (),
-        connection: psycopg.Connection[Any] | None = None,
+        connection: Joinable | None = None,
     ) -> str:
         """Complete the task with which a chain stands open: completed, finished (it had ended) or missing."""
         self._declare(connection)
         return self._run(chains.complete(chain_id, result, following(continue_with, follow_ups, self._app)), connection)
 
     @contextmanager
-    def completing(self, chain_id: int, *, connection: psycopg.Connection[Any] | None = None) -> Iterator[HeldChain]:
+    def completing(self, chain_id: int, *, connection: Joinable | None = None) -> Iterator[HeldChain]:
         """Hold a chain's open task for as long as the block lasts, and decide about it there; raises ChainNotFound.
 
             with client.completing(chain_id) as chain:
@@ -299,7 +296,7 @@ class Client:
             yield HeldChain(here, chain_id, self._app, collector).hold()
 
     def delete_chains(
-        self, ids: int | Iterable[int], *, cascade: bool = False, connection: psycopg.Connection[Any] | None = None
+        self, ids: int | Iterable[int], *, cascade: bool = False, connection: Joinable | None = None
     ) -> dict[int, int]:
         """Delete chains with the trees below them, and with `cascade` all that they need; raises ChainNeeded.
 
@@ -324,18 +321,18 @@ class Client:
         """List the capacities of keys and patterns by their text; page on with the last one's as `after`."""
         return self._run(keys.capacities(after, limit))
 
-    def _run(self, statement: Statement[T], joined: psycopg.Connection[Any] | None = None) -> T:
+    def _run(self, statement: Statement[T], joined: Joinable | None = None) -> T:
         with self._teller.of(statement, joined=joined) as collector, self._connection(joined) as connection:
             return run(connection, statement, collector)
 
-    def _tell(self, channel: str, statement: Statement[T], joined: psycopg.Connection[Any] | None) -> T:
+    def _tell(self, channel: str, statement: Statement[T], joined: Joinable | None) -> T:
         """Run it, and tell workers of this process, who may hear of it in no other way."""
         answer = self._run(statement, joined)
         if THIS_PROCESS.subscribers:
             tell_workers(self, channel, joined)
         return answer
 
-    def _declare(self, joined: psycopg.Connection[Any] | None) -> None:
+    def _declare(self, joined: Joinable | None) -> None:
         if self._app is None or not self._undeclared:
             return
         self._app.check()
@@ -348,7 +345,7 @@ class Client:
         self._undeclared = foreign is not None
 
     @contextmanager
-    def _connection(self, joined: psycopg.Connection[Any] | None) -> Iterator[psycopg.Connection[Any]]:
+    def _connection(self, joined: Joinable | None) -> Iterator[AnyConnection]:
         if joined is not None:
             with translated():
                 yield join(joined)

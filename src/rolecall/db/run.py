@@ -1,4 +1,4 @@
-"""The only two places that execute a statement, one sync and one async, and how several go together.
+"""The only two places that execute a statement by psycopg, one sync and one async, and how several go together.
 
 A transaction that is wholly ours is repeated where the server ended a deadlock with it, or did not know a prepared
 statement behind a pooler: nothing of it has happened.
@@ -7,8 +7,8 @@ statement behind a pooler: nothing of it has happened.
 from __future__ import annotations
 
 import select
-from collections.abc import Awaitable, Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager, nullcontext
 from time import monotonic
 from typing import Any, LiteralString, TypeVar
 
@@ -16,14 +16,10 @@ import psycopg
 from psycopg.rows import tuple_row
 from psycopg_pool import AsyncConnectionPool, ConnectionPool
 
+from rolecall.db.foreign import AsyncForeign, Foreign
 from rolecall.db.pooler import AsyncConnection, Connection
 from rolecall.model.error_table import error_for_sqlstate
-from rolecall.model.errors import (
-    DatabaseError,
-    DatabaseUnavailable,
-    InvalidTask,
-    RolecallError,
-)
+from rolecall.model.errors import DatabaseError, DatabaseUnavailable, InvalidTask, RolecallError
 from rolecall.sql.events import EventCollector
 from rolecall.sql.statement import Row, Statement
 
@@ -47,28 +43,38 @@ DEADLOCK = "40P01"
 # It is not there, it is there already, it takes other parameters: a pooler led to where others have prepared theirs.
 NOT_AS_PREPARED = frozenset({"26000", "42P05", "08P01"})
 REPEATS = 3
+# What the drivers' errors are called that say that the server cannot be asked, each in its own module.
+UNAVAILABLE = frozenset({"OperationalError", "InterfaceError", "PostgresConnectionError", "OSError"})
 # Seconds after which a pooled connection is asked whether it lives before somebody relies on it.
 RESTED = 1.0
 # In one message, which is one transaction: begun apart, it would stay open for as long as this process is held up.
 LEVEL: LiteralString = "set transaction isolation level read committed; "
 
 
-def run(conn: psycopg.Connection[Any], statement: Statement[T], collector: EventCollector | None = None) -> T:
+def run(conn: psycopg.Connection[Any] | Foreign, statement: Statement[T], collector: EventCollector | None = None) -> T:
     """Execute a statement; what it commits is for the connection's transaction to decide."""
     return run_all(conn, [statement], collector)[0]
 
 
 async def run_async(
-    conn: psycopg.AsyncConnection[Any], statement: Statement[T], collector: EventCollector | None = None
+    conn: psycopg.AsyncConnection[Any] | AsyncForeign, statement: Statement[T], collector: EventCollector | None = None
 ) -> T:
     """Execute a statement; what it commits is for the connection's transaction to decide."""
     return (await run_all_async(conn, [statement], collector))[0]
 
 
 def run_all(
-    conn: psycopg.Connection[Any], statements: Sequence[Statement[T]], collector: EventCollector | None = None
+    conn: psycopg.Connection[Any] | Foreign,
+    statements: Sequence[Statement[T]],
+    collector: EventCollector | None = None,
 ) -> list[T]:
-    """Execute statements together: in the transaction that stands, else in one of their own."""
+    """Execute statements together: in the transaction that stands, else in one of their own.
+
+    What happens on another library's connection is not collected.
+    """
+    if isinstance(conn, Foreign):
+        with translated(*conn.errors), _own_block(conn) if len(statements) > 1 else nullcontext():
+            return [statement.read(conn.fetch(statement.query, statement.params)) for statement in statements]
 
     def ask() -> list[T]:
         with conn.transaction() if together else nullcontext():
@@ -80,9 +86,18 @@ def run_all(
 
 
 async def run_all_async(
-    conn: psycopg.AsyncConnection[Any], statements: Sequence[Statement[T]], collector: EventCollector | None = None
+    conn: psycopg.AsyncConnection[Any] | AsyncForeign,
+    statements: Sequence[Statement[T]],
+    collector: EventCollector | None = None,
 ) -> list[T]:
-    """Execute statements together: in the transaction that stands, else in one of their own."""
+    """Execute statements together: in the transaction that stands, else in one of their own.
+
+    What happens on another library's connection is not collected.
+    """
+    if isinstance(conn, AsyncForeign):
+        with translated(*conn.errors):
+            async with _own_block_async(conn) if len(statements) > 1 else nullcontext():
+                return [statement.read(await conn.fetch(statement.query, statement.params)) for statement in statements]
 
     async def ask() -> list[T]:
         async with conn.transaction() if together else nullcontext():
@@ -114,12 +129,45 @@ async def run_and_async(
 
 
 @contextmanager
-def translated() -> Iterator[None]:
-    """Let no driver's error out of the block: raise ours, with the driver's as its cause."""
+def translated(*drivers: type[Exception]) -> Iterator[None]:
+    """Let no driver's error out of the block: raise ours, with the driver's as its cause.
+
+    Without names of a driver's errors they are psycopg's.
+    """
+    kinds: tuple[type[Exception], ...] = (*(drivers or (psycopg.Error,)), UnicodeEncodeError)
     try:
         yield
-    except (psycopg.Error, UnicodeEncodeError) as error:
+    except kinds as error:
         raise _translate(error) from error
+
+
+@contextmanager
+def _own_block(conn: Foreign) -> Iterator[None]:
+    """Have a transaction around the block where each statement would commit by itself."""
+    if not conn.is_free():
+        yield
+        return
+    conn.fetch("begin")
+    try:
+        yield
+    except BaseException:
+        conn.fetch("rollback")
+        raise
+    conn.fetch("commit")
+
+
+@asynccontextmanager
+async def _own_block_async(conn: AsyncForeign) -> AsyncIterator[None]:
+    if not await conn.is_free():
+        yield
+        return
+    await conn.fetch("begin")
+    try:
+        yield
+    except BaseException:
+        await conn.fetch("rollback")
+        raise
+    await conn.fetch("commit")
 
 
 def _run(
@@ -256,23 +304,44 @@ def _may_be_dead(connection: Connection | AsyncConnection) -> bool:
     return bool(poll.poll(0))
 
 
-def _translate(error: psycopg.Error | UnicodeEncodeError) -> RolecallError:
+def _translate(error: Exception) -> RolecallError:
     # By SQLSTATE and class, never by the message, which changes with the server's language.
-    problem = _problem(error)
-    if isinstance(error, UnicodeEncodeError):
-        return InvalidTask(problem)
-    known = error_for_sqlstate(error.sqlstate, problem, error.diag.message_detail)
+    told = _told_by_the_driver(error)
+    if isinstance(told, UnicodeEncodeError):
+        return InvalidTask("a text contains half a surrogate pair")
+    sqlstate, problem = _sqlstate(told), _problem(told)
+    known = error_for_sqlstate(sqlstate, problem, _said(told, "message_detail", "detail"))
     if known is not None:
         return known
-    if isinstance(error, psycopg.OperationalError | psycopg.InterfaceError):
-        return DatabaseUnavailable(problem, sqlstate=error.sqlstate)
-    # A DataError without a SQLSTATE never left this process: a NUL in a text parameter, for one.
-    if isinstance(error, psycopg.DataError) and error.sqlstate is None:
+    if not UNAVAILABLE.isdisjoint(kind.__name__ for kind in type(told).__mro__):
+        return DatabaseUnavailable(problem, sqlstate=sqlstate)
+    # What has no SQLSTATE never left this process: a NUL in a text parameter, for one.
+    if isinstance(told, psycopg.DataError | ValueError) and sqlstate is None:
         return InvalidTask(problem)
-    return DatabaseError(problem, sqlstate=error.sqlstate)
+    return DatabaseError(problem, sqlstate=sqlstate)
 
 
-def _problem(error: psycopg.Error | UnicodeEncodeError) -> str:
-    if isinstance(error, UnicodeEncodeError):
-        return "a text contains half a surrogate pair"
-    return error.diag.message_primary or str(error) or type(error).__name__
+def _told_by_the_driver(error: BaseException) -> BaseException:
+    """Return what a library's error is made of: what has the server's words as they came, or what a driver refused."""
+    told = [error]
+    while (cause := told[-1].__cause__) is not None:
+        told.append(cause)
+    for each in reversed(told):
+        if isinstance(each, UnicodeEncodeError) or _sqlstate(each):
+            return each
+    return getattr(error, "orig", None) or error
+
+
+def _sqlstate(error: BaseException) -> str | None:
+    return getattr(error, "sqlstate", None) or getattr(error, "pgcode", None)
+
+
+def _problem(error: BaseException) -> str:
+    return _said(error, "message_primary", "message") or str(error) or type(error).__name__
+
+
+def _said(error: BaseException, in_diagnostics: str, name: str) -> str | None:
+    """Return what a driver keeps in the error's diagnostics, or as its own attribute."""
+    diagnostics = getattr(error, "diag", None)
+    found = getattr(error, name, None) if diagnostics is None else getattr(diagnostics, in_diagnostics)
+    return found if isinstance(found, str) else None

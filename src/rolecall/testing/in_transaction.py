@@ -28,9 +28,9 @@ from rolecall.sql.statement import Statement
 from rolecall.telemetry import Emitter
 from rolecall.telemetry.context import current
 from rolecall.worker.afterwards import Afterwards
-from rolecall.worker.context import HandlerServices
 from rolecall.worker.events import WorkerEvents
 from rolecall.worker.execution import registry_of, steps_after_children
+from rolecall.worker.handler_services import HandlerServices
 from rolecall.worker.in_flight import HeldTask, InFlight
 from rolecall.worker.options import WorkerOptions
 from rolecall.worker.outcomes import Outcomes

@@ -244,6 +244,8 @@ class Completer:
             self._keep([held for held in group if verdicts.get(held.task.id) == BUSY])
             group = [held for held in group if verdicts.get(held.task.id) != BUSY]
             verdicts = {task_id: verdict for task_id, verdict in verdicts.items() if verdict != BUSY}
+        if verdicts:
+            verdicts = _without_unseen(group, verdicts)
         self._in_flight.drop(group)
         for task_id, verdict in verdicts.items():
             if verdict == ACCEPTED_BEFORE:
@@ -298,6 +300,15 @@ class Completer:
         self._in_flight.drop(done)
         self._log_reporter.released(done)
         self._events.released(done)
+
+
+def _without_unseen(group: Sequence[HeldTask], verdicts: dict[int, str]) -> dict[int, str]:
+    """Take for accepted what a transaction of the handler's own has completed: that it committed is seen only now."""
+    seen = [held for held in group if held.unseen_completion and verdicts.get(held.task.id) == ACCEPTED_BEFORE]
+    for held in seen:
+        held.report = held.unseen_completion
+    ids = {held.task.id for held in seen}
+    return {task_id: verdict for task_id, verdict in verdicts.items() if task_id not in ids}
 
 
 def _claim(held: HeldTask) -> tuple[int, int]:

@@ -5,73 +5,31 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
-from collections.abc import Set as AbstractSet
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from dataclasses import dataclass
+from contextlib import asynccontextmanager
 from time import monotonic
-from typing import Any, ParamSpec, Protocol, TypeVar
-
-from psycopg import AsyncConnection
+from typing import Any, ParamSpec, TypeVar
 
 from rolecall.config import failpoints
 from rolecall.db.after_commit import AfterCommit, Call, make_calls_async
-from rolecall.db.run import run_async
+from rolecall.db.joined import AsyncJoinable, Joinable, join, join_async
+from rolecall.db.run import run, run_async
 from rolecall.model.errors import AlreadyCompleted, HandlerAborted, LeaseLost
 from rolecall.model.outcomes import Completed
 from rolecall.model.states import LostReason
 from rolecall.model.tasks import Child, ClaimedTask, IdempotencyKey, Needed, NewTask, NextTasks
 from rolecall.sql import claims, outside, structure
 from rolecall.sql.documents import encode_result
-from rolecall.sql.statement import Statement
-from rolecall.telemetry.tracing import Tracing, step
-from rolecall.worker.afterwards import Afterwards
-from rolecall.worker.events import WorkerEvents
-from rolecall.worker.in_flight import HeldTask, InFlight
+from rolecall.sql.events import EventCollector
+from rolecall.telemetry.tracing import step
+from rolecall.worker.handler_services import Connection, HandlerServices
+from rolecall.worker.in_flight import HeldTask
 from rolecall.worker.outcomes import check_contract, unstored_failure
-from rolecall.worker.program import Contract
-from rolecall.worker.session import ForkGuard
-from rolecall.worker.subprocess.pool import Processes
 
-Connection = AsyncConnection[tuple[Any, ...]]
 P = ParamSpec("P")
 T = TypeVar("T")
 
 ACCEPTED_BEFORE = "already"
 log = logging.getLogger("rolecall.task")
-
-
-class Session(Protocol):
-    """What a context asks the database through, statement by statement."""
-
-    async def run(self, statement: Statement[T]) -> T: ...
-
-
-class Lender(Protocol):
-    """What lends a connection for a handler's transaction."""
-
-    async def open(self) -> None: ...
-
-    def connection(self) -> AbstractAsyncContextManager[Connection]: ...
-
-
-@dataclass(frozen=True, slots=True)
-class HandlerServices:
-    """What every context of a worker shares: a session for facts, a pool for handlers' transactions, the
-    loop, what handlers promised, processes that can be killed, the calls that wait for a commit, who hears of
-    events, which handlers have a step after their children, and who traces.
-    """
-
-    session: Session
-    pool: Lender
-    in_flight: InFlight
-    loop: asyncio.AbstractEventLoop
-    contracts: Mapping[str, Contract]
-    processes: Processes
-    fork_guard: ForkGuard
-    afterwards: Afterwards
-    events: WorkerEvents
-    gathering: AbstractSet[str] = frozenset()
-    tracing: Tracing | None = None
 
 
 class Context:
@@ -270,19 +228,40 @@ class Context:
         else:
             self._services.afterwards.add(self._held, call)
 
-    async def complete(self, tx: Connection, result: object = None) -> None:
+    async def complete(self, tx: AsyncJoinable, result: object = None) -> None:
         """Complete the task inside a transaction, with the follow-ups so far: all of it commits or none.
 
-        Write nothing but outside the database after it, and end the transaction soon: it holds the task's
-        row. Raises HandlerAborted if the claim is lost and AlreadyCompleted if an earlier transaction has
-        completed it; that undoes the transaction, even where it is caught. Raises ContractBroken for a result
-        that is not of the promised type, and TypeError for one that was never awaited. Again within the same
-        transaction it changes nothing.
+        `tx` is what `transaction()` gives, or a connection or session of your own (asyncpg, SQLAlchemy's asyncio,
+        psycopg); where its transaction is rolled back, what the handler returns or raises counts instead. Write nothing
+        but outside the database after it, and end the transaction soon: it holds the task's row. Raises HandlerAborted
+        if the claim is lost and AlreadyCompleted if an earlier transaction has completed it: undo yours then;
+        `transaction()` does so even where the error is caught. Raises ContractBroken for a result that is not of the
+        promised type, and TypeError for one that was never awaited. Again within the same transaction it changes
+        nothing.
         """
-        held, task = self._held, self._held.task
+        connection = join_async(tx)
         # What ran before it in the place of its key ends before it.
-        await self._services.in_flight.gone(held.after)
+        await self._services.in_flight.gone(self._held.after)
+        report, collector = self._completed(result, tx)
+        with step(self._services.tracing, "complete"):
+            statement = claims.finish_here(self._held.worker_id, [report])
+            self._require_accepted(await run_async(connection, statement, collector))
+
+    def complete_sync(self, tx: Joinable, result: object = None) -> None:
+        """Complete the task inside a transaction as `complete` does, from a handler that is a plain function.
+
+        `tx` is a connection or session of your own: psycopg, psycopg2, SQLAlchemy, SQLModel or Django.
+        """
+        connection = join(tx)
+        if self._held.after is not None:
+            self.wait(self._services.in_flight.gone(self._held.after))
+        report, collector = self._completed(result, tx)
+        with step(self._services.tracing, "complete"):
+            self._require_accepted(run(connection, claims.finish_here(self._held.worker_id, [report]), collector))
+
+    def _completed(self, result: object, tx: object) -> tuple[Completed, EventCollector | None]:
         self.check()
+        held, task = self._held, self._held.task
         next_tasks = check_contract(self._services.contracts, task.handler, result, self._next)
         if next_tasks is not None and self._services.tracing is not None:
             self._services.tracing.following(next_tasks)
@@ -293,16 +272,22 @@ class Context:
             ran=monotonic() - held.began_at,
             next_tasks=next_tasks,
         )
+        surrounding = AfterCommit.of(self)
+        if surrounding is None or surrounding.connection is not tx:
+            held.unseen_completion = report
+            return report, None
         held.finishing = True
         held.report = report
         if self._services.events.asks_for_ends:
             held.collector = self._services.events.collector([held])
-        with step(self._services.tracing, "complete"):
-            verdicts = await run_async(tx, claims.finish_here(held.worker_id, [report]), held.collector)
+        return report, held.collector
+
+    def _require_accepted(self, verdicts: dict[int, str]) -> None:
+        task = self._held.task
         if task.id in verdicts:
             verdict = verdicts[task.id]
-            held.refusal = self._refused(verdict)
-            raise held.refusal from LeaseLost(task_id=task.id, reason=verdict)
+            self._held.refusal = self._refused(verdict)
+            raise self._held.refusal from LeaseLost(task_id=task.id, reason=verdict)
 
     def _refused(self, verdict: str) -> HandlerAborted:
         held, task = self._held, self._held.task

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rolecall.model.handlers import StoredProcedure
-from rolecall.worker.context import HandlerServices
+from rolecall.worker.handler_services import HandlerServices
 from rolecall.worker.in_flight import Runner
 from rolecall.worker.outcomes import Outcomes
 from rolecall.worker.procedures import ProcedureRunner

@@ -88,6 +88,7 @@ class HeldTask:
         "started",
         "task",
         "traces",
+        "unseen_completion",
         "worker_id",
     )
 
@@ -110,6 +111,7 @@ class HeldTask:
         self.finishing = False  # its row is locked by the handler's own transaction
         self.refusal: BaseException | None = None  # why no transaction of the handler's may commit any more
         self.committed = False  # a transaction of the handler's has completed it: nothing is left to report
+        self.unseen_completion: Completed | None = None  # in a transaction of the handler's own, wherever that led
         self.report: Report | None = None
         self.afterwards: list[Call] | None = None  # what is to be called when its outcome is stored as completed
         self.traces: Traces = ()  # where somebody traces

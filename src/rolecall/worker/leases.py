@@ -188,8 +188,8 @@ class Aborter:
         """Stop a task for a reason; one that has ended or is stopping already is left alone."""
         if held.ended or held.aborted is not None:
             return
-        if reason is LostReason.COMPLETED and held.is_safe:
-            # Its own doing, told by an answer that was under way: what the handler still does is its affair.
+        if reason is LostReason.COMPLETED and (held.is_safe or held.unseen_completion):
+            # Its own doing: what the handler still does is its affair.
             return
         held.aborted = reason
         log.info("Task %d (%s) must stop: %s", held.task.id, held.task.handler, reason)

@@ -16,7 +16,8 @@ from rolecall.model.handlers import ProcedureEnd, StoredProcedure
 from rolecall.model.outcomes import Failed
 from rolecall.model.states import LostReason
 from rolecall.sql import roles
-from rolecall.worker.context import Connection, Context, HandlerServices
+from rolecall.worker.context import Context
+from rolecall.worker.handler_services import Connection, HandlerServices
 from rolecall.worker.in_flight import HeldTask, RunnerSlot
 from rolecall.worker.outcomes import Outcomes
 from rolecall.worker.runners import chain_middlewares, report_error

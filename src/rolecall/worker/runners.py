@@ -17,7 +17,8 @@ from rolecall.model.outcomes import NoResult
 from rolecall.model.states import LostReason
 from rolecall.model.tasks import ClaimedTask
 from rolecall.sql import roles
-from rolecall.worker.context import BatchContext, Context, HandlerServices
+from rolecall.worker.context import BatchContext, Context
+from rolecall.worker.handler_services import HandlerServices
 from rolecall.worker.in_flight import HeldTask, Runner, RunnerSlot
 from rolecall.worker.outcomes import Outcomes
 from rolecall.worker.program import Callee, Handler

@@ -32,9 +32,9 @@ from rolecall.wake.waker import Pace, PaceOptions
 from rolecall.worker.afterwards import Afterwards
 from rolecall.worker.commands import CommandFollower
 from rolecall.worker.completer import Completer
-from rolecall.worker.context import HandlerServices
 from rolecall.worker.events import WorkerEvents
 from rolecall.worker.execution import registry_of, steps_after_children
+from rolecall.worker.handler_services import HandlerServices
 from rolecall.worker.handoff import HandoffClaims
 from rolecall.worker.heartbeat import HeartbeatThread, LagWatch
 from rolecall.worker.in_flight import InFlight

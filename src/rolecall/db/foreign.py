@@ -1,0 +1,239 @@
+"""Connections and sessions of other libraries, in whose transactions our statements run.
+
+Each is asked in its library's own way: the transaction begins where that library begins it, its log has our statements,
+and it ends with the transaction. No library is imported here: whoever hands us a connection has done so.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from functools import cache
+from typing import Any
+
+from rolecall.model.errors import ConfigError
+from rolecall.sql.statement import Row
+
+__all__ = ["AsyncForeign", "Foreign", "find_async_foreign", "find_foreign", "is_a"]
+
+POSTGRES = "postgresql"
+PARAMETER = re.compile(r"%s(::jsonb\b)?")
+
+
+class Foreign(ABC):
+    """A connection of another library; `errors` are what it raises."""
+
+    def __init__(self, connection: Any) -> None:
+        self.connection = connection
+
+    @property
+    @abstractmethod
+    def errors(self) -> tuple[type[Exception], ...]: ...
+
+    @abstractmethod
+    def is_free(self) -> bool:
+        """Say whether what is executed next commits by itself."""
+
+    @abstractmethod
+    def fetch(self, query: str, params: Sequence[object] = ()) -> list[Row]:
+        """Execute a statement of ours; return its rows, none where it has no answer."""
+
+
+class AsyncForeign(ABC):
+    """An async connection of another library; `errors` are what it raises."""
+
+    def __init__(self, connection: Any) -> None:
+        self.connection = connection
+
+    @property
+    @abstractmethod
+    def errors(self) -> tuple[type[Exception], ...]: ...
+
+    @abstractmethod
+    async def is_free(self) -> bool:
+        """Say whether what is executed next commits by itself."""
+
+    @abstractmethod
+    async def fetch(self, query: str, params: Sequence[object] = ()) -> list[Row]:
+        """Execute a statement of ours; return its rows, none where it has no answer."""
+
+
+def find_foreign(connection: object) -> Foreign | None:
+    """Return what asks a connection, a session or Django's alias of one; None for what none of the libraries made.
+
+    Raises ConfigError for one that does not lead to Postgres.
+    """
+    if is_a(connection, "sqlalchemy.orm", "Session"):
+        return _SqlalchemySession(connection)
+    if is_a(connection, "sqlalchemy.orm", "scoped_session"):
+        return _SqlalchemySession(_called(connection))
+    if is_a(connection, "sqlalchemy", "Connection"):
+        return _SqlalchemyConnection(connection)
+    if is_a(connection, "psycopg2.extensions", "connection"):
+        return _Psycopg2Connection(connection)
+    return _find_django(connection)
+
+
+def find_async_foreign(connection: object) -> AsyncForeign | None:
+    """Do the same for an async connection or session."""
+    if is_a(connection, "asyncpg", "Connection") or is_a(connection, "asyncpg.pool", "PoolConnectionProxy"):
+        return _AsyncpgConnection(connection)
+    if is_a(connection, "sqlalchemy.ext.asyncio", "AsyncSession"):
+        return _SqlalchemyAsyncSession(connection)
+    if is_a(connection, "sqlalchemy.ext.asyncio", "async_scoped_session"):
+        return _SqlalchemyAsyncSession(_called(connection))
+    if is_a(connection, "sqlalchemy.ext.asyncio", "AsyncConnection"):
+        return _SqlalchemyAsyncConnection(connection)
+    return None
+
+
+def is_a(found: object, module: str, name: str) -> bool:
+    """Whether something is of a class of a library, which nobody may have imported yet."""
+    kind = getattr(sys.modules.get(module), name, None)
+    return isinstance(kind, type) and isinstance(found, kind)
+
+
+class _Psycopg2Connection(Foreign):
+    @property
+    def errors(self) -> tuple[type[Exception], ...]:
+        # ValueError: a NUL in a text, which this driver finds itself.
+        return sys.modules["psycopg2"].Error, ValueError
+
+    def is_free(self) -> bool:
+        idle = sys.modules["psycopg2.extensions"].TRANSACTION_STATUS_IDLE
+        return bool(self.connection.autocommit and self.connection.get_transaction_status() == idle)
+
+    def fetch(self, query: str, params: Sequence[object] = ()) -> list[Row]:
+        # Not the connection's own kind of cursor, whose rows may be anything.
+        with self.connection.cursor(cursor_factory=sys.modules["psycopg2.extensions"].cursor) as cursor:
+            cursor.execute(query, tuple(params))
+            return list(cursor.fetchall()) if cursor.description else []
+
+
+class _SqlalchemyConnection(Foreign):
+    def __init__(self, connection: Any) -> None:
+        _require_postgres(connection.dialect.name)
+        super().__init__(connection)
+
+    @property
+    def errors(self) -> tuple[type[Exception], ...]:
+        return (sys.modules["sqlalchemy.exc"].SQLAlchemyError,)
+
+    def is_free(self) -> bool:
+        return _commits_by_itself(self.connection)
+
+    def fetch(self, query: str, params: Sequence[object] = ()) -> list[Row]:
+        return _rows(self.connection.exec_driver_sql(_for_dialect(self.connection.dialect, query), tuple(params)))
+
+
+class _SqlalchemySession(_SqlalchemyConnection):
+    def __init__(self, session: Any) -> None:
+        # Where no transaction stands, this begins the session's own.
+        super().__init__(session.connection())
+
+
+class _DjangoConnection(Foreign):
+    def __init__(self, connection: Any) -> None:
+        _require_postgres(connection.vendor)
+        super().__init__(connection)
+
+    @property
+    def errors(self) -> tuple[type[Exception], ...]:
+        return (sys.modules["django.db"].Error,)
+
+    def is_free(self) -> bool:
+        return bool(self.connection.get_autocommit())
+
+    def fetch(self, query: str, params: Sequence[object] = ()) -> list[Row]:
+        with self.connection.cursor() as cursor:
+            cursor.execute(query, params)
+            return list(cursor.fetchall()) if cursor.description else []
+
+
+class _AsyncpgConnection(AsyncForeign):
+    @property
+    def errors(self) -> tuple[type[Exception], ...]:
+        asyncpg = sys.modules["asyncpg"]
+        return asyncpg.PostgresError, asyncpg.InterfaceError, OSError
+
+    async def is_free(self) -> bool:
+        return not self.connection.is_in_transaction()
+
+    async def fetch(self, query: str, params: Sequence[object] = ()) -> list[Row]:
+        return [tuple(row) for row in await self.connection.fetch(_numbered(query), *params)]
+
+
+class _SqlalchemyAsyncConnection(AsyncForeign):
+    @property
+    def errors(self) -> tuple[type[Exception], ...]:
+        return (sys.modules["sqlalchemy.exc"].SQLAlchemyError,)
+
+    async def is_free(self) -> bool:
+        return _commits_by_itself((await self._started()).sync_connection)
+
+    async def fetch(self, query: str, params: Sequence[object] = ()) -> list[Row]:
+        connection = await self._started()
+        _require_postgres(connection.dialect.name)
+        return _rows(await connection.exec_driver_sql(_for_dialect(connection.dialect, query), tuple(params)))
+
+    async def _started(self) -> Any:
+        return self.connection
+
+
+class _SqlalchemyAsyncSession(_SqlalchemyAsyncConnection):
+    async def _started(self) -> Any:
+        # Where no transaction stands, this begins the session's own.
+        return await self.connection.connection()
+
+
+def _find_django(connection: object) -> Foreign | None:
+    database = sys.modules.get("django.db")
+    if database is None:
+        return None
+    if isinstance(connection, str):
+        try:
+            return _DjangoConnection(database.connections[connection])
+        except database.connections.exception_class as error:
+            raise ConfigError(str(error), variable="connection", value=connection) from None
+    if is_a(connection, "django.db.backends.base.base", "BaseDatabaseWrapper"):
+        return _DjangoConnection(connection)
+    if is_a(connection, "django.utils.connection", "ConnectionProxy"):
+        return _DjangoConnection(connection)
+    return None
+
+
+def _called(registry: object) -> Any:
+    """Return the session of this place, of a registry of sessions."""
+    return registry() if callable(registry) else registry
+
+
+def _require_postgres(name: str) -> None:
+    if name != POSTGRES:
+        raise ConfigError("leads to another database than Postgres", variable="connection", value=name)
+
+
+def _commits_by_itself(connection: Any) -> bool:
+    return bool(connection.connection.dbapi_connection.autocommit)
+
+
+def _rows(result: Any) -> list[Row]:
+    return [tuple(row) for row in result] if result.returns_rows else []
+
+
+def _for_dialect(dialect: Any, query: str) -> str:
+    return _numbered(query) if dialect.paramstyle == "numeric_dollar" else query
+
+
+@cache
+def _numbered(query: str) -> str:
+    """Write parameters as $1, $2; JSON as text first, which no codec of the connection's encodes once more."""
+    number = 0
+
+    def place(found: re.Match[str]) -> str:
+        nonlocal number
+        number += 1
+        return f"${number}::text::jsonb" if found[1] else f"${number}"
+
+    return PARAMETER.sub(place, query)

@@ -1,0 +1,114 @@
+"""Whose transaction a statement may join: connections and sessions of the caller's own."""
+
+from __future__ import annotations
+
+import gc
+import sys
+from collections.abc import Coroutine
+from typing import Any, Protocol
+from weakref import WeakSet
+
+import psycopg
+
+from rolecall.db.foreign import AsyncForeign, Foreign, find_async_foreign, find_foreign, is_a
+from rolecall.model.errors import ConfigError
+
+__all__ = ["AnyConnection", "AsyncAnyConnection", "AsyncJoinable", "Joinable", "join", "join_async"]
+
+AnyConnection = psycopg.Connection[Any] | Foreign
+AsyncAnyConnection = psycopg.AsyncConnection[Any] | AsyncForeign
+
+SYNC = "psycopg2, SQLAlchemy or Django"
+ASYNC = "asyncpg or SQLAlchemy's asyncio"
+
+
+class Transactional(Protocol):
+    """What has a transaction: psycopg.Connection; psycopg2's; SQLAlchemy's Connection, Session; Django's connection."""
+
+    def commit(self) -> None: ...
+
+    def rollback(self) -> None: ...
+
+
+class AsyncTransactional(Protocol):
+    """What has a transaction, async: psycopg.AsyncConnection; SQLAlchemy's AsyncConnection, AsyncSession."""
+
+    def commit(self) -> Coroutine[Any, Any, None]: ...
+
+    def rollback(self) -> Coroutine[Any, Any, None]: ...
+
+
+class AsyncpgTransactional(Protocol):
+    """An asyncpg connection, whether of a pool or not."""
+
+    def is_in_transaction(self) -> bool: ...
+
+
+Joinable = Transactional | str
+"""A connection or session whose transaction can be joined; a text is the alias of a connection of Django's."""
+AsyncJoinable = AsyncTransactional | AsyncpgTransactional
+"""An async connection or session whose transaction can be joined."""
+
+
+def join(connection: object) -> AnyConnection:
+    """Return the connection as one that `run` takes; raise ConfigError for any other kind."""
+    if isinstance(connection, psycopg.Connection):
+        if not connection.autocommit and _is_idle(connection):
+            _refuse_sqlalchemys(connection)
+        return connection
+    if (foreign := find_foreign(connection)) is not None:
+        if is_a(connection, "psycopg2.extensions", "connection") and _is_idle_psycopg2(connection):
+            _refuse_sqlalchemys(connection)
+        return foreign
+    raise _refused(connection, psycopg.Connection, SYNC, f"AsyncClient takes {ASYNC}")
+
+
+def join_async(connection: object) -> AsyncAnyConnection:
+    """Return the connection as one that `run_async` takes; raise ConfigError for any other kind."""
+    if isinstance(connection, psycopg.AsyncConnection):
+        if not connection.autocommit and _is_idle(connection):
+            _refuse_sqlalchemys(connection)
+        return connection
+    if (foreign := find_async_foreign(connection)) is not None:
+        if is_a(connection, "asyncpg", "Connection") and not foreign.connection.is_in_transaction():
+            _refuse_sqlalchemys(connection)
+        return foreign
+    raise _refused(connection, psycopg.AsyncConnection, ASYNC, f"Client takes {SYNC}")
+
+
+def _is_idle(connection: psycopg.Connection[Any] | psycopg.AsyncConnection[Any]) -> bool:
+    return connection.info.transaction_status is psycopg.pq.TransactionStatus.IDLE
+
+
+def _is_idle_psycopg2(connection: Any) -> bool:
+    return bool(connection.get_transaction_status() == sys.modules["psycopg2.extensions"].TRANSACTION_STATUS_IDLE)
+
+
+def _refuse_sqlalchemys(connection: object) -> None:
+    """Raise ConfigError for a driver's connection that SQLAlchemy holds, and on which it has begun nothing.
+
+    What is written there would be undone: SQLAlchemy, which knows of no transaction, commits none.
+    """
+    if "sqlalchemy.pool" not in sys.modules or connection in OWN:
+        return
+    # It is written nowhere on the connection, and only whoever holds it tells.
+    if any(type(holder).__module__.startswith("sqlalchemy.") for holder in gc.get_referrers(connection)):
+        raise ConfigError(
+            "is a connection of SQLAlchemy's, which has begun no transaction on it and would undo what is written "
+            "there: pass the SQLAlchemy connection or session itself",
+            variable="connection",
+        )
+    OWN.add(connection)
+
+
+OWN: WeakSet[object] = WeakSet()
+
+
+def _refused(connection: object, wanted: type, kinds: str, hint: str) -> ConfigError:
+    kind = type(connection)
+    found = f"{kind.__module__}.{kind.__qualname__}"
+    return ConfigError(
+        f"needs a {wanted.__module__}.{wanted.__qualname__}, or a connection of {kinds}, not a {found} ({hint})",
+        variable="connection",
+        value=found,
+    )

@@ -1,0 +1,58 @@
+"""What every context of a worker asks for what its handler wants."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeVar
+
+from psycopg import AsyncConnection
+
+from rolecall.sql.statement import Statement
+from rolecall.telemetry.tracing import Tracing
+from rolecall.worker.afterwards import Afterwards
+from rolecall.worker.events import WorkerEvents
+from rolecall.worker.in_flight import InFlight
+from rolecall.worker.program import Contract
+from rolecall.worker.session import ForkGuard
+from rolecall.worker.subprocess.pool import Processes
+
+Connection = AsyncConnection[tuple[Any, ...]]
+T = TypeVar("T")
+
+
+class Session(Protocol):
+    """What a context asks the database through, statement by statement."""
+
+    async def run(self, statement: Statement[T]) -> T: ...
+
+
+class Lender(Protocol):
+    """What lends a connection for a handler's transaction."""
+
+    async def open(self) -> None: ...
+
+    def connection(self) -> AbstractAsyncContextManager[Connection]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class HandlerServices:
+    """What every context of a worker shares: a session for facts, a pool for handlers' transactions, the
+    loop, what handlers promised, processes that can be killed, the calls that wait for a commit, who hears of
+    events, which handlers have a step after their children, and who traces.
+    """
+
+    session: Session
+    pool: Lender
+    in_flight: InFlight
+    loop: asyncio.AbstractEventLoop
+    contracts: Mapping[str, Contract]
+    processes: Processes
+    fork_guard: ForkGuard
+    afterwards: Afterwards
+    events: WorkerEvents
+    gathering: AbstractSet[str] = frozenset()
+    tracing: Tracing | None = None

@@ -1,0 +1,170 @@
+"""What may not be joined, and what commits by itself, of each library's connections."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import asyncpg
+import psycopg
+import psycopg2
+import pytest
+import sqlalchemy
+from sqlalchemy.ext.asyncio import AsyncSession, create_async_engine
+from sqlalchemy.orm import Session
+
+from rolecall import App, AsyncClient, Client, ConfigError, NewTask, UnknownRole
+from tests.client.conftest import counted
+from tests.client.doors import Django, SqlalchemyAsyncSession, uri_of, url_of, visiting
+
+Connection = psycopg.Connection[Any]
+# More than one statement takes.
+MANY = 10_001
+
+
+@pytest.mark.parametrize("driver", ["psycopg", "psycopg2"])
+def test_a_drivers_connection_on_which_sqlalchemy_has_begun_nothing_is_refused(
+    driver: str, database: str, app: App, connection: Connection
+) -> None:
+    engine = sqlalchemy.create_engine(url_of(database, driver))
+    with counted(connection) as grown, Client(database, app=app) as client, engine.connect() as own:
+        with pytest.raises(ConfigError, match="pass the SQLAlchemy connection or session itself"):
+            client.enqueue("add", {"a": 1}, connection=own.connection.driver_connection)
+        own.execute(sqlalchemy.text("select 1"))
+        client.enqueue("add", {"a": 1}, connection=own.connection.driver_connection)
+        own.commit()
+    engine.dispose()
+
+    assert grown == [1]
+
+
+@pytest.mark.parametrize("driver", ["psycopg", "asyncpg"])
+async def test_an_async_drivers_connection_on_which_sqlalchemy_has_begun_nothing_is_refused(
+    driver: str, database: str, app: App
+) -> None:
+    engine = create_async_engine(url_of(database, driver))
+    async with AsyncClient(database, app=app) as client, engine.connect() as own:
+        raw: Any = (await own.get_raw_connection()).driver_connection
+        with pytest.raises(ConfigError, match="pass the SQLAlchemy connection or session itself"):
+            await client.enqueue("add", {"a": 1}, connection=raw)
+    await engine.dispose()
+
+
+@pytest.mark.parametrize("driver", ["psycopg", "psycopg2"])
+def test_a_drivers_own_connection_is_taken_where_sqlalchemy_is_used_too(
+    driver: str, database: str, app: App, connection: Connection
+) -> None:
+    own: Any = psycopg.connect(database) if driver == "psycopg" else psycopg2.connect(database)
+    with counted(connection) as grown, Client(database, app=app) as client:
+        for number in range(2):
+            client.enqueue("add", {"a": number}, connection=own)
+            own.commit()
+        own.close()
+
+    assert grown == [2]
+
+
+def test_a_batch_stands_or_falls_as_one_where_each_statement_commits_by_itself(
+    database: str, app: App, connection: Connection
+) -> None:
+    batch = [NewTask(handler="add", payload={"a": 1})] * MANY + [NewTask(role="nobody", handler="nobody")]
+    own = psycopg2.connect(database)
+    own.autocommit = True
+    with counted(connection) as grown, Client(database) as client:
+        client.enqueue_many([NewTask(role="sums", handler="add")] * 0, connection=own)
+        with pytest.raises(UnknownRole):
+            client.enqueue_many(batch, connection=own)
+    own.close()
+
+    assert grown == [0]
+
+
+async def test_a_batch_of_asyncpgs_outside_of_a_transaction_stands_or_falls_as_one(
+    database: str, app: App, connection: Connection
+) -> None:
+    batch = [NewTask(handler="add", payload={"a": 1})] * MANY
+    own = await asyncpg.connect(uri_of(database))
+    with counted(connection) as grown:
+        async with AsyncClient(database, app=app) as client:
+            with pytest.raises(UnknownRole):
+                await client.enqueue_many([*batch, NewTask(role="nobody", handler="nobody")], connection=own)
+            await client.enqueue_many(batch, connection=own)
+    await own.close()
+
+    assert grown == [MANY]
+
+
+def test_a_sqlalchemy_connection_in_autocommit_stores_at_once(database: str, app: App, connection: Connection) -> None:
+    engine = sqlalchemy.create_engine(url_of(database, "psycopg"), isolation_level="AUTOCOMMIT")
+    with counted(connection) as grown, Client(database, app=app) as client, engine.connect() as own:
+        client.enqueue_many([NewTask(handler="add", payload={"a": 1})] * MANY, connection=own)
+        own.rollback()
+    engine.dispose()
+
+    assert grown == [MANY]
+
+
+def test_another_database_than_postgres_is_refused(database: str, app: App) -> None:
+    with (
+        Client(database, app=app) as client,
+        Session(sqlalchemy.create_engine("sqlite://")) as session,
+        pytest.raises(ConfigError, match="leads to another database than Postgres"),
+    ):
+        client.enqueue("add", {"a": 1}, connection=session)
+
+
+async def test_a_session_of_the_other_face_is_refused_with_the_client_that_takes_it(database: str, app: App) -> None:
+    async with visiting(SqlalchemyAsyncSession, database, app, database) as visitor:
+        with (
+            Client(database, app=app) as client,
+            pytest.raises(ConfigError, match=r"AsyncClient takes asyncpg or SQLAlchemy's asyncio"),
+        ):
+            await asyncio.to_thread(client.enqueue, "add", {"a": 1}, connection=visitor.door.handed)
+    async with visiting(Django, database, app, database) as visitor, AsyncClient(database, app=app) as aclient:
+        with pytest.raises(ConfigError, match=r"Client takes psycopg2, SQLAlchemy or Django"):
+            await aclient.enqueue("add", {"a": 1}, connection=visitor.door.handed)
+
+
+async def test_an_alias_that_django_does_not_know_is_refused(database: str, app: App) -> None:
+    async with visiting(Django, database, app, database) as visitor:
+        visitor.door.handed = "nowhere"
+        with pytest.raises(ConfigError, match="nowhere"):
+            await visitor("enqueue", "add", {"a": 1})
+
+
+async def test_a_sync_client_works_inside_of_run_sync(database: str, app: App, connection: Connection) -> None:
+    engine = create_async_engine(url_of(database, "asyncpg"))
+    with counted(connection) as grown, Client(database, app=app) as client:
+        client.open()
+        async with AsyncSession(engine) as session:
+            await session.run_sync(lambda own: client.enqueue("add", {"a": 1}, connection=own))
+            await session.commit()
+    await engine.dispose()
+
+    assert grown == [1]
+
+
+def test_the_rows_of_the_callers_own_kind_do_not_matter(database: str, app: App, connection: Connection) -> None:
+    import psycopg2.extras  # noqa: PLC0415 - of this test only
+
+    own = psycopg2.connect(database, cursor_factory=psycopg2.extras.RealDictCursor)
+    with counted(connection) as grown, Client(database, app=app) as client:
+        client.enqueue("add", {"a": 1}, connection=own)
+        own.commit()
+    own.close()
+
+    assert grown == [1]
+
+
+async def test_a_codec_of_the_callers_own_does_not_matter(database: str, app: App, connection: Connection) -> None:
+    import json  # noqa: PLC0415 - of this test only
+
+    own = await asyncpg.connect(uri_of(database))
+    await own.set_type_codec("jsonb", encoder=json.dumps, decoder=json.loads, schema="pg_catalog")
+    with counted(connection) as grown:
+        async with AsyncClient(database, app=app) as client:
+            await client.enqueue("add", {"a": 1}, connection=own)
+    await own.close()
+
+    assert grown == [1]
+    assert connection.execute("select payload ->> 'a' from rolecall.all_tasks").fetchall() == [("1",)]
