@@ -64,6 +64,8 @@ def foreign_imports(file: Path, text: str) -> Iterator[Offence]:
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Import | ast.ImportFrom):
             for name in imported(node):
+                if name == "typing_extensions" and text.count("if TYPE_CHECKING:") == 1:
+                    continue  # type checkers bring it along
                 if not (name.startswith("rolecall.model") or name.partition(".")[0] in sys.stdlib_module_names):
                     yield Offence(file, node.lineno, f"the model imports {name}; it may use the standard library only")
 

@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from rolecall.client.sync_client import Client
     from rolecall.db.embedded.errors import EmbeddedServerError
     from rolecall.db.embedded.server import EmbeddedServer
-    from rolecall.db.joined import AsyncJoinable, Joinable
     from rolecall.db.migrations import Migrations
     from rolecall.db.migrator import check, grant_roles, migrate
     from rolecall.model.audit import Actor
@@ -69,6 +68,7 @@ if TYPE_CHECKING:
     from rolecall.model.schedules import Schedule, stagger
     from rolecall.model.states import LostReason, TaskState
     from rolecall.model.tasks import Child, Enqueued, IdempotencyKey, Need, Needed, NewTask, Task, TreeNode
+    from rolecall.model.transactions import AsyncJoinable, Joinable
     from rolecall.model.workers import Workplace
     from rolecall.telemetry import Event, EventSink, EventType
     from rolecall.worker.context import BatchContext, Context
@@ -85,7 +85,7 @@ else:
             "rolecall.client.sync_client": ("Client",),
             "rolecall.db.embedded.errors": ("EmbeddedServerError",),
             "rolecall.db.embedded.server": ("EmbeddedServer",),
-            "rolecall.db.joined": ("AsyncJoinable", "Joinable"),
+            "rolecall.model.transactions": ("AsyncJoinable", "Joinable"),
             "rolecall.db.migrations": ("Migrations",),
             "rolecall.db.migrator": ("check", "grant_roles", "migrate"),
             "rolecall.model.audit": ("Actor",),

@@ -41,9 +41,9 @@ def app() -> App:
 
 
 def contract(app: App, **links: Any) -> Contract:
-    @app.task("subject", **links)
     def subject() -> None: ...
 
+    app.task("subject", **links)(subject)
     app.check()
     return app.contracts()["subject"]
 

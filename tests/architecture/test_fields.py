@@ -12,7 +12,13 @@ from rolecall.web.dashboard.presenters.settings import retry_in_words
 
 
 def test_what_app_task_takes_is_what_a_handler_sets() -> None:
-    assert get_type_hints(HandlerOptions) == get_type_hints(HandlerSettings)
+    words_of_their_own = {"batch", "gather"}  # they decide which overload of the decorator it is
+    settings = get_type_hints(HandlerSettings)
+
+    assert get_type_hints(HandlerOptions) == {
+        word: hint for word, hint in settings.items() if word not in words_of_their_own
+    }
+    assert words_of_their_own < settings.keys()
 
 
 @pytest.mark.parametrize("kind", [kind for kind in RetryKind if kind is not RetryKind.EXPONENTIAL])

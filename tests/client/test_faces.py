@@ -9,8 +9,8 @@ from rolecall import AsyncClient, Client
 def _verbs(client: type) -> dict[str, Any]:
     return {
         name: list(inspect.signature(member).parameters)
-        for name, member in vars(client).items()
-        if inspect.isfunction(member) and not name.startswith("_")
+        for name, member in inspect.getmembers(client, inspect.isfunction)
+        if not name.startswith("_")
     }
 
 

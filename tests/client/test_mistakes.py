@@ -52,9 +52,24 @@ async def test_what_is_no_task_at_all_is_refused_by_its_type(face: Face) -> None
         await face("enqueue", 7)
 
 
-async def test_a_field_of_the_payload_that_is_given_as_an_option_is_told_its_place(face: Face, greet: Any) -> None:
+async def test_a_field_of_the_payload_that_is_given_as_an_option_is_told_its_place(face: Face) -> None:
     with pytest.raises(TypeError, match=r"name= is no option of a task; .*enqueue\(handler, \{'name': \.\.\.\}\)"):
-        await face("enqueue", greet, name="Ada")
+        await face("enqueue", "greet", name="Ada")
+
+
+async def test_a_word_that_is_neither_field_nor_option_is_told_what_was_meant(face: Face, greet: Any) -> None:
+    with pytest.raises(TypeError, match="nmae= is no field of 'greet' and no option of a task; did you mean 'name'"):
+        await face("enqueue", greet, nmae="Ada")
+
+
+async def test_a_word_that_is_both_field_and_option_is_told_how_to_say_which(face: Face) -> None:
+    @App("letters").task
+    async def post(key: str) -> None: ...
+
+    with pytest.raises(
+        TypeError, match=r"key= is a field of 'post' and an option of a task: write post.task\(key=\.\.\.\)"
+    ):
+        await face("enqueue", post, key="a")
 
 
 async def test_an_option_that_is_misspelt_is_told_its_name(face: Face, greet: Any) -> None:

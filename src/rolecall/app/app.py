@@ -7,9 +7,10 @@ from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontext
 from contextvars import ContextVar
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any, ParamSpec, TypeVar, Unpack, overload
+from typing import Any, Unpack
 
 from rolecall.app.aliases import Alias, require_alias, require_constant
+from rolecall.app.clients import AppClients
 from rolecall.app.contracts import Contract, contract_of, contracts_of
 from rolecall.app.declarations import (
     AppCheck,
@@ -24,9 +25,10 @@ from rolecall.app.declarations import (
     in_plain_words,
     named,
 )
+from rolecall.app.decorator import TaskDecorator
 from rolecall.app.handlers import (
+    FunctionHandler,
     HandlerDefinition,
-    HandlerOptions,
     HandlerSettings,
     Middleware,
     checked,
@@ -46,9 +48,6 @@ from rolecall.model.workers import Workplace
 from rolecall.telemetry import Emitter, EventSink, LogSink
 
 __all__ = ["App"]
-
-P = ParamSpec("P")
-R = TypeVar("R")
 
 
 class App:
@@ -97,6 +96,7 @@ class App:
             sinks=list(sinks),
         )
         self._migrations = with_others((), migrations)
+        self.clients = AppClients()
         self.handlers: Mapping[str, HandlerDefinition[..., object]] = MappingProxyType(self._declared.handlers)
 
     @property
@@ -177,28 +177,10 @@ class App:
         """The migrations of the app and of what it includes, each once, in this order."""
         return tuple(self._migrations)
 
-    @overload
-    def task(self, name: Callable[P, R]) -> HandlerDefinition[P, R]: ...
-
-    @overload
-    def task(
-        self, name: str | None = None, **options: Unpack[HandlerOptions]
-    ) -> Callable[[Callable[P, R]], HandlerDefinition[P, R]]: ...
-
-    def task(
-        self, name: Callable[P, R] | str | None = None, **options: Unpack[HandlerOptions]
-    ) -> HandlerDefinition[P, R] | Callable[[Callable[P, R]], HandlerDefinition[P, R]]:
-        """Define a handler; the function's parameters are the schema of its payload, what it returns of its result.
-
-        What is not given: the name is the function's, the role the handler's name, the description the first
-        line of the docstring, and everything else is the role's. Durations are seconds or timedeltas;
-        `max_attempts` of 0 is no limit. Raises InvalidDeclaration for a signature that is no schema and for a
-        name that is taken.
-        """
-        settings = HandlerSettings(**options)
-        if callable(name):
-            return self._define(name, None, settings)
-        return lambda function: self._define(function, name, settings)
+    @property
+    def task(self) -> TaskDecorator:
+        """What defines a handler: `@app.task`, or with its words `@app.task(role="mail", max_attempts=3)`."""
+        return TaskDecorator(self._define)
 
     def role(  # sizes: each is a word of the declaration
         self,
@@ -333,6 +315,7 @@ class App:
         self._migrations = migrations
         self._declared.around |= {handler: other.middlewares_of(handler) for handler in theirs.runnable}
         theirs.included_in = self.name
+        other.clients.including = self.clients
 
     def middlewares_of(self, handler: str) -> tuple[Middleware, ...]:
         """What stands around each attempt of a handler, the outermost first.
@@ -383,10 +366,11 @@ class App:
             ],
         )
 
-    def _define(self, function: Callable[P, R], name: str | None, settings: HandlerSettings) -> HandlerDefinition[P, R]:
-        definition = define(function, name, settings)
-        known: HandlerDefinition[..., object] = definition
-        self._declared.add_handler(known)
+    def _define(
+        self, function: Callable[..., Any], name: str | None, settings: HandlerSettings
+    ) -> FunctionHandler[..., Any, Any]:
+        definition = define(function, name, settings, self.clients)
+        self._declared.add_handler(definition)
         return definition
 
     @asynccontextmanager

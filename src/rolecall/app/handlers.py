@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Awaitable, Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from types import EllipsisType
-from typing import Any, Generic, Literal, ParamSpec, Protocol, TypedDict, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Literal, ParamSpec, Protocol, TypedDict, TypeVar, Unpack
 
+from rolecall.app.clients import AppClients
 from rolecall.app.key_templates import check_template
 from rolecall.app.links import Links, Reference, read_links
 from rolecall.app.signature import Signature, annotation_name, read_signature
 from rolecall.model.durations import Duration, in_seconds
 from rolecall.model.errors import ContractBroken, InvalidDeclaration
 from rolecall.model.retry import RetryPolicy
-from rolecall.model.tasks import NewTask
+from rolecall.model.tasks import Enqueued, NewTask, TaskOptions
+from rolecall.model.transactions import AsyncJoinable, Joinable
 
 __all__ = [
     "Extra",
+    "FunctionHandler",
     "HandlerDefinition",
     "HandlerOptions",
     "HandlerSettings",
@@ -30,6 +33,7 @@ __all__ = [
 ]
 
 P = ParamSpec("P")
+F_co = TypeVar("F_co", covariant=True)
 R_co = TypeVar("R_co", covariant=True)
 Extra = Literal["forbid", "ignore"]
 # These reach into the worker: its connections, its loop. They cannot be handed to another process.
@@ -37,16 +41,14 @@ BOUND_TO_THE_WORKER = frozenset({"Context", "BatchContext"})
 
 
 class HandlerOptions(TypedDict, total=False):
-    """The words of `app.task(...)`; see HandlerSettings and `rolecall.app.links`."""
+    """The words of `app.task(...)` but `batch` and `gather`; see HandlerSettings and `rolecall.app.links`."""
 
     role: str | None
     retry: RetryPolicy | None
     max_attempts: int | None
     timeout: Duration | None
     lease: Duration | None
-    batch: int | None
     process: bool
-    gather: Callable[..., object] | None
     description: str | None
     middlewares: Sequence[Middleware]
     entry: bool
@@ -93,22 +95,34 @@ class HandlerSettings:
     dedupe_key: str | None = None
 
 
+class UsingOptions(TaskOptions, total=False):
+    """The words of `using`: those of a task, and the transaction to enqueue it in."""
+
+    connection: Joinable | AsyncJoinable | None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HandlerDefinition(Generic[P, R_co]):
     """The code that does tasks of one name; call it and you call the function itself.
 
-    client.enqueue(fetch.task(store=7).options(priority=5))
+        client.enqueue(fetch, store=7)
+        client.enqueue(fetch.task(store=7).options(priority=5))
+        fetch.using(priority=5).enqueue(store=7)
+
+    P are the fields of its payload, R is its result.
     """
 
     name: str
-    function: Callable[P, R_co]
+    function: Callable[..., object]
     signature: Signature
     settings: HandlerSettings
     middlewares: tuple[Middleware, ...]
     links: Links
     gather: HandlerDefinition[..., object] | None = None
+    clients: AppClients = field(default_factory=AppClients, compare=False, repr=False)
+    asked: UsingOptions = field(default_factory=UsingOptions)
 
-    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R_co:
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Call the function, outside of any task."""
         return self.function(*args, **kwargs)
 
@@ -153,9 +167,34 @@ class HandlerDefinition(Generic[P, R_co]):
         """True if the function wants the worker's context as its first argument."""
         return self.signature.takes_context
 
-    def task(self, /, **payload: object) -> NewTask:
+    def task(self, /, *args: P.args, **payload: P.kwargs) -> NewTask[R_co]:
         """Make a task with this payload; raise InvalidPayload if it does not fit."""
-        return NewTask(handler=self.name, payload=self.signature.check(payload))
+        return self.made(self.signature.named(args, payload))
+
+    def made(self, payload: Mapping[str, object]) -> NewTask[R_co]:
+        """Make a task with a payload that is there as a whole; raise InvalidPayload if it does not fit."""
+        options = {word: given for word, given in self.asked.items() if word != "connection"}
+        task: NewTask[R_co] = NewTask(handler=self.name, payload=self.signature.check(payload), **options)  # type: ignore[arg-type]  # as `using` took them
+        return task
+
+    def using(self, **options: Unpack[UsingOptions]) -> HandlerDefinition[P, R_co]:
+        """Return the handler with options for its tasks: `greet.using(priority=5, connection=session)`."""
+        return replace(self, asked={**self.asked, **options})
+
+    def enqueue(self, /, *args: P.args, **payload: P.kwargs) -> Enqueued[R_co]:
+        """Store a task by the Client that was last made with this handler's app.
+
+        Raises what `Client.enqueue` raises, and ConfigError where there is no Client.
+        """
+        return self.clients.plain().enqueue(self.task(*args, **payload), connection=self.asked.get("connection"))
+
+    async def aenqueue(self, /, *args: P.args, **payload: P.kwargs) -> Enqueued[R_co]:
+        """Store a task by the AsyncClient that was last made with this handler's app.
+
+        Raises what `AsyncClient.enqueue` raises, and ConfigError where there is no AsyncClient.
+        """
+        task = self.task(*args, **payload)
+        return await self.clients.awaited().enqueue(task, connection=self.asked.get("connection"))
 
     def require_entry(self, asked_by: str) -> None:
         """Raise ContractBroken (not_entry_point) if its tasks may not start a chain."""
@@ -196,12 +235,22 @@ class HandlerDefinition(Generic[P, R_co]):
         }
         return {name: value for name, value in said.items() if value is not None}
 
-    def _invoke(self, context: object, items: tuple[Any, ...], arguments: dict[str, Any]) -> R_co | Awaitable[R_co]:
-        call: Callable[..., R_co] = self.function
-        return call(context, *items, **arguments) if self.takes_context else call(*items, **arguments)
+    def _invoke(self, context: object, items: tuple[Any, ...], arguments: dict[str, Any]) -> object:
+        return self.function(context, *items, **arguments) if self.takes_context else self.function(*items, **arguments)
 
 
-def define(function: Callable[P, R_co], name: str | None, settings: HandlerSettings) -> HandlerDefinition[P, R_co]:
+class FunctionHandler(HandlerDefinition[P, R_co], Generic[P, R_co, F_co]):
+    """A handler that type checkers know to be called as its function F is."""
+
+    if TYPE_CHECKING:
+
+        @property
+        def __call__(self) -> F_co: ...  # type: ignore[override]  # the same function, known better
+
+
+def define(
+    function: Callable[..., Any], name: str | None, settings: HandlerSettings, clients: AppClients | None = None
+) -> FunctionHandler[..., Any, Any]:
     """Read a function into a definition; raise InvalidDeclaration where it cannot be a handler."""
     handler = name or str(getattr(function, "__name__", type(function).__name__))
     _require_plain_call(function, handler)
@@ -217,9 +266,10 @@ def define(function: Callable[P, R_co], name: str | None, settings: HandlerSetti
     for word, template in (("key", settings.key), ("dedupe_key", settings.dedupe_key)):
         if template is not None:
             check_template(template, word, signature)
-    return HandlerDefinition(
+    return FunctionHandler(
         name=handler,
         function=function,
+        clients=clients or AppClients(),
         gather=None if settings.gather is None else _define_gather(settings.gather, handler, settings),
         signature=signature,
         settings=settings,

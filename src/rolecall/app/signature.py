@@ -92,6 +92,19 @@ class Signature:
             return value
         return {name: given for name in self.arguments if (given := getattr(value, name)) is not msgspec.UNSET}
 
+    def named(self, args: tuple[object, ...], payload: Mapping[str, object]) -> Mapping[str, object]:
+        """Name values that are given in the order of the parameters; raise TypeError as a call does."""
+        if not args:
+            return payload
+        if self.arguments is None:
+            raise TypeError(f"the payload of {self.handler!r} has no order: give its fields by name")
+        if len(args) > len(self.arguments):
+            raise TypeError(f"{self.handler!r} takes {len(self.arguments)} values, not {len(args)}")
+        in_order = dict(zip(self.arguments, args, strict=False))
+        if twice := in_order.keys() & payload.keys():
+            raise TypeError(f"{self.handler!r} is given {min(twice)!r} twice")
+        return {**in_order, **payload}
+
     def check(self, payload: Mapping[str, object]) -> dict[str, object]:
         """Return the payload as plain JSON values; raise InvalidPayload where it does not fit."""
         try:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncIterator, Iterable
 from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import datetime
 from math import inf
 from types import TracebackType
-from typing import Any, Self, TypeVar, Unpack, cast
+from typing import Any, Self, TypeVar, cast
 
 import psycopg
 
@@ -16,26 +16,25 @@ from rolecall.app import App
 from rolecall.client.held_chain import AsyncHeldChain, require_transaction_async
 from rolecall.client.pools import AsyncPool, AsyncPools
 from rolecall.client.requests import (
-    AnyTask,
-    TaskOptions,
     Teller,
     entries,
     following,
     in_trace,
-    new_task,
     several,
     suggesting,
     until_async,
 )
 from rolecall.client.transactions import require_block, tell_workers
+from rolecall.client.typed_calls import AsyncTypedCalls
 from rolecall.db.after_commit import AfterCommit, Call, make_calls_async
-from rolecall.db.joined import AsyncAnyConnection, AsyncJoinable, join_async
+from rolecall.db.joined import AsyncAnyConnection, join_async
 from rolecall.db.run import run_all_async, run_async, translated
 from rolecall.model.chains import Chain, ChainFilter
 from rolecall.model.errors import TaskNotFound, WaitTimeout
 from rolecall.model.insight import RoleCount
 from rolecall.model.keys import KeyCapacity
-from rolecall.model.tasks import Enqueued, NewTask, Task, TreeNode
+from rolecall.model.tasks import Enqueued, NewTask, TreeNode
+from rolecall.model.transactions import AsyncJoinable
 from rolecall.sql import chains, enqueue, insight, keys, outside, roles, structure, tasks
 from rolecall.sql.statement import Statement
 from rolecall.telemetry.tracing import tracing_of
@@ -44,10 +43,11 @@ from rolecall.wake.transport import CANCEL_CHANNEL, WAKE_CHANNEL
 
 __all__ = ["AsyncClient"]
 
+R = TypeVar("R")
 T = TypeVar("T")
 
 
-class AsyncClient:
+class AsyncClient(AsyncTypedCalls):
     """Enqueues tasks and asks about them; belongs to one event loop.
 
         async with AsyncClient("postgresql://...", app=app) as client:
@@ -71,6 +71,8 @@ class AsyncClient:
         self._teller = Teller(self, app)
         self._undeclared = app is not None
         self._joins_only = database is None
+        if app is not None:
+            app.clients.take_async(self)
 
     async def open(self) -> Self:
         """Connect and declare the app now instead of at the first enqueue."""
@@ -92,22 +94,9 @@ class AsyncClient:
     ) -> None:
         await self.close()
 
-    async def enqueue(
-        self,
-        task: AnyTask,
-        payload: Mapping[str, object] | None = None,
-        *,
-        connection: AsyncJoinable | None = None,
-        **options: Unpack[TaskOptions],
-    ) -> Enqueued:
-        """Store one task; raises InvalidTask, InvalidPayload, ContractBroken, UnknownRole, TypeError."""
-        with self._teller.of_misfits():
-            batch = [new_task(task, payload, options, self._app)]
-        return (await self.enqueue_many(batch, connection=connection))[0]
-
     async def enqueue_many(
-        self, batch: Iterable[NewTask], *, connection: AsyncJoinable | None = None
-    ) -> list[Enqueued]:
+        self, batch: Iterable[NewTask[R]], *, connection: AsyncJoinable | None = None
+    ) -> list[Enqueued[R]]:
         """Store a batch of any size, all or nothing; the answers come in the order of the batch."""
         with self._teller.of_misfits():
             wanted = list(entries(batch, self._app))
@@ -160,15 +149,6 @@ class AsyncClient:
         ConfigError outside of the block, TypeError for an async function that only AsyncClient can await.
         """
         require_block(self).add(call)
-
-    async def get(self, task_id: int) -> Task:
-        """Read a task, open or finished; raises TaskNotFound."""
-        return await self._run(tasks.get(task_id))
-
-    async def wait(self, task_id: int, timeout: float = inf) -> Task:
-        """Return the task when it has finished, however it did; raises WaitTimeout, TaskNotFound."""
-        late = WaitTimeout(task_id=task_id, seconds=timeout)
-        return await until_async(lambda: self.get(task_id), lambda task: task.is_finished, late)
 
     async def cancel(self, ids: int | Iterable[int], *, connection: AsyncJoinable | None = None) -> dict[int, str]:
         """Cancel tasks; each is cancelled, requested (it was running), finished or missing."""

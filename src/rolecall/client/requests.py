@@ -7,20 +7,17 @@ import time
 from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
-from datetime import datetime
 from difflib import get_close_matches
 from functools import partial
 from inspect import iscoroutine
 from itertools import chain
-from typing import Any, TypedDict, TypeVar
+from typing import Any, TypeVar
 
 import psycopg
 
 from rolecall.app import App, HandlerDefinition
 from rolecall.db.after_commit import AfterCommit
 from rolecall.db.run import is_free
-from rolecall.model.dedupe import Dedupe
-from rolecall.model.durations import Duration
 from rolecall.model.errors import (
     ContractBroken,
     DatabaseUnavailable,
@@ -29,8 +26,7 @@ from rolecall.model.errors import (
     UnknownRole,
     WaitTimeout,
 )
-from rolecall.model.retry import RetryPolicy
-from rolecall.model.tasks import ChildRule, Enqueued, Need, NewTask, NextTasks
+from rolecall.model.tasks import NewTask, NextTasks, TaskOptions
 from rolecall.sql.events import ENDS, EventCollector
 from rolecall.sql.statement import Statement
 from rolecall.telemetry import Emitter, Event, EventType
@@ -39,8 +35,8 @@ from rolecall.telemetry.tracing import Asking, Tracing
 
 __all__ = [
     "AnyTask",
-    "TaskOptions",
     "Teller",
+    "called",
     "entries",
     "following",
     "in_trace",
@@ -61,26 +57,35 @@ FIRST = 0.01
 LONGEST = 0.25
 GROWTH = 1.5
 UNHEARD = Emitter()
+OPTIONS = {*TaskOptions.__annotations__, "connection"}
 
 
-class TaskOptions(TypedDict, total=False):
-    """What can be said of a task besides its handler and payload; see NewTask."""
+def called(what: AnyTask, args: tuple[Any, ...], words: Mapping[str, Any], app: App | None) -> tuple[NewTask[Any], Any]:
+    """Make the task that a caller asks for, and say in which transaction.
 
-    role: str | None
-    priority: int
-    scheduled_for: datetime | None
-    after: Duration | None
-    key: str | None
-    dedupe_key: str | None
-    dedupe: Dedupe | None
-    max_attempts: int | None
-    retry: RetryPolicy | None
-    timeout: Duration | None
-    needs: Sequence[Need | int | Enqueued | NewTask]
-    on_failure: ChildRule | None
+    The payload is one argument, or the words of the call are its fields. Raises what `new_task` raises, and TypeError
+    for a word that is both a field and an option.
+    """
+    options = dict(words)
+    connection = options.pop("connection", None)
+    if not isinstance(what, HandlerDefinition):
+        return new_task(what, args[0] if args else options.pop("payload", None), options, app), connection
+    connection = connection or what.asked.get("connection")
+    if _is_whole(args, words):
+        return new_task(what, args[0] if args else options.pop("payload"), options, app), connection
+    for word in words:
+        if word in what.signature.fields and word in OPTIONS:
+            raise TypeError(
+                f"{word}= is a field of {what.name!r} and an option of a task: write {what.name}.task({word}=...)"
+            )
+    payload = {word: options.pop(word) for word in words if word not in OPTIONS}
+    _require_fields(what, payload)
+    return new_task(what, what.signature.named(args, payload), options, app), connection
 
 
-def new_task(what: AnyTask, payload: Mapping[str, object] | None, options: TaskOptions, app: App | None) -> NewTask:
+def new_task(
+    what: AnyTask, payload: Mapping[str, object] | None, options: TaskOptions | Mapping[str, Any], app: App | None
+) -> NewTask:
     """Make the task that a caller asks for: a ready one, a handler's, or that of a handler named by text.
 
     Where the handler is known here, the payload is checked against its signature: raises InvalidPayload, and
@@ -97,7 +102,7 @@ def new_task(what: AnyTask, payload: Mapping[str, object] | None, options: TaskO
     definition = app.handlers.get(what) if app and isinstance(what, str) else what
     if isinstance(definition, HandlerDefinition):
         definition.require_entry("enqueue")
-        made = definition.task(**_named(payload))
+        made = definition.made(_named(payload))
         return replace(made, **options) if options else made
     if app is not None and options.get("role") in app.roles:
         require_known(str(what), app)
@@ -159,6 +164,24 @@ def no_handler(what: object) -> TypeError:
         name = getattr(what, "__name__", type(what).__name__)
         return TypeError(f"{name} is no handler: declare it with @app.task, or give the name of a handler")
     return TypeError(f"a handler, its name or a task can be enqueued, not a {type(what).__name__}")
+
+
+def _is_whole(args: tuple[Any, ...], words: Mapping[str, Any]) -> bool:
+    """Whether a call has its payload, or none, as one argument."""
+    if args:
+        return len(args) == 1 and (args[0] is None or isinstance(args[0], Mapping))
+    return "payload" in words and words.keys() - {"payload"} <= OPTIONS
+
+
+def _require_fields(handler: HandlerDefinition[..., object], payload: Mapping[str, object]) -> None:
+    """Raise TypeError for a word that is neither a field nor, as far as one can see, meant to be one."""
+    fields = handler.signature.fields
+    known = [*fields, *OPTIONS]
+    if fields and handler.strict:
+        for word in payload:
+            if word not in fields:
+                hint = _close_to(word, known)
+                raise TypeError(f"{word}= is no field of {handler.name!r} and no option of a task{hint}")
 
 
 def require_options(options: Collection[str], known: Collection[str]) -> None:

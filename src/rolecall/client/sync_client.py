@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from datetime import datetime
 from math import inf
 from types import TracebackType
-from typing import Any, Self, TypeVar, Unpack, cast
+from typing import Any, Self, TypeVar, cast
 
 import psycopg
 
@@ -15,26 +15,25 @@ from rolecall.app import App
 from rolecall.client.held_chain import HeldChain, require_transaction
 from rolecall.client.pools import Pool, Pools
 from rolecall.client.requests import (
-    AnyTask,
-    TaskOptions,
     Teller,
     entries,
     following,
     in_trace,
-    new_task,
     several,
     suggesting,
     until,
 )
 from rolecall.client.transactions import plain, require_block, tell_workers
+from rolecall.client.typed_calls import TypedCalls
 from rolecall.db.after_commit import AfterCommit, Call, make_calls
-from rolecall.db.joined import AnyConnection, Joinable, join
+from rolecall.db.joined import AnyConnection, join
 from rolecall.db.run import run, run_all, translated
 from rolecall.model.chains import Chain, ChainFilter
 from rolecall.model.errors import TaskNotFound, WaitTimeout
 from rolecall.model.insight import RoleCount
 from rolecall.model.keys import KeyCapacity
-from rolecall.model.tasks import Enqueued, NewTask, Task, TreeNode
+from rolecall.model.tasks import Enqueued, NewTask, TreeNode
+from rolecall.model.transactions import Joinable
 from rolecall.sql import chains, enqueue, insight, keys, outside, roles, structure, tasks
 from rolecall.sql.statement import Statement
 from rolecall.telemetry.tracing import tracing_of
@@ -43,10 +42,11 @@ from rolecall.wake.transport import CANCEL_CHANNEL, WAKE_CHANNEL
 
 __all__ = ["Client"]
 
+R = TypeVar("R")
 T = TypeVar("T")
 
 
-class Client:
+class Client(TypedCalls):
     """Enqueues tasks and asks about them; safe to share between threads.
 
         with Client("postgresql://...", app=app) as client:
@@ -70,6 +70,8 @@ class Client:
         self._teller = Teller(self, app)
         self._undeclared = app is not None
         self._joins_only = database is None
+        if app is not None:
+            app.clients.take(self)
 
     def open(self) -> Self:
         """Connect and declare the app now instead of at the first enqueue."""
@@ -90,20 +92,7 @@ class Client:
     ) -> None:
         self.close()
 
-    def enqueue(
-        self,
-        task: AnyTask,
-        payload: Mapping[str, object] | None = None,
-        *,
-        connection: Joinable | None = None,
-        **options: Unpack[TaskOptions],
-    ) -> Enqueued:
-        """Store one task; raises InvalidTask, InvalidPayload, ContractBroken, UnknownRole, TypeError."""
-        with self._teller.of_misfits():
-            batch = [new_task(task, payload, options, self._app)]
-        return self.enqueue_many(batch, connection=connection)[0]
-
-    def enqueue_many(self, batch: Iterable[NewTask], *, connection: Joinable | None = None) -> list[Enqueued]:
+    def enqueue_many(self, batch: Iterable[NewTask[R]], *, connection: Joinable | None = None) -> list[Enqueued[R]]:
         """Store a batch of any size, all or nothing; the answers come in the order of the batch."""
         with self._teller.of_misfits():
             wanted = list(entries(batch, self._app))
@@ -158,15 +147,6 @@ class Client:
         ConfigError outside of the block, TypeError for an async function that only AsyncClient can await.
         """
         require_block(self).add(plain(call))
-
-    def get(self, task_id: int) -> Task:
-        """Read a task, open or finished; raises TaskNotFound."""
-        return self._run(tasks.get(task_id))
-
-    def wait(self, task_id: int, timeout: float = inf) -> Task:
-        """Return the task when it has finished, however it did; raises WaitTimeout, TaskNotFound."""
-        late = WaitTimeout(task_id=task_id, seconds=timeout)
-        return until(lambda: self.get(task_id), lambda task: task.is_finished, late)
 
     def cancel(self, ids: int | Iterable[int], *, connection: Joinable | None = None) -> dict[int, str]:
         """Cancel tasks; each is cancelled, requested (it was running), finished or missing."""

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import gc
 import sys
-from collections.abc import Coroutine
-from typing import Any, Protocol
+from typing import Any
 from weakref import WeakSet
 
 import psycopg
@@ -13,41 +12,13 @@ import psycopg
 from rolecall.db.foreign import AsyncForeign, Foreign, find_async_foreign, find_foreign, is_a
 from rolecall.model.errors import ConfigError
 
-__all__ = ["AnyConnection", "AsyncAnyConnection", "AsyncJoinable", "Joinable", "join", "join_async"]
+__all__ = ["AnyConnection", "AsyncAnyConnection", "join", "join_async"]
 
 AnyConnection = psycopg.Connection[Any] | Foreign
 AsyncAnyConnection = psycopg.AsyncConnection[Any] | AsyncForeign
 
 SYNC = "psycopg2, SQLAlchemy or Django"
 ASYNC = "asyncpg or SQLAlchemy's asyncio"
-
-
-class Transactional(Protocol):
-    """What has a transaction: psycopg.Connection; psycopg2's; SQLAlchemy's Connection, Session; Django's connection."""
-
-    def commit(self) -> None: ...
-
-    def rollback(self) -> None: ...
-
-
-class AsyncTransactional(Protocol):
-    """What has a transaction, async: psycopg.AsyncConnection; SQLAlchemy's AsyncConnection, AsyncSession."""
-
-    def commit(self) -> Coroutine[Any, Any, None]: ...
-
-    def rollback(self) -> Coroutine[Any, Any, None]: ...
-
-
-class AsyncpgTransactional(Protocol):
-    """An asyncpg connection, whether of a pool or not."""
-
-    def is_in_transaction(self) -> bool: ...
-
-
-Joinable = Transactional | str
-"""A connection or session whose transaction can be joined; a text is the alias of a connection of Django's."""
-AsyncJoinable = AsyncTransactional | AsyncpgTransactional
-"""An async connection or session whose transaction can be joined."""
 
 
 def join(connection: object) -> AnyConnection:

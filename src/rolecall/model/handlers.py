@@ -10,7 +10,14 @@ __all__ = [
     "DeclaredHandler",
     "ProcedureEnd",
     "StoredProcedure",
+    "TaskContext",
 ]
+
+
+class TaskContext:
+    """What a handler is given before its payload: a Context, BatchContext or ProcessContext."""
+
+    __slots__ = ()
 
 
 @dataclass(frozen=True, slots=True)

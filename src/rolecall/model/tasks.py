@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, TypedDict, Unpack
 
 from rolecall.model.dedupe import Dedupe
 from rolecall.model.durations import Duration
@@ -28,17 +28,54 @@ __all__ = [
     "NextTasks",
     "Offer",
     "Task",
+    "TaskOptions",
     "TaskSummary",
     "TreeNode",
 ]
+
+if TYPE_CHECKING:
+    # Type checkers bring it along; Python has the default from 3.13 on.
+    from typing_extensions import TypeVar
+
+    R_co = TypeVar("R_co", covariant=True, default=Any)
+else:
+    from typing import TypeVar
+
+    R_co = TypeVar("R_co", covariant=True)
 
 ChildRule = Literal["fail_parent", "ignore", "cancel_siblings"]
 NeedRule = Literal["fail", "ignore"]
 
 
+class TaskOptions(TypedDict, total=False):
+    """What can be said of a task besides its handler and payload; see NewTask."""
+
+    role: str | None
+    priority: int
+    scheduled_for: datetime | None
+    after: Duration | None
+    key: str | None
+    dedupe_key: str | None
+    dedupe: Dedupe | None
+    max_attempts: int | None
+    retry: RetryPolicy | None
+    timeout: Duration | None
+    needs: Sequence[Need | int | Enqueued | NewTask]
+    on_failure: ChildRule | None
+
+
+class TaskChanges(TaskOptions, total=False):
+    """What can be changed of a task that is made already."""
+
+    handler: str | None
+    payload: Mapping[str, object]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NewTask:
+class NewTask(Generic[R_co]):
     """A task that is to be enqueued: what to run, with what, and when.
+
+    `NewTask[R]` is one whose handler returns an R; nobody but type checkers looks at it.
 
     At least one of `handler` and `role` is needed; the database fills in the other. `after` is a delay,
     `scheduled_for` a moment instead (with a time zone); what lies in the past means now. `max_attempts` of 0 is no
@@ -64,14 +101,14 @@ class NewTask:
     on_failure: ChildRule | None = None
     trace_context: str | None = None
 
-    def options(self, **changes: Any) -> NewTask:
+    def options(self, **changes: Unpack[TaskChanges]) -> NewTask[R_co]:
         """Return the same task with some fields changed: `task.options(priority=5, key="store:7")`."""
         return replace(self, **changes)
 
 
 @dataclass(frozen=True, slots=True)
-class Enqueued:
-    """The answer to one enqueue: the task's id, and whether that task already stood."""
+class Enqueued(Generic[R_co]):
+    """The answer to one enqueue: the task's id, and whether that task already stood; R is what its handler returns."""
 
     id: int
     deduplicated: bool = False
@@ -203,15 +240,18 @@ class TaskSummary:
 
 
 @dataclass(frozen=True, slots=True)
-class Task(TaskSummary):
-    """One whole row of the pool: the summary, its payload and its result, or an UnstoredResult in its place."""
+class Task(TaskSummary, Generic[R_co]):
+    """One whole row of the pool: the summary, its payload and its result, or an UnstoredResult in its place.
+
+    `Task[R]` is one whose handler returns an R: so JSON has it, and None stands there until it has completed.
+    """
 
     payload: dict[str, Any]
-    result: Any
+    result: R_co
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Child:
+class Child(Generic[R_co]):
     """What became of a child; where it continued its chain, the last task of that speaks for it.
 
     A result that could not be stored raises ResultNotStored where it is used.
@@ -221,13 +261,13 @@ class Child:
     handler: str
     state: TaskState
     payload: dict[str, Any]
-    result: Any
+    result: R_co
     info: dict[str, Any] | None
     error: str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Needed:
+class Needed(Generic[R_co]):
     """What became of one need, in the order in which they were declared.
 
     `outcome` is None while it is open. For a chain, result and error are those of its last task. A result that could
@@ -239,7 +279,7 @@ class Needed:
     chain: bool
     outcome: TaskState | None
     handler: str | None
-    result: Any
+    result: R_co
     error: str | None
 
 

@@ -10,11 +10,11 @@ from fastapi import Request
 from pydantic import Field
 
 from rolecall.app import App
-from rolecall.client.requests import TaskOptions, entries, new_task
+from rolecall.client.requests import entries, new_task
 from rolecall.model.dedupe import Dedupe, DedupeMode, DedupeScope, FieldRule, MergeRule
 from rolecall.model.errors import InvalidTask
 from rolecall.model.retry import RetryKind, RetryPolicy
-from rolecall.model.tasks import Need, NeedRule, NewTask
+from rolecall.model.tasks import Need, NeedRule, NewTask, TaskOptions
 from rolecall.web.parameters import Body, Id, Moment, OpenBody, Seconds, ShortText, agreed
 from rolecall.web.second_names import SecondNames
 

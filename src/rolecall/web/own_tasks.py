@@ -26,12 +26,12 @@ from pydantic import BaseModel, Field
 
 from rolecall.app import App
 from rolecall.brokers import RedisAway
-from rolecall.client.requests import TaskOptions, new_task
+from rolecall.client.requests import new_task
 from rolecall.model.access import ApiKey, Caller, NewApiKey, Person, Scope
 from rolecall.model.dedupe import Dedupe
 from rolecall.model.errors import DatabaseUnavailable, HandlerMissing, NotAllowed
 from rolecall.model.owned import OwnedFilter, OwnedTask
-from rolecall.model.tasks import NewTask
+from rolecall.model.tasks import NewTask, TaskOptions
 from rolecall.service.access import DAYS, MOST_DAYS
 from rolecall.service.arguments import LONGEST_NAME
 from rolecall.sql.documents import encode

@@ -11,12 +11,14 @@ from typing import Any, ParamSpec, TypeVar
 
 from rolecall.config import failpoints
 from rolecall.db.after_commit import AfterCommit, Call, make_calls_async
-from rolecall.db.joined import AsyncJoinable, Joinable, join, join_async
+from rolecall.db.joined import join, join_async
 from rolecall.db.run import run, run_async
 from rolecall.model.errors import AlreadyCompleted, HandlerAborted, LeaseLost
+from rolecall.model.handlers import TaskContext
 from rolecall.model.outcomes import Completed
 from rolecall.model.states import LostReason
 from rolecall.model.tasks import Child, ClaimedTask, IdempotencyKey, Needed, NewTask, NextTasks
+from rolecall.model.transactions import AsyncJoinable, Joinable
 from rolecall.sql import claims, outside, structure
 from rolecall.sql.documents import encode_result
 from rolecall.sql.events import EventCollector
@@ -32,7 +34,7 @@ ACCEPTED_BEFORE = "already"
 log = logging.getLogger("rolecall.task")
 
 
-class Context:
+class Context(TaskContext):
     """One attempt at one task, as its handler sees it.
 
     async def bill(ctx: Context, customer: int) -> dict[str, int]:
@@ -328,7 +330,7 @@ class Context:
         return asyncio.run_coroutine_threadsafe(call, self._services.loop).result()
 
 
-class BatchContext:
+class BatchContext(TaskContext):
     """The contexts of one batch call, in the order of its items."""
 
     __slots__ = ("_services", "tasks")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from dataclasses import dataclass
 
+from rolecall.model.handlers import TaskContext
 from rolecall.model.tasks import ClaimedTask, IdempotencyKey
 
 __all__ = ["ProcessContext"]
@@ -13,7 +14,7 @@ log = logging.getLogger("rolecall.task")
 
 
 @dataclass(frozen=True, slots=True)
-class ProcessContext:
+class ProcessContext(TaskContext):
     """One attempt at one task, as a handler with `process=True` sees it: facts only.
 
     @app.task(process=True, timeout=60)

@@ -1,0 +1,214 @@
+"""The calls of both faces whose answers have the type that a handler returns."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping
+from math import inf
+from typing import Any, ParamSpec, TypeVar, Unpack, overload
+
+from rolecall.app import App, HandlerDefinition
+from rolecall.client.requests import AnyTask, Teller, called, until, until_async
+from rolecall.model.errors import WaitTimeout
+from rolecall.model.tasks import Enqueued, NewTask, Task, TaskOptions
+from rolecall.model.transactions import AsyncJoinable, Joinable
+from rolecall.sql import tasks
+from rolecall.sql.statement import Statement
+
+__all__ = ["AsyncTypedCalls", "TypedCalls"]
+
+P = ParamSpec("P")
+R = TypeVar("R")
+T = TypeVar("T")
+Payload = Mapping[str, object]
+
+
+class TypedCalls(ABC):
+    """Enqueue, get and wait, of the sync face."""
+
+    _app: App | None
+    _teller: Teller
+
+    @overload
+    def enqueue(
+        self,
+        task: HandlerDefinition[[], R],
+        /,
+        payload: None = None,
+        *,
+        connection: Joinable | None = None,
+        **options: Unpack[TaskOptions],
+    ) -> Enqueued[R]: ...
+
+    @overload
+    def enqueue(self, task: HandlerDefinition[P, R], /, *args: P.args, **payload: P.kwargs) -> Enqueued[R]: ...
+
+    @overload
+    def enqueue(
+        self,
+        task: HandlerDefinition[..., R],
+        /,
+        payload: Payload,
+        *,
+        connection: Joinable | None = None,
+        **options: Unpack[TaskOptions],
+    ) -> Enqueued[R]: ...
+
+    @overload
+    def enqueue(
+        self,
+        task: NewTask[R],
+        /,
+        payload: None = None,
+        *,
+        connection: Joinable | None = None,
+        **options: Unpack[TaskOptions],
+    ) -> Enqueued[R]: ...
+
+    @overload
+    def enqueue(
+        self,
+        task: str,
+        /,
+        payload: Payload | None = None,
+        *,
+        connection: Joinable | None = None,
+        **options: Unpack[TaskOptions],
+    ) -> Enqueued[Any]: ...
+
+    def enqueue(self, task: AnyTask, /, *args: Any, **words: Any) -> Enqueued[Any]:
+        """Store one task: `enqueue(greet, name="Ada")`, `enqueue(greet, {"name": "Ada"}, priority=5)`, or a ready one.
+
+        Type checkers hold the words against the handler's parameters; options go with them by
+        `greet.using(priority=5)`. Raises InvalidTask, InvalidPayload, ContractBroken, UnknownRole, TypeError.
+        """
+        with self._teller.of_misfits():
+            asked, connection = called(task, args, words, self._app)
+        return self.enqueue_many([asked], connection=connection)[0]
+
+    @abstractmethod
+    def enqueue_many(self, batch: Iterable[NewTask[R]], *, connection: Joinable | None = None) -> list[Enqueued[R]]:
+        """Store a batch of any size, all or nothing; the answers come in the order of the batch."""
+
+    @overload
+    def get(self, task: Enqueued[R]) -> Task[R]: ...
+
+    @overload
+    def get(self, task: int) -> Task[Any]: ...
+
+    def get(self, task: Enqueued[Any] | int) -> Task[Any]:
+        """Read a task, open or finished; raises TaskNotFound."""
+        return self._run(tasks.get(id_of(task)))
+
+    @overload
+    def wait(self, task: Enqueued[R], timeout: float = inf) -> Task[R]: ...
+
+    @overload
+    def wait(self, task: int, timeout: float = inf) -> Task[Any]: ...
+
+    def wait(self, task: Enqueued[Any] | int, timeout: float = inf) -> Task[Any]:
+        """Return the task when it has finished, however it did; raises WaitTimeout, TaskNotFound."""
+        late = WaitTimeout(task_id=id_of(task), seconds=timeout)
+        return until(lambda: self._run(tasks.get(id_of(task))), lambda found: found.is_finished, late)
+
+    @abstractmethod
+    def _run(self, statement: Statement[T], joined: Joinable | None = None) -> T: ...
+
+
+class AsyncTypedCalls(ABC):
+    """Enqueue, get and wait, of the async face."""
+
+    _app: App | None
+    _teller: Teller
+
+    @overload
+    async def enqueue(
+        self,
+        task: HandlerDefinition[[], R],
+        /,
+        payload: None = None,
+        *,
+        connection: AsyncJoinable | None = None,
+        **options: Unpack[TaskOptions],
+    ) -> Enqueued[R]: ...
+
+    @overload
+    async def enqueue(self, task: HandlerDefinition[P, R], /, *args: P.args, **payload: P.kwargs) -> Enqueued[R]: ...
+
+    @overload
+    async def enqueue(
+        self,
+        task: HandlerDefinition[..., R],
+        /,
+        payload: Payload,
+        *,
+        connection: AsyncJoinable | None = None,
+        **options: Unpack[TaskOptions],
+    ) -> Enqueued[R]: ...
+
+    @overload
+    async def enqueue(
+        self,
+        task: NewTask[R],
+        /,
+        payload: None = None,
+        *,
+        connection: AsyncJoinable | None = None,
+        **options: Unpack[TaskOptions],
+    ) -> Enqueued[R]: ...
+
+    @overload
+    async def enqueue(
+        self,
+        task: str,
+        /,
+        payload: Payload | None = None,
+        *,
+        connection: AsyncJoinable | None = None,
+        **options: Unpack[TaskOptions],
+    ) -> Enqueued[Any]: ...
+
+    async def enqueue(self, task: AnyTask, /, *args: Any, **words: Any) -> Enqueued[Any]:
+        """Store one task: `enqueue(greet, name="Ada")`, `enqueue(greet, {"name": "Ada"}, priority=5)`, or a ready one.
+
+        Type checkers hold the words against the handler's parameters; options go with them by
+        `greet.using(priority=5)`. Raises InvalidTask, InvalidPayload, ContractBroken, UnknownRole, TypeError.
+        """
+        with self._teller.of_misfits():
+            asked, connection = called(task, args, words, self._app)
+        return (await self.enqueue_many([asked], connection=connection))[0]
+
+    @abstractmethod
+    async def enqueue_many(
+        self, batch: Iterable[NewTask[R]], *, connection: AsyncJoinable | None = None
+    ) -> list[Enqueued[R]]:
+        """Store a batch of any size, all or nothing; the answers come in the order of the batch."""
+
+    @overload
+    async def get(self, task: Enqueued[R]) -> Task[R]: ...
+
+    @overload
+    async def get(self, task: int) -> Task[Any]: ...
+
+    async def get(self, task: Enqueued[Any] | int) -> Task[Any]:
+        """Read a task, open or finished; raises TaskNotFound."""
+        return await self._run(tasks.get(id_of(task)))
+
+    @overload
+    async def wait(self, task: Enqueued[R], timeout: float = inf) -> Task[R]: ...
+
+    @overload
+    async def wait(self, task: int, timeout: float = inf) -> Task[Any]: ...
+
+    async def wait(self, task: Enqueued[Any] | int, timeout: float = inf) -> Task[Any]:
+        """Return the task when it has finished, however it did; raises WaitTimeout, TaskNotFound."""
+        late = WaitTimeout(task_id=id_of(task), seconds=timeout)
+        return await until_async(lambda: self._run(tasks.get(id_of(task))), lambda found: found.is_finished, late)
+
+    @abstractmethod
+    async def _run(self, statement: Statement[T], joined: AsyncJoinable | None = None) -> T: ...
+
+
+def id_of(task: Enqueued[Any] | int) -> int:
+    """Return the id of a task, or of what an enqueue answered."""
+    return task if isinstance(task, int) else task.id

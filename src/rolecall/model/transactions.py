@@ -1,0 +1,36 @@
+"""Whose transaction a call may join, as type checkers see it: connections and sessions of the caller's own."""
+
+from __future__ import annotations
+
+from collections.abc import Coroutine
+from typing import Any, Protocol
+
+__all__ = ["AsyncJoinable", "Joinable"]
+
+
+class Transactional(Protocol):
+    """What has a transaction: psycopg.Connection; psycopg2's; SQLAlchemy's Connection, Session; Django's connection."""
+
+    def commit(self) -> None: ...
+
+    def rollback(self) -> None: ...
+
+
+class AsyncTransactional(Protocol):
+    """What has a transaction, async: psycopg.AsyncConnection; SQLAlchemy's AsyncConnection, AsyncSession."""
+
+    def commit(self) -> Coroutine[Any, Any, None]: ...
+
+    def rollback(self) -> Coroutine[Any, Any, None]: ...
+
+
+class AsyncpgTransactional(Protocol):
+    """An asyncpg connection, whether of a pool or not."""
+
+    def is_in_transaction(self) -> bool: ...
+
+
+Joinable = Transactional | str
+"""A connection or session whose transaction can be joined; a text is the alias of a connection of Django's."""
+AsyncJoinable = AsyncTransactional | AsyncpgTransactional
+"""An async connection or session whose transaction can be joined."""
