@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from rolecall.model.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from rolecall.app import App, Check, HandlerDefinition, Middleware, Next, RoleDefinition
+    from rolecall.app import App, Check, FunctionHandler, HandlerDefinition, Middleware, Next, RoleDefinition
     from rolecall.client.async_client import AsyncClient
     from rolecall.client.sync_client import Client
     from rolecall.db.embedded.errors import EmbeddedServerError
@@ -62,12 +62,28 @@ if TYPE_CHECKING:
         WaitTimeout,
         WrongIsolation,
     )
+    from rolecall.model.handlers import TaskContext
+    from rolecall.model.insight import RoleCount
     from rolecall.model.keys import KeyCapacity
-    from rolecall.model.outcomes import Cancel, Snooze, UnstoredResult, WaitFor
-    from rolecall.model.retry import RetryPolicy, exponential, immediate, linear, no_retry
+    from rolecall.model.outcomes import Cancel, NoResult, Snooze, UnstoredResult, WaitFor
+    from rolecall.model.retry import RetryKind, RetryPolicy, exponential, immediate, linear, no_retry
     from rolecall.model.schedules import Schedule, stagger
     from rolecall.model.states import LostReason, TaskState
-    from rolecall.model.tasks import Child, Enqueued, IdempotencyKey, Need, Needed, NewTask, Task, TreeNode
+    from rolecall.model.tasks import (
+        Child,
+        ChildRule,
+        ClaimedTask,
+        Enqueued,
+        IdempotencyKey,
+        Need,
+        Needed,
+        NeedRule,
+        NewTask,
+        NextTasks,
+        Task,
+        TaskOptions,
+        TreeNode,
+    )
     from rolecall.model.transactions import AsyncJoinable, Joinable
     from rolecall.model.workers import Workplace
     from rolecall.telemetry import Event, EventSink, EventType
@@ -80,7 +96,15 @@ else:
     __getattr__, __dir__ = lazy_names(
         __name__,
         {
-            "rolecall.app": ("App", "Check", "HandlerDefinition", "Middleware", "Next", "RoleDefinition"),
+            "rolecall.app": (
+                "App",
+                "Check",
+                "FunctionHandler",
+                "HandlerDefinition",
+                "Middleware",
+                "Next",
+                "RoleDefinition",
+            ),
             "rolecall.client.async_client": ("AsyncClient",),
             "rolecall.client.sync_client": ("Client",),
             "rolecall.db.embedded.errors": ("EmbeddedServerError",),
@@ -136,19 +160,26 @@ else:
                 "WaitTimeout",
                 "WrongIsolation",
             ),
+            "rolecall.model.handlers": ("TaskContext",),
+            "rolecall.model.insight": ("RoleCount",),
             "rolecall.model.keys": ("KeyCapacity",),
-            "rolecall.model.outcomes": ("Cancel", "Snooze", "UnstoredResult", "WaitFor"),
-            "rolecall.model.retry": ("RetryPolicy", "exponential", "immediate", "linear", "no_retry"),
+            "rolecall.model.outcomes": ("Cancel", "NoResult", "Snooze", "UnstoredResult", "WaitFor"),
+            "rolecall.model.retry": ("RetryKind", "RetryPolicy", "exponential", "immediate", "linear", "no_retry"),
             "rolecall.model.schedules": ("Schedule", "stagger"),
             "rolecall.model.states": ("LostReason", "TaskState"),
             "rolecall.model.tasks": (
                 "Child",
+                "ChildRule",
+                "ClaimedTask",
                 "Enqueued",
                 "IdempotencyKey",
                 "Need",
+                "NeedRule",
                 "Needed",
                 "NewTask",
+                "NextTasks",
                 "Task",
+                "TaskOptions",
                 "TreeNode",
             ),
             "rolecall.model.workers": ("Workplace",),
@@ -175,6 +206,8 @@ __all__ = [
     "ChainNotFound",
     "Check",
     "Child",
+    "ChildRule",
+    "ClaimedTask",
     "Client",
     "ConfigError",
     "Context",
@@ -190,6 +223,7 @@ __all__ = [
     "EventSink",
     "EventType",
     "Finding",
+    "FunctionHandler",
     "HandlerAborted",
     "HandlerDefinition",
     "HandlerError",
@@ -209,16 +243,21 @@ __all__ = [
     "MigrationFailed",
     "Migrations",
     "Need",
+    "NeedRule",
     "Needed",
     "NeedsCircle",
     "NewTask",
     "Next",
+    "NextTasks",
+    "NoResult",
     "ParentNotOpen",
     "PermanentFailure",
     "ProcessContext",
     "ResultNotStored",
     "Retry",
+    "RetryKind",
     "RetryPolicy",
+    "RoleCount",
     "RoleDefinition",
     "RoleError",
     "RolecallError",
@@ -234,10 +273,12 @@ __all__ = [
     "Severity",
     "Snooze",
     "Task",
+    "TaskContext",
     "TaskError",
     "TaskNotFound",
     "TaskNotRetryable",
     "TaskNotTriggerable",
+    "TaskOptions",
     "TaskState",
     "TreeNode",
     "UnknownRole",

@@ -53,6 +53,48 @@ async def test_the_gather_step_sees_what_became_of_the_children(app: App, databa
     assert (task.state, task.result) == (TaskState.COMPLETED, 30)
 
 
+async def test_a_gather_step_may_ask_for_the_children_of_one_handler(app: App, database: str) -> None:
+    @app.task
+    async def square(n: int) -> int:
+        return n * n
+
+    @app.task
+    async def note(n: int) -> str:
+        return f"squared {n}"
+
+    async def add_up(ctx: Context) -> int:
+        assert len(await ctx.children()) == 4
+        return sum(child.result for child in await ctx.children(square))
+
+    @app.task(gather=add_up)
+    async def squares(ctx: Context) -> None:
+        ctx.spawn(square.task(n=2), note.task(n=2), square.task(n=3), note.task(n=3))
+
+    assert (await run_one(app, database, squares.task())).result == 13
+
+
+async def test_a_task_may_ask_for_what_it_needs_of_one_handler(app: App, database: str) -> None:
+    @app.task
+    async def price() -> int:
+        return 7
+
+    @app.task
+    async def stock() -> str:
+        return "plenty"
+
+    @app.task
+    async def offer(ctx: Context) -> list[int]:
+        assert len(await ctx.needs()) == 2
+        return [need.result for need in await ctx.needs(price)]
+
+    with Client(database, app=app) as client:
+        asked = [price.task(), stock.task()]
+        *_, stored = client.enqueue_many([*asked, offer.task().options(needs=asked)])
+        await drain(app, database)
+
+        assert client.get(stored).result == [7]
+
+
 async def test_a_parent_without_a_gather_step_completes_with_its_own_result(app: App, database: str) -> None:
 
     @app.task

@@ -109,7 +109,7 @@ class HandlerDefinition(Generic[P, R_co]):
         client.enqueue(fetch.task(store=7).options(priority=5))
         fetch.using(priority=5).enqueue(store=7)
 
-    P are the fields of its payload, R is its result.
+    P are the fields of its payload, R is its result: type checkers hold the words of these calls against them.
     """
 
     name: str

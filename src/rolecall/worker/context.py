@@ -7,8 +7,9 @@ import logging
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
 from contextlib import asynccontextmanager
 from time import monotonic
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar, overload
 
+from rolecall.app.handlers import HandlerDefinition
 from rolecall.config import failpoints
 from rolecall.db.after_commit import AfterCommit, Call, make_calls_async
 from rolecall.db.joined import join, join_async
@@ -28,6 +29,7 @@ from rolecall.worker.in_flight import HeldTask
 from rolecall.worker.outcomes import check_contract, unstored_failure
 
 P = ParamSpec("P")
+R = TypeVar("R")
 T = TypeVar("T")
 
 ACCEPTED_BEFORE = "already"
@@ -165,13 +167,27 @@ class Context(TaskContext):
         """Give this task's own parent more children to wait for."""
         self._collect().siblings.extend(tasks)
 
-    async def children(self) -> list[Child]:
-        """Return what became of the children, in the order in which they were spawned."""
-        return await self._services.session.run(structure.children(self._held.task.id))
+    @overload
+    async def children(self) -> list[Child]: ...
 
-    async def needs(self) -> list[Needed]:
-        """Return what became of everything that this task needs, in the order declared."""
-        return await self._services.session.run(structure.needs(self._held.task.id))
+    @overload
+    async def children(self, of: HandlerDefinition[..., R]) -> list[Child[R]]: ...
+
+    async def children(self, of: HandlerDefinition[..., Any] | None = None) -> list[Child]:
+        """Return what became of the children (of one handler), in the order in which they were spawned."""
+        found = await self._services.session.run(structure.children(self._held.task.id))
+        return [child for child in found if of is None or child.handler == of.name]
+
+    @overload
+    async def needs(self) -> list[Needed]: ...
+
+    @overload
+    async def needs(self, of: HandlerDefinition[..., R]) -> list[Needed[R]]: ...
+
+    async def needs(self, of: HandlerDefinition[..., Any] | None = None) -> list[Needed]:
+        """Return what became of everything that this task needs (of one handler), in the order declared."""
+        found = await self._services.session.run(structure.needs(self._held.task.id))
+        return [need for need in found if of is None or need.handler == of.name]
 
     async def failed_siblings(self) -> int:
         """Count the children of the same parent that have failed or were cancelled so far."""
@@ -285,11 +301,9 @@ class Context(TaskContext):
         return report, held.collector
 
     def _require_accepted(self, verdicts: dict[int, str]) -> None:
-        task = self._held.task
-        if task.id in verdicts:
-            verdict = verdicts[task.id]
+        if (verdict := verdicts.get(self.task_id)) is not None:
             self._held.refusal = self._refused(verdict)
-            raise self._held.refusal from LeaseLost(task_id=task.id, reason=verdict)
+            raise self._held.refusal from LeaseLost(task_id=self.task_id, reason=verdict)
 
     def _refused(self, verdict: str) -> HandlerAborted:
         held, task = self._held, self._held.task
