@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from rolecall.db.migrator import check, grant_roles, migrate
     from rolecall.model.audit import Actor
     from rolecall.model.chains import Chain, ChainFilter
+    from rolecall.model.codecs import register_codec
     from rolecall.model.dedupe import Dedupe, merge_fields, merge_function
     from rolecall.model.doctor import Finding, Severity
     from rolecall.model.errors import (
@@ -114,6 +115,7 @@ else:
             "rolecall.db.migrator": ("check", "grant_roles", "migrate"),
             "rolecall.model.audit": ("Actor",),
             "rolecall.model.chains": ("Chain", "ChainFilter"),
+            "rolecall.model.codecs": ("register_codec",),
             "rolecall.model.dedupe": ("Dedupe", "merge_fields", "merge_function"),
             "rolecall.model.doctor": ("Finding", "Severity"),
             "rolecall.model.errors": (
@@ -298,5 +300,6 @@ __all__ = [
     "merge_function",
     "migrate",
     "no_retry",
+    "register_codec",
     "stagger",
 ]

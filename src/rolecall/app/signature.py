@@ -16,7 +16,6 @@ from __future__ import annotations
 import hashlib
 import inspect
 import json
-import re
 import types
 import typing
 from collections.abc import Callable, Mapping, Sequence
@@ -27,12 +26,13 @@ from typing import Any
 
 import msgspec
 
+from rolecall.app.schemas import schema_of
+from rolecall.model.codecs import codec_for, read, written
 from rolecall.model.errors import ContractBroken, InvalidDeclaration, InvalidPayload
 from rolecall.model.outcomes import NoResult
-from rolecall.sql.documents import as_text
 from rolecall.sql.statement import prepared
 
-__all__ = ["Signature", "annotation_name", "check_result", "read_signature", "schema_of"]
+__all__ = ["Signature", "annotation_name", "check_result", "read_signature"]
 
 CONTEXTS = frozenset({"Context", "BatchContext", "ProcessContext"})
 OBJECTS = (
@@ -44,8 +44,6 @@ OBJECTS = (
 ANYTHING = (object, Any)
 UNIONS = (typing.Union, types.UnionType)
 LISTS = (list, Sequence)
-UNKNOWN = re.compile(r"type (?:<class '(?P<name>[^']+)'>|(?P<other>.+)) is not supported")
-KNOWN = "a dataclass, a TypedDict, a NamedTuple, a msgspec.Struct, an enum, plain types such as dict[str, int], or Any"
 # What has no name of its own, cannot be given by name.
 UNNAMED = {
     inspect.Parameter.VAR_POSITIONAL: "*{} takes no named values: declare each parameter by name",
@@ -108,8 +106,8 @@ class Signature:
     def check(self, payload: Mapping[str, object]) -> dict[str, object]:
         """Return the payload as plain JSON values; raise InvalidPayload where it does not fit."""
         try:
-            plain = msgspec.to_builtins(dict(payload), str_keys=True, enc_hook=as_text)
-            msgspec.convert(plain, self.shape, str_keys=True)
+            plain = msgspec.to_builtins(dict(payload), str_keys=True, enc_hook=written)
+            msgspec.convert(plain, self.shape, str_keys=True, dec_hook=read)
         except (msgspec.ValidationError, TypeError, ValueError, RecursionError) as error:
             raise InvalidPayload(str(error), handler=self.handler) from error
         return typing.cast("dict[str, object]", plain)
@@ -142,7 +140,7 @@ def read_signature(function: Callable[..., object], *, handler: str, batch: bool
             arguments=None if batch or takes_all else tuple(parameter.name for parameter in parameters),
             shape=shape,
             schema=_with_defaults(schema_of(shape), parameters),
-            decoder=msgspec.json.Decoder(shape),
+            decoder=msgspec.json.Decoder(shape, dec_hook=read),
             result=read_result(inner, handler=handler, batch=batch),
             strict=strict,
         )
@@ -238,15 +236,14 @@ def _item_shape(parameters: list[inspect.Parameter], hints: dict[str, Any]) -> A
     if typing.get_origin(hint) is not list:
         raise TypeError(f"{parameters[0].name} of a batch handler must be a list[Item], not {hint}")
     (item,) = typing.get_args(hint)
-    if not isinstance(msgspec.inspect.type_info(item), OBJECTS):
-        raise TypeError(f"the items of a batch must be dataclasses, Structs or TypedDicts, not {item}")
+    if not isinstance(msgspec.inspect.type_info(item), OBJECTS) and codec_for(item) is None:
+        raise TypeError(f"the items of a batch must be dataclasses, Structs, TypedDicts or models, not {item}")
     return item
 
 
 __all__ = [
     "check_result",
     "read_result",
-    "schema_of",
 ]
 
 
@@ -271,7 +268,7 @@ def check_result(value: object, promised: Any, *, handler: str) -> None:
     if promised is dict and isinstance(value, dict):
         return
     try:
-        msgspec.convert(value, promised)
+        msgspec.convert(value, promised, dec_hook=read)
     except (msgspec.ValidationError, TypeError, ValueError, RecursionError) as error:
         problem = str(error)
         raise ContractBroken(
@@ -329,15 +326,3 @@ def _is_plain(promised: Any) -> bool:
         and isinstance(known.key_type, msgspec.inspect.StrType | msgspec.inspect.AnyType)
         and isinstance(known.value_type, msgspec.inspect.AnyType)
     )
-
-
-def schema_of(shape: Any) -> dict[str, Any]:
-    """Return the schema; raise TypeError where there is none."""
-    try:
-        return msgspec.json.schema(shape)
-    except TypeError as error:
-        unknown = UNKNOWN.search(str(error))
-        if unknown is None:
-            raise
-        name = unknown["name"] or unknown["other"]
-        raise TypeError(f"{name} has no schema here: use {KNOWN} (pydantic models are not understood)") from error

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, assert_never
 
 import msgspec
 
+from rolecall.model.codecs import written
 from rolecall.model.errors import InvalidTask
 from rolecall.model.outcomes import (
     MARK,
@@ -31,7 +32,6 @@ __all__ = [
     "MAX_RESULT_BYTES",
     "EncodedResult",
     "NotStorable",
-    "as_text",
     "clean_error",
     "encode",
     "encode_result",
@@ -260,7 +260,7 @@ def _marker(why: str) -> EncodedResult:
     return EncodedResult(encode({"rolecall": MARK, "why": told}), told)
 
 
-__all__ = ["NotStorable", "as_text", "encode", "encode_text"]
+__all__ = ["NotStorable", "encode", "encode_text"]
 
 
 class NotStorable(ValueError):
@@ -270,7 +270,8 @@ class NotStorable(ValueError):
 def encode(value: object) -> str:
     """Return the value as compact JSON text; raise NotStorable where the database would refuse it.
 
-    Dataclasses, Structs, datetimes, UUIDs, Decimals, enums, sets and bytes are turned into plain JSON first.
+    Dataclasses, Structs, pydantic models, datetimes, UUIDs, Decimals, enums, sets, bytes, and what has a codec, are
+    turned into plain JSON first.
     """
     return _encode_plain(value) or _encode_any(value)
 
@@ -278,16 +279,6 @@ def encode(value: object) -> str:
 def encode_text(text: str) -> str:
     """Return a text that is known to be clean as a JSON string."""
     return json.encoder.encode_basestring(text)
-
-
-def as_text(value: object) -> str:
-    """Return what is a kind of text (an idempotency key, say) as text; raise TypeError for anything else.
-
-    msgspec asks this about what it does not know.
-    """
-    if isinstance(value, str):
-        return str(value)
-    raise TypeError(f"Encoding objects of type {type(value).__name__} is unsupported")
 
 
 def _encode_plain(value: object) -> str | None:
@@ -327,7 +318,7 @@ def _encode_any(value: object) -> str:
 def _plain(value: object) -> object:
     if isinstance(value, Mapping):
         return dict(value)
-    return msgspec.to_builtins(value, str_keys=True, enc_hook=as_text)
+    return msgspec.to_builtins(value, str_keys=True, enc_hook=written)
 
 
 ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=_plain)
