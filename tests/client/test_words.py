@@ -103,6 +103,16 @@ async def test_options_that_were_said_before_go_with_the_words(face: Face, greet
     ]
 
 
+async def test_what_is_no_option_cannot_be_said_before(greet: Any) -> None:
+    with pytest.raises(TypeError, match="prioritiy= is no option of a task: those are role, priority, "):
+        greet.using(prioritiy=5)
+
+
+async def test_a_named_handler_has_one_payload(face: Face) -> None:
+    with pytest.raises(TypeError, match="the payload is one argument, and 2 are given beside 'greet'"):
+        await face("enqueue", "greet", {"name": "Ada"}, 5)
+
+
 async def test_a_transaction_that_was_said_before_is_joined(face: Face, greet: Any, connection: Connection) -> None:
     async with face.transaction(commit=False) as own:
         await face("enqueue", greet.using(connection=own), name="Ada")

@@ -178,7 +178,14 @@ class HandlerDefinition(Generic[P, R_co]):
         return task
 
     def using(self, **options: Unpack[UsingOptions]) -> HandlerDefinition[P, R_co]:
-        """Return the handler with options for its tasks: `greet.using(priority=5, connection=session)`."""
+        """Return the handler with options for its tasks: `greet.using(priority=5, connection=session)`.
+
+        Raises TypeError for a word that is no option.
+        """
+        if unknown := options.keys() - UsingOptions.__annotations__:
+            raise TypeError(
+                f"{min(unknown)}= is no option of a task: those are {', '.join(UsingOptions.__annotations__)}"
+            )
         return replace(self, asked={**self.asked, **options})
 
     def enqueue(self, /, *args: P.args, **payload: P.kwargs) -> Enqueued[R_co]:

@@ -69,8 +69,11 @@ def called(what: AnyTask, args: tuple[Any, ...], words: Mapping[str, Any], app: 
     options = dict(words)
     connection = options.pop("connection", None)
     if not isinstance(what, HandlerDefinition):
+        if len(args) > 1:
+            raise TypeError(f"the payload is one argument, and {len(args)} are given beside {what!r}")
         return new_task(what, args[0] if args else options.pop("payload", None), options, app), connection
-    connection = connection or what.asked.get("connection")
+    if connection is None:
+        connection = what.asked.get("connection")
     if _is_whole(args, words):
         return new_task(what, args[0] if args else options.pop("payload"), options, app), connection
     for word in words:
