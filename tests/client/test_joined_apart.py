@@ -105,12 +105,14 @@ def test_a_sqlalchemy_connection_in_autocommit_stores_at_once(database: str, app
 
 
 def test_another_database_than_postgres_is_refused(database: str, app: App) -> None:
+    engine = sqlalchemy.create_engine("sqlite://")
     with (
         Client(database, app=app) as client,
-        Session(sqlalchemy.create_engine("sqlite://")) as session,
+        Session(engine) as session,
         pytest.raises(ConfigError, match="leads to another database than Postgres"),
     ):
         client.enqueue("add", {"a": 1}, connection=session)
+    engine.dispose()
 
 
 async def test_a_session_of_the_other_face_is_refused_with_the_client_that_takes_it(database: str, app: App) -> None:
