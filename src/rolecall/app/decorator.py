@@ -20,40 +20,6 @@ Define = Callable[[Callable[..., Any], str | None, HandlerSettings], HandlerDefi
 Awaited = Coroutine[Any, Any, R]
 
 
-# The first two of the overloads are for functions whose first parameter takes anything: it could be the context or a
-# field, so their payloads are not checked. Then those with a context come before those without.
-class Defines(Protocol):
-    """What makes a handler of a function."""
-
-    @overload
-    def __call__(
-        self, function: Callable[Concatenate[object, Q], Awaited[R]], /
-    ) -> FunctionHandler[..., R, Callable[..., Awaited[R]]]: ...
-
-    @overload
-    def __call__(  # type: ignore[overload-overlap]  # in this order, see above
-        self, function: Callable[Concatenate[C, P], Awaited[R]], /
-    ) -> FunctionHandler[P, R, Callable[Concatenate[C, P], Awaited[R]]]: ...
-
-    @overload
-    def __call__(  # type: ignore[overload-overlap]  # in this order, see above
-        self, function: Callable[P, Awaited[R]], /
-    ) -> FunctionHandler[P, R, Callable[P, Awaited[R]]]: ...
-
-    @overload
-    def __call__(
-        self, function: Callable[Concatenate[object, Q], R], /
-    ) -> FunctionHandler[..., R, Callable[..., R]]: ...
-
-    @overload
-    def __call__(
-        self, function: Callable[Concatenate[C, P], R], /
-    ) -> FunctionHandler[P, R, Callable[Concatenate[C, P], R]]: ...
-
-    @overload
-    def __call__(self, function: Callable[P, R], /) -> FunctionHandler[P, R, Callable[P, R]]: ...
-
-
 class DefinesParents(Protocol[P, R_co]):
     """What makes a handler of a function with the same payload as its gather step, which returns the result."""
 
@@ -86,21 +52,25 @@ class TaskDecorator:
     Raises InvalidDeclaration for a signature that is no schema and for a name that is taken.
     """
 
-    def __init__(self, define: Define) -> None:
+    def __init__(self, define: Define, name: str | None = None, settings: HandlerSettings | None = None) -> None:
         self._define = define
+        self._name = name
+        self._settings = settings or HandlerSettings()
 
+    # The first and the fourth are for functions whose first parameter takes anything: it could be the context or a
+    # field, so their payloads are not checked. Then those with a context come before those without.
     @overload
     def __call__(
         self, function: Callable[Concatenate[object, Q], Awaited[R]], /
     ) -> FunctionHandler[..., R, Callable[..., Awaited[R]]]: ...
 
     @overload
-    def __call__(  # type: ignore[overload-overlap]  # in this order, see above
+    def __call__(  # type: ignore[overload-overlap]  # in this order, as said
         self, function: Callable[Concatenate[C, P], Awaited[R]], /
     ) -> FunctionHandler[P, R, Callable[Concatenate[C, P], Awaited[R]]]: ...
 
     @overload
-    def __call__(  # type: ignore[overload-overlap]  # in this order, see above
+    def __call__(  # type: ignore[overload-overlap]  # in this order, as said
         self, function: Callable[P, Awaited[R]], /
     ) -> FunctionHandler[P, R, Callable[P, Awaited[R]]]: ...
 
@@ -147,10 +117,9 @@ class TaskDecorator:
     @overload
     def __call__(
         self, name: str | None = None, *, batch: None = None, gather: None = None, **options: Unpack[HandlerOptions]
-    ) -> Defines: ...
+    ) -> TaskDecorator: ...
 
     def __call__(self, name: Any = None, **options: Any) -> Any:
-        settings = HandlerSettings(**options)
         if callable(name):
-            return self._define(name, None, settings)
-        return lambda function: self._define(function, name, settings)
+            return self._define(name, self._name, self._settings)
+        return TaskDecorator(self._define, name, HandlerSettings(**options))
