@@ -315,7 +315,7 @@ class App:
         self._migrations = migrations
         self._declared.around |= {handler: other.middlewares_of(handler) for handler in theirs.runnable}
         theirs.included_in = self.name
-        other.clients.including = self.clients
+        self.clients.stand_in_for(other.clients)
 
     def middlewares_of(self, handler: str) -> tuple[Middleware, ...]:
         """What stands around each attempt of a handler, the outermost first.

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable
-from typing import Any, Protocol
+from typing import Any, Generic, Protocol, TypeVar
 from weakref import ref
 
 from rolecall.model.errors import ConfigError
 from rolecall.model.tasks import Enqueued, NewTask
 
-__all__ = ["AppClients", "AsyncEnqueuer", "Enqueuer"]
+__all__ = ["AppClients"]
+
+T = TypeVar("T")
 
 
 class Enqueuer(Protocol):
@@ -25,39 +27,37 @@ class AsyncEnqueuer(Protocol):
 
 
 class AppClients:
-    """The clients that were last made with an app, or with an app that includes it; they are not kept alive here."""
+    """The clients that were last made with an app, or else with the app that includes it."""
 
     def __init__(self) -> None:
-        self._plain: ref[Enqueuer] | None = None
-        self._async: ref[AsyncEnqueuer] | None = None
-        self.including: AppClients | None = None
+        self.plain: Latest[Enqueuer] = Latest("Client")
+        self.awaited: Latest[AsyncEnqueuer] = Latest("AsyncClient")
 
-    def take(self, client: Enqueuer) -> None:
+    def stand_in_for(self, included: AppClients) -> None:
+        """Let tasks of an included app go by these clients where it has none of its own."""
+        included.plain.otherwise = self.plain
+        included.awaited.otherwise = self.awaited
+
+
+class Latest(Generic[T]):
+    """The client of one kind that was last made; it is not kept alive here."""
+
+    def __init__(self, kind: str) -> None:
+        self._kind = kind
+        self._client: ref[T] | None = None
+        self.otherwise: Latest[T] | None = None
+
+    def take(self, client: T) -> None:
         """Let tasks go by this client from now on."""
-        self._plain = ref(client)
+        self._client = ref(client)
 
-    def take_async(self, client: AsyncEnqueuer) -> None:
-        """Let tasks that are awaited go by this client from now on."""
-        self._async = ref(client)
-
-    def plain(self) -> Enqueuer:
-        """Return the Client; raise ConfigError where there is none."""
-        client = self._plain() if self._plain is not None else None
+    def get(self) -> T:
+        """Return the client; raise ConfigError where there is none."""
+        client = self._client() if self._client is not None else None
         if client is not None:
             return client
-        if self.including is not None:
-            return self.including.plain()
-        raise _none("Client")
-
-    def awaited(self) -> AsyncEnqueuer:
-        """Return the AsyncClient; raise ConfigError where there is none."""
-        client = self._async() if self._async is not None else None
-        if client is not None:
-            return client
-        if self.including is not None:
-            return self.including.awaited()
-        raise _none("AsyncClient")
-
-
-def _none(kind: str) -> ConfigError:
-    return ConfigError(f"no {kind} of this app is there: make one, and keep it: {kind}(app=app)", variable="client")
+        if self.otherwise is not None:
+            return self.otherwise.get()
+        raise ConfigError(
+            f"no {self._kind} of this app is there: make one, and keep it: {self._kind}(app=app)", variable="client"
+        )

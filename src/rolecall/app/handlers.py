@@ -118,8 +118,8 @@ class HandlerDefinition(Generic[P, R_co]):
     settings: HandlerSettings
     middlewares: tuple[Middleware, ...]
     links: Links
+    clients: AppClients = field(compare=False, repr=False)
     gather: HandlerDefinition[..., object] | None = None
-    clients: AppClients = field(default_factory=AppClients, compare=False, repr=False)
     asked: UsingOptions = field(default_factory=UsingOptions)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -193,7 +193,7 @@ class HandlerDefinition(Generic[P, R_co]):
 
         Raises what `Client.enqueue` raises, and ConfigError where there is no Client.
         """
-        return self.clients.plain().enqueue(self.task(*args, **payload), connection=self.asked.get("connection"))
+        return self.clients.plain.get().enqueue(self.task(*args, **payload), connection=self.asked.get("connection"))
 
     async def aenqueue(self, /, *args: P.args, **payload: P.kwargs) -> Enqueued[R_co]:
         """Store a task by the AsyncClient that was last made with this handler's app.
@@ -201,7 +201,7 @@ class HandlerDefinition(Generic[P, R_co]):
         Raises what `AsyncClient.enqueue` raises, and ConfigError where there is no AsyncClient.
         """
         task = self.task(*args, **payload)
-        return await self.clients.awaited().enqueue(task, connection=self.asked.get("connection"))
+        return await self.clients.awaited.get().enqueue(task, connection=self.asked.get("connection"))
 
     def require_entry(self, asked_by: str) -> None:
         """Raise ContractBroken (not_entry_point) if its tasks may not start a chain."""

@@ -72,7 +72,7 @@ class AsyncClient(AsyncTypedCalls):
         self._undeclared = app is not None
         self._joins_only = database is None
         if app is not None:
-            app.clients.take_async(self)
+            app.clients.awaited.take(self)
 
     async def open(self) -> Self:
         """Connect and declare the app now instead of at the first enqueue."""

@@ -71,7 +71,7 @@ class Client(TypedCalls):
         self._undeclared = app is not None
         self._joins_only = database is None
         if app is not None:
-            app.clients.take(self)
+            app.clients.plain.take(self)
 
     def open(self) -> Self:
         """Connect and declare the app now instead of at the first enqueue."""
