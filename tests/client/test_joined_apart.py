@@ -13,13 +13,14 @@ import sqlalchemy
 from sqlalchemy.ext.asyncio import AsyncSession, create_async_engine
 from sqlalchemy.orm import Session
 
-from rolecall import App, AsyncClient, Client, ConfigError, NewTask, UnknownRole
+from rolecall import App, AsyncClient, Client, ConfigError, DatabaseUnavailable, NewTask, UnknownRole
+from rolecall.sql.enqueue import CHUNK
 from tests.client.conftest import counted
 from tests.client.doors import Django, SqlalchemyAsyncSession, uri_of, url_of, visiting
 
 Connection = psycopg.Connection[Any]
-# More than one statement takes.
-MANY = 10_001
+# As many as one statement takes: what is added goes with the next one.
+MANY = CHUNK
 
 
 @pytest.mark.parametrize("driver", ["psycopg", "psycopg2"])
@@ -70,10 +71,8 @@ def test_a_batch_stands_or_falls_as_one_where_each_statement_commits_by_itself(
     batch = [NewTask(handler="add", payload={"a": 1})] * MANY + [NewTask(role="nobody", handler="nobody")]
     own = psycopg2.connect(database)
     own.autocommit = True
-    with counted(connection) as grown, Client(database) as client:
-        client.enqueue_many([NewTask(role="sums", handler="add")] * 0, connection=own)
-        with pytest.raises(UnknownRole):
-            client.enqueue_many(batch, connection=own)
+    with counted(connection) as grown, Client(database, app=app) as client, pytest.raises(UnknownRole):
+        client.enqueue_many(batch, connection=own)
     own.close()
 
     assert grown == [0]
@@ -88,20 +87,31 @@ async def test_a_batch_of_asyncpgs_outside_of_a_transaction_stands_or_falls_as_o
         async with AsyncClient(database, app=app) as client:
             with pytest.raises(UnknownRole):
                 await client.enqueue_many([*batch, NewTask(role="nobody", handler="nobody")], connection=own)
-            await client.enqueue_many(batch, connection=own)
+            await client.enqueue_many([*batch, *batch[:1]], connection=own)
     await own.close()
 
-    assert grown == [MANY]
+    assert grown == [MANY + 1]
 
 
 def test_a_sqlalchemy_connection_in_autocommit_stores_at_once(database: str, app: App, connection: Connection) -> None:
     engine = sqlalchemy.create_engine(url_of(database, "psycopg"), isolation_level="AUTOCOMMIT")
     with counted(connection) as grown, Client(database, app=app) as client, engine.connect() as own:
-        client.enqueue_many([NewTask(handler="add", payload={"a": 1})] * MANY, connection=own)
+        client.enqueue_many([NewTask(handler="add", payload={"a": 1})] * (MANY + 1), connection=own)
         own.rollback()
     engine.dispose()
 
-    assert grown == [MANY]
+    assert grown == [MANY + 1]
+
+
+def test_a_session_whose_server_is_away_tells_so_as_ours_do(database: str, app: App) -> None:
+    engine = sqlalchemy.create_engine("postgresql+psycopg://nobody@127.0.0.1:1/nowhere")
+    with (
+        Client(database, app=app) as client,
+        Session(engine) as session,
+        pytest.raises(DatabaseUnavailable),
+    ):
+        client.enqueue("add", {"a": 1}, connection=session)
+    engine.dispose()
 
 
 def test_another_database_than_postgres_is_refused(database: str, app: App) -> None:

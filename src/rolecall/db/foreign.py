@@ -16,13 +16,13 @@ from typing import Any
 from rolecall.model.errors import ConfigError
 from rolecall.sql.statement import Row
 
-__all__ = ["AsyncForeign", "Foreign", "find_async_foreign", "find_foreign", "is_a"]
+__all__ = ["AsyncForeign", "Foreign", "find_async_foreign", "find_foreign"]
 
 POSTGRES = "postgresql"
 PARAMETER = re.compile(r"%s(::jsonb\b)?")
 
 
-class Foreign(ABC):
+class AnyForeign(ABC):
     """A connection of another library; `errors` are what it raises."""
 
     def __init__(self, connection: Any) -> None:
@@ -31,6 +31,15 @@ class Foreign(ABC):
     @property
     @abstractmethod
     def errors(self) -> tuple[type[Exception], ...]: ...
+
+    @property
+    def is_idle_driver(self) -> bool:
+        """Whether it is a driver's own, in which no transaction has begun."""
+        return False
+
+
+class Foreign(AnyForeign):
+    """A sync one."""
 
     @abstractmethod
     def is_free(self) -> bool:
@@ -41,15 +50,8 @@ class Foreign(ABC):
         """Execute a statement of ours; return its rows, none where it has no answer."""
 
 
-class AsyncForeign(ABC):
-    """An async connection of another library; `errors` are what it raises."""
-
-    def __init__(self, connection: Any) -> None:
-        self.connection = connection
-
-    @property
-    @abstractmethod
-    def errors(self) -> tuple[type[Exception], ...]: ...
+class AsyncForeign(AnyForeign):
+    """An async one."""
 
     @abstractmethod
     async def is_free(self) -> bool:
@@ -65,34 +67,28 @@ def find_foreign(connection: object) -> Foreign | None:
 
     Raises ConfigError for one that does not lead to Postgres.
     """
-    if is_a(connection, "sqlalchemy.orm", "Session"):
+    if _is_a(connection, "sqlalchemy.orm", "Session"):
         return _SqlalchemySession(connection)
-    if is_a(connection, "sqlalchemy.orm", "scoped_session"):
+    if _is_a(connection, "sqlalchemy.orm", "scoped_session"):
         return _SqlalchemySession(_called(connection))
-    if is_a(connection, "sqlalchemy", "Connection"):
+    if _is_a(connection, "sqlalchemy", "Connection"):
         return _SqlalchemyConnection(connection)
-    if is_a(connection, "psycopg2.extensions", "connection"):
+    if _is_a(connection, "psycopg2.extensions", "connection"):
         return _Psycopg2Connection(connection)
     return _find_django(connection)
 
 
 def find_async_foreign(connection: object) -> AsyncForeign | None:
     """Do the same for an async connection or session."""
-    if is_a(connection, "asyncpg", "Connection") or is_a(connection, "asyncpg.pool", "PoolConnectionProxy"):
+    if _is_a(connection, "asyncpg", "Connection") or _is_a(connection, "asyncpg.pool", "PoolConnectionProxy"):
         return _AsyncpgConnection(connection)
-    if is_a(connection, "sqlalchemy.ext.asyncio", "AsyncSession"):
+    if _is_a(connection, "sqlalchemy.ext.asyncio", "AsyncSession"):
         return _SqlalchemyAsyncSession(connection)
-    if is_a(connection, "sqlalchemy.ext.asyncio", "async_scoped_session"):
+    if _is_a(connection, "sqlalchemy.ext.asyncio", "async_scoped_session"):
         return _SqlalchemyAsyncSession(_called(connection))
-    if is_a(connection, "sqlalchemy.ext.asyncio", "AsyncConnection"):
+    if _is_a(connection, "sqlalchemy.ext.asyncio", "AsyncConnection"):
         return _SqlalchemyAsyncConnection(connection)
     return None
-
-
-def is_a(found: object, module: str, name: str) -> bool:
-    """Whether something is of a class of a library, which nobody may have imported yet."""
-    kind = getattr(sys.modules.get(module), name, None)
-    return isinstance(kind, type) and isinstance(found, kind)
 
 
 class _Psycopg2Connection(Foreign):
@@ -101,9 +97,13 @@ class _Psycopg2Connection(Foreign):
         # ValueError: a NUL in a text, which this driver finds itself.
         return sys.modules["psycopg2"].Error, ValueError
 
-    def is_free(self) -> bool:
+    @property
+    def is_idle_driver(self) -> bool:
         idle = sys.modules["psycopg2.extensions"].TRANSACTION_STATUS_IDLE
-        return bool(self.connection.autocommit and self.connection.get_transaction_status() == idle)
+        return bool(self.connection.get_transaction_status() == idle)
+
+    def is_free(self) -> bool:
+        return bool(self.connection.autocommit and self.is_idle_driver)
 
     def fetch(self, query: str, params: Sequence[object] = ()) -> list[Row]:
         # Not the connection's own kind of cursor, whose rows may be anything.
@@ -112,26 +112,28 @@ class _Psycopg2Connection(Foreign):
             return list(cursor.fetchall()) if cursor.description else []
 
 
-class _SqlalchemyConnection(Foreign):
-    def __init__(self, connection: Any) -> None:
-        _require_postgres(connection.dialect.name)
-        super().__init__(connection)
-
+class _OfSqlalchemy(AnyForeign):
     @property
     def errors(self) -> tuple[type[Exception], ...]:
         return (sys.modules["sqlalchemy.exc"].SQLAlchemyError,)
 
+
+class _SqlalchemyConnection(_OfSqlalchemy, Foreign):
     def is_free(self) -> bool:
-        return _commits_by_itself(self.connection)
+        return _commits_by_itself(self._started())
 
     def fetch(self, query: str, params: Sequence[object] = ()) -> list[Row]:
-        return _rows(self.connection.exec_driver_sql(_for_dialect(self.connection.dialect, query), tuple(params)))
+        connection = self._started()
+        return _rows(connection.exec_driver_sql(_for_dialect(connection.dialect, query), tuple(params)))
+
+    def _started(self) -> Any:
+        return self.connection
 
 
 class _SqlalchemySession(_SqlalchemyConnection):
-    def __init__(self, session: Any) -> None:
+    def _started(self) -> Any:
         # Where no transaction stands, this begins the session's own.
-        super().__init__(session.connection())
+        return self.connection.connection()
 
 
 class _DjangoConnection(Foreign):
@@ -158,6 +160,11 @@ class _AsyncpgConnection(AsyncForeign):
         asyncpg = sys.modules["asyncpg"]
         return asyncpg.PostgresError, asyncpg.InterfaceError, OSError
 
+    @property
+    def is_idle_driver(self) -> bool:
+        # What a pool of asyncpg's lends is its own.
+        return _is_a(self.connection, "asyncpg", "Connection") and not self.connection.is_in_transaction()
+
     async def is_free(self) -> bool:
         return not self.connection.is_in_transaction()
 
@@ -165,17 +172,12 @@ class _AsyncpgConnection(AsyncForeign):
         return [tuple(row) for row in await self.connection.fetch(_numbered(query), *params)]
 
 
-class _SqlalchemyAsyncConnection(AsyncForeign):
-    @property
-    def errors(self) -> tuple[type[Exception], ...]:
-        return (sys.modules["sqlalchemy.exc"].SQLAlchemyError,)
-
+class _SqlalchemyAsyncConnection(_OfSqlalchemy, AsyncForeign):
     async def is_free(self) -> bool:
         return _commits_by_itself((await self._started()).sync_connection)
 
     async def fetch(self, query: str, params: Sequence[object] = ()) -> list[Row]:
         connection = await self._started()
-        _require_postgres(connection.dialect.name)
         return _rows(await connection.exec_driver_sql(_for_dialect(connection.dialect, query), tuple(params)))
 
     async def _started(self) -> Any:
@@ -188,6 +190,12 @@ class _SqlalchemyAsyncSession(_SqlalchemyAsyncConnection):
         return await self.connection.connection()
 
 
+def _is_a(found: object, module: str, name: str) -> bool:
+    """Whether something is of a class of a library, which nobody may have imported yet."""
+    kind = getattr(sys.modules.get(module), name, None)
+    return isinstance(kind, type) and isinstance(found, kind)
+
+
 def _find_django(connection: object) -> Foreign | None:
     database = sys.modules.get("django.db")
     if database is None:
@@ -197,9 +205,9 @@ def _find_django(connection: object) -> Foreign | None:
             return _DjangoConnection(database.connections[connection])
         except database.connections.exception_class as error:
             raise ConfigError(str(error), variable="connection", value=connection) from None
-    if is_a(connection, "django.db.backends.base.base", "BaseDatabaseWrapper"):
+    if _is_a(connection, "django.db.backends.base.base", "BaseDatabaseWrapper"):
         return _DjangoConnection(connection)
-    if is_a(connection, "django.utils.connection", "ConnectionProxy"):
+    if _is_a(connection, "django.utils.connection", "ConnectionProxy"):
         return _DjangoConnection(connection)
     return None
 
@@ -223,6 +231,7 @@ def _rows(result: Any) -> list[Row]:
 
 
 def _for_dialect(dialect: Any, query: str) -> str:
+    _require_postgres(dialect.name)
     return _numbered(query) if dialect.paramstyle == "numeric_dollar" else query
 
 

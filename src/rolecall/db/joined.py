@@ -9,7 +9,7 @@ from weakref import WeakSet
 
 import psycopg
 
-from rolecall.db.foreign import AsyncForeign, Foreign, find_async_foreign, find_foreign, is_a
+from rolecall.db.foreign import AsyncForeign, Foreign, find_async_foreign, find_foreign
 from rolecall.model.errors import ConfigError
 
 __all__ = ["AnyConnection", "AsyncAnyConnection", "join", "join_async"]
@@ -28,7 +28,7 @@ def join(connection: object) -> AnyConnection:
             _refuse_sqlalchemys(connection)
         return connection
     if (foreign := find_foreign(connection)) is not None:
-        if is_a(connection, "psycopg2.extensions", "connection") and _is_idle_psycopg2(connection):
+        if foreign.is_idle_driver:
             _refuse_sqlalchemys(connection)
         return foreign
     raise _refused(connection, psycopg.Connection, SYNC, f"AsyncClient takes {ASYNC}")
@@ -41,7 +41,7 @@ def join_async(connection: object) -> AsyncAnyConnection:
             _refuse_sqlalchemys(connection)
         return connection
     if (foreign := find_async_foreign(connection)) is not None:
-        if is_a(connection, "asyncpg", "Connection") and not foreign.connection.is_in_transaction():
+        if foreign.is_idle_driver:
             _refuse_sqlalchemys(connection)
         return foreign
     raise _refused(connection, psycopg.AsyncConnection, ASYNC, f"Client takes {SYNC}")
@@ -49,10 +49,6 @@ def join_async(connection: object) -> AsyncAnyConnection:
 
 def _is_idle(connection: psycopg.Connection[Any] | psycopg.AsyncConnection[Any]) -> bool:
     return connection.info.transaction_status is psycopg.pq.TransactionStatus.IDLE
-
-
-def _is_idle_psycopg2(connection: Any) -> bool:
-    return bool(connection.get_transaction_status() == sys.modules["psycopg2.extensions"].TRANSACTION_STATUS_IDLE)
 
 
 def _refuse_sqlalchemys(connection: object) -> None:
