@@ -76,13 +76,8 @@ def called(what: AnyTask, args: tuple[Any, ...], words: Mapping[str, Any], app: 
         connection = what.asked.get("connection")
     if _is_whole(args, words):
         return new_task(what, args[0] if args else options.pop("payload"), options, app), connection
-    for word in words:
-        if word in what.signature.fields and word in OPTIONS:
-            raise TypeError(
-                f"{word}= is a field of {what.name!r} and an option of a task: write {what.name}.task({word}=...)"
-            )
     payload = {word: options.pop(word) for word in words if word not in OPTIONS}
-    _require_fields(what, payload)
+    _require_fields(what, words, payload)
     return new_task(what, what.signature.named(args, payload), options, app), connection
 
 
@@ -176,15 +171,19 @@ def _is_whole(args: tuple[Any, ...], words: Mapping[str, Any]) -> bool:
     return "payload" in words and words.keys() - {"payload"} <= OPTIONS
 
 
-def _require_fields(handler: HandlerDefinition[..., object], payload: Mapping[str, object]) -> None:
-    """Raise TypeError for a word that is neither a field nor, as far as one can see, meant to be one."""
+def _require_fields(
+    handler: HandlerDefinition[..., object], words: Mapping[str, object], payload: Mapping[str, object]
+) -> None:
+    """Raise TypeError for a word that is both a field and an option, and for one of the payload that is neither."""
     fields = handler.signature.fields
-    known = [*fields, *OPTIONS]
-    if fields and handler.strict:
-        for word in payload:
-            if word not in fields:
-                hint = _close_to(word, known)
-                raise TypeError(f"{word}= is no field of {handler.name!r} and no option of a task{hint}")
+    for word in fields.keys() & words.keys() & OPTIONS:
+        raise TypeError(
+            f"{word}= is a field of {handler.name!r} and an option of a task: write {handler.name}.task({word}=...)"
+        )
+    unknown = payload.keys() - fields.keys() if fields and handler.strict else ()
+    for word in unknown:
+        hint = _close_to(word, [*fields, *OPTIONS])
+        raise TypeError(f"{word}= is no field of {handler.name!r} and no option of a task{hint}")
 
 
 def require_options(options: Collection[str], known: Collection[str]) -> None:

@@ -109,7 +109,7 @@ class TypedCalls(ABC):
     def wait(self, task: Enqueued[Any] | int, timeout: float = inf) -> Task[Any]:
         """Return the task when it has finished, however it did; raises WaitTimeout, TaskNotFound."""
         late = WaitTimeout(task_id=id_of(task), seconds=timeout)
-        return until(lambda: self._run(tasks.get(id_of(task))), lambda found: found.is_finished, late)
+        return until(lambda: self.get(task), lambda found: found.is_finished, late)
 
     @abstractmethod
     def _run(self, statement: Statement[T], joined: Joinable | None = None) -> T: ...
@@ -203,7 +203,7 @@ class AsyncTypedCalls(ABC):
     async def wait(self, task: Enqueued[Any] | int, timeout: float = inf) -> Task[Any]:
         """Return the task when it has finished, however it did; raises WaitTimeout, TaskNotFound."""
         late = WaitTimeout(task_id=id_of(task), seconds=timeout)
-        return await until_async(lambda: self._run(tasks.get(id_of(task))), lambda found: found.is_finished, late)
+        return await until_async(lambda: self.get(task), lambda found: found.is_finished, late)
 
     @abstractmethod
     async def _run(self, statement: Statement[T], joined: AsyncJoinable | None = None) -> T: ...

@@ -43,6 +43,7 @@ DEADLOCK = "40P01"
 # It is not there, it is there already, it takes other parameters: a pooler led to where others have prepared theirs.
 NOT_AS_PREPARED = frozenset({"26000", "42P05", "08P01"})
 REPEATS = 3
+FROM_PSYCOPG: tuple[type[Exception], ...] = (psycopg.Error, UnicodeEncodeError)
 # What the drivers' errors are called that say that the server cannot be asked, each in its own module.
 UNAVAILABLE = frozenset({"OperationalError", "InterfaceError", "PostgresConnectionError", "OSError"})
 # Seconds after which a pooled connection is asked whether it lives before somebody relies on it.
@@ -130,14 +131,10 @@ async def run_and_async(
 
 @contextmanager
 def translated(*drivers: type[Exception]) -> Iterator[None]:
-    """Let no driver's error out of the block: raise ours, with the driver's as its cause.
-
-    Without names of a driver's errors they are psycopg's.
-    """
-    kinds: tuple[type[Exception], ...] = (*(drivers or (psycopg.Error,)), UnicodeEncodeError)
+    """Let no driver's error out of the block, psycopg's or another's: raise ours, with the driver's as its cause."""
     try:
         yield
-    except kinds as error:
+    except FROM_PSYCOPG + drivers as error:
         raise _translate(error) from error
 
 

@@ -9,7 +9,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, is_dataclass
 from enum import Enum
-from functools import partial
+from functools import cache, partial
 from typing import Any, Generic, TypeVar
 
 from rolecall.model.errors import InvalidDeclaration
@@ -84,6 +84,7 @@ def read(kind: Any, value: object) -> object:
     return codec.decode(value)
 
 
+@cache
 def _of_pydantic(model: Any) -> Codec[Any]:
     return Codec(
         encode=partial(model.__pydantic_serializer__.to_python, mode="json"),
