@@ -10,6 +10,7 @@ import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TypeGuard
 
 from tools.offences import ROOT, Offence, project_files, report
 
@@ -61,13 +62,19 @@ def pattern_offences(file: Path, text: str, rules: dict[str, re.Pattern[str]]) -
 
 def foreign_imports(file: Path, text: str) -> Iterator[Offence]:
     """Imports of the model that are neither the standard library's nor the model's own."""
-    for node in ast.walk(ast.parse(text)):
+    tree = ast.parse(text)
+    unrun = {id(node) for node in ast.walk(tree) if is_for_checkers(node) for node in node.body}
+    for node in ast.walk(tree):
         if isinstance(node, ast.Import | ast.ImportFrom):
             for name in imported(node):
-                if name == "typing_extensions" and text.count("if TYPE_CHECKING:") == 1:
+                if name == "typing_extensions" and id(node) in unrun:
                     continue  # type checkers bring it along
                 if not (name.startswith("rolecall.model") or name.partition(".")[0] in sys.stdlib_module_names):
                     yield Offence(file, node.lineno, f"the model imports {name}; it may use the standard library only")
+
+
+def is_for_checkers(node: ast.AST) -> TypeGuard[ast.If]:
+    return isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
 
 
 def imported(node: ast.Import | ast.ImportFrom) -> list[str]:

@@ -26,6 +26,7 @@ SECRET = "AKIA" + "A" * 16
         ("src/rolecall/worker/run.py", "menu = 1"),
         ("src/rolecall/model/task.py", "import psycopg"),
         ("src/rolecall/model/task.py", "from rolecall.sql import tasks"),
+        ("src/rolecall/model/task.py", "from typing_extensions import TypeVar\nif TYPE_CHECKING:\n    import json"),
     ],
 )
 def test_what_has_no_place_here_is_an_offence(tmp_path: Path, seed: Seed, place: str, text: str) -> None:
@@ -43,6 +44,7 @@ def test_what_has_no_place_here_is_an_offence(tmp_path: Path, seed: Seed, place:
         ("src/rolecall/db/serve.py", "from types import MappingProxyType"),
         ("src/rolecall/db/serve.py", "proxy = 1  # house: a connection pooler's word"),
         ("src/rolecall/model/task.py", "from rolecall.model.ids import TaskId"),
+        ("src/rolecall/model/task.py", "if TYPE_CHECKING:\n    from typing_extensions import TypeVar"),
         ("docs/a.md", "GET /api/work/ and https://example.org/"),
     ],
 )
