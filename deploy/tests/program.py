@@ -16,4 +16,4 @@ async def pass_the_gate() -> str:
     gate = Path(os.environ["GATE"])
     while not gate.exists():
         await asyncio.sleep(0.05)
-    return os.environ["POD_NAME"]
+    return os.environ["ROLECALL_POD_NAME"]

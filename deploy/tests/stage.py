@@ -190,7 +190,7 @@ def fitted(document: Document, namespace: str) -> Document:
     for subject in document.get("subjects", []):
         subject["namespace"] = namespace
     if document["kind"] == "ConfigMap":
-        document["data"]["K8S_NAMESPACE"] = namespace
+        document["data"]["ROLECALL_K8S_NAMESPACE"] = namespace
     if document["kind"] in {"StatefulSet", "Deployment"}:
         _fit_set(document)
     return document
@@ -204,7 +204,7 @@ def _fit_set(document: Document) -> None:
     [container] = pod["containers"]
     container["args"] = ["worker", "--app", "deploy.tests.program:app"]
     for variable in container["env"]:
-        if variable["name"] == "WORKER_GRACE_S":
+        if variable["name"] == "ROLECALL_GRACE":
             variable["value"] = "5"
 
 

@@ -106,12 +106,12 @@ def test_an_unknown_command_ends_with_code_2_and_one_line(bare: Run) -> None:
 
 
 def test_a_bad_variable_is_named_with_its_value(bare: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("POLL_INTERVAL_MS", "fast")
+    monkeypatch.setenv("ROLECALL_POLL_INTERVAL_MS", "fast")
 
     done = bare("worker", "--app", "shop:app")
 
     assert done.code == 2
-    assert "POLL_INTERVAL_MS: 'fast'" in done.err
+    assert "ROLECALL_POLL_INTERVAL_MS: 'fast'" in done.err
 
 
 def test_a_bad_flag_is_named_with_its_value(bare: Run) -> None:

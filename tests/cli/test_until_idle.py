@@ -30,7 +30,7 @@ def test_it_works_until_nothing_is_left_counts_and_tells_of_failures(
 
 
 def test_slots_by_role_are_those_of_the_environment(spawn: Spawn, cli: Run, dsn: str) -> None:
-    spawn("worker", "--app", "shop:app", DATABASE_URL=dsn, WORKER_SLOTS="sums:3,mail:2")
+    spawn("worker", "--app", "shop:app", DATABASE_URL=dsn, ROLECALL_SLOTS="sums:3,mail:2")
     until(lambda: len(cli("workers", "list", "--json").json) == 2, "both are on the roll")
 
     known = cli("workers", "list", "--json").json

@@ -148,8 +148,8 @@ def test_an_apps_schedules_are_stored_once_and_then_the_operators(
 
 def test_a_worker_serves_the_roles_and_bears_the_name_of_its_environment(spawn: Spawn, cli: Run, dsn: str) -> None:
     worker = spawn(
-        "worker", "--app", "shop:app", DATABASE_URL=dsn, WORKER_ROLE="sums,mail", WORKER_ID="wilma",
-        WORKER_SLOTS="3", HEARTBEAT_INTERVAL_MS="500",
+        "worker", "--app", "shop:app", DATABASE_URL=dsn, ROLECALL_ROLES="sums,mail", ROLECALL_WORKER_ID="wilma",
+        ROLECALL_SLOTS="3", ROLECALL_HEARTBEAT_INTERVAL_MS="500",
     )  # fmt: skip
 
     until(lambda: len(cli("workers", "list", "--json").json) == 1, "the worker is on the roll")

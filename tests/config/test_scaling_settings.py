@@ -11,10 +11,10 @@ from rolecall.model.errors import ConfigError
 from rolecall.model.scaling import WorkloadKind
 
 
-def test_the_namespace_and_the_set_have_their_documented_names() -> None:
+def test_the_set_has_its_documented_name_and_its_namespace_is_left_to_the_cluster() -> None:
     scaling = read_settings({}).scaling
 
-    assert (scaling.namespace, scaling.workload) == ("dispensary-scraper", "scraper-worker")
+    assert (scaling.namespace, scaling.workload) == (None, "rolecall-worker")
     assert scaling.kind is WorkloadKind.STATEFUL_SET
     assert (scaling.least, scaling.most) == (1, 20)
     assert (scaling.kubeconfig, scaling.in_cluster) == (None, False)
@@ -22,11 +22,11 @@ def test_the_namespace_and_the_set_have_their_documented_names() -> None:
 
 def test_every_variable_of_scaling_is_read() -> None:
     environ = {
-        "K8S_NAMESPACE": "crawling",
-        "K8S_WORKER_STATEFULSET": "task-worker-resync",
-        "K8S_WORKER_KIND": "deployment",
-        "K8S_MIN_REPLICAS": "0",
-        "K8S_MAX_REPLICAS": "8",
+        "ROLECALL_K8S_NAMESPACE": "crawling",
+        "ROLECALL_K8S_WORKLOAD": "task-worker-resync",
+        "ROLECALL_K8S_KIND": "deployment",
+        "ROLECALL_K8S_MIN_REPLICAS": "0",
+        "ROLECALL_K8S_MAX_REPLICAS": "8",
         "KUBECONFIG": "here/config",
         "KUBERNETES_SERVICE_HOST": "10.0.0.1",
     }
@@ -43,19 +43,19 @@ def test_every_variable_of_scaling_is_read() -> None:
 
 
 def test_the_least_moves_the_most_that_nobody_set() -> None:
-    assert read_settings({"K8S_MIN_REPLICAS": "30"}).scaling.most == 30
+    assert read_settings({"ROLECALL_K8S_MIN_REPLICAS": "30"}).scaling.most == 30
 
 
 @pytest.mark.parametrize(
     ("variable", "text"),
     [
-        ("K8S_NAMESPACE", "Crawling"),
-        ("K8S_NAMESPACE", "a/b"),
-        ("K8S_WORKER_STATEFULSET", "-x"),
-        ("K8S_WORKER_STATEFULSET", "x" * 64),
-        ("K8S_WORKER_KIND", "DaemonSet"),
-        ("K8S_MIN_REPLICAS", "-1"),
-        ("K8S_MAX_REPLICAS", "many"),
+        ("ROLECALL_K8S_NAMESPACE", "Crawling"),
+        ("ROLECALL_K8S_NAMESPACE", "a/b"),
+        ("ROLECALL_K8S_WORKLOAD", "-x"),
+        ("ROLECALL_K8S_WORKLOAD", "x" * 64),
+        ("ROLECALL_K8S_KIND", "DaemonSet"),
+        ("ROLECALL_K8S_MIN_REPLICAS", "-1"),
+        ("ROLECALL_K8S_MAX_REPLICAS", "many"),
     ],
 )
 def test_what_does_not_fit_is_refused_by_its_name(variable: str, text: str) -> None:
@@ -67,4 +67,18 @@ def test_what_does_not_fit_is_refused_by_its_name(variable: str, text: str) -> N
 
 def test_the_most_cannot_be_less_than_the_least() -> None:
     with pytest.raises(ConfigError, match="must be between 5 and"):
-        read_settings({"K8S_MIN_REPLICAS": "5", "K8S_MAX_REPLICAS": "4"})
+        read_settings({"ROLECALL_K8S_MIN_REPLICAS": "5", "ROLECALL_K8S_MAX_REPLICAS": "4"})
+
+
+def test_the_names_of_the_first_system_are_read() -> None:
+    environ = {
+        "K8S_NAMESPACE": "dispensary-scraper",
+        "K8S_WORKER_STATEFULSET": "scraper-worker",
+        "K8S_WORKER_KIND": "StatefulSet",
+        "K8S_MAX_REPLICAS": "8",
+    }
+
+    scaling = read_settings(environ).scaling
+
+    assert (scaling.namespace, scaling.workload, scaling.most) == ("dispensary-scraper", "scraper-worker", 8)
+    assert scaling.kind is WorkloadKind.STATEFUL_SET

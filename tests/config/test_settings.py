@@ -10,25 +10,25 @@ from rolecall.config import HttpSettings, LogFormat, LogLevel, LogSettings, read
 from rolecall.model.errors import ConfigError
 
 BAD_TEXTS = [
-    ("WORKER_SLOTS", "many"),
-    ("WORKER_SLOTS", "0"),
-    ("WORKER_SLOTS", "-1"),
-    ("WORKER_SLOTS", "1.5"),
-    ("WORKER_SLOTS", "99999999999999999999"),
-    ("POLL_INTERVAL_MS", "5s"),
-    ("POLL_INTERVAL_MS", "0"),
-    ("HEARTBEAT_INTERVAL_MS", "inf"),
-    ("WORKER_GRACE_S", "nan"),
-    ("WORKER_GRACE_S", "-1"),
-    ("MEMORY_BACKOFF_THRESHOLD", "85"),
-    ("CPU_BACKOFF_THRESHOLD", "0"),
-    ("BACKOFF_DURATION_MS", "0"),
+    ("ROLECALL_SLOTS", "many"),
+    ("ROLECALL_SLOTS", "0"),
+    ("ROLECALL_SLOTS", "-1"),
+    ("ROLECALL_SLOTS", "1.5"),
+    ("ROLECALL_SLOTS", "99999999999999999999"),
+    ("ROLECALL_POLL_INTERVAL_MS", "5s"),
+    ("ROLECALL_POLL_INTERVAL_MS", "0"),
+    ("ROLECALL_HEARTBEAT_INTERVAL_MS", "inf"),
+    ("ROLECALL_GRACE", "nan"),
+    ("ROLECALL_GRACE", "-1"),
+    ("ROLECALL_MEMORY_BACKOFF_THRESHOLD", "85"),
+    ("ROLECALL_CPU_BACKOFF_THRESHOLD", "0"),
+    ("ROLECALL_BACKOFF_DURATION_MS", "0"),
     ("MAX_CONCURRENT_TASKS", "0"),
-    ("WORKER_ROLE", "fetch,,parse"),
-    ("WORKER_ROLE", "no spaces"),
-    ("WORKER_ROLE", "1st"),
-    ("WORKER_ID", "x" * 101),
-    ("WORKER_ID", "a\nb"),
+    ("ROLECALL_ROLES", "fetch,,parse"),
+    ("ROLECALL_ROLES", "no spaces"),
+    ("ROLECALL_ROLES", "1st"),
+    ("ROLECALL_WORKER_ID", "x" * 101),
+    ("ROLECALL_WORKER_ID", "a\nb"),
     ("ROLECALL_HTTP", "8321"),
     ("ROLECALL_HTTP", "localhost"),
     ("ROLECALL_HTTP", "localhost:65536"),
@@ -77,17 +77,17 @@ def test_every_variable_is_read() -> None:
             "ROLECALL_LOG": "JSON",
             "ROLECALL_LOG_LEVEL": "debug",
             "ROLECALL_LOG_TRACEBACKS": "Yes",
-            "WORKER_ROLE": "fetch, parse,fetch",
-            "WORKER_ID": "worker-7",
-            "WORKER_SLOTS": "8",
-            "WORKER_GRACE_S": "2.5",
-            "POLL_INTERVAL_MS": "250",
-            "HEARTBEAT_INTERVAL_MS": "1000",
-            "MEMORY_BACKOFF_THRESHOLD": "0.85",
-            "CPU_BACKOFF_THRESHOLD": "0.90",
-            "BACKOFF_DURATION_MS": "20000",
-            "POD_NAME": "pod-7",
-            "NODE_NAME": "node-1",
+            "ROLECALL_ROLES": "fetch, parse,fetch",
+            "ROLECALL_WORKER_ID": "worker-7",
+            "ROLECALL_SLOTS": "8",
+            "ROLECALL_GRACE": "2.5",
+            "ROLECALL_POLL_INTERVAL_MS": "250",
+            "ROLECALL_HEARTBEAT_INTERVAL_MS": "1000",
+            "ROLECALL_MEMORY_BACKOFF_THRESHOLD": "0.85",
+            "ROLECALL_CPU_BACKOFF_THRESHOLD": "0.90",
+            "ROLECALL_BACKOFF_DURATION_MS": "20000",
+            "ROLECALL_POD_NAME": "pod-7",
+            "ROLECALL_NODE_NAME": "node-1",
             "ROLECALL_NOTIFICATIONS": "nats://one:4222,nats://two:4222",
         }
     )
@@ -120,9 +120,9 @@ def test_names_of_another_system_are_read_where_ours_are_not_given() -> None:
     }
     ours = {
         "ROLECALL_SESSION_MINUTES": "30",
-        "ROLECALL_USER_RATE_LIMIT_PER_HOUR": "500",
-        "ROLECALL_MAX_FAILED_ATTEMPTS": "3",
-        "HEARTBEAT_INTERVAL_MS": "1000",
+        "ROLECALL_REQUESTS_PER_HOUR": "500",
+        "ROLECALL_FAILED_LOGINS": "3",
+        "ROLECALL_HEARTBEAT_INTERVAL_MS": "1000",
     }
 
     read, both = read_settings(theirs), read_settings(theirs | ours)
@@ -158,16 +158,33 @@ def test_a_text_that_does_not_fit_names_the_variable_and_the_value(variable: str
     assert variable in str(raised.value)
 
 
-@pytest.mark.parametrize(("environ", "slots"), [({}, 3), ({"WORKER_SLOTS": "2"}, 2)])
-def test_the_number_of_slots_has_a_second_name(environ: dict[str, str], slots: int) -> None:
-    assert read_settings({"MAX_CONCURRENT_TASKS": "3"} | environ).worker.slots == slots
+SEVERAL_NAMES = [
+    ({"ROLECALL_SLOTS": "1", "ROLECALL_WORKER_SLOTS": "2", "WORKER_SLOTS": "3", "MAX_CONCURRENT_TASKS": "4"}, 1),
+    ({"ROLECALL_WORKER_SLOTS": "2", "WORKER_SLOTS": "3", "MAX_CONCURRENT_TASKS": "4"}, 2),
+    ({"WORKER_SLOTS": "3", "MAX_CONCURRENT_TASKS": "4"}, 3),
+    ({"MAX_CONCURRENT_TASKS": "4"}, 4),
+]
 
 
-@pytest.mark.parametrize(
-    "environ", [{"ROLECALL_WORKER_SLOTS": "3", "WORKER_SLOTS": "8"}, {"ROLECALL_WORKER_SLOTS": "3"}]
-)
-def test_a_variable_may_say_that_it_is_ours(environ: dict[str, str]) -> None:
-    assert read_settings(environ).worker.slots == 3
+@pytest.mark.parametrize(("environ", "slots"), SEVERAL_NAMES)
+def test_of_several_names_ours_goes_first_and_then_what_is_surely_meant_for_us(
+    environ: dict[str, str], slots: int
+) -> None:
+    assert read_settings(environ).worker.slots == slots
+
+
+def test_the_names_of_earlier_releases_are_read() -> None:
+    worker = read_settings(
+        {"WORKER_ROLE": "mail", "WORKER_ID": "w", "WORKER_GRACE_S": "7", "POLL_INTERVAL_MS": "20"}
+    ).worker
+
+    assert (worker.roles, worker.name, worker.grace, worker.poll_interval) == (("mail",), "w", 7, 0.02)
+
+
+def test_the_address_of_the_database_that_is_only_ours_goes_first() -> None:
+    environ = {"DATABASE_URL": "postgresql://theirs/x", "ROLECALL_DATABASE_URL": "postgresql://ours/x"}
+
+    assert read_settings(environ).database.url == "postgresql://ours/x"
 
 
 def test_what_does_not_fit_is_told_by_the_name_that_was_written() -> None:
@@ -187,20 +204,20 @@ def test_in_a_cluster_the_host_is_the_pod(environ: dict[str, str], pod: str | No
 
 
 def test_an_empty_variable_counts_as_not_set() -> None:
-    assert read_settings({"WORKER_SLOTS": " ", "DATABASE_URL": "", "WORKER_ROLE": ""}) == read_settings({})
+    assert read_settings({"ROLECALL_SLOTS": " ", "DATABASE_URL": "", "ROLECALL_ROLES": ""}) == read_settings({})
 
 
 def test_a_flag_wins_over_its_variable() -> None:
-    assert read_settings({"WORKER_SLOTS": "2"}, {"WORKER_SLOTS": "3"}).worker.slots == 3
+    assert read_settings({"ROLECALL_SLOTS": "2"}, {"ROLECALL_SLOTS": "3"}).worker.slots == 3
 
 
 def test_a_flag_that_is_not_given_leaves_the_variable() -> None:
-    assert read_settings({"WORKER_SLOTS": "2"}, {"WORKER_SLOTS": None}).worker.slots == 2
+    assert read_settings({"ROLECALL_SLOTS": "2"}, {"ROLECALL_SLOTS": None}).worker.slots == 2
 
 
 def test_a_bad_flag_is_named_as_the_flag() -> None:
     with pytest.raises(ConfigError) as raised:
-        read_settings({}, {"POLL_INTERVAL_MS": "soon"})
+        read_settings({}, {"ROLECALL_POLL_INTERVAL_MS": "soon"})
 
     assert raised.value.variable == "--poll-interval-ms"
 

@@ -48,14 +48,14 @@ async def test_where_there_is_no_cluster_the_page_says_why(pool: Engine, http: h
 
 async def test_the_card_shows_how_many_there_are_and_who_would_leave(pool: Engine, scaled: httpx2.AsyncClient) -> None:
     pool.enqueue_many([{"role": "sums", "handler": "add"}] * 2)
-    join(pool, "north", "sums", pod="scraper-worker-3", running=2)
+    join(pool, "north", "sums", pod="rolecall-worker-3", running=2)
 
     page = (await scaled.get("/admin/workers")).text
 
-    assert "Replicas of scraper-worker" in page
+    assert "Replicas of rolecall-worker" in page
     assert "between 1 and 8" in page
     assert "<dt>Ready</dt><dd>3</dd>" in page
-    assert "scraper-worker-3 (runs 2 tasks) leaves" in page
+    assert "rolecall-worker-3 (runs 2 tasks) leaves" in page
 
 
 @pytest.mark.parametrize(("button", "replicas"), [("One fewer", 3), ("One more", 5)])
@@ -78,7 +78,7 @@ async def test_a_target_is_looked_at_before_it_is_asked_for(
 ) -> None:
     page = (await scaled.get("/admin/workers?replicas=2")).text
 
-    assert "scraper-worker-3 (no worker on the roll), scraper-worker-2 (no worker on the roll) leave" in page
+    assert "rolecall-worker-3 (no worker on the roll), rolecall-worker-2 (no worker on the roll) leave" in page
     assert "Scale to 2" in page
     assert cluster.desired == 4
 

@@ -105,7 +105,7 @@ def test_what_a_request_says_of_its_origin_is_believed_of_the_clusters_pods_alon
 def test_a_worker_has_longer_to_stop_than_its_tasks_to_end() -> None:
     pod = pod_of(named(sets(), "task-worker"))
     [container] = pod["containers"]
-    grace = read_settings({"WORKER_GRACE_S": environment_of(container)["WORKER_GRACE_S"]}).worker.grace
+    grace = read_settings({"ROLECALL_GRACE": environment_of(container)["ROLECALL_GRACE"]}).worker.grace
 
     assert pod["terminationGracePeriodSeconds"] >= grace + GRACE_BEYOND
 
@@ -142,7 +142,9 @@ def test_the_settings_are_those_that_the_program_reads() -> None:
     [settings] = of_kind(documents(), "ConfigMap")
     asked = Asked(settings["data"])
 
-    assert read_settings(asked).scaling == read_settings({}).scaling
+    scaling = read_settings(asked).scaling
+    assert (scaling.namespace, scaling.workload) == ("dispensary-scraper", "scraper-worker")
+    assert (scaling.kind, scaling.least, scaling.most) == ("StatefulSet", 1, 20)
     assert CrawlSettings.from_environment(asked).data_dir == Path("/data")
     assert asked.names >= set(settings["data"])
 

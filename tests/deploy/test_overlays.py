@@ -26,7 +26,7 @@ from tests.deploy.manifests import (
 pytestmark = needs_kubectl
 
 DIGEST = re.compile(r".+@sha256:[0-9a-f]{64}")
-NAMESPACE = read_settings({}).scaling.namespace
+NAMESPACE = "dispensary-scraper"
 ROLE_LABEL = "rolecall/role"
 ROLES = sorted(app.roles)
 
@@ -105,9 +105,9 @@ def test_the_stateful_set_serves_every_role_with_eight_pods_of_three_slots() -> 
     [found] = workers("stateful")
     environment = environment_of(pod_of(found)["containers"][0])
 
-    assert (found["kind"], found["metadata"]["name"]) == ("StatefulSet", read_settings({}).scaling.workload)
-    assert (found["spec"]["replicas"], environment["WORKER_SLOTS"]) == (8, "3")
-    assert "WORKER_ROLE" not in environment
+    assert (found["kind"], found["metadata"]["name"]) == ("StatefulSet", "scraper-worker")
+    assert (found["spec"]["replicas"], environment["ROLECALL_SLOTS"]) == (8, "3")
+    assert "ROLECALL_ROLES" not in environment
     service = named(of_kind(rendered("stateful"), "Service"), found["spec"]["serviceName"])
     assert service["spec"]["clusterIP"] == "None"
 

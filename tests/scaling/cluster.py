@@ -17,7 +17,7 @@ from rolecall.config import ScalingSettings
 from rolecall.model.scaling import WorkloadKind
 
 NAMESPACE = "crawling"
-NAME = "scraper-worker"
+NAME = "rolecall-worker"
 PLURALS = {WorkloadKind.STATEFUL_SET: "statefulsets", WorkloadKind.DEPLOYMENT: "deployments"}
 VERBS = {"GET": "get", "PATCH": "patch", "PUT": "update"}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import socket
 from dataclasses import replace
 from pathlib import Path
@@ -19,8 +20,19 @@ async def test_the_object_tells_how_many_pods_are_there_wanted_and_ready(cluster
     found = await scaler.look()
 
     assert (found.current, found.desired, found.ready) == (4, 4, 3)
-    assert (found.kind, found.namespace, found.name) == ("StatefulSet", "crawling", "scraper-worker")
+    assert (found.kind, found.namespace, found.name) == ("StatefulSet", "crawling", "rolecall-worker")
     assert (found.least, found.most) == (1, 8)
+
+
+async def test_without_a_namespace_that_of_the_kubeconfig_is_meant(cluster: Cluster, tmp_path: Path) -> None:
+    config = json.loads(cluster.settings.kubeconfig.read_text() if cluster.settings.kubeconfig else "")
+    config["contexts"][0]["context"]["namespace"] = "crawling"
+    file = tmp_path / "of-a-namespace"
+    file.write_text(json.dumps(config))
+
+    found = await scaler_for(replace(cluster.settings, namespace=None, kubeconfig=file)).look()
+
+    assert found.namespace == "crawling"
 
 
 async def test_who_may_read_the_scale_only_is_not_told_what_is_ready(cluster: Cluster, scaler: Scaler) -> None:
@@ -61,11 +73,11 @@ async def test_a_deployment_is_scaled_in_the_same_way(deployed: Cluster) -> None
 
 
 async def test_the_cost_of_a_pod_is_written_on_it_and_one_that_is_gone_is_passed_over(deployed: Cluster) -> None:
-    deployed.add_pods("scraper-worker-a", "scraper-worker-b")
+    deployed.add_pods("rolecall-worker-a", "rolecall-worker-b")
 
-    await scaler_for(deployed.settings).mark({"scraper-worker-gone": 2, "scraper-worker-b": 7})
+    await scaler_for(deployed.settings).mark({"rolecall-worker-gone": 2, "rolecall-worker-b": 7})
 
-    assert deployed.costs() == {"scraper-worker-b": "7"}
+    assert deployed.costs() == {"rolecall-worker-b": "7"}
 
 
 async def test_without_permission_the_error_names_what_is_missing(cluster: Cluster, scaler: Scaler) -> None:

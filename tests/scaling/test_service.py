@@ -48,7 +48,7 @@ async def add_pod(connection: Connection, name: str, running: int = 0) -> int:
 
 def deployed_pod(letter: str) -> str:
     """A name as a Deployment gives it: the set's, the hash of the template, and five letters."""
-    return f"scraper-worker-7d4b9c-{letter * 5}"
+    return f"rolecall-worker-7d4b9c-{letter * 5}"
 
 
 async def told(services: Services) -> dict[str | None, str]:
@@ -57,7 +57,7 @@ async def told(services: Services) -> dict[str | None, str]:
 
 
 async def test_more_replicas_send_nobody_away(services: Services, cluster: Cluster, aconnection: Connection) -> None:
-    await add_pod(aconnection, "scraper-worker-3")
+    await add_pod(aconnection, "rolecall-worker-3")
 
     scaled = await services.scaling.scale(6)
 
@@ -69,13 +69,13 @@ async def test_more_replicas_send_nobody_away(services: Services, cluster: Clust
 async def test_of_a_stateful_set_the_highest_ordinals_leave(
     services: Services, cluster: Cluster, aconnection: Connection
 ) -> None:
-    workers = [await add_pod(aconnection, f"scraper-worker-{ordinal}", running=ordinal) for ordinal in range(4)]
+    workers = [await add_pod(aconnection, f"rolecall-worker-{ordinal}", running=ordinal) for ordinal in range(4)]
 
     scaled = await services.scaling.scale(2)
 
-    assert scaled.leaving == ["scraper-worker-3", "scraper-worker-2"]
+    assert scaled.leaving == ["rolecall-worker-3", "rolecall-worker-2"]
     assert sorted(scaled.decommissioned) == workers[2:]
-    assert await told(services) == {"scraper-worker-2": "decommission", "scraper-worker-3": "decommission"}
+    assert await told(services) == {"rolecall-worker-2": "decommission", "rolecall-worker-3": "decommission"}
     assert cluster.desired == 2
 
 
@@ -107,7 +107,7 @@ async def test_pods_that_no_worker_registered_from_leave_before_any_other(
 async def test_pods_of_a_set_with_a_longer_name_are_left_alone(
     deployed_services: Services, deployed: Cluster, aconnection: Connection
 ) -> None:
-    others = ["scraper-worker-resync-7d4b9c-aaaaa", "scraper-worker-0", "scraper-workers-7d4b9c-aaaaa"]
+    others = ["rolecall-worker-resync-7d4b9c-aaaaa", "rolecall-worker-0", "rolecall-workers-7d4b9c-aaaaa"]
     deployed.add_pods(*others)
     for name in others:
         await add_pod(aconnection, name)
@@ -133,14 +133,14 @@ async def test_a_change_is_written_down_with_who_asked_for_it(services: Services
 
     [event] = await services.audit.list(AuditFilter(action="scaling.scale"))
     assert (event.actor, event.action) == ("ada", "scaling.scale")
-    assert (event.detail["name"], event.detail["previous"], event.detail["desired"]) == ("scraper-worker", 4, 3)
-    assert event.outcome == {"leaving": ["scraper-worker-3"]}
+    assert (event.detail["name"], event.detail["previous"], event.detail["desired"]) == ("rolecall-worker", 4, 3)
+    assert event.outcome == {"leaving": ["rolecall-worker-3"]}
 
 
 async def test_a_number_that_the_cluster_refuses_sends_nobody_away(
     services: Services, cluster: Cluster, aconnection: Connection
 ) -> None:
-    await add_pod(aconnection, "scraper-worker-3")
+    await add_pod(aconnection, "rolecall-worker-3")
     cluster.deny("patch statefulsets/scale", "patch statefulsets")
 
     with pytest.raises(ClusterRefused):

@@ -53,7 +53,7 @@ async def test_the_replicas_are_told(http: httpx2.AsyncClient) -> None:
     assert response.json() == {
         "kind": "StatefulSet",
         "namespace": NAMESPACE,
-        "name": "scraper-worker",
+        "name": "rolecall-worker",
         "current": 4,
         "desired": 4,
         "ready": 3,
@@ -70,7 +70,7 @@ async def test_the_replicas_are_changed(http: httpx2.AsyncClient, cluster: Clust
         "previous": 4,
         "desired": 3,
         "way": "scale",
-        "leaving": ["scraper-worker-3"],
+        "leaving": ["rolecall-worker-3"],
         "decommissioned": [],
         "unmarked": None,
     }
@@ -137,7 +137,7 @@ async def test_the_command_line_shows_and_scales(cluster: Cluster, database: str
     scaled = await rolecall(cluster, database, "scale", "2")
 
     assert (shown[0], json.loads(shown[1])["desired"]) == (0, 4)
-    assert (scaled[0], "scraper-worker-3, scraper-worker-2" in scaled[1]) == (0, True)
+    assert (scaled[0], "rolecall-worker-3, rolecall-worker-2" in scaled[1]) == (0, True)
     assert (target[0], target[1].split()[-1]) == (0, "1")
     assert (refused[0], "there may be 1 to 8 replicas, not 9" in refused[1]) == (2, True)
     assert cluster.desired == 2
@@ -150,8 +150,8 @@ async def rolecall(cluster: Cluster, database: str, *arguments: str) -> tuple[in
         **os.environ,
         "DATABASE_URL": database,
         "KUBECONFIG": str(settings.kubeconfig),
-        "K8S_NAMESPACE": settings.namespace,
-        "K8S_MAX_REPLICAS": str(settings.most),
+        "ROLECALL_K8S_NAMESPACE": settings.namespace or "",
+        "ROLECALL_K8S_MAX_REPLICAS": str(settings.most),
     }
     command: Sequence[str] = (sys.executable, "-m", "rolecall", *arguments)
     pipe = asyncio.subprocess.PIPE

@@ -19,7 +19,8 @@ from rolecall.cli.documents import print_json
 from rolecall.cli.exits import run_unwinding
 from rolecall.cli.options import DATABASE, LOGGING, json_option, settings_options
 from rolecall.cli.verbs import Verb
-from rolecall.config import DatabaseSettings, Settings, read_settings
+from rolecall.config import DatabaseSettings, Setting, Settings, read_settings
+from rolecall.config.database import DATA_DIR, DATABASE_URL
 from rolecall.config.parsing import has_password
 from rolecall.db.connect import connect_async
 from rolecall.db.embedded.server import EmbeddedServer, kept_running
@@ -42,7 +43,7 @@ P = ParamSpec("P")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shell:
-    """One run of a command; `flags` are the settings that were given as flags, by their variables' names."""
+    """One run of a command; `flags` are the settings that were given as flags, by their settings' names."""
 
     settings: Settings
     flags: Mapping[str, str]
@@ -106,7 +107,7 @@ def as_command(verb: Verb) -> Callable[..., None]:
 
 
 def with_shell(
-    body: Callable[Concatenate[Shell, P], None], settings: Iterable[tuple[str, str, str]] = ()
+    body: Callable[Concatenate[Shell, P], None], settings: Iterable[Setting[object]] = ()
 ) -> Callable[..., None]:
     """Make a command of a function: its own options, the given settings and those that all commands share.
 
@@ -130,7 +131,7 @@ def _open_shell(options: dict[str, Any]) -> Shell:
     flags = {name: text for name, text in options.items() if text is not None}
     settings = read_settings(os.environ, flags)
     set_up_logging(settings.log)
-    if has_password(flags.get("DATABASE_URL", "")):
+    if has_password(flags.get(DATABASE_URL.name, "")):
         log.warning(ON_THE_COMMAND_LINE)
     return Shell(settings=settings, flags=flags, as_json=as_json)
 
@@ -140,6 +141,6 @@ def _require_data(settings: DatabaseSettings) -> None:
         raise ConfigError(
             f"there is no database under {str(settings.data_dir)!r} yet: make one with `rolecall up` or "
             "`rolecall migrate`, or name another one by --data-dir or DATABASE_URL",
-            variable="ROLECALL_DATA_DIR",
+            variable=DATA_DIR.name,
             value=str(settings.data_dir),
         )

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from urllib.parse import SplitResult, parse_qsl, urlencode, urlsplit, urlunsplit
 
 from rolecall.config.parsing import Unfit
+from rolecall.config.setting import Setting
 
 REDIS = ("redis", "rediss", "redis+sentinel", "rediss+sentinel")
 NATS = ("nats", "tls")
@@ -34,6 +35,17 @@ def notifications(text: str) -> str:
         return text.lower()
     broker_address(text)
     return text
+
+
+NOTIFICATIONS = Setting(
+    name="ROLECALL_NOTIFICATIONS",
+    flag="--notifications",
+    form="HOW",
+    default="postgres",
+    parse=notifications,
+    meaning="How workers hear of work: postgres, poll, in-process, redis://host:6379 or nats://host:4222.",
+)
+SETTINGS = (NOTIFICATIONS,)
 
 
 def broker_address(text: str) -> BrokerAddress:

@@ -7,12 +7,13 @@ from enum import StrEnum
 from urllib.parse import quote
 
 from rolecall.config.brokers import prefix_apart
-from rolecall.config.parsing import Unfit, whole
+from rolecall.config.parsing import Unfit, one_of, whole
+from rolecall.config.setting import Setting, Source
 
-__all__ = ["HandoffKind", "HandoffSettings", "address_of", "port", "redis_url"]
+__all__ = ["REDIS_URL", "SETTINGS", "HandoffKind", "HandoffSettings", "read_handoff_settings"]
 
 SCHEMES = ("redis", "rediss", "unix", "redis+sentinel", "rediss+sentinel", "redis+cluster", "rediss+cluster")
-port = whole(1, 65_535)
+USUAL_PORT = 6379
 
 
 class HandoffKind(StrEnum):
@@ -23,6 +24,55 @@ class HandoffKind(StrEnum):
     LISTS = "lists"
     SIMPLE = "simple"
     OFF = "off"
+
+
+def redis_url(text: str) -> str:
+    """Take an address of Redis as it is. Raises Unfit, which shows no password."""
+    scheme, separator, _ = text.partition("://")
+    if not separator or scheme not in SCHEMES:
+        shown = f"{scheme[:20]}://..." if separator else "(hidden)"
+        raise Unfit("is no address of Redis such as redis://host:6379/0", shown=shown)
+    prefix_apart(text)
+    return text
+
+
+def _host(band: str, meaning: str) -> Setting[str]:
+    name = f"REDIS_HOST_{band}"
+    return Setting(name=f"ROLECALL_{name}", aliases=(name,), form="HOST", parse=str, meaning=meaning)
+
+
+def _port(band: str) -> Setting[int]:
+    name = f"REDIS_PORT_{band}"
+    meaning = "Its port."
+    port = whole(1, 65_535)
+    return Setting(
+        name=f"ROLECALL_{name}", aliases=(name,), form="PORT", default=str(USUAL_PORT), parse=port, meaning=meaning
+    )
+
+
+REDIS_URL = Setting(
+    name="ROLECALL_REDIS_URL",
+    form="URL",
+    parse=redis_url,
+    meaning="The Redis by which tasks are handed over, as redis://host:6379/0; requests are counted there, too.",
+)
+HANDOFF = Setting(
+    name="ROLECALL_HANDOFF",
+    form="KIND",
+    default="auto",
+    parse=one_of(HandoffKind),
+    meaning="How tasks lie in Redis: auto, streams, lists, simple, or off.",
+)
+LOW = (_host("LOW", "Instead of it: the server of the low band; of both where no other is named."), _port("LOW"))
+HIGH = (_host("HIGH", "That of the high band, of heartbeats and of the leader's lock."), _port("HIGH"))
+PASSWORD = Setting(
+    name="ROLECALL_REDIS_PASSWORD",
+    aliases=("REDIS_PASSWORD",),
+    form="TEXT",
+    parse=str,
+    meaning="The password of those two.",
+)
+SETTINGS = (REDIS_URL, HANDOFF, *LOW, *HIGH, PASSWORD)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,18 +88,18 @@ class HandoffSettings:
         return self.low is not None and self.kind is not HandoffKind.OFF
 
 
-def redis_url(text: str) -> str:
-    """Take an address of Redis as it is. Raises Unfit, which shows no password."""
-    scheme, separator, _ = text.partition("://")
-    if not separator or scheme not in SCHEMES:
-        shown = f"{scheme[:20]}://..." if separator else "(hidden)"
-        raise Unfit("is no address of Redis such as redis://host:6379/0", shown=shown)
-    prefix_apart(text)
-    return text
+def read_handoff_settings(source: Source) -> HandoffSettings:
+    """Read which Redis it is. Raises ConfigError."""
+    url = source.read(REDIS_URL, None)
+    password = source.read(PASSWORD, "")
+    low, high = (
+        _address_of(source.read(host, ""), source.read(port, USUAL_PORT), password) for host, port in (LOW, HIGH)
+    )
+    kind = source.read(HANDOFF, HandoffKind.AUTO)
+    return HandoffSettings(low=url or low or high, high=url or high or low, kind=kind)
 
 
-def address_of(host: str, port: int, password: str) -> str | None:
-    """Put an address together of what 003's variables say; None without a host."""
+def _address_of(host: str, port: int, password: str) -> str | None:
     if not host:
         return None
     secret = f":{quote(password, safe='')}@" if password else ""

@@ -84,10 +84,11 @@ class Kubernetes:
                 await self._mark(client, pod, cost)
 
     async def _look_at_object(self, client: AsyncClient) -> Replicas:
-        with self._explained("get", self._resource.plural):
+        with self._explained(client, "get", self._resource.plural):
             found = await client.get(self._resource.object, self._settings.workload)
         status = found.status
         return self._replicas(
+            client,
             current=(status and status.replicas) or 0,
             # The API server fills in 1 where a manifest does not say it.
             desired=1 if found.spec.replicas is None else found.spec.replicas,
@@ -95,17 +96,17 @@ class Kubernetes:
         )
 
     async def _look_at_scale(self, client: AsyncClient) -> Replicas:
-        with self._explained("get", f"{self._resource.plural}/scale"):
+        with self._explained(client, "get", f"{self._resource.plural}/scale"):
             found: Scale = await client.get(self._resource.scale, self._settings.workload)
         current = found.status.replicas if found.status else 0
         desired = found.spec.replicas if found.spec else None
-        return self._replicas(current=current, desired=desired or 0, ready=None)
+        return self._replicas(client, current=current, desired=desired or 0, ready=None)
 
-    def _replicas(self, *, current: int, desired: int, ready: int | None) -> Replicas:
+    def _replicas(self, client: AsyncClient, *, current: int, desired: int, ready: int | None) -> Replicas:
         known = self._settings
         return Replicas(
             kind=known.kind,
-            namespace=known.namespace,
+            namespace=client.namespace,
             name=known.workload,
             current=current,
             desired=desired,
@@ -127,21 +128,22 @@ class Kubernetes:
         by_scale = way is ScalingWay.SCALE
         target = self._resource.scale if by_scale else self._resource.object
         body = {"spec": {"replicas": replicas}}
-        with self._explained("patch", f"{self._resource.plural}/scale" if by_scale else self._resource.plural):
+        plural = self._resource.plural
+        with self._explained(client, "patch", f"{plural}/scale" if by_scale else plural):
             await client.patch(target, self._settings.workload, body, patch_type=PatchType.MERGE, dry_run=rehearse)
 
     async def _mark(self, client: AsyncClient, pod: str, cost: int) -> None:
         body = {"metadata": {"annotations": {DELETION_COST: str(cost)}}}
         try:
-            with self._explained("patch", "pods"):
+            with self._explained(client, "patch", "pods"):
                 await client.patch(Pod, pod, body, patch_type=PatchType.MERGE)
         except WorkloadNotFound:
             return
 
     @contextmanager
-    def _explained(self, verb: str, resource: str) -> Iterator[None]:
+    def _explained(self, client: AsyncClient, verb: str, resource: str) -> Iterator[None]:
         """Raise what went wrong as an error of ours, in which the missing permission can be read."""
-        name, namespace = self._settings.workload, self._settings.namespace
+        name, namespace = self._settings.workload, client.namespace
         try:
             yield
         except HTTPStatusError as error:

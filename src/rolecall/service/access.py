@@ -12,6 +12,7 @@ from pathlib import Path
 from secrets import token_hex
 
 from rolecall.config import AuthMode
+from rolecall.config.access import TOKEN_FILE
 from rolecall.model.access import ApiKey, Credentials, LoginAttempt, LoginLimits, NewApiKey, Person, Scope, Session
 from rolecall.model.audit import AuditEvent
 from rolecall.model.errors import (
@@ -52,7 +53,7 @@ WRONG_LOGIN = "the name or the password is wrong"
 TOKEN = re.compile(r"rl_[A-Za-z0-9_-]{43}")
 OWN = 0o600
 OTHERS = 0o077
-TOKEN_VARIABLE = "ROLECALL_TOKEN_FILE"  # noqa: S105 - a name, not a secret
+TOKEN_VARIABLE = TOKEN_FILE.name
 
 
 def new_secret(kind: str) -> str:

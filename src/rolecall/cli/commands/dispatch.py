@@ -12,11 +12,10 @@ from rolecall.cli.exits import Terminated, run_unwinding
 from rolecall.cli.locate import load_app
 from rolecall.cli.options import DATABASE, LOGGING
 from rolecall.cli.shell import Shell
+from rolecall.config.handoff import REDIS_URL
 from rolecall.model.errors import ConfigError
 from rolecall.service.dispatching import dispatcher_of
 from rolecall.worker.supervisor import Command
-
-VARIABLE = "ROLECALL_REDIS_URL"
 
 AppReference = Annotated[str | None, Option("--app", metavar="MODULE:APP", help="The App whose tables must be there.")]
 
@@ -28,7 +27,9 @@ def dispatch(shell: Shell, *, app: AppReference = None) -> None:
         with shell.ready_database(migrations=migrations) as dsn:
             dispatcher = dispatcher_of(dsn, shell.settings)
             if dispatcher is None:
-                raise ConfigError("say which Redis tasks are handed over by: redis://host:6379/0", variable=VARIABLE)
+                raise ConfigError(
+                    "say which Redis tasks are handed over by: redis://host:6379/0", variable=REDIS_URL.name
+                )
             announce(shell, {"handoff": shell.settings.handoff.kind})
             run_unwinding(dispatcher.run())
     except Terminated:

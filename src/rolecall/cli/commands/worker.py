@@ -19,7 +19,10 @@ from rolecall.cli.locate import load_app
 from rolecall.cli.metrics import answering_scrapes, metrics_address
 from rolecall.cli.options import DATABASE, LOGGING, WORKING
 from rolecall.cli.shell import Shell
-from rolecall.config import FLAGS, Settings
+from rolecall.config import Setting, Settings
+from rolecall.config.brokers import NOTIFICATIONS
+from rolecall.config.database import DATABASE_URL, DATABASE_URL_FILE
+from rolecall.config.worker import METRICS
 from rolecall.db.connect import connect
 from rolecall.db.migrator import check
 from rolecall.db.run import run as ask
@@ -46,7 +49,7 @@ Reports = Annotated[bool, Option("--report/--no-report", hidden=True)]
 
 # One of several processes, for which the command that started them counts.
 CHILD = ("--until-idle", "--no-report")
-SECRETS = ("DATABASE_URL", "DATABASE_URL_FILE", "ROLECALL_NOTIFICATIONS")
+SECRETS = (DATABASE_URL, DATABASE_URL_FILE, NOTIFICATIONS)
 
 log = logging.getLogger("rolecall.cli")
 
@@ -127,27 +130,28 @@ def worker_commands(shell: Shell, reference: str | None, number: int, *flags: st
     words = [*command_line(shell, "worker", reference, [*WORKING, *DATABASE, *LOGGING]), *flags]
     addresses = [metrics_address(shell.settings.worker.metrics, turn) for turn in range(number)]
     return [
-        Command(name="A worker", arguments=words, environment={**secrets_of(shell), "ROLECALL_METRICS": address})
+        Command(name="A worker", arguments=words, environment={**secrets_of(shell), METRICS.name: address})
         for address in addresses
     ]
 
 
-def command_line(shell: Shell, verb: str, reference: str | None, settings: Iterable[tuple[str, str, str]]) -> list[str]:
+def command_line(shell: Shell, verb: str, reference: str | None, settings: Iterable[Setting[object]]) -> list[str]:
     """The words that start another command of ours, with those of the given flags that it knows and that are no
     secret.
     """
     app = ["--app", reference] if reference else []
-    known = [variable for variable, *_ in settings if variable in shell.flags and variable not in SECRETS]
-    flags = [part for variable in known for part in (FLAGS[variable], shell.flags[variable])]
+    known = [setting for setting in settings if setting.name in shell.flags and setting not in SECRETS]
+    flags = [part for setting in known for part in (setting.flag, shell.flags[setting.name])]
     return [sys.executable, "-m", "rolecall", verb, *app, *flags]
 
 
 def secrets_of(shell: Shell) -> Mapping[str, str]:
     """What goes to another command of ours by its environment, as everybody can read the words that start it."""
+    # Under every name: what else stands in our own environment was read already, or a flag went before it.
     return {
-        "DATABASE_URL": shell.settings.database.url or "",
-        "DATABASE_URL_FILE": "",
-        "ROLECALL_NOTIFICATIONS": shell.settings.notifications,
+        **dict.fromkeys(DATABASE_URL.names, shell.settings.database.url or ""),
+        **dict.fromkeys(DATABASE_URL_FILE.names, ""),
+        NOTIFICATIONS.name: shell.settings.notifications,
     }
 
 

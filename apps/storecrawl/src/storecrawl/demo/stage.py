@@ -37,7 +37,11 @@ APP = "storecrawl.app:app"
 # A killed worker's tasks come back after so many seconds.
 LEASE = 10.0
 # What a shell has set for workers of its own must not keep ours from any task.
-OWN_WORKERS = {"WORKER_ROLE": "", "WORKER_ID": "", "POLL_INTERVAL_MS": "", "HEARTBEAT_INTERVAL_MS": ""}
+OWN_WORKERS = {
+    prefix + name: ""
+    for name in ("ROLES", "WORKER_ROLE", "WORKER_ID", "POLL_INTERVAL_MS", "HEARTBEAT_INTERVAL_MS")
+    for prefix in ("ROLECALL_", "")
+}
 # Rolecall's usual one, while it is free.
 API_PORT = 8321
 AT_WILL = 10_000.0

@@ -1,0 +1,248 @@
+"""Where the API listens, who may come in there, and how often."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+
+from rolecall.config.database import DatabaseSettings
+from rolecall.config.parsing import Unfit, address, addresses, decimal, one_of, origins, path, whole
+from rolecall.config.setting import Setting, Source
+
+__all__ = [
+    "ACCESS",
+    "HTTP",
+    "SETTINGS",
+    "TOKEN_FILE",
+    "AccessSettings",
+    "AuthMode",
+    "HttpSettings",
+    "read_access_settings",
+    "read_http_settings",
+]
+
+LOOPBACK = "127.0.0.1"
+USUAL_STATE = Path("~/.local/state")
+TOKEN_NAME = "local-token"  # noqa: S105 - a name, not a secret
+DAY_S = 86_400
+MOST_REQUESTS = 1_000_000
+MOST_SESSION_MINUTES = 43_200
+
+
+class AuthMode(StrEnum):
+    """Who comes in: by API key or login; on this machine by its token too; or everybody on this machine."""
+
+    keys = "keys"
+    token = "token"  # noqa: S105 - a word, not a secret
+    off = "off"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HttpSettings:
+    """Whether and where the API listens; without a port at the usual one, or where that is taken at any free one."""
+
+    enabled: bool = True
+    host: str = LOOPBACK
+    port: int | None = None
+
+    @property
+    def asked_for(self) -> bool:
+        """True if somebody named the address."""
+        return self.port is not None
+
+
+def _http(text: str) -> HttpSettings:
+    if text.lower() == "off":
+        return HttpSettings(enabled=False)
+    try:
+        host, port = address(text)
+    except Unfit:
+        raise Unfit("is neither off nor an address such as 127.0.0.1:8321") from None
+    return HttpSettings(host=host, port=port)
+
+
+HTTP = Setting(
+    name="ROLECALL_HTTP",
+    flag="--http",
+    form="HOST:PORT|off",
+    parse=_http,
+    meaning="Where the API listens, or off; by default at 127.0.0.1:8321, or at any free port.",
+)
+AUTH = Setting(
+    name="ROLECALL_AUTH",
+    flag="--auth",
+    form="keys|token|off",
+    parse=one_of(AuthMode),
+    meaning="Who comes in over HTTP: by default token on this machine, and keys elsewhere; token and off are for this "
+    "machine alone.",
+)
+TRUSTED_ORIGINS = Setting(
+    name="ROLECALL_TRUSTED_ORIGINS",
+    flag="--trusted-origins",
+    form="A,B",
+    parse=origins,
+    meaning="Whose pages may ask for changes too, as https://work.example.",
+)
+TOKEN_FILE = Setting(
+    name="ROLECALL_TOKEN_FILE",
+    form="FILE",
+    parse=Path,
+    meaning="Where the token of this machine is kept; by default in the data folder, or with a DATABASE_URL in "
+    "~/.local/state/rolecall.",
+)
+REQUESTS_PER_MINUTE = Setting(
+    name="ROLECALL_REQUESTS_PER_MINUTE",
+    form="N",
+    default="1200",
+    parse=whole(1, MOST_REQUESTS),
+    meaning="How many requests of one caller are answered in a minute.",
+)
+REQUESTS_PER_HOUR = Setting(
+    name="ROLECALL_REQUESTS_PER_HOUR",
+    aliases=("USER_RATE_LIMIT_PER_HOUR", "RATE_LIMIT_PER_HOUR"),
+    form="N",
+    parse=whole(1, MOST_REQUESTS),
+    meaning="And how many in an hour; by default any number.",
+)
+LOGINS_PER_MINUTE = Setting(
+    name="ROLECALL_LOGINS_PER_MINUTE",
+    form="N",
+    default="20",
+    parse=whole(1, MOST_REQUESTS),
+    meaning="How many logins are tried from one address in a minute.",
+)
+FAILED_LOGINS = Setting(
+    name="ROLECALL_FAILED_LOGINS",
+    aliases=("MAX_FAILED_ATTEMPTS",),
+    form="N",
+    default="10",
+    parse=whole(1, 1_000),
+    meaning="After how many failed logins in a row a person is locked.",
+)
+LOCKOUT = Setting(
+    name="ROLECALL_LOCKOUT",
+    aliases=("LOCKOUT_DURATION_SECONDS",),
+    form="SECONDS",
+    default="900",
+    parse=decimal(1, DAY_S),
+    meaning="For how long that is.",
+)
+SESSION_MINUTES = Setting(
+    name="ROLECALL_SESSION_MINUTES",
+    aliases=("ACCESS_TOKEN_EXPIRE_MINUTES",),
+    form="MINUTES",
+    default="720",
+    parse=whole(1, MOST_SESSION_MINUTES),
+    meaning="How long a login lasts.",
+)
+SESSION_IDLE_MINUTES = Setting(
+    name="ROLECALL_SESSION_IDLE_MINUTES",
+    form="MINUTES",
+    default="120",
+    parse=whole(1, MOST_SESSION_MINUTES),
+    meaning="After how long without a request it ends before that.",
+)
+FORWARDED_BY = Setting(
+    name="ROLECALL_FORWARDED_BY",
+    form="A,B",
+    parse=addresses,
+    meaning="The servers in front of this one, as addresses or networks, that are believed where a request came from.",
+)
+ROOT_PATH = Setting(
+    name="ROLECALL_ROOT_PATH",
+    form="PATH",
+    parse=path,
+    meaning="What a server in front takes off the beginning of each path, as /queue.",
+)
+STATE_HOME = Setting(
+    name="XDG_STATE_HOME",
+    foreign=True,
+    form="DIR",
+    default=str(USUAL_STATE),
+    parse=Path,
+    meaning="Where programs keep what is theirs alone, as the token of this machine.",
+)
+# What others sign tokens with; our sessions are rows.
+SIGNING = tuple(
+    Setting(
+        name=name, foreign=True, form="TEXT", parse=bool, meaning="Not read, and `serve` says so: nothing is signed."
+    )
+    for name in ("SECRET_KEY", "ALGORITHM")
+)
+# Those that are flags, too.
+ACCESS = (AUTH, TRUSTED_ORIGINS)
+SETTINGS = (
+    HTTP,
+    *ACCESS,
+    TOKEN_FILE,
+    REQUESTS_PER_MINUTE,
+    REQUESTS_PER_HOUR,
+    LOGINS_PER_MINUTE,
+    FAILED_LOGINS,
+    LOCKOUT,
+    SESSION_MINUTES,
+    SESSION_IDLE_MINUTES,
+    FORWARDED_BY,
+    ROOT_PATH,
+    STATE_HOME,
+    *SIGNING,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AccessSettings:
+    """Who may come in over HTTP, and how often.
+
+    Without `auth`, by the token where only this machine can reach the server, and by keys and logins elsewhere.
+    Requests are counted for each caller, logins for each address. `forwarded_by` names the servers in front of this
+    one whose word is taken for where a request came from; `root_path` is what they take off the beginning of each path.
+    `token_file` is where this machine's token is kept, `token` what is in it, once somebody has read it. After so many
+    failed logins in a row nobody tries again for `lockout` seconds. `ignored` names what was given for the API and is
+    not read.
+    """
+
+    auth: AuthMode | None = None
+    token_file: Path | None = None
+    token: str | None = field(default=None, repr=False)
+    trusted_origins: frozenset[str] = frozenset()
+    requests_per_minute: int = 1_200
+    requests_per_hour: int | None = None
+    logins_per_minute: int = 20
+    failed_logins: int = 10
+    lockout: float = 900.0
+    session_minutes: int = 720
+    session_idle_minutes: int = 120
+    forwarded_by: str = ""
+    root_path: str = ""
+    ignored: tuple[str, ...] = ()
+
+
+def read_http_settings(source: Source) -> HttpSettings:
+    """Read where the API listens. Raises ConfigError."""
+    return source.read(HTTP, HttpSettings())
+
+
+def read_access_settings(source: Source, database: DatabaseSettings) -> AccessSettings:
+    """Read who may come in. Raises ConfigError."""
+    standard = AccessSettings()
+    return AccessSettings(
+        auth=source.read(AUTH, standard.auth),
+        token_file=source.read(TOKEN_FILE, _usual_token_file(source, database)),
+        trusted_origins=source.read(TRUSTED_ORIGINS, standard.trusted_origins),
+        requests_per_minute=source.read(REQUESTS_PER_MINUTE, standard.requests_per_minute),
+        requests_per_hour=source.read(REQUESTS_PER_HOUR, standard.requests_per_hour),
+        logins_per_minute=source.read(LOGINS_PER_MINUTE, standard.logins_per_minute),
+        failed_logins=source.read(FAILED_LOGINS, standard.failed_logins),
+        lockout=source.read(LOCKOUT, standard.lockout),
+        session_minutes=source.read(SESSION_MINUTES, standard.session_minutes),
+        session_idle_minutes=source.read(SESSION_IDLE_MINUTES, standard.session_idle_minutes),
+        forwarded_by=source.read(FORWARDED_BY, standard.forwarded_by),
+        root_path=source.read(ROOT_PATH, standard.root_path),
+        ignored=tuple(setting.name for setting in SIGNING if source.read(setting, default=False)),
+    )
+
+
+def _usual_token_file(source: Source, database: DatabaseSettings) -> Path:
+    state = source.read(STATE_HOME, USUAL_STATE) / "rolecall"
+    return (database.data_dir if database.embedded else state) / TOKEN_NAME

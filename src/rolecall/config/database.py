@@ -1,0 +1,98 @@
+"""Which Postgres it is, and how it is reached."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from rolecall.config.parsing import dsn, dsn_in_file, folder, yes_no_or_auto
+from rolecall.config.setting import Setting, Source
+
+__all__ = [
+    "DATABASE_URL",
+    "DATABASE_URL_FILE",
+    "DATA_DIR",
+    "LISTEN_URL",
+    "PG_BIN",
+    "SETTINGS",
+    "DatabaseSettings",
+    "read_database_settings",
+]
+
+DATABASE_URL = Setting(
+    name="DATABASE_URL",
+    flag="--database-url",
+    form="URL",
+    parse=dsn,
+    meaning="Work on this Postgres. With a password better by the variable, or in a file.",
+)
+DATABASE_URL_FILE = Setting(
+    name="DATABASE_URL_FILE", flag="--database-url-file", form="FILE", parse=dsn_in_file, meaning="The same, in a file."
+)
+DATA_DIR = Setting(
+    name="ROLECALL_DATA_DIR",
+    flag="--data-dir",
+    form="DIR",
+    default="rolecall-data",
+    parse=folder,
+    meaning="Without a database's address: where the embedded one is.",
+)
+POOLED = Setting(
+    name="ROLECALL_POOLED",
+    form="yes|no|auto",
+    default="auto",
+    parse=yes_no_or_auto,
+    meaning="Whether a pooler in transaction mode stands before the database; auto finds out.",
+)
+LISTEN_URL = Setting(
+    name="ROLECALL_LISTEN_URL",
+    form="URL",
+    parse=dsn,
+    meaning="The way to the same database past a pooler, to hear notifications; else a worker behind one polls.",
+)
+STANDBY_URL = Setting(
+    name="ROLECALL_STANDBY_URL",
+    form="URL",
+    parse=dsn,
+    meaning="A copy of the database, which is asked what the API and its pages only show.",
+)
+PG_BIN = Setting(
+    name="ROLECALL_PG_BIN",
+    form="DIR",
+    parse=Path,
+    meaning="The folder of the Postgres programs that the embedded server is to be run by; else they are looked for.",
+)
+SETTINGS = (DATABASE_URL, DATABASE_URL_FILE, DATA_DIR, POOLED, LISTEN_URL, STANDBY_URL, PG_BIN)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DatabaseSettings:
+    """Which Postgres: `url` when given, else the embedded server under `data_dir`.
+
+    `pooled`: whether a pooler in transaction mode stands before it, None finds out; `listen_url` is then the direct
+    way, for notifications only. `standby_url` is a copy of it that answers what the API and its pages only ask.
+    """
+
+    url: str | None = None
+    data_dir: Path = Path("rolecall-data")
+    pooled: bool | None = None
+    listen_url: str | None = None
+    standby_url: str | None = None
+
+    @property
+    def embedded(self) -> bool:
+        return self.url is None
+
+
+def read_database_settings(source: Source) -> DatabaseSettings:
+    """Read which Postgres it is. Raises ConfigError."""
+    from_file = source.read(DATABASE_URL_FILE, None)
+    # A flag wins over a variable, of these two as well.
+    names_file = source.flags.get(DATABASE_URL_FILE.name) is not None and source.flags.get(DATABASE_URL.name) is None
+    return DatabaseSettings(
+        url=from_file if names_file else source.read(DATABASE_URL, from_file),
+        data_dir=source.read(DATA_DIR, DatabaseSettings().data_dir),
+        pooled=source.read(POOLED, None),
+        listen_url=source.read(LISTEN_URL, None),
+        standby_url=source.read(STANDBY_URL, None),
+    )

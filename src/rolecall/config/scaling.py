@@ -1,0 +1,96 @@
+"""Which set of pods keeps the workers, and in which cluster."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from rolecall.config.parsing import kubernetes_name, one_of, whole
+from rolecall.config.setting import Setting, Source
+from rolecall.config.worker import IN_CLUSTER
+from rolecall.model.scaling import WorkloadKind
+
+__all__ = ["SETTINGS", "ScalingSettings", "read_scaling_settings"]
+
+MOST_REPLICAS = 10_000
+
+NAMESPACE = Setting(
+    name="ROLECALL_K8S_NAMESPACE",
+    aliases=("K8S_NAMESPACE",),
+    form="NAME",
+    parse=kubernetes_name,
+    meaning="Where the set of workers stands; by default in the namespace of this pod, or of the kubeconfig's context.",
+)
+WORKLOAD = Setting(
+    name="ROLECALL_K8S_WORKLOAD",
+    aliases=("K8S_WORKER_STATEFULSET",),
+    form="NAME",
+    default="rolecall-worker",
+    parse=kubernetes_name,
+    meaning="The name of the set, whatever its kind.",
+)
+KIND = Setting(
+    name="ROLECALL_K8S_KIND",
+    aliases=("K8S_WORKER_KIND",),
+    form="KIND",
+    default="StatefulSet",
+    parse=one_of(WorkloadKind),
+    meaning="What it is: StatefulSet or Deployment.",
+)
+MIN_REPLICAS = Setting(
+    name="ROLECALL_K8S_MIN_REPLICAS",
+    aliases=("K8S_MIN_REPLICAS",),
+    form="N",
+    default="1",
+    parse=whole(0, MOST_REPLICAS),
+    meaning="The fewest pods that may be asked for.",
+)
+MAX_REPLICAS = Setting(
+    name="ROLECALL_K8S_MAX_REPLICAS",
+    aliases=("K8S_MAX_REPLICAS",),
+    form="N",
+    default="20",
+    parse=whole(0, MOST_REPLICAS),
+    meaning="The most pods that may be asked for.",
+)
+KUBECONFIG = Setting(
+    name="KUBECONFIG",
+    foreign=True,
+    form="FILE",
+    parse=Path,
+    meaning="One file with the way to the cluster; without it the token of this pod is used.",
+)
+SETTINGS = (NAMESPACE, WORKLOAD, KIND, MIN_REPLICAS, MAX_REPLICAS, KUBECONFIG)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScalingSettings:
+    """Which set of pods keeps the workers, and between which numbers it may be scaled.
+
+    The cluster is the one that `kubeconfig` describes, else the one whose pod this process runs in; without a
+    `namespace`, that of either is meant.
+    """
+
+    namespace: str | None = None
+    workload: str = "rolecall-worker"
+    kind: WorkloadKind = WorkloadKind.STATEFUL_SET
+    least: int = 1
+    most: int = 20
+    kubeconfig: Path | None = None
+    in_cluster: bool = False
+
+
+def read_scaling_settings(source: Source) -> ScalingSettings:
+    """Read which set of pods it is. Raises ConfigError."""
+    standard = ScalingSettings()
+    least = source.read(MIN_REPLICAS, standard.least)
+    most = source.read(replace(MAX_REPLICAS, parse=whole(least, MOST_REPLICAS)), max(least, standard.most))
+    return ScalingSettings(
+        namespace=source.read(NAMESPACE, standard.namespace),
+        workload=source.read(WORKLOAD, standard.workload),
+        kind=source.read(KIND, standard.kind),
+        least=least,
+        most=most,
+        kubeconfig=source.read(KUBECONFIG, standard.kubeconfig),
+        in_cluster=source.read(IN_CLUSTER, None) is not None,
+    )

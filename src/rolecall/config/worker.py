@@ -1,0 +1,187 @@
+"""What a worker serves, how much of it at once, and where it runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from rolecall.config.parsing import address, decimal, milliseconds, name, roles, slots
+from rolecall.config.setting import Setting, Source
+from rolecall.model.workers import require_slots_of_roles
+
+__all__ = ["METRICS", "SETTINGS", "WORKING", "WorkerSettings", "read_worker_settings"]
+
+HOUR_S = 3_600
+DAY_S = 86_400
+
+ROLES = Setting(
+    name="ROLECALL_ROLES",
+    aliases=("WORKER_ROLE",),
+    flag="--roles",
+    form="A,B",
+    parse=roles,
+    meaning="The roles to serve; by default every role.",
+)
+WORKER_ID = Setting(
+    name="ROLECALL_WORKER_ID",
+    aliases=("WORKER_ID",),
+    flag="--worker-id",
+    form="NAME",
+    parse=name,
+    meaning="What people call this worker; by default made from its role.",
+)
+SLOTS = Setting(
+    name="ROLECALL_SLOTS",
+    aliases=("WORKER_SLOTS", "MAX_CONCURRENT_TASKS"),
+    flag="--slots",
+    form="N|A:N,B:M",
+    default="1",
+    parse=slots,
+    meaning="How many tasks to run at once, or how many of each role: analytics:4,import:2.",
+)
+GRACE = Setting(
+    name="ROLECALL_GRACE",
+    aliases=("WORKER_GRACE_S",),
+    flag="--grace",
+    form="SECONDS",
+    default="25",
+    parse=decimal(0, DAY_S),
+    meaning="How long running tasks may go on after SIGTERM.",
+)
+MEMORY_BACKOFF = Setting(
+    name="ROLECALL_MEMORY_BACKOFF_THRESHOLD",
+    aliases=("MEMORY_BACKOFF_THRESHOLD",),
+    flag="--memory-backoff-threshold",
+    form="SHARE",
+    parse=decimal(0.01, 1),
+    meaning="Take no new tasks above this share of the memory, such as 0.85; else never.",
+)
+CPU_BACKOFF = Setting(
+    name="ROLECALL_CPU_BACKOFF_THRESHOLD",
+    aliases=("CPU_BACKOFF_THRESHOLD",),
+    flag="--cpu-backoff-threshold",
+    form="SHARE",
+    parse=decimal(0.01, 1),
+    meaning="Take no new tasks above this share of the processors, such as 0.90; else never.",
+)
+BACKOFF_DURATION = Setting(
+    name="ROLECALL_BACKOFF_DURATION_MS",
+    aliases=("BACKOFF_DURATION_MS",),
+    flag="--backoff-duration-ms",
+    form="MS",
+    default="10000",
+    parse=milliseconds(10),
+    meaning="For how long after that.",
+)
+POLL_INTERVAL = Setting(
+    name="ROLECALL_POLL_INTERVAL_MS",
+    aliases=("POLL_INTERVAL_MS",),
+    flag="--poll-interval-ms",
+    form="MS",
+    default="5000",
+    parse=milliseconds(10),
+    meaning="How often to look for tasks unasked.",
+)
+HEARTBEAT_INTERVAL = Setting(
+    name="ROLECALL_HEARTBEAT_INTERVAL_MS",
+    aliases=("HEARTBEAT_INTERVAL_MS",),
+    flag="--heartbeat-interval-ms",
+    form="MS",
+    default="30000",
+    parse=milliseconds(100),
+    meaning="How often to say that this worker lives.",
+)
+HEARTBEAT_INTERVAL_SECONDS = Setting(
+    name="HEARTBEAT_INTERVAL_SECONDS",
+    form="SECONDS",
+    parse=decimal(0.1, HOUR_S),
+    meaning="The same in seconds, as another system names it; the one before goes before it.",
+)
+METRICS = Setting(
+    name="ROLECALL_METRICS",
+    flag="--metrics",
+    form="HOST:PORT",
+    parse=address,
+    meaning="Where a worker answers Prometheus, such as 127.0.0.1:9100; of several, each at the next port.",
+)
+POD = Setting(
+    name="ROLECALL_POD_NAME",
+    aliases=("POD_NAME",),
+    form="NAME",
+    parse=name,
+    meaning="The pod in which a worker runs, for the roll; in a cluster by default the name of its host.",
+)
+NODE = Setting(
+    name="ROLECALL_NODE_NAME",
+    aliases=("NODE_NAME",),
+    form="NAME",
+    parse=name,
+    meaning="The machine on which its pod runs, for the roll.",
+)
+HOST = Setting(name="HOSTNAME", foreign=True, form="NAME", parse=name, meaning="In a cluster, the name of the pod.")
+IN_CLUSTER = Setting(
+    name="KUBERNETES_SERVICE_HOST", foreign=True, form="HOST", parse=str, meaning="Set in every pod of a cluster."
+)
+# What every process of one command is started with.
+WORKING = (
+    ROLES,
+    WORKER_ID,
+    SLOTS,
+    GRACE,
+    MEMORY_BACKOFF,
+    CPU_BACKOFF,
+    BACKOFF_DURATION,
+    POLL_INTERVAL,
+    HEARTBEAT_INTERVAL,
+)
+SETTINGS = (*WORKING, HEARTBEAT_INTERVAL_SECONDS, METRICS, POD, NODE, HOST, IN_CLUSTER)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkerSettings:
+    """What a worker serves and how; durations in seconds, no roles = every role, no threshold = no back-off.
+
+    `pod` and `node` say where it runs, for the roll: the pod's name is its host name, wherever Kubernetes runs it.
+    `metrics` is the address at which it answers Prometheus.
+    """
+
+    roles: tuple[str, ...] = ()
+    name: str | None = None
+    slots: int | Mapping[str, int] = 1
+    poll_interval: float = 5.0
+    heartbeat_interval: float = 30.0
+    grace: float = 25.0
+    memory_backoff: float | None = None
+    cpu_backoff: float | None = None
+    backoff_duration: float = 10.0
+    pod: str | None = None
+    node: str | None = None
+    metrics: tuple[str, int] | None = None
+
+
+def read_worker_settings(source: Source) -> WorkerSettings:
+    """Read what a worker serves, and how. Raises ConfigError."""
+    standard = WorkerSettings()
+    in_seconds = source.read(HEARTBEAT_INTERVAL_SECONDS, standard.heartbeat_interval)
+    served = source.read(ROLES, standard.roles)
+    of_roles = source.read(SLOTS, standard.slots)
+    if not isinstance(of_roles, int):
+        require_slots_of_roles(of_roles, served, variable=SLOTS.name)
+    return WorkerSettings(
+        roles=served,
+        name=source.read(WORKER_ID, standard.name),
+        slots=of_roles,
+        poll_interval=source.read(POLL_INTERVAL, standard.poll_interval),
+        heartbeat_interval=source.read(HEARTBEAT_INTERVAL, in_seconds),
+        grace=source.read(GRACE, standard.grace),
+        memory_backoff=source.read(MEMORY_BACKOFF, standard.memory_backoff),
+        cpu_backoff=source.read(CPU_BACKOFF, standard.cpu_backoff),
+        backoff_duration=source.read(BACKOFF_DURATION, standard.backoff_duration),
+        pod=source.read(POD, _host_in_a_cluster(source)),
+        node=source.read(NODE, standard.node),
+        metrics=source.read(METRICS, standard.metrics),
+    )
+
+
+def _host_in_a_cluster(source: Source) -> str | None:
+    return source.read(HOST, None) if source.read(IN_CLUSTER, None) else None

@@ -1,0 +1,64 @@
+"""The table of settings: each has one name that is ours, and what it says of itself is true."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from rolecall.config import SETTINGS, Setting, read_settings
+from rolecall.config.failpoints import VARIABLE as FAILPOINT
+from rolecall.testing.plugin import VARIABLE as TEST_SERVER
+from rolecall.worker.subprocess.child import MARK
+
+ROOT = Path(__file__).resolve().parents[2]
+ALL = [setting for group in SETTINGS.values() for setting in group]
+# Those of others, and the one that every program knows by this name.
+BARE = {"DATABASE_URL", "DATABASE_URL_FILE", "HEARTBEAT_INTERVAL_SECONDS"}
+# For tests and ourselves; the last one is what a shell script of the guides keeps a key in.
+INTERNAL = {FAILPOINT, TEST_SERVER, MARK, "ROLECALL_KEY", "ROLECALL_COMPLETE"}
+VARIABLES = re.compile(r"\bROLECALL_[A-Z0-9_]*[A-Z0-9]\b")
+
+
+def by_name(setting: Setting[object]) -> str:
+    return setting.name
+
+
+def test_every_name_stands_for_one_setting() -> None:
+    names = [name for setting in ALL for name in setting.names]
+
+    assert sorted(names) == sorted(set(names))
+
+
+@pytest.mark.parametrize("setting", [each for each in ALL if not each.foreign], ids=by_name)
+def test_the_name_that_is_shown_is_ours(setting: Setting[object]) -> None:
+    assert setting.name.startswith("ROLECALL_") or setting.name in BARE
+
+
+@pytest.mark.parametrize("setting", [each for each in ALL if each.flag], ids=by_name)
+def test_a_flag_is_called_as_its_variable(setting: Setting[object]) -> None:
+    assert setting.flag == "--" + setting.name.removeprefix("ROLECALL_").lower().replace("_", "-")
+
+
+@pytest.mark.parametrize("setting", [each for each in ALL if each.default], ids=by_name)
+def test_the_default_that_is_told_is_what_is_meant_where_nothing_is_given(setting: Setting[object]) -> None:
+    assert read_settings({setting.name: setting.default}) == read_settings({})
+
+
+@pytest.mark.parametrize("setting", ALL, ids=by_name)
+def test_a_setting_says_in_a_sentence_what_it_means(setting: Setting[object]) -> None:
+    assert re.fullmatch(r"[A-Z].*[.]", setting.meaning)
+    assert setting.form
+
+
+def test_no_other_name_of_ours_is_shown_anywhere() -> None:
+    files = subprocess.run(
+        ["git", "ls-files", "src", "docs", "deploy", "README.md"], cwd=ROOT, check=True, capture_output=True, text=True
+    ).stdout.split()
+    texts = (ROOT / name for name in files if name.endswith((".py", ".md", ".yaml", ".yml", ".service", ".html")))
+
+    shown = {found for file in texts for found in VARIABLES.findall(file.read_text())}
+
+    assert shown - INTERNAL <= {setting.name for setting in ALL}
