@@ -12,6 +12,7 @@ CREATE_ROLES = (
     "it is for who may create roles; tests/cli/test_database_roles.py and tests/db/test_privileges.py have such a user"
 )
 POOLER = "it names a pooler; tests/cli/test_poolers.py and tests/guides/test_poolers.py have one"
+OTHER_PROGRAMS = "it takes programs of the server's own major version; tests/db/test_restored.py dumps and restores"
 BROKER = "it names a broker; tests/cli/test_relay.py has one"
 JOINED = "it is a fragment; tests/client/test_joined.py opens a transaction of each library"
 FRAGMENT = "it is a fragment, for looking at; a guide has the whole"
@@ -21,6 +22,12 @@ NOT_RUN: Mapping[str, Mapping[str, str]] = {
         "./dev": CHECKOUT,
         "src/rolecall/": "it is a picture of the tree",
         "@app.task(gather=put_together)": FRAGMENT,
+    },
+    "backup.md": {
+        "pg_dump": OTHER_PROGRAMS,
+        "createdb": OTHER_PROGRAMS,
+        "pg_restore": OTHER_PROGRAMS,
+        "DATABASE_URL=": OTHER_PROGRAMS,
     },
     "egress.md": {
         "storecrawl routes test": ELSEWHERE,
